@@ -1,0 +1,70 @@
+# How every target of the project is built: language level, warnings, sanitizers, and the helpers
+# inlier_library, inlier_program and inlier_test.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+option(INLIER_WERROR "Warnings are errors" OFF)
+set(INLIER_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined")
+
+find_program(INLIER_CCACHE ccache)
+if(INLIER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${INLIER_CCACHE})
+endif()
+
+add_library(inlier_options INTERFACE)
+target_include_directories(inlier_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(inlier_options INTERFACE -Wall -Wextra -Wno-unused-parameter)
+if(INLIER_WERROR)
+  target_compile_options(inlier_options INTERFACE -Werror)
+endif()
+if(INLIER_SANITIZE)
+  target_compile_options(inlier_options INTERFACE -fsanitize=${INLIER_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(inlier_options INTERFACE -fsanitize=${INLIER_SANITIZE})
+endif()
+
+# At most two translation units that include LibTorch are compiled at once (each needs over a gigabyte).
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS torch_compile=2)
+
+# inlier_library(NAME SOURCES a.cc b.cc LIBS x y)
+function(inlier_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC inlier_options ${ARG_LIBS})
+endfunction()
+
+# inlier_program(NAME SOURCES a.cc LIBS x y): lands in <build>/bin.
+function(inlier_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inlier_options ${ARG_LIBS})
+endfunction()
+
+# inlier_test(NAME SOURCES a_test.cc LIBS x y LABEL unit|adapter|golden|integration|lint [TIMEOUT seconds] [WHOLE]):
+# one GoogleTest program; each TEST becomes a case of ctest, or the whole program is one case with WHOLE
+# (for programs whose start is slow, such as those that load LibTorch).
+function(inlier_test name)
+  cmake_parse_arguments(ARG "WHOLE" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inlier_options ${ARG_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(ARG_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  endif()
+endfunction()

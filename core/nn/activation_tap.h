@@ -1,0 +1,50 @@
+// Where something outside a model may look at, or replace, a tensor inside it.
+//
+// Models hand every weight and activation that the reference code quantizes or measures to the tap of the forward call, in the order of
+// execution, under a site name: the path of the reference module (for example "bert.encoder.layer.0.attention.self.query").
+// Quantization is a tap that returns rounded tensors; the outlier metrics are a tap that records; several are chained by TapChain.
+#ifndef INLIER_CORE_NN_ACTIVATION_TAP_H_
+#define INLIER_CORE_NN_ACTIVATION_TAP_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace inlier {
+
+class ActivationTap {
+ public:
+  virtual ~ActivationTap() = default;
+
+  // `weight` is about to be used at `site`; what is returned is used in its place (same shape).
+  virtual at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) { return weight; }
+
+  // `activation` has been computed at `site`; what is returned goes on in its place (same shape).
+  virtual at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) { return activation; }
+};
+
+// Hands each tensor through all `taps` in order (quantize first, then record).
+class TapChain : public ActivationTap {
+ public:
+  explicit TapChain(std::vector<ActivationTap*> taps) : taps_(std::move(taps)) {}
+
+  at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {
+    at::Tensor result = weight;
+    for (ActivationTap* tap : taps_) result = tap->OnWeight(site, result);
+    return result;
+  }
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
+    at::Tensor result = activation;
+    for (ActivationTap* tap : taps_) result = tap->OnActivation(site, result);
+    return result;
+  }
+
+ private:
+  std::vector<ActivationTap*> taps_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_NN_ACTIVATION_TAP_H_
