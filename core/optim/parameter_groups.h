@@ -1,0 +1,33 @@
+// Which parameters weight decay acts on, by name, as in the reference code of Bondarenko et al. 2023.
+//
+// Everything decays (embeddings, gate weights and the bare vector of an unconditional gate too) except biases and the gains of norms; with
+// decay_norm_gamma only biases are left out (the reference's --wd_LN_gamma). Names are those of Hugging Face: norm gains are
+// "….LayerNorm.weight" in BERT and "…layer_norm.weight" in OPT.
+#ifndef INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
+#define INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace inlier {
+
+// A trainable tensor and its Hugging Face name. Tied tensors stand in a list once.
+using NamedParameter = std::pair<std::string, at::Tensor>;
+
+struct ParameterGroups {
+  std::vector<NamedParameter> decayed;
+  std::vector<NamedParameter> not_decayed;
+};
+
+// Whether weight decay acts on the parameter of this name.
+bool IsDecayed(const std::string& name, bool decay_norm_gamma);
+
+// Splits `parameters`, keeping their order.
+ParameterGroups SplitForDecay(const std::vector<NamedParameter>& parameters, bool decay_norm_gamma);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
