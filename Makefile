@@ -1,0 +1,48 @@
+# Thin targets over CMake presets. `make help` lists them.
+
+PRESET  ?= release
+BUILD   := build/$(PRESET)
+JOBS    ?= $(shell nproc)
+CMAKE   := cmake
+PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
+
+.PHONY: help setup setup-test corpora build demo test bench golden format clean
+.DEFAULT_GOAL := help
+
+help:           ## This list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup:          ## Install what building and the demo need (skips what is there)
+	@deploy/setup/setup packages torch corpora
+
+setup-test:     ## As setup, and what the tests need beside it
+	@deploy/setup/setup packages torch corpora test-packages python
+
+corpora:        ## Fetch the text corpora only
+	@deploy/setup/setup corpora
+
+build: setup    ## Build the four programs
+	@deploy/setup/configure $(PRESET)
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target $(PROGRAMS)
+
+demo: build     ## Set up, build, train the quickstart sweep on real text and print its table
+	@$(BUILD)/bin/inlier run sweeps/quickstart.yaml --dir demo
+
+test: setup-test  ## Set up, build everything and run all tests
+	@deploy/setup/configure $(PRESET)
+	@$(CMAKE) --build $(BUILD) -j $(JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j 2
+
+golden: setup-test  ## Every golden case, one line each (INLIER_GOLDEN_DIR names another folder)
+	@deploy/setup/configure $(PRESET)
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target golden_tests
+	@ctest --test-dir $(BUILD) -L golden -V | sed -nE 's/^[0-9]+: (golden .*)/\1/p'
+
+bench: build    ## Measure this build (writes bench/results)
+	@bench/run $(BUILD)
+
+format:         ## Format the sources
+	@git ls-files '*.cc' '*.h' | xargs clang-format -i
+
+clean:          ## Remove what was built (not .deps)
+	@rm -rf build

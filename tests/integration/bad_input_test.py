@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""What a person does wrong is told with its place and remedy, a status of its own, and nothing is lost."""
+import os
+import pathlib
+import resource
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+import harness
+
+GOOD = harness.SMOKE.read_text()
+
+
+class BadInputTest(unittest.TestCase):
+    def refused(self, text, status, *expected, arguments=()):
+        with harness.temporary_folder() as folder:
+            file = folder / "sweep.yaml"
+            file.write_text(text)
+            done = harness.inlier("check", file, *arguments, check=False)
+            message = done.stderr
+            self.assertEqual(status, done.returncode, done.stdout + message)
+            for part in expected:
+                self.assertIn(part, message)
+            return message
+
+    def test_unknown_key_with_the_nearest_known_one(self):
+        self.refused(GOOD.replace("batch_size: 16", "batchsize: 16"), 3, "sweep.yaml:8:", "batchsize", "batch_size")
+
+    def test_doubled_key(self):
+        self.refused(GOOD.replace("    steps: 120\n", "    steps: 120\n    steps: 130\n"), 3, "sweep.yaml:8:", "steps")
+
+    def test_wrong_type(self):
+        self.refused(GOOD.replace("steps: 120", "steps: many"), 3, "sweep.yaml:7:", "training.steps", "many")
+
+    def test_value_out_of_range(self):
+        self.refused(GOOD.replace("steps: 120", "steps: 0"), 3, "sweep.yaml:7:", "training.steps")
+
+    def test_both_sides_of_a_oneof(self):
+        self.refused(GOOD.replace("{label: vanilla, set: {}}", "{label: vanilla, set: {attention: {softmax: {clipped: {gamma: -0.03, alpha: 2}}}}}"),
+                     3, "gamma", "alpha")
+
+    def test_empty_axis(self):
+        self.refused(GOOD.replace("values: [1]", "values: []"), 3, "seed")
+
+    def test_file_that_is_not_there(self):
+        done = harness.inlier("check", "no/such/file.yaml", check=False)
+        self.assertEqual(5, done.returncode, done.stderr)
+        self.assertIn("no/such/file.yaml", done.stderr)
+
+    def test_grid_larger_than_the_limit_without_yes(self):
+        with harness.temporary_folder() as folder:
+            file = folder / "sweep.yaml"
+            file.write_text(GOOD.replace("values: [1]", f"values: {list(range(5000))}"))
+            done = harness.inlier("submit", file, "--dir", folder, check=False)
+            self.assertEqual(6, done.returncode, done.stderr)
+            self.assertIn("--yes", done.stderr)
+
+    def test_no_coordinator(self):
+        with harness.temporary_folder() as folder:
+            done = harness.inlier("status", "--dir", folder, "--server", "127.0.0.1:1", check=False)
+            self.assertEqual(4, done.returncode, done.stderr)
+            self.assertIn("inlier up", done.stderr)
+
+    def test_grid_of_a_billion_points_is_checked_at_once(self):
+        with harness.temporary_folder() as folder:
+            file = folder / "sweep.yaml"
+            axes = "".join(f"  - {{field: {name}, values: {list(range(1, 1001))}}}\n" for name in ("seed", "training.batch_size", "training.steps"))
+            head = GOOD.split("axes:")[0]
+            file.write_text(head + "axes:\n" + axes + "".join(f"  - {line}\n" for line in (
+                "{name: model, variants: [{label: BERT, set: {model: {bert: {preset: tiny}}}}]}",)))
+            pid = os.fork()
+            if pid == 0:
+                os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+                os.execv(harness.INLIER, [str(harness.INLIER), "check", str(file)])
+            began = time.monotonic()
+            _, status, usage = os.wait4(pid, 0)
+            self.assertEqual(0, status)
+            self.assertLess(usage.ru_maxrss, 100 * 1024)
+            self.assertLess(time.monotonic() - began, 5)  # The figure is in the bench; this only catches an expansion.
+
+
+class BadSurroundingsTest(unittest.TestCase):
+    def test_port_in_use(self):
+        with harness.temporary_folder() as folder, socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            done = harness.inlier("up", "--dir", folder, "--port", port, check=False, timeout=60)
+            self.assertEqual(6, done.returncode, done.stderr)
+            self.assertIn(str(port), done.stderr)
+
+    def run_on(self, folder):
+        return harness.inlier("run", harness.SMOKE, "--dir", folder, check=False, timeout=60)
+
+    def test_database_of_another_program(self):
+        with harness.temporary_folder() as folder:
+            with sqlite3.connect(folder / "inlier.db") as other:
+                other.execute("PRAGMA application_id = 12345")
+                other.execute("CREATE TABLE theirs (x)")
+            before = (folder / "inlier.db").read_bytes()
+            done = self.run_on(folder)
+            self.assertNotEqual(0, done.returncode)
+            self.assertIn("inlier.db", done.stderr)
+            self.assertIn("another program", done.stderr)
+            self.assertEqual(before, (folder / "inlier.db").read_bytes())
+
+    def test_database_of_a_newer_version(self):
+        with harness.Local() as local:
+            local.stop()
+            with sqlite3.connect(local.dir / "inlier.db") as database:
+                database.execute("PRAGMA user_version = 999")
+            done = self.run_on(local.dir)
+            self.assertNotEqual(0, done.returncode)
+            self.assertIn("999", done.stderr)
+
+    def test_missing_corpus(self):
+        with harness.temporary_folder() as folder:
+            done = harness.inlier("run", harness.SMOKE, "--dir", folder, "--set", "data.text.corpus=atlantis", check=False, timeout=120)
+            self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+            message = harness.sql(folder, "SELECT DISTINCT message FROM failures")[0][0]
+            self.assertIn("atlantis", message)
+            self.assertIn("make corpora", message)
+
+    def test_no_libtorch(self):
+        broken = dict(os.environ, LD_LIBRARY_PATH="", LD_PRELOAD="")
+        with harness.temporary_folder() as folder:
+            # A copy of the program whose library path leads nowhere.
+            programs = folder / "bin"
+            programs.mkdir()
+            for name in ("inlier", "inlier-coordinator", "inlier-worker"):
+                os.symlink(harness.BIN / name, programs / name)
+            trial = programs / "inlier-trial"
+            trial.write_text("#!/bin/sh\necho \"$0: error while loading shared libraries: libtorch.so: cannot open shared object file\" >&2\nexit 127\n")
+            trial.chmod(0o755)
+            done = harness.inlier("run", harness.SMOKE, "--dir", folder / "state", "--worker-set", f"trial_program={trial}", check=False, timeout=60,
+                                  env=broken)
+            self.assertNotEqual(0, done.returncode)
+            self.assertIn("libtorch.so", done.stderr)
+
+    def test_child_that_prints_garbage(self):
+        with harness.temporary_folder() as folder:
+            trial = folder / "trial"
+            trial.write_text("#!/bin/sh\n[ \"$1\" = --version ] && { echo 0.0; exit 0; }\necho '}{ not json' >&3\nexit 3\n")
+            trial.chmod(0o755)
+            done = harness.inlier("run", harness.SMOKE, "--dir", folder / "state", "--worker-set", f"trial_program={trial}", check=False, timeout=120)
+            self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+            messages = [row[0] for row in harness.sql(folder / "state", "SELECT DISTINCT message FROM failures")]
+            self.assertTrue(any("not json" in m for m in messages), messages)
+
+    def test_full_disk(self):
+        with harness.temporary_folder() as folder:
+            disk = folder / "disk"
+            disk.mkdir()
+            if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], capture_output=True).returncode != 0:
+                self.skipTest("mounting a small tmpfs needs root")
+            try:
+                done = harness.inlier("run", harness.SMOKE, "--dir", disk / "state", check=False, timeout=120)
+                text = done.stdout + done.stderr
+                if done.returncode == 1:
+                    text += "\n".join(row[0] for row in harness.sql(disk / "state", "SELECT DISTINCT message FROM failures"))
+                self.assertNotEqual(0, done.returncode)
+                self.assertIn("No space left", text)
+            finally:
+                subprocess.run(["umount", "-l", str(disk)], check=False)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,134 @@
+"""What the integration tests share: the four programs, a folder each, waiting on conditions with a deadline."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("INLIER_BIN", ROOT / "build/release/bin"))
+INLIER = BIN / "inlier"
+DATA = pathlib.Path(os.environ.get("INLIER_DATA_DIR", ROOT / ".deps/corpora"))
+SMOKE = ROOT / "sweeps/smoke.yaml"
+
+
+def wait_for(what, condition, seconds=60):
+    """The first true value of condition(); fails loudly with `what` when the time is over."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"waited {seconds} s in vain for {what}")
+
+
+def inlier(*arguments, check=True, timeout=300, env=None):
+    """Runs the command line; its CompletedProcess, with the output as text."""
+    done = subprocess.run([str(INLIER), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env=env)
+    if check and done.returncode != 0:
+        raise AssertionError(f"inlier {' '.join(map(str, arguments))}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+def inlier_json(*arguments, **options):
+    return json.loads(inlier(*arguments, "--json", **options).stdout)
+
+
+class Local:
+    """`inlier up` in a temporary folder."""
+
+    def __init__(self, *arguments):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="inlier-test-"))
+        self.output = open(self.dir / "up.txt", "w+", encoding="utf-8")
+        self.process = subprocess.Popen([str(INLIER), "up", "--dir", str(self.dir), "--json", *map(str, arguments)],
+                                        stdout=self.output, stderr=subprocess.STDOUT)
+        try:
+            wait_for("inlier up", self._ready, 60)
+        except AssertionError as error:
+            self.stop()
+            raise AssertionError(f"{error}\n{self.log()}") from None
+        self.addresses = json.loads((self.dir / "up.txt").read_text().splitlines()[0])
+
+    def _ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"inlier up ended with {self.process.returncode}: {self.log()}")
+        return (self.dir / "up.txt").read_text().endswith("}\n")
+
+    def log(self):
+        return "\n".join(p.read_text()[-4000:] for p in [self.dir / "up.txt", *self.dir.glob("logs/*.log")] if p.exists())
+
+    def inlier(self, *arguments, **options):
+        return inlier(*arguments, "--dir", self.dir, **options)
+
+    def inlier_json(self, *arguments, **options):
+        return inlier_json(*arguments, "--dir", self.dir, **options)
+
+    def sql(self, statement):
+        return sql(self.dir, statement)
+
+    def submit(self, sweep, *arguments):
+        return self.inlier("submit", sweep, "--quiet", *arguments).stdout.strip()
+
+    def pids(self, program):
+        """Processes of `program` that belong to this folder, oldest first."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    command = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                    if command[0].endswith("/" + program) and any(str(self.dir) in word for word in command):
+                        found.append(int(entry.name))
+        return sorted(found)
+
+    def kill(self, program):
+        """kill -9 of one process of `program`; waits for one first."""
+        pid = wait_for(f"a process of {program}", lambda: self.pids(program))[0]
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.output.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def sql(folder, statement):
+    """One statement on a read-only connection, as a stranger would, also while the daemon runs."""
+    with contextlib.closing(sqlite3.connect(f"file:{folder}/inlier.db?mode=ro", uri=True, timeout=10)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="inlier-test-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def table_of(output):
+    """The lines of a printed table, from its heading to the blank line after it, without the places of columns."""
+    lines = [re.sub(r"\s+", " ", line).strip() for line in output.splitlines()]
+    start = next(i for i, line in enumerate(lines) if "ppl" in line)
+    end = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))
+    return lines[start:end]

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The house rules that a compiler does not check: layers, size, leftovers, header guards."""
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINES_MAX = 500
+SOURCE_FOLDERS = ("base", "proto", "coordinator", "worker", "cli", "core")
+
+
+def tracked(*patterns):
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *patterns], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [ROOT / line for line in out.splitlines() if (ROOT / line).is_file()]
+
+
+def layer_rules():
+    rules = {}
+    for line in (ROOT / "tests/lint/layers.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            folder, *allowed = line.split()
+            rules[folder] = allowed
+    return rules
+
+
+class HouseTest(unittest.TestCase):
+    def test_sources_include_only_from_the_layers_below(self):
+        rules = layer_rules()
+        wrong = []
+        for path in tracked("*.h", "*.cc"):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(SOURCE_FOLDERS):
+                continue
+            folder = max((f for f in rules if name.startswith(f + "/")), key=len, default=None)
+            if folder is None:
+                wrong.append(f"{name}: its folder is not in tests/lint/layers.txt")
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = re.match(r'#include "([a-z_]+/[^"]+)"', line)
+                if not match or not match[1].startswith(tuple(f + "/" for f in SOURCE_FOLDERS)):
+                    continue
+                allowed = rules[folder] + [folder]
+                if not any(match[1] == a or match[1].startswith(a + "/") for a in allowed):
+                    wrong.append(f"{name}:{number}: {folder} may not include {match[1]}")
+        self.assertEqual([], wrong)
+
+    def test_torch_is_included_by_core_alone(self):
+        wrong = [str(p.relative_to(ROOT)) for p in tracked("*.h", "*.cc")
+                 if not p.relative_to(ROOT).as_posix().startswith(("core/", "tests/core/", "bench/"))
+                 and re.search(r"#include [<\"](torch|ATen|c10)/", p.read_text())]
+        self.assertEqual([], wrong)
+
+    def test_no_source_file_is_longer_than_a_person_can_hold(self):
+        long = [f"{p.relative_to(ROOT)}: {n} lines" for p in tracked("*.h", "*.cc", "*.py", "*.proto")
+                if (n := p.read_text().count("\n")) > LINES_MAX]
+        self.assertEqual([], long)
+
+    def test_no_leftovers(self):
+        words = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X{3}|not imple" + r"mented|place" + r"holder)\b")
+        wrong = []
+        for path in tracked("*.h", "*.cc", "*.py", "*.proto", "*.cmake", "*.yaml", "*.md", "*.sql"):
+            if "tests/golden" in path.as_posix():
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if words.search(line):
+                    wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+        self.assertEqual([], wrong)
+
+    def test_header_guards_name_their_file(self):
+        wrong = []
+        for path in tracked("*.h"):
+            name = path.relative_to(ROOT).as_posix()
+            guard = "INLIER_" + re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_"
+            if f"#ifndef {guard}\n" not in path.read_text():
+                wrong.append(f"{name}: expected {guard}")
+        self.assertEqual([], wrong)
+
+    def test_task_is_not_a_noun_of_ours(self):
+        wrong = []
+        for path in tracked("*.h", "*.cc", "*.proto"):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if re.search(r"\b[Tt]asks?\b", line):
+                    wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+        self.assertEqual([], wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
