@@ -1,0 +1,70 @@
+// Tensors in a file in the safetensors format: 8 bytes little-endian header length, a JSON header
+// {"__metadata__": {string: string}, "<name>": {"dtype", "shape", "data_offsets": [begin, end]}}, then the
+// tensors' bytes, row-major.
+//
+// Reading trusts nothing: lengths, offsets, overlaps, holes, types and byte counts are checked against the
+// file's size before any tensor is touched, and every error names the file and, where there is one, the
+// tensor. Writing goes to a temporary file in the same folder that is flushed to the disk and renamed over
+// the target: a reader sees the old file or the new one, never half of one.
+//
+// Thread safety: a reader may be used by several threads at once.
+#ifndef INLIER_CORE_IO_SAFETENSORS_H_
+#define INLIER_CORE_IO_SAFETENSORS_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+using TensorMap = std::map<std::string, at::Tensor>;
+using StringMap = std::map<std::string, std::string>;
+
+// What the header says about one tensor.
+struct SafetensorsEntry {
+  at::ScalarType dtype = at::kFloat;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;  // Bytes from the start of the data section.
+  std::uint64_t end = 0;
+};
+
+// A checked file, kept open. Copies share it. A file that is replaced (renamed over) meanwhile is still read
+// as it was.
+class SafetensorsReader {
+ public:
+  // NotFound, or DataLoss with what is wrong where; the data itself is read by Load. F64, F32, BF16, F16,
+  // I64, I32, U8 and BOOL are known.
+  static absl::StatusOr<SafetensorsReader> Open(const std::filesystem::path& path);
+
+  const std::map<std::string, SafetensorsEntry>& entries() const;
+  // The header's __metadata__; empty when it has none.
+  const StringMap& metadata() const;
+
+  // A copy of the tensor on the CPU. NotFound names the tensor and the file.
+  absl::StatusOr<at::Tensor> Load(const std::string& name) const;
+  absl::StatusOr<TensorMap> LoadAll() const;
+
+ private:
+  struct File;
+  std::shared_ptr<const File> file_;
+};
+
+// Every tensor of the file; its metadata into `metadata` when that is not null.
+absl::StatusOr<TensorMap> LoadSafetensors(const std::filesystem::path& path, StringMap* metadata = nullptr);
+
+// Writes `tensors` (any device, any strides), the widest items first, then by name. The same input gives the
+// same bytes.
+absl::Status SaveSafetensors(const std::filesystem::path& path, const TensorMap& tensors,
+                             const StringMap& metadata = {});
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_IO_SAFETENSORS_H_

@@ -1,0 +1,49 @@
+#include "core/models/language_model.h"
+
+#include <ATen/Functions.h>
+
+#include "core/nn/precision.h"
+
+namespace inlier {
+
+at::Tensor LanguageModel::Logits(const ModelInput& input, ActivationTap* tap) {
+  return Head(Encode(input, tap), tap);
+}
+
+at::Tensor LanguageModel::Predicting(const at::Tensor& per_position) const {
+  const at::Tensor kept = causal() ? per_position.slice(1, 0, per_position.size(1) - 1) : per_position;
+  return kept.reshape({-1, per_position.size(2)});
+}
+
+at::Tensor LanguageModel::Targets(const at::Tensor& labels) const {
+  return (causal() ? labels.slice(1, 1) : labels).reshape({-1});
+}
+
+at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap) {
+  at::Tensor hidden = Encode(input, tap);
+  at::Tensor targets = Targets(labels);
+  const at::Tensor where = targets.ne(kIgnoredLabel).nonzero().squeeze(1);
+  if (where.numel() == 0) return hidden.sum() * 0;
+  at::Tensor predictions;
+  if (tap != nullptr) {
+    predictions = Predicting(Head(hidden, tap));
+  } else {
+    hidden = Predicting(hidden);
+    if (where.numel() < targets.numel()) {
+      hidden = hidden.index_select(0, where);
+      targets = targets.index_select(0, where);
+    }
+    predictions = Head(hidden, nullptr);
+  }
+  return at::cross_entropy_loss(AtLeastFloat32(predictions), targets, {}, at::Reduction::Mean, kIgnoredLabel);
+}
+
+at::Tensor LanguageModel::LossPerToken(const ModelInput& input, const at::Tensor& labels,
+                                       ActivationTap* tap) {
+  const at::Tensor predictions = Predicting(Logits(input, tap));
+  const at::Tensor losses = at::cross_entropy_loss(AtLeastFloat32(predictions), Targets(labels), {},
+                                                   at::Reduction::None, kIgnoredLabel);
+  return losses.view({labels.size(0), -1});
+}
+
+}  // namespace inlier

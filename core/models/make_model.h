@@ -1,0 +1,34 @@
+// From a resolved TrialSpec to a model: the one place that reads the model's hyper-parameters.
+#ifndef INLIER_CORE_MODELS_MAKE_MODEL_H_
+#define INLIER_CORE_MODELS_MAKE_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/models/language_model.h"
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+// A model on the CPU in float32, its weights not yet initialised (all zero). The spec must have explicit
+// sizes (presets are the resolver's business). InvalidArgument starts with the path of the field: a size that
+// is missing or 0, heads that do not divide hidden_size, a gate option without effect.
+absl::StatusOr<std::shared_ptr<LanguageModel>> MakeModel(const v1::TrialSpec& resolved);
+
+// Draws every weight anew. Each parameter has a random stream of its own, named by `seed` and the parameter's
+// name, and is drawn on the CPU: two models that differ in a gate start from the same weights elsewhere, and
+// so do a CPU and a GPU. LIBRARY: linears and embeddings normal with initial_std, biases 0, norms 1 and 0,
+// the pad row of the token table 0. REFERENCE: as LIBRARY, but attention linears as the official code leaves
+// them: weight and bias uniform in +-1/sqrt(hidden_size), for BERT query, key and value, for OPT the output
+// projection too. Gates in both: weights uniform in +-1/sqrt(fan in); bias logit(pi_init) where the gate has
+// a pi_init, else uniform as the weights. REQUIRES: `model` was made from `resolved`.
+void InitialiseWeights(LanguageModel& model, const v1::TrialSpec& resolved, std::uint64_t seed);
+
+// Numbers in all parameters, tied ones once.
+std::int64_t CountParameters(const torch::nn::Module& model);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_MODELS_MAKE_MODEL_H_

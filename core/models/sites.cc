@@ -1,0 +1,17 @@
+#include "core/models/sites.h"
+
+#include <cctype>
+
+namespace inlier {
+
+bool IsObservationSite(std::string_view site) {
+  if (site.substr(0, 7) == "hidden.") return true;
+  const std::string_view last = site.substr(site.rfind('.') + 1);
+  if (last == "probs" || last == "gate" || last == "context" || last == "input") return true;
+  // "model.decoder.layers.3" is a whole layer; "bert.encoder.layer.0.intermediate.0" is a linear.
+  constexpr std::string_view kLayers = ".layers.";
+  const std::size_t at = site.rfind(kLayers);
+  return at != std::string_view::npos && site.find('.', at + kLayers.size()) == std::string_view::npos;
+}
+
+}  // namespace inlier

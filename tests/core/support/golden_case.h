@@ -1,0 +1,128 @@
+// Golden cases: numbers written by the reference implementations, to compare with.
+//
+// A case is <root>/<group>/<name>.json, with <name>.safetensors beside it where it holds tensors; root is the
+// environment variable INLIER_GOLDEN_DIR, else the folder tests/golden of the sources. A test takes every
+// case it finds:
+//
+//   TEST(BertGoldenTest, ForwardAndBackwardMatchTheReference) {
+//     GoldenReport report("bert");
+//     for (const GoldenCase& golden : FindGoldenCases("bert")) {
+//       if (report.SkipWhatIsNotSupported(golden)) continue;
+//       auto model = ModelOfCase(golden, torch::kFloat64);      // parameters filled in, eval mode
+//       GoldenComparison compare(report, golden, torch::kFloat64);
+//       compare.Tensor("out/logits", model->Logits(InputOfCase(golden)), {.absolute = 1e-9, .per_magnitude =
+//       true});
+//     }                                                          // ~GoldenComparison prints the case's line
+//     report.Finish();                                           // prints the totals; fails the test when a
+//     case failed or none was found
+//   }
+#ifndef INLIER_TESTS_CORE_SUPPORT_GOLDEN_CASE_H_
+#define INLIER_TESTS_CORE_SUPPORT_GOLDEN_CASE_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/io/safetensors.h"
+#include "core/models/language_model.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+
+struct GoldenCase {
+  std::string group;
+  std::string name;
+  nlohmann::json json;
+  TensorMap tensors;  // As stored; empty when the case has no tensor file.
+  std::optional<v1::TrialSpec>
+      spec;  // The block `spec`; empty when the case has none or it needs something this build does not know.
+  std::string needs;  // Then: what it needs, for example "attention.softmax.ncs".
+
+  bool Has(const std::string& key) const { return tensors.count(key) != 0; }
+  // REQUIRES: Has(key); fails the test and returns an empty tensor otherwise.
+  at::Tensor Tensor(const std::string& key) const;
+  // The keys that start with `prefix`, for example "grad/", with the prefix taken off.
+  std::vector<std::string> KeysUnder(const std::string& prefix) const;
+};
+
+std::filesystem::path GoldenRoot();
+// All cases of a group, by name. A file that cannot be read fails the test with its name.
+std::vector<GoldenCase> FindGoldenCases(const std::string& group);
+
+// The case's model in `dtype`, eval mode, param/* filled in; fails the test (and returns null) when a
+// parameter is missing, left over or of another shape. REQUIRES: golden.spec.
+std::shared_ptr<LanguageModel> ModelOfCase(const GoldenCase& golden, at::ScalarType dtype);
+// Copies param/<name> into the parameters of the same name. As above.
+bool FillParameters(torch::nn::Module& model, const GoldenCase& golden, at::ScalarType dtype);
+// ModelInput from the tensors <prefix>input_ids, <prefix>attention_mask, <prefix>token_type_ids, rows [first,
+// first + rows) (all when rows < 0).
+ModelInput InputOfCase(const GoldenCase& golden, const std::string& prefix = "input/", std::int64_t first = 0,
+                       std::int64_t rows = -1);
+// <prefix>labels, the same rows.
+at::Tensor LabelsOfCase(const GoldenCase& golden, const std::string& prefix = "input/",
+                        std::int64_t first = 0, std::int64_t rows = -1);
+
+// |actual - expected| <= absolute * (per_magnitude ? max(1, max|expected|) : 1) + relative * |expected|,
+// element by element.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+  bool per_magnitude = false;
+};
+
+// Counts of one test over one group.
+class GoldenReport {
+ public:
+  explicit GoldenReport(std::string group);
+  // True, with a line "needs <field>", when the case cannot be built here. Counted, and named in the totals.
+  bool SkipWhatIsNotSupported(const GoldenCase& golden);
+  // Prints "group: N passed, N failed, N need other parts"; fails the test when one failed or nothing was
+  // compared.
+  void Finish();
+
+ private:
+  friend class GoldenComparison;
+  std::string group_;
+  int passed_ = 0;
+  int failed_ = 0;
+  int skipped_ = 0;
+};
+
+// All comparisons of one case in one precision. Prints one line at its end:
+// group, case, precision, largest error in units of its tolerance (and where), verdict.
+class GoldenComparison {
+ public:
+  GoldenComparison(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision);
+  ~GoldenComparison();
+  GoldenComparison(const GoldenComparison&) = delete;
+  GoldenComparison& operator=(const GoldenComparison&) = delete;
+
+  // `actual` against the stored tensor `key` (any shape with as many elements), computed in float64.
+  void Tensor(const std::string& key, const at::Tensor& actual, Tolerance tolerance);
+  // Against a tensor the caller took from the case (a part of one, for example); `what` is printed.
+  void Tensors(const std::string& what, const at::Tensor& actual, const at::Tensor& expected,
+               Tolerance tolerance);
+  void Number(const std::string& what, double actual, double expected, Tolerance tolerance);
+  void Equal(const std::string& what, const std::string& actual, const std::string& expected);
+
+ private:
+  void Record(const std::string& what, double ratio, double error, double allowed);
+
+  GoldenReport& report_;
+  const GoldenCase& golden_;
+  std::string precision_;
+  double worst_ratio_ = 0;  // Error / allowed error; above 1 fails.
+  double worst_error_ = 0;
+  double worst_allowed_ = 0;
+  std::string worst_what_;
+  int compared_ = 0;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_CORE_SUPPORT_GOLDEN_CASE_H_
