@@ -1,0 +1,147 @@
+#include "proto/spec/canonical.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/digest.h"
+#include "google/protobuf/util/json_util.h"
+#include "inlier/v1/param_options.pb.h"
+#include "proto/spec/field_path.h"
+#include "proto/spec/number_text.h"
+#include "proto/spec/utf8.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+enum class Form {
+  kCanonical,  // What decides the result, as short as can be.
+  kResolved,   // Everything, defaults written out.
+};
+
+std::vector<const FieldDescriptor*> ByNumber(const google::protobuf::Descriptor* type) {
+  std::vector<const FieldDescriptor*> fields;
+  for (int i = 0; i < type->field_count(); ++i) fields.push_back(type->field(i));
+  std::sort(fields.begin(), fields.end(), [](const auto* a, const auto* b) { return a->number() < b->number(); });
+  return fields;
+}
+
+std::string LeafJson(const FieldDescriptor* field, const Message& parent) {
+  const std::string text = LeafText(field, parent);
+  const auto type = field->cpp_type();
+  if (type == FieldDescriptor::CPPTYPE_STRING || type == FieldDescriptor::CPPTYPE_ENUM) return JsonString(text);
+  if (type == FieldDescriptor::CPPTYPE_DOUBLE && !std::isfinite(parent.GetReflection()->GetDouble(parent, field))) return JsonString(text);
+  return text;
+}
+
+// Whether the leaf has its declared default. NaN equals nothing.
+bool IsDefault(const FieldDescriptor* field, const Message& parent) {
+  const Reflection& reflection = *parent.GetReflection();
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetBool(parent, field) == field->default_value_bool();
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(parent, field) == field->default_value_int32();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.GetUInt32(parent, field) == field->default_value_uint32();
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection.GetDouble(parent, field) == field->default_value_double();
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return reflection.GetEnum(parent, field) == field->default_value_enum();
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection.GetString(parent, field) == field->default_value_string();
+    default:
+      return false;
+  }
+}
+
+// Whether a group that says nothing more may be left out, because the resolver would make it again.
+bool IsImplied(const FieldDescriptor* field) {
+  if (const auto* choice = field->containing_oneof()) {
+    return choice->options().GetExtension(v1::choice).default_member() == field->name();
+  }
+  return !field->options().GetExtension(v1::param).may_be_absent();
+}
+
+std::string Json(const Message& message, Form form) {
+  std::string json = "{";
+  const Reflection& reflection = *message.GetReflection();
+  for (const FieldDescriptor* field : ByNumber(message.GetDescriptor())) {
+    const bool present = reflection.HasField(message, field);
+    std::string value;
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      if (!present) continue;
+      value = Json(reflection.GetMessage(message, field), form);
+      if (form == Form::kCanonical && value == "{}" && IsImplied(field)) continue;
+    } else if (form == Form::kCanonical) {
+      if (!present || field->options().GetExtension(v1::param).incidental()) continue;
+      if (field->has_default_value() && IsDefault(field, message)) continue;
+      value = LeafJson(field, message);
+    } else {
+      if (!present && !field->has_default_value()) continue;
+      value = LeafJson(field, message);
+    }
+    if (json.size() > 1) json += ",";
+    json += JsonString(field->name()) + ":" + value;
+  }
+  return json + "}";
+}
+
+}  // namespace
+
+std::string CanonicalJson(const Message& message) { return Json(message, Form::kCanonical); }
+
+std::string TrainFingerprint(const v1::TrialSpec& resolved) {
+  v1::TrialSpec train = resolved;
+  train.clear_quantization();
+  train.clear_evaluation();
+  return Sha256Hex("train\n" + CanonicalJson(train));
+}
+
+std::string EvaluateFingerprint(const v1::TrialSpec& resolved) {
+  v1::TrialSpec evaluate;
+  if (resolved.has_quantization()) *evaluate.mutable_quantization() = resolved.quantization();
+  *evaluate.mutable_evaluation() = resolved.evaluation();
+  return Sha256Hex("evaluate\n" + TrainFingerprint(resolved) + "\n" + CanonicalJson(evaluate));
+}
+
+std::string ResolvedJson(const v1::TrialSpec& resolved) { return Json(resolved, Form::kResolved); }
+
+absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json) {
+  v1::TrialSpec spec;
+  const auto status = google::protobuf::util::JsonStringToMessage(google::protobuf::StringPiece(json.data(), json.size()), &spec);
+  if (!status.ok()) {
+    return absl::InvalidArgumentError("this is not the JSON of a trial: " + std::string(status.message()));
+  }
+  return spec;
+}
+
+std::string JsonString(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string json = "\"";
+  while (!text.empty()) {
+    const std::size_t valid = ValidUtf8Prefix(text);
+    for (const char c : text.substr(0, valid)) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\') {
+        json += {'\\', c};
+      } else if (byte < 0x20) {
+        json += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
+      } else {
+        json.push_back(c);
+      }
+    }
+    text.remove_prefix(valid);
+    if (!text.empty()) {
+      json += "\xef\xbf\xbd";
+      text.remove_prefix(1);
+    }
+  }
+  return json + "\"";
+}
+
+}  // namespace inlier

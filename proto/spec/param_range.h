@@ -1,0 +1,28 @@
+// The range that (param) declares for a number, and whether a value is in it.
+#ifndef INLIER_PROTO_SPEC_PARAM_RANGE_H_
+#define INLIER_PROTO_SPEC_PARAM_RANGE_H_
+
+#include <string>
+
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "proto/spec/problems.h"
+
+namespace inlier {
+
+// "from 1 to 65536", "above 0 and at most 1", "at least 1", or "" when the field has no limits.
+std::string RangeText(const google::protobuf::FieldDescriptor* field);
+
+// "0 is out of range: give a number from 1 to 65536", or "" when the leaf's value is in its range (or has none).
+std::string RangeProblem(const google::protobuf::FieldDescriptor* field, const google::protobuf::Message& parent);
+
+// What the declarations alone say about a whole message, all sub-messages included: ranges, numbers that are not finite, texts that are not
+// UTF-8, required fields and required choices.
+void CheckDeclarations(const google::protobuf::Message& message, const std::string& prefix, Problems* problems);
+
+// CheckDeclarations as a Status; for configurations.
+absl::Status ValidateDeclarations(const google::protobuf::Message& message);
+
+}  // namespace inlier
+
+#endif  // INLIER_PROTO_SPEC_PARAM_RANGE_H_

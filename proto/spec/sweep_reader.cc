@@ -1,0 +1,142 @@
+#include "proto/spec/sweep_reader.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/status.h"
+#include "proto/spec/columns.h"
+#include "proto/spec/did_you_mean.h"
+#include "proto/spec/measurements.h"
+#include "proto/spec/overrides.h"
+#include "proto/spec/param_range.h"
+#include "proto/spec/struct_value.h"
+#include "proto/spec/sweep_grid.h"
+#include "proto/spec/utf8.h"
+#include "proto/spec/yaml_reader.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::Value;
+
+constexpr std::size_t kNameMax = 100;
+constexpr std::uint32_t kDecimalsMax = 15;
+
+void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
+  constexpr char kCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (!sweep.has_name()) return;  // Declared as required: told with the rest of its kind.
+  const std::string& name = sweep.name();
+  if (name.empty() || name.size() > kNameMax || name.find_first_not_of(kCharacters) != std::string::npos) {
+    problems->Add("name", Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kNameMax) + " letters, digits, \"_\", \"-\" and \".\"");
+  }
+}
+
+// Names that rows and conditions of a table may use.
+class TableChecker {
+ public:
+  TableChecker(const SweepGrid& grid, Problems* problems) : grid_(grid), problems_(problems) {
+    for (const SweepGrid::AxisInfo& axis : grid.axes()) names_.push_back(axis.name);
+    for (const SpecColumn& column : SpecColumns()) names_.push_back(column.name);
+  }
+
+  void Check(const v1::TableSpec& table) {
+    for (int i = 0; i < table.rows_size(); ++i) CheckName(table.rows(i), "table.rows[" + std::to_string(i) + "]");
+    CheckWhere(table.where(), "table.where");
+    if (table.columns_size() == 0) problems_->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
+    for (int i = 0; i < table.columns_size(); ++i) {
+      const v1::TableColumn& column = table.columns(i);
+      const std::string path = "table.columns[" + std::to_string(i) + "]";
+      if (column.has_measurement() && FindMeasurement(column.measurement()) == nullptr) {
+        problems_->Add(path + ".measurement", Quoted(column.measurement()) + " is not a measurement" + DidYouMean(column.measurement(), MeasurementNames()));
+      }
+      if (column.decimals() > kDecimalsMax) {
+        problems_->Add(path + ".decimals", std::to_string(column.decimals()) + " is out of range: give a whole number from 0 to " + std::to_string(kDecimalsMax));
+      }
+      CheckWhere(column.where(), path + ".where");
+    }
+  }
+
+ private:
+  void CheckName(const std::string& name, const std::string& path) {
+    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+    problems_->Add(path, Quoted(name) + " is neither an axis of this sweep nor a column of trials" + DidYouMean(name, names_));
+  }
+
+  template <typename MapType>
+  void CheckWhere(const MapType& where, const std::string& prefix) {
+    const std::map<std::string, Value> sorted(where.begin(), where.end());
+    for (const auto& [name, value] : sorted) {
+      const std::string path = prefix + "." + name;
+      CheckName(name, path);
+      for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
+        if (axis.name != name) continue;
+        if (value.kind_case() != Value::kListValue) {
+          CheckLabel(axis, value, path);
+          continue;
+        }
+        for (int i = 0; i < value.list_value().values_size(); ++i) {
+          CheckLabel(axis, value.list_value().values(i), path + "[" + std::to_string(i) + "]");
+        }
+      }
+    }
+  }
+
+  void CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path) {
+    const std::string text = ValueText(value);
+    if (text.empty() || std::find(axis.labels.begin(), axis.labels.end(), text) != axis.labels.end()) return;
+    problems_->Add(path, Quoted(text) + " is not a label of axis " + axis.name + DidYouMean(text, axis.labels));
+  }
+
+  const SweepGrid& grid_;
+  Problems* problems_;
+  std::vector<std::string> names_;
+};
+
+// `--set` of a field that an axis sets at every point would do nothing.
+absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::string>& overrides) {
+  for (const std::string& text : overrides) {
+    const std::string path = text.substr(0, text.find('='));
+    for (const v1::Axis& axis : sweep.axes()) {
+      if (axis.field() != path && std::find(axis.zip().begin(), axis.zip().end(), path) == axis.zip().end()) continue;
+      return absl::InvalidArgumentError("--set " + text + ": an axis of the sweep sets " + path + " at every point; change the axis in the file");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Problems FindSweepProblems(const v1::SweepSpec& sweep) {
+  Problems problems;
+  // The base alone need not be complete: its declarations are checked in the points.
+  v1::SweepSpec frame = sweep;
+  frame.clear_base();
+  CheckDeclarations(frame, "", &problems);
+  CheckName(sweep, &problems);
+  const std::optional<SweepGrid> grid = SweepGrid::Create(sweep, &problems);
+  if (!grid) return problems;
+  grid->CheckValues(&problems);
+  if (sweep.has_table()) TableChecker(*grid, &problems).Check(sweep.table());
+  return problems;
+}
+
+absl::Status ValidateSweep(const v1::SweepSpec& sweep) { return FindSweepProblems(sweep).ToStatus(); }
+
+absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file, const std::vector<std::string>& overrides) {
+  v1::SweepSpec sweep;
+  SourceMap positions;
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions));
+  if (!overrides.empty()) {
+    RETURN_IF_ERROR(ApplyOverrides(sweep.mutable_base(), overrides));
+    RETURN_IF_ERROR(CheckOverrides(sweep, overrides));
+  }
+  RETURN_IF_ERROR(positions.ToStatus(file, FindSweepProblems(sweep)));
+  return sweep;
+}
+
+absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
+  return ReadSweepText(text, file.string(), overrides);
+}
+
+}  // namespace inlier
