@@ -1,0 +1,264 @@
+#include "worker/agent.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "worker/attempt_folder.h"
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+
+// A post to the agent's thread that does nothing when the agent is gone.
+template <typename Work>
+void PostTo(asio::io_context& io, const std::shared_ptr<int>& alive, Work work) {
+  asio::post(io, [alive = std::weak_ptr<int>(alive), work = std::move(work)]() mutable {
+    if (!alive.expired()) work();
+  });
+}
+
+}  // namespace
+
+Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetrics& metrics,
+             std::function<void(const absl::Status&)> on_end)
+    : io_(io),
+      options_(std::move(options)),
+      outbox_(outbox),
+      metrics_(metrics),
+      on_end_(std::move(on_end)),
+      delivery_timer_(io),
+      client_(
+          options_.client, outbox, metrics,
+          {.fill =
+               [this](v1::WorkerSync& sync) {
+                 sync = identity_;
+                 board_.Fill(sync);
+               },
+           .on_answer =
+               [this](const v1::CoordinatorSync& answer) {
+                 PostTo(io_, alive_, [this, answer] { OnAnswer(answer); });
+               },
+           .on_lease =
+               [this](LeaseGuard::State state) { PostTo(io_, alive_, [this, state] { OnLease(state); }); },
+           .on_refused =
+               [this](const absl::Status& status) {
+                 PostTo(io_, alive_, [this, status] { OnRefused(status); });
+               }}) {
+  identity_.set_incarnation(options_.incarnation);
+  identity_.set_name(options_.name);
+  identity_.set_host(options_.host);
+  identity_.set_version(options_.version);
+  identity_.set_data_dir(options_.attempts.data_dir.string());
+  for (const SlotPlan& slot : options_.slots) {
+    v1::Slot& shown = *identity_.add_slots();
+    shown.set_index(slot.index);
+    shown.set_device(slot.device);
+    shown.set_threads(slot.threads);
+  }
+  metrics_.slots.Set(static_cast<double>(options_.slots.size()));
+}
+
+Agent::~Agent() {
+  client_.Stop();
+  disk_.join();
+}
+
+void Agent::Start() { client_.Start(); }
+
+void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
+  if (finished_) return;
+  desired_.clear();
+  for (const v1::Assignment& assignment : answer.desired()) desired_.emplace(assignment.token(), assignment);
+  Forget(answer.acknowledged_sequence());
+  if (const absl::Status compacted = outbox_.Compact(); !compacted.ok()) {
+    spdlog::warn("outbox_not_compacted {}", std::string(compacted.message()));
+  }
+  std::map<std::uint64_t, std::string> reasons;
+  for (const v1::Stop& stop : answer.stop()) reasons[stop.token()] = stop.reason();
+  for (const auto& [token, supervisor] : running_) {
+    if (desired_.count(token) > 0 || supervisor->stopping()) continue;
+    const auto reason = reasons.find(token);
+    supervisor->Stop(StopKind::kNotDesired,
+                     reason == reasons.end() ? "the coordinator does not want it any more" : reason->second,
+                     options_.attempts.stop_grace);
+  }
+  Reconcile();
+  MaybeFinishDrain();
+}
+
+std::optional<std::uint32_t> Agent::FreeSlot(const v1::Assignment& assignment) const {
+  const auto busy = [this](std::uint32_t slot) {
+    return std::any_of(running_.begin(), running_.end(),
+                       [slot](const auto& entry) { return entry.second->slot() == slot; });
+  };
+  if (assignment.has_slot() && assignment.slot() < options_.slots.size()) {
+    return busy(assignment.slot()) ? std::nullopt : std::optional<std::uint32_t>(assignment.slot());
+  }
+  for (std::uint32_t slot = 0; slot < options_.slots.size(); ++slot) {
+    if (!busy(slot)) return slot;
+  }
+  return std::nullopt;
+}
+
+void Agent::Reconcile() {
+  if (draining_ || finished_ || lease_ == LeaseGuard::State::kEnding || lease_ == LeaseGuard::State::kExpired)
+    return;
+  for (const auto& [token, assignment] : desired_) {
+    if (running_.count(token) > 0 || ended_.count(token) > 0) continue;
+    // A slot whose last child is still ending is taken when it is gone.
+    if (const std::optional<std::uint32_t> slot = FreeSlot(assignment)) StartAttempt(assignment, *slot);
+  }
+}
+
+void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
+  const auto nudge = [this](CoordinatorClient::Urgency urgency) { client_.Nudge(urgency); };
+  auto supervisor = std::make_shared<Supervisor>(options_.attempts,
+                                                 WorkerParts{io_, disk_, outbox_, board_, metrics_, nudge},
+                                                 options_.slots[slot], assignment);
+  running_.emplace(assignment.token(), supervisor);
+  const auto on_done = [](std::exception_ptr error) {
+    if (error)
+      std::rethrow_exception(
+          error);  // Out of memory, or a bug: the process ends, its attempts are leased again.
+  };
+  asio::co_spawn(io_, RunAttempt(std::move(supervisor)), on_done);
+  client_.Nudge(CoordinatorClient::Urgency::kPoint);
+}
+
+asio::awaitable<void> Agent::RunAttempt(std::shared_ptr<Supervisor> supervisor) {
+  const std::weak_ptr<int> alive = alive_;
+  const Supervisor::Result result = co_await supervisor->Run();
+  if (!alive.expired()) OnEnded(*supervisor, result);
+}
+
+void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
+  Ended& ended = ended_[supervisor.token()];
+  ended.stage_id = supervisor.assignment().stage_id();
+  ended.outcome_sequence = result.outcome_sequence;
+  ended.succeeded = result.outcome.kind() == v1::Outcome::SUCCEEDED;
+  board_.Remove(supervisor.token());
+  running_.erase(supervisor.token());
+  client_.Nudge(CoordinatorClient::Urgency::kResult);
+  Reconcile();
+  MaybeFinishDrain();
+}
+
+void Agent::Forget(std::uint64_t acknowledged) {
+  for (auto at = ended_.begin(); at != ended_.end();) {
+    Ended& ended = at->second;
+    if (ended.outcome_sequence > acknowledged) {
+      ++at;
+      continue;
+    }
+    if (ended.succeeded && !std::exchange(ended.cleaned, true)) {
+      asio::post(disk_, [state_dir = options_.attempts.state_dir, stage = ended.stage_id, token = at->first] {
+        const absl::Status removed = RemoveOldCheckpoints(state_dir, stage, token);
+        if (!removed.ok())
+          spdlog::warn("old_checkpoints_kept stage={} {}", stage, std::string(removed.message()));
+      });
+    }
+    at = desired_.count(at->first) > 0 ? std::next(at) : ended_.erase(at);
+  }
+}
+
+void Agent::OnLease(LeaseGuard::State state) {
+  lease_ = state;
+  if (finished_) return;
+  switch (state) {
+    case LeaseGuard::State::kIdle:
+      break;
+    case LeaseGuard::State::kHeld:
+      Reconcile();
+      break;
+    case LeaseGuard::State::kEnding:
+      // Long enough a grace: kExpired is what ends it.
+      for (const auto& [token, supervisor] : running_) {
+        supervisor->Stop(StopKind::kFenced, "no answer from the coordinator: the lease is ending",
+                         options_.attempts.stop_grace);
+      }
+      break;
+    case LeaseGuard::State::kExpired:
+      desired_.clear();
+      if (!running_.empty()) metrics_.fenced.Increment();
+      for (const auto& [token, supervisor] : running_) {
+        supervisor->Stop(StopKind::kFenced, "no answer from the coordinator for the lease's time",
+                         Duration::zero());
+      }
+      break;
+  }
+}
+
+void Agent::OnRefused(const absl::Status& status) {
+  spdlog::error("refused {}", std::string(status.message()));
+  end_status_ = status;
+  Drain("refused by the coordinator");
+  // Nobody will acknowledge anything.
+  if (running_.empty()) End(end_status_);
+}
+
+void Agent::Drain(const std::string& reason) {
+  if (draining_ || finished_) return;
+  draining_ = true;
+  board_.SetDraining();
+  spdlog::info("draining reason=\"{}\" attempts={} events={}", reason, running_.size(), outbox_.size());
+  for (const auto& [token, supervisor] : running_) {
+    supervisor->Stop(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),
+                     options_.attempts.stop_grace);
+  }
+  client_.Nudge(CoordinatorClient::Urgency::kResult);
+  MaybeFinishDrain();
+}
+
+void Agent::MaybeFinishDrain() {
+  if (!draining_ || finished_ || !running_.empty()) return;
+  if (outbox_.size() == 0 || !end_status_.ok()) return End(end_status_);
+  if (delivery_armed_) return;
+  delivery_armed_ = true;
+  delivery_timer_.expires_after(client_.connected() ? options_.delivery_wait : options_.delivery_wait_alone);
+  delivery_timer_.async_wait(
+      [this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
+        if (error || alive.expired()) return;
+        spdlog::warn("events_undelivered count={}; they are kept in {} and sent by the next worker",
+                     outbox_.size(), (options_.attempts.state_dir / "outbox").string());
+        End(end_status_);
+      });
+}
+
+void Agent::Abort(const std::string& reason) {
+  if (finished_) return;
+  spdlog::warn("aborting reason=\"{}\" attempts={}", reason, running_.size());
+  for (const auto& [token, supervisor] : running_) {
+    supervisor->Stop(StopKind::kDraining, reason, Duration::zero());
+  }
+  End(absl::AbortedError(reason));
+}
+
+void Agent::End(const absl::Status& status) {
+  if (std::exchange(finished_, true)) return;
+  delivery_timer_.cancel();
+  client_.Stop();
+  on_end_(status);
+}
+
+void Agent::UpdateMetrics() {
+  metrics_.slots_busy.Set(static_cast<double>(running_.size()));
+  metrics_.outbox_events.Set(static_cast<double>(outbox_.size()));
+  const std::uint64_t thinned = outbox_.thinned();
+  metrics_.events_thinned.Increment(static_cast<double>(thinned - std::exchange(thinned_counted_, thinned)));
+  std::int64_t resident = 0;
+  for (const auto& [token, supervisor] : running_) {
+    supervisor->CountCpu(supervisor->CpuSeconds());
+    resident += supervisor->ResidentBytes();
+  }
+  metrics_.child_resident_bytes.Set(static_cast<double>(resident));
+}
+
+}  // namespace inlier

@@ -1,0 +1,59 @@
+// What the worker's attempts are doing now: written by the supervisors, read by the heartbeat thread for
+// every sync.
+//
+// Thread safety: all functions on any thread; they never wait for anything but each other.
+#ifndef INLIER_WORKER_ATTEMPT_BOARD_H_
+#define INLIER_WORKER_ATTEMPT_BOARD_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "inlier/v1/worker_service.pb.h"
+
+namespace inlier {
+
+class AttemptBoard {
+ public:
+  void Add(std::uint64_t token, const std::string& stage_id, std::uint32_t slot) {
+    const std::lock_guard lock(mutex_);
+    v1::AttemptReport& report = reports_[token];
+    report.set_token(token);
+    report.set_stage_id(stage_id);
+    report.set_slot(slot);
+  }
+  void SetProgress(std::uint64_t token, const v1::Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = reports_.find(token); found != reports_.end())
+      *found->second.mutable_progress() = progress;
+  }
+  void SetStopping(std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = reports_.find(token); found != reports_.end()) found->second.set_stopping(true);
+  }
+  void Remove(std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    reports_.erase(token);
+  }
+  void SetDraining() {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+
+  // Adds `attempts` and `draining`.
+  void Fill(v1::WorkerSync& sync) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [token, report] : reports_) *sync.add_attempts() = report;
+    if (draining_) sync.set_draining(true);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, v1::AttemptReport> reports_;
+  bool draining_ = false;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_ATTEMPT_BOARD_H_

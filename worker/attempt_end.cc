@@ -1,0 +1,111 @@
+#include "worker/attempt_end.h"
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "worker/event_reader.h"
+
+namespace inlier {
+namespace {
+
+constexpr size_t kQuotedLinesMax = 8;
+constexpr size_t kQuotedLineBytesMax = 300;
+
+v1::Outcome Failed(v1::FailureClass failure, std::string message) {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::FAILED);
+  outcome.set_failure(failure);
+  outcome.set_message(std::move(message));
+  return outcome;
+}
+
+// Whether the output has one of the sentences by which C++, LibTorch and CUDA say that memory is out.
+bool SaysOutOfMemory(const std::deque<std::string>& lines) {
+  for (const std::string& line : lines) {
+    const std::string lower = absl::AsciiStrToLower(line);
+    for (const char* sign :
+         {"bad_alloc", "out of memory", "can't allocate memory", "cannot allocate memory"}) {
+      if (absl::StrContains(lower, sign)) return true;
+    }
+  }
+  return false;
+}
+
+std::string QuoteOutput(const std::deque<std::string>& lines) {
+  if (lines.empty()) return "; it printed nothing";
+  std::string quoted = "; its last output:";
+  const size_t first = lines.size() > kQuotedLinesMax ? lines.size() - kQuotedLinesMax : 0;
+  for (size_t i = first; i < lines.size(); ++i)
+    absl::StrAppend(&quoted, "\n  ", Printable(lines[i], kQuotedLineBytesMax));
+  return quoted;
+}
+
+// The value after `key` in a file of "key value" lines.
+std::uint64_t CounterIn(const std::string& path, const std::string& key) {
+  std::ifstream in(path);
+  std::string name;
+  std::uint64_t value = 0;
+  while (in >> name >> value) {
+    if (name == key) return value;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string DescribeExit(const ProcessExit& exit) {
+  if (exit.signal == 0) return absl::StrCat("exited with status ", exit.status);
+  const char* name = ::strsignal(exit.signal);
+  return absl::StrCat("was killed by signal ", exit.signal, " (", name == nullptr ? "unknown" : name, ")");
+}
+
+std::uint64_t OutOfMemoryKills() {
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("0::", 0) != 0) continue;
+    const std::string file = absl::StrCat("/sys/fs/cgroup", line.substr(3), "/memory.events");
+    if (std::ifstream(file).good()) return CounterIn(file, "oom_kill");
+  }
+  return CounterIn("/proc/vmstat", "oom_kill");
+}
+
+v1::Outcome ClassifyEnd(const AttemptEnd& end) {
+  if (end.said) return *end.said;
+  const std::string how = DescribeExit(end.exit);
+  switch (end.stopped) {
+    case StopKind::kNone:
+      break;
+    case StopKind::kFenced:
+      return Failed(v1::LOST, absl::StrCat("stopped by its worker: ", end.stop_reason));
+    case StopKind::kNotDesired:
+    case StopKind::kDraining:
+      return Failed(v1::PREEMPTED, absl::StrCat("stopped by its worker: ", end.stop_reason));
+  }
+  const std::string output = QuoteOutput(end.last_output);
+  if (end.exit.signal == SIGKILL && end.out_of_memory_kill) {
+    return Failed(
+        v1::OUT_OF_MEMORY,
+        absl::StrCat("the kernel killed the trial because memory was out; use a smaller model or batch, "
+                     "or fewer slots on this worker",
+                     output));
+  }
+  if (SaysOutOfMemory(end.last_output)) {
+    return Failed(v1::OUT_OF_MEMORY,
+                  absl::StrCat("the trial ran out of memory and ", how,
+                               "; use a smaller model or batch, or fewer slots on this worker", output));
+  }
+  if (end.garbage_lines > 0) {
+    return Failed(
+        v1::CRASHED,
+        absl::StrCat("the trial ", how, " without an outcome, after ", end.garbage_lines,
+                     " lines on its event descriptor that are no events, the first: \"", end.first_garbage,
+                     "\"; is trial_program inlier-trial of this version?", output));
+  }
+  return Failed(v1::CRASHED, absl::StrCat("the trial ", how, " without an outcome", output));
+}
+
+}  // namespace inlier

@@ -1,0 +1,105 @@
+#include "worker/attempt_folder.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsSafeName(const std::string& name) {
+  return !name.empty() && name.size() <= 200 && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                  c == '_' || c == '.';
+         });
+}
+
+}  // namespace
+
+absl::StatusOr<fs::path> AttemptFolder(const fs::path& state_dir, const std::string& stage_id,
+                                       std::uint64_t token) {
+  if (!IsSafeName(stage_id))
+    return absl::InvalidArgumentError(absl::StrCat("stage id '", stage_id, "' cannot be a folder's name"));
+  return state_dir / "attempts" / stage_id / std::to_string(token);
+}
+
+absl::Status PrepareAttemptFolder(const fs::path& folder, const v1::AttemptSpec& spec) {
+  RETURN_IF_ERROR(MakeWritableFolder(folder));
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.add_whitespace = true;
+  const auto printed = google::protobuf::util::MessageToJsonString(spec, &json, options);
+  if (!printed.ok()) return absl::InternalError(absl::StrCat("spec.json: ", printed.ToString()));
+  return WriteFileAtomically(folder / kAttemptSpecName, json);
+}
+
+absl::StatusOr<fs::path> ArtifactPath(const fs::path& state_dir, const std::string& sha256) {
+  const bool hex = sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!hex)
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", sha256, "' is not a SHA-256 in lower-case hexadecimal"));
+  return state_dir / "artifacts" / absl::StrCat(sha256, ".safetensors");
+}
+
+absl::StatusOr<fs::path> PathBelow(const fs::path& folder, const std::string& relative) {
+  const fs::path path = fs::path(relative).lexically_normal();
+  if (relative.empty() || path.is_absolute() || path.begin()->string() == ".." || path == ".") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the path '", relative, "' does not stay below ", folder.string()));
+  }
+  return folder / path;
+}
+
+absl::Status PublishArtifact(const fs::path& state_dir, const fs::path& folder,
+                             const v1::CheckpointSaved& checkpoint) {
+  ASSIGN_OR_RETURN(const fs::path from, PathBelow(folder, checkpoint.path()));
+  ASSIGN_OR_RETURN(const fs::path to, ArtifactPath(state_dir, checkpoint.sha256()));
+  ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(from));
+  if (digest != checkpoint.sha256()) {
+    return absl::DataLossError(absl::StrCat("the final checkpoint ", from.string(), " has the SHA-256 ",
+                                            digest, ", the trial named ", checkpoint.sha256()));
+  }
+  RETURN_IF_ERROR(MakeWritableFolder(to.parent_path()));
+  RETURN_IF_ERROR(SyncPath(from));
+  return RenameDurably(from, to);
+}
+
+absl::Status RemoveOldCheckpoints(const fs::path& state_dir, const std::string& stage_id,
+                                  std::uint64_t token) {
+  ASSIGN_OR_RETURN(const fs::path newest, AttemptFolder(state_dir, stage_id, token));
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(newest.parent_path(), error)) {
+    std::uint64_t other = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &other)) continue;
+    if (other > token) return absl::OkStatus();
+    folders.push_back(entry.path());
+  }
+  for (const fs::path& folder : folders) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      const std::string name = entry.path().filename().string();
+      if (name == kAttemptLogName || name == kAttemptSpecName) continue;
+      std::error_code removed;
+      fs::remove_all(entry.path(), removed);
+      if (removed) {
+        return absl::UnknownError(
+            absl::StrCat("cannot remove ", entry.path().string(), ": ", removed.message()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

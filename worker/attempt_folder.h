@@ -1,0 +1,53 @@
+// Where the files of attempts and artifacts are below the state folder, and how they get there.
+//
+//   attempts/<stage>/<token>/   spec.json, log.txt, checkpoints; one folder an attempt, so that a stale one
+//   can disturb no other artifacts/<sha256>.safetensors   trained models, named by their content
+//
+// Paths from outside (stage ids, the coordinator's resume path, the child's checkpoint path) are checked:
+// none can leave its folder.
+//
+// Thread safety: pure functions over the file system; they wait for the disk.
+#ifndef INLIER_WORKER_ATTEMPT_FOLDER_H_
+#define INLIER_WORKER_ATTEMPT_FOLDER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+inline constexpr char kAttemptLogName[] = "log.txt";
+inline constexpr char kAttemptSpecName[] = "spec.json";
+
+// attempts/<stage>/<token> below `state_dir`. InvalidArgument for a stage id that cannot be a folder's name.
+absl::StatusOr<std::filesystem::path> AttemptFolder(const std::filesystem::path& state_dir,
+                                                    const std::string& stage_id, std::uint64_t token);
+
+// Makes the folder and writes spec.json into it.
+absl::Status PrepareAttemptFolder(const std::filesystem::path& folder, const v1::AttemptSpec& spec);
+
+// artifacts/<sha256>.safetensors below `state_dir`. InvalidArgument for what is no SHA-256.
+absl::StatusOr<std::filesystem::path> ArtifactPath(const std::filesystem::path& state_dir,
+                                                   const std::string& sha256);
+
+// `relative` below `folder`; InvalidArgument when it is absolute or climbs out.
+absl::StatusOr<std::filesystem::path> PathBelow(const std::filesystem::path& folder,
+                                                const std::string& relative);
+
+// Moves the final checkpoint of the attempt in `folder` to its artifact, both on disk when this returns OK.
+// The file's digest must be the one that the child named. OK too when the artifact is there already.
+absl::Status PublishArtifact(const std::filesystem::path& state_dir, const std::filesystem::path& folder,
+                             const v1::CheckpointSaved& checkpoint);
+
+// After attempt `token` of a stage succeeded: removes everything but log and spec from its folder and those
+// of older tokens. Does nothing when there is a newer one: its attempt may be reading an older checkpoint.
+absl::Status RemoveOldCheckpoints(const std::filesystem::path& state_dir, const std::string& stage_id,
+                                  std::uint64_t token);
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_ATTEMPT_FOLDER_H_

@@ -1,0 +1,41 @@
+// Work that waits for the disk, done beside the io_context's thread and awaited on it.
+#ifndef INLIER_WORKER_DISK_WORK_H_
+#define INLIER_WORKER_DISK_WORK_H_
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace inlier {
+
+// Runs `work` on `pool`; the coroutine goes on, on its own executor, when it is done. What `work` refers to
+// must live until then.
+inline boost::asio::awaitable<absl::Status> OnDisk(boost::asio::thread_pool& pool,
+                                                   std::function<absl::Status()> work) {
+  namespace asio = boost::asio;
+  const auto initiate = [](auto handler, asio::thread_pool* where, std::function<absl::Status()> what) {
+    auto guard = asio::make_work_guard(asio::get_associated_executor(handler));
+    asio::post(*where,
+               [handler = std::move(handler), guard = std::move(guard), what = std::move(what)]() mutable {
+                 absl::Status status = what();
+                 const auto executor = guard.get_executor();
+                 asio::post(executor, [handler = std::move(handler), status = std::move(status)]() mutable {
+                   std::move(handler)(std::move(status));
+                 });
+               });
+  };
+  return asio::async_initiate<const asio::use_awaitable_t<>, void(absl::Status)>(
+      initiate, asio::use_awaitable, &pool, std::move(work));
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_DISK_WORK_H_

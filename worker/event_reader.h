@@ -1,0 +1,74 @@
+// From bytes of a child to events: lines of bounded length, each one TrialEvent in JSON.
+//
+// A child may print anything. What is not an event is garbage: it is counted, the first piece is kept to be
+// quoted, and reading goes on.
+//
+// Thread safety: none.
+#ifndef INLIER_WORKER_EVENT_READER_H_
+#define INLIER_WORKER_EVENT_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+// Cuts bytes into lines. A line longer than the limit is given once, cut to the limit, and the rest of it is
+// skipped: memory stays bounded whatever comes.
+class LineSplitter {
+ public:
+  struct Line {
+    std::string_view text;  // Without the line feed; valid during the call only.
+    bool cut = false;       // It was longer.
+  };
+  using OnLine = std::function<void(const Line&)>;
+
+  explicit LineSplitter(std::size_t line_bytes_max) : max_(line_bytes_max) {}
+  void Feed(std::string_view bytes, const OnLine& on_line);
+  // The stream has ended: gives the last line if it had no line feed.
+  void Finish(const OnLine& on_line);
+
+ private:
+  std::size_t max_;
+  std::string partial_;
+  bool skipping_ = false;
+};
+
+class EventReader {
+ public:
+  explicit EventReader(std::size_t line_bytes_max) : max_(line_bytes_max), lines_(line_bytes_max) {}
+
+  // Appends the events of `bytes` to `events`; empty lines are nothing. Returns clear messages about the
+  // garbage in them, at most kGarbageTold in the life of the reader.
+  std::vector<std::string> Feed(std::string_view bytes, std::vector<v1::TrialEvent>& events);
+  std::vector<std::string> Finish(std::vector<v1::TrialEvent>& events);
+
+  static constexpr std::uint64_t kGarbageTold = 3;
+  std::uint64_t garbage_lines() const { return garbage_; }
+  // The beginning of the first garbage line, made printable; empty when there was none.
+  const std::string& first_garbage() const { return first_garbage_; }
+
+ private:
+  void OnLine(const LineSplitter::Line& line, std::vector<v1::TrialEvent>& events,
+              std::vector<std::string>& told);
+
+  std::size_t max_;
+  LineSplitter lines_;
+  std::uint64_t garbage_ = 0;
+  std::string first_garbage_;
+};
+
+// One line to an event. InvalidArgument says what is wrong with it.
+absl::StatusOr<v1::TrialEvent> ParseEventLine(std::string_view line);
+
+// `text` cut to `bytes_max` with bytes that are not printable ASCII (or valid UTF-8) shown as \xNN.
+std::string Printable(std::string_view text, std::size_t bytes_max);
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_EVENT_READER_H_

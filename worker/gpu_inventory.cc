@@ -1,0 +1,183 @@
+#include "worker/gpu_inventory.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace inlier {
+namespace {
+
+// The few functions of NVML that are needed; its header is not, the interface is stable C.
+class Nvml {
+ public:
+  Nvml() {
+    library_ = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) return;
+    const auto init = Symbol<int()>("nvmlInit_v2");
+    shutdown_ = Symbol<int()>("nvmlShutdown");
+    count_ = Symbol<int(unsigned*)>("nvmlDeviceGetCount_v2");
+    handle_ = Symbol<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
+    name_ = Symbol<int(void*, char*, unsigned)>("nvmlDeviceGetName");
+    uuid_ = Symbol<int(void*, char*, unsigned)>("nvmlDeviceGetUUID");
+    ready_ = init && shutdown_ && count_ && handle_ && name_ && uuid_ && init() == 0;
+  }
+  ~Nvml() {
+    if (ready_) shutdown_();
+    if (library_ != nullptr) ::dlclose(library_);
+  }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  bool ready() const { return ready_; }
+
+  std::vector<Gpu> List() const {
+    std::vector<Gpu> gpus;
+    unsigned count = 0;
+    if (count_(&count) != 0) return gpus;
+    for (unsigned i = 0; i < count; ++i) {
+      void* device = nullptr;
+      std::array<char, 96> name{}, uuid{};
+      if (handle_(i, &device) != 0 || uuid_(device, uuid.data(), uuid.size()) != 0) continue;
+      name_(device, name.data(), name.size());
+      gpus.push_back({uuid.data(), name.data()});
+    }
+    return gpus;
+  }
+
+ private:
+  template <typename Function>
+  Function* Symbol(const char* name) const {
+    return reinterpret_cast<Function*>(::dlsym(library_, name));
+  }
+
+  void* library_ = nullptr;
+  bool ready_ = false;
+  int (*shutdown_)() = nullptr;
+  int (*count_)(unsigned*) = nullptr;
+  int (*handle_)(unsigned, void**) = nullptr;
+  int (*name_)(void*, char*, unsigned) = nullptr;
+  int (*uuid_)(void*, char*, unsigned) = nullptr;
+};
+
+// This process' folder in the cgroup v2 tree; "" when there is none.
+std::string CgroupFolder() {
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("0::", 0) == 0) return "/sys/fs/cgroup" + line.substr(3);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Gpu> ReadProcGpus(const std::string& folder) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    entries.push_back(entry.path());
+  std::sort(entries.begin(), entries.end());
+  std::vector<Gpu> gpus;
+  for (const auto& entry : entries) {
+    std::ifstream in(entry / "information");
+    if (!in) continue;
+    Gpu gpu{std::to_string(gpus.size()), ""};
+    for (std::string line; std::getline(in, line);) {
+      const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 1));
+      if (parts.size() != 2) continue;
+      const std::string value(absl::StripAsciiWhitespace(parts[1]));
+      if (parts[0] == "Model") gpu.name = value;
+      // A driver that has not been asked yet shows question marks.
+      if (parts[0] == "GPU UUID" && value.find('?') == std::string::npos) gpu.id = value;
+    }
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+std::vector<Gpu> NarrowGpus(const std::vector<Gpu>& all, const std::string& visible_devices) {
+  std::vector<Gpu> kept;
+  for (absl::string_view word : absl::StrSplit(visible_devices, ',')) {
+    word = absl::StripAsciiWhitespace(word);
+    const std::string id(word);
+    size_t index = 0;
+    if (absl::SimpleAtoi(id, &index)) {
+      if (index >= all.size()) break;
+      kept.push_back(all[index]);
+      continue;
+    }
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Gpu& gpu) { return gpu.id.rfind(id, 0) == 0; });
+    if (id.empty() || found == all.end()) break;
+    kept.push_back(*found);
+  }
+  return kept;
+}
+
+GpuInventory FindGpus(const std::optional<std::string>& visible_devices) {
+  GpuInventory inventory;
+  if (const Nvml nvml; nvml.ready()) {
+    inventory.gpus = nvml.List();
+    inventory.source = "nvml";
+  }
+  if (inventory.gpus.empty()) {
+    inventory.gpus = ReadProcGpus("/proc/driver/nvidia/gpus");
+    inventory.source = inventory.gpus.empty() ? "no NVIDIA driver" : "procfs";
+  }
+  if (visible_devices && !inventory.gpus.empty()) {
+    inventory.gpus = NarrowGpus(inventory.gpus, *visible_devices);
+    inventory.source += ", narrowed by CUDA_VISIBLE_DEVICES";
+  }
+  return inventory;
+}
+
+std::optional<int> CpusOfQuota(const std::string& cpu_max) {
+  const std::vector<std::string> words = absl::StrSplit(cpu_max, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  double quota = 0, period = 0;
+  if (words.size() != 2 || !absl::SimpleAtod(words[0], &quota) || !absl::SimpleAtod(words[1], &period))
+    return std::nullopt;
+  if (quota <= 0 || period <= 0) return std::nullopt;
+  return std::max(1, static_cast<int>(quota / period));
+}
+
+std::vector<int> UsableCpus() {
+  std::vector<int> cpus;
+  // Room for 8192 CPUs; the kernel refuses a mask that is smaller than its own.
+  constexpr int kCpusMax = 8192;
+  cpu_set_t* set = CPU_ALLOC(kCpusMax);
+  const size_t size = CPU_ALLOC_SIZE(kCpusMax);
+  CPU_ZERO_S(size, set);
+  if (::sched_getaffinity(0, size, set) == 0) {
+    for (int cpu = 0; cpu < kCpusMax; ++cpu) {
+      if (CPU_ISSET_S(cpu, size, set)) cpus.push_back(cpu);
+    }
+  }
+  CPU_FREE(set);
+  if (cpus.empty()) {
+    for (unsigned cpu = 0; cpu < std::max(1u, std::thread::hardware_concurrency()); ++cpu)
+      cpus.push_back(static_cast<int>(cpu));
+  }
+  std::string folder = CgroupFolder();
+  while (folder.size() > std::string("/sys/fs/cgroup").size()) {
+    std::ifstream in(folder + "/cpu.max");
+    std::string content;
+    std::getline(in, content);
+    if (const std::optional<int> allowed = CpusOfQuota(content);
+        allowed && *allowed < static_cast<int>(cpus.size())) {
+      cpus.resize(static_cast<size_t>(*allowed));
+    }
+    folder = std::filesystem::path(folder).parent_path().string();
+  }
+  return cpus;
+}
+
+}  // namespace inlier

@@ -1,0 +1,45 @@
+// What this machine has to run trials on: its GPUs, and the CPU cores this process may use.
+//
+// GPUs come from NVML (opened at run time, when the driver is there) or from /proc/driver/nvidia; no program
+// is run. A worker that was itself given CUDA_VISIBLE_DEVICES (by Slurm, for example) sees only those.
+#ifndef INLIER_WORKER_GPU_INVENTORY_H_
+#define INLIER_WORKER_GPU_INVENTORY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace inlier {
+
+struct Gpu {
+  std::string id;    // For CUDA_VISIBLE_DEVICES: a uuid ("GPU-…") or an index.
+  std::string name;  // "NVIDIA H100 80GB HBM3".
+};
+
+struct GpuInventory {
+  std::vector<Gpu> gpus;
+  std::string source;  // "nvml", "procfs", or why there are none; for the log.
+};
+
+// `visible_devices`: the value of CUDA_VISIBLE_DEVICES, nullopt when it is not set.
+GpuInventory FindGpus(const std::optional<std::string>& visible_devices);
+
+// The parts of FindGpus, apart for their tests.
+// One GPU for each folder of `folder` (/proc/driver/nvidia/gpus) with a file `information`, in the order of
+// their bus ids.
+std::vector<Gpu> ReadProcGpus(const std::string& folder);
+// Those of `all` that `visible_devices` names by index, uuid or the beginning of a uuid, in its order; it
+// ends at the first that does not exist, as CUDA does.
+std::vector<Gpu> NarrowGpus(const std::vector<Gpu>& all, const std::string& visible_devices);
+
+// The CPUs of the affinity mask, rising; fewer when the control group's quota allows fewer whole CPUs (at
+// least one).
+std::vector<int> UsableCpus();
+
+// Whole CPUs that the content of a cgroup's cpu.max ("200000 100000", "max 100000") allows; nullopt for no
+// limit.
+std::optional<int> CpusOfQuota(const std::string& cpu_max);
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_GPU_INVENTORY_H_

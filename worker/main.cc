@@ -1,0 +1,143 @@
+// inlier-worker: runs trials on this machine for a coordinator.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/service/config.h"
+#include "base/service/daemon.h"
+#include "base/service/http_server.h"
+#include "base/status.h"
+#include "base/uuid.h"
+#include "base/version.h"
+#include "inlier/v1/config.pb.h"
+#include "worker/agent.h"
+#include "worker/gpu_inventory.h"
+#include "worker/slot_plan.h"
+#include "worker/worker_setup.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kProgram[] = "inlier-worker";
+
+std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, bool trial_has_cuda) {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  GpuInventory inventory = FindGpus(visible == nullptr ? std::nullopt : std::optional<std::string>(visible));
+  if (!inventory.gpus.empty() && !trial_has_cuda) {
+    spdlog::warn(
+        "gpus_not_used count={}: trial_program was built with a LibTorch without CUDA; trials run on the CPU",
+        inventory.gpus.size());
+    inventory.gpus.clear();
+  }
+  const auto given = [](bool has, std::uint32_t value) {
+    return has ? std::optional<std::uint32_t>(value) : std::nullopt;
+  };
+  const std::vector<int> cpus = UsableCpus();
+  const std::vector<SlotPlan> slots =
+      PlanSlots(cpus, inventory.gpus, given(config.has_slots(), config.slots()),
+                given(config.has_threads_per_slot(), config.threads_per_slot()));
+  spdlog::info("slots count={} threads_per_slot={} cpus={} gpus={} gpu_source=\"{}\"", slots.size(),
+               slots.front().threads, cpus.size(), inventory.gpus.size(), inventory.source);
+  if (slots.front().cpus.empty()) {
+    spdlog::warn(
+        "slots_share_cpus: {} slots x {} threads are more than {} CPUs; trials will slow each other down",
+        slots.size(), slots.front().threads, cpus.size());
+  }
+  return slots;
+}
+
+absl::Status Run(const DaemonOptions& options) {
+  v1::WorkerConfig config;
+  RETURN_IF_ERROR(LoadConfig(options.config_file, options.overrides, config));
+  RETURN_IF_ERROR(ResolveWorkerConfig(config));
+  spdlog::info("config {}", DescribeConfig(config));
+  RETURN_IF_ERROR(PrepareStateFolder(config));
+  ASSIGN_OR_RETURN(const TrialProgram trial, CheckTrialProgram(config.trial_program()));
+  if (!std::filesystem::is_directory(config.data_dir())) {
+    spdlog::warn(
+        "data_dir_missing {}: trials on corpora by name will fail; `make setup` fetches them, or set "
+        "data_dir",
+        config.data_dir());
+  }
+  RaiseOpenFileLimit();
+
+  const std::string incarnation = RandomUuid();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Outbox> outbox,
+                   Outbox::Open(config.state_dir(), incarnation, config.outbox_events_max()));
+  WorkerMetrics metrics;
+  absl::Status ended;
+  boost::asio::io_context io(1);
+  HttpServer http(io);
+  Agent::Options agent_options;
+  agent_options.incarnation = incarnation;
+  agent_options.name = config.name();
+  agent_options.host = HostName();
+  agent_options.version = Version();
+  agent_options.slots = FindSlots(config, trial.has_cuda);
+  agent_options.attempts.state_dir = config.state_dir();
+  agent_options.attempts.data_dir = config.data_dir();
+  agent_options.attempts.cache_dir = config.cache_dir();
+  agent_options.attempts.trial_program = config.trial_program();
+  agent_options.attempts.line_bytes_max = config.line_bytes_max();
+  agent_options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
+  agent_options.client.address = config.coordinator();
+  Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
+    ended = status;
+    io.stop();
+  });
+  metrics.registry.OnScrape([&agent](MetricsRegistry&) { agent.UpdateMetrics(); });
+  http.Get("/metrics", [&metrics](const HttpRequest&) {
+    return HttpResponse{200, kMetricsContentType, metrics.registry.Expose()};
+  });
+  http.Get("/healthz", [](const HttpRequest&) { return HttpResponse{200, {}, "ok\n"}; });
+  RETURN_IF_ERROR(http.Start(config.http_listen(), "http_listen"));
+  StopSignals signals(io, [&agent](const std::string& name, int count) {
+    if (count == 1) return agent.Drain(name);
+    agent.Abort(absl::StrCat("a second ", name));
+  });
+  LogStarted({{"incarnation", incarnation},
+              {"name", config.name()},
+              {"coordinator", config.coordinator()},
+              {"http", http.address()},
+              {"trial", trial.version_text}});
+  agent.Start();
+  io.run();
+  if (outbox->size() == 0) {
+    if (const absl::Status removed = outbox->Remove(); !removed.ok())
+      spdlog::warn("outbox_kept {}", std::string(removed.message()));
+  }
+  LogStopped(ended.ok() ? "drained" : std::string(ended.message()),
+             {{"undelivered_events", std::to_string(outbox->size())}});
+  return ended;
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
+  if (!options.ok()) return ReportFatal(kProgram, options.status());
+  switch (options->action) {
+    case DaemonOptions::Action::kHelp:
+      std::fputs(DaemonHelp(kProgram, "Runs trials on this machine for a coordinator.").c_str(), stdout);
+      return kExitOk;
+    case DaemonOptions::Action::kVersion:
+      std::printf("%s %s\n", kProgram, BuildId().c_str());
+      return kExitOk;
+    case DaemonOptions::Action::kMetricsReference:
+      std::fputs(MetricsReference(kProgram, WorkerMetricsTable()).c_str(), stdout);
+      return kExitOk;
+    case DaemonOptions::Action::kRun:
+      break;
+  }
+  InitLog(kProgram, options->log_level);
+  const absl::Status status = Run(*options);
+  return status.ok() ? kExitOk : ReportFatal(kProgram, status);
+}
+
+}  // namespace
+}  // namespace inlier
+
+int main(int argc, char** argv) { return inlier::Main(argc, argv); }

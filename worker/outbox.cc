@@ -1,0 +1,319 @@
+#include "worker/outbox.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+// A journal smaller than this is not worth rewriting.
+constexpr std::uint64_t kCompactAboveBytes = 16 << 20;
+constexpr std::uint32_t kRecordBytesMax = 64 << 20;
+
+// FNV-1a, 64 bits: tells a torn record from a whole one.
+std::uint64_t Checksum(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+struct RecordHead {
+  std::uint32_t bytes = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t checksum = 0;
+};
+
+void AppendRecord(const v1::NumberedEvent& event, std::string& records) {
+  const std::string body = event.SerializeAsString();
+  const RecordHead head{static_cast<std::uint32_t>(body.size()), 0, Checksum(body)};
+  records.append(reinterpret_cast<const char*>(&head), sizeof(head));
+  records.append(body);
+}
+
+std::uint64_t RecordBytes(const v1::NumberedEvent& event) {
+  return sizeof(RecordHead) + event.ByteSizeLong();
+}
+
+// The whole records of a journal, up to the first that is torn.
+std::vector<v1::NumberedEvent> ParseJournal(std::string_view bytes) {
+  std::vector<v1::NumberedEvent> events;
+  while (bytes.size() >= sizeof(RecordHead)) {
+    RecordHead head;
+    std::memcpy(&head, bytes.data(), sizeof(head));
+    bytes.remove_prefix(sizeof(head));
+    if (head.bytes > kRecordBytesMax || head.bytes > bytes.size()) break;
+    const std::string_view body = bytes.substr(0, head.bytes);
+    v1::NumberedEvent event;
+    if (Checksum(body) != head.checksum || !event.ParseFromArray(body.data(), static_cast<int>(body.size())))
+      break;
+    events.push_back(std::move(event));
+    bytes.remove_prefix(head.bytes);
+  }
+  return events;
+}
+
+// An open file with an exclusive lock, or -1 when another process holds it. errno tells other troubles.
+int LockFile(const std::filesystem::path& path, bool create) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0644);
+  if (fd < 0) return -1;
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+}  // namespace
+
+bool IsResult(const v1::TrialEvent& event) {
+  switch (event.event_case()) {
+    case v1::TrialEvent::kStarted:
+    case v1::TrialEvent::kCheckpoint:
+    case v1::TrialEvent::kOutcome:
+      return true;
+    case v1::TrialEvent::kMeasurement:
+      return event.measurement().final();
+    case v1::TrialEvent::kProgress:
+    case v1::TrialEvent::kLog:
+    case v1::TrialEvent::EVENT_NOT_SET:
+      return false;
+  }
+  return false;
+}
+
+Outbox::Outbox(std::filesystem::path folder, std::size_t events_max)
+    : folder_(std::move(folder)), events_max_(events_max) {}
+
+Outbox::~Outbox() {
+  if (journal_fd_ >= 0) ::close(journal_fd_);
+  if (lock_fd_ >= 0) ::close(lock_fd_);
+}
+
+absl::StatusOr<std::unique_ptr<Outbox>> Outbox::Open(const std::filesystem::path& state_dir,
+                                                     const std::string& incarnation, std::size_t events_max) {
+  const std::filesystem::path parent = state_dir / "outbox";
+  std::unique_ptr<Outbox> outbox(new Outbox(parent / incarnation, events_max));
+  RETURN_IF_ERROR(outbox->OpenFiles());
+  std::vector<std::filesystem::path> others;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, error)) {
+    if (entry.is_directory(error) && entry.path() != outbox->folder_) others.push_back(entry.path());
+  }
+  std::sort(others.begin(), others.end());
+  for (const auto& other : others) RETURN_IF_ERROR(outbox->TakeOver(other));
+  return outbox;
+}
+
+absl::Status Outbox::OpenFiles() {
+  RETURN_IF_ERROR(MakeWritableFolder(folder_));
+  // The lock comes first: a folder without one is still being made, and is left alone.
+  lock_fd_ = LockFile(folder_ / "lock", true);
+  if (lock_fd_ < 0) return ErrnoStatus(absl::StrCat("cannot lock ", (folder_ / "lock").string()));
+  journal_fd_ = ::open((folder_ / "journal").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (journal_fd_ < 0) return ErrnoStatus(absl::StrCat("cannot open ", (folder_ / "journal").string()));
+  RETURN_IF_ERROR(SyncPath(folder_));
+  return SyncPath(folder_.parent_path());
+}
+
+absl::Status Outbox::TakeOver(const std::filesystem::path& folder) {
+  const int lock = LockFile(folder / "lock", false);
+  if (lock < 0) return absl::OkStatus();  // Its worker lives, or it was never finished.
+  absl::Status status;
+  const absl::StatusOr<std::string> bytes = ReadFile(folder / "journal");
+  if (bytes.ok()) {
+    std::vector<Entry> entries;
+    for (v1::NumberedEvent& event : ParseJournal(*bytes)) {
+      entries.push_back({event.token(), event.stage_id(), std::move(*event.mutable_event())});
+    }
+    taken_over_ += entries.size();
+    if (!entries.empty()) {
+      spdlog::info("outbox_taken_over incarnation={} events={}", folder.filename().string(), entries.size());
+      status = Append(std::move(entries));
+    }
+  } else if (!absl::IsNotFound(bytes.status())) {
+    status = bytes.status();
+  }
+  if (status.ok()) {
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+    if (error) spdlog::warn("outbox_left_behind folder={} reason=\"{}\"", folder.string(), error.message());
+  }
+  ::close(lock);
+  return Annotate(status, absl::StrCat("taking over the outbox ", folder.string()));
+}
+
+absl::Status Outbox::WriteJournal(const std::string& records, bool sync) {
+  std::string_view left = records;
+  while (!left.empty()) {
+    const ssize_t written = ::write(journal_fd_, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const absl::Status status = ErrnoStatus(absl::StrCat("cannot write ", (folder_ / "journal").string()));
+      // A half-written record would hide what comes after it.
+      [[maybe_unused]] const int cut = ::ftruncate(journal_fd_, static_cast<off_t>(journal_bytes_));
+      return status;
+    }
+    left.remove_prefix(static_cast<size_t>(written));
+  }
+  journal_bytes_ += records.size();
+  if (sync && ::fdatasync(journal_fd_) != 0) {
+    return ErrnoStatus(absl::StrCat("cannot write ", (folder_ / "journal").string(), " to the disk"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Outbox::Append(std::vector<Entry> entries, std::uint64_t* last_sequence) {
+  if (entries.empty()) return absl::OkStatus();
+  std::uint64_t sequence = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    sequence = next_sequence_;
+    next_sequence_ += entries.size();
+  }
+  std::vector<Pending_> numbered;
+  std::string records;
+  bool results = false;
+  for (Entry& entry : entries) {
+    Pending_ pending;
+    pending.event.set_sequence(sequence++);
+    pending.event.set_token(entry.token);
+    pending.event.set_stage_id(std::move(entry.stage_id));
+    *pending.event.mutable_event() = std::move(entry.event);
+    pending.result = IsResult(pending.event.event());
+    results = results || pending.result;
+    AppendRecord(pending.event, records);
+    numbered.push_back(std::move(pending));
+  }
+  const absl::Status status = WriteJournal(records, results);
+  const std::lock_guard lock(mutex_);
+  for (Pending_& pending : numbered) {
+    if (pending.result) last_result_ = pending.event.sequence();
+    if (!pending.result) ++thinnable_;
+    pending_bytes_ += RecordBytes(pending.event);
+    pending_.push_back(std::move(pending));
+  }
+  published_ = sequence - 1;
+  if (last_sequence != nullptr) *last_sequence = published_;
+  if (pending_.size() > events_max_) Thin();
+  return status;
+}
+
+void Outbox::Thin() {
+  // Down to nine tenths, so that the next pass is not due at once.
+  const size_t target = events_max_ - events_max_ / 10;
+  while (pending_.size() > target && thinnable_ > 0) {
+    bool drop = false;
+    const auto kept_end = std::remove_if(pending_.begin(), pending_.end(), [&](const Pending_& pending) {
+      if (pending.result) return false;
+      drop = !drop;
+      if (!drop) return false;
+      ++thinned_;
+      --thinnable_;
+      pending_bytes_ -= RecordBytes(pending.event);
+      return true;
+    });
+    pending_.erase(kept_end, pending_.end());
+  }
+}
+
+std::vector<v1::NumberedEvent> Outbox::Pending(std::uint64_t after, std::size_t count_max,
+                                               std::size_t bytes_max) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<v1::NumberedEvent> events;
+  auto at = std::upper_bound(
+      pending_.begin(), pending_.end(), after,
+      [](std::uint64_t sequence, const Pending_& pending) { return sequence < pending.event.sequence(); });
+  for (size_t bytes = 0; at != pending_.end() && events.size() < count_max; ++at) {
+    bytes += at->event.ByteSizeLong();
+    if (!events.empty() && bytes > bytes_max) break;
+    events.push_back(at->event);
+  }
+  return events;
+}
+
+void Outbox::Acknowledge(std::uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  acknowledged_ = std::max(acknowledged_, std::min(sequence, published_));
+  while (!pending_.empty() && pending_.front().event.sequence() <= acknowledged_) {
+    if (!pending_.front().result) --thinnable_;
+    pending_bytes_ -= RecordBytes(pending_.front().event);
+    pending_.pop_front();
+  }
+}
+
+absl::Status Outbox::Compact() {
+  std::string records;
+  {
+    const std::lock_guard lock(mutex_);
+    if (journal_bytes_ == 0) return absl::OkStatus();
+    if (!pending_.empty()) {
+      if (journal_bytes_ < kCompactAboveBytes || pending_bytes_ > journal_bytes_ / 2) return absl::OkStatus();
+      for (const Pending_& pending : pending_) AppendRecord(pending.event, records);
+    }
+  }
+  if (records.empty()) {
+    if (::ftruncate(journal_fd_, 0) != 0)
+      return ErrnoStatus(absl::StrCat("cannot empty ", (folder_ / "journal").string()));
+    journal_bytes_ = 0;
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(WriteFileAtomically(folder_ / "journal", records));
+  const int fd = ::open((folder_ / "journal").c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(absl::StrCat("cannot open ", (folder_ / "journal").string()));
+  ::close(journal_fd_);
+  journal_fd_ = fd;
+  journal_bytes_ = records.size();
+  return absl::OkStatus();
+}
+
+absl::Status Outbox::Remove() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!pending_.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(pending_.size(), " events are not acknowledged"));
+    }
+  }
+  std::error_code error;
+  std::filesystem::remove_all(folder_, error);
+  if (error)
+    return absl::UnknownError(absl::StrCat("cannot remove ", folder_.string(), ": ", error.message()));
+  return absl::OkStatus();
+}
+
+std::size_t Outbox::size() const {
+  const std::lock_guard lock(mutex_);
+  return pending_.size();
+}
+
+std::uint64_t Outbox::thinned() const {
+  const std::lock_guard lock(mutex_);
+  return thinned_;
+}
+
+std::uint64_t Outbox::acknowledged() const {
+  const std::lock_guard lock(mutex_);
+  return acknowledged_;
+}
+
+std::uint64_t Outbox::last_sequence() const {
+  const std::lock_guard lock(mutex_);
+  return published_;
+}
+
+bool Outbox::HasResultAfter(std::uint64_t after) const {
+  const std::lock_guard lock(mutex_);
+  return last_result_ > after && last_result_ > acknowledged_;
+}
+
+}  // namespace inlier

@@ -1,0 +1,116 @@
+// What attempts have reported and the coordinator has not committed yet: numbered, bounded, and on disk where
+// it matters.
+//
+// (1) Results (final measurements, checkpoints, outcomes) and the facts of a start are never dropped; they
+// are on disk before anyone sees
+//     them. They survive this process: the worker that starts next takes them over under its own numbers. The
+//     token in each says whose they are, so the coordinator takes only what is still current.
+// (2) Points of curves and log lines are thinned when there are more than the limit: every second one goes,
+// and the count is reported. (3) Numbers rise by one for each event and are never used twice; after thinning
+// some are missing. (4) An event stays until the coordinator has said that everything up to its number is
+// committed.
+//
+// Files: <state_dir>/outbox/<incarnation>/{lock,journal}. The lock is held while the process lives (also by
+// workers on other machines that share the folder); whoever gets the lock of another incarnation owns what is
+// in it. The journal's records carry a checksum: a torn tail is ignored.
+//
+// Thread safety: Append, Compact and Remove on one thread (they wait for the disk); everything else on any
+// thread, never waiting for the disk.
+#ifndef INLIER_WORKER_OUTBOX_H_
+#define INLIER_WORKER_OUTBOX_H_
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/worker_service.pb.h"
+
+namespace inlier {
+
+// Whether `event` must reach the coordinator whatever happens.
+bool IsResult(const v1::TrialEvent& event);
+
+class Outbox {
+ public:
+  // Makes the outbox of `incarnation` and takes over those of dead incarnations below `state_dir`.
+  static absl::StatusOr<std::unique_ptr<Outbox>> Open(const std::filesystem::path& state_dir,
+                                                      const std::string& incarnation, std::size_t events_max);
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  // An event before it has a number.
+  struct Entry {
+    std::uint64_t token = 0;
+    std::string stage_id;
+    v1::TrialEvent event;
+  };
+
+  // Numbers `entries` in their order; one sync of the disk when there are results among them. Events are kept
+  // and sent even when the disk refuses them; the status then says why they would not survive this process.
+  // `last_sequence` gets the number of the last.
+  absl::Status Append(std::vector<Entry> entries, std::uint64_t* last_sequence = nullptr);
+
+  // The oldest events with a number above `after`: at most `count_max`, and at most `bytes_max` unless the
+  // first alone is larger.
+  std::vector<v1::NumberedEvent> Pending(std::uint64_t after, std::size_t count_max,
+                                         std::size_t bytes_max) const;
+
+  // Everything up to `sequence` is committed.
+  void Acknowledge(std::uint64_t sequence);
+
+  // Gives disk space back: empties the journal when nothing is pending, rewrites it when most of it has been
+  // acknowledged.
+  absl::Status Compact();
+
+  // Removes the files of an outbox with nothing pending; FailedPrecondition otherwise.
+  absl::Status Remove();
+
+  std::size_t size() const;
+  std::uint64_t thinned() const;
+  std::uint64_t acknowledged() const;
+  // Of the last event that Pending can give.
+  std::uint64_t last_sequence() const;
+  // Whether a result with a number above `after` is pending.
+  bool HasResultAfter(std::uint64_t after) const;
+  // Events taken over from dead incarnations at Open.
+  std::size_t taken_over() const { return taken_over_; }
+
+ private:
+  struct Pending_ {
+    v1::NumberedEvent event;
+    bool result = false;
+  };
+  Outbox(std::filesystem::path folder, std::size_t events_max);
+  absl::Status OpenFiles();
+  absl::Status TakeOver(const std::filesystem::path& folder);
+  absl::Status WriteJournal(const std::string& records, bool sync);
+  void Thin();  // REQUIRES: mutex_ is held.
+
+  const std::filesystem::path folder_;
+  const std::size_t events_max_;
+  std::size_t taken_over_ = 0;
+  int lock_fd_ = -1;
+  int journal_fd_ = -1;
+  std::uint64_t journal_bytes_ = 0;  // Appending thread only.
+
+  mutable std::mutex mutex_;  // Never held while waiting for the disk.
+  std::deque<Pending_> pending_;
+  std::size_t thinnable_ = 0;
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t published_ = 0;  // Numbers above it are still on their way to the disk.
+  std::uint64_t last_result_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t thinned_ = 0;
+  std::uint64_t pending_bytes_ = 0;  // Of their journal records.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_OUTBOX_H_

@@ -1,0 +1,326 @@
+#include "worker/supervisor.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "worker/attempt_folder.h"
+#include "worker/disk_work.h"
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+// Lines of output that go to the coordinator for one attempt; the rest is in log.txt only.
+constexpr std::uint64_t kLogLinesSentMax = 1000;
+constexpr auto kArtifactLookEvery = std::chrono::milliseconds(100);
+
+v1::Outcome FailedOutcome(v1::FailureClass failure, std::string message) {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::FAILED);
+  outcome.set_failure(failure);
+  outcome.set_message(std::move(message));
+  return outcome;
+}
+
+// The failure of something the worker does for the attempt. A spec that can never work is told apart from a
+// machine in trouble.
+v1::Outcome FailedToPrepare(const absl::Status& status) {
+  return FailedOutcome(absl::IsInvalidArgument(status) ? v1::INVALID_SPEC : v1::CRASHED,
+                       absl::StrCat("the worker could not start the trial: ", std::string(status.message())));
+}
+
+v1::TrialEvent LogEvent(std::string text) {
+  v1::TrialEvent event;
+  event.mutable_log()->set_text(std::move(text));
+  event.set_time_unix_ms(WallNow().unix_ms);
+  return event;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot,
+                       v1::Assignment assignment)
+    : settings_(settings),
+      parts_(std::move(parts)),
+      slot_(std::move(slot)),
+      assignment_(std::move(assignment)),
+      reader_(settings.line_bytes_max),
+      kill_timer_(parts_.io),
+      wait_timer_(parts_.io) {
+  parts_.board.Add(token(), assignment_.stage_id(), slot_.index);
+}
+
+// The board and the outbox may be gone already when a worker ends at once: only the child is taken along.
+Supervisor::~Supervisor() = default;
+
+asio::awaitable<Supervisor::Result> Supervisor::Run() {
+  parts_.metrics.attempts_started.Increment();
+  std::optional<v1::Outcome> outcome = co_await Prepare();
+  if (!outcome && stopping()) {
+    AttemptEnd end;
+    end.stopped = stopped_;
+    end.stop_reason = stop_reason_;
+    outcome = ClassifyEnd(end);
+  }
+  if (!outcome) {
+    if (const absl::Status started = StartChild(); !started.ok()) outcome = FailedToPrepare(started);
+  }
+  if (!outcome) {
+    spdlog::info("attempt_started stage={} token={} attempt={} slot={} pid={} resume_step={}",
+                 assignment_.stage_id(), token(), assignment_.attempt(), slot_.index, process_->pid(),
+                 assignment_.resume_step());
+    const ProcessExit exit = co_await process_->WaitForExit();
+    outcome = co_await Finish(exit);
+  }
+  std::vector<v1::TrialEvent> last;
+  if (final_checkpoint_ && outcome->kind() != v1::Outcome::FAILED) {
+    *last.emplace_back().mutable_checkpoint() = *final_checkpoint_;
+    last.back().set_time_unix_ms(WallNow().unix_ms);
+  }
+  *last.emplace_back().mutable_outcome() = *outcome;
+  last.back().set_time_unix_ms(WallNow().unix_ms);
+  Result result;
+  result.outcome_sequence = Report(std::move(last));
+  result.outcome = *std::move(outcome);
+  parts_.metrics.AttemptEnded(result.outcome);
+  spdlog::info("attempt_ended stage={} token={} slot={} outcome={} message=\"{}\"", assignment_.stage_id(),
+               token(), slot_.index, OutcomeLabel(result.outcome),
+               absl::StrReplaceAll(result.outcome.message(), {{"\n", " |"}}));
+  co_return result;
+}
+
+asio::awaitable<bool> Supervisor::WaitForFile(fs::path path) {
+  const Timestamp deadline = MonotonicNow() + settings_.artifact_wait;
+  for (;;) {
+    std::error_code error;
+    if (fs::is_regular_file(path, error)) co_return true;
+    if (stopping() || MonotonicNow() >= deadline) co_return false;
+    wait_timer_.expires_after(std::min<Duration>(kArtifactLookEvery, settings_.artifact_wait));
+    boost::system::error_code ignored;
+    co_await wait_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+}
+
+asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
+  const absl::StatusOr<fs::path> folder = AttemptFolder(settings_.state_dir, assignment_.stage_id(), token());
+  if (!folder.ok()) co_return FailedToPrepare(folder.status());
+  folder_ = *folder;
+  spec_.set_stage_id(assignment_.stage_id());
+  spec_.set_token(token());
+  spec_.set_kind(assignment_.kind());
+  *spec_.mutable_spec() = assignment_.spec();
+  spec_.set_output_dir(folder_.string());
+  spec_.set_data_dir(settings_.data_dir.string());
+  spec_.set_cache_dir(settings_.cache_dir.string());
+  spec_.set_threads(slot_.threads);
+  spec_.set_device(slot_.on_gpu() ? "cuda" : "cpu");
+  const absl::Status made = PrepareAttemptFolder(folder_, spec_);
+  if (!made.ok()) co_return FailedToPrepare(made);
+  if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
+    Tell(std::string(opened.message()));
+
+  if (assignment_.kind() == v1::EVALUATE_STAGE) {
+    const absl::StatusOr<fs::path> artifact =
+        ArtifactPath(settings_.state_dir, assignment_.checkpoint_sha256());
+    if (!artifact.ok()) co_return FailedToPrepare(artifact.status());
+    const bool found = co_await WaitForFile(*artifact);
+    if (!found && !stopping()) {
+      co_return FailedToPrepare(absl::NotFoundError(
+          absl::StrCat("the trained model ", artifact->string(),
+                       " is not there; all workers of one coordinator must share one state_dir")));
+    }
+    spec_.set_checkpoint(artifact->string());
+  } else if (assignment_.has_resume_path()) {
+    const absl::StatusOr<fs::path> resume = PathBelow(settings_.state_dir, assignment_.resume_path());
+    if (!resume.ok()) co_return FailedToPrepare(resume.status());
+    const bool found = co_await WaitForFile(*resume);
+    if (found) {
+      spec_.set_resume_from(resume->string());
+    } else if (!stopping()) {
+      Tell(absl::StrCat("the checkpoint to go on from, ", resume->string(),
+                        ", is not there; training starts from the beginning"));
+    }
+  }
+  if (stopping()) co_return std::nullopt;
+  const absl::Status written = PrepareAttemptFolder(folder_, spec_);
+  if (!written.ok()) co_return FailedToPrepare(written);
+  co_return std::nullopt;
+}
+
+absl::Status Supervisor::StartChild() {
+  std::vector<std::string> changes = {absl::StrCat("OMP_NUM_THREADS=", slot_.threads),
+                                      absl::StrCat("MKL_NUM_THREADS=", slot_.threads),
+                                      absl::StrCat("CUDA_VISIBLE_DEVICES=", slot_.cuda_visible)};
+  // Threads that share cores must not spin while they wait.
+  if (slot_.cpus.empty()) changes.push_back("OMP_WAIT_POLICY=passive");
+  Command command{settings_.trial_program,
+                  {(folder_ / kAttemptSpecName).string()},
+                  EnvironmentWith(changes),
+                  folder_.string(),
+                  slot_.cpus};
+  oom_kills_before_ = OutOfMemoryKills();
+  ASSIGN_OR_RETURN(process_, TrialProcess::Start(
+                                 parts_.io, command, [this](std::string_view bytes) { OnEvents(bytes); },
+                                 [this](std::string_view bytes) { OnOutput(bytes); }));
+  return absl::OkStatus();
+}
+
+asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
+  kill_timer_.cancel();
+  std::vector<v1::TrialEvent> events;
+  for (const std::string& message : reader_.Finish(events)) Tell(message);
+  log_.Finish([](const std::string&) {});
+  Route(std::move(events));
+  parts_.metrics.garbage_lines.Increment(static_cast<double>(reader_.garbage_lines()));
+  CountCpu(exit.cpu_seconds);
+  const AttemptEnd end{.exit = exit,
+                       .said = said_,
+                       .stopped = stopped_,
+                       .stop_reason = stop_reason_,
+                       .out_of_memory_kill = OutOfMemoryKills() > oom_kills_before_,
+                       .garbage_lines = reader_.garbage_lines(),
+                       .first_garbage = reader_.first_garbage(),
+                       .last_output = log_.last_lines()};
+  v1::Outcome outcome = ClassifyEnd(end);
+  if (outcome.kind() == v1::Outcome::FAILED) co_return outcome;
+  if (!final_checkpoint_) {
+    if (assignment_.kind() == v1::TRAIN_STAGE && outcome.kind() == v1::Outcome::SUCCEEDED) {
+      co_return FailedOutcome(v1::CRASHED,
+                              "the training says that it succeeded but has written no final checkpoint");
+    }
+    co_return outcome;
+  }
+  const std::function<absl::Status()> publish = [this] {
+    return PublishArtifact(settings_.state_dir, folder_, *final_checkpoint_);
+  };
+  const absl::Status published = co_await OnDisk(parts_.disk, publish);
+  if (!published.ok()) {
+    co_return FailedOutcome(
+        v1::CRASHED, absl::StrCat("the trained model could not be kept: ", std::string(published.message())));
+  }
+  co_return outcome;
+}
+
+void Supervisor::Stop(StopKind kind, const std::string& reason, Duration grace) {
+  if (!stopping()) {
+    stopped_ = kind;
+    stop_reason_ = reason;
+    parts_.board.SetStopping(token());
+    spdlog::info("attempt_stopping stage={} token={} slot={} reason=\"{}\" grace_seconds={}",
+                 assignment_.stage_id(), token(), slot_.index, reason, ToSeconds(grace));
+    log_.WriteLine(absl::StrCat("stopping: ", reason));
+    wait_timer_.cancel();
+    if (process_) process_->Signal(SIGTERM);
+  }
+  ArmKill(grace);
+}
+
+void Supervisor::ArmKill(Duration grace) {
+  const Timestamp at = MonotonicNow() + grace;
+  if (!process_ || (kill_at_ && *kill_at_ <= at)) return;
+  kill_at_ = at;
+  if (grace <= Duration::zero()) {
+    process_->Signal(SIGKILL);
+    return;
+  }
+  kill_timer_.expires_after(grace);
+  kill_timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
+    if (!error && !alive.expired()) process_->Signal(SIGKILL);
+  });
+}
+
+void Supervisor::CountCpu(double seconds_so_far) {
+  if (seconds_so_far <= cpu_seconds_counted_) return;
+  parts_.metrics.child_cpu_seconds.Increment(seconds_so_far - cpu_seconds_counted_);
+  cpu_seconds_counted_ = seconds_so_far;
+}
+
+void Supervisor::OnEvents(std::string_view bytes) {
+  std::vector<v1::TrialEvent> events;
+  for (const std::string& message : reader_.Feed(bytes, events)) Tell(message);
+  Route(std::move(events));
+}
+
+void Supervisor::OnOutput(std::string_view bytes) {
+  std::vector<v1::TrialEvent> events;
+  log_.Write(bytes, [&](const std::string& line) {
+    if (++log_lines_sent_ <= kLogLinesSentMax) events.push_back(LogEvent(line));
+    if (log_lines_sent_ == kLogLinesSentMax) {
+      events.push_back(LogEvent(absl::StrCat("further lines are only in ",
+                                             (folder_ / kAttemptLogName).string(), " on the worker")));
+    }
+  });
+  Report(std::move(events));
+}
+
+void Supervisor::Route(std::vector<v1::TrialEvent> events) {
+  std::vector<v1::TrialEvent> reported;
+  for (v1::TrialEvent& event : events) {
+    switch (event.event_case()) {
+      case v1::TrialEvent::kProgress: {
+        const v1::Progress& progress = event.progress();
+        if (progress.phase() == "train") {
+          // A resumed training starts at its checkpoint's step: those updates were another attempt's.
+          const std::uint64_t before = std::max(last_train_step_, assignment_.resume_step());
+          if (progress.step() > before)
+            parts_.metrics.train_steps.Increment(static_cast<double>(progress.step() - before));
+          last_train_step_ = std::max(last_train_step_, progress.step());
+        }
+        parts_.board.SetProgress(token(), progress);
+        parts_.nudge(CoordinatorClient::Urgency::kProgress);
+        break;
+      }
+      case v1::TrialEvent::kOutcome:
+        said_ = event.outcome();  // Held until the child is gone.
+        break;
+      case v1::TrialEvent::kCheckpoint:
+        if (event.checkpoint().final()) {
+          final_checkpoint_ = event.checkpoint();  // Held until it is in artifacts/.
+          break;
+        }
+        [[fallthrough]];
+      default:
+        reported.push_back(std::move(event));
+    }
+  }
+  Report(std::move(reported));
+}
+
+void Supervisor::Tell(const std::string& message) {
+  spdlog::warn("attempt_trouble stage={} token={} {}", assignment_.stage_id(), token(), message);
+  log_.WriteLine(message);
+  std::vector<v1::TrialEvent> events;
+  events.push_back(LogEvent(message));
+  Report(std::move(events));
+}
+
+std::uint64_t Supervisor::Report(std::vector<v1::TrialEvent> events) {
+  if (events.empty()) return 0;
+  std::vector<Outbox::Entry> entries;
+  bool result = false;
+  for (v1::TrialEvent& event : events) {
+    result = result || IsResult(event);
+    entries.push_back({token(), assignment_.stage_id(), std::move(event)});
+  }
+  std::uint64_t last = 0;
+  const absl::Status kept = parts_.outbox.Append(std::move(entries), &last);
+  if (!kept.ok()) {
+    // The events are delivered all the same; only a crash of the worker before that would lose them.
+    spdlog::error("outbox_not_durable {}; free space or repair the disk of state_dir",
+                  std::string(kept.message()));
+  }
+  parts_.nudge(result ? CoordinatorClient::Urgency::kResult : CoordinatorClient::Urgency::kPoint);
+  return last;
+}
+
+}  // namespace inlier

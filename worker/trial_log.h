@@ -1,0 +1,54 @@
+// log.txt of an attempt: what its child printed, bounded, and the last lines of it for the outcome's message.
+//
+// Thread safety: none.
+#ifndef INLIER_WORKER_TRIAL_LOG_H_
+#define INLIER_WORKER_TRIAL_LOG_H_
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "worker/event_reader.h"
+
+namespace inlier {
+
+class TrialLog {
+ public:
+  static constexpr std::uint64_t kBytesMax = 16 << 20;  // What comes after is left out, and the file says so.
+  static constexpr std::size_t kLastLines = 20;
+  static constexpr std::size_t kLineBytesMax = 4096;
+
+  TrialLog() : lines_(kLineBytesMax) {}
+  ~TrialLog();
+  TrialLog(const TrialLog&) = delete;
+  TrialLog& operator=(const TrialLog&) = delete;
+
+  // Opens `path` for appending. Without it (the disk is full, say) lines are kept in memory only.
+  absl::Status Open(const std::filesystem::path& path);
+
+  using OnLine = std::function<void(const std::string&)>;
+  // Output of the child; `on_line` gets each complete line, made printable.
+  void Write(std::string_view bytes, const OnLine& on_line);
+  void Finish(const OnLine& on_line);
+  // A line of the worker's own.
+  void WriteLine(std::string_view line);
+
+  const std::deque<std::string>& last_lines() const { return last_; }
+
+ private:
+  void Append(std::string_view bytes);
+  void Keep(const LineSplitter::Line& line, const OnLine& on_line);
+
+  int fd_ = -1;
+  std::uint64_t bytes_ = 0;
+  LineSplitter lines_;
+  std::deque<std::string> last_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_TRIAL_LOG_H_

@@ -1,0 +1,393 @@
+#include "worker/trial_process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr int kEventDescriptor = 3;
+// What may be read from a pipe after the child has ended: more than a pipe holds, less than a runaway
+// grandchild can write.
+constexpr size_t kLeftOverBytesMax = 4 << 20;
+
+struct FdPair {
+  int read = -1, write = -1;
+  FdPair() = default;
+  FdPair(const FdPair&) = delete;
+  FdPair& operator=(const FdPair&) = delete;
+  ~FdPair() {
+    CloseRead();
+    CloseWrite();
+  }
+  bool Open() {
+    int fds[2];
+    if (::pipe2(fds, O_CLOEXEC) != 0) return false;
+    read = fds[0];
+    write = fds[1];
+    return true;
+  }
+  void CloseRead() { Close(read); }
+  void CloseWrite() { Close(write); }
+  int ReleaseRead() { return std::exchange(read, -1); }
+
+ private:
+  static void Close(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+};
+
+// What the child needs between fork and exec, made ready before: only calls that are safe after a fork of
+// threads are left to it.
+struct Prepared {
+  std::vector<char*> arguments, environment;
+  const char* folder = nullptr;
+  std::optional<cpu_set_t> cpus;
+  pid_t parent = 0;
+  int null_fd = -1, events_fd = -1, output_fd = -1, failure_fd = -1;
+};
+
+enum Step : int { kFolder = 1, kDescriptors, kExec };
+
+[[noreturn]] void FailInChild(const Prepared& prepared, Step step) {
+  const int report[2] = {step, errno};
+  [[maybe_unused]] const ssize_t written = ::write(prepared.failure_fd, report, sizeof(report));
+  ::_exit(127);
+}
+
+[[noreturn]] void RunChild(const Prepared& prepared) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != prepared.parent) ::_exit(127);  // The worker died in between.
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  if (prepared.cpus) ::sched_setaffinity(0, sizeof(cpu_set_t), &*prepared.cpus);
+  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score >= 0) {
+    [[maybe_unused]] const ssize_t written = ::write(score, "500", 3);
+    ::close(score);
+  }
+  if (::chdir(prepared.folder) != 0) FailInChild(prepared, kFolder);
+  // All sources are above the targets (Start made sure), so no dup2 destroys one that is still needed.
+  if (::dup2(prepared.null_fd, 0) < 0 || ::dup2(prepared.output_fd, 1) < 0 ||
+      ::dup2(prepared.output_fd, 2) < 0 || ::dup2(prepared.events_fd, kEventDescriptor) < 0) {
+    FailInChild(prepared, kDescriptors);
+  }
+  // The failure pipe must stay until exec: everything else above 3 is closed by it.
+  ::syscall(SYS_close_range, static_cast<unsigned>(kEventDescriptor + 1), ~0U, CLOSE_RANGE_CLOEXEC);
+  ::execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
+  FailInChild(prepared, kExec);
+}
+
+// A copy of `fd` numbered above the descriptors that the child sets up.
+int MoveUp(int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, 16); }
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+absl::Status StepFailed(int step, int error, const Command& command) {
+  errno = error;
+  switch (step) {
+    case kFolder:
+      return ErrnoStatus(absl::StrCat("cannot enter the folder ", command.working_folder));
+    case kExec:
+      return ErrnoStatus(absl::StrCat("cannot execute ", command.program));
+    default:
+      return ErrnoStatus(absl::StrCat("cannot set up the descriptors of ", command.program));
+  }
+}
+
+ProcessExit ExitOf(int status, const rusage& usage) {
+  ProcessExit exit;
+  if (WIFSIGNALED(status)) {
+    exit.signal = WTERMSIG(status);
+  } else {
+    exit.status = WEXITSTATUS(status);
+  }
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  exit.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  exit.resident_bytes_max = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  return exit;
+}
+
+struct Spawned {
+  pid_t pid = -1;
+  int pidfd = -1;
+};
+
+// Forks and executes; the write ends stay the caller's.
+absl::StatusOr<Spawned> Spawn(const Command& command, int events_fd, int output_fd) {
+  std::vector<std::string> arguments = {command.program};
+  arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
+  Prepared prepared;
+  prepared.arguments = Pointers(arguments);
+  prepared.environment = Pointers(command.environment);
+  prepared.folder = command.working_folder.c_str();
+  prepared.parent = ::getpid();
+  if (!command.cpus.empty()) {
+    prepared.cpus.emplace();
+    CPU_ZERO(&*prepared.cpus);
+    for (const int cpu : command.cpus) {
+      if (cpu < CPU_SETSIZE) CPU_SET(cpu, &*prepared.cpus);
+    }
+  }
+  FdPair failure;
+  const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const bool opened = failure.Open() && null_fd >= 0;
+  prepared.null_fd = MoveUp(null_fd);
+  prepared.events_fd = MoveUp(events_fd);
+  prepared.output_fd = MoveUp(output_fd);
+  prepared.failure_fd = MoveUp(failure.write);
+  if (null_fd >= 0) ::close(null_fd);
+  failure.CloseWrite();
+  Spawned spawned;
+  int fork_error = errno;
+  if (opened && prepared.null_fd >= 0 && prepared.events_fd >= 0 && prepared.output_fd >= 0 &&
+      prepared.failure_fd >= 0) {
+    spawned.pid = ::fork();
+    if (spawned.pid == 0) RunChild(prepared);
+    fork_error = errno;
+  }
+  for (const int fd : {prepared.null_fd, prepared.events_fd, prepared.output_fd, prepared.failure_fd}) {
+    if (fd >= 0) ::close(fd);
+  }
+  if (spawned.pid < 0) {
+    errno = fork_error;
+    return ErrnoStatus(absl::StrCat("cannot start ", command.program));
+  }
+  ::setpgid(spawned.pid, spawned.pid);  // Both sides set it, so that neither sees it unset.
+  int report[2] = {0, 0};
+  ssize_t got = 0;
+  do {
+    got = ::read(failure.read, report, sizeof(report));
+  } while (got < 0 && errno == EINTR);
+  if (got == sizeof(report)) {
+    ::waitpid(spawned.pid, nullptr, 0);
+    return StepFailed(report[0], report[1], command);
+  }
+  spawned.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, spawned.pid, 0));
+  if (spawned.pidfd < 0) {
+    const absl::Status status =
+        ErrnoStatus("cannot watch a child (pidfd_open); Linux 5.3 or newer is needed");
+    ::kill(-spawned.pid, SIGKILL);
+    ::waitpid(spawned.pid, nullptr, 0);
+    return status;
+  }
+  return spawned;
+}
+
+}  // namespace
+
+// The reading end of a pipe and the loop that reads it. The loop shares it, so it may end after the process
+// object.
+struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
+  Pipe(asio::io_context& io, int fd, OnBytes on_bytes) : stream(io, fd), on_bytes(std::move(on_bytes)) {
+    stream.non_blocking(true);
+  }
+
+  void Read() {
+    stream.async_read_some(asio::buffer(buffer),
+                           [self = shared_from_this()](boost::system::error_code error, size_t count) {
+                             if (self->closed || error) return;
+                             self->on_bytes(std::string_view(self->buffer.data(), count));
+                             self->Read();
+                           });
+  }
+
+  // Reads what is there now and closes.
+  void DrainAndClose() {
+    if (closed) return;
+    closed = true;
+    boost::system::error_code error;
+    for (size_t total = 0; total < kLeftOverBytesMax;) {
+      const size_t count = stream.read_some(asio::buffer(buffer), error);
+      if (error || count == 0) break;
+      on_bytes(std::string_view(buffer.data(), count));
+      total += count;
+    }
+    on_bytes = nullptr;
+    stream.close(error);
+  }
+
+  void Close() {
+    if (closed) return;
+    closed = true;
+    boost::system::error_code error;
+    stream.close(error);
+    on_bytes = nullptr;
+  }
+
+  asio::posix::stream_descriptor stream;
+  OnBytes on_bytes;
+  bool closed = false;
+  std::array<char, 64 << 10> buffer;
+};
+
+absl::StatusOr<std::unique_ptr<TrialProcess>> TrialProcess::Start(asio::io_context& io,
+                                                                  const Command& command, OnBytes on_events,
+                                                                  OnBytes on_output) {
+  FdPair events, output;
+  if (!events.Open() || !output.Open()) return ErrnoStatus("cannot make a pipe for a child");
+  ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, events.write, output.write));
+  std::unique_ptr<TrialProcess> process(new TrialProcess(io, spawned.pid, spawned.pidfd));
+  process->events_ = std::make_shared<Pipe>(io, events.ReleaseRead(), std::move(on_events));
+  process->output_ = std::make_shared<Pipe>(io, output.ReleaseRead(), std::move(on_output));
+  process->events_->Read();
+  process->output_->Read();
+  return process;
+}
+
+TrialProcess::TrialProcess(asio::io_context& io, pid_t pid, int pidfd)
+    : io_(io), pid_(pid), pidfd_(io, pidfd) {}
+
+TrialProcess::~TrialProcess() {
+  if (!reaped_) Reap();
+  if (events_) events_->Close();
+  if (output_) output_->Close();
+}
+
+void TrialProcess::Signal(int signal) {
+  if (!reaped_) ::kill(-pid_, signal);
+}
+
+ProcessExit TrialProcess::Reap() {
+  INLIER_CHECK(!reaped_);
+  // While the child is a zombie (or alive), its number is its own: the group that is killed here is no one
+  // else's.
+  ::kill(-pid_, SIGKILL);
+  int status = 0;
+  rusage usage{};
+  while (::wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  reaped_ = true;
+  return ExitOf(status, usage);
+}
+
+asio::awaitable<ProcessExit> TrialProcess::WaitForExit() {
+  boost::system::error_code error;
+  co_await pidfd_.async_wait(asio::posix::stream_descriptor::wait_read,
+                             asio::redirect_error(asio::use_awaitable, error));
+  const ProcessExit exit = Reap();
+  events_->DrainAndClose();
+  output_->DrainAndClose();
+  co_return exit;
+}
+
+double TrialProcess::CpuSeconds() const {
+  if (reaped_) return 0;
+  std::ifstream in(absl::StrCat("/proc/", pid_, "/stat"));
+  std::string line;
+  std::getline(in, line);
+  const size_t end_of_name = line.rfind(')');
+  if (end_of_name == std::string::npos) return 0;
+  std::istringstream rest(line.substr(end_of_name + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) rest >> skipped;  // State and ten numbers stand before utime.
+  double user = 0, system = 0;
+  rest >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+std::int64_t TrialProcess::ResidentBytes() const {
+  if (reaped_) return 0;
+  std::ifstream in(absl::StrCat("/proc/", pid_, "/statm"));
+  std::int64_t size = 0, resident = 0;
+  in >> size >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& changes) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    bool changed = false;
+    for (const std::string& change : changes)
+      changed = changed || std::string_view(change).substr(0, name.size()) == name;
+    if (!changed) environment.emplace_back(text);
+  }
+  environment.insert(environment.end(), changes.begin(), changes.end());
+  return environment;
+}
+
+absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
+                                         const std::vector<std::string>& arguments, int seconds_max) {
+  FdPair events, output;
+  if (!events.Open() || !output.Open()) return ErrnoStatus("cannot make a pipe for a child");
+  const Command command{program, arguments, EnvironmentWith({}), "/", {}};
+  ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, events.write, output.write));
+  events.CloseWrite();
+  output.CloseWrite();
+  ProgramOutput result;
+  constexpr size_t kTextMax = 16 << 10;
+  const Timestamp deadline = MonotonicNow() + std::chrono::seconds(seconds_max);
+  bool late = false;
+  for (bool reading = true; reading;) {
+    pollfd fds[2] = {{output.read, POLLIN, 0}, {spawned.pidfd, POLLIN, 0}};
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicNow()).count();
+    late = left <= 0;
+    if (late || (::poll(fds, 2, static_cast<int>(left)) < 0 && errno != EINTR)) break;
+    if (fds[0].revents != 0) {
+      char buffer[4096];
+      const ssize_t count = ::read(output.read, buffer, sizeof(buffer));
+      if (count > 0 && result.text.size() < kTextMax) result.text.append(buffer, static_cast<size_t>(count));
+      reading = count > 0;
+    } else if (fds[1].revents != 0) {
+      reading = false;  // Ended; a process it left behind may hold the pipe.
+    }
+  }
+  if (!late) {
+    pollfd ended = {spawned.pidfd, POLLIN, 0};
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicNow()).count();
+    late = ::poll(&ended, 1, static_cast<int>(std::max<long long>(left, 0))) == 0;
+  }
+  ::kill(-spawned.pid, SIGKILL);
+  int status = 0;
+  rusage usage{};
+  while (::wait4(spawned.pid, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  ::close(spawned.pidfd);
+  if (late)
+    return absl::DeadlineExceededError(absl::StrCat(program, " did not end within ", seconds_max, " s"));
+  result.exit = ExitOf(status, usage);
+  return result;
+}
+
+}  // namespace inlier

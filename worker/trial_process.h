@@ -1,0 +1,98 @@
+// A child process: spawned into its own process group, watched by a pidfd, read through two pipes, ended as a
+// group.
+//
+// The child gets /dev/null as input, one pipe for stdout and stderr, and descriptor 3 for its events;
+// everything else is closed. It dies with the worker (PR_SET_PDEATHSIG, which follows the thread that spawned
+// it: Start is called on the worker's main thread only) and is the first choice of the kernel when memory
+// runs out.
+//
+// Thread safety: none; lives on the io_context's thread.
+#ifndef INLIER_WORKER_TRIAL_PROCESS_H_
+#define INLIER_WORKER_TRIAL_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+struct Command {
+  std::string program;
+  std::vector<std::string> arguments;    // Without the program's name.
+  std::vector<std::string> environment;  // "NAME=value"; the whole of it.
+  std::string working_folder;
+  std::vector<int> cpus;  // Bound to them; empty: to none.
+};
+
+struct ProcessExit {
+  int status = 0;          // Exit status, when signal is 0.
+  int signal = 0;          // The signal that ended it.
+  double cpu_seconds = 0;  // User and system, with its own reaped children.
+  std::int64_t resident_bytes_max = 0;
+};
+
+class TrialProcess {
+ public:
+  using OnBytes = std::function<void(std::string_view)>;
+
+  // Starts `command`. `on_events` gets what the child writes on descriptor 3, `on_output` what it writes on
+  // stdout and stderr, both on the io_context's thread and only until WaitForExit has returned. The error
+  // says which step failed: the program that cannot be executed is named.
+  static absl::StatusOr<std::unique_ptr<TrialProcess>> Start(boost::asio::io_context& io,
+                                                             const Command& command, OnBytes on_events,
+                                                             OnBytes on_output);
+  // Kills the group if it lives, and reaps.
+  ~TrialProcess();
+  TrialProcess(const TrialProcess&) = delete;
+  TrialProcess& operator=(const TrialProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+  // Sends `signal` to the whole group; nothing after the end.
+  void Signal(int signal);
+
+  // Waits until the child itself has ended, kills what is left of its group, reads what it left in the pipes,
+  // and reaps it. Descriptors that a runaway grandchild keeps open are not waited for. Call once.
+  boost::asio::awaitable<ProcessExit> WaitForExit();
+
+  // CPU seconds and resident bytes now, from /proc; zeros after the end.
+  double CpuSeconds() const;
+  std::int64_t ResidentBytes() const;
+
+ private:
+  struct Pipe;
+  TrialProcess(boost::asio::io_context& io, pid_t pid, int pidfd);
+  ProcessExit Reap();
+
+  boost::asio::io_context& io_;
+  pid_t pid_;
+  bool reaped_ = false;
+  boost::asio::posix::stream_descriptor pidfd_;
+  std::shared_ptr<Pipe> events_, output_;
+};
+
+// The environment of this process with `changes` ("NAME=value") put over it.
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& changes);
+
+// Runs `program` with `arguments` for at most `seconds_max`; its status and the first 16 KiB of its output.
+// For checks at start, before the io_context runs.
+struct ProgramOutput {
+  ProcessExit exit;
+  std::string text;
+};
+absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
+                                         const std::vector<std::string>& arguments, int seconds_max);
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_TRIAL_PROCESS_H_

@@ -1,0 +1,76 @@
+#include "worker/worker_metrics.h"
+
+#include "absl/strings/ascii.h"
+#include "base/version.h"
+
+namespace inlier {
+
+std::vector<MetricSpec> WorkerMetricsTable() {
+  std::vector<std::vector<std::string>> outcomes = {{"succeeded"}, {"diverged"}};
+  for (int i = v1::FailureClass_MIN; i <= v1::FailureClass_MAX; ++i) {
+    if (v1::FailureClass_IsValid(i)) {
+      outcomes.push_back({absl::AsciiStrToLower(v1::FailureClass_Name(static_cast<v1::FailureClass>(i)))});
+    }
+  }
+  using enum MetricKind;
+  return {
+      {"inlier_build_info", kGauge, "Always 1; says which build this is.", {"version", "build"}},
+      {"inlier_worker_slots", kGauge, "Places to run an attempt."},
+      {"inlier_worker_slots_busy", kGauge, "Slots with a live attempt."},
+      {"inlier_worker_attempts_started_total", kCounter,
+       "Attempts whose child was started, or failed to start."},
+      {"inlier_worker_attempts_ended_total",
+       kCounter,
+       "Attempts that ended, by outcome.",
+       {"outcome"},
+       {},
+       outcomes},
+      {"inlier_worker_outbox_events", kGauge, "Events that the coordinator has not committed yet."},
+      {"inlier_worker_events_thinned_total", kCounter,
+       "Curve points and log lines dropped because the outbox was full."},
+      {"inlier_worker_garbage_lines_total", kCounter, "Lines of children that were no events."},
+      {"inlier_worker_syncs_failed_total", kCounter, "Syncs and sessions that ended with an error."},
+      {"inlier_worker_reconnects_total", kCounter,
+       "Times contact with the coordinator came back after it was lost."},
+      {"inlier_worker_fenced_total", kCounter,
+       "Times all children were stopped because the lease had run out."},
+      {"inlier_worker_sync_seconds", kHistogram, "From sending a sync to its answer.", {}, LatencyBuckets()},
+      {"inlier_worker_connected", kGauge, "1 while the coordinator answers, else 0."},
+      {"inlier_worker_train_steps_total", kCounter, "Optimizer updates done by children."},
+      {"inlier_worker_child_cpu_seconds_total", kCounter, "CPU time of children, live and ended."},
+      {"inlier_worker_child_resident_bytes", kGauge, "Memory of live children that is in RAM."},
+  };
+}
+
+std::string OutcomeLabel(const v1::Outcome& outcome) {
+  switch (outcome.kind()) {
+    case v1::Outcome::SUCCEEDED:
+      return "succeeded";
+    case v1::Outcome::DIVERGED:
+      return "diverged";
+    case v1::Outcome::FAILED:
+      break;
+  }
+  return absl::AsciiStrToLower(v1::FailureClass_Name(outcome.failure()));
+}
+
+WorkerMetrics::WorkerMetrics()
+    : registry(WorkerMetricsTable()),
+      slots(registry.GaugeOf("inlier_worker_slots")),
+      slots_busy(registry.GaugeOf("inlier_worker_slots_busy")),
+      attempts_started(registry.CounterOf("inlier_worker_attempts_started_total")),
+      outbox_events(registry.GaugeOf("inlier_worker_outbox_events")),
+      events_thinned(registry.CounterOf("inlier_worker_events_thinned_total")),
+      garbage_lines(registry.CounterOf("inlier_worker_garbage_lines_total")),
+      syncs_failed(registry.CounterOf("inlier_worker_syncs_failed_total")),
+      reconnects(registry.CounterOf("inlier_worker_reconnects_total")),
+      fenced(registry.CounterOf("inlier_worker_fenced_total")),
+      sync_seconds(registry.HistogramOf("inlier_worker_sync_seconds")),
+      connected(registry.GaugeOf("inlier_worker_connected")),
+      train_steps(registry.CounterOf("inlier_worker_train_steps_total")),
+      child_cpu_seconds(registry.CounterOf("inlier_worker_child_cpu_seconds_total")),
+      child_resident_bytes(registry.GaugeOf("inlier_worker_child_resident_bytes")) {
+  registry.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1);
+}
+
+}  // namespace inlier

@@ -1,0 +1,47 @@
+// Every Prometheus family of the worker, in one table. docs/reference/worker_metrics.md is written from it.
+#ifndef INLIER_WORKER_WORKER_METRICS_H_
+#define INLIER_WORKER_WORKER_METRICS_H_
+
+#include <string>
+#include <vector>
+
+#include "base/service/metrics_registry.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+std::vector<MetricSpec> WorkerMetricsTable();
+
+// The label `outcome` of inlier_worker_attempts_ended_total: "succeeded", "diverged", or the failure class in
+// lower case.
+std::string OutcomeLabel(const v1::Outcome& outcome);
+
+// References into the registry, so that a name is written once. Thread-safe as the registry is.
+class WorkerMetrics {
+ public:
+  WorkerMetrics();
+
+  MetricsRegistry registry;
+  prometheus::Gauge& slots;
+  prometheus::Gauge& slots_busy;
+  prometheus::Counter& attempts_started;
+  prometheus::Gauge& outbox_events;
+  prometheus::Counter& events_thinned;
+  prometheus::Counter& garbage_lines;
+  prometheus::Counter& syncs_failed;
+  prometheus::Counter& reconnects;
+  prometheus::Counter& fenced;
+  prometheus::Histogram& sync_seconds;
+  prometheus::Gauge& connected;
+  prometheus::Counter& train_steps;
+  prometheus::Counter& child_cpu_seconds;
+  prometheus::Gauge& child_resident_bytes;
+
+  void AttemptEnded(const v1::Outcome& outcome) {
+    registry.CounterOf("inlier_worker_attempts_ended_total", {OutcomeLabel(outcome)}).Increment();
+  }
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_WORKER_METRICS_H_

@@ -1,0 +1,110 @@
+#include "worker/worker_setup.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/file.h"
+#include "base/service/rpc.h"
+#include "base/status.h"
+#include "base/version.h"
+#include "worker/attempt_end.h"
+#include "worker/trial_process.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kVersionSecondsMax = 60;
+
+absl::Status MakeAbsolute(std::string* path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(*path, error);
+  if (error)
+    return absl::InvalidArgumentError(
+        absl::StrCat("the path '", *path, "' cannot be resolved: ", error.message()));
+  *path = absolute.lexically_normal().string();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
+  const absl::StatusOr<Address> coordinator = ParseAddress(config.coordinator(), "coordinator");
+  RETURN_IF_ERROR(coordinator.status());
+  if (coordinator->port == 0)
+    return absl::InvalidArgumentError("coordinator: port 0 is no address to connect to");
+  RETURN_IF_ERROR(MakeAbsolute(config.mutable_state_dir()));
+  if (!config.has_data_dir()) config.set_data_dir(INLIER_DEFAULT_DATA_DIR);
+  RETURN_IF_ERROR(MakeAbsolute(config.mutable_data_dir()));
+  if (!config.has_cache_dir()) config.set_cache_dir((fs::path(config.state_dir()) / "cache").string());
+  RETURN_IF_ERROR(MakeAbsolute(config.mutable_cache_dir()));
+  if (!config.has_trial_program()) {
+    std::error_code error;
+    const fs::path self = fs::read_symlink("/proc/self/exe", error);
+    if (error)
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot find this program's folder: ", error.message()));
+    config.set_trial_program((self.parent_path() / "inlier-trial").string());
+  }
+  RETURN_IF_ERROR(MakeAbsolute(config.mutable_trial_program()));
+  if (!config.has_name()) config.set_name(HostName());
+  return absl::OkStatus();
+}
+
+absl::Status PrepareStateFolder(const v1::WorkerConfig& config) {
+  const fs::path state = config.state_dir();
+  for (const fs::path& folder : {state, state / "attempts", state / "artifacts", state / "outbox"}) {
+    RETURN_IF_ERROR(Annotate(MakeWritableFolder(folder), "preparing state_dir"));
+  }
+  return Annotate(MakeWritableFolder(config.cache_dir()), "preparing cache_dir");
+}
+
+absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program) {
+  constexpr char kRemedy[] =
+      "; build it with `cmake --preset release && cmake --build --preset release`, or name one with "
+      "trial_program";
+  if (!fs::exists(program))
+    return absl::NotFoundError(absl::StrCat("trial_program ", program, " does not exist", kRemedy));
+  const absl::StatusOr<ProgramOutput> ran = RunProgram(program, {"--version"}, kVersionSecondsMax);
+  if (!ran.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial_program cannot be run: ", std::string(ran.status().message()), kRemedy));
+  }
+  if (ran->exit.signal != 0 || ran->exit.status != 0) {
+    const bool loader = absl::StrContains(ran->text, "error while loading shared libraries");
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial_program ", program, " --version ", DescribeExit(ran->exit),
+                     "; it printed: ", std::string(absl::StripAsciiWhitespace(ran->text)),
+                     loader ? "; put LibTorch back where the build found it (`make setup` installs one), or "
+                              "build again with -DINLIER_TORCH_DIR=<folder>"
+                            : kRemedy));
+  }
+  TrialProgram found;
+  found.version_text = ran->text.substr(0, ran->text.find('\n'));
+  found.has_cuda = absl::StrContains(ran->text, "CUDA") && !absl::StrContains(ran->text, "CUDA not found");
+  // "inlier-trial 0.1.0+commit": the part before the plus must be ours.
+  const std::string prefix = "inlier-trial ";
+  if (absl::StartsWith(found.version_text, prefix)) {
+    const std::string build = found.version_text.substr(prefix.size());
+    const std::string version = build.substr(0, build.find('+'));
+    if (version != Version()) {
+      return absl::FailedPreconditionError(absl::StrCat("trial_program ", program, " is of version ", version,
+                                                        ", this worker of ", Version(), kRemedy));
+    }
+  }
+  return found;
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "unknown";
+  return name.data();
+}
+
+}  // namespace inlier

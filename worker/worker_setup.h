@@ -1,0 +1,33 @@
+// From a WorkerConfig to everything a worker needs, checked before it takes any work.
+#ifndef INLIER_WORKER_WORKER_SETUP_H_
+#define INLIER_WORKER_WORKER_SETUP_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/config.pb.h"
+#include "worker/gpu_inventory.h"
+
+namespace inlier {
+
+// Fills what was not given: data_dir (of the build), cache_dir, trial_program (beside this program), name (of
+// the host); makes paths absolute. Checks the coordinator's address.
+absl::Status ResolveWorkerConfig(v1::WorkerConfig& config);
+
+// Makes the folders below state_dir and cache_dir and proves that they can be written.
+absl::Status PrepareStateFolder(const v1::WorkerConfig& config);
+
+struct TrialProgram {
+  std::string version_text;  // First line of its --version.
+  bool has_cuda = false;
+};
+// Runs `program --version`. The error names the program, what it printed (the loader's message when LibTorch
+// is missing) and the remedy.
+absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program);
+
+std::string HostName();
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_WORKER_SETUP_H_
