@@ -1,0 +1,99 @@
+# One text a line from what a Debian package holds:  perl to_text.pl gcide|anarchism|wordnet|kjv < in > out
+# Needs nothing beyond perl-base.
+use strict;
+use warnings;
+
+my %convert = (gcide => \&gcide, anarchism => \&anarchism, wordnet => \&wordnet, kjv => \&kjv);
+my $corpus  = shift // '';
+my $run     = $convert{$corpus} or die "to_text.pl: no corpus '$corpus'; there are: @{[sort keys %convert]}\n";
+$run->();
+close(STDOUT) or die "to_text.pl: writing failed: $!\n";
+
+# Prints a text on one line, unless nothing but marks is left of it.
+sub put {
+  my ($text) = @_;
+  $text =~ s/\s+/ /g;
+  $text =~ s/^ | $//g;
+  print "$text\n" if $text =~ /[A-Za-z]{2}/;
+}
+
+# The dictionary: paragraphs between empty lines. An entry begins in the first column with the headword, how it is said
+# (between backslashes, then in parentheses) and where it comes from (in brackets); only the headword and what it means are kept.
+sub gcide {
+  my $marks    = qr/(?:1913 Webster|Webster 1913|Webster Suppl|WordNet|Century Dict|PJC|RP|RH|AS)\b[^\[\]]*/;
+  my $nested   = qr/(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*/;
+  my $language = qr/\b(?:A?L|LL|NL|Gr|NGr|LGr|F|OF|NF|OE|ME|AS|E|G|OHG|MHG|LG|D|OD|OS|Icel|Dan|Sw|Goth|It|Sp|Pg|Pr|W|Ir|Gael
+                   |Skr|Heb|Ar|Per|Turk|Hind|Russ|Pol|Malay|Scand|Corn|Arm|Lith|Chin|Jap|Abbrev|Etymol|Imit|Contr)\./x;
+  my $origin   = qr/(?:See|Cf|From|Fr|Perh|Prob|Probably|Perhaps|Of|Formed|So called|Named|Orig|Originally|An? corrupt\w*|The same|Corrupt\w*
+                   |Compar\w*|Dim|Native|Contracted|Imitative|Equiv\w*|p\. p|imp|Pref|Abbreviat\w*|Same|Etym\w*|Said|Acc|After|Either)\b/x;
+  my %letters  = (ae => 'ae', AE => 'AE', oe => 'oe', OE => 'OE', eth => 'th', thorn => 'th', th => 'th', ng => 'ng', aum => 'a',
+                  oum => 'o', uum => 'u', imac => 'i', asl => 'a', add => 'a', udd => 'u', yogh => 'gh', sect => 'section ',
+                  deg => ' degrees', frac12 => '1/2', root => '');
+  local $/ = '';
+  my $begun = 0;
+  while (my $text = <STDIN>) {
+    # What comes before the first entry is about the file; it ends where a headword repeats itself between backslashes.
+    if (!$begun) {
+      $text =~ s/\A.*?^(?=(\S+) \\\1\\)//ms or next;
+      $begun = 1;
+    }
+    my $entry = $text =~ /\A\n*\S/;
+    $text =~ s/\s+/ /g;
+    $text =~ s/\A | \z//g;
+
+    # A mark of the source ends a paragraph; a headword repeated after it is a seam of the file.
+    $text =~ s/\[$marks\] [^\[\].]{1,60}\z//;
+    $text =~ s/ ?\[$marks\]//g;
+
+    if ($entry) {
+      # Twice: an entry may have a second spelling with a second pronunciation.
+      $text =~ s/ ?\\[^\\]*\\(?: ?\((?:[^()]|\([^()]*\))*\))?,?/,/g;
+      $text =~ s/ \([^()]*[?"`*\[][^()]*\)//;
+    }
+    # Letters with marks: [o^], [=e], ["u], [ae].
+    $text =~ s/\[([A-Za-z]+\d*)\]/$letters{$1} \/\/ "[$1]"/ge;
+    $text =~ s/\[[^A-Za-z0-9\[\]\s]{1,3}([A-Za-z]{1,2})\]/$1/g;
+    $text =~ s/\[([A-Za-z]{1,2})[^A-Za-z0-9\[\]\s.]{1,2}\]/$1/g;
+    # Where words come from. Notes on their use ([Obs.], [Written also cott.]) stay.
+    $text =~ s{ ?\[($nested)\]}{ my $note = $1;
+      $note =~ /\A\W*$origin/ || $note =~ /\?|\A\d*\z/ || ($note =~ $language && $note !~ /\A(?:Written|Spelt|Formerly|Chiefly|Local|Prov)/)
+        ? '' : " [$note]" }ge;
+    $text =~ tr/{}//d;
+    $text =~ s/ +([,.;:])/$1/g;
+    $text =~ s/,(?:[ ,]*,)+/,/g;
+    put($text);
+  }
+  die "to_text.pl: no entry of the dictionary was recognised\n" if !$begun;
+}
+
+# Web pages: one text a paragraph, heading, list item or quotation.
+sub anarchism {
+  local $/;
+  my $page = <STDIN>;
+  $page =~ s/<head\b.*?<\/head>//gs;
+  $page =~ s/<(?:script|style)\b.*?<\/(?:script|style)>//gs;
+  $page =~ s/<!--.*?-->//gs;
+  my %named = (nbsp => ' ', quot => '"', lt => '<', gt => '>', amp => '&', apos => "'", eacute => "\xC3\xA9", rsquo => "'", lsquo => "'",
+               ldquo => '"', rdquo => '"', mdash => '-', ndash => '-', hellip => '...');
+  for my $block (split /<\/?(?:p|h[1-6]|li|ul|ol|blockquote|div|title|td|tr|table|body|html|hr|br)\b[^>]*>/i, $page) {
+    $block =~ s/<[^>]*>//g;
+    $block =~ s/&(\w+);/$named{$1} \/\/ "&$1;"/ge;
+    $block =~ s/&#(\d+);/$1 < 128 ? chr($1) : ' '/ge;
+    $block =~ s/\A[^<>]*?"?\s*>//;  # What a link with a stray quotation mark leaves.
+    put($block);
+  }
+}
+
+# Definitions with their examples: what stands after the bar of a data file.
+sub wordnet {
+  while (my $line = <STDIN>) {
+    put($1) if $line =~ /\A\d{8} [^|]*\| (.*)/;
+  }
+}
+
+# What the reader `bible` prints: a line a verse, its number first.
+sub kjv {
+  while (my $line = <STDIN>) {
+    put($1) if $line =~ /\A +\d+ (.*)/;
+  }
+}

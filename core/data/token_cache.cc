@@ -1,0 +1,338 @@
+#include "core/data/token_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "core/data/byte_pair_trainer.h"
+#include "core/data/file_lock.h"
+#include "core/data/special_tokens.h"
+#include "core/data/whole_file.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little, "the ids are mapped as they lie in the file");
+
+constexpr char kMagic[8] = {'i', 'n', 'l', 'i', 'e', 'r', 'T', 'K'};
+constexpr uint32_t kFormatVersion = 1;
+constexpr size_t kDigestLength = 64;
+
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t id_bytes;  // 2 or 4
+  uint64_t texts;
+  uint64_t train_texts;
+  uint64_t tokens;
+  uint64_t vocab_size;
+  char digest[kDigestLength];             // What the folder is named by.
+  char vocabulary_digest[kDigestLength];  // Of vocab.json, then merges.txt.
+  uint64_t payload_checksum;              // Of everything after the header.
+  uint64_t header_checksum;               // Of everything before this field.
+};
+static_assert(sizeof(Header) == 192);
+
+// A checksum against damage, not against malice, at memory speed: words are folded in by multiplication and
+// rotation.
+class Checksum {
+ public:
+  void Update(std::string_view bytes) {
+    length_ += bytes.size();
+    while (!bytes.empty()) {
+      if (pending_ == 0 && bytes.size() >= sizeof(word_)) {
+        std::memcpy(&word_, bytes.data(), sizeof(word_));
+        bytes.remove_prefix(sizeof(word_));
+        Fold();
+        continue;
+      }
+      reinterpret_cast<char*>(&word_)[pending_++] = bytes.front();
+      bytes.remove_prefix(1);
+      if (pending_ == sizeof(word_)) Fold();
+    }
+  }
+
+  uint64_t Finish() {
+    if (pending_ > 0) Fold();
+    word_ = length_;
+    Fold();
+    return state_ ^ (state_ >> 32);
+  }
+
+ private:
+  void Fold() {
+    state_ = std::rotl(state_ ^ (word_ * 0x9e3779b97f4a7c15), 29) * 0xbf58476d1ce4e5b9 + 0x94d049bb133111eb;
+    word_ = 0;
+    pending_ = 0;
+  }
+
+  uint64_t state_ = 0;
+  uint64_t word_ = 0;
+  size_t pending_ = 0;
+  uint64_t length_ = 0;
+};
+
+uint64_t ChecksumOf(std::string_view bytes) {
+  Checksum checksum;
+  checksum.Update(bytes);
+  return checksum.Finish();
+}
+
+template <typename T>
+std::string_view BytesOf(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+uint64_t PaddedIdBytes(uint64_t tokens, uint32_t id_bytes) { return (tokens * id_bytes + 7) / 8 * 8; }
+
+std::string DigestOf(const std::string& corpus_digest, const TokenCacheSettings& settings) {
+  std::string key =
+      absl::StrFormat("inlier token cache %d\ncorpus %s\nbyte_pair %d\nvalidation %.17g\n", kFormatVersion,
+                      corpus_digest, settings.vocab_size, settings.validation_fraction);
+  for (const std::string_view token : kSpecialTokens) absl::StrAppend(&key, std::string(token), "\n");
+  return Sha256Hex(key);
+}
+
+absl::StatusOr<std::string> VocabularyDigest(const fs::path& folder) {
+  Sha256 sha;
+  for (const char* name : {"vocab.json", "merges.txt"}) {
+    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(folder / name));
+    sha.Update(file.bytes());
+  }
+  return sha.HexDigest();
+}
+
+void Report(const TextOpenOptions& options, std::string_view phase, double fraction) {
+  if (options.progress) options.progress(phase, fraction);
+}
+
+// Tokenises texts in blocks, `threads` of them at a time, and writes them in their order.
+class TokenFileMaker {
+ public:
+  TokenFileMaker(const BytePairVocabulary& vocabulary, int threads, WholeFileWriter& writer)
+      : vocabulary_(vocabulary), writer_(writer), blocks_(threads) {
+    id_bytes_ = vocabulary.size() <= 65536 ? 2 : 4;
+    for (int i = 0; i < threads; ++i) encoders_.emplace_back(vocabulary);
+    begins_.push_back(0);
+  }
+
+  absl::Status Write(const std::vector<std::string_view>& texts, const TextOpenOptions& options) {
+    for (size_t next = 0; next < texts.size();) {
+      Report(options, "tokenize", static_cast<double>(next) / texts.size());
+      std::vector<std::thread> workers;
+      for (size_t worker = 0; worker < blocks_.size(); ++worker) {
+        const size_t begin = next;
+        for (size_t bytes = 0; next < texts.size() && bytes < kBlockBytes; ++next)
+          bytes += texts[next].size();
+        workers.emplace_back(
+            [this, &texts, worker, begin, end = next] { Encode(texts, begin, end, worker); });
+      }
+      for (std::thread& worker : workers) worker.join();
+      for (const Block& block : blocks_) RETURN_IF_ERROR(Append(block));
+    }
+    const uint64_t tokens = begins_.back();
+    RETURN_IF_ERROR(AppendBytes(std::string(PaddedIdBytes(tokens, id_bytes_) - tokens * id_bytes_, '\0')));
+    return AppendBytes(BytesOf(begins_));
+  }
+
+  // The header of what was written; digests are left to the caller.
+  Header MakeHeader() {
+    Header header{};
+    std::memcpy(header.magic, kMagic, sizeof(kMagic));
+    header.version = kFormatVersion;
+    header.id_bytes = id_bytes_;
+    header.texts = begins_.size() - 1;
+    header.tokens = begins_.back();
+    header.vocab_size = vocabulary_.size();
+    header.payload_checksum = checksum_.Finish();
+    return header;
+  }
+
+ private:
+  static constexpr size_t kBlockBytes = 1 << 20;
+
+  struct Block {
+    std::vector<uint32_t> ids;
+    std::vector<uint64_t> lengths;  // Of each text.
+  };
+
+  void Encode(const std::vector<std::string_view>& texts, size_t begin, size_t end, size_t worker) {
+    Block& block = blocks_[worker];
+    block.ids.clear();
+    block.lengths.clear();
+    for (size_t i = begin; i < end; ++i) {
+      const size_t before = block.ids.size();
+      encoders_[worker].Encode(texts[i], &block.ids);
+      block.lengths.push_back(block.ids.size() - before);
+    }
+  }
+
+  absl::Status Append(const Block& block) {
+    for (const uint64_t length : block.lengths) begins_.push_back(begins_.back() + length);
+    if (id_bytes_ == 4) return AppendBytes(BytesOf(block.ids));
+    return AppendBytes(BytesOf(std::vector<uint16_t>(block.ids.begin(), block.ids.end())));
+  }
+
+  absl::Status AppendBytes(std::string_view bytes) {
+    checksum_.Update(bytes);
+    return writer_.Append(bytes);
+  }
+
+  const BytePairVocabulary& vocabulary_;
+  WholeFileWriter& writer_;
+  std::vector<Block> blocks_;  // One a thread.
+  std::vector<BytePairEncoder> encoders_;
+  std::vector<uint64_t> begins_;
+  uint32_t id_bytes_ = 0;
+  Checksum checksum_;
+};
+
+absl::Status Make(const fs::path& corpus_file, const std::string& corpus_digest,
+                  const TokenCacheSettings& settings, const TextOpenOptions& options, const fs::path& folder,
+                  const std::string& digest) {
+  ASSIGN_OR_RETURN(const Corpus corpus, Corpus::Open(corpus_file));
+  if (Sha256Hex(corpus.bytes()) != corpus_digest) {
+    return absl::UnavailableError(
+        absl::StrCat(corpus_file.string(), " changed while it was read; try again when it is complete"));
+  }
+  const std::vector<std::string_view>& texts = corpus.texts();
+  if (texts.size() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(corpus_file.string(), " has ", texts.size(),
+                     " non-empty lines; one text a line is needed, two at least"));
+  }
+  const uint64_t train_texts = TrainTexts(texts.size(), settings.validation_fraction);
+
+  Report(options, "train vocabulary", 0);
+  BytePairTrainerOptions training;
+  training.vocab_size = settings.vocab_size;
+  training.special_tokens.assign(kSpecialTokens.begin(), kSpecialTokens.end());
+  training.threads = options.threads;
+  training.progress = [&options](double fraction) { Report(options, "train vocabulary", fraction); };
+  const BytePairVocabulary vocabulary = TrainBytePair(std::span(texts).first(train_texts), training);
+
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);  // What a maker that died has left.
+  RETURN_IF_ERROR(MakeWritableFolder(folder));
+  RETURN_IF_ERROR(WriteFileAtomically(folder / "vocab.json", vocabulary.VocabJson()));
+  RETURN_IF_ERROR(WriteFileAtomically(folder / "merges.txt", vocabulary.MergesTxt()));
+
+  WholeFileWriter writer(folder / "tokens.bin");
+  RETURN_IF_ERROR(writer.Append(std::string(sizeof(Header), '\0')));
+  TokenFileMaker maker(vocabulary, options.threads, writer);
+  RETURN_IF_ERROR(maker.Write(texts, options));
+  Header header = maker.MakeHeader();
+  header.train_texts = train_texts;
+  ASSIGN_OR_RETURN(const std::string vocabulary_digest, VocabularyDigest(folder));
+  std::memcpy(header.digest, digest.data(), kDigestLength);
+  std::memcpy(header.vocabulary_digest, vocabulary_digest.data(), kDigestLength);
+  header.header_checksum =
+      ChecksumOf({reinterpret_cast<const char*>(&header), offsetof(Header, header_checksum)});
+  RETURN_IF_ERROR(writer.WriteAt(0, {reinterpret_cast<const char*>(&header), sizeof(header)}));
+  RETURN_IF_ERROR(writer.Commit());
+  Report(options, "tokenize", 1);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+uint64_t TrainTexts(uint64_t texts, double validation_fraction) {
+  INLIER_CHECK(texts >= 2);
+  const auto validation =
+      static_cast<uint64_t>(std::llround(static_cast<double>(texts) * validation_fraction));
+  return texts - std::clamp<uint64_t>(validation, 1, texts - 1);
+}
+
+absl::StatusOr<TokenCache> TokenCache::OpenExisting(const fs::path& folder, const std::string& digest) {
+  const fs::path path = folder / "tokens.bin";
+  std::error_code error;
+  if (!fs::exists(path, error)) return absl::NotFoundError(path.string());
+  const auto damaged = [&path](std::string_view what) {
+    return absl::DataLossError(absl::StrCat(path.string(), ": ", std::string(what)));
+  };
+  TokenCache cache;
+  ASSIGN_OR_RETURN(cache.file_, MappedFile::Open(path));
+  const std::string_view bytes = cache.file_.bytes();
+  Header header;
+  if (bytes.size() < sizeof(header)) return damaged("shorter than its header");
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 || header.version != kFormatVersion) {
+    return damaged("not a token cache of this version");
+  }
+  if (header.header_checksum != ChecksumOf(bytes.substr(0, offsetof(Header, header_checksum)))) {
+    return damaged("its header is damaged");
+  }
+  const uint64_t id_bytes = PaddedIdBytes(header.tokens, header.id_bytes);
+  if (bytes.size() != sizeof(header) + id_bytes + (header.texts + 1) * sizeof(uint64_t)) {
+    return damaged("not as long as its header says");
+  }
+  if (header.payload_checksum != ChecksumOf(bytes.substr(sizeof(header))))
+    return damaged("its checksum does not fit");
+  if (std::string_view(header.digest, kDigestLength) != digest) return damaged("made from something else");
+  const absl::StatusOr<std::string> vocabulary_digest = VocabularyDigest(folder);
+  if (!vocabulary_digest.ok() ||
+      *vocabulary_digest != std::string_view(header.vocabulary_digest, kDigestLength)) {
+    return damaged("vocab.json or merges.txt beside it is missing or was changed");
+  }
+
+  ASSIGN_OR_RETURN(cache.vocabulary_, BytePairVocabulary::Load(folder / "vocab.json", folder / "merges.txt"));
+  cache.digest_ = digest;
+  cache.folder_ = folder;
+  cache.id_bytes_ = header.id_bytes;
+  cache.train_texts_ = header.train_texts;
+  cache.tokens_ = header.tokens;
+  cache.ids_ = bytes.data() + sizeof(header);
+  cache.text_begins_ = {reinterpret_cast<const uint64_t*>(cache.ids_ + id_bytes), header.texts + 1};
+  return cache;
+}
+
+absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const fs::path& corpus_file,
+                                                  const TokenCacheSettings& settings,
+                                                  const TextOpenOptions& options) {
+  INLIER_CHECK(options.threads >= 1);
+  INLIER_CHECK(settings.vocab_size >= kSmallestVocabulary);
+  RETURN_IF_ERROR(MakeWritableFolder(options.cache_dir));
+  ASSIGN_OR_RETURN(const std::string corpus_digest, CachedFileDigest(corpus_file, options.cache_dir));
+  const std::string digest = DigestOf(corpus_digest, settings);
+  const fs::path folder = options.cache_dir / absl::StrCat("text-", digest.substr(0, 16));
+
+  absl::StatusOr<TokenCache> cache = OpenExisting(folder, digest);
+  if (cache.ok()) return cache;
+
+  ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(folder.string() + ".lock", [&options] {
+                     Report(options, "wait for another process to tokenize", 0);
+                   }));
+  cache = OpenExisting(folder, digest);  // Whoever held the lock may have made it.
+  if (cache.ok()) return cache;
+  if (!absl::IsNotFound(cache.status())) {
+    spdlog::warn("token_cache_remade reason=\"{}\"", std::string(cache.status().message()));
+  }
+  RETURN_IF_ERROR(Make(corpus_file, corpus_digest, settings, options, folder, digest));
+  return OpenExisting(folder, digest);
+}
+
+void TokenCache::Read(uint64_t begin, std::span<int64_t> ids) const {
+  INLIER_CHECK(begin + ids.size() <= tokens_);
+  const auto copy = [&](const auto* from) { std::copy_n(from + begin, ids.size(), ids.begin()); };
+  if (id_bytes_ == 2) {
+    copy(reinterpret_cast<const uint16_t*>(ids_));
+  } else {
+    copy(reinterpret_cast<const uint32_t*>(ids_));
+  }
+}
+
+}  // namespace inlier

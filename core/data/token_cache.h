@@ -1,0 +1,83 @@
+// A corpus as token ids in a mapped file, with the vocabulary that made them; made once, whoever needs it
+// first.
+//
+// Everything lies in one folder of the cache, named by the digest of the corpus' content, the tokenizer's
+// settings, the split and the format: vocab.json and merges.txt (Hugging Face's form) and tokens.bin.
+// tokens.bin is put in place last and carries checksums of itself and of the vocabulary, so whatever a crash
+// leaves behind is either complete or made again, as is a file that was damaged later. Processes that need
+// the same folder at once wait on its lock file while the first one makes it.
+//
+// tokens.bin, little-endian: a header (see token_cache.cc), the ids of all texts one after the other (uint16,
+// or uint32 for vocabularies over 65,536), padding to 8 bytes, where each text begins (uint64, one entry more
+// than there are texts).
+//
+// Thread safety: immutable.
+#ifndef INLIER_CORE_DATA_TOKEN_CACHE_H_
+#define INLIER_CORE_DATA_TOKEN_CACHE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/data/byte_pair.h"
+#include "core/data/corpus.h"
+#include "core/data/mapped_file.h"
+
+namespace inlier {
+
+struct TokenCacheSettings {
+  uint32_t vocab_size = 0;         // At least kSmallestVocabulary.
+  double validation_fraction = 0;  // Share of the texts, the last ones, that the vocabulary does not see.
+};
+
+class TokenCache {
+ public:
+  // Opens the cache of a corpus, making it when it is not there or damaged. Waits while another process makes
+  // it. InvalidArgument: fewer than two texts. Unavailable: the file changed meanwhile.
+  static absl::StatusOr<TokenCache> OpenOrMake(const std::filesystem::path& corpus_file,
+                                               const TokenCacheSettings& settings,
+                                               const TextOpenOptions& options);
+
+  const BytePairVocabulary& vocabulary() const { return vocabulary_; }
+
+  // Names the folder and its content.
+  const std::string& digest() const { return digest_; }
+  // The folder itself.
+  const std::filesystem::path& folder() const { return folder_; }
+
+  // Text i has the ids [text_begins()[i], text_begins()[i + 1]), without special tokens. The first
+  // train_texts() are for training.
+  std::span<const uint64_t> text_begins() const { return text_begins_; }
+  uint64_t texts() const { return text_begins_.size() - 1; }
+  uint64_t train_texts() const { return train_texts_; }
+  uint64_t tokens() const { return tokens_; }
+
+  // Copies ids.size() ids from `begin` on. REQUIRES: they exist.
+  void Read(uint64_t begin, std::span<int64_t> ids) const;
+
+ private:
+  TokenCache() = default;
+  // NotFound when there is no complete cache, DataLoss when there is a damaged one.
+  static absl::StatusOr<TokenCache> OpenExisting(const std::filesystem::path& folder,
+                                                 const std::string& digest);
+
+  std::string digest_;
+  std::filesystem::path folder_;
+  MappedFile file_;
+  BytePairVocabulary vocabulary_;
+  uint32_t id_bytes_ = 0;
+  uint64_t train_texts_ = 0;
+  uint64_t tokens_ = 0;
+  const char* ids_ = nullptr;
+  std::span<const uint64_t> text_begins_;
+};
+
+// How many of `texts` are for training: all but the last validation_fraction of them, with at least one on
+// each side. REQUIRES: texts >= 2.
+uint64_t TrainTexts(uint64_t texts, double validation_fraction);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_DATA_TOKEN_CACHE_H_
