@@ -1,0 +1,188 @@
+#include "core/outliers/activation_recorder.h"
+
+#include <ATen/ops/cat.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "base/check.h"
+#include "core/outliers/outlier_metrics.h"
+
+namespace inlier {
+namespace {
+
+// `site` with the first of its components that is a number replaced by "*".
+std::string WithoutLayerNumber(const std::string& site) {
+  for (std::size_t begin = 0; begin < site.size();) {
+    const std::size_t end = std::min(site.find('.', begin), site.size());
+    if (std::all_of(site.begin() + begin, site.begin() + end,
+                    [](unsigned char c) { return std::isdigit(c); })) {
+      return site.substr(0, begin) + "*" + site.substr(end);
+    }
+    begin = end + 1;
+  }
+  return site;
+}
+
+void AddRows(const at::Tensor& rows, at::Tensor& sum, std::int64_t& count, bool keep,
+             std::vector<at::Tensor>& kept) {
+  const at::Tensor values = rows.to(at::kDouble);
+  sum = sum.defined() ? sum.add(values.sum()) : values.sum();
+  count += values.numel();
+  if (keep) kept.push_back(values);
+}
+
+// The largest number, NaN when there is one; a diverged model must not look healthy.
+struct Largest {
+  double value = -std::numeric_limits<double>::infinity();
+  void Add(double x) {
+    if (std::isnan(x) || x > value) value = x;
+  }
+};
+
+}  // namespace
+
+// A tensor that is measured: the site it passes, with "*" for the layer's number, and what it counts as.
+struct ActivationRecorder::MeasuredSite {
+  std::string_view path;
+  Role role;
+  bool kurtosis;
+};
+
+struct ActivationRecorder::Record {
+  Record(const std::string& site, const MeasuredSite& measured)
+      : name(site), role(measured.role), kurtosis(measured.kurtosis) {}
+
+  std::string name;
+  Role role;
+  bool kurtosis;
+  int batches = 0;
+  std::int64_t rows = 0;
+  std::int64_t kurtosis_rows = 0;
+  at::Tensor inf_norm_sum;  // On the device of the activations, so that nothing waits for it.
+  at::Tensor kurtosis_sum;
+  std::vector<at::Tensor> row_inf_norm;  // One tensor a batch; only with keep_rows.
+  std::vector<at::Tensor> row_kurtosis;
+};
+
+const std::vector<ActivationRecorder::MeasuredSite>& ActivationRecorder::MeasuredSites(
+    v1::ModelSpec::ArchitectureCase architecture) {
+  static const auto* const bert = new std::vector<MeasuredSite>{
+      {"bert.encoder.layer.*.output.dense", Role::kFfnOutput, true},
+      {"bert.encoder.layer.*.output.LayerNorm.input", Role::kResidual, false},
+      {"bert.encoder.layer.*.output.LayerNorm", Role::kLayerOutput, true},
+  };
+  static const auto* const opt = new std::vector<MeasuredSite>{
+      {"model.decoder.layers.*.self_attn_layer_norm", Role::kOther, true},
+      {"model.decoder.layers.*.self_attn.out_proj", Role::kOther, true},
+      {"model.decoder.layers.*.final_layer_norm", Role::kOther, true},
+      {"model.decoder.layers.*.fc2", Role::kFfnOutput, true},
+      {"model.decoder.layers.*", Role::kLayerOutput, true},
+      {"model.decoder.final_layer_norm", Role::kOther, true},
+  };
+  switch (architecture) {
+    case v1::ModelSpec::kBert:
+      return *bert;
+    case v1::ModelSpec::kOpt:
+      return *opt;
+    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
+      break;
+  }
+  INLIER_CHECK(false && "a model without an architecture");
+}
+
+int ReferenceKurtosisBatches(v1::ModelSpec::ArchitectureCase architecture) {
+  return architecture == v1::ModelSpec::kBert ? 257 : 101;
+}
+
+ActivationRecorder::ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture,
+                                       const RecorderOptions& options)
+    : architecture_(architecture), options_(options) {
+  INLIER_CHECK(options.kurtosis_batches >= 1);
+}
+
+ActivationRecorder::~ActivationRecorder() = default;
+
+ActivationRecorder::Record* ActivationRecorder::Find(const std::string& site) {
+  const auto found = record_of_site_.find(site);
+  if (found != record_of_site_.end()) return found->second;
+  Record* record = nullptr;
+  const std::string path = WithoutLayerNumber(site);
+  for (const MeasuredSite& measured : MeasuredSites(architecture_)) {
+    if (measured.path != path) continue;
+    records_.push_back(std::make_unique<Record>(site, measured));
+    record = records_.back().get();
+  }
+  record_of_site_.emplace(site, record);
+  return record;
+}
+
+at::Tensor ActivationRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
+  Record* record = Find(site);
+  if (record == nullptr) return activation;
+  const c10::NoGradGuard no_grad;
+  AddRows(RowInfNorm(activation), record->inf_norm_sum, record->rows, options_.keep_rows,
+          record->row_inf_norm);
+  if (record->kurtosis && record->batches < options_.kurtosis_batches) {
+    AddRows(RowKurtosis(activation), record->kurtosis_sum, record->kurtosis_rows, options_.keep_rows,
+            record->row_kurtosis);
+  }
+  ++record->batches;
+  return activation;
+}
+
+std::vector<SiteOutliers> ActivationRecorder::Sites() const {
+  std::vector<SiteOutliers> sites;
+  for (const auto& record : records_) {
+    SiteOutliers site;
+    site.name = record->name;
+    site.inf_norm = record->inf_norm_sum.item<double>() / static_cast<double>(record->rows);
+    if (record->kurtosis) {
+      site.kurtosis = record->kurtosis_sum.item<double>() / static_cast<double>(record->kurtosis_rows);
+    }
+    if (!record->row_inf_norm.empty()) site.row_inf_norm = at::cat(record->row_inf_norm).to(at::kCPU);
+    if (!record->row_kurtosis.empty()) site.row_kurtosis = at::cat(record->row_kurtosis).to(at::kCPU);
+    sites.push_back(std::move(site));
+  }
+  return sites;
+}
+
+OutlierSummary ActivationRecorder::Summary() const {
+  INLIER_CHECK(!records_.empty());
+  Largest ffn, layer, residual, any, kurtosis, layer_kurtosis;
+  double kurtosis_sum = 0;
+  int kurtosis_count = 0;
+  bool has_residual = false;
+  const std::vector<SiteOutliers> sites = Sites();
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const Role role = records_[i]->role;
+    any.Add(sites[i].inf_norm);
+    if (role == Role::kFfnOutput) ffn.Add(sites[i].inf_norm);
+    if (role == Role::kLayerOutput) layer.Add(sites[i].inf_norm);
+    if (role == Role::kResidual) {
+      residual.Add(sites[i].inf_norm);
+      has_residual = true;
+    }
+    if (!sites[i].kurtosis) continue;
+    kurtosis.Add(*sites[i].kurtosis);
+    if (role == Role::kLayerOutput) layer_kurtosis.Add(*sites[i].kurtosis);
+    kurtosis_sum += *sites[i].kurtosis;
+    ++kurtosis_count;
+  }
+  OutlierSummary summary = {.max_inf_norm = architecture_ == v1::ModelSpec::kBert ? ffn.value : layer.value,
+                            .max_ffn_inf_norm = ffn.value,
+                            .max_layer_inf_norm = layer.value,
+                            .max_residual_inf_norm = std::nullopt,
+                            .max_any_inf_norm = any.value,
+                            .avg_kurtosis = kurtosis_sum / kurtosis_count,
+                            .max_kurtosis = kurtosis.value,
+                            .max_layer_kurtosis = layer_kurtosis.value};
+  if (has_residual) summary.max_residual_inf_norm = residual.value;
+  return summary;
+}
+
+}  // namespace inlier

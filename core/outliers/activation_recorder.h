@@ -1,0 +1,93 @@
+// Infinity norm and kurtosis of a model's activations over an evaluation, as a tap (core/nn/activation_tap.h)
+// that passes everything on unchanged. Chained behind a quantizing tap it measures what quantization leaves.
+//
+// Which tensors are measured, and what a row of them is, follows the reference code (Bondarenko et al. 2023):
+//   BERT, layer j: "….layer.j.output.dense" (F, second linear of the feed-forward network),
+//   "….layer.j.output.LayerNorm" (N, layer output),
+//     "….layer.j.output.LayerNorm.input" (R, the residual sum; no kurtosis). Row = sequence.
+//   OPT: "model.decoder.final_layer_norm" (pre-LN only) and, layer j: "….layers.j" (layer output), ".fc2",
+//   ".final_layer_norm",
+//     ".self_attn.out_proj", ".self_attn_layer_norm". Row = sequence; fc2 and, pre-LN, the layers'
+//     final_layer_norm: row = token, because the reference flattens its activations there, and so do the
+//     models here (core/models/sites.h): a row is an entry of the first axis.
+// A metric of a tensor is the plain mean of its rows over all batches; kurtosis only over the first
+// `kurtosis_batches`.
+//
+// Thread safety: none. On a GPU nothing waits for the device before Sites() or Summary().
+#ifndef INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_
+#define INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/nn/activation_tap.h"
+#include "inlier/v1/model_spec.pb.h"
+
+namespace inlier {
+
+// What was measured at one tensor.
+struct SiteOutliers {
+  std::string name;                // As in the list above.
+  double inf_norm = 0;             // Mean over rows.
+  std::optional<double> kurtosis;  // Mean over rows of the first batches; nothing where it is not taken.
+  at::Tensor row_inf_norm;         // One value a row, in the order of the data; only with keep_rows.
+  at::Tensor row_kurtosis;
+};
+
+// The figures of the papers' tables. "max" is over the means of tensors, "avg" their mean.
+struct OutlierSummary {
+  double max_inf_norm;        // The figure the papers print: BERT max over F, OPT max over layer outputs.
+  double max_ffn_inf_norm;    // F, or fc2.
+  double max_layer_inf_norm;  // Layer outputs.
+  std::optional<double> max_residual_inf_norm;  // R; BERT only.
+  double max_any_inf_norm;                      // Every measured tensor.
+  double avg_kurtosis;                          // Every tensor whose kurtosis is taken.
+  double max_kurtosis;
+  double max_layer_kurtosis;  // Layer outputs.
+};
+
+struct RecorderOptions {
+  int kurtosis_batches;    // Kurtosis is taken in this many batches from the first.
+  bool keep_rows = false;  // Also keep every row's value.
+};
+
+// The reference's number of kurtosis batches: 257 for BERT, 101 for OPT.
+int ReferenceKurtosisBatches(v1::ModelSpec::ArchitectureCase architecture);
+
+class ActivationRecorder : public ActivationTap {
+ public:
+  // For a model of `architecture`.
+  // REQUIRES: BERT or OPT; kurtosis_batches >= 1.
+  ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture, const RecorderOptions& options);
+  ~ActivationRecorder() override;
+
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
+
+  // Every measured tensor, in the order it was first reached.
+  std::vector<SiteOutliers> Sites() const;
+
+  // REQUIRES: at least one batch has been seen.
+  OutlierSummary Summary() const;
+
+ private:
+  enum class Role { kOther, kFfnOutput, kLayerOutput, kResidual };
+  struct MeasuredSite;
+  struct Record;
+
+  static const std::vector<MeasuredSite>& MeasuredSites(v1::ModelSpec::ArchitectureCase architecture);
+  Record* Find(const std::string& site);
+
+  const v1::ModelSpec::ArchitectureCase architecture_;
+  const RecorderOptions options_;
+  std::unordered_map<std::string, Record*> record_of_site_;  // Null: not measured.
+  std::vector<std::unique_ptr<Record>> records_;             // In the order they were first reached.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_

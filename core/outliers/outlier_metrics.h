@@ -1,0 +1,45 @@
+// How far single elements of a tensor stand out: infinity norm and kurtosis of rows, and counts beyond six
+// standard deviations.
+//
+// A row is one entry of the first axis with everything else flattened, n elements. As the reference code
+// (Bondarenko et al. 2023):
+//
+//   inf(x)  = max |x_j|
+//   kurt(x) = (1/n) sum (x_j - mean)^4 / (s^4 + 1e-6),   s^2 = sum (x_j - mean)^2 / (n - 1)      (about 3 for
+//   a normal distribution)
+//
+// Everything is computed in the tensor's dtype on its device (half and bfloat16: in float), in two passes, so
+// that a large mean does not cancel the digits that matter. Thread safety: pure functions.
+#ifndef INLIER_CORE_OUTLIERS_OUTLIER_METRICS_H_
+#define INLIER_CORE_OUTLIERS_OUTLIER_METRICS_H_
+
+#include <ATen/core/Tensor.h>
+
+namespace inlier {
+
+// (rows, …) -> (rows): the infinity norm of each row.
+// REQUIRES: at least one element a row.
+at::Tensor RowInfNorm(const at::Tensor& x);
+
+// (rows, …) -> (rows): the kurtosis of each row.
+// REQUIRES: at least two elements a row.
+at::Tensor RowKurtosis(const at::Tensor& x);
+
+// What mean and standard deviation are taken over.
+enum class SixSigmaScope {
+  kSequence,     // Each (T, d) slice by itself.
+  kWholeTensor,  // The whole (N, T, d) tensor.
+};
+
+// Elements with |x - mean| > 6 * standard deviation (strictly, population standard deviation).
+struct SixSigmaCounts {
+  at::Tensor per_position;   // (T), int64, on the CPU.
+  at::Tensor per_dimension;  // (d), int64, on the CPU.
+};
+
+// x: (N, T, d).
+SixSigmaCounts CountBeyondSixSigma(const at::Tensor& x, SixSigmaScope scope);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_OUTLIERS_OUTLIER_METRICS_H_

@@ -1,0 +1,103 @@
+#include "core/quant/quantized_sites.h"
+
+#include <cctype>
+#include <cstddef>
+
+#include "base/check.h"
+
+namespace inlier {
+namespace {
+
+constexpr SitePart kBody = SitePart::kBody;
+constexpr SitePart kNorm = SitePart::kNorm;
+constexpr SitePart kFinalNorm = SitePart::kFinalNorm;
+constexpr SitePart kHead = SitePart::kHead;
+
+// clang-format off
+const std::vector<QuantizedSite>& BertSites() {
+  static const auto* const table = new std::vector<QuantizedSite>{
+      // path                                                      weight  activation
+      {"bert.embeddings.word_embeddings",                          true,   false,  kBody},
+      {"bert.embeddings.token_type_embeddings",                    true,   false,  kBody},
+      {"bert.embeddings.sum_input_token_type_embd_act_quantizer",  false,  true,   kBody},
+      {"bert.embeddings.position_embeddings",                      true,   false,  kBody},
+      {"bert.embeddings.sum_pos_embd_act_quantizer",               false,  true,   kBody},
+      {"bert.embeddings.LayerNorm",                                true,   true,   kNorm},
+      {"bert.encoder.layer.*.attention.self.query",                true,   true,   kBody},
+      {"bert.encoder.layer.*.attention.self.key",                  true,   true,   kBody},
+      {"bert.encoder.layer.*.attention.self.value",                true,   true,   kBody},
+      {"bert.encoder.layer.*.attention.self.attn_scores_act_quantizer", false, true, kBody},
+      {"bert.encoder.layer.*.attention.self.attn_probs_act_quantizer",  false, true, kBody},
+      {"bert.encoder.layer.*.attention.self.context_act_quantizer",     false, true, kBody},
+      {"bert.encoder.layer.*.attention.output.dense",              true,   true,   kBody},
+      {"bert.encoder.layer.*.attention.output.res_act_quantizer",  false,  true,   kBody},
+      {"bert.encoder.layer.*.attention.output.LayerNorm",          true,   true,   kNorm},
+      {"bert.encoder.layer.*.intermediate.0",                      true,   true,   kBody},
+      {"bert.encoder.layer.*.output.dense",                        true,   true,   kBody},
+      {"bert.encoder.layer.*.output.res_act_quantizer",            false,  true,   kBody},
+      {"bert.encoder.layer.*.output.LayerNorm",                    true,   true,   kNorm},
+  };
+  return *table;
+}
+
+// A post-LN model reaches its norms after the sums and has no final norm.
+const std::vector<QuantizedSite>& OptSites() {
+  static const auto* const table = new std::vector<QuantizedSite>{
+      // path                                                      weight  activation
+      {"model.decoder.embed_tokens",                               true,   false,  kBody},
+      {"model.decoder.embed_positions.quant_embedding",            true,   false,  kBody},
+      {"model.decoder.project_in",                                 true,   true,   kBody},
+      {"model.decoder.embed_sum_act_quantizer",                    false,  true,   kBody},
+      {"model.decoder.layers.*.self_attn_layer_norm",              true,   true,   kNorm},
+      {"model.decoder.layers.*.self_attn.q_proj",                  true,   true,   kBody},
+      {"model.decoder.layers.*.self_attn.k_proj",                  true,   true,   kBody},
+      {"model.decoder.layers.*.self_attn.v_proj",                  true,   true,   kBody},
+      {"model.decoder.layers.*.self_attn.attn_scores_act_quantizer", false, true,  kBody},
+      {"model.decoder.layers.*.self_attn.attn_probs_act_quantizer",  false, true,  kBody},
+      {"model.decoder.layers.*.self_attn.context_act_quantizer",     false, true,  kBody},
+      {"model.decoder.layers.*.self_attn.out_proj",                true,   true,   kBody},
+      {"model.decoder.layers.*.self_attn_res_act_quantizer",       false,  true,   kBody},
+      {"model.decoder.layers.*.final_layer_norm",                  true,   true,   kNorm},
+      {"model.decoder.layers.*.fc1_act",                           true,   true,   kBody},
+      {"model.decoder.layers.*.fc2",                               true,   true,   kBody},
+      {"model.decoder.layers.*.ffn_res_act_quantizer",             false,  true,   kBody},
+      {"model.decoder.final_layer_norm",                           true,   true,   kFinalNorm},
+      {"model.decoder.project_out",                                true,   true,   kBody},
+      {"lm_head",                                                  true,   true,   kHead},
+  };
+  return *table;
+}
+// clang-format on
+
+// Whether `site` is `path` with a number in the place of "*".
+bool Matches(std::string_view path, std::string_view site) {
+  const std::size_t star = path.find('*');
+  if (star == std::string_view::npos) return path == site;
+  if (site.substr(0, star) != path.substr(0, star)) return false;
+  std::size_t end = star;
+  while (end < site.size() && std::isdigit(static_cast<unsigned char>(site[end]))) ++end;
+  return end > star && site.substr(end) == path.substr(star + 1);
+}
+
+}  // namespace
+
+const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase architecture) {
+  switch (architecture) {
+    case v1::ModelSpec::kBert:
+      return BertSites();
+    case v1::ModelSpec::kOpt:
+      return OptSites();
+    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
+      break;
+  }
+  INLIER_CHECK(false && "a model without an architecture");
+}
+
+const QuantizedSite* FindQuantizedSite(const std::vector<QuantizedSite>& table, std::string_view site) {
+  for (const QuantizedSite& entry : table) {
+    if (Matches(entry.path, site)) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace inlier

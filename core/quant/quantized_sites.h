@@ -1,0 +1,32 @@
+// Which sites of a model carry a quantizer: one table for each architecture, in the order of execution.
+#ifndef INLIER_CORE_QUANT_QUANTIZED_SITES_H_
+#define INLIER_CORE_QUANT_QUANTIZED_SITES_H_
+
+#include <string_view>
+#include <vector>
+
+#include "inlier/v1/model_spec.pb.h"
+
+namespace inlier {
+
+// What a setup of the reference scheme may treat in its own way.
+enum class SitePart { kBody, kNorm, kFinalNorm, kHead };
+
+struct QuantizedSite {
+  std::string_view path;  // "*" stands for the number of the layer.
+  bool weight;            // Has a weight quantizer.
+  bool activation;        // Has an activation quantizer.
+  SitePart part;
+};
+
+// The table of an architecture that has one.
+// REQUIRES: the architecture is BERT or OPT.
+const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase architecture);
+
+// The entry of `site` (core/models/sites.h), its layer number standing for any; null where the site has no
+// quantizer.
+const QuantizedSite* FindQuantizedSite(const std::vector<QuantizedSite>& table, std::string_view site);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_QUANT_QUANTIZED_SITES_H_

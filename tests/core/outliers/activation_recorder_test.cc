@@ -1,0 +1,120 @@
+#include "core/outliers/activation_recorder.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/outliers/outlier_metrics.h"
+
+namespace inlier {
+namespace {
+
+constexpr auto kBert = v1::ModelSpec::kBert;
+constexpr auto kOpt = v1::ModelSpec::kOpt;
+
+at::Tensor Batch(double largest, int rows = 2) {
+  at::Tensor x = torch::zeros({rows, 3, 4});
+  x.select(2, 0).fill_(largest);
+  return x;
+}
+
+void ShowBertLayer(ActivationRecorder& recorder, int layer, double ffn, double residual, double output) {
+  const std::string prefix = "bert.encoder.layer." + std::to_string(layer) + ".output.";
+  recorder.OnActivation(prefix + "dense", Batch(ffn));
+  recorder.OnActivation(prefix + "LayerNorm.input", Batch(residual));
+  recorder.OnActivation(prefix + "LayerNorm", Batch(output));
+}
+
+TEST(ActivationRecorderTest, BertSummaryTakesTheLargestMeanOfEachKind) {
+  ActivationRecorder recorder(kBert, {.kurtosis_batches = 257});
+  ShowBertLayer(recorder, 0, 5, 20, 3);
+  ShowBertLayer(recorder, 1, 7, 9, 2);
+  const OutlierSummary summary = recorder.Summary();
+  EXPECT_DOUBLE_EQ(summary.max_inf_norm, 7);
+  EXPECT_DOUBLE_EQ(summary.max_ffn_inf_norm, 7);
+  EXPECT_DOUBLE_EQ(summary.max_layer_inf_norm, 3);
+  EXPECT_DOUBLE_EQ(*summary.max_residual_inf_norm, 20);
+  EXPECT_DOUBLE_EQ(summary.max_any_inf_norm, 20);
+}
+
+TEST(ActivationRecorderTest, OptSummaryPrintsTheLayerOutputAndHasNoResidual) {
+  ActivationRecorder recorder(kOpt, {.kurtosis_batches = 101});
+  const std::string layer = "model.decoder.layers.0";
+  recorder.OnActivation(layer + ".self_attn.out_proj", Batch(50));
+  recorder.OnActivation(layer + ".fc2", Batch(4));
+  recorder.OnActivation(layer, Batch(9));
+  const OutlierSummary summary = recorder.Summary();
+  EXPECT_DOUBLE_EQ(summary.max_inf_norm, 9);
+  EXPECT_DOUBLE_EQ(summary.max_ffn_inf_norm, 4);
+  EXPECT_DOUBLE_EQ(summary.max_layer_inf_norm, 9);
+  EXPECT_DOUBLE_EQ(summary.max_any_inf_norm, 50);
+  EXPECT_FALSE(summary.max_residual_inf_norm);
+}
+
+TEST(ActivationRecorderTest, AMeanIsOverRowsNotOverBatches) {
+  ActivationRecorder recorder(kOpt, {.kurtosis_batches = 101});
+  recorder.OnActivation("model.decoder.layers.0", Batch(1, 4));
+  recorder.OnActivation("model.decoder.layers.0", Batch(11, 1));
+  EXPECT_DOUBLE_EQ(recorder.Sites()[0].inf_norm, 3);
+}
+
+TEST(ActivationRecorderTest, KurtosisStopsAfterItsBatchesAndTheInfNormGoesOn) {
+  ActivationRecorder recorder(kOpt, {.kurtosis_batches = 2});
+  torch::manual_seed(1);
+  const at::Tensor first = torch::randn({2, 5, 6}, torch::kDouble),
+                   second = torch::randn({1, 5, 6}, torch::kDouble);
+  const at::Tensor third = 9 * torch::randn({2, 5, 6}, torch::kDouble).pow(3);
+  for (const at::Tensor& batch : {first, second, third})
+    recorder.OnActivation("model.decoder.layers.4", batch);
+  const SiteOutliers site = recorder.Sites()[0];
+  EXPECT_NEAR(*site.kurtosis, torch::cat({RowKurtosis(first), RowKurtosis(second)}).mean().item<double>(),
+              1e-12);
+  EXPECT_NEAR(site.inf_norm,
+              torch::cat({RowInfNorm(first), RowInfNorm(second), RowInfNorm(third)}).mean().item<double>(),
+              1e-12);
+}
+
+TEST(ActivationRecorderTest, TheResidualHasNoKurtosis) {
+  ActivationRecorder recorder(kBert, {.kurtosis_batches = 257});
+  ShowBertLayer(recorder, 0, 5, 20, 3);
+  for (const SiteOutliers& site : recorder.Sites()) {
+    EXPECT_EQ(site.kurtosis.has_value(), site.name.find(".input") == std::string::npos) << site.name;
+  }
+}
+
+TEST(ActivationRecorderTest, OtherSitesAreNotRecordedAndEverythingPassesUnchanged) {
+  ActivationRecorder recorder(kBert, {.kurtosis_batches = 257});
+  const at::Tensor x = Batch(3);
+  for (const char* site :
+       {"hidden.1", "bert.embeddings.LayerNorm", "bert.encoder.layer.0.attention.output.dense",
+        "bert.encoder.layer.0.attention.output.LayerNorm", "bert.encoder.layer.0.intermediate.0"}) {
+    EXPECT_TRUE(recorder.OnActivation(site, x).is_same(x));
+  }
+  EXPECT_TRUE(recorder.Sites().empty());
+  EXPECT_TRUE(recorder.OnActivation("bert.encoder.layer.0.output.dense", x).is_same(x));
+  EXPECT_EQ(recorder.Sites().size(), 1u);
+}
+
+TEST(ActivationRecorderTest, RowsAreKeptWhenAsked) {
+  ActivationRecorder recorder(kOpt, {.kurtosis_batches = 1, .keep_rows = true});
+  recorder.OnActivation("model.decoder.layers.0", Batch(2, 2));
+  recorder.OnActivation("model.decoder.layers.0", Batch(6, 1));
+  const SiteOutliers site = recorder.Sites()[0];
+  EXPECT_TRUE(torch::equal(site.row_inf_norm, torch::tensor({2.0, 2.0, 6.0}, torch::kDouble)));
+  EXPECT_EQ(site.row_kurtosis.numel(), 2);
+}
+
+TEST(ActivationRecorderTest, ADivergedModelDoesNotLookHealthy) {
+  ActivationRecorder recorder(kOpt, {.kurtosis_batches = 101});
+  recorder.OnActivation("model.decoder.layers.0", Batch(std::numeric_limits<double>::quiet_NaN()));
+  recorder.OnActivation("model.decoder.layers.1", Batch(5));
+  const OutlierSummary summary = recorder.Summary();
+  EXPECT_TRUE(std::isnan(summary.max_inf_norm));
+  EXPECT_TRUE(std::isnan(summary.max_kurtosis));
+}
+
+}  // namespace
+}  // namespace inlier

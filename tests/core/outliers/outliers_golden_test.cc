@@ -1,0 +1,149 @@
+// Outlier metrics against the reference implementation's numbers (tests/golden/outliers_bert_opt).
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/models/language_model.h"
+#include "core/outliers/activation_recorder.h"
+#include "core/outliers/outlier_metrics.h"
+#include "tests/core/support/golden_case.h"
+
+namespace inlier {
+namespace {
+
+using nlohmann::json;
+
+void CompareFunctions(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+  for (const std::string& name : golden.KeysUnder("input/")) {
+    const at::Tensor x = golden.Tensor("input/" + name).to(dtype);
+    const bool cancels = name == "normal_shifted" || name.rfind("tiny_scale", 0) == 0;
+    const double relative = dtype == torch::kFloat64 ? 1e-10 : cancels ? 1e-2 : 1e-4;
+    compare.Tensor("out/kurtosis/" + name, RowKurtosis(x), {.absolute = 1e-12, .relative = relative});
+    compare.Tensor("out/inf_norm/" + name, RowInfNorm(x), {.absolute = 1e-12, .relative = relative});
+  }
+}
+
+void CompareSixSigma(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+  for (const std::string& name : golden.KeysUnder("input/")) {
+    for (const bool whole : {false, true}) {
+      const std::string scope = whole ? "whole_tensor" : "sequence";
+      const SixSigmaCounts counts =
+          CountBeyondSixSigma(golden.Tensor("input/" + name).to(dtype),
+                              whole ? SixSigmaScope::kWholeTensor : SixSigmaScope::kSequence);
+      compare.Tensor("out/" + scope + "/per_dim/" + name, counts.per_dimension, {.absolute = 0.5});
+      compare.Tensor("out/" + scope + "/per_position/" + name, counts.per_position, {.absolute = 0.5});
+      compare.Number(scope + "/" + name + " total", counts.per_position.sum().item<double>(),
+                     golden.json["expected"][scope + "/" + name]["total"], {.absolute = 0.5});
+    }
+  }
+}
+
+void CompareSummary(GoldenComparison& compare, const json& expected, const ActivationRecorder& recorder,
+                    double relative) {
+  const Tolerance tolerance = {.absolute = 1e-12, .relative = relative};
+  std::size_t kurtoses = 0;
+  for (const SiteOutliers& site : recorder.Sites()) {
+    if (expected.contains("inf_norm"))
+      compare.Number("inf_norm " + site.name, site.inf_norm, expected["inf_norm"].value(site.name, -1.0),
+                     tolerance);
+    if (!site.kurtosis) continue;
+    compare.Number("kurtosis " + site.name, *site.kurtosis, expected["kurtosis"].value(site.name, -1.0),
+                   tolerance);
+    ++kurtoses;
+  }
+  compare.Number("measured kurtoses", static_cast<double>(kurtoses),
+                 static_cast<double>(expected["kurtosis"].size()), {.absolute = 0.5});
+  if (expected.contains("inf_norm")) {
+    compare.Number("measured tensors", static_cast<double>(recorder.Sites().size()),
+                   static_cast<double>(expected["inf_norm"].size()), {.absolute = 0.5});
+  }
+  const OutlierSummary summary = recorder.Summary();
+  const json& wanted = expected["summary"];
+  compare.Number("avg_kurtosis", summary.avg_kurtosis, wanted["avg_kurtosis"], tolerance);
+  compare.Number("max_kurtosis", summary.max_kurtosis, wanted["max_kurtosis"], tolerance);
+  if (wanted.contains("max_ffn_out_inf_norm")) {  // BERT
+    compare.Number("max_inf_norm", summary.max_inf_norm, wanted["max_ffn_out_inf_norm"], tolerance);
+    compare.Number("max_layer_inf_norm", summary.max_layer_inf_norm, wanted["max_LN_out_inf_norm"],
+                   tolerance);
+    compare.Number("max_residual_inf_norm", summary.max_residual_inf_norm.value_or(-1),
+                   wanted["max_LN_inp_inf_norm"], tolerance);
+  } else {
+    compare.Number("max_inf_norm", summary.max_inf_norm, wanted["max_layer_inf_norm"], tolerance);
+    compare.Number("max_any_inf_norm", summary.max_any_inf_norm, wanted["max_inf_norm"], tolerance);
+    compare.Number("max_ffn_inf_norm", summary.max_ffn_inf_norm, wanted["max_ffn_inf_norm"], tolerance);
+    compare.Number("max_layer_kurtosis", summary.max_layer_kurtosis, wanted["max_kurtosis_layers"],
+                   tolerance);
+  }
+}
+
+void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+  const auto model = ModelOfCase(golden, dtype);
+  ASSERT_NE(model, nullptr);
+  const torch::NoGradGuard no_grad;
+  const bool in_double = dtype == torch::kFloat64;
+  const double relative = in_double ? 1e-8 : 1e-4;
+  const auto architecture = golden.spec->model().architecture_case();
+  ActivationRecorder all(architecture,
+                         {.kurtosis_batches = ReferenceKurtosisBatches(architecture), .keep_rows = true});
+  ActivationRecorder two(architecture, {.kurtosis_batches = 2});
+  TapChain taps({&all, &two});
+
+  const json& expected = golden.json["expected"];
+  const std::int64_t batch_size = golden.json["batch_size"], rows = golden.Tensor("input/input_ids").size(0);
+  double sum = 0;
+  for (std::int64_t first = 0; first < rows; first += batch_size) {
+    const std::int64_t count = std::min(batch_size, rows - first);
+    const double loss = model
+                            ->Loss(InputOfCase(golden, "input/", first, count),
+                                   LabelsOfCase(golden, "input/", first, count), &taps)
+                            .item<double>();
+    compare.Number("loss", loss, expected["per_batch_loss"][first / batch_size],
+                   {.absolute = in_double ? 1e-9 : 1e-4, .relative = relative});
+    sum += loss * static_cast<double>(count);
+  }
+  compare.Number("perplexity", std::exp(sum / static_cast<double>(rows)), expected["perplexity"],
+                 {.relative = in_double ? 1e-8 : 1e-4});
+  CompareSummary(compare, expected, all, relative);
+  CompareSummary(compare, golden.json["expected_if_kurtosis_stops_after_2_batches"], two, relative);
+  for (const SiteOutliers& site : all.Sites()) {
+    compare.Tensor("out/row_inf_norm/" + site.name, site.row_inf_norm,
+                   {.absolute = 1e-12, .relative = relative});
+    if (site.kurtosis)
+      compare.Tensor("out/row_kurtosis/" + site.name, site.row_kurtosis,
+                     {.absolute = 1e-12, .relative = relative});
+  }
+}
+
+class OutliersGoldenTest : public testing::TestWithParam<at::ScalarType> {};
+
+TEST_P(OutliersGoldenTest, MetricsAreThoseOfTheReference) {
+  GoldenReport report("outliers_bert_opt");
+  for (const GoldenCase& golden : FindGoldenCases("outliers_bert_opt")) {
+    if (golden.json.contains("spec") && report.SkipWhatIsNotSupported(golden)) continue;
+    GoldenComparison compare(report, golden, GetParam());
+    if (golden.spec) {
+      CompareModel(compare, golden, GetParam());
+    } else if (golden.name.rfind("functions", 0) == 0) {
+      CompareFunctions(compare, golden, GetParam());
+    } else if (golden.name.rfind("six_sigma", 0) == 0) {
+      CompareSixSigma(compare, golden, GetParam());
+    } else {
+      ADD_FAILURE() << "outliers_bert_opt/" << golden.name << ": no comparison is known for this case";
+    }
+  }
+  report.Finish();
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, OutliersGoldenTest, testing::Values(torch::kFloat64, torch::kFloat32),
+                         [](const testing::TestParamInfo<at::ScalarType>& info) {
+                           return std::string(info.param == torch::kFloat64 ? "Double" : "Float");
+                         });
+
+}  // namespace
+}  // namespace inlier

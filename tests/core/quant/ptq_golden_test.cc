@@ -1,0 +1,372 @@
+// Whole quantized models against the reference implementation's numbers (tests/golden/ptq_bert, ptq_opt).
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/models/language_model.h"
+#include "core/outliers/activation_recorder.h"
+#include "core/quant/post_training_quantization.h"
+#include "tests/core/support/golden_case.h"
+
+namespace inlier {
+namespace {
+
+using nlohmann::json;
+
+// Remembers the observations a case stores, of the last forward pass.
+class Capture : public ActivationTap {
+ public:
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
+    if (site.rfind("hidden.", 0) == 0) seen_["out/hidden/" + site.substr(7)] = activation.detach().clone();
+    const std::string suffix = ".probs";
+    if (site.size() > suffix.size() && site.substr(site.size() - suffix.size()) == suffix) {
+      seen_[absl::StrCat("out/attn_probs/", layers_++)] = activation.detach().clone();
+    }
+    return activation;
+  }
+  const std::map<std::string, at::Tensor>& seen() const { return seen_; }
+
+ private:
+  std::map<std::string, at::Tensor> seen_;
+  int layers_ = 0;
+};
+
+v1::ReferenceSchemeSpec::Setup SetupOf(const json& setup) {
+  const std::string name = setup.is_null() ? "fp32_head" : setup.get<std::string>();
+  if (name == "all") return v1::ReferenceSchemeSpec::ALL;
+  if (name == "fp32_head+int16_final_LN") return v1::ReferenceSchemeSpec::FP32_HEAD_INT16_FINAL_LN;
+  if (name == "fp32_head+int16_all_LN") return v1::ReferenceSchemeSpec::FP32_HEAD_INT16_ALL_LN;
+  EXPECT_EQ(name, "fp32_head");
+  return v1::ReferenceSchemeSpec::FP32_HEAD;
+}
+
+// The generator's words as ours.
+v1::QuantizationSpec SpecOf(const json& quantization) {
+  v1::QuantizationSpec spec;
+  spec.mutable_reference()->set_setup(SetupOf(quantization["setup"]));
+  if (quantization["quantize_weights"]) {
+    v1::WeightQuantizationSpec* weights = spec.mutable_weights();
+    weights->set_bits(quantization["weight_bits"]);
+    if (quantization["weight_ranges"] == "mse") {
+      weights->mutable_range()->mutable_mse();
+    } else {
+      EXPECT_EQ(quantization["weight_ranges"], "minmax");
+      weights->mutable_range()->mutable_minmax();
+    }
+  }
+  if (quantization["quantize_acts"]) {
+    v1::ActivationQuantizationSpec* activations = spec.mutable_activations();
+    activations->set_bits(quantization["act_bits"]);
+    activations->set_symmetric(quantization["act_symmetric"]);
+    v1::RunningMinMaxRangeSpec* range = activations->mutable_range()->mutable_running_minmax();
+    range->set_momentum(quantization["momentum"]);
+    if (!quantization["percentile"].is_null()) range->set_percentile(quantization["percentile"]);
+  }
+  spec.mutable_calibration()->set_batches(quantization["calibration_batches"]);
+  return spec;
+}
+
+// The two searches for activations have no field in the spec yet; the quantizer itself knows them.
+PtqOptions OptionsOf(const json& quantization) {
+  absl::StatusOr<PtqOptions> options = PtqOptionsFromSpec(SpecOf(quantization));
+  EXPECT_TRUE(options.ok()) << options.status();
+  const std::string ranges = quantization["act_ranges"];
+  if (options->activations && ranges != "running_minmax") {
+    options->activations->percentile = std::nullopt;
+    options->activations->method = ranges == "mse_brent" ? RangeMethod::kMseSearch : RangeMethod::kMseGrid;
+    EXPECT_TRUE(ranges == "mse_brent" || ranges == "mse_grid") << ranges;
+  }
+  return *options;
+}
+
+bool FollowsASearch(const json& quantization) {
+  return quantization["quantize_acts"] && quantization["act_ranges"] != "running_minmax";
+}
+
+// The continuous search follows the last bit of its loss, so that a sum in another order upstream sends it
+// elsewhere, in double too; what was found there is judged by its perplexity. Where it found the reference's
+// ranges everything else must agree as well.
+bool TookAnotherPath(const GoldenCase& golden, const PostTrainingQuantization& ptq) {
+  if (golden.json["quantization"]["act_ranges"] != "mse_brent") return false;
+  const json& expected = golden.json["expected"]["quantizers"];
+  const std::vector<QuantizerReport> table = ptq.Table();
+  for (std::size_t i = 0; i < std::min(table.size(), expected.size()); ++i) {
+    const double scale = expected[i]["scale"];
+    if (std::abs(table[i].grid.scale[0] - scale) > 1e-6 * scale) return true;
+  }
+  return false;
+}
+
+struct Evaluation {
+  std::vector<double> losses;
+  double perplexity;
+};
+
+// Batch losses over all evaluation rows; the perplexity of their mean weighted by rows.
+Evaluation Evaluate(LanguageModel& model, const GoldenCase& golden, ActivationTap* tap) {
+  const std::int64_t batch_size = golden.json["batch_size"];
+  const std::int64_t rows = golden.Tensor("input/eval/input_ids").size(0);
+  Evaluation result;
+  double sum = 0;
+  for (std::int64_t first = 0; first < rows; first += batch_size) {
+    const std::int64_t count = std::min(batch_size, rows - first);
+    const double loss = model
+                            .Loss(InputOfCase(golden, "input/eval/", first, count),
+                                  LabelsOfCase(golden, "input/eval/", first, count), tap)
+                            .item<double>();
+    result.losses.push_back(loss);
+    sum += loss * static_cast<double>(count);
+  }
+  result.perplexity = std::exp(sum / static_cast<double>(rows));
+  return result;
+}
+
+void Calibrate(LanguageModel& model, const GoldenCase& golden, PostTrainingQuantization& ptq) {
+  const std::int64_t batch_size = golden.json["batch_size"];
+  const std::string prefix = golden.Has("input/calib/input_ids") ? "input/calib/" : "input/eval/";
+  const std::int64_t batches = ptq.calibrates_activations()
+                                   ? golden.json["quantization"]["calibration_batches"].get<std::int64_t>()
+                                   : 1;
+  for (std::int64_t i = 0; i < batches; ++i)
+    model.Logits(InputOfCase(golden, prefix, i * batch_size, batch_size), &ptq);
+  ptq.Freeze();
+}
+
+// With `loose` the ranges of activations are not compared.
+void CompareTable(GoldenComparison& compare, const GoldenCase& golden, const PostTrainingQuantization& ptq,
+                  bool in_double, bool loose) {
+  const json& expected = golden.json["expected"]["quantizers"];
+  const std::vector<QuantizerReport> table = ptq.Table();
+  compare.Number("number of quantizers", static_cast<double>(table.size()),
+                 static_cast<double>(expected.size()), {.absolute = 0.5});
+  for (std::size_t i = 0; i < std::min(table.size(), expected.size()); ++i) {
+    const QuantizerReport& ours = table[i];
+    const json& theirs = expected[i];
+    const std::string name = ours.site + (ours.is_weight ? ".weight_quantizer" : ".activation_quantizer");
+    compare.Equal("quantizer name", name, theirs["name"]);
+    compare.Equal(name + " shape", json(ours.shape).dump(), theirs["shape"].dump());
+    compare.Number(name + " order", ours.order, theirs["order"], {.absolute = 0.5});
+    compare.Number(name + " bits", ours.bits, theirs["n_bits"], {.absolute = 0.5});
+    compare.Number(name + " symmetric", ours.symmetric, theirs["symmetric"].get<bool>(), {.absolute = 0.5});
+    if (theirs.contains("signed"))
+      compare.Number(name + " signed", ours.is_signed, theirs["signed"].get<bool>(), {.absolute = 0.5});
+    compare.Number(name + " int_min", ours.grid.integer_min, theirs["int_min"], {.absolute = 0.5});
+    compare.Number(name + " int_max", ours.grid.integer_max, theirs["int_max"], {.absolute = 0.5});
+    if (loose && !ours.is_weight) continue;
+    const double scale_tolerance = in_double ? 1e-6 : ours.is_weight ? 1e-5 : 2e-2;
+    compare.Number(name + " scale", ours.grid.scale[0], theirs["scale"],
+                   {.absolute = 1e-30, .relative = scale_tolerance});
+    // Rounding flips upstream move a range; with more bits the same move is more steps.
+    const double zero_point_tolerance =
+        in_double || ours.is_weight ? 1e-9 : 2.0 * std::max(1.0, std::ldexp(1.0, ours.bits - 8));
+    compare.Number(name + " zero_point", ours.grid.zero_point[0], theirs["zero_point"],
+                   {.absolute = zero_point_tolerance});
+  }
+}
+
+void CompareOutliers(GoldenComparison& compare, const GoldenCase& golden,
+                     const ActivationRecorder& recorder) {
+  const json& expected = golden.json["expected"]["quantized"];
+  if (!expected.contains("summary")) return;  // The reference takes them of quantized BERT only.
+  const Tolerance tolerance = {.absolute = 1e-12, .relative = 1e-6};
+  std::size_t kurtoses = 0;
+  const std::vector<SiteOutliers> sites = recorder.Sites();
+  compare.Number("measured tensors", static_cast<double>(sites.size()),
+                 static_cast<double>(expected["inf_norm"].size()), {.absolute = 0.5});
+  for (const SiteOutliers& site : sites) {
+    compare.Number("inf_norm " + site.name, site.inf_norm, expected["inf_norm"].value(site.name, -1.0),
+                   tolerance);
+    if (!site.kurtosis) continue;
+    compare.Number("kurtosis " + site.name, *site.kurtosis, expected["kurtosis"].value(site.name, -1.0),
+                   tolerance);
+    ++kurtoses;
+  }
+  compare.Number("measured kurtoses", static_cast<double>(kurtoses),
+                 static_cast<double>(expected["kurtosis"].size()), {.absolute = 0.5});
+  const OutlierSummary summary = recorder.Summary();
+  compare.Number("max_inf_norm", summary.max_inf_norm, expected["summary"]["max_ffn_out_inf_norm"],
+                 tolerance);
+  compare.Number("max_layer_inf_norm", summary.max_layer_inf_norm, expected["summary"]["max_LN_out_inf_norm"],
+                 tolerance);
+  compare.Number("max_residual_inf_norm", summary.max_residual_inf_norm.value_or(-1),
+                 expected["summary"]["max_LN_inp_inf_norm"], tolerance);
+  compare.Number("avg_kurtosis", summary.avg_kurtosis, expected["summary"]["avg_kurtosis"], tolerance);
+  compare.Number("max_kurtosis", summary.max_kurtosis, expected["summary"]["max_kurtosis"], tolerance);
+}
+
+// Only positions of real tokens: what a padded position attends to is nobody's business. (B, T, …) or (B, H,
+// T, T).
+at::Tensor AtRealTokens(const at::Tensor& x, const at::Tensor& mask, bool has_heads) {
+  const at::Tensor by_token = has_heads ? x.transpose(1, 2) : x;
+  return by_token.index({mask.to(torch::kBool)});
+}
+
+at::Tensor MaskOfFirstBatch(const GoldenCase& golden) {
+  const ModelInput input = InputOfCase(golden, "input/eval/", 0, golden.json["batch_size"]);
+  return input.attention_mask.defined() ? input.attention_mask : torch::ones_like(input.ids);
+}
+
+void CompareFirstBatch(GoldenComparison& compare, const GoldenCase& golden, LanguageModel& model,
+                       PostTrainingQuantization& ptq) {
+  const ModelInput input = InputOfCase(golden, "input/eval/", 0, golden.json["batch_size"]);
+  const at::Tensor mask = MaskOfFirstBatch(golden);
+  const auto at_tokens = [&](const at::Tensor& x) { return AtRealTokens(x, mask, /*has_heads=*/false); };
+  compare.Tensors("out/fp_logits", at_tokens(model.Logits(input)), at_tokens(golden.Tensor("out/fp_logits")),
+                  {.absolute = 1e-9, .per_magnitude = true});
+
+  Capture capture;
+  TapChain taps({&ptq, &capture});
+  compare.Tensors("out/logits", at_tokens(model.Logits(input, &taps)), at_tokens(golden.Tensor("out/logits")),
+                  {.absolute = 1e-5});
+  for (const std::string& key : golden.KeysUnder("out/hidden/")) {
+    const auto found = capture.seen().find("out/hidden/" + key);
+    ASSERT_NE(found, capture.seen().end()) << key;
+    compare.Tensors("out/hidden/" + key, at_tokens(found->second),
+                    at_tokens(golden.Tensor("out/hidden/" + key)), {.absolute = 1e-5});
+  }
+  for (const std::string& key : golden.KeysUnder("out/attn_probs/")) {
+    const auto found = capture.seen().find("out/attn_probs/" + key);
+    ASSERT_NE(found, capture.seen().end()) << key;
+    compare.Tensors("out/attn_probs/" + key, AtRealTokens(found->second, mask, true),
+                    AtRealTokens(golden.Tensor("out/attn_probs/" + key), mask, true), {.absolute = 1e-6});
+  }
+}
+
+void CompareWeights(GoldenComparison& compare, const GoldenCase& golden,
+                    const PostTrainingQuantization& ptq) {
+  for (const std::string& site : golden.KeysUnder("out/qweight/")) {
+    // The position table's quantizer sits one level deeper than the weight it belongs to.
+    auto weight = ptq.QuantizedWeight(site);
+    if (!weight) weight = ptq.QuantizedWeight(site + ".quant_embedding");
+    ASSERT_TRUE(weight) << site;
+    compare.Tensor("out/qweight/" + site, *weight, {.absolute = 1e-6});
+  }
+}
+
+void CompareWholeModel(GoldenReport& report, const GoldenCase& golden, at::ScalarType dtype) {
+  const bool in_double = dtype == torch::kFloat64;
+  const auto model = ModelOfCase(golden, dtype);
+  ASSERT_NE(model, nullptr);
+  const auto architecture = golden.spec->model().architecture_case();
+  const torch::NoGradGuard no_grad;
+  GoldenComparison compare(report, golden, dtype);
+  const json& expected = golden.json["expected"];
+  const Evaluation exact = Evaluate(*model, golden, nullptr);
+  PostTrainingQuantization ptq(OptionsOf(golden.json["quantization"]), architecture);
+  Calibrate(*model, golden, ptq);
+  const bool loose = in_double ? TookAnotherPath(golden, ptq) : FollowsASearch(golden.json["quantization"]);
+  ActivationRecorder recorder(architecture, {.kurtosis_batches = ReferenceKurtosisBatches(architecture)});
+  TapChain taps({&ptq, &recorder});
+  const Evaluation quantized = Evaluate(*model, golden, &taps);
+
+  CompareTable(compare, golden, ptq, in_double, loose);
+  for (std::size_t i = 0; i < expected["quantized"]["per_batch_loss"].size(); ++i) {
+    const std::string batch = absl::StrCat(" loss of batch ", i);
+    compare.Number("float" + batch, exact.losses.at(i), expected["full_precision"]["per_batch_loss"][i],
+                   {.absolute = in_double ? 1e-9 : 1e-4});
+    if (loose) continue;
+    compare.Number("quantized" + batch, quantized.losses.at(i), expected["quantized"]["per_batch_loss"][i],
+                   {.absolute = in_double ? 1e-6 : 0.05});
+  }
+  const double perplexity_tolerance = loose ? 0.1 : in_double ? 2e-6 : 0.03;
+  compare.Number("perplexity", quantized.perplexity, expected["quantized"]["perplexity"],
+                 {.relative = perplexity_tolerance});
+  CompareWeights(compare, golden, ptq);
+  if (loose || !in_double) return;
+  CompareOutliers(compare, golden, recorder);
+  CompareFirstBatch(compare, golden, *model, ptq);
+}
+
+class PtqGoldenTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(PtqGoldenTest, InDoubleEveryQuantizerAndEveryOutputIsThatOfTheReference) {
+  GoldenReport report(GetParam());
+  for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
+    if (!report.SkipWhatIsNotSupported(golden)) CompareWholeModel(report, golden, torch::kFloat64);
+  }
+  report.Finish();
+}
+
+TEST_P(PtqGoldenTest, InFloatLossesAndRangesStayWithinRoundingFlips) {
+  GoldenReport report(GetParam());
+  for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
+    if (!report.SkipWhatIsNotSupported(golden)) CompareWholeModel(report, golden, torch::kFloat32);
+  }
+  report.Finish();
+}
+
+// Where the hidden state `index` has come through: the last activation quantizer before the first layer, of
+// layer index - 1, or, for the last hidden state, before the head. The step of its grid, or of the quantizer
+// before it where that is wider.
+double StepOfHidden(const json& quantizers, int index, bool last) {
+  double step = 0, step_before = 0;
+  for (const json& quantizer : quantizers) {
+    const std::string name = quantizer["name"];
+    if (quantizer["kind"] != "activation") continue;
+    int layer = -1;
+    for (const char* prefix : {".layer.", ".layers."}) {
+      const std::size_t at = name.find(prefix);
+      if (at != std::string::npos) layer = std::stoi(name.substr(at + std::string(prefix).size()));
+    }
+    const bool after_layers = layer < 0 && step > 0 && index > 0;
+    if (name.rfind("lm_head", 0) == 0 || (layer >= index) || (after_layers && !last)) continue;
+    step_before = step;
+    step = quantizer["scale"];
+  }
+  return std::max(step, step_before);
+}
+
+// With the reference's activation ranges a float run differs by rounding flips only.
+TEST_P(PtqGoldenTest, InFloatWithTheReferencesRangesHiddenStatesAreWithinOneStep) {
+  GoldenReport report(GetParam());
+  for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
+    if (report.SkipWhatIsNotSupported(golden)) continue;
+    const auto model = ModelOfCase(golden, torch::kFloat32);
+    ASSERT_NE(model, nullptr);
+    const torch::NoGradGuard no_grad;
+    GoldenComparison compare(report, golden, torch::kFloat32);
+    PostTrainingQuantization ptq(OptionsOf(golden.json["quantization"]),
+                                 golden.spec->model().architecture_case());
+    const json& quantizers = golden.json["expected"]["quantizers"];
+    for (const json& quantizer : quantizers) {
+      if (quantizer["kind"] != "activation") continue;
+      const std::string name = quantizer["name"];
+      ptq.SetActivationRange(name.substr(0, name.rfind('.')),
+                             {{quantizer["estimated_min"]}, {quantizer["estimated_max"]}, false});
+    }
+    ptq.Freeze();
+
+    Capture capture;
+    TapChain taps({&ptq, &capture});
+    model->Logits(InputOfCase(golden, "input/eval/", 0, golden.json["batch_size"]), &taps);
+    const at::Tensor mask = MaskOfFirstBatch(golden);
+    const std::vector<std::string> keys = golden.KeysUnder("out/hidden/");
+    double beyond = 0, elements = 0;
+    for (const std::string& key : keys) {
+      const bool last = std::stoul(key) + 1 == keys.size();
+      const at::Tensor ours =
+          AtRealTokens(capture.seen().at("out/hidden/" + key), mask, false).to(torch::kDouble);
+      const at::Tensor theirs =
+          AtRealTokens(golden.Tensor("out/hidden/" + key), mask, false).to(torch::kDouble);
+      const double allowed =
+          ptq.calibrates_activations() ? 1.001 * StepOfHidden(quantizers, std::stoi(key), last) : 1e-4;
+      beyond += (ours - theirs).abs().gt(allowed).to(torch::kDouble).sum().item<double>();
+      elements += static_cast<double>(ours.numel());
+    }
+    compare.Number("share of hidden elements beyond one step", beyond / elements, 0, {.absolute = 0.01});
+  }
+  report.Finish();
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, PtqGoldenTest, testing::Values("ptq_bert", "ptq_opt"),
+                         [](const testing::TestParamInfo<std::string>& group) { return group.param; });
+
+}  // namespace
+}  // namespace inlier
