@@ -26,15 +26,19 @@ enum class Form {
 std::vector<const FieldDescriptor*> ByNumber(const google::protobuf::Descriptor* type) {
   std::vector<const FieldDescriptor*> fields;
   for (int i = 0; i < type->field_count(); ++i) fields.push_back(type->field(i));
-  std::sort(fields.begin(), fields.end(), [](const auto* a, const auto* b) { return a->number() < b->number(); });
+  std::sort(fields.begin(), fields.end(),
+            [](const auto* a, const auto* b) { return a->number() < b->number(); });
   return fields;
 }
 
 std::string LeafJson(const FieldDescriptor* field, const Message& parent) {
   const std::string text = LeafText(field, parent);
   const auto type = field->cpp_type();
-  if (type == FieldDescriptor::CPPTYPE_STRING || type == FieldDescriptor::CPPTYPE_ENUM) return JsonString(text);
-  if (type == FieldDescriptor::CPPTYPE_DOUBLE && !std::isfinite(parent.GetReflection()->GetDouble(parent, field))) return JsonString(text);
+  if (type == FieldDescriptor::CPPTYPE_STRING || type == FieldDescriptor::CPPTYPE_ENUM)
+    return JsonString(text);
+  if (type == FieldDescriptor::CPPTYPE_DOUBLE &&
+      !std::isfinite(parent.GetReflection()->GetDouble(parent, field)))
+    return JsonString(text);
   return text;
 }
 
@@ -113,7 +117,8 @@ std::string ResolvedJson(const v1::TrialSpec& resolved) { return Json(resolved, 
 
 absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json) {
   v1::TrialSpec spec;
-  const auto status = google::protobuf::util::JsonStringToMessage(google::protobuf::StringPiece(json.data(), json.size()), &spec);
+  const auto status = google::protobuf::util::JsonStringToMessage(
+      google::protobuf::StringPiece(json.data(), json.size()), &spec);
   if (!status.ok()) {
     return absl::InvalidArgumentError("this is not the JSON of a trial: " + std::string(status.message()));
   }

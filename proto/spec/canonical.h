@@ -1,10 +1,12 @@
 // One spelling of a resolved spec, and the fingerprints made from it: a trial's identity.
 //
-// Canonical JSON: keys are the fields' names in the order of their numbers; no spaces; leaves equal to their declared default are left out,
-// and so are groups that say nothing (an empty default member of a choice, an empty group that the resolver would make), so that a new field with a
-// default changes no old fingerprint; incidental fields are left out; -0 is 0; doubles in their shortest form that reads back the same.
+// Canonical JSON: keys are the fields' names in the order of their numbers; no spaces; leaves equal to their
+// declared default are left out, and so are groups that say nothing (an empty default member of a choice, an
+// empty group that the resolver would make), so that a new field with a default changes no old fingerprint;
+// incidental fields are left out; -0 is 0; doubles in their shortest form that reads back the same.
 //
-// Fingerprints are SHA-256 in lower-case hexadecimal. REQUIRES of all: the spec is resolved. Thread safety: pure functions.
+// Fingerprints are SHA-256 in lower-case hexadecimal. REQUIRES of all: the spec is resolved. Thread safety:
+// pure functions.
 #ifndef INLIER_PROTO_SPEC_CANONICAL_H_
 #define INLIER_PROTO_SPEC_CANONICAL_H_
 
@@ -22,11 +24,12 @@ std::string CanonicalJson(const google::protobuf::Message& message);
 // Identity of the train stage: revision, seed, model, attention, norm, dropout, data and training.
 std::string TrainFingerprint(const v1::TrialSpec& resolved);
 
-// Identity of the evaluate stage: the train stage's, which stands for the checkpoint, with quantization and evaluation.
+// Identity of the evaluate stage: the train stage's, which stands for the checkpoint, with quantization and
+// evaluation.
 std::string EvaluateFingerprint(const v1::TrialSpec& resolved);
 
-// The JSON that the store keeps: every value explicit, defaults and incidental fields included, names of the .proto files. Leaves without a value and
-// without a default, and absent groups, are left out.
+// The JSON that the store keeps: every value explicit, defaults and incidental fields included, names of the
+// .proto files. Leaves without a value and without a default, and absent groups, are left out.
 std::string ResolvedJson(const v1::TrialSpec& resolved);
 
 // Reads ResolvedJson (or any proto JSON of a TrialSpec). InvalidArgument otherwise.

@@ -15,7 +15,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::OneofDescriptor;
 
 SpecColumn& ColumnNamed(const std::string& name, std::vector<SpecColumn>* columns) {
-  const auto it = std::find_if(columns->begin(), columns->end(), [&](const SpecColumn& column) { return column.name == name; });
+  const auto it = std::find_if(columns->begin(), columns->end(),
+                               [&](const SpecColumn& column) { return column.name == name; });
   if (it != columns->end()) return *it;
   columns->push_back({name, {}, {}});
   return columns->back();
@@ -63,10 +64,12 @@ std::string ColumnExpression(const SpecColumn& column, std::string_view json) {
   std::string text;
   if (!column.members.empty()) {
     text = "CASE";
-    for (const auto& [member, path] : column.members) text += " WHEN " + from + "->'" + path + "' IS NOT NULL THEN '" + member + "'";
+    for (const auto& [member, path] : column.members)
+      text += " WHEN " + from + "->'" + path + "' IS NOT NULL THEN '" + member + "'";
     return text + " END";
   }
-  for (const std::string& path : column.json_paths) text += (text.empty() ? "" : ", ") + from + "->>'" + path + "'";
+  for (const std::string& path : column.json_paths)
+    text += (text.empty() ? "" : ", ") + from + "->>'" + path + "'";
   return column.json_paths.size() == 1 ? text : "COALESCE(" + text + ")";
 }
 

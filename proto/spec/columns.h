@@ -1,4 +1,5 @@
-// The columns of the view `trials`: every hyper-parameter that declares one, and where the resolved JSON has it.
+// The columns of the view `trials`: every hyper-parameter that declares one, and where the resolved JSON has
+// it.
 #ifndef INLIER_PROTO_SPEC_COLUMNS_H_
 #define INLIER_PROTO_SPEC_COLUMNS_H_
 
@@ -11,9 +12,11 @@ namespace inlier {
 
 struct SpecColumn {
   std::string name;
-  // JSON paths in ResolvedJson, such as "$.model.bert.layers"; the first that is there counts. Empty for a choice.
+  // JSON paths in ResolvedJson, such as "$.model.bert.layers"; the first that is there counts. Empty for a
+  // choice.
   std::vector<std::string> json_paths;
-  // For a choice (which attention softmax, which architecture): member name and JSON path; the value is the name of the member that is there.
+  // For a choice (which attention softmax, which architecture): member name and JSON path; the value is the
+  // name of the member that is there.
   std::vector<std::pair<std::string, std::string>> members;
 };
 

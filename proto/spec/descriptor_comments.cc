@@ -22,7 +22,8 @@ using google::protobuf::DescriptorPool;
 std::unique_ptr<DescriptorPool> BuildPool() {
   auto pool = std::make_unique<DescriptorPool>();
   for (const google::protobuf::FileDescriptor* file :
-       {google::protobuf::FileDescriptorProto::descriptor()->file(), google::protobuf::Struct::descriptor()->file()}) {
+       {google::protobuf::FileDescriptorProto::descriptor()->file(),
+        google::protobuf::Struct::descriptor()->file()}) {
     google::protobuf::FileDescriptorProto copy;
     file->CopyTo(&copy);
     INLIER_CHECK(pool->BuildFile(copy) != nullptr);

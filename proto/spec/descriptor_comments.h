@@ -1,6 +1,7 @@
 // The comments of the .proto files at run time.
 //
-// The compiled messages know no comments, so the descriptor set that protoc wrote with them is embedded in the program.
+// The compiled messages know no comments, so the descriptor set that protoc wrote with them is embedded in
+// the program.
 #ifndef INLIER_PROTO_SPEC_DESCRIPTOR_COMMENTS_H_
 #define INLIER_PROTO_SPEC_DESCRIPTOR_COMMENTS_H_
 
@@ -8,7 +9,8 @@
 
 namespace inlier {
 
-// The same files as the compiled ones, with source locations. Options of inlier's own are not parsed here: read them from the compiled descriptors.
+// The same files as the compiled ones, with source locations. Options of inlier's own are not parsed here:
+// read them from the compiled descriptors.
 const google::protobuf::DescriptorPool& PoolWithComments();
 
 }  // namespace inlier

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/spec/number_text.h"
+
 namespace inlier {
 namespace {
 
@@ -34,7 +36,10 @@ std::size_t EditDistance(std::string_view a, std::string_view b, std::size_t lim
 }
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& known) {
-  std::size_t limit = std::clamp<std::size_t>(word.size() / 3, 1, 4);
+  // One number is no misspelling of another.
+  std::size_t limit = ParseNumber(word) || word.size() < 3 ? 0
+                      : word.size() == 3                   ? 1
+                                                           : std::clamp<std::size_t>(word.size() / 3, 2, 4);
   std::string nearest;
   for (const std::string& candidate : known) {
     const std::size_t distance = EditDistance(word, candidate, limit);
@@ -42,6 +47,13 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& known
     nearest = candidate;
     if (distance == 0) break;
     limit = distance - 1;
+  }
+  if (nearest.empty() && word.size() >= 3) {
+    const auto begins = [word](const std::string& candidate) {
+      return candidate.compare(0, word.size(), word) == 0;
+    };
+    const auto it = std::find_if(known.begin(), known.end(), begins);
+    if (it != known.end()) nearest = *it;
   }
   return nearest;
 }

@@ -34,7 +34,8 @@ std::vector<std::string> EnumNames(const EnumDescriptor* type) {
 
 // Sets a whole number; "" or what is wrong.
 std::string SetWhole(const FieldDescriptor* field, double value, std::string_view text, Message* parent) {
-  if (value != std::trunc(value)) return std::string(text) + " is not a whole number; write one such as " + FormatNumber(std::round(value));
+  if (value != std::trunc(value))
+    return std::string(text) + " is not a whole number; write one such as " + FormatNumber(std::round(value));
   const Reflection& reflection = *parent->GetReflection();
   double low = 0, high = 0;
   switch (field->cpp_type()) {
@@ -45,7 +46,8 @@ std::string SetWhole(const FieldDescriptor* field, double value, std::string_vie
       break;
     case FieldDescriptor::CPPTYPE_UINT32:
       high = std::numeric_limits<std::uint32_t>::max();
-      if (value >= low && value <= high) reflection.SetUInt32(parent, field, static_cast<std::uint32_t>(value));
+      if (value >= low && value <= high)
+        reflection.SetUInt32(parent, field, static_cast<std::uint32_t>(value));
       break;
     case FieldDescriptor::CPPTYPE_INT64:
       low = -kExactMax;
@@ -54,7 +56,8 @@ std::string SetWhole(const FieldDescriptor* field, double value, std::string_vie
       break;
     default:
       high = kExactMax;
-      if (value >= low && value <= high) reflection.SetUInt64(parent, field, static_cast<std::uint64_t>(value));
+      if (value >= low && value <= high)
+        reflection.SetUInt64(parent, field, static_cast<std::uint64_t>(value));
       break;
   }
   if (value >= low && value <= high) return "";
@@ -73,14 +76,16 @@ std::string Suggestion(const Descriptor* root, const Descriptor* at, const std::
   const std::string ending = "." + std::string(whole);
   std::vector<std::string> matching;
   for (const std::string& path : paths) {
-    if (path.size() > ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0) {
+    if (path.size() > ending.size() &&
+        path.compare(path.size() - ending.size(), ending.size(), ending) == 0) {
       matching.push_back(path);
     }
   }
   if (matching.size() == 1) return "; did you mean \"" + matching[0] + "\"?";
   if (matching.size() > 1) {
     std::string text = "; did you mean one of ";
-    for (std::size_t i = 0; i < matching.size() && i < 3; ++i) text += (i == 0 ? "\"" : ", \"") + matching[i] + "\"";
+    for (std::size_t i = 0; i < matching.size() && i < 3; ++i)
+      text += (i == 0 ? "\"" : ", \"") + matching[i] + "\"";
     return text + "?";
   }
   const std::string nearest_path = Nearest(whole, paths);
@@ -99,7 +104,8 @@ std::string FieldPath::TryParse(const Descriptor* root, std::string_view text, F
   while (true) {
     const std::size_t dot = text.find('.', begin);
     const std::string word(text.substr(begin, dot == std::string_view::npos ? dot : dot - begin));
-    if (word.empty()) return "is not a path; write names with single dots between them, such as training.steps";
+    if (word.empty())
+      return "is not a path; write names with single dots between them, such as training.steps";
     if (at == nullptr) return "unknown field; " + done + " is a value and has no fields below it";
     const FieldDescriptor* field = at->FindFieldByName(word);
     if (field == nullptr) return "unknown field" + Suggestion(root, at, done, word, text);
@@ -115,7 +121,8 @@ std::string FieldPath::TryParse(const Descriptor* root, std::string_view text, F
 absl::StatusOr<FieldPath> FieldPath::Parse(const Descriptor* root, std::string_view text) {
   FieldPath path;
   std::string problem = TryParse(root, text, &path);
-  if (problem.empty() && path.field()->is_repeated()) problem = "is a list and cannot be named by a path; write it in the file";
+  if (problem.empty() && path.field()->is_repeated())
+    problem = "is a list and cannot be named by a path; write it in the file";
   if (!problem.empty()) return absl::InvalidArgumentError(std::string(text) + ": " + problem);
   return path;
 }
@@ -149,7 +156,9 @@ absl::Status AtPath(const std::string& path, const std::string& problem) {
 absl::Status FieldPath::SetText(std::string_view value, Message* root) const {
   Message* parent = MutableParent(fields_, root);
   if (is_leaf()) return AtPath(text_, SetLeafText(field(), value, parent));
-  if (value != "{}") return AtPath(text_, "is a group of fields; name one of them, or write " + text_ + "={} to choose it as it is");
+  if (value != "{}")
+    return AtPath(text_,
+                  "is a group of fields; name one of them, or write " + text_ + "={} to choose it as it is");
   parent->GetReflection()->MutableMessage(parent, field());
   return absl::OkStatus();
 }
@@ -159,7 +168,8 @@ absl::Status FieldPath::SetValue(const Value& value, Message* root) const {
   if (is_leaf()) return AtPath(text_, SetLeafValue(field(), value, parent));
   if (value.kind_case() != Value::kStructValue) return AtPath(text_, "is a group of fields; give a mapping");
   Problems problems;
-  ApplyStruct(value.struct_value(), text_, parent->GetReflection()->MutableMessage(parent, field()), &problems);
+  ApplyStruct(value.struct_value(), text_, parent->GetReflection()->MutableMessage(parent, field()),
+              &problems);
   return problems.ToStatus();
 }
 
@@ -189,7 +199,8 @@ std::vector<std::string> AllLeafPaths(const Descriptor* root) {
     if (!IsGroup(field)) {
       paths.push_back(field->name());
     } else if (field->message_type()->file()->package() != "google.protobuf") {
-      for (const std::string& below : AllLeafPaths(field->message_type())) paths.push_back(field->name() + "." + below);
+      for (const std::string& below : AllLeafPaths(field->message_type()))
+        paths.push_back(field->name() + "." + below);
     }
   }
   return paths;
@@ -205,12 +216,14 @@ std::string SetLeafText(const FieldDescriptor* field, std::string_view text, Mes
   const Reflection& reflection = *parent->GetReflection();
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
-      if (text != "true" && text != "false") return Quoted(text) + " is neither true nor false; write one of these words";
+      if (text != "true" && text != "false")
+        return Quoted(text) + " is neither true nor false; write one of these words";
       reflection.SetBool(parent, field, text == "true");
       return "";
     case FieldDescriptor::CPPTYPE_ENUM: {
       const auto* value = field->enum_type()->FindValueByName(std::string(text));
-      if (value == nullptr) return Quoted(text) + " is not one of its values" + DidYouMean(text, EnumNames(field->enum_type()));
+      if (value == nullptr)
+        return Quoted(text) + " is not one of its values" + DidYouMean(text, EnumNames(field->enum_type()));
       reflection.SetEnum(parent, field, value);
       return "";
     }
@@ -238,15 +251,18 @@ std::string SetLeafValue(const FieldDescriptor* field, const Value& value, Messa
   const auto type = field->cpp_type();
   switch (value.kind_case()) {
     case Value::kNumberValue:
-      if (type == FieldDescriptor::CPPTYPE_STRING) return FormatNumber(value.number_value()) + " is a number; put it in quotes to give a text";
+      if (type == FieldDescriptor::CPPTYPE_STRING)
+        return FormatNumber(value.number_value()) + " is a number; put it in quotes to give a text";
       return SetLeafText(field, FormatNumber(value.number_value()), parent);
     case Value::kBoolValue:
-      if (type == FieldDescriptor::CPPTYPE_STRING) return "true and false are not texts; put the word in quotes";
+      if (type == FieldDescriptor::CPPTYPE_STRING)
+        return "true and false are not texts; put the word in quotes";
       return SetLeafText(field, value.bool_value() ? "true" : "false", parent);
     case Value::kStringValue:
       if (type != FieldDescriptor::CPPTYPE_STRING && type != FieldDescriptor::CPPTYPE_ENUM) {
-        const bool right = type == FieldDescriptor::CPPTYPE_BOOL ? value.string_value() == "true" || value.string_value() == "false"
-                                                                 : ParseNumber(value.string_value()).has_value();
+        const bool right = type == FieldDescriptor::CPPTYPE_BOOL
+                               ? value.string_value() == "true" || value.string_value() == "false"
+                               : ParseNumber(value.string_value()).has_value();
         if (right) return Quoted(value.string_value()) + " is a text; write it without quotes";
       }
       return SetLeafText(field, value.string_value(), parent);

@@ -11,11 +11,12 @@ namespace inlier {
 struct MeasurementInfo {
   std::string_view name;
   std::string_view unit;     // "1" for pure numbers.
-  std::string_view formula;  // In plain text; R is the set of rows of 4.1.
-  std::string_view axis;     // What it is a series over: "step" for curves, "site" for one number a module, "" for one number a trial.
-  std::string_view source;   // The stage that reports it: "train" or "evaluate".
-  bool final = false;        // Reported once at the end of the stage.
-  bool curve = false;        // Reported while it runs.
+  std::string_view formula;  // In plain text; what a row is stands in measurements.cc.
+  std::string_view axis;    // What it is a series over: "step" for curves, "site" for one number a module, ""
+                            // for one number a trial.
+  std::string_view source;  // The stage that reports it: "train" or "evaluate".
+  bool final = false;       // Reported once at the end of the stage.
+  bool curve = false;       // Reported while it runs.
 };
 
 const std::vector<MeasurementInfo>& Measurements();

@@ -86,7 +86,8 @@ std::string WhyNotANumber(std::string_view text) {
     if (c != '_' && c != ',') plain.push_back(c);
   }
   if (plain != text && ParseNumber(plain)) return "write it without separators, " + plain;
-  if (!digits.empty() && IsDigit(digits[0]) && digits.find_first_not_of("0123456789.eE+-") == std::string_view::npos) {
+  if (!digits.empty() && IsDigit(digits[0]) &&
+      digits.find_first_not_of("0123456789.eE+-") == std::string_view::npos) {
     return "write a number such as 3, 0.03 or 3e-4, not too large for a double";
   }
   return "write a number such as 3, 0.03 or 3e-4";

@@ -11,7 +11,8 @@ namespace {
 
 absl::Status ApplyOne(const std::string& text, google::protobuf::Message* message) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) return absl::InvalidArgumentError("is not path=value; write for example training.steps=100");
+  if (equals == std::string::npos)
+    return absl::InvalidArgumentError("is not path=value; write for example training.steps=100");
   absl::StatusOr<FieldPath> path = FieldPath::Parse(message->GetDescriptor(), text.substr(0, equals));
   if (!path.ok()) return path.status();
   absl::Status set = path->SetText(text.substr(equals + 1), message);

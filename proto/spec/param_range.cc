@@ -63,7 +63,8 @@ std::string Remedy(const FieldDescriptor* field) {
       break;
   }
   const std::string range = RangeText(field);
-  return std::string(IsWhole(field) ? "give a whole number" : "give a number") + (range.empty() ? "" : " " + range);
+  return std::string(IsWhole(field) ? "give a whole number" : "give a number") +
+         (range.empty() ? "" : " " + range);
 }
 
 // What is wrong with the value of a field that is there: a leaf, or one text of a list.
@@ -151,7 +152,8 @@ void CheckDeclarations(const Message& message, const std::string& prefix, Proble
       CheckDeclarations(reflection.GetMessage(message, field), path, problems);
     }
   }
-  for (int i = 0; i < type->oneof_decl_count(); ++i) CheckChoice(type->oneof_decl(i), message, prefix, problems);
+  for (int i = 0; i < type->oneof_decl_count(); ++i)
+    CheckChoice(type->oneof_decl(i), message, prefix, problems);
 }
 
 absl::Status ValidateDeclarations(const Message& message) {

@@ -13,12 +13,15 @@ namespace inlier {
 // "from 1 to 65536", "above 0 and at most 1", "at least 1", or "" when the field has no limits.
 std::string RangeText(const google::protobuf::FieldDescriptor* field);
 
-// "0 is out of range: give a number from 1 to 65536", or "" when the leaf's value is in its range (or has none).
-std::string RangeProblem(const google::protobuf::FieldDescriptor* field, const google::protobuf::Message& parent);
+// "0 is out of range: give a number from 1 to 65536", or "" when the leaf's value is in its range (or has
+// none).
+std::string RangeProblem(const google::protobuf::FieldDescriptor* field,
+                         const google::protobuf::Message& parent);
 
-// What the declarations alone say about a whole message, all sub-messages included: ranges, numbers that are not finite, texts that are not
-// UTF-8, required fields and required choices.
-void CheckDeclarations(const google::protobuf::Message& message, const std::string& prefix, Problems* problems);
+// What the declarations alone say about a whole message, all sub-messages included: ranges, numbers that are
+// not finite, texts that are not UTF-8, required fields and required choices.
+void CheckDeclarations(const google::protobuf::Message& message, const std::string& prefix,
+                       Problems* problems);
 
 // CheckDeclarations as a Status; for configurations.
 absl::Status ValidateDeclarations(const google::protobuf::Message& message);

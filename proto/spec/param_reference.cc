@@ -68,12 +68,12 @@ const OneofDescriptor* ChoiceOf(const Descriptor* type) {
   return type->oneof_decl_count() == 1 ? type->oneof_decl(0) : nullptr;
 }
 
-// The group's own comment, and what its type says when it says more.
+// What the group's own comment says; for a member of a choice its type says more.
 std::string GroupComment(const FieldDescriptor* field) {
   const std::string own = CommentOf(field->full_name());
   const std::string type = CommentOf(field->message_type()->full_name());
-  if (own.empty() || type.empty() || own == type) return own.empty() ? type : own;
-  return own + " " + type;
+  const bool prefer_type = field->containing_oneof() != nullptr || own.empty();
+  return prefer_type && !type.empty() ? type : own;
 }
 
 ParamInfo Describe(const FieldDescriptor* field, const std::string& prefix) {
@@ -84,7 +84,8 @@ ParamInfo Describe(const FieldDescriptor* field, const std::string& prefix) {
   info.column = param.column();
   info.required = param.required();
   info.incidental = param.incidental();
-  if (const OneofDescriptor* choice = field->containing_oneof()) info.choice = JoinPath(prefix, choice->name());
+  if (const OneofDescriptor* choice = field->containing_oneof())
+    info.choice = JoinPath(prefix, choice->name());
   info.is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
   if (!info.is_group) {
     info.type = TypeText(field);
@@ -93,11 +94,12 @@ ParamInfo Describe(const FieldDescriptor* field, const std::string& prefix) {
     info.comment = CommentOf(field->full_name());
     return info;
   }
-  info.type = "group";
+  info.type = field->message_type()->field_count() == 0 ? "{}" : "group";
   info.comment = GroupComment(field);
   if (const OneofDescriptor* choice = ChoiceOf(field->message_type())) {
     info.type = "choice: ";
-    for (int i = 0; i < choice->field_count(); ++i) info.type += (i == 0 ? "" : " | ") + choice->field(i)->name();
+    for (int i = 0; i < choice->field_count(); ++i)
+      info.type += (i == 0 ? "" : " | ") + choice->field(i)->name();
     const v1::ChoiceOptions& options = choice->options().GetExtension(v1::choice);
     info.default_text = options.default_member();
     info.column = options.column();
@@ -110,7 +112,9 @@ void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vecto
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->is_repeated()) continue;
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && field->message_type()->file()->package() == "google.protobuf") continue;
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+        field->message_type()->file()->package() == "google.protobuf")
+      continue;
     infos->push_back(Describe(field, prefix));
     if (infos->back().is_group) DescribeBelow(field->message_type(), JoinPath(prefix, field->name()), infos);
   }
@@ -137,7 +141,8 @@ std::string Facts(const ParamInfo& info) {
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
 }
 
@@ -180,15 +185,19 @@ std::string Wrapped(const std::string& text, int indent, int width) {
 std::string PresetTable() {
   std::string page =
       "## Presets\n\n"
-      "`model.bert.preset` and `model.opt.preset` fill these sizes where they are not given. An empty vocabulary is the tokenizer's, an empty number of\n"
+      "`model.bert.preset` and `model.opt.preset` fill these sizes where they are not given. An empty "
+      "vocabulary is the tokenizer's, an empty number of\n"
       "positions the sequence length.\n\n"
-      "| architecture | preset | layers | hidden_size | heads | ffn_size | vocab_size | max_positions | embedding_size | from |\n"
+      "| architecture | preset | layers | hidden_size | heads | ffn_size | vocab_size | max_positions | "
+      "embedding_size | from |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n";
   const auto number = [](std::uint32_t value) { return value == 0 ? std::string() : std::to_string(value); };
   for (const Preset& preset : Presets()) {
-    page += "| " + std::string(preset.architecture) + " | `" + std::string(preset.name) + "` | " + number(preset.layers) + " | " +
-            number(preset.hidden_size) + " | " + number(preset.heads) + " | " + number(preset.ffn_size) + " | " + number(preset.vocab_size) +
-            " | " + number(preset.max_positions) + " | " + number(preset.embedding_size) + " | " + std::string(preset.source) + " |\n";
+    page += "| " + std::string(preset.architecture) + " | `" + std::string(preset.name) + "` | " +
+            number(preset.layers) + " | " + number(preset.hidden_size) + " | " + number(preset.heads) +
+            " | " + number(preset.ffn_size) + " | " + number(preset.vocab_size) + " | " +
+            number(preset.max_positions) + " | " + number(preset.embedding_size) + " | " +
+            std::string(preset.source) + " |\n";
   }
   return page;
 }
@@ -209,8 +218,10 @@ const std::vector<ParamInfo>& TrialParams() {
 std::string ParamsMarkdown() {
   std::string page =
       "# Parameters of a trial\n\n"
-      "Generated from the messages in proto/inlier/v1; `inlier params` prints the same. A path is a key in a sweep's `base` and `set`, the `field` of an axis, and what\n"
-      "`--set` takes. *Column* is the name in the database's view `trials`. Of a choice exactly one member is given.\n";
+      "Generated from the messages in proto/inlier/v1; `inlier params` prints the same. A path is a key in a "
+      "sweep's `base` and `set`, the `field` of an axis, and what\n"
+      "`--set` takes. *Column* is the name in the database's view `trials`. Of a choice exactly one member "
+      "is given.\n";
   std::string section;
   for (const ParamInfo& info : TrialParams()) {
     const std::string top = info.path.substr(0, info.path.find('.'));
@@ -219,12 +230,14 @@ std::string ParamsMarkdown() {
     if (wanted != section) {
       section = wanted;
       page += "\n## " + section + "\n\n";
-      if (own_section) page += info.comment + (info.type == "group" ? "" : " (" + Facts(info) + ".)") + "\n\n";
+      if (own_section)
+        page += info.comment + (info.type == "group" ? "" : " (" + Facts(info) + ".)") + "\n\n";
       page += "| path | what it takes | column | symbol | meaning |\n|---|---|---|---|---|\n";
     }
     if (own_section) continue;
     const std::string symbol = info.symbol.empty() ? "" : "$" + Escaped(info.symbol) + "$";
-    page += "| " + Code(info.path) + " | " + Escaped(Facts(info)) + " | " + Code(info.column) + " | " + symbol + " | " + Escaped(info.comment) + " |\n";
+    page += "| " + Code(info.path) + " | " + Escaped(Facts(info)) + " | " + Code(info.column) + " | " +
+            symbol + " | " + Escaped(info.comment) + " |\n";
   }
   return page + "\n" + PresetTable();
 }
@@ -234,7 +247,9 @@ std::string ParamsText(std::string_view filter, int width) {
   std::string text;
   for (const ParamInfo& info : TrialParams()) {
     const std::string haystack = Lower(info.path + " " + info.column + " " + info.comment);
-    const bool matches = std::all_of(words.begin(), words.end(), [&](const std::string& word) { return haystack.find(word) != std::string::npos; });
+    const bool matches = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+      return haystack.find(word) != std::string::npos;
+    });
     if (!matches) continue;
     text += info.path + "\n" + Wrapped(Facts(info), 4, width) + Wrapped(info.comment, 4, width);
   }

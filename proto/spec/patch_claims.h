@@ -1,4 +1,5 @@
-// What a partial TrialSpec says: which leaves it sets and which members it chooses. Two that disagree cannot both hold at one point.
+// What a partial TrialSpec says: which leaves it sets and which members it chooses. Two that disagree cannot
+// both hold at one point.
 #ifndef INLIER_PROTO_SPEC_PATCH_CLAIMS_H_
 #define INLIER_PROTO_SPEC_PATCH_CLAIMS_H_
 
@@ -22,7 +23,8 @@ struct PatchClaims {
 
 PatchClaims ClaimsOf(const google::protobuf::Message& patch);
 
-// "sets training.steps" or "chooses clipped for attention.softmax, where vanilla is chosen", or "" when both can hold.
+// "sets training.steps" or "chooses clipped for attention.softmax, where vanilla is chosen", or "" when both
+// can hold.
 std::string ConflictOf(const PatchClaims& earlier, const PatchClaims& later);
 
 }  // namespace inlier

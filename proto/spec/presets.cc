@@ -3,7 +3,8 @@
 namespace inlier {
 
 const std::vector<Preset>& Presets() {
-  // "Bondarenko": Quantizable Transformers (2023), as its code trains them: OPT-350m and OPT-1.3b there keep token embeddings of width 768.
+  // "Bondarenko": Quantizable Transformers (2023), as its code trains them: OPT-350m and OPT-1.3b there keep
+  // token embeddings of width 768.
   static const std::vector<Preset> presets = {
       // architecture, name, layers, hidden, heads, ffn, vocabulary, positions, embedding, source
       {"bert", "tiny", 4, 128, 4, 512, 0, 0, 0, "inlier: minutes on a CPU"},

@@ -9,7 +9,8 @@
 
 namespace inlier {
 
-// A size. 0 in vocab_size or max_positions: the resolver takes them from the data; 0 in embedding_size: the hidden size.
+// A size. 0 in vocab_size or max_positions: the resolver takes them from the data; 0 in embedding_size: the
+// hidden size.
 struct Preset {
   std::string_view architecture;  // Member of ModelSpec: "bert", "opt".
   std::string_view name;

@@ -34,14 +34,17 @@ void MakeGroupsAndChoices(Message* message) {
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
-    const bool stays_absent = field->containing_oneof() != nullptr || field->options().GetExtension(v1::param).may_be_absent();
+    const bool stays_absent =
+        field->containing_oneof() != nullptr || field->options().GetExtension(v1::param).may_be_absent();
     if (stays_absent && !reflection.HasField(*message, field)) continue;
     MakeGroupsAndChoices(reflection.MutableMessage(message, field));
   }
 }
 
 // Vocabulary of the tokenizer that the spec names.
-std::uint32_t TokenizerVocabSize(const v1::TokenizerSpec& tokenizer) { return tokenizer.byte_pair().vocab_size(); }
+std::uint32_t TokenizerVocabSize(const v1::TokenizerSpec& tokenizer) {
+  return tokenizer.byte_pair().vocab_size();
+}
 
 // BertSpec or OptSpec.
 template <typename SizeSpec>
@@ -51,16 +54,19 @@ absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data
     if (preset == nullptr) {
       const std::vector<std::string> names = PresetNames(architecture);
       return absl::InvalidArgumentError("model." + architecture + ".preset: " + Quoted(model->preset()) +
-                                        " is not a preset of " + architecture + DidYouMean(model->preset(), names));
+                                        " is not a preset of " + architecture +
+                                        DidYouMean(model->preset(), names));
     }
     if (!model->has_layers()) model->set_layers(preset->layers);
     if (!model->has_hidden_size()) model->set_hidden_size(preset->hidden_size);
     if (!model->has_heads()) model->set_heads(preset->heads);
     if (!model->has_ffn_size()) model->set_ffn_size(preset->ffn_size);
     if (!model->has_vocab_size() && preset->vocab_size != 0) model->set_vocab_size(preset->vocab_size);
-    if (!model->has_max_positions() && preset->max_positions != 0) model->set_max_positions(preset->max_positions);
+    if (!model->has_max_positions() && preset->max_positions != 0)
+      model->set_max_positions(preset->max_positions);
     if constexpr (requires { model->has_embedding_size(); }) {
-      if (!model->has_embedding_size() && preset->embedding_size != 0) model->set_embedding_size(preset->embedding_size);
+      if (!model->has_embedding_size() && preset->embedding_size != 0)
+        model->set_embedding_size(preset->embedding_size);
     }
   }
   if (data.has_text()) {
@@ -74,9 +80,11 @@ absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data
 
 absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
   v1::TrialSpec resolved = spec;
-  if (resolved.has_quantization() && !resolved.quantization().has_weights() && !resolved.quantization().has_activations()) {
+  if (resolved.has_quantization() && !resolved.quantization().has_weights() &&
+      !resolved.quantization().has_activations()) {
     return absl::InvalidArgumentError(
-        "quantization: says nothing to quantize; give weights and/or activations, for example {weights: {bits: 8}, activations: {bits: 8}}");
+        "quantization: says nothing to quantize; give weights and/or activations, for example {weights: "
+        "{bits: 8}, activations: {bits: 8}}");
   }
   MakeGroupsAndChoices(&resolved);
   if (resolved.has_quantization() && resolved.quantization().has_activations()) {
@@ -96,7 +104,8 @@ absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
     case v1::ModelSpec::ARCHITECTURE_NOT_SET:
       break;
   }
-  if (resolved.data().has_text() && !resolved.data().text().has_objective() && model.architecture_case() != v1::ModelSpec::ARCHITECTURE_NOT_SET) {
+  if (resolved.data().has_text() && !resolved.data().text().has_objective() &&
+      model.architecture_case() != v1::ModelSpec::ARCHITECTURE_NOT_SET) {
     resolved.mutable_data()->mutable_text()->set_objective(model.has_bert() ? v1::MLM : v1::CLM);
   }
   return resolved;

@@ -8,10 +8,12 @@
 namespace inlier {
 
 // Fills what is not given, never changes what is:
-// - sizes from model.*.preset, then vocab_size from the tokenizer, max_positions from data.text.sequence_length and embedding_size from
+// - sizes from model.*.preset, then vocab_size from the tokenizer, max_positions from
+// data.text.sequence_length and embedding_size from
 //   hidden_size (no projections are needed when the two are equal);
 // - data.text.objective from the architecture;
-// - sub-messages, and the default member of each choice; `quantization`, its weights and its activations stay absent when absent, and
+// - sub-messages, and the default member of each choice; `quantization`, its weights and its activations stay
+// absent when absent, and
 //   `quantization.calibration` is made only with activations.
 // Scalars with a declared default stay unset: reading gives the default.
 // Idempotent: Resolve(Resolve(x)) == Resolve(x).

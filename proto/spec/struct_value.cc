@@ -55,7 +55,8 @@ class StructApplier {
   }
 
  private:
-  void ApplyEntry(const std::string& key, const Value& value, const std::string& prefix, Message* message, int depth) {
+  void ApplyEntry(const std::string& key, const Value& value, const std::string& prefix, Message* message,
+                  int depth) {
     FieldPath path;
     const std::string unknown = FieldPath::TryParse(message->GetDescriptor(), key, &path);
     if (!unknown.empty() || path.field()->is_repeated()) {
@@ -77,10 +78,12 @@ class StructApplier {
     ApplyValue(path.field(), value, at_prefix, at, depth);
   }
 
-  void ApplyValue(const FieldDescriptor* field, const Value& value, const std::string& path, Message* parent, int depth) {
+  void ApplyValue(const FieldDescriptor* field, const Value& value, const std::string& path, Message* parent,
+                  int depth) {
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       if (value.kind_case() != Value::kStructValue) {
-        problems_->Add(path, "is a group of fields; give a mapping such as {} or {" + FirstName(field) + ": ...}");
+        problems_->Add(path,
+                       "is a group of fields; give a mapping such as {} or {" + FirstName(field) + ": ...}");
       } else if (depth >= kDepthMax) {
         problems_->Add(path, "is nested too deep");
       } else {
@@ -134,7 +137,8 @@ std::string ValueText(const Value& value) {
       return value.string_value();
     case Value::kListValue: {
       std::string text = "[";
-      for (const Value& item : value.list_value().values()) text += (text.size() > 1 ? ", " : "") + ValueText(item);
+      for (const Value& item : value.list_value().values())
+        text += (text.size() > 1 ? ", " : "") + ValueText(item);
       return text + "]";
     }
     case Value::kStructValue:

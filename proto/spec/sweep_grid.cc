@@ -11,7 +11,8 @@ namespace inlier {
 namespace {
 
 constexpr std::uint64_t kVisitsMax = 1'000'000;  // Of a search or a count, before it is given up.
-constexpr std::uint32_t kCheckedMax = 1000;      // Values of one axis that are resolved and validated before anything runs.
+constexpr std::uint32_t kCheckedMax =
+    1000;  // Values of one axis that are resolved and validated before anything runs.
 
 std::uint64_t Capped(unsigned __int128 value) {
   return value > SweepGrid::kSizeMax ? SweepGrid::kSizeMax : static_cast<std::uint64_t>(value);
@@ -34,13 +35,15 @@ bool SweepGrid::Matches(const LabelSet& set, const Digits& digits, const std::ve
 
 bool SweepGrid::IsActive(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const {
   const std::vector<LabelSet>& when = points_[axis].when;
-  return std::all_of(when.begin(), when.end(), [&](const LabelSet& set) { return Matches(set, digits, active); });
+  return std::all_of(when.begin(), when.end(),
+                     [&](const LabelSet& set) { return Matches(set, digits, active); });
 }
 
 bool SweepGrid::IsExcludedAt(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const {
   return std::any_of(exclude_.begin(), exclude_.end(), [&](const ExclusionSets& exclusion) {
     return exclusion.last_axis == static_cast<int>(axis) &&
-           std::all_of(exclusion.sets.begin(), exclusion.sets.end(), [&](const LabelSet& set) { return Matches(set, digits, active); });
+           std::all_of(exclusion.sets.begin(), exclusion.sets.end(),
+                       [&](const LabelSet& set) { return Matches(set, digits, active); });
   });
 }
 
@@ -54,12 +57,15 @@ bool SweepGrid::IsPoint(const Digits& digits, std::vector<bool>* active) const {
   return true;
 }
 
-// Chooses digits from the first axis to the last. A class that failed under the same digits before it is not tried again, so that the work
-// grows with the number of classes, not with the lengths of the axes.
+// Chooses digits from the first axis to the last. A class that failed under the same digits before it is not
+// tried again, so that the work grows with the number of classes, not with the lengths of the axes.
 class SweepGrid::Search {
  public:
   explicit Search(const SweepGrid& grid)
-      : grid_(grid), digits_(grid.points_.size()), active_(grid.points_.size()), fixed_(grid.points_.size(), -1) {}
+      : grid_(grid),
+        digits_(grid.points_.size()),
+        active_(grid.points_.size()),
+        fixed_(grid.points_.size(), -1) {}
 
   void Fix(int axis, std::uint32_t digit) { fixed_[static_cast<std::size_t>(axis)] = digit; }
   void LimitVisits() { limited_ = true; }
@@ -80,7 +86,9 @@ class SweepGrid::Search {
  private:
   bool GivenUp() { return limited_ && ++visits_ > kVisitsMax; }
 
-  bool Allowed(std::size_t axis, std::uint32_t digit) const { return fixed_[axis] < 0 || fixed_[axis] == digit; }
+  bool Allowed(std::size_t axis, std::uint32_t digit) const {
+    return fixed_[axis] < 0 || fixed_[axis] == digit;
+  }
 
   bool Step(std::size_t axis, bool tight) {
     if (axis == digits_.size()) return true;
@@ -148,7 +156,8 @@ class SweepGrid::Search {
 
 std::optional<std::uint64_t> SweepGrid::CountPoints() const { return Search(*this).Count(); }
 
-std::optional<SweepGrid::Digits> SweepGrid::FindPoint(const std::vector<std::pair<int, std::uint32_t>>& fixed) const {
+std::optional<SweepGrid::Digits> SweepGrid::FindPoint(
+    const std::vector<std::pair<int, std::uint32_t>>& fixed) const {
   Search search(*this);
   search.LimitVisits();
   for (const auto& [axis, digit] : fixed) search.Fix(axis, digit);
@@ -169,12 +178,15 @@ std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
 
 absl::StatusOr<GridPoint> SweepGrid::At(std::uint64_t index) const {
   if (index >= size_) {
-    return absl::OutOfRangeError("point " + std::to_string(index) + " is beyond the grid's " + std::to_string(size_));
+    return absl::OutOfRangeError("point " + std::to_string(index) + " is beyond the grid's " +
+                                 std::to_string(size_));
   }
   const Digits digits = DigitsOf(index);
   std::vector<bool> active;
   if (!IsPoint(digits, &active)) {
-    return absl::NotFoundError("index " + std::to_string(index) + " names no point: it is excluded, or repeats one in which a conditional axis does not apply");
+    return absl::NotFoundError(
+        "index " + std::to_string(index) +
+        " names no point: it is excluded, or repeats one in which a conditional axis does not apply");
   }
   GridPoint point = PointOf(digits, active);
   point.index = index;
@@ -203,12 +215,14 @@ std::vector<Problem> TrialProblems(const v1::TrialSpec& spec) {
   return {{message.substr(0, colon), message.substr(colon + 2)}};
 }
 
-// Whether `path` is set in the partial spec, or lies below or above something that it sets by choosing a member.
+// Whether `path` is set in the partial spec, or lies below or above something that it sets by choosing a
+// member.
 bool Sets(const google::protobuf::Message& patch, const std::string& path) {
   const std::size_t dot = path.find('.');
   const auto* field = patch.GetDescriptor()->FindFieldByName(path.substr(0, dot));
   if (field == nullptr || !patch.GetReflection()->HasField(patch, field)) return false;
-  if (dot == std::string::npos || field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) return true;
+  if (dot == std::string::npos || field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE)
+    return true;
   return Sets(patch.GetReflection()->GetMessage(patch, field), path.substr(dot + 1));
 }
 
@@ -218,7 +232,8 @@ void SweepGrid::CheckValues(Problems* problems) const {
   const std::optional<Digits> first = FindPoint({});
   if (!first) return;
   std::set<std::pair<std::string, std::string>> told;
-  // Tells each problem once, under the last axis that sets its field, or else under the base, or under `axis`.
+  // Tells each problem once, under the last axis that sets its field, or else under the base, or under
+  // `axis`.
   const auto check = [&](const Digits& digits, int suspect) {
     std::vector<bool> active;
     if (!IsPoint(digits, &active)) return;
@@ -238,7 +253,8 @@ void SweepGrid::CheckValues(Problems* problems) const {
         if (!label.empty()) where += (where.empty() ? "" : ", ") + name + "=" + label;
       }
       const auto at = static_cast<std::size_t>(axis);
-      problems->Add(points_[at].paths[digits[at]], problem.path + ": " + problem.text + " (in the trial " + where + ")");
+      problems->Add(points_[at].paths[digits[at]],
+                    problem.path + ": " + problem.text + " (in the trial " + where + ")");
     }
   };
   check(*first, -1);

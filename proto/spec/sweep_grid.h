@@ -1,10 +1,12 @@
 // The points of a sweep, made one at a time: a grid of 10^9 points costs its axes.
 //
-// Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the order of the axes. A point's index is a
-// number in mixed radix, the first axis varying slowest. Some indexes name no point: those of exclusions, and those that would
-// repeat a point because a conditional axis (`when`) does not apply there. NextIndex skips them a whole sub-grid at a time.
+// Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the
+// order of the axes. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes
+// name no point: those of exclusions, and those that would repeat a point because a conditional axis (`when`)
+// does not apply there. NextIndex skips them a whole sub-grid at a time.
 //
-//   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) { GridPoint point = *grid.At(*index); ... }
+//   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) { GridPoint point =
+//   *grid.At(*index); ... }
 //
 // Memory: O(values of the axes). Thread safety: const after Create.
 #ifndef INLIER_PROTO_SPEC_SWEEP_GRID_H_
@@ -33,19 +35,22 @@ struct GridPoint {
 
 class SweepGrid {
  public:
-  static constexpr std::uint64_t kSizeMax = 0x7fffffffffffffffu;  // Larger grids say this size; it fits SQLite's integers.
+  static constexpr std::uint64_t kSizeMax =
+      0x7fffffffffffffffu;  // Larger grids say this size; it fits SQLite's integers.
   static constexpr int kAxesMax = 64;
   static constexpr int kValuesMax = 100'000;  // On one axis.
 
-  // Checks the form of the axes, that what they name exists, types and ranges of all values, and that no two axes set the same field or choose
-  // different members of one choice at the same point. InvalidArgument with all problems; paths are those of SweepSpec ("axes[1].values[0]").
+  // Checks the form of the axes, that what they name exists, types and ranges of all values, and that no two
+  // axes set the same field or choose different members of one choice at the same point. InvalidArgument with
+  // all problems; paths are those of SweepSpec ("axes[1].values[0]").
   static absl::StatusOr<SweepGrid> Create(const v1::SweepSpec& sweep);
   // The same; problems go to `problems`, and nothing is returned when there are any.
   static std::optional<SweepGrid> Create(const v1::SweepSpec& sweep, Problems* problems);
 
   // Number of indexes: the product of the axes' lengths, at most kSizeMax.
   std::uint64_t size() const { return size_; }
-  // Number of points, exact (at most kSizeMax); nullopt when the conditions and exclusions are too entangled to count quickly.
+  // Number of points, exact (at most kSizeMax); nullopt when the conditions and exclusions are too entangled
+  // to count quickly.
   std::optional<std::uint64_t> kept() const { return kept_; }
 
   // The first index >= from that is a point.
@@ -54,8 +59,9 @@ class SweepGrid {
   // The point of an index. OutOfRange beyond size(); NotFound where the index names no point.
   absl::StatusOr<GridPoint> At(std::uint64_t index) const;
 
-  // Resolves and validates points that together use every value of every axis at least once (the first 1,000 of each axis), not the product.
-  // Problems are told under the path of the value, with the labels of the point.
+  // Resolves and validates points that together use every value of every axis at least once (the first 1,000
+  // of each axis), not the product. Problems are told under the path of the value, with the labels of the
+  // point.
   void CheckValues(Problems* problems) const;
 
   struct AxisInfo {
@@ -72,12 +78,13 @@ class SweepGrid {
   // Labels of one axis that a condition or an exclusion names.
   struct LabelSet {
     int axis = 0;
-    std::vector<bool> labels;       // By digit.
-    bool where_inactive = false;    // "" is named: where the axis does not apply.
+    std::vector<bool> labels;     // By digit.
+    bool where_inactive = false;  // "" is named: where the axis does not apply.
   };
   using Digits = std::vector<std::uint32_t>;
 
-  // One axis, compiled. Labels that no condition and no exclusion tells apart are of one class: what fails for one fails for all of them.
+  // One axis, compiled. Labels that no condition and no exclusion tells apart are of one class: what fails
+  // for one fails for all of them.
   struct AxisPoints {
     std::vector<v1::TrialSpec> patches;      // By digit.
     std::vector<std::string> paths;          // By digit: where in SweepSpec the value stands.
@@ -96,7 +103,9 @@ class SweepGrid {
   class Search;
 
   SweepGrid() = default;
-  std::uint32_t length(std::size_t axis) const { return static_cast<std::uint32_t>(points_[axis].patches.size()); }
+  std::uint32_t length(std::size_t axis) const {
+    return static_cast<std::uint32_t>(points_[axis].patches.size());
+  }
   Digits DigitsOf(std::uint64_t index) const;
   // Whether the index is a point; `active` says for each axis whether it applies.
   bool IsPoint(const Digits& digits, std::vector<bool>* active) const;

@@ -31,16 +31,19 @@ std::string At(const std::string& list, int index) { return list + "[" + std::to
 // A name or label that people and tables can show: some characters, none of them for control.
 std::string NameProblem(const std::string& name) {
   if (name.empty()) return "is empty; give a short text";
-  if (name.size() > kNameMax) return "has more than " + std::to_string(kNameMax) + " bytes; give a short text";
+  if (name.size() > kNameMax)
+    return "has more than " + std::to_string(kNameMax) + " bytes; give a short text";
   if (!IsUtf8(name)) return "is not UTF-8; save it as UTF-8";
-  const bool control = std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  const bool control = std::any_of(name.begin(), name.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   return control ? "has a control character; remove it" : "";
 }
 
 // Sets the field of `patch`; checks type and range. "" or what is wrong. `label` becomes the value as text.
 std::string SetField(const FieldPath& path, const Value& value, v1::TrialSpec* patch, std::string* label) {
   Message* parent = patch;
-  for (std::size_t i = 0; i + 1 < path.fields().size(); ++i) parent = parent->GetReflection()->MutableMessage(parent, path.fields()[i]);
+  for (std::size_t i = 0; i + 1 < path.fields().size(); ++i)
+    parent = parent->GetReflection()->MutableMessage(parent, path.fields()[i]);
   std::string problem = SetLeafValue(path.field(), value, parent);
   if (problem.empty()) problem = RangeProblem(path.field(), *parent);
   *label = LeafText(path.field(), *parent);
@@ -63,7 +66,8 @@ class SweepGridBuilder {
     const std::size_t before = problems_->count();
     grid_.base_ = sweep_.base();
     if (sweep_.axes_size() > SweepGrid::kAxesMax) {
-      problems_->Add("axes", std::to_string(sweep_.axes_size()) + " axes are more than " + std::to_string(SweepGrid::kAxesMax) + "; split the sweep");
+      problems_->Add("axes", std::to_string(sweep_.axes_size()) + " axes are more than " +
+                                 std::to_string(SweepGrid::kAxesMax) + "; split the sweep");
       return std::nullopt;
     }
     for (int i = 0; i < sweep_.axes_size(); ++i) AddAxis(i);
@@ -87,10 +91,12 @@ class SweepGridBuilder {
     const std::string path = At("axes", index);
     grid_.axes_.emplace_back();
     grid_.points_.emplace_back();
-    const bool is_field = axis.has_field(), is_zip = axis.zip_size() > 0, is_variants = axis.variants_size() > 0;
+    const bool is_field = axis.has_field(), is_zip = axis.zip_size() > 0,
+               is_variants = axis.variants_size() > 0;
     if (is_field + is_zip + is_variants != 1 || (is_variants && axis.values_size() > 0)) {
-      problems_->Add(path, std::string(is_field + is_zip + is_variants == 0 ? "says nothing to vary" : "mixes forms") +
-                               "; give exactly one of: field with values, zip with values, name with variants");
+      problems_->Add(
+          path, std::string(is_field + is_zip + is_variants == 0 ? "says nothing to vary" : "mixes forms") +
+                    "; give exactly one of: field with values, zip with values, name with variants");
       return;
     }
     if (!is_variants && axis.values_size() == 0) {
@@ -99,7 +105,8 @@ class SweepGridBuilder {
     }
     const int length = is_variants ? axis.variants_size() : axis.values_size();
     if (length > SweepGrid::kValuesMax) {
-      problems_->Add(path, std::to_string(length) + " values are more than " + std::to_string(SweepGrid::kValuesMax) + "; split the sweep");
+      problems_->Add(path, std::to_string(length) + " values are more than " +
+                               std::to_string(SweepGrid::kValuesMax) + "; split the sweep");
       return;
     }
     if (is_field) AddFieldAxis(axis, path);
@@ -122,7 +129,8 @@ class SweepGridBuilder {
   std::optional<FieldPath> LeafNamed(const std::string& text, const std::string& path) {
     FieldPath field;
     std::string problem = FieldPath::TryParse(v1::TrialSpec::descriptor(), text, &field);
-    if (problem.empty() && !field.is_leaf()) problem = "is a group of fields; name one of them, or use variants to choose between groups";
+    if (problem.empty() && !field.is_leaf())
+      problem = "is a group of fields; name one of them, or use variants to choose between groups";
     if (problem.empty()) return field;
     problems_->Add(path, text + ": " + problem);
     return std::nullopt;
@@ -150,7 +158,8 @@ class SweepGridBuilder {
     for (int i = 0; i < axis.zip_size(); ++i) {
       const std::optional<FieldPath> field = LeafNamed(axis.zip(i), At(path + ".zip", i));
       if (!field) continue;
-      if (!seen.insert(field->text()).second) problems_->Add(At(path + ".zip", i), field->text() + ": is named twice; remove one");
+      if (!seen.insert(field->text()).second)
+        problems_->Add(At(path + ".zip", i), field->text() + ": is named twice; remove one");
       words.push_back(field->last_word());
       fields.push_back(*field);
     }
@@ -161,8 +170,10 @@ class SweepGridBuilder {
       const ListValue& list = axis.values(i).list_value();
       if (list.values_size() != axis.zip_size()) {
         const bool is_list = axis.values(i).kind_case() == Value::kListValue;
-        problems_->Add(value_path, (is_list ? "has " + std::to_string(list.values_size()) + " values" : std::string("is not a list")) +
-                                       "; zip names " + std::to_string(axis.zip_size()) + " fields, give a list of as many values");
+        problems_->Add(value_path, (is_list ? "has " + std::to_string(list.values_size()) + " values"
+                                            : std::string("is not a list")) +
+                                       "; zip names " + std::to_string(axis.zip_size()) +
+                                       " fields, give a list of as many values");
         continue;
       }
       v1::TrialSpec patch;
@@ -176,7 +187,8 @@ class SweepGridBuilder {
   }
 
   void AddVariantAxis(const v1::Axis& axis, const std::string& path) {
-    if (!axis.has_name()) problems_->Add(path + ".name", "is missing; variants need a name for the axis, such as method");
+    if (!axis.has_name())
+      problems_->Add(path + ".name", "is missing; variants need a name for the axis, such as method");
     info().name = axis.name();
     for (int i = 0; i < axis.variants_size(); ++i) {
       const v1::Variant& variant = axis.variants(i);
@@ -196,7 +208,8 @@ class SweepGridBuilder {
     if (!problem.empty()) problems_->Add(path + ".name", problem);
     for (std::size_t i = 0; i + 1 < grid_.axes_.size(); ++i) {
       if (grid_.axes_[i].name != name) continue;
-      problems_->Add(path, "the name \"" + name + "\" is taken by " + At("axes", static_cast<int>(i)) + "; give this one another with name:");
+      problems_->Add(path, "the name \"" + name + "\" is taken by " + At("axes", static_cast<int>(i)) +
+                               "; give this one another with name:");
     }
   }
 
@@ -211,7 +224,8 @@ class SweepGridBuilder {
       }
       const auto [same_patch, new_patch] = patches.try_emplace(points().patches[i].SerializeAsString(), i);
       if (!new_patch) {
-        problems_->Add(points().paths[i], "sets the same as " + Quoted(info().labels[same_patch->second]) + "; remove one");
+        problems_->Add(points().paths[i],
+                       "sets the same as " + Quoted(info().labels[same_patch->second]) + "; remove one");
       }
     }
   }
@@ -220,7 +234,8 @@ class SweepGridBuilder {
   int AxisNamed(const std::string& name, const std::string& path) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < grid_.axes_.size(); ++i) {
-      if (grid_.axes_[i].name == name || (grid_.axes_[i].field == name && !name.empty())) return static_cast<int>(i);
+      if (grid_.axes_[i].name == name || (grid_.axes_[i].field == name && !name.empty()))
+        return static_cast<int>(i);
       names.push_back(grid_.axes_[i].name);
     }
     problems_->Add(path, Quoted(name) + " is not an axis of this sweep" + DidYouMean(name, names));
@@ -241,10 +256,12 @@ class SweepGridBuilder {
       }
       auto it = std::find(named.labels.begin(), named.labels.end(), text);
       if (it == named.labels.end()) {
-        if (const std::optional<double> number = ParseNumber(text)) it = std::find(named.labels.begin(), named.labels.end(), FormatNumber(*number));
+        if (const std::optional<double> number = ParseNumber(text))
+          it = std::find(named.labels.begin(), named.labels.end(), FormatNumber(*number));
       }
       if (it == named.labels.end()) {
-        problems_->Add(one_path, Quoted(text) + " is not a label of axis " + named.name + DidYouMean(text, named.labels));
+        problems_->Add(one_path, Quoted(text) + " is not a label of axis " + named.name +
+                                     DidYouMean(text, named.labels));
         return;
       }
       set.labels[static_cast<std::size_t>(it - named.labels.begin())] = true;
@@ -253,7 +270,8 @@ class SweepGridBuilder {
       add(value, path);
       return set;
     }
-    if (value.list_value().values_size() == 0) problems_->Add(path, "is an empty list; name at least one label");
+    if (value.list_value().values_size() == 0)
+      problems_->Add(path, "is an empty list; name at least one label");
     for (int i = 0; i < value.list_value().values_size(); ++i) add(value.list_value().values(i), At(path, i));
     return set;
   }
@@ -281,7 +299,8 @@ class SweepGridBuilder {
   void AddExclusion(int index) {
     const std::string path = At("exclude", index);
     if (sweep_.exclude(index).match().empty()) {
-      problems_->Add(path, "names no axis and would leave out everything; name at least one, such as {seed: 1}");
+      problems_->Add(path,
+                     "names no axis and would leave out everything; name at least one, such as {seed: 1}");
       return;
     }
     SweepGrid::ExclusionSets exclusion;
@@ -309,7 +328,8 @@ class SweepGridBuilder {
       for (std::size_t digit = 0; digit < points.patches.size(); ++digit) {
         std::vector<bool> signature;
         for (const SweepGrid::LabelSet* set : sets) signature.push_back(set->labels[digit]);
-        const int label_class = classes.try_emplace(std::move(signature), static_cast<int>(classes.size())).first->second;
+        const int label_class =
+            classes.try_emplace(std::move(signature), static_cast<int>(classes.size())).first->second;
         points.class_of.push_back(label_class);
         points.class_sizes.resize(classes.size());
         ++points.class_sizes[static_cast<std::size_t>(label_class)];
@@ -326,7 +346,8 @@ class SweepGridBuilder {
     grid_.size_ = static_cast<std::uint64_t>(product);
   }
 
-  // Two axes that set one field, or choose different members of one choice, at the same point: the later one would win silently.
+  // Two axes that set one field, or choose different members of one choice, at the same point: the later one
+  // would win silently.
   void CheckConflicts() {
     std::vector<std::map<PatchClaims, std::vector<std::uint32_t>>> groups(grid_.points_.size());
     for (std::size_t axis = 0; axis < groups.size(); ++axis) {
@@ -335,14 +356,16 @@ class SweepGridBuilder {
       }
     }
     for (std::size_t later = 1; later < groups.size(); ++later) {
-      for (std::size_t earlier = 0; earlier < later; ++earlier) CheckConflict(earlier, groups[earlier], later, groups[later]);
+      for (std::size_t earlier = 0; earlier < later; ++earlier)
+        CheckConflict(earlier, groups[earlier], later, groups[later]);
     }
   }
 
   using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
 
   // Tells the first conflict of two axes.
-  void CheckConflict(std::size_t earlier, const ClaimGroups& earlier_groups, std::size_t later, const ClaimGroups& later_groups) {
+  void CheckConflict(std::size_t earlier, const ClaimGroups& earlier_groups, std::size_t later,
+                     const ClaimGroups& later_groups) {
     int tried = 0;
     for (const auto& [later_claims, later_digits] : later_groups) {
       for (const auto& [earlier_claims, earlier_digits] : earlier_groups) {
@@ -353,8 +376,10 @@ class SweepGridBuilder {
             if (++tried > kConflictPairsMax) return;
             if (!grid_.FindPoint({{static_cast<int>(earlier), a}, {static_cast<int>(later), b}})) continue;
             const SweepGrid::AxisInfo& first = grid_.axes_[earlier];
-            problems_->Add(grid_.points_[later].paths[b], conflict + " as axis " + first.name + " does at " + first.name + "=" + first.labels[a] +
-                                                              "; limit this axis with when: {" + first.name + ": [...]}, or use one axis");
+            problems_->Add(grid_.points_[later].paths[b], conflict + " as axis " + first.name + " does at " +
+                                                              first.name + "=" + first.labels[a] +
+                                                              "; limit this axis with when: {" + first.name +
+                                                              ": [...]}, or use one axis");
             return;
           }
         }

@@ -27,7 +27,8 @@ void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
   if (!sweep.has_name()) return;  // Declared as required: told with the rest of its kind.
   const std::string& name = sweep.name();
   if (name.empty() || name.size() > kNameMax || name.find_first_not_of(kCharacters) != std::string::npos) {
-    problems->Add("name", Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kNameMax) + " letters, digits, \"_\", \"-\" and \".\"");
+    problems->Add("name", Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kNameMax) +
+                              " letters, digits, \"_\", \"-\" and \".\"");
   }
 }
 
@@ -40,17 +41,22 @@ class TableChecker {
   }
 
   void Check(const v1::TableSpec& table) {
-    for (int i = 0; i < table.rows_size(); ++i) CheckName(table.rows(i), "table.rows[" + std::to_string(i) + "]");
+    for (int i = 0; i < table.rows_size(); ++i)
+      CheckName(table.rows(i), "table.rows[" + std::to_string(i) + "]");
     CheckWhere(table.where(), "table.where");
-    if (table.columns_size() == 0) problems_->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
+    if (table.columns_size() == 0)
+      problems_->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
     for (int i = 0; i < table.columns_size(); ++i) {
       const v1::TableColumn& column = table.columns(i);
       const std::string path = "table.columns[" + std::to_string(i) + "]";
       if (column.has_measurement() && FindMeasurement(column.measurement()) == nullptr) {
-        problems_->Add(path + ".measurement", Quoted(column.measurement()) + " is not a measurement" + DidYouMean(column.measurement(), MeasurementNames()));
+        problems_->Add(path + ".measurement", Quoted(column.measurement()) + " is not a measurement" +
+                                                  DidYouMean(column.measurement(), MeasurementNames()));
       }
       if (column.decimals() > kDecimalsMax) {
-        problems_->Add(path + ".decimals", std::to_string(column.decimals()) + " is out of range: give a whole number from 0 to " + std::to_string(kDecimalsMax));
+        problems_->Add(path + ".decimals", std::to_string(column.decimals()) +
+                                               " is out of range: give a whole number from 0 to " +
+                                               std::to_string(kDecimalsMax));
       }
       CheckWhere(column.where(), path + ".where");
     }
@@ -59,7 +65,8 @@ class TableChecker {
  private:
   void CheckName(const std::string& name, const std::string& path) {
     if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
-    problems_->Add(path, Quoted(name) + " is neither an axis of this sweep nor a column of trials" + DidYouMean(name, names_));
+    problems_->Add(path, Quoted(name) + " is neither an axis of this sweep nor a column of trials" +
+                             DidYouMean(name, names_));
   }
 
   template <typename MapType>
@@ -84,7 +91,8 @@ class TableChecker {
   void CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path) {
     const std::string text = ValueText(value);
     if (text.empty() || std::find(axis.labels.begin(), axis.labels.end(), text) != axis.labels.end()) return;
-    problems_->Add(path, Quoted(text) + " is not a label of axis " + axis.name + DidYouMean(text, axis.labels));
+    problems_->Add(path,
+                   Quoted(text) + " is not a label of axis " + axis.name + DidYouMean(text, axis.labels));
   }
 
   const SweepGrid& grid_;
@@ -97,8 +105,10 @@ absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::s
   for (const std::string& text : overrides) {
     const std::string path = text.substr(0, text.find('='));
     for (const v1::Axis& axis : sweep.axes()) {
-      if (axis.field() != path && std::find(axis.zip().begin(), axis.zip().end(), path) == axis.zip().end()) continue;
-      return absl::InvalidArgumentError("--set " + text + ": an axis of the sweep sets " + path + " at every point; change the axis in the file");
+      if (axis.field() != path && std::find(axis.zip().begin(), axis.zip().end(), path) == axis.zip().end())
+        continue;
+      return absl::InvalidArgumentError("--set " + text + ": an axis of the sweep sets " + path +
+                                        " at every point; change the axis in the file");
     }
   }
   return absl::OkStatus();
@@ -122,7 +132,8 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
 
 absl::Status ValidateSweep(const v1::SweepSpec& sweep) { return FindSweepProblems(sweep).ToStatus(); }
 
-absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file, const std::vector<std::string>& overrides) {
+absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
+                                            const std::vector<std::string>& overrides) {
   v1::SweepSpec sweep;
   SourceMap positions;
   RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions));
@@ -134,7 +145,8 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
   return sweep;
 }
 
-absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
+                                            const std::vector<std::string>& overrides) {
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
   return ReadSweepText(text, file.string(), overrides);
 }

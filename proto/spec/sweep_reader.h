@@ -14,16 +14,19 @@
 
 namespace inlier {
 
-// What is wrong with a sweep: its name, its axes (SweepGrid), every value of every axis in a resolved and validated trial, its table.
+// What is wrong with a sweep: its name, its axes (SweepGrid), every value of every axis in a resolved and
+// validated trial, its table.
 Problems FindSweepProblems(const v1::SweepSpec& sweep);
 
 // FindSweepProblems as a Status; what the coordinator does with a submission.
 absl::Status ValidateSweep(const v1::SweepSpec& sweep);
 
-// Reads, applies `overrides` ("training.steps=100") to the base, and checks. Errors carry file, line and column, and the path.
+// Reads, applies `overrides` ("training.steps=100") to the base, and checks. Errors carry file, line and
+// column, and the path.
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
                                             const std::vector<std::string>& overrides = {});
-absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
+                                            const std::vector<std::string>& overrides = {});
 
 }  // namespace inlier
 

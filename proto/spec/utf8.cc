@@ -31,7 +31,8 @@ std::size_t ValidUtf8Prefix(std::string_view bytes) {
 
 std::string Quoted(std::string_view text) {
   constexpr std::size_t kShown = 60;
-  const std::string_view part = text.size() <= kShown ? text : text.substr(0, ValidUtf8Prefix(text.substr(0, kShown)));
+  const std::string_view part =
+      text.size() <= kShown ? text : text.substr(0, ValidUtf8Prefix(text.substr(0, kShown)));
   std::string shown = "\"";
   for (char c : part) shown.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c);
   return shown + (part.size() < text.size() ? "…\"" : "\"");

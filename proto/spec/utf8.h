@@ -8,7 +8,8 @@
 
 namespace inlier {
 
-// Length of the longest beginning that is well-formed UTF-8 (no overlong forms, surrogates or values above U+10FFFF).
+// Length of the longest beginning that is well-formed UTF-8 (no overlong forms, surrogates or values above
+// U+10FFFF).
 std::size_t ValidUtf8Prefix(std::string_view bytes);
 
 inline bool IsUtf8(std::string_view bytes) { return ValidUtf8Prefix(bytes) == bytes.size(); }

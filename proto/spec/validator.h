@@ -12,7 +12,8 @@ namespace inlier {
 // Everything that is wrong with a resolved spec. Paths are those of TrialSpec.
 Problems FindProblems(const v1::TrialSpec& resolved);
 
-// FindProblems as a Status: InvalidArgument with one line `path: the value, what is allowed, the remedy` for each.
+// FindProblems as a Status: InvalidArgument with one line `path: the value, what is allowed, the remedy` for
+// each.
 absl::Status Validate(const v1::TrialSpec& resolved);
 
 // Resolve, then Validate.

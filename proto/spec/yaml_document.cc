@@ -15,7 +15,8 @@ namespace {
 
 using Position = SourceMap::Position;
 
-// Lines longer than this have their columns told in bytes, so that finding columns never costs more than reading.
+// Lines longer than this have their columns told in bytes, so that finding columns never costs more than
+// reading.
 constexpr std::size_t kColumnSearchMax = 500;
 
 struct YamlProblem {
@@ -36,7 +37,8 @@ class Columns {
 
   Position At(const YAML::Mark& mark) const {
     if (mark.is_null()) return {};
-    return At(static_cast<std::size_t>(std::max(mark.line, 0)), static_cast<std::size_t>(std::max(mark.column, 0)));
+    return At(static_cast<std::size_t>(std::max(mark.line, 0)),
+              static_cast<std::size_t>(std::max(mark.column, 0)));
   }
 
   Position AtByte(std::size_t byte) const {
@@ -56,8 +58,9 @@ class Columns {
     std::size_t column = byte;
     if (!ascii_ && byte <= kColumnSearchMax && line < starts_.size()) {
       const std::string_view before = text_.substr(starts_[line], byte);
-      column = static_cast<std::size_t>(
-          std::count_if(before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+      column = static_cast<std::size_t>(std::count_if(before.begin(), before.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+      }));
     }
     return {static_cast<int>(line) + 1, static_cast<int>(column) + 1};
   }
@@ -87,11 +90,13 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
-    if (it == anchors_.end()) throw YamlProblem{columns_.At(mark), "the alias stands inside what it names; write the value out"};
+    if (it == anchors_.end())
+      throw YamlProblem{columns_.At(mark), "the alias stands inside what it names; write the value out"};
     Add(it->second, columns_.At(mark));
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
     auto node = std::make_shared<YamlNode>();
     node->position = columns_.At(mark);
     node->kind = YamlNode::kScalar;
@@ -103,11 +108,13 @@ class TreeBuilder : public YAML::EventHandler {
     Add(node);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     Open(mark, tag, anchor, YamlNode::kList);
   }
   void OnSequenceEnd() override { Close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
     Open(mark, tag, anchor, YamlNode::kMap);
   }
   void OnMapEnd() override { Close(); }
@@ -130,9 +137,11 @@ class TreeBuilder : public YAML::EventHandler {
     const Position position = columns_.At(mark);
     if (tag != "!") RefuseTag(mark, tag);
     if (static_cast<int>(levels_.size()) >= kYamlDepthMax) {
-      throw YamlProblem{position, "nested deeper than " + std::to_string(kYamlDepthMax) + " levels; specs are shallow, look for a bracket that is not closed"};
+      throw YamlProblem{position, "nested deeper than " + std::to_string(kYamlDepthMax) +
+                                      " levels; specs are shallow, look for a bracket that is not closed"};
     }
-    if (ExpectsKey()) throw YamlProblem{position, "a list or mapping cannot be a key; write a word"};
+    if (ExpectsKey())
+      throw YamlProblem{position, "a list or mapping cannot be a key; write a word, or close the bracket"};
     auto node = std::make_shared<YamlNode>();
     node->kind = kind;
     node->position = position;
@@ -163,13 +172,18 @@ class TreeBuilder : public YAML::EventHandler {
     }
     Level& level = levels_.back();
     if (ExpectsKey()) {
-      if (node->kind == YamlNode::kNull) throw YamlProblem{position, "a key is missing before the colon; write a field's name"};
-      if (node->kind != YamlNode::kScalar) throw YamlProblem{position, "a list or mapping cannot be a key; write a word"};
+      if (node->kind == YamlNode::kNull)
+        throw YamlProblem{position, "a key is missing before the colon; write a field's name"};
+      if (node->kind != YamlNode::kScalar)
+        throw YamlProblem{position, "a list or mapping cannot be a key; write a word, or close the bracket"};
       if (node->text == "<<" && !node->quoted) {
-        throw YamlProblem{position, "merge keys (<<) are not supported; repeat the fields, or use an alias for a whole group"};
+        throw YamlProblem{
+            position,
+            "merge keys (<<) are not supported; repeat the fields, or use an alias for a whole group"};
       }
       if (node->text.size() > kYamlKeyMax) {
-        throw YamlProblem{position, "a key has more than " + std::to_string(kYamlKeyMax) + " characters; is a quote or a colon missing?"};
+        throw YamlProblem{position, "a key has more than " + std::to_string(kYamlKeyMax) +
+                                        " characters; is a quote or a colon missing?"};
       }
       level.has_key = true;
       level.key = node->text;
@@ -178,7 +192,9 @@ class TreeBuilder : public YAML::EventHandler {
     }
     level.node->size += node->size;
     if (level.node->size > kYamlNodesMax) {
-      throw YamlProblem{position, "more than " + std::to_string(kYamlNodesMax) + " values (aliases counted as often as they stand); make the document smaller"};
+      throw YamlProblem{position,
+                        "more than " + std::to_string(kYamlNodesMax) +
+                            " values (aliases counted as often as they stand); make the document smaller"};
     }
     if (level.node->kind == YamlNode::kList) {
       level.node->items.push_back(node);
@@ -203,9 +219,11 @@ class DocumentProbe : public YAML::EventHandler {
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
   void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
   void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
   void OnMapEnd() override {}
 };
 
@@ -214,26 +232,31 @@ YamlDocument Failed(Position position, std::string error) { return {nullptr, std
 // Bytes that yaml-cpp would misread (it ends at a 0x04 without a word) or that no YAML may hold.
 YamlDocument CheckBytes(std::string_view text, const Columns& columns) {
   if (text.size() > kYamlBytesMax) {
-    return Failed({}, "the document has more than " + std::to_string(kYamlBytesMax >> 20) + " MiB; make it smaller");
+    return Failed(
+        {}, "the document has more than " + std::to_string(kYamlBytesMax >> 20) + " MiB; make it smaller");
   }
   const std::size_t valid = ValidUtf8Prefix(text);
-  if (valid != text.size()) return Failed(columns.AtByte(valid), "the text is not UTF-8; save the file as UTF-8");
+  if (valid != text.size())
+    return Failed(columns.AtByte(valid), "the text is not UTF-8; save the file as UTF-8");
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (c == 0x7f || (c < 0x20 && c != '\n' && c != '\t' && c != '\r')) {
-      return Failed(columns.AtByte(i), "a control character (byte " + std::to_string(c) + ") cannot stand in YAML; remove it");
+      return Failed(columns.AtByte(i),
+                    "a control character (byte " + std::to_string(c) + ") cannot stand in YAML; remove it");
     }
   }
   return {};
 }
 
-std::string SyntaxError(const YAML::ParserException& error, const Columns& columns, Position position) {
+YamlDocument SyntaxError(const YAML::ParserException& error, const Columns& columns) {
+  const Position position = columns.At(error.mark);
   const std::string_view line = columns.Line(position.line);
-  const std::size_t word = line.find_first_not_of(" \t");
-  if (line.substr(0, word == std::string_view::npos ? line.size() : word).find('\t') != std::string_view::npos) {
-    return "a tab cannot indent YAML; use spaces";
+  const std::size_t tab = line.substr(0, line.find_first_not_of(" \t")).find('\t');
+  if (tab != std::string_view::npos) {
+    return Failed({position.line, static_cast<int>(tab) + 1}, "a tab cannot indent YAML; use spaces");
   }
-  return "this is not YAML: " + error.msg + "; look at the indentation, quotes, brackets and colons near here";
+  return Failed(position, "this is not YAML: " + error.msg +
+                              "; look at the indentation, quotes, brackets and colons near here");
 }
 
 }  // namespace
@@ -256,10 +279,11 @@ YamlDocument ParseYaml(std::string_view text) {
   } catch (const YamlProblem& problem) {
     return Failed(problem.position, problem.text);
   } catch (const YAML::Mark& mark) {
-    return Failed(columns.At(mark), "a second document begins here; one file holds one document, remove the line `---` and what follows");
+    return Failed(
+        columns.At(mark),
+        "a second document begins here; one file holds one document, remove the line `---` and what follows");
   } catch (const YAML::ParserException& error) {
-    const Position position = columns.At(error.mark);
-    return Failed(position, SyntaxError(error, columns, position));
+    return SyntaxError(error, columns);
   } catch (const std::exception& error) {
     return Failed({}, std::string("this cannot be read as YAML: ") + error.what());
   }

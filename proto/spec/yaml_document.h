@@ -1,6 +1,7 @@
 // A YAML document as a tree in which every node knows its place and whether it was quoted.
 //
-// Built from yaml-cpp's events rather than its nodes: those lose quotes, keep doubled keys silently and know no bounds.
+// Built from yaml-cpp's events rather than its nodes: those lose quotes, keep doubled keys silently and know
+// no bounds.
 #ifndef INLIER_PROTO_SPEC_YAML_DOCUMENT_H_
 #define INLIER_PROTO_SPEC_YAML_DOCUMENT_H_
 
@@ -24,11 +25,12 @@ struct YamlNode {
 
   Kind kind = kNull;
   SourceMap::Position position;
-  std::string text;      // Scalars.
-  bool quoted = false;   // Scalars: with quotes or in a block, so never a number or a word of YAML's own.
+  std::string text;     // Scalars.
+  bool quoted = false;  // Scalars: with quotes or in a block, so never a number or a word of YAML's own.
   std::vector<std::shared_ptr<const YamlNode>> items;  // Lists.
   std::vector<Entry> entries;                          // Mappings, in order, doubled keys kept.
-  std::size_t size = 1;  // Nodes of the tree below, aliases counted as often as they stand; a long text counts as several.
+  std::size_t size =
+      1;  // Nodes of the tree below, aliases counted as often as they stand; a long text counts as several.
 };
 
 inline constexpr std::size_t kYamlBytesMax = 8u << 20;

@@ -55,7 +55,8 @@ class Report {
     const std::size_t count = count_ + uncounted;
     if (count == 0) return absl::OkStatus();
     if (count <= Problems::kKept) return absl::InvalidArgumentError(lines_);
-    return absl::InvalidArgumentError(lines_ + "\n" + file_ + ": ... and " + std::to_string(count - Problems::kKept) + " more");
+    return absl::InvalidArgumentError(lines_ + "\n" + file_ + ": ... and " +
+                                      std::to_string(count - Problems::kKept) + " more");
   }
 
  private:
@@ -79,7 +80,8 @@ class Walker {
     report_->Add(position, path, std::move(text));
   }
 
-  // A mapping for `message`; what it says is claimed from `guard`, which is shared by all that one mapping can reach.
+  // A mapping for `message`; what it says is claimed from `guard`, which is shared by all that one mapping
+  // can reach.
   void ReadGroup(const YamlNode& node, const std::string& path, Message* message, AssignmentGuard* guard) {
     const Descriptor* type = message->GetDescriptor();
     if (node.kind != YamlNode::kMap) return WrongGroup(node, path, type);
@@ -88,7 +90,8 @@ class Walker {
     for (const YamlNode::Entry& entry : node.entries) {
       const auto [first, is_first] = keys.try_emplace(entry.key, entry.position);
       if (!is_first) {
-        Wrong(JoinPath(path, entry.key), entry.position, "is given twice (first" + OnLine(first->second) + "): remove one");
+        Wrong(JoinPath(path, entry.key), entry.position,
+              "is given twice (first" + OnLine(first->second) + "): remove one");
         continue;
       }
       // The type of an axis' values follows from its field, wherever that stands.
@@ -107,14 +110,19 @@ class Walker {
     if (node.kind == YamlNode::kScalar) {
       const FieldDescriptor* member = type->FindFieldByName(node.text);
       if (member != nullptr && member->containing_oneof() != nullptr && IsGroup(member)) {
-        return Wrong(path, node.position, "\"" + node.text + "\" must be a mapping; write {" + node.text + ": {}}");
+        return Wrong(path, node.position,
+                     "\"" + node.text + "\" must be a mapping; write {" + node.text + ": {}}");
       }
     }
-    const std::string found = node.kind == YamlNode::kNull ? "has no value" : node.kind == YamlNode::kList ? "is a list" : Quoted(node.text) + " is a single value";
-    Wrong(path, node.position, found + "; write a mapping" + (names.empty() ? ": {}" : fields + ", or {} to take it as it is"));
+    const std::string found = node.kind == YamlNode::kNull   ? "has no value"
+                              : node.kind == YamlNode::kList ? "is a list"
+                                                             : Quoted(node.text) + " is a single value";
+    Wrong(path, node.position,
+          found + "; write a mapping" + (names.empty() ? ": {}" : fields + ", or {} to take it as it is"));
   }
 
-  void ReadEntry(const YamlNode::Entry& entry, const std::string& prefix, Message* message, AssignmentGuard* guard) {
+  void ReadEntry(const YamlNode::Entry& entry, const std::string& prefix, Message* message,
+                 AssignmentGuard* guard) {
     FieldPath path;
     const std::string unknown = FieldPath::TryParse(message->GetDescriptor(), entry.key, &path);
     if (!unknown.empty()) return Wrong(JoinPath(prefix, entry.key), entry.position, unknown);
@@ -129,20 +137,22 @@ class Walker {
     }
     const FieldDescriptor* field = path.field();
     // A group may be added to by a path in dots; a value is said once.
-    if (!IsGroup(field) || field->is_repeated() || field->message_type()->file()->package() == "google.protobuf") {
+    if (!IsGroup(field) || field->is_repeated() ||
+        field->message_type()->file()->package() == "google.protobuf") {
       const std::string problem = guard->Claim(at_prefix, OnLine(entry.position));
       if (!problem.empty()) return Wrong(at_prefix, entry.position, problem);
     }
     ReadField(*entry.value, entry.position, field, at_prefix, at, guard);
   }
 
-  void ReadField(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field, const std::string& path, Message* parent,
-                 AssignmentGuard* guard) {
+  void ReadField(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field,
+                 const std::string& path, Message* parent, AssignmentGuard* guard) {
     const Reflection& reflection = *parent->GetReflection();
     if (field->is_map()) return ReadMap(node, field, path, parent);
     if (field->is_repeated()) return ReadList(node, field, path, parent);
     if (!IsGroup(field)) return ReadLeaf(node, key, field, path, parent);
-    if (field->message_type() == Struct::descriptor()) return ReadSet(node, path, reflection.MutableMessage(parent, field));
+    if (field->message_type() == Struct::descriptor())
+      return ReadSet(node, path, reflection.MutableMessage(parent, field));
     if (field->message_type() == Value::descriptor()) {
       *static_cast<Value*>(reflection.MutableMessage(parent, field)) = GenericValue(node, path);
       return;
@@ -150,13 +160,18 @@ class Walker {
     ReadGroup(node, path, reflection.MutableMessage(parent, field), guard);
   }
 
-  void ReadLeaf(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field, const std::string& path, Message* parent) {
+  void ReadLeaf(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field,
+                const std::string& path, Message* parent) {
     const bool is_text = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
     switch (node.kind) {
       case YamlNode::kNull:
-        return Wrong(path, key, "has no value; leave it out to keep the default, or give one" + std::string(is_text ? " (the word null in quotes)" : ""));
+        return Wrong(path, key,
+                     "has no value; leave it out to keep the default, or give one" +
+                         std::string(is_text ? " (the word null in quotes)" : ""));
       case YamlNode::kList:
-        return Wrong(path, node.position, "is a list where one value is meant; give the value alone (several values make an axis)");
+        return Wrong(
+            path, node.position,
+            "is a list where one value is meant; give the value alone (several values make an axis)");
       case YamlNode::kMap:
         return Wrong(path, node.position, "is a mapping where one value is meant; give the value alone");
       case YamlNode::kScalar:
@@ -170,9 +185,12 @@ class Walker {
     if (!problem.empty()) Wrong(path, node.position, std::move(problem));
   }
 
-  void ReadList(const YamlNode& node, const FieldDescriptor* field, const std::string& path, Message* parent) {
+  void ReadList(const YamlNode& node, const FieldDescriptor* field, const std::string& path,
+                Message* parent) {
     if (node.kind != YamlNode::kList) {
-      return Wrong(path, node.position, std::string(node.kind == YamlNode::kNull ? "has no value" : "is not a list") + "; write a list: [...]");
+      return Wrong(path, node.position,
+                   std::string(node.kind == YamlNode::kNull ? "has no value" : "is not a list") +
+                       "; write a list: [...]");
     }
     const Reflection& reflection = *parent->GetReflection();
     for (std::size_t i = 0; i < node.items.size(); ++i) {
@@ -201,7 +219,8 @@ class Walker {
   }
 
   void ReadMap(const YamlNode& node, const FieldDescriptor* field, const std::string& path, Message* parent) {
-    if (node.kind != YamlNode::kMap) return Wrong(path, node.position, "is not a mapping; write {name: value}");
+    if (node.kind != YamlNode::kMap)
+      return Wrong(path, node.position, "is not a mapping; write {name: value}");
     std::set<std::string> keys;
     for (const YamlNode::Entry& entry : node.entries) {
       const std::string entry_path = JoinPath(path, entry.key);
@@ -220,8 +239,8 @@ class Walker {
 
   // `{match: {method: gated}}`, or shorter `{method: gated}`.
   void ReadExclusion(const YamlNode& node, const std::string& path, v1::Exclusion* exclusion) {
-    const bool is_long = node.kind == YamlNode::kMap && node.entries.size() == 1 && node.entries[0].key == "match" &&
-                         node.entries[0].value->kind == YamlNode::kMap;
+    const bool is_long = node.kind == YamlNode::kMap && node.entries.size() == 1 &&
+                         node.entries[0].key == "match" && node.entries[0].value->kind == YamlNode::kMap;
     if (is_long) return ReadMessage(node, path, exclusion);
     ReadMap(node, v1::Exclusion::descriptor()->FindFieldByName("match"), path, exclusion);
   }
@@ -242,8 +261,9 @@ class Walker {
     for (std::size_t i = 0; i < node.items.size(); ++i) {
       const std::string item_path = path + "[" + std::to_string(i) + "]";
       sources_->Record(item_path, node.items[i]->position);
-      *list.add_values() = i < static_cast<std::size_t>(axis.zip_size()) ? FieldValue(*node.items[i], item_path, axis.zip(static_cast<int>(i)))
-                                                                         : GenericValue(*node.items[i], item_path);
+      *list.add_values() = i < static_cast<std::size_t>(axis.zip_size())
+                               ? FieldValue(*node.items[i], item_path, axis.zip(static_cast<int>(i)))
+                               : GenericValue(*node.items[i], item_path);
     }
     return value;
   }
@@ -251,7 +271,9 @@ class Walker {
   Value FieldValue(const YamlNode& node, const std::string& path, const std::string& field) {
     FieldPath field_path;
     // A path that does not exist, or names a group, is told once by the grid, not once a value.
-    if (!FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &field_path).empty() || !field_path.is_leaf()) return GenericValue(node, path);
+    if (!FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &field_path).empty() ||
+        !field_path.is_leaf())
+      return GenericValue(node, path);
     v1::TrialSpec scratch;
     Message* parent = &scratch;
     for (std::size_t i = 0; i + 1 < field_path.fields().size(); ++i) {
@@ -283,7 +305,8 @@ class Walker {
       case YamlNode::kList:
         value.mutable_list_value();
         for (std::size_t i = 0; i < node.items.size(); ++i) {
-          *value.mutable_list_value()->add_values() = GenericValue(*node.items[i], path + "[" + std::to_string(i) + "]");
+          *value.mutable_list_value()->add_values() =
+              GenericValue(*node.items[i], path + "[" + std::to_string(i) + "]");
         }
         break;
       case YamlNode::kMap:
@@ -325,7 +348,8 @@ absl::Status SourceMap::ToStatus(const std::string& file, const Problems& proble
   return report.ToStatus(problems.count() - problems.kept().size());
 }
 
-absl::Status ReadYamlText(std::string_view text, const std::string& file, Message* message, SourceMap* positions) {
+absl::Status ReadYamlText(std::string_view text, const std::string& file, Message* message,
+                          SourceMap* positions) {
   SourceMap own;
   Report report(file);
   const YamlDocument document = ParseYaml(text);
@@ -340,8 +364,10 @@ absl::Status ReadYamlText(std::string_view text, const std::string& file, Messag
 absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) return absl::NotFoundError(file.string() + ": there is no such file; check the path");
-  if (std::filesystem::is_directory(status)) return absl::InvalidArgumentError(file.string() + ": is a folder; name a file in it");
+  if (!std::filesystem::exists(status))
+    return absl::NotFoundError(file.string() + ": there is no such file; check the path");
+  if (std::filesystem::is_directory(status))
+    return absl::InvalidArgumentError(file.string() + ": is a folder; name a file in it");
   std::ifstream stream(file, std::ios::binary);
   std::string text(kYamlBytesMax + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -350,7 +376,8 @@ absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& file) {
   }
   text.resize(static_cast<std::size_t>(stream.gcount()));
   if (text.size() > kYamlBytesMax) {
-    return absl::InvalidArgumentError(file.string() + ": has more than " + std::to_string(kYamlBytesMax >> 20) + " MiB; is it the right file?");
+    return absl::InvalidArgumentError(file.string() + ": has more than " +
+                                      std::to_string(kYamlBytesMax >> 20) + " MiB; is it the right file?");
   }
   return text;
 }

@@ -1,0 +1,32 @@
+// Specs for tests, written as people write them.
+#ifndef INLIER_TESTS_PROTO_SPEC_TEXT_H_
+#define INLIER_TESTS_PROTO_SPEC_TEXT_H_
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "proto/spec/yaml_reader.h"
+
+namespace inlier {
+
+inline constexpr char kTinyBert[] =
+    "{model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}";
+inline constexpr char kTinyOpt[] =
+    "{model: {opt: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}";
+
+inline v1::TrialSpec TrialFrom(const std::string& yaml) {
+  const absl::StatusOr<v1::TrialSpec> spec = ReadYaml<v1::TrialSpec>(yaml, "trial.yaml");
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  return spec.ok() ? *spec : v1::TrialSpec();
+}
+
+// What reading a TrialSpec from `yaml` says; "OK" when nothing.
+inline std::string TrialError(const std::string& yaml) {
+  const absl::StatusOr<v1::TrialSpec> spec = ReadYaml<v1::TrialSpec>(yaml, "f.yaml");
+  return spec.ok() ? "OK" : std::string(spec.status().message());
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_PROTO_SPEC_TEXT_H_

@@ -1,0 +1,155 @@
+#include "proto/spec/sweep_reader.h"
+
+#include <fstream>
+
+#include "gtest/gtest.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kBase[] =
+    "name: demo\n"
+    "base:\n"
+    "  model: {bert: {preset: tiny}}\n"
+    "  data: {text: {corpus: kjv}}\n"
+    "  training: {steps: 2000}\n";
+
+// What reading the base with `more` appended says; "OK" when nothing.
+std::string ErrorOf(const std::string& more, const std::vector<std::string>& overrides = {}) {
+  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(kBase + more, "s.yaml", overrides);
+  return sweep.ok() ? "OK" : std::string(sweep.status().message());
+}
+
+TEST(SweepReaderTest, ReadsTheSweepOfTheArchitecturePage) {
+  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(
+      "name: clipped_softmax_gamma\n"
+      "base: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}\n"
+      "axes:\n"
+      "  - {field: attention.softmax.clipped.gamma, values: [0, -0.003, -0.03, -0.1]}\n"
+      "  - {name: method, variants: [{label: plain, set: {}}, {label: gated, set: {attention: {gate: "
+      "{linear: {}}}}}]}\n"
+      "  - {zip: [training.optimizer.adamw.learning_rate, training.steps], values: [[1e-3, 2000], [3e-4, "
+      "4000]]}\n"
+      "  - {field: seed, values: [1, 2, 3]}\n"
+      "  - {field: quantization.weights.bits, values: [8, 6, 4]}       # an evaluation axis: nothing is "
+      "trained again\n"
+      "exclude: [{method: gated, bits: 4}]\n"
+      "table: {rows: [method, gamma], columns: [{measurement: perplexity, where: {bits: 8, softmax: "
+      "clipped}}]}\n",
+      "s.yaml");
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->axes_size(), 5);
+  EXPECT_EQ(sweep->axes(4).field(), "quantization.weights.bits");
+}
+
+TEST(SweepReaderTest, TheNameIsRequiredAndPlain) {
+  EXPECT_EQ(ReadSweepText("description: x", "s.yaml").status().message(),
+            "s.yaml:1:1: name: is missing: give a text\n"
+            "s.yaml:1:1: base.model: nothing is chosen: give one of bert or opt\n"
+            "s.yaml:1:1: base.data.text: is missing: give its fields\n"
+            "s.yaml:1:1: base.training.steps: is missing: give a whole number from 1 to 1000000000");
+  EXPECT_EQ(
+      ReadSweepText("name: a/b\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: "
+                    "{steps: 2}}",
+                    "s.yaml")
+          .status()
+          .message(),
+      "s.yaml:1:1: name: \"a/b\" cannot name a sweep: use 1 to 100 letters, digits, \"_\", \"-\" and \".\"");
+}
+
+TEST(SweepReaderTest, WhatIsWrongWithTheBaseIsToldOnceAtItsLine) {
+  EXPECT_EQ(ErrorOf("  attention: {softmax: {clipped: {}}}\naxes:\n- {field: seed, values: [1, 2, 3]}\n"),
+            "s.yaml:6:25: base.attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
+  EXPECT_EQ(ErrorOf("  quantization: {}\n"),
+            "s.yaml:6:3: base.quantization: says nothing to quantize; give weights and/or activations, for "
+            "example {weights: {bits: 8}, activations: {bits: 8}}");
+}
+
+TEST(SweepReaderTest, WhatIsWrongWithAValueIsToldAtTheValueWithTheTrial) {
+  EXPECT_EQ(
+      ErrorOf("axes:\n- {field: seed, values: [1, 2]}\n- {field: model.bert.heads, values: [4, 3, 8, 5]}\n"),
+      "s.yaml:8:41: axes[1].values[1]: model.bert.heads: 3 does not divide hidden_size 128: choose heads so "
+      "that hidden_size / heads is whole "
+      "(in the trial seed=1, heads=3)\n"
+      "s.yaml:8:47: axes[1].values[3]: model.bert.heads: 5 does not divide hidden_size 128: choose heads so "
+      "that hidden_size / heads is whole "
+      "(in the trial seed=1, heads=5)");
+  EXPECT_EQ(ErrorOf("axes:\n- {field: model.bert.preset, values: [tyni, tiny]}\n"),
+            "s.yaml:7:39: axes[0].values[0]: model.bert.preset: \"tyni\" is not a preset of bert; did you "
+            "mean \"tiny\"? (in the trial preset=tyni)");
+}
+
+TEST(SweepReaderTest, PointsThatAreExcludedNeedNotBeRight) {
+  const std::string axes =
+      "axes:\n- {field: model.bert.hidden_size, values: [128, 96]}\n- {field: model.bert.heads, values: [8, "
+      "64]}\n";
+  EXPECT_EQ(ErrorOf(axes + "exclude: [{hidden_size: 96, heads: 64}]\n"), "OK");
+  EXPECT_EQ(ErrorOf("axes:\n- {field: model.bert.heads, values: [4, 3]}\nexclude: [{heads: 3}]\n"), "OK");
+}
+
+TEST(SweepReaderTest, FormsOfAxesAreToldWithTheirPlace) {
+  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1]}\n- {field: sedd, values: [1]}\n"),
+            "s.yaml:8:4: axes[1].field: sedd: unknown field; did you mean \"seed\"?");
+  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: []}\n"),
+            "s.yaml:7:17: axes[0].values: is empty; give at least one value, or remove the axis");
+  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1, 2, 1]}\n"),
+            "s.yaml:7:32: axes[0].values[2]: \"1\" is there twice; remove one");
+  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1, 2]}\nexclude:\n- {sed: 1}\n"),
+            "s.yaml:9:4: exclude[0].sed: \"sed\" is not an axis of this sweep; did you mean \"seed\"?");
+}
+
+TEST(SweepReaderTest, TablesMustNameWhatExists) {
+  const std::string axes = "axes:\n- {field: seed, values: [1, 2]}\n";
+  EXPECT_EQ(ErrorOf(axes + "table:\n  rows: [softmax, sed]\n  columns:\n  - {measurement: perplexty}\n  - "
+                           "{measurement: loss, where: {seed: 3, sofmax: x}, decimals: 99}\n"),
+            "s.yaml:9:19: table.rows[1]: \"sed\" is neither an axis of this sweep nor a column of trials; "
+            "did you mean \"seed\"?\n"
+            "s.yaml:11:6: table.columns[0].measurement: \"perplexty\" is not a measurement; did you mean "
+            "\"perplexity\"?\n"
+            "s.yaml:12:54: table.columns[1].decimals: 99 is out of range: give a whole number from 0 to 15\n"
+            "s.yaml:12:33: table.columns[1].where.seed: \"3\" is not a label of axis seed; known: 1, 2\n"
+            "s.yaml:12:42: table.columns[1].where.sofmax: \"sofmax\" is neither an axis of this sweep nor a "
+            "column of trials; did you mean \"softmax\"?");
+  EXPECT_EQ(ErrorOf(axes + "table: {rows: [seed]}\n"),
+            "s.yaml:8:1: table.columns: is empty; give at least one, such as {measurement: perplexity}");
+  EXPECT_EQ(ErrorOf(axes + "table: {columns: [{heading: x}]}\n"),
+            "s.yaml:8:19: table.columns[0].measurement: is missing: give a text");
+}
+
+TEST(SweepReaderTest, OverridesChangeTheBase) {
+  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(kBase, "s.yaml", {"training.steps=7", "seed=3"});
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->base().training().steps(), 7u);
+  EXPECT_EQ(sweep->base().seed(), 3u);
+  EXPECT_EQ(ErrorOf("", {"training.stepz=7"}),
+            "--set training.stepz=7: training.stepz: unknown field; did you mean \"training.steps\"?");
+  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1]}\n", {"seed=3"}),
+            "--set seed=3: an axis of the sweep sets seed at every point; change the axis in the file");
+}
+
+TEST(SweepReaderTest, ASubmissionIsCheckedWithoutAFile) {
+  v1::SweepSpec sweep = *ReadSweepText(kBase, "s.yaml");
+  EXPECT_TRUE(ValidateSweep(sweep).ok());
+  sweep.mutable_base()->mutable_training()->set_steps(0);
+  EXPECT_EQ(ValidateSweep(sweep).message(),
+            "base.training.steps: 0 is out of range: give a whole number from 1 to 1000000000");
+  sweep.mutable_base()->clear_training();
+  (*(*sweep.add_axes()->add_variants()->mutable_set()->mutable_fields())["training"]
+        .mutable_struct_value()
+        ->mutable_fields())["stepz"]
+      .set_number_value(1);
+  sweep.mutable_axes(0)->set_name("m");
+  sweep.mutable_axes(0)->mutable_variants(0)->set_label("a");
+  EXPECT_EQ(ValidateSweep(sweep).message(),
+            "axes[0].variants[0].set.training.stepz: unknown field; did you mean \"steps\"?");
+}
+
+TEST(SweepReaderTest, ReadsAFileByName) {
+  const std::string file = ::testing::TempDir() + "/inlier_sweep_reader_test.yaml";
+  std::ofstream(file) << kBase;
+  EXPECT_TRUE(ReadSweepFile(file).ok());
+  EXPECT_EQ(ReadSweepFile(file + ".none").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,125 @@
+#include "proto/spec/validator.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+#include "proto/spec/resolver.h"
+#include "spec_text.h"
+
+namespace inlier {
+namespace {
+
+// What is wrong with the tiny model of `base` after merging `more`; "OK" when nothing.
+std::string ErrorOf(const char* base, const std::string& more) {
+  v1::TrialSpec spec = TrialFrom(base);
+  spec.MergeFrom(TrialFrom(more));
+  const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
+  return resolved.ok() ? "OK" : std::string(resolved.status().message());
+}
+
+TEST(ValidatorTest, TheTinyModelsAreRight) {
+  EXPECT_EQ(ErrorOf(kTinyBert, "{}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{}"), "OK");
+  EXPECT_EQ(
+      ErrorOf(
+          kTinyBert,
+          "{quantization: {weights: {bits: 6}, activations: {bits: 8}}, attention: {gate: {linear: {}}}}"),
+      "OK");
+}
+
+TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
+  EXPECT_EQ(ResolveAndValidate(v1::TrialSpec()).status().message(),
+            "model: nothing is chosen: give one of bert or opt\n"
+            "data.text: is missing: give its fields\n"
+            "training.steps: is missing: give a whole number from 1 to 1000000000");
+  EXPECT_EQ(ResolveAndValidate(TrialFrom("{model: {bert: {layers: 2, hidden_size: 8, heads: 2}}, data: "
+                                         "{text: {}}, training: {steps: 1}}"))
+                .status()
+                .message(),
+            "model.bert.ffn_size: is missing: give a whole number from 1 to 1048576, or choose a preset\n"
+            "data.text: nothing is chosen: give one of corpus or path");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {clipped: {}}}}"),
+            "attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {mlp: {}}}}"),
+            "attention.gate.mlp.hidden_size: is missing: give a whole number from 1 to 65536");
+}
+
+TEST(ValidatorTest, RangesAreCheckedWhereNoReaderDid) {
+  v1::TrialSpec spec = TrialFrom(kTinyBert);
+  spec.set_dropout(1.5);
+  spec.mutable_training()->mutable_optimizer()->mutable_adamw()->set_learning_rate(
+      std::numeric_limits<double>::quiet_NaN());
+  spec.mutable_attention()->mutable_softmax()->mutable_clipped()->set_zeta(0.5);
+  spec.mutable_attention()->mutable_softmax()->mutable_clipped()->set_gamma(0.25);
+  spec.mutable_quantization()->mutable_weights()->set_bits(1);
+  spec.mutable_data()->mutable_text()->set_corpus("\xff");
+  EXPECT_EQ(ResolveAndValidate(spec).status().message(),
+            "attention.softmax.clipped.gamma: 0.25 is out of range: give a number from -10 to 0\n"
+            "attention.softmax.clipped.zeta: 0.5 is out of range: give a number from 1 to 10\n"
+            "dropout: 1.5 is out of range: give a number at least 0 and below 1\n"
+            "data.text.corpus: the text is not UTF-8: save it as UTF-8\n"
+            "training.optimizer.adamw.learning_rate: NaN is not finite: give a number from 0 to 100\n"
+            "quantization.weights.bits: 1 is out of range: give a whole number from 2 to 16\n"
+            "data.text.corpus: \"\xff\" is not a corpus' name: give one such as gcide or kjv, or use "
+            "data.text.path for a file");
+}
+
+TEST(ValidatorTest, SizesMustFitEachOther) {
+  EXPECT_EQ(ErrorOf(kTinyBert, "{model: {bert: {heads: 3}}}"),
+            "model.bert.heads: 3 does not divide hidden_size 128: choose heads so that hidden_size / heads "
+            "is whole");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{model: {opt: {max_positions: 64}}}"),
+            "data.text.sequence_length: 128 is longer than model.opt.max_positions 64: shorten the sequence, "
+            "or give model.opt.max_positions at least 128");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{model: {bert: {vocab_size: 1000}}}"),
+            "model.bert.vocab_size: 1000 is less than the tokenizer's 2000 tokens "
+            "(data.text.tokenizer.byte_pair.vocab_size): leave it out, or give at least 2000");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {schedule: {warmup_steps: 2001}}}"),
+            "training.schedule.warmup_steps: 2001 is more than training.steps 2000: shorten the warm-up, or "
+            "train longer");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {schedule: {warmup_steps: 2000}}}"), "OK");
+}
+
+TEST(ValidatorTest, TheObjectiveMustFitTheModel) {
+  EXPECT_EQ(
+      ErrorOf(kTinyBert, "{data: {text: {objective: CLM}}}"),
+      "data.text.objective: CLM needs a causal model, and model.bert sees both sides: use MLM or model.opt");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {objective: MLM}}}"),
+            "data.text.objective: MLM needs a model that sees both sides, and model.opt is causal: use CLM "
+            "or model.bert");
+}
+
+TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {mask_probability: 0.3}}}"),
+            "data.text.mask_probability: 0.3 has no effect with CLM, which masks nothing: leave it out");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {mask_probability: 0.15}}}"), "OK")
+      << "its default says nothing";
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{evaluation: {mask_seed: 2}}"),
+            "evaluation.mask_seed: 2 has no effect with CLM, which masks nothing: leave it out");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {output_factor: 4, pooled: true}}}"),
+            "attention.gate.output_factor: 4 has no effect without a gate: leave it out, or choose a gate\n"
+            "attention.gate.pooled: true has no effect without a gate: leave it out, or choose another gate");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {unconditional: {}, pooled: true}}}"),
+            "attention.gate.pooled: true has no effect with the unconditional gate, which is the same for "
+            "all tokens: leave it out, or choose another gate");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{quantization: {weights: {}, calibration: {seed: 2}}}"),
+            "quantization.calibration: has no effect, for only the ranges of activations are calibrated: "
+            "give quantization.activations, or leave it out");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{quantization: {weights: {}, reference: {setup: ALL}}}"),
+            "quantization.reference.setup: ALL is for model.opt; the head of BERT is never quantized: leave "
+            "it out");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{quantization: {weights: {}, reference: {setup: ALL}}}"), "OK");
+}
+
+TEST(ValidatorTest, DataMayNotDependOnWhereAWorkerStands) {
+  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {corpus: ../../etc/passwd}}}"),
+            "data.text.corpus: \"../../etc/passwd\" is not a corpus' name: give one such as gcide or kjv, or "
+            "use data.text.path for a file");
+  EXPECT_EQ(
+      ErrorOf(kTinyBert, "{data: {text: {path: corpus.txt}}}"),
+      "data.text.path: \"corpus.txt\" is relative, and every worker stands elsewhere: give an absolute path");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {path: /data/corpus.txt}}}"), "OK");
+}
+
+}  // namespace
+}  // namespace inlier

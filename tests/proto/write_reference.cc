@@ -1,0 +1,23 @@
+// Writes the generated pages, and the golden text of the fields, into a source tree.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "frozen_fields.h"
+#include "proto/spec/measurements.h"
+#include "proto/spec/param_reference.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: inlier_write_reference SOURCE_FOLDER\n");
+    return 2;
+  }
+  const std::string root = argv[1];
+  std::ofstream parameters(root + "/docs/reference/parameters.md");
+  parameters << inlier::ParamsMarkdown();
+  std::ofstream measurements(root + "/docs/reference/measurements.md");
+  measurements << inlier::MeasurementsMarkdown();
+  std::ofstream frozen(root + "/tests/proto/frozen_fields.txt");
+  frozen << inlier::FrozenFields();
+  return parameters.good() && measurements.good() && frozen.good() ? 0 : 1;
+}
