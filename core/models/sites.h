@@ -1,69 +1,71 @@
 // The names under which models hand tensors to an ActivationTap, in the order of execution.
 //
+// clang-format off
 // Two kinds of sites:
-//   W, A  quantization sites: where the reference code has a weight (OnWeight) or activation (OnActivation)
-//   quantizer. The reference's
-//         quantizer is called site + ".weight_quantizer" or site + ".activation_quantizer".
-//   O     observation sites (OnActivation): something to measure that no quantizer sees. What a tap returns
-//   goes on in its place, so a
-//         quantizing tap must return them as they are: IsObservationSite tells.
+//   W, A  quantization sites: where the reference code has a weight (OnWeight) or activation (OnActivation) quantizer,
+//         which it calls site + ".weight_quantizer" or site + ".activation_quantizer".
+//   O     observation sites (OnActivation): something to measure that no quantizer sees. What a tap returns goes on in
+//         its place, so a quantizing tap must return them as they are: IsObservationSite tells.
 //
-// B sequences, T tokens, d hidden_size, H heads, h = d / H, F ffn_size, V vocab_size, E width of the token
-// embedding (d unless given).
+// B sequences, T tokens, d hidden_size, H heads, h = d / H, F ffn_size, V vocab_size, E width of the token embedding.
 //
 // BERT, S = bert.encoder.layer.<i>.attention.self, L = bert.encoder.layer.<i>:
-//   W    bert.embeddings.word_embeddings                        (V, d)
-//   W    bert.embeddings.token_type_embeddings                  (2, d)
+//   W    bert.embeddings.word_embeddings           (V, d)
+//   W    bert.embeddings.token_type_embeddings     (2, d)
 //   A    bert.embeddings.sum_input_token_type_embd_act_quantizer   (B, T, d)  word + token type
-//   W    bert.embeddings.position_embeddings                    (max_positions, d)
-//   A    bert.embeddings.sum_pos_embd_act_quantizer             (B, T, d)  + position
-//   W A  bert.embeddings.LayerNorm                              gain (d); output (B, T, d)
-//   O    hidden.0                                               (B, T, d)  embedding output
-//   W A  S.query, S.key, S.value                                (d, d); output after bias (B, T, d)
-//   A    S.attn_scores_act_quantizer                            (B, H, T, T)  after 1/sqrt(h), before the
-//   mask A    S.attn_probs_act_quantizer                             (B, H, T, T)  after clipping, before
-//   dropout O    S.probs                                                (B, H, T, T)  the same, after that
-//   site O    S.gate                                                 (B, H, T, 1), pooled (B, H, 1, 1),
-//   unconditional (H); absent without gate A    S.context_act_quantizer                                (B, T,
-//   d)  after the gate, heads merged O    S.context                                              (B, T, d)
-//   what the output projection reads W A  L.attention.output.dense                               (d, d); (B,
-//   T, d) A    L.attention.output.res_act_quantizer                   (B, T, d)  residual sum 1 W A
-//   L.attention.output.LayerNorm                           (d); (B, T, d) W A  L.intermediate.0 (F, d); GELU
-//   output (B, T, F) W A  L.output.dense                                         (d, F); (B, T, d) A
-//   L.output.res_act_quantizer                             (B, T, d)  residual sum 2 O
-//   L.output.LayerNorm.input                               (B, T, d)  the same, after that site W A
-//   L.output.LayerNorm                                     (d); (B, T, d) O    hidden.<i + 1> (B, T, d) layer
-//   output The MLM head has no sites: it is float, and its decoder uses the float word table.
+//   W    bert.embeddings.position_embeddings       (max_positions, d)
+//   A    bert.embeddings.sum_pos_embd_act_quantizer                (B, T, d)  the same + position
+//   W A  bert.embeddings.LayerNorm                 gain (d); output (B, T, d)
+//   O    hidden.0                                  (B, T, d)  embedding output, after dropout
+//   W A  S.query, S.key, S.value                   (d, d); output after bias (B, T, d)
+//   A    S.attn_scores_act_quantizer               (B, H, T, T)  after 1/sqrt(h), before the mask
+//   A    S.attn_probs_act_quantizer                (B, H, T, T)  after clipping, before dropout
+//   O    S.probs                                   (B, H, T, T)  the same, after that site
+//   O    S.gate                                    (B, H, T, 1), pooled (B, H, 1, 1), unconditional (H); none without gate
+//   A    S.context_act_quantizer                   (B, T, d)  after the gate, heads merged
+//   O    S.context                                 (B, T, d)  what the output projection reads
+//   W A  L.attention.output.dense                  (d, d); (B, T, d)
+//   A    L.attention.output.res_act_quantizer      (B, T, d)  residual sum 1
+//   W A  L.attention.output.LayerNorm              (d); (B, T, d)
+//   W A  L.intermediate.0                          (F, d); output of the non-linearity (B, T, F)
+//   W A  L.output.dense                            (d, F); (B, T, d)
+//   A    L.output.res_act_quantizer                (B, T, d)  residual sum 2
+//   O    L.output.LayerNorm.input                  (B, T, d)  the same, after that site
+//   W A  L.output.LayerNorm                        (d); (B, T, d)
+//   O    hidden.<i + 1>                            (B, T, d)  layer output
+//   The head has no sites: it is float, and its decoder uses the float word table. With norm_placement PRE, which the
+//   reference does not have for BERT, the norms come before what they feed, and bert.encoder.LayerNorm (W A) at the end.
 //
 // OPT, D = model.decoder, L = model.decoder.layers.<i>, S = L.self_attn:
-//   W    D.embed_tokens                                         (V, E)
-//   W    D.embed_positions.quant_embedding                      (max_positions + 2, d)
-//   W A  D.project_in                                           (d, E); (B, T, d)   only when E != d
-//   A    D.embed_sum_act_quantizer                              (B, T, d)  token + position
-//   O    hidden.0                                               (B, T, d)  the same, after that site
-//   W A  L.self_attn_layer_norm                                 (d); (B, T, d)   pre-LN
-//   W A  S.q_proj, S.k_proj, S.v_proj                           (d, d); (B, T, d)  q before the h^-0.5 factor
-//   A    S.attn_scores_act_quantizer                            (B*H, T, T)  before the mask
-//   A    S.attn_probs_act_quantizer                             (B*H, T, T)  after clipping, before dropout
-//   O    S.probs                                                (B, H, T, T)  the same, after that site
-//   A    S.context_act_quantizer                                (B*H, T, h)  before the gate
-//   O    S.gate                                                 as BERT
-//   O    S.context                                              (B, T, d)  after the gate, heads merged: what
-//   out_proj reads W A  S.out_proj                                             (d, d); (B, T, d) A
-//   L.self_attn_res_act_quantizer                          (B, T, d)  residual sum 1 W A
-//   L.self_attn_layer_norm                                 (d); (B, T, d)   post-LN W A  L.final_layer_norm
-//   (d); (B*T, d)    pre-LN W A  L.fc1_act                                              (F, d); ReLU output
-//   (B*T, F) W A  L.fc2                                                  (d, F); (B*T, d) A
-//   L.ffn_res_act_quantizer                                (B*T, d)  residual sum 2 W A  L.final_layer_norm
-//   (d); (B, T, d)   post-LN O    L                                                      (B, T, d)  layer
-//   output O    hidden.<i + 1>                                         (B, T, d)  layer output, for all
-//   layers but the last W A  D.final_layer_norm                                     (d); (B, T, d)   pre-LN
-//   W A  D.project_out                                          (E, d); (B, T, E)   only when E != d
-//   O    hidden.<layers>                                        (B, T, E)  what the head reads
-//   W A  lm_head                                                (V, E), the float token table; logits (B, T,
-//   V). The reference quantizes this
-//                                                               site only with setup ALL; a tap for any other
-//                                                               setup must leave it alone.
+//   W    D.embed_tokens                            (V, E)
+//   W    D.embed_positions.quant_embedding         (max_positions + 2, d)
+//   W A  D.project_in                              (d, E); (B, T, d)   only when E != d
+//   A    D.embed_sum_act_quantizer                 (B, T, d)  token + position
+//   O    hidden.0                                  (B, T, d)  the same, after that site
+//   W A  L.self_attn_layer_norm                    (d); (B, T, d)   pre-LN
+//   W A  S.q_proj, S.k_proj, S.v_proj              (d, d); (B, T, d)  q before the h^-0.5 factor
+//   A    S.attn_scores_act_quantizer               (B*H, T, T)  before the mask
+//   A    S.attn_probs_act_quantizer                (B*H, T, T)  after clipping, before dropout
+//   O    S.probs                                   (B, H, T, T)  the same, after that site
+//   A    S.context_act_quantizer                   (B*H, T, h)  before the gate
+//   O    S.gate                                    as BERT
+//   O    S.context                                 (B, T, d)  after the gate, heads merged: what out_proj reads
+//   W A  S.out_proj                                (d, d); (B, T, d)
+//   A    L.self_attn_res_act_quantizer             (B, T, d)  residual sum 1
+//   W A  L.self_attn_layer_norm                    (d); (B, T, d)   post-LN
+//   W A  L.final_layer_norm                        (d); (B*T, d)    pre-LN
+//   W A  L.fc1_act                                 (F, d); output of the non-linearity (B*T, F)
+//   W A  L.fc2                                     (d, F); (B*T, d)
+//   A    L.ffn_res_act_quantizer                   (B*T, d)  residual sum 2
+//   W A  L.final_layer_norm                        (d); (B, T, d)   post-LN
+//   O    L                                         (B, T, d)  layer output
+//   O    hidden.<i + 1>                            (B, T, d)  layer output, for all layers but the last
+//   W A  D.final_layer_norm                        (d); (B, T, d)   pre-LN
+//   W A  D.project_out                             (E, d); (B, T, E)   only when E != d
+//   O    hidden.<layers>                           (B, T, E)  what the head reads
+//   W A  lm_head                                   (V, E) the float token table; logits (B, T, V). The reference quantizes
+//                                                  it with setup ALL only: a tap for another setup leaves it alone.
+// clang-format on
 #ifndef INLIER_CORE_MODELS_SITES_H_
 #define INLIER_CORE_MODELS_SITES_H_
 
@@ -74,8 +76,7 @@ namespace inlier {
 // The tied head of OPT: the same matrix as the token table, with quantizers of its own.
 inline constexpr std::string_view kTiedHeadSite = "lm_head";
 
-// Whether OnActivation(site, …) is an observation (kind O above), which quantization must hand back
-// unchanged.
+// Whether OnActivation(site, …) is an observation (kind O above), which quantization must hand back as it is.
 bool IsObservationSite(std::string_view site);
 
 }  // namespace inlier

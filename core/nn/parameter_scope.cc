@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace inlier {
@@ -12,13 +13,12 @@ ParameterScope ParameterScope::Child(const std::string& path) const {
   while (start < path.size()) {
     const std::size_t end = std::min(path.find('.', start), path.size());
     const std::string name = path.substr(start, end - start);
-    const std::shared_ptr<torch::nn::Module>* child = nullptr;
     const auto children = scope.module_->named_children();
-    child = children.find(name);
-    torch::nn::Module* next =
-        child != nullptr ? child->get()
-                         : scope.module_->register_module(name, std::make_shared<torch::nn::Module>()).get();
-    scope.module_ = next;
+    const std::shared_ptr<torch::nn::Module>* known = children.find(name);
+    scope.module_ =
+        (known != nullptr ? *known
+                          : scope.module_->register_module(name, std::make_shared<torch::nn::Module>()))
+            .get();
     scope.path_ = scope.Name(name);
     start = end + 1;
   }

@@ -1,0 +1,93 @@
+// Gradients against finite differences in float64: along a random direction of all parameters together, and
+// of single numbers, for both architectures with each softmax, gate, norm placement and projection.
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/core/models/test_models.h"
+
+namespace inlier {
+namespace {
+
+double LossAt(LanguageModel& model, const ModelInput& input, const at::Tensor& labels) {
+  const at::NoGradGuard no_grad;
+  return model.Loss(input, labels).item<double>();
+}
+
+void CheckGradients(const v1::TrialSpec& spec, const std::string& what) {
+  const auto model = SmallModel(spec);
+  model->to(at::kDouble);
+  torch::manual_seed(21);
+  {
+    const at::NoGradGuard no_grad;
+    for (at::Tensor& parameter : model->parameters()) parameter.add_(torch::randn_like(parameter), 0.2);
+  }
+  ModelInput input = SmallInput();
+  input.attention_mask = torch::ones_like(input.ids);
+  input.attention_mask[1].slice(0, 6).zero_();
+  const at::Tensor labels = SomeLabels(input).masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
+  model->Loss(input, labels).backward();
+
+  constexpr double kStep = 1e-6;  // Small, so that no clip or ReLU changes sides within it.
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> parameters = model->parameters();
+  std::vector<at::Tensor> direction;
+  double expected = 0, squares = 0;
+  for (const at::Tensor& parameter : parameters) {
+    direction.push_back(torch::randn_like(parameter));
+    squares += direction.back().square().sum().item<double>();
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    direction[i] /= std::sqrt(squares);
+    expected += (direction[i] * parameters[i].grad()).sum().item<double>();
+  }
+  const auto move = [&](double step) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].add_(direction[i], step);
+  };
+  move(kStep);
+  const double above = LossAt(*model, input, labels);
+  move(-2 * kStep);
+  const double below = LossAt(*model, input, labels);
+  move(kStep);
+  EXPECT_NEAR((above - below) / (2 * kStep), expected, 1e-7 * std::max(1.0, std::abs(expected))) << what;
+
+  for (const auto& item : model->named_parameters()) {
+    at::Tensor numbers = item.value().view({-1});
+    const std::int64_t index = torch::randint(numbers.numel(), {1}).item<std::int64_t>();
+    const double slope = item.value().grad().view({-1})[index].item<double>();
+    numbers[index] += kStep;
+    const double higher = LossAt(*model, input, labels);
+    numbers[index] -= 2 * kStep;
+    const double lower = LossAt(*model, input, labels);
+    numbers[index] += kStep;
+    EXPECT_NEAR((higher - lower) / (2 * kStep), slope, 1e-7 * std::max(1.0, std::abs(slope)))
+        << what << ": " << item.key() << " " << index;
+  }
+}
+
+TEST(GradientCheckTest, EverySoftmaxAndGate) {
+  for (const std::string architecture : kArchitectures) {
+    for (const std::string softmax : kSoftmaxes) {
+      for (const std::string gate : kGates) {
+        CheckGradients(SmallSpec(architecture, "softmax { " + softmax + " } gate { " + gate + " }",
+                                 "activation: GELU_ERF"),
+                       architecture + ", " + softmax + ", " + gate);
+      }
+    }
+  }
+}
+
+TEST(GradientCheckTest, EveryPlacementNonlinearityAndProjection) {
+  for (const std::string fields : {"norm_placement: PRE", "norm_placement: POST", "activation: RELU",
+                                   "activation: GELU_TANH", "activation: SILU"}) {
+    for (const std::string architecture : kArchitectures)
+      CheckGradients(SmallSpec(architecture, "", fields), architecture + ", " + fields);
+  }
+  CheckGradients(SmallSpec("opt", "", "embedding_size: 8"), "opt with projections");
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,64 @@
+// Small models for tests.
+#ifndef INLIER_TESTS_CORE_MODELS_TEST_MODELS_H_
+#define INLIER_TESTS_CORE_MODELS_TEST_MODELS_H_
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <memory>
+#include <string>
+
+#include "core/models/make_model.h"
+
+namespace inlier {
+
+// A TrialSpec of two layers; `attention` is the text form of AttentionSpec, `model_fields` goes into the
+// model's message.
+inline v1::TrialSpec SmallSpec(const std::string& architecture, const std::string& attention = "",
+                               const std::string& model_fields = "", const std::string& trial_fields = "") {
+  v1::TrialSpec spec;
+  const std::string text =
+      "model { " + architecture +
+      " { layers: 2 hidden_size: 16 heads: 4 ffn_size: 24 vocab_size: 31 max_positions: 12 " + model_fields +
+      " } } attention { " + attention + " } " + trial_fields;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
+  return spec;
+}
+
+// In eval mode, with weights drawn from `seed`.
+inline std::shared_ptr<LanguageModel> SmallModel(const v1::TrialSpec& spec, std::uint64_t seed = 1) {
+  auto model = MakeModel(spec);
+  EXPECT_TRUE(model.ok()) << model.status();
+  InitialiseWeights(**model, spec, seed);
+  (*model)->eval();
+  return *model;
+}
+
+inline ModelInput SmallInput(std::int64_t batch = 3, std::int64_t tokens = 8) {
+  torch::manual_seed(11);
+  return {
+      .ids = torch::randint(3, 31, {batch, tokens}, at::kLong), .attention_mask = {}, .token_type_ids = {}};
+}
+
+// About a third of the ids as labels.
+inline at::Tensor SomeLabels(const ModelInput& input) {
+  torch::manual_seed(12);
+  return input.ids.masked_fill(torch::rand(input.ids.sizes()) > 0.35, kIgnoredLabel);
+}
+
+inline const char* const kArchitectures[] = {"bert", "opt"};
+
+inline const char* const kSoftmaxes[] = {"vanilla {}", "clipped { gamma: -0.1 zeta: 1.05 }"};
+
+inline const char* const kGates[] = {"none {}",
+                                     "linear { pi_init: 0.25 }",
+                                     "linear {} pooled: true",
+                                     "linear {} output_factor: 2",
+                                     "mlp { hidden_size: 3 }",
+                                     "all_heads_linear {}",
+                                     "unconditional {}"};
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_CORE_MODELS_TEST_MODELS_H_
