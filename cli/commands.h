@@ -1,0 +1,27 @@
+// One function a verb: adds the subcommand with its flags; when it is chosen, runs it and leaves the exit code in the session.
+#ifndef INLIER_CLI_COMMANDS_H_
+#define INLIER_CLI_COMMANDS_H_
+
+#include "CLI/CLI.hpp"
+#include "cli/session.h"
+
+namespace inlier {
+
+void AddRunCommand(CLI::App& app, Session& session);
+void AddUpCommand(CLI::App& app, Session& session);
+void AddCheckCommand(CLI::App& app, Session& session);
+void AddSubmitCommand(CLI::App& app, Session& session);
+void AddStatusCommand(CLI::App& app, Session& session);
+void AddWatchCommand(CLI::App& app, Session& session);
+void AddTableCommand(CLI::App& app, Session& session);
+void AddQueryCommand(CLI::App& app, Session& session);
+void AddLogsCommand(CLI::App& app, Session& session);
+void AddCancelCommand(CLI::App& app, Session& session);
+void AddRetryCommand(CLI::App& app, Session& session);
+void AddWorkersCommand(CLI::App& app, Session& session);
+void AddParamsCommand(CLI::App& app, Session& session);
+void AddCompletionCommand(CLI::App& app, Session& session);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_COMMANDS_H_

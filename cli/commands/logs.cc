@@ -1,0 +1,37 @@
+// inlier logs TRIAL: what its attempts printed.
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/time.h"
+#include "cli/commands.h"
+
+namespace inlier {
+
+void AddLogsCommand(CLI::App& app, Session& session) {
+  auto trial = std::make_shared<std::string>();
+  auto lines = std::make_shared<uint32_t>(v1::GetLogsRequest().max_lines());
+  CLI::App* command = app.add_subcommand("logs", "Log lines of a trial's attempts, oldest first");
+  command->add_option("trial", *trial, "Trial id, for example t-17")->required();
+  command->add_option("--max-lines", *lines, "Most lines to show")->capture_default_str();
+  command->callback([&session, trial, lines] {
+    v1::GetLogsRequest request;
+    request.set_trial(*trial);
+    request.set_max_lines(*lines);
+    const auto response = session.Call(&v1::SweepService::Stub::GetLogs, request);
+    if (!response.ok()) return session.Finish(response.status());
+    if (session.mode() == OutputMode::kJson) {
+      std::cout << ToJson(*response) << std::flush;
+      return;
+    }
+    uint64_t token = 0;
+    for (const v1::LoggedLine& line : response->lines()) {
+      if (line.token() != token && session.people()) std::cout << "--- " << line.stage_id() << ", attempt with token " << line.token() << "\n";
+      token = line.token();
+      std::cout << FormatUtc({line.time_unix_ms()}) << "  " << line.text() << "\n";
+    }
+    if (response->lines().empty() && session.people()) std::cout << "No log lines of " << *trial << "\n";
+  });
+}
+
+}  // namespace inlier

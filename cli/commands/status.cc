@@ -1,0 +1,101 @@
+// inlier status: all sweeps, or one with its trials.
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/time.h"
+#include "cli/commands.h"
+#include "cli/watch_view.h"
+
+namespace inlier {
+namespace {
+
+std::string StateWord(v1::SweepState state) {
+  switch (state) {
+    case v1::ACTIVE: return "active";
+    case v1::COMPLETE: return "complete";
+    case v1::SWEEP_CANCELLED: return "cancelled";
+    case v1::STOPPED_BY_FAILURES: return "stopped by failures";
+  }
+  return "?";
+}
+
+std::string Labels(const v1::TrialStatus& trial) {
+  std::vector<std::string> parts;
+  for (const auto& [axis, label] : trial.labels()) {
+    if (!label.empty()) parts.push_back(absl::StrCat(axis, "=", label));
+  }
+  std::sort(parts.begin(), parts.end());
+  return absl::StrJoin(parts, " ");
+}
+
+void ShowSweeps(Session& session) {
+  const auto response = session.Call(&v1::SweepService::Stub::ListSweeps, v1::ListSweepsRequest());
+  if (!response.ok()) return session.Finish(response.status());
+  if (session.mode() == OutputMode::kJson) {
+    std::cout << ToJson(*response) << std::flush;
+    return;
+  }
+  TextTable table({"sweep", "name", "state", "trials", "trained", "evaluated", "submitted"});
+  for (const v1::SweepStatus& sweep : response->sweeps()) {
+    table.AddRow({sweep.sweep_id(), sweep.name(), StateWord(sweep.state()), DescribeTrials(sweep.trials()),
+                  absl::StrCat(sweep.train_stages().ended(), "/", sweep.train_stages().total()),
+                  absl::StrCat(sweep.evaluate_stages().ended(), "/", sweep.evaluate_stages().total()),
+                  FormatUtc({sweep.submitted_unix_ms()})});
+  }
+  if (table.empty() && session.people()) {
+    std::cout << "No sweeps yet. Submit one: inlier submit FILE.yaml\n";
+    return;
+  }
+  std::cout << table.ToString();
+}
+
+void ShowSweep(Session& session, const std::string& name, bool failed_only) {
+  v1::GetSweepRequest get;
+  get.set_sweep(name);
+  const auto sweep = session.Call(&v1::SweepService::Stub::GetSweep, get);
+  if (!sweep.ok()) return session.Finish(sweep.status());
+  v1::ListTrialsRequest list;
+  list.set_sweep(sweep->sweep_id());
+  if (failed_only) list.set_state(v1::FAILED);
+  v1::ListTrialsResponse all;
+  do {
+    const auto page = session.Call(&v1::SweepService::Stub::ListTrials, list);
+    if (!page.ok()) return session.Finish(page.status());
+    all.mutable_trials()->MergeFrom(page->trials());
+    list.set_page_token(page->next_page_token());
+  } while (!list.page_token().empty());
+  if (session.mode() == OutputMode::kJson) {
+    std::cout << "{\"sweep\": " << ToJson(*sweep) << ", \"trials\": " << ToJson(all) << "}\n";
+    return;
+  }
+  if (session.people()) {
+    std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(sweep->state()) << ", " << DescribeTrials(sweep->trials())
+              << "\n";
+  }
+  TextTable table({"trial", "state", "labels", "attempts", "message"});
+  for (const v1::TrialStatus& trial : all.trials()) {
+    table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), Labels(trial), absl::StrCat(trial.attempts()), trial.message()});
+  }
+  std::cout << table.ToString();
+}
+
+}  // namespace
+
+void AddStatusCommand(CLI::App& app, Session& session) {
+  auto sweep = std::make_shared<std::string>();
+  auto failed = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("status", "All sweeps, or one sweep and its trials");
+  command->add_option("sweep", *sweep, "Sweep id or name");
+  command->add_flag("--failed", *failed, "Only the trials that failed");
+  command->callback([&session, sweep, failed] {
+    if (sweep->empty()) {
+      ShowSweeps(session);
+    } else {
+      ShowSweep(session, *sweep, *failed);
+    }
+  });
+}
+
+}  // namespace inlier

@@ -1,0 +1,86 @@
+// inlier check, inlier submit.
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/sweep_submission.h"
+#include "cli/sweep_watch.h"
+#include "proto/spec/sweep_grid.h"
+
+namespace inlier {
+namespace {
+
+void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked) {
+  const auto grid = SweepGrid::Create(checked.spec);
+  if (!grid.ok()) return session.Finish(grid.status());
+  if (session.mode() == OutputMode::kJson) {
+    std::cout << "{\"trials\": " << checked.points << ", \"exact\": " << (checked.exact ? "true" : "false") << ", \"sweep\": " << ToJson(checked.spec)
+              << "}\n";
+    return;
+  }
+  if (!session.people()) {
+    std::cout << checked.points << "\n";
+    return;
+  }
+  std::cout << arguments.file << ": " << checked.spec.name() << " is right, " << (checked.exact ? "" : "at most ") << checked.points
+            << (checked.points == 1 ? " trial\n" : " trials\n");
+  TextTable table({"axis", "values", "labels"});
+  for (const SweepGrid::AxisInfo& axis : grid->axes()) {
+    std::string labels;
+    for (size_t i = 0; i < axis.labels.size(); ++i) {
+      if (labels.size() > 60) {
+        absl::StrAppend(&labels, ", …");
+        break;
+      }
+      absl::StrAppend(&labels, i == 0 ? "" : ", ", axis.labels[i]);
+    }
+    table.AddRow({axis.name, absl::StrCat(axis.labels.size()), labels});
+  }
+  if (!table.empty()) std::cout << table.ToString();
+}
+
+}  // namespace
+
+void AddCheckCommand(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* command = app.add_subcommand("check", "Validate and expand a sweep without submitting it");
+  AddSweepArguments(*command, *arguments, false);
+  command->callback([&session, arguments] {
+    const auto checked = ReadAndCheck(*arguments);
+    if (!checked.ok()) return session.Finish(checked.status());
+    ShowChecked(session, *arguments, *checked);
+  });
+}
+
+void AddSubmitCommand(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<SweepArguments>();
+  auto watch = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("submit", "Submit a sweep; it starts at once");
+  AddSweepArguments(*command, *arguments, true);
+  command->add_flag("--watch,-w", *watch, "Follow it to its end");
+  command->callback([&session, arguments, watch] {
+    const auto checked = ReadAndCheck(*arguments);
+    if (!checked.ok()) return session.Finish(checked.status());
+    const auto response = Submit(session, *checked, arguments->yes);
+    if (!response.ok()) return session.Finish(response.status());
+    if (session.mode() == OutputMode::kJson && !*watch) {
+      std::cout << ToJson(*response) << std::flush;
+    } else if (session.mode() == OutputMode::kQuiet) {
+      std::cout << response->sweep_id() << "\n";
+    } else if (session.people()) {
+      std::cout << "submitted " << response->sweep_id() << " (" << checked->spec.name() << "): " << response->trials() << " trials";
+      if (response->trials_known() > 0) std::cout << ", " << response->trials_known() << " with known results";
+      std::cout << "\n";
+      if (!*watch) std::cout << "follow it: inlier watch " << response->sweep_id() << "     results: inlier table " << response->sweep_id() << "\n";
+    }
+    if (!*watch) return;
+    CatchInterrupts();
+    const auto status = FollowSweep(session, response->sweep_id(), WatchOptions());
+    if (!status.ok()) return session.Finish(status.status());
+    session.Finish(ExitCodeOfSweep(*status));
+  });
+}
+
+}  // namespace inlier

@@ -1,0 +1,13 @@
+// Ctrl-C and SIGTERM as a flag that loops look at.
+#ifndef INLIER_CLI_INTERRUPT_H_
+#define INLIER_CLI_INTERRUPT_H_
+
+namespace inlier {
+
+// From now on SIGINT and SIGTERM set the flag instead of ending the process; a second SIGINT ends it.
+void CatchInterrupts();
+bool Interrupted();
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_INTERRUPT_H_

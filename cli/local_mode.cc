@@ -1,0 +1,223 @@
+#include "cli/local_mode.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/service/endpoint_file.h"
+#include "base/service/rpc.h"
+#include "base/status.h"
+#include "inlier/v1/config.pb.h"
+#include "inlier/v1/sweep_service.grpc.pb.h"
+
+namespace inlier {
+namespace {
+
+constexpr Duration kReadyWithin = std::chrono::seconds(30);
+constexpr Duration kShortLife = std::chrono::seconds(3);
+constexpr int kShortLivesMax = 3;
+constexpr Duration kWorkerGrace = std::chrono::seconds(20);
+constexpr Duration kCoordinatorGrace = std::chrono::seconds(10);
+
+// `preferred` on loopback when it is free, else any free port.
+absl::StatusOr<std::string> PickAddress(uint16_t preferred, const std::string& field) {
+  const Address wanted{"127.0.0.1", preferred};
+  if (ProbeBind(wanted, field).ok()) return wanted.ToString();
+  for (int tries = 0; tries < 50; ++tries) {
+    const Address other{"127.0.0.1", static_cast<uint16_t>(20000 + (getpid() * 7 + tries * 131 + preferred * 17) % 12000)};
+    if (ProbeBind(other, field).ok()) return other.ToString();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat("no free port on 127.0.0.1 for ", field, "; stop other programs or use --port"));
+}
+
+std::string LastLines(const std::filesystem::path& file, size_t bytes_max) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in) return "";
+  const std::streamoff size = in.tellg();
+  in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(bytes_max)));
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+std::string DescribeExit(int status) {
+  if (WIFSIGNALED(status)) return absl::StrCat("by signal ", WTERMSIG(status));
+  return absl::StrCat("with status ", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+std::filesystem::path ProgramFolder() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path(".") : self.parent_path();
+}
+
+absl::StatusOr<std::unique_ptr<LocalDaemons>> LocalDaemons::Start(const LocalOptions& options) {
+  std::unique_ptr<LocalDaemons> daemons(new LocalDaemons(options));
+  RETURN_IF_ERROR(daemons->Launch());
+  return daemons;
+}
+
+absl::Status LocalDaemons::Launch() {
+  if (absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(options_.dir); running.ok() && EndpointIsAlive(*running)) {
+    return absl::AlreadyExistsError(absl::StrCat("a coordinator of ", options_.dir.string(), " is already running at ", running->grpc(),
+                                                 " (pid ", running->pid(), "); use it as it is, stop it, or name another --dir"));
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options_.dir / "logs", error);
+  if (error) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make the folder ", (options_.dir / "logs").string(), ": ", error.message(), "; name another --dir"));
+  }
+  options_.dir = std::filesystem::absolute(options_.dir).lexically_normal();
+
+  const v1::CoordinatorConfig coordinator_defaults;
+  const v1::WorkerConfig worker_defaults;
+  ASSIGN_OR_RETURN(const Address grpc_default, ParseAddress(coordinator_defaults.listen(), "listen"));
+  ASSIGN_OR_RETURN(const Address http_default, ParseAddress(coordinator_defaults.http_listen(), "http_listen"));
+  ASSIGN_OR_RETURN(const Address worker_default, ParseAddress(worker_defaults.http_listen(), "http_listen"));
+  if (options_.port.has_value()) {
+    const Address wanted{"127.0.0.1", *options_.port};
+    RETURN_IF_ERROR(ProbeBind(wanted, "--port"));
+    grpc_address_ = wanted.ToString();
+  } else {
+    ASSIGN_OR_RETURN(grpc_address_, PickAddress(grpc_default.port, "listen"));
+  }
+  ASSIGN_OR_RETURN(coordinator_http_, PickAddress(http_default.port, "http_listen"));
+  ASSIGN_OR_RETURN(worker_http_, PickAddress(worker_default.port, "worker http_listen"));
+
+  const std::filesystem::path programs = ProgramFolder();
+  const std::string state = absl::StrCat("state_dir=", options_.dir.string());
+  coordinator_.name = "coordinator";
+  coordinator_.log = options_.dir / "logs" / "coordinator.log";
+  coordinator_.arguments = {(programs / "inlier-coordinator").string(), "--set", state, "--set", absl::StrCat("listen=", grpc_address_),
+                            "--set", absl::StrCat("http_listen=", coordinator_http_)};
+  for (const std::string& set : options_.coordinator_set) coordinator_.arguments.insert(coordinator_.arguments.end(), {"--set", set});
+  worker_.name = "worker";
+  worker_.log = options_.dir / "logs" / "worker.log";
+  worker_.arguments = {(programs / "inlier-worker").string(), "--set", state, "--set", absl::StrCat("coordinator=", grpc_address_),
+                       "--set", absl::StrCat("http_listen=", worker_http_)};
+  if (options_.slots.has_value()) worker_.arguments.insert(worker_.arguments.end(), {"--set", absl::StrCat("slots=", *options_.slots)});
+  if (!options_.data_dir.empty()) {
+    worker_.arguments.insert(worker_.arguments.end(),
+                             {"--set", absl::StrCat("data_dir=", std::filesystem::absolute(options_.data_dir).string())});
+  }
+  for (const std::string& set : options_.worker_set) worker_.arguments.insert(worker_.arguments.end(), {"--set", set});
+
+  RETURN_IF_ERROR(Spawn(coordinator_));
+  RETURN_IF_ERROR(Spawn(worker_));
+  return WaitUntilReady();
+}
+
+absl::Status LocalDaemons::Spawn(Daemon& daemon) {
+  if (access(daemon.arguments[0].c_str(), X_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat("the program ", daemon.arguments[0], " is not there or cannot be run; build it with `make build`"));
+  }
+  const int log = open(daemon.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log < 0) return ErrnoStatus(absl::StrCat("opening ", daemon.log.string()));
+  std::vector<char*> argv;
+  for (const std::string& argument : daemon.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) {
+    const absl::Status status = ErrnoStatus("fork");
+    close(log);
+    return status;
+  }
+  if (pid == 0) {
+    // A daemon of `inlier up` ends with it, also when that is killed; Ctrl-C goes to `inlier` alone, which stops them in order.
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  close(log);
+  daemon.pid = pid;
+  daemon.started = MonotonicNow();
+  return absl::OkStatus();
+}
+
+absl::Status LocalDaemons::WaitUntilReady() {
+  const Timestamp deadline = MonotonicNow() + kReadyWithin;
+  std::unique_ptr<v1::SweepService::Stub> stub = v1::SweepService::NewStub(MakeChannel(grpc_address_));
+  while (MonotonicNow() < deadline) {
+    for (Daemon* daemon : {&coordinator_, &worker_}) {
+      int status = 0;
+      if (waitpid(daemon->pid, &status, WNOHANG) == daemon->pid) {
+        daemon->pid = -1;
+        return absl::FailedPreconditionError(absl::StrCat("the ", daemon->name, " ended ", DescribeExit(status), " at its start. Its log, ",
+                                                          daemon->log.string(), ", ends with:\n", LastLines(daemon->log, 1500)));
+      }
+    }
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+    v1::ListWorkersResponse workers;
+    if (stub->ListWorkers(&context, v1::ListWorkersRequest(), &workers).ok()) {
+      for (const v1::WorkerStatus& worker : workers.workers()) {
+        if (worker.connected()) return absl::OkStatus();
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+  return absl::DeadlineExceededError(absl::StrCat("the daemons were not ready within ", FormatDuration(kReadyWithin), "; see ",
+                                                  (options_.dir / "logs").string()));
+}
+
+absl::Status LocalDaemons::Reap(Daemon& daemon) {
+  if (daemon.pid < 0) return absl::OkStatus();
+  int status = 0;
+  if (waitpid(daemon.pid, &status, WNOHANG) != daemon.pid) return absl::OkStatus();
+  daemon.pid = -1;
+  daemon.short_lives = MonotonicNow() - daemon.started < kShortLife ? daemon.short_lives + 1 : 0;
+  if (daemon.short_lives >= kShortLivesMax) {
+    return absl::InternalError(absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), " ", daemon.short_lives,
+                                            " times at its start and is given up. Its log, ", daemon.log.string(), ", ends with:\n",
+                                            LastLines(daemon.log, 1500)));
+  }
+  notices_.push_back(absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), "; started again"));
+  return Spawn(daemon);
+}
+
+absl::Status LocalDaemons::Poll() {
+  RETURN_IF_ERROR(Reap(coordinator_));
+  return Reap(worker_);
+}
+
+void LocalDaemons::StopOne(Daemon& daemon, Duration grace) {
+  if (daemon.pid < 0) return;
+  kill(daemon.pid, SIGTERM);
+  const Timestamp deadline = MonotonicNow() + grace;
+  while (waitpid(daemon.pid, nullptr, WNOHANG) == 0) {
+    if (MonotonicNow() >= deadline) {
+      kill(daemon.pid, SIGKILL);
+      waitpid(daemon.pid, nullptr, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  daemon.pid = -1;
+}
+
+void LocalDaemons::Stop() {
+  StopOne(worker_, kWorkerGrace);
+  StopOne(coordinator_, kCoordinatorGrace);
+}
+
+LocalDaemons::~LocalDaemons() { Stop(); }
+
+std::vector<std::string> LocalDaemons::TakeNotices() { return std::exchange(notices_, {}); }
+
+}  // namespace inlier

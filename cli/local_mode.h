@@ -1,0 +1,82 @@
+// Both daemons on this machine, under one folder: what `inlier up` and `inlier run` start, watch over and stop.
+//
+//   DIR/inlier.db  DIR/endpoint.json  DIR/logs/{coordinator,worker}.log  DIR/attempts  DIR/artifacts  DIR/cache
+//
+// A daemon that dies is started again with the same ports (the coordinator re-adopts what runs; a lost worker's attempts are leased again
+// from their last checkpoint). A daemon that cannot stay up is an error that quotes the end of its log.
+// Thread safety: all calls from one thread; the watching happens in Poll().
+#ifndef INLIER_CLI_LOCAL_MODE_H_
+#define INLIER_CLI_LOCAL_MODE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/time.h"
+
+namespace inlier {
+
+struct LocalOptions {
+  std::filesystem::path dir;
+  std::optional<uint32_t> slots;       // One a GPU or CPU core when not given.
+  std::string data_dir;                // The build's own when empty.
+  std::optional<uint16_t> port;        // gRPC; 7420 or, when taken, a free one.
+  std::vector<std::string> coordinator_set;  // Further --set for each daemon.
+  std::vector<std::string> worker_set;
+};
+
+class LocalDaemons {
+ public:
+  // Starts both and waits until the coordinator answers and the worker is registered there (at most 30 s).
+  // AlreadyExists when a coordinator of this folder is running.
+  static absl::StatusOr<std::unique_ptr<LocalDaemons>> Start(const LocalOptions& options);
+  ~LocalDaemons();  // Stops them.
+
+  // Restarts what has died. An error when a daemon has died too often or at once; call every fraction of a second.
+  absl::Status Poll();
+
+  // SIGTERM to the worker, which drains; then to the coordinator; waits for both, SIGKILL after the grace.
+  void Stop();
+
+  const std::string& grpc_address() const { return grpc_address_; }
+  const std::string& coordinator_http() const { return coordinator_http_; }
+  const std::string& worker_http() const { return worker_http_; }
+  // "coordinator restarted after signal 9": new since the last call.
+  std::vector<std::string> TakeNotices();
+
+ private:
+  struct Daemon {
+    std::string name;
+    std::vector<std::string> arguments;
+    std::filesystem::path log;
+    pid_t pid = -1;
+    Timestamp started;
+    int short_lives = 0;  // Times in a row it died within seconds of its start.
+  };
+
+  explicit LocalDaemons(const LocalOptions& options) : options_(options) {}
+  absl::Status Launch();
+  absl::Status Spawn(Daemon& daemon);
+  absl::Status WaitUntilReady();
+  absl::Status Reap(Daemon& daemon);
+  void StopOne(Daemon& daemon, Duration grace);
+
+  LocalOptions options_;
+  std::string grpc_address_, coordinator_http_, worker_http_;
+  Daemon coordinator_, worker_;
+  std::vector<std::string> notices_;
+};
+
+// Folder of the running program, where its siblings inlier-coordinator, inlier-worker and inlier-trial are.
+std::filesystem::path ProgramFolder();
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_LOCAL_MODE_H_

@@ -1,0 +1,44 @@
+// The command line. Every verb is a file of cli/commands.
+#include "CLI/CLI.hpp"
+#include "base/version.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+
+int main(int argc, char** argv) {
+  inlier::Session session;
+  CLI::App app("inlier: ablation sweeps of outlier-free transformers, from YAML to a table", "inlier");
+  app.set_version_flag("--version", inlier::BuildId());
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--server", session.server, "Coordinator, HOST:PORT; otherwise the one of --dir, otherwise 127.0.0.1:7420");
+  app.add_option("--dir", session.dir, "State folder of `inlier up` and `inlier run`")->capture_default_str();
+  auto* json = app.add_flag("--json", session.json, "One JSON value on standard output");
+  app.add_flag("--quiet,-q", session.quiet, "Only what was asked for")->excludes(json);
+  app.set_help_all_flag("--help-all", "Help of all commands");
+  app.footer(
+      "Exit status: 0 done; 1 the sweep has failed or cancelled trials; 2 wrong flags; 3 wrong input; 4 no coordinator;\n"
+      "5 not found; 6 refused in the present state; 7 fault of inlier or the machine; 130 interrupted.");
+
+  inlier::AddRunCommand(app, session);
+  inlier::AddUpCommand(app, session);
+  inlier::AddCheckCommand(app, session);
+  inlier::AddSubmitCommand(app, session);
+  inlier::AddStatusCommand(app, session);
+  inlier::AddWatchCommand(app, session);
+  inlier::AddTableCommand(app, session);
+  inlier::AddQueryCommand(app, session);
+  inlier::AddLogsCommand(app, session);
+  inlier::AddCancelCommand(app, session);
+  inlier::AddRetryCommand(app, session);
+  inlier::AddWorkersCommand(app, session);
+  inlier::AddParamsCommand(app, session);
+  inlier::AddCompletionCommand(app, session);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? inlier::kExitOk : inlier::kExitUsage;
+  }
+  return session.exit_code();
+}

@@ -1,0 +1,66 @@
+// What every command shares: how to speak, where the coordinator is, and how it ends.
+#ifndef INLIER_CLI_SESSION_H_
+#define INLIER_CLI_SESSION_H_
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "grpcpp/grpcpp.h"
+#include "inlier/v1/sweep_service.grpc.pb.h"
+
+namespace inlier {
+
+class Session {
+ public:
+  // Set by the global flags.
+  std::string server;                       // host:port; empty: the endpoint file of `dir`.
+  std::filesystem::path dir = ".inlier";    // State folder of a local `inlier up`.
+  bool json = false;
+  bool quiet = false;
+
+  OutputMode mode() const { return json ? OutputMode::kJson : quiet ? OutputMode::kQuiet : OutputMode::kPeople; }
+  bool people() const { return mode() == OutputMode::kPeople; }
+
+  // Address of the coordinator: --server, else what <dir>/endpoint.json says, else the default port on this machine.
+  std::string Address() const;
+
+  // Opens the connection on first use; calls then fail by their own status.
+  v1::SweepService::Stub& Sweeps();
+
+  // One unary call with a deadline. The error says which coordinator was asked and how to start one.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                                Response*),
+                                const Request& request, double timeout_seconds = 30) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds * 1000)));
+    Response response;
+    const grpc::Status status = (Sweeps().*method)(&context, request, &response);
+    if (!status.ok()) return ExplainRpcError(status);
+    return response;
+  }
+
+  // A gRPC error in words for people.
+  absl::Status ExplainRpcError(const grpc::Status& status) const;
+
+  // Prints an error (to stderr, or as {"error": …} with --json) and keeps the exit code.
+  void Finish(const absl::Status& status);
+  void Finish(ExitCode code) { exit_code_ = code; }
+  int exit_code() const { return exit_code_; }
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::SweepService::Stub> stub_;
+  int exit_code_ = kExitOk;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_SESSION_H_

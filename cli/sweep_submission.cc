@@ -1,0 +1,51 @@
+#include "cli/sweep_submission.h"
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/backoff.h"
+#include "base/status.h"
+#include "base/uuid.h"
+#include "proto/spec/sweep_grid.h"
+#include "proto/spec/sweep_reader.h"
+
+namespace inlier {
+
+void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit) {
+  command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/quickstart.yaml")->required();
+  command.add_option("--set", arguments.overrides, "Change a field of the sweep's base: training.steps=100 (may be repeated)");
+  if (may_submit) {
+    command.add_flag("--yes,-y", arguments.yes, absl::StrCat("Submit also more than ", kTrialsWithoutYes, " trials"));
+  }
+}
+
+absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
+  CheckedSweep checked;
+  ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides));
+  ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
+  checked.exact = grid.kept().has_value();
+  checked.points = grid.kept().value_or(grid.size());
+  if (checked.points == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(arguments.file, ": the exclusions leave no point of the grid; remove one of `exclude`"));
+  }
+  return checked;
+}
+
+absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes) {
+  if (sweep.points > kTrialsWithoutYes && !yes) {
+    return absl::FailedPreconditionError(absl::StrCat("the sweep has ", sweep.exact ? "" : "up to ", sweep.points, " trials, more than ", kTrialsWithoutYes,
+                                                      "; give --yes to submit it all the same, or fewer values or an `exclude`"));
+  }
+  v1::SubmitSweepRequest request;
+  request.set_request_id(RandomUuid());
+  *request.mutable_sweep() = sweep.spec;
+  if (yes) request.set_max_trials(SweepGrid::kSizeMax);
+  const Backoff backoff;
+  for (int tries = 1;; ++tries) {
+    auto response = session.Call(&v1::SweepService::Stub::SubmitSweep, request, 60);
+    if (response.ok() || !IsRetriable(response.status()) || tries == 5) return response;
+    std::this_thread::sleep_for(backoff.Wait(tries, 0.5));
+  }
+}
+
+}  // namespace inlier

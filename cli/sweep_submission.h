@@ -1,0 +1,41 @@
+// From a sweep file to a submitted sweep: what `submit`, `check` and `run` share.
+#ifndef INLIER_CLI_SWEEP_SUBMISSION_H_
+#define INLIER_CLI_SWEEP_SUBMISSION_H_
+
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "cli/session.h"
+#include "inlier/v1/sweep_spec.pb.h"
+
+namespace inlier {
+
+// Most trials a sweep may have without --yes.
+inline constexpr uint64_t kTrialsWithoutYes = 10000;
+
+struct SweepArguments {
+  std::string file;
+  std::vector<std::string> overrides;  // --set path=value, on the base.
+  bool yes = false;
+};
+
+// Adds the file, --set and (when `may_submit`) --yes.
+void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit);
+
+struct CheckedSweep {
+  v1::SweepSpec spec;
+  uint64_t points = 0;   // Trials, exactly or (with `exact` false) at most.
+  bool exact = true;
+};
+
+// Reads and checks the file.
+absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
+
+// Submits with a fresh request id; tried again with the same id while the coordinator is away for a moment.
+absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_SWEEP_SUBMISSION_H_

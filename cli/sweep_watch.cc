@@ -1,0 +1,134 @@
+#include "cli/sweep_watch.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/backoff.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "cli/interrupt.h"
+#include "cli/watch_view.h"
+
+namespace inlier {
+namespace {
+
+// One WatchSweep call, read on a thread of its own.
+class UpdateStream {
+ public:
+  UpdateStream(Session& session, const std::string& sweep) {
+    v1::WatchSweepRequest request;
+    request.set_sweep(sweep);
+    reader_ = session.Sweeps().WatchSweep(&context_, request);
+    thread_ = std::thread([this] { ReadAll(); });
+  }
+
+  ~UpdateStream() {
+    context_.TryCancel();
+    thread_.join();
+  }
+
+  // The next update, waiting at most `wait`; nullopt: none yet, or the stream has ended (see `ended`).
+  std::optional<v1::SweepUpdate> Next(Duration wait) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, wait, [this] { return !updates_.empty() || status_.has_value(); });
+    if (updates_.empty()) return std::nullopt;
+    v1::SweepUpdate update = std::move(updates_.front());
+    updates_.pop_front();
+    return update;
+  }
+
+  // How the stream ended, once all its updates have been taken.
+  std::optional<grpc::Status> ended() {
+    std::lock_guard lock(mutex_);
+    return updates_.empty() ? status_ : std::nullopt;
+  }
+
+ private:
+  void ReadAll() {
+    v1::SweepUpdate update;
+    while (reader_->Read(&update)) {
+      std::lock_guard lock(mutex_);
+      updates_.push_back(update);
+      changed_.notify_all();
+    }
+    const grpc::Status status = reader_->Finish();
+    std::lock_guard lock(mutex_);
+    status_ = status;
+    changed_.notify_all();
+  }
+
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::SweepUpdate>> reader_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<v1::SweepUpdate> updates_;
+  std::optional<grpc::Status> status_;
+  std::thread thread_;
+};
+
+void Write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void WriteJsonLine(const v1::SweepUpdate& update) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  INLIER_CHECK(google::protobuf::util::MessageToJsonString(update, &json, options).ok());
+  Write(json + "\n");
+}
+
+}  // namespace
+
+absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep, const WatchOptions& options) {
+  WatchView view(TerminalWidth(), StdoutIsTerminal());
+  v1::SweepUpdate latest;
+  const Backoff backoff;
+  int failures = 0;
+  Timestamp answered = MonotonicNow();
+  while (true) {
+    UpdateStream stream(session, sweep);
+    while (true) {
+      RETURN_IF_ERROR(options.poll());
+      if (Interrupted()) {
+        return absl::CancelledError(absl::StrCat("interrupted; sweep ", sweep, " goes on where it is (watch it again: inlier watch ", sweep, ")"));
+      }
+      if (std::optional<v1::SweepUpdate> update = stream.Next(std::chrono::milliseconds(200)); update.has_value()) {
+        latest = *update;
+        failures = 0;
+        answered = MonotonicNow();
+        if (session.people()) Write(view.Show(latest, answered));
+        if (session.mode() == OutputMode::kJson && options.json_updates) WriteJsonLine(latest);
+        continue;
+      }
+      if (stream.ended().has_value()) break;
+      if (session.people() && StdoutIsTerminal() && latest.has_status()) {
+        latest.clear_notices();
+        Write(view.Show(latest, MonotonicNow()));
+      }
+    }
+    const grpc::Status status = *stream.ended();
+    if (status.ok() && latest.has_status() && latest.status().state() != v1::ACTIVE) return latest.status();
+    if (!status.ok() && status.error_code() != grpc::StatusCode::UNAVAILABLE && status.error_code() != grpc::StatusCode::CANCELLED) {
+      return session.ExplainRpcError(status);
+    }
+    if (MonotonicNow() - answered > options.patience) return session.ExplainRpcError(status);
+    ++failures;
+    std::this_thread::sleep_for(backoff.Wait(failures, 0.5));
+  }
+}
+
+ExitCode ExitCodeOfSweep(const v1::SweepStatus& status) {
+  return status.state() == v1::COMPLETE && status.trials().failed() == 0 && status.trials().cancelled() == 0 ? kExitOk : kExitFailed;
+}
+
+}  // namespace inlier

@@ -1,0 +1,47 @@
+// How a sweep in progress looks: on a terminal a few lines redrawn in place (bar, rate, time left, what runs with its loss); elsewhere a plain
+// line when something worth a line has changed.
+//
+// Pure: updates and times go in, text comes out. The caller writes it.
+#ifndef INLIER_CLI_WATCH_VIEW_H_
+#define INLIER_CLI_WATCH_VIEW_H_
+
+#include <string>
+
+#include "base/time.h"
+#include "inlier/v1/sweep_service.pb.h"
+
+namespace inlier {
+
+class WatchView {
+ public:
+  // `width` in columns; `terminal`: redraw in place with control sequences, and unicode bars.
+  WatchView(int width, bool terminal) : width_(width), terminal_(terminal) {}
+
+  // What to write for `update` (empty: nothing now).
+  std::string Show(const v1::SweepUpdate& update, Timestamp now);
+
+  // Ends the redrawn block, so that what follows stands below it.
+  std::string End();
+
+ private:
+  std::string Frame(const v1::SweepUpdate& update, Timestamp now);
+  std::string Line(const v1::SweepUpdate& update, Timestamp now);
+
+  int width_;
+  bool terminal_;
+  int lines_shown_ = 0;
+  bool started_ = false;
+  Timestamp first_;
+  Timestamp last_line_;
+  double last_done_ = -1;
+};
+
+// "37/48 trials" with failed, diverged and cancelled ones named when there are any.
+std::string DescribeTrials(const v1::TrialCounts& counts);
+
+uint64_t TotalTrials(const v1::TrialCounts& counts);
+uint64_t EndedTrials(const v1::TrialCounts& counts);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_WATCH_VIEW_H_
