@@ -201,8 +201,8 @@ void CompareOutliers(GoldenComparison& compare, const GoldenCase& golden,
   compare.Number("max_kurtosis", summary.max_kurtosis, expected["summary"]["max_kurtosis"], tolerance);
 }
 
-// Only positions of real tokens: what a padded position attends to is nobody's business. (B, T, …) or (B, H,
-// T, T).
+// Only positions of real tokens: what a padded position attends to is nobody's business.
+// x: (B, T, …), or (B, H, T, T) with heads.
 at::Tensor AtRealTokens(const at::Tensor& x, const at::Tensor& mask, bool has_heads) {
   const at::Tensor by_token = has_heads ? x.transpose(1, 2) : x;
   return by_token.index({mask.to(torch::kBool)});
