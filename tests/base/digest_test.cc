@@ -1,0 +1,43 @@
+#include "base/digest.h"
+
+#include <fstream>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace inlier {
+namespace {
+
+// FIPS 180-4.
+TEST(DigestTest, EqualsThePublishedExamples) {
+  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256Hex(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(DigestTest, PartsAreAsTheWhole) {
+  Sha256 digest;
+  digest.Update("ab");
+  digest.Update("");
+  digest.Update("c");
+  EXPECT_EQ(digest.HexDigest(), Sha256Hex("abc"));
+}
+
+TEST(DigestTest, AFileIsItsBytes) {
+  const std::string path = ::testing::TempDir() + "/inlier_digest_test.bin";
+  const std::string bytes(3'000'001, '\xab');
+  std::ofstream(path, std::ios::binary) << bytes;
+  const absl::StatusOr<std::string> digest = Sha256HexOfFile(path);
+  ASSERT_TRUE(digest.ok()) << digest.status();
+  EXPECT_EQ(*digest, Sha256Hex(bytes));
+}
+
+TEST(DigestTest, AMissingFileIsNamed) {
+  const absl::Status status = Sha256HexOfFile("/no/such/file").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(std::string(status.message()).find("/no/such/file"), std::string::npos) << status;
+}
+
+}  // namespace
+}  // namespace inlier

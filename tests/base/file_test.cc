@@ -1,0 +1,87 @@
+#include "base/file.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// A folder of its own for each test.
+class FileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "/inlier_file_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::size_t FilesInFolder() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(FileTest, WhatIsWrittenIsRead) {
+  const std::string content("a\0b\r\n", 5);
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", content).ok());
+  const absl::StatusOr<std::string> read = ReadFile(folder_ / "f");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, content);
+}
+
+TEST_F(FileTest, ReplacingLeavesOneFileThatOthersMayRead) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "old, and longer").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "new").ok());
+  EXPECT_EQ(*ReadFile(folder_ / "f"), "new");
+  EXPECT_EQ(FilesInFolder(), 1u);
+  EXPECT_EQ(fs::status(folder_ / "f").permissions() & fs::perms::others_read, fs::perms::others_read);
+}
+
+TEST_F(FileTest, AFailedReplacementLeavesTheOldFileAndNothingElse) {
+  fs::create_directory(folder_ / "taken");
+  const absl::Status status = WriteFileAtomically(folder_ / "taken", "x");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("taken"));
+  EXPECT_TRUE(fs::is_directory(folder_ / "taken"));
+  EXPECT_EQ(FilesInFolder(), 1u) << "the half-made file is gone";
+}
+
+TEST_F(FileTest, MissingFilesAreNamed) {
+  const absl::Status status = ReadFile(folder_ / "none").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr((folder_ / "none").string()));
+  EXPECT_THAT(std::string(ReadFile(folder_).status().message()), HasSubstr("is a folder"));
+  EXPECT_FALSE(WriteFileAtomically(folder_ / "no" / "f", "x").ok());
+}
+
+TEST_F(FileTest, RenameReplacesTheTarget) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "a", "1").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "b", "2").ok());
+  ASSERT_TRUE(RenameDurably(folder_ / "a", folder_ / "b").ok());
+  EXPECT_EQ(*ReadFile(folder_ / "b"), "1");
+  EXPECT_EQ(FilesInFolder(), 1u);
+  EXPECT_FALSE(RenameDurably(folder_ / "a", folder_ / "b").ok()) << "a is gone";
+}
+
+TEST_F(FileTest, AWritableFolderIsMadeWithItsParentsAndLeftEmpty) {
+  ASSERT_TRUE(MakeWritableFolder(folder_ / "x" / "y").ok());
+  EXPECT_TRUE(fs::is_empty(folder_ / "x" / "y"));
+  ASSERT_TRUE(MakeWritableFolder(folder_ / "x" / "y").ok());
+  std::ofstream(folder_ / "file") << "x";
+  const absl::Status status = MakeWritableFolder(folder_ / "file" / "below");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("name another one"));
+}
+
+}  // namespace
+}  // namespace inlier
