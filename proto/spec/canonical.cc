@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <vector>
 
 #include "base/digest.h"
@@ -23,16 +24,8 @@ enum class Form {
   kResolved,   // Everything, defaults written out.
 };
 
-std::vector<const FieldDescriptor*> ByNumber(const google::protobuf::Descriptor* type) {
-  std::vector<const FieldDescriptor*> fields;
-  for (int i = 0; i < type->field_count(); ++i) fields.push_back(type->field(i));
-  std::sort(fields.begin(), fields.end(),
-            [](const auto* a, const auto* b) { return a->number() < b->number(); });
-  return fields;
-}
-
 std::string LeafJson(const FieldDescriptor* field, const Message& parent) {
-  const std::string text = LeafText(field, parent);
+  std::string text = LeafText(field, parent);
   const auto type = field->cpp_type();
   if (type == FieldDescriptor::CPPTYPE_STRING || type == FieldDescriptor::CPPTYPE_ENUM)
     return JsonString(text);
@@ -71,28 +64,62 @@ bool IsImplied(const FieldDescriptor* field) {
   return !field->options().GetExtension(v1::param).may_be_absent();
 }
 
-std::string Json(const Message& message, Form form) {
-  std::string json = "{";
-  const Reflection& reflection = *message.GetReflection();
-  for (const FieldDescriptor* field : ByNumber(message.GetDescriptor())) {
-    const bool present = reflection.HasField(message, field);
-    std::string value;
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      if (!present) continue;
-      value = Json(reflection.GetMessage(message, field), form);
-      if (form == Form::kCanonical && value == "{}" && IsImplied(field)) continue;
-    } else if (form == Form::kCanonical) {
-      if (!present || field->options().GetExtension(v1::param).incidental()) continue;
-      if (field->has_default_value() && IsDefault(field, message)) continue;
-      value = LeafJson(field, message);
-    } else {
-      if (!present && !field->has_default_value()) continue;
-      value = LeafJson(field, message);
-    }
-    if (json.size() > 1) json += ",";
-    json += JsonString(field->name()) + ":" + value;
+// What writing a field needs of its descriptor.
+struct FieldPlan {
+  const FieldDescriptor* field;
+  std::string key;  // With quotes and colon.
+  bool is_group;
+  bool is_implied;
+  bool is_incidental;
+};
+
+// The fields of a message in the order of their numbers. Descriptors are slow to ask, and a sweep asks once a
+// trial: kept for each thread.
+const std::vector<FieldPlan>& PlanOf(const google::protobuf::Descriptor* type) {
+  thread_local std::unordered_map<const google::protobuf::Descriptor*, std::vector<FieldPlan>> plans;
+  const auto [it, is_new] = plans.try_emplace(type);
+  if (!is_new) return it->second;
+  std::vector<FieldPlan>& plan = it->second;
+  for (int i = 0; i < type->field_count(); ++i) {
+    const FieldDescriptor* field = type->field(i);
+    const bool is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    plan.push_back({field, JsonString(field->name()) + ":", is_group, is_group && IsImplied(field),
+                    field->options().GetExtension(v1::param).incidental()});
   }
-  return json + "}";
+  std::sort(plan.begin(), plan.end(),
+            [](const FieldPlan& a, const FieldPlan& b) { return a.field->number() < b.field->number(); });
+  return plan;
+}
+
+void AppendJson(const Message& message, Form form, std::string* json) {
+  const std::size_t begin = json->size();
+  *json += '{';
+  const Reflection& reflection = *message.GetReflection();
+  for (const FieldPlan& plan : PlanOf(message.GetDescriptor())) {
+    const FieldDescriptor* field = plan.field;
+    const bool present = reflection.HasField(message, field);
+    if (!present && (plan.is_group || form == Form::kCanonical || !field->has_default_value())) continue;
+    if (form == Form::kCanonical && !plan.is_group) {
+      if (plan.is_incidental || (field->has_default_value() && IsDefault(field, message))) continue;
+    }
+    const std::size_t before = json->size();
+    if (before > begin + 1) *json += ',';
+    *json += plan.key;
+    if (!plan.is_group) {
+      *json += LeafJson(field, message);
+      continue;
+    }
+    const std::size_t value = json->size();
+    AppendJson(reflection.GetMessage(message, field), form, json);
+    if (form == Form::kCanonical && plan.is_implied && json->size() == value + 2) json->resize(before);
+  }
+  *json += '}';
+}
+
+std::string Json(const Message& message, Form form) {
+  std::string json;
+  AppendJson(message, form, &json);
+  return json;
 }
 
 }  // namespace
