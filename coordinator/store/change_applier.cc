@@ -1,0 +1,243 @@
+#include "coordinator/store/change_applier.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "coordinator/store/statement.h"
+#include "google/protobuf/util/json_util.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+// A change of a row that is not there is a programmer's error: it fails the transaction.
+void RequireOneRow(int changed, const std::string& what) {
+  if (changed != 1) throw SQLite::Exception(absl::StrCat(what, " is not in the database"), SQLITE_INTERNAL);
+}
+
+template <typename T>
+std::optional<T> Unless(bool empty, T value) {
+  return empty ? std::nullopt : std::optional<T>(std::move(value));
+}
+
+template <typename Tag>
+std::optional<std::int64_t> IdOrNull(StrongId<Tag> id) {
+  return Unless(!id, id.value());
+}
+
+// SQLite's integers end at 2^63 - 1.
+std::int64_t Clamp(std::uint64_t value) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
+}
+
+}  // namespace
+
+struct ChangeApplier::Statements {
+  explicit Statements(SQLite::Database& database) : db(database) {}
+
+  SQLite::Database& db;
+  BoundStatement new_sweep{db,
+                           "INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, "
+                           "request_digest, submitted_ms) "
+                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"};
+  BoundStatement sweep_state{
+      db, "UPDATE sweep SET state = ?2, ended_ms = iif(?2 = 'ACTIVE', NULL, ?3) WHERE id = ?1"};
+  BoundStatement sweep_point{db, "UPDATE sweep SET next_point = ?2 WHERE id = ?1"};
+  BoundStatement new_stage{db,
+                           "INSERT INTO stage (id, kind, fingerprint, train_stage) VALUES (?1, ?2, ?3, ?4)"};
+  BoundStatement new_stage_spec{db, "INSERT INTO stage_spec (stage, spec) VALUES (?1, ?2)"};
+  BoundStatement stage_state{db,
+                             "UPDATE stage SET state = ?2, crashes = ?3, out_of_memory = ?4, losses = ?5, "
+                             "invalid = ?6, message = ?7 "
+                             "WHERE id = ?1"};
+  BoundStatement new_trial{
+      db,
+      "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state, message) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
+  BoundStatement new_trial_spec{db, "INSERT INTO trial_spec (trial, labels, spec) VALUES (?1, ?2, ?3)"};
+  BoundStatement trial_state{db, "UPDATE trial SET state = ?2, message = ?3 WHERE id = ?1"};
+
+  BoundStatement new_attempt{
+      db,
+      "INSERT INTO attempt (token, stage, number, worker, slot, resume_step, started_ms) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
+  BoundStatement stage_runs{db, "UPDATE stage SET state = 'RUNNING' WHERE id = ?1"};
+  // Going on from step s overwrites what earlier attempts measured after s; from scratch, all of it.
+  BoundStatement overwrite{db,
+                           "UPDATE attempt SET visible_until = iif(?2 = 0, -1, ?2) "
+                           "WHERE stage = (SELECT stage FROM attempt WHERE token = ?1) AND token < ?1 "
+                           "AND (visible_until IS NULL OR visible_until > ?2)"};
+  BoundStatement attempt_info{db,
+                              "UPDATE attempt SET pid = ?2, build = ?3, torch_version = ?4, cuda_version = "
+                              "?5, device = ?6, threads = ?7, "
+                              "host = ?8, resumed_step = ?9, dataset_digest = ?10, parameters = ?11 "
+                              "WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement stage_result{
+      db,
+      "UPDATE stage SET state = ?2, result_token = ?1, message = ?3, checkpoint = iif(kind = 'TRAIN_STAGE', "
+      "(SELECT sha256 FROM artifact WHERE token = ?1 AND final = 1 ORDER BY id DESC LIMIT 1), NULL) "
+      "WHERE id = (SELECT stage FROM attempt WHERE token = ?1 AND ended_ms IS NULL)"};
+  BoundStatement attempt_ended{db,
+                               "UPDATE attempt SET ended_ms = ?2, outcome = ?3, failure = ?4, message = ?5 "
+                               "WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement measurement{
+      db,
+      "INSERT INTO measurement (token, name, step, value, site, final, at_ms) "
+      "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement log{db,
+                     "INSERT INTO log (token, at_ms, text) SELECT ?1, ?2, ?3 FROM attempt WHERE token = ?1 "
+                     "AND ended_ms IS NULL"};
+  BoundStatement checkpoint{
+      db,
+      "INSERT INTO artifact (token, kind, step, path, sha256, bytes, final, at_ms) "
+      "SELECT ?1, 'CHECKPOINT', ?2, ?3, ?4, ?5, ?6, ?7 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement event{db,
+                       "INSERT INTO event (at_ms, kind, sweep, trial, stage, token, worker, message) "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"};
+  BoundStatement worker{
+      db,
+      "INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, "
+      "last_seen_ms) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (incarnation) DO UPDATE SET name = "
+      "excluded.name, "
+      "host = excluded.host, version = excluded.version, slots = excluded.slots, devices = excluded.devices, "
+      "draining = excluded.draining, connected = excluded.connected, last_seen_ms = excluded.last_seen_ms"};
+  BoundStatement acknowledged{
+      db, "UPDATE worker SET acknowledged_sequence = max(acknowledged_sequence, ?2) WHERE incarnation = ?1"};
+  BoundStatement next_token{db, "UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'"};
+};
+
+ChangeApplier::ChangeApplier(SQLite::Database& database) : sql_(std::make_unique<Statements>(database)) {}
+ChangeApplier::~ChangeApplier() = default;
+
+bool ChangeApplier::Apply(const Change& change) {
+  return std::visit([this](const auto& alternative) { return Apply(alternative); }, change);
+}
+
+void ChangeApplier::Finish() {
+  if (next_token_ != 0) sql_->next_token.Run(next_token_);
+  next_token_ = 0;
+}
+
+bool ChangeApplier::Apply(const NewSweep& change) {
+  const std::string spec = SweepSpecJson(change.spec);
+  const std::optional<std::string> request = Unless(change.request_id.empty(), change.request_id);
+  sql_->new_sweep.Run(change.id, change.spec.name(), spec, Clamp(change.points), Clamp(change.trials),
+                      Clamp(change.trials_known), request, change.request_digest, change.at);
+  return true;
+}
+
+bool ChangeApplier::Apply(const SweepChange& change) {
+  const std::string what = change.id.ToString();
+  if (change.state.has_value())
+    RequireOneRow(sql_->sweep_state.Run(change.id, v1::SweepState_Name(*change.state), change.at), what);
+  if (change.next_point.has_value())
+    RequireOneRow(sql_->sweep_point.Run(change.id, Clamp(*change.next_point)), what);
+  return true;
+}
+
+bool ChangeApplier::Apply(const NewStage& change) {
+  sql_->new_stage.Run(change.id, v1::StageKind_Name(change.kind), change.fingerprint, change.train_stage);
+  sql_->new_stage_spec.Run(change.id, change.spec_json);
+  return true;
+}
+
+bool ChangeApplier::Apply(const NewTrial& change) {
+  sql_->new_trial.Run(change.id, change.sweep, Clamp(change.point), change.train_stage, change.evaluate_stage,
+                      v1::TrialState_Name(change.state), change.message);
+  sql_->new_trial_spec.Run(change.id, change.labels_json, change.spec_json);
+  return true;
+}
+
+bool ChangeApplier::Apply(const TrialChange& change) {
+  RequireOneRow(sql_->trial_state.Run(change.id, v1::TrialState_Name(change.state), change.message),
+                change.id.ToString());
+  return true;
+}
+
+bool ChangeApplier::Apply(const StageChange& change) {
+  const StageFailures& failures = change.failures;
+  RequireOneRow(
+      sql_->stage_state.Run(change.id, v1::TrialState_Name(change.state), failures.crashes,
+                            failures.out_of_memory, failures.losses, failures.invalid, change.message),
+      change.id.ToString());
+  return true;
+}
+
+bool ChangeApplier::Apply(const AttemptStarted& change) {
+  sql_->new_attempt.Run(change.token, change.stage, change.number, change.worker, change.slot,
+                        Clamp(change.resume_step), change.at);
+  RequireOneRow(sql_->stage_runs.Run(change.stage), change.stage.ToString());
+  if (change.number > 1) sql_->overwrite.Run(change.token, Clamp(change.resume_step));
+  next_token_ = std::max(next_token_, change.token + 1);
+  return true;
+}
+
+bool ChangeApplier::Apply(const AttemptInfo& change) {
+  const v1::Started& started = change.started;
+  const bool live = sql_->attempt_info.Run(change.token, started.pid(), started.build(),
+                                           started.torch_version(), started.cuda_version(), started.device(),
+                                           started.threads(), started.host(), started.resumed_step(),
+                                           started.dataset_digest(), Clamp(started.parameters())) == 1;
+  if (live) sql_->overwrite.Run(change.token, started.resumed_step());
+  return live;
+}
+
+bool ChangeApplier::Apply(const AttemptEnded& change) {
+  INLIER_CHECK(change.outcome != v1::PENDING && change.outcome != v1::RUNNING);
+  const std::string& outcome = v1::TrialState_Name(change.outcome);
+  if (change.outcome == v1::SUCCEEDED || change.outcome == v1::DIVERGED) {
+    if (sql_->stage_result.Run(change.token, outcome, change.message) == 0) return false;
+  }
+  std::optional<std::string> failure;
+  if (change.failure.has_value()) failure = v1::FailureClass_Name(*change.failure);
+  return sql_->attempt_ended.Run(change.token, change.at, outcome, failure, change.message) == 1;
+}
+
+bool ChangeApplier::Apply(const MeasurementRow& change) {
+  return sql_->measurement.Run(change.token, change.name, Clamp(change.step), change.value, change.site,
+                               change.final, change.at) == 1;
+}
+
+bool ChangeApplier::Apply(const LogRow& change) {
+  return sql_->log.Run(change.token, change.at, change.text) == 1;
+}
+
+bool ChangeApplier::Apply(const CheckpointRow& change) {
+  return sql_->checkpoint.Run(change.token, Clamp(change.step), change.path, change.sha256,
+                              Clamp(change.bytes), change.final, change.at) == 1;
+}
+
+bool ChangeApplier::Apply(const EventRow& change) {
+  sql_->event.Run(change.at, change.kind, IdOrNull(change.sweep), IdOrNull(change.trial),
+                  IdOrNull(change.stage), Unless(change.token == 0, change.token),
+                  Unless(change.worker.empty(), change.worker), change.message);
+  return true;
+}
+
+bool ChangeApplier::Apply(const WorkerRow& change) {
+  const std::string devices = nlohmann::json(change.devices).dump();
+  sql_->worker.Run(change.incarnation, change.name, change.host, change.version, change.slots, devices,
+                   change.draining, change.connected, change.last_seen);
+  return true;
+}
+
+bool ChangeApplier::Apply(const WorkerAcknowledged& change) {
+  RequireOneRow(sql_->acknowledged.Run(change.incarnation, Clamp(change.sequence)),
+                absl::StrCat("worker ", change.incarnation));
+  return true;
+}
+
+std::string SweepSpecJson(const v1::SweepSpec& spec) {
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  INLIER_CHECK(google::protobuf::util::MessageToJsonString(spec, &json, options).ok());
+  return json;
+}
+
+}  // namespace inlier

@@ -1,0 +1,59 @@
+// One change, one or two prepared statements. Runs inside the transaction of Store::Apply; errors are
+// SQLite::Exception.
+//
+// What comes from a worker is written by statements that look for the live attempt of the token themselves.
+//
+// Thread safety: none.
+#ifndef INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_
+#define INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_
+
+#include <memory>
+
+#include "coordinator/store/changes.h"
+
+namespace SQLite {
+class Database;
+}
+
+namespace inlier {
+
+class ChangeApplier {
+ public:
+  explicit ChangeApplier(SQLite::Database& database);
+  ~ChangeApplier();
+
+  // False: dropped, because its token's attempt is not live.
+  bool Apply(const Change& change);
+
+  // Before COMMIT: stores what depends on the whole transaction.
+  void Finish();
+
+ private:
+  struct Statements;
+
+  bool Apply(const NewSweep& change);
+  bool Apply(const SweepChange& change);
+  bool Apply(const NewStage& change);
+  bool Apply(const NewTrial& change);
+  bool Apply(const TrialChange& change);
+  bool Apply(const StageChange& change);
+  bool Apply(const AttemptStarted& change);
+  bool Apply(const AttemptInfo& change);
+  bool Apply(const AttemptEnded& change);
+  bool Apply(const MeasurementRow& change);
+  bool Apply(const LogRow& change);
+  bool Apply(const CheckpointRow& change);
+  bool Apply(const EventRow& change);
+  bool Apply(const WorkerRow& change);
+  bool Apply(const WorkerAcknowledged& change);
+
+  std::unique_ptr<Statements> sql_;
+  Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.
+};
+
+// The text of a sweep's specification in its row.
+std::string SweepSpecJson(const v1::SweepSpec& spec);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_

@@ -1,0 +1,99 @@
+// Group commit: one thread owns the store and turns many submitted batches into few transactions.
+//
+// (1) `done` is called after COMMIT has returned (the batch survives any crash) or with an error when the
+// batch can never be
+//     applied. A batch is applied exactly once.
+// (2) When: an idle writer commits at once. Control batches that arrive during a commit go into the next one,
+// right after it;
+//     bulk alone waits until its oldest batch is commit_delay old or commit_rows_max rows are queued. A
+//     transaction takes at most commit_rows_max rows, or one batch.
+// (3) Order: control batches keep their order, bulk batches keep theirs. A control batch overtakes queued
+// bulk batches, except
+//     those of its own stream: bulk that shares a token or a worker's incarnation with it (directly or
+//     through other queued bulk) goes first. So no event of an attempt is reordered, and no acknowledgement
+//     is stored before what it acknowledges.
+// (4) No space: the transaction is rolled back, its batches stay first in the queue and are tried again with
+// back-off until
+//     space returns; nothing is acknowledged meanwhile. Health() says so. Control is always queued (its
+//     effects are already in memory): the owner refuses new submissions while !Health().status.ok(). Bulk
+//     above queued_bytes_max is refused.
+// (5) I/O error, of a commit or a checkpoint: `fatal` is called once and nothing more is committed; what is
+// queued gets an error. The process
+//     must end.
+//
+// Thread safety: all methods may be called from any thread. Callbacks run on the writer's thread (a refused
+// batch's: on the caller's) and must only hand over; they must not call Submit and wait.
+#ifndef INLIER_COORDINATOR_STORE_COMMITTER_H_
+#define INLIER_COORDINATOR_STORE_COMMITTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "base/backoff.h"
+#include "base/time.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/store.h"
+#include "inlier/v1/config.pb.h"
+
+namespace inlier {
+
+// One transaction, for metrics.
+struct CommitStats {
+  std::uint64_t batches = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t fenced = 0;
+  Duration duration{0};  // BEGIN to COMMIT, with its fsync.
+};
+
+struct CommitterOptions {
+  Duration commit_delay = std::chrono::milliseconds(2);
+  std::uint64_t commit_rows_max = 4096;
+  std::uint64_t queued_bytes_max = std::uint64_t{256} << 20;  // Of the bulk lane.
+  std::uint64_t wal_bytes_max = std::uint64_t{32} << 20;  // Above it the writer checkpoints between commits.
+  Duration idle_checkpoint = std::chrono::seconds(2);     // Idle for so long, the writer checkpoints.
+  Backoff full_backoff;
+  std::function<void(const CommitStats&)> on_commit;  // On the writer's thread.
+
+  static CommitterOptions FromConfig(const v1::CoordinatorConfig& config);
+};
+
+struct CommitterHealth {
+  absl::Status status;  // OK; ResourceExhausted while there is no space; DataLoss after `fatal`.
+  std::uint64_t queued_batches = 0;
+  std::uint64_t queued_rows = 0;
+  std::uint64_t queued_bytes = 0;  // Estimate.
+  std::uint64_t commits = 0;
+  std::uint64_t committed_rows = 0;
+  std::uint64_t fenced_rows = 0;
+  std::uint64_t wal_bytes = 0;
+  bool accepts_bulk = true;
+};
+
+class Committer {
+ public:
+  using Done = std::function<void(absl::Status)>;
+
+  // `store` outlives the committer. `fatal` gets the reason.
+  Committer(Store& store, CommitterOptions options, std::function<void(absl::Status)> fatal);
+  // Commits what is queued; what cannot be (no space, an I/O error) gets an error.
+  ~Committer();
+
+  // Queues `batch`. `done` may be empty. Refused at once: bulk above the limit (ResourceExhausted), anything
+  // after the end (Unavailable).
+  void Submit(ChangeBatch batch, Done done);
+
+  // Waits until everything submitted before has been committed or refused. For tests and shutdown.
+  void Flush();
+
+  CommitterHealth Health() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_COMMITTER_H_

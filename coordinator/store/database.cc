@@ -1,0 +1,230 @@
+#include "coordinator/store/database.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/version.h"
+#include "coordinator/store/param_view.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x696e6c72;  // "inlr"
+constexpr int kBusyTimeoutMs = 5000;  // Readers may hold a lock while they recover the WAL index.
+constexpr std::uint32_t kWalFrameHeaderBytes = 24;
+
+std::int64_t Integer(SQLite::Database& connection, const std::string& sql) {
+  return connection.execAndGet(sql).getInt64();
+}
+
+// The WAL may be one that a crash left behind: SQLite recovers it when the file is first read.
+absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, int newest, bool* fresh) {
+  if (sqlite3_db_readonly(connection.getHandle(), "main") == 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path,
+                     " cannot be written; make the file and its folder writable for this user, or name "
+                     "another folder with --set state_dir=FOLDER"));
+  }
+  const std::int64_t application = Integer(connection, "PRAGMA application_id");
+  const std::int64_t version = Integer(connection, "PRAGMA user_version");
+  *fresh = application == 0 && version == 0 && Integer(connection, "SELECT count(*) FROM sqlite_schema") == 0;
+  if (*fresh) return absl::OkStatus();
+  if (application != kApplicationId) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s is a database of another program (application_id 0x%08x, inlier's is 0x%08x); "
+                        "name another folder with "
+                        "--set state_dir=FOLDER",
+                        path, application, kApplicationId));
+  }
+  if (version > newest) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s has schema version %d, written by a newer inlier; this one (%s) knows versions "
+                        "up to %d: use the newer "
+                        "program, or name another folder with --set state_dir=FOLDER",
+                        path, version, Version(), newest));
+  }
+  if (version < 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is marked as inlier's but has no schema version; restore it from a backup"));
+  }
+  return absl::OkStatus();
+}
+
+// A complete copy, on disk before anything is changed.
+absl::Status Backup(SQLite::Database& connection, const std::filesystem::path& path, std::int64_t version) {
+  std::filesystem::path copy = path;
+  copy += absl::StrCat(".v", version, ".backup");
+  std::filesystem::path part = copy;
+  part += ".part";
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  SQLite::Statement vacuum(connection, "VACUUM INTO ?");
+  vacuum.bind(1, part.string());
+  vacuum.exec();
+  RETURN_IF_ERROR(SyncPath(part));
+  RETURN_IF_ERROR(RenameDurably(part, copy));
+  spdlog::info("database_backed_up version={} file={}", version, copy.string());
+  return absl::OkStatus();
+}
+
+absl::Status Migrate(SQLite::Database& connection, const std::filesystem::path& path,
+                     const std::vector<Migration>& migrations, bool fresh) {
+  for (const Migration& migration : migrations) {
+    const std::int64_t version = Integer(connection, "PRAGMA user_version");
+    if (migration.to_version <= version) continue;
+    INLIER_CHECK(migration.to_version == version + 1);
+    if (!fresh) {
+      absl::Status status = Backup(connection, path, version);
+      if (!status.ok()) {
+        return Annotate(status,
+                        absl::StrCat("backing up ", path.string(), " before it is brought to schema version ",
+                                     migration.to_version, "; nothing was changed"));
+      }
+    }
+    SQLite::Transaction transaction(connection, SQLite::TransactionBehavior::IMMEDIATE);
+    connection.exec(migration.sql);
+    connection.exec(absl::StrFormat("PRAGMA application_id = %d; PRAGMA user_version = %d", kApplicationId,
+                                    migration.to_version));
+    transaction.commit();
+    spdlog::info("database_migrated to_version={} migration={}", migration.to_version, migration.name);
+  }
+  return absl::OkStatus();
+}
+
+// Replaces views whose text is not what this program writes, and removes those it no longer has.
+void RefreshViews(SQLite::Database& connection) {
+  std::vector<std::pair<std::string, std::string>> stored;
+  SQLite::Statement views(connection,
+                          "SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid");
+  while (views.executeStep())
+    stored.emplace_back(views.getColumn(0).getString(), views.getColumn(1).getString());
+  std::vector<std::pair<std::string, std::string>> wanted;
+  for (const View& view : PeoplesViews()) wanted.emplace_back(view.name, view.CreateSql());
+  if (stored == wanted) return;
+  SQLite::Transaction transaction(connection, SQLite::TransactionBehavior::IMMEDIATE);
+  for (const auto& [name, sql] : stored) connection.exec(absl::StrCat("DROP VIEW \"", name, "\""));
+  for (const auto& [name, sql] : wanted) connection.exec(sql);
+  transaction.commit();
+}
+
+}  // namespace
+
+absl::Status SqliteStatus(int extended_code, const std::string& message, const std::string& what) {
+  const std::string text = absl::StrCat(what, ": ", message);
+  switch (extended_code & 0xff) {
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(text, "; free space on the file system of the state folder"));
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::UnavailableError(
+          absl::StrCat(text, "; another program holds a lock on the database: end it"));
+    case SQLITE_NOTADB:
+      return absl::FailedPreconditionError(absl::StrCat(
+          text,
+          "; it is no SQLite database: move it away, or name another folder with --set state_dir=FOLDER"));
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return absl::FailedPreconditionError(
+          absl::StrCat(text, "; make the state folder and inlier.db writable for this user"));
+    case SQLITE_IOERR:
+      return absl::DataLossError(
+          absl::StrCat(text, "; the disk failed: what was acknowledged is in inlier.db and its -wal file"));
+    case SQLITE_CORRUPT:
+      return absl::DataLossError(
+          absl::StrCat(text,
+                       "; the file is damaged: restore inlier.db from a backup, or salvage it with "
+                       "`sqlite3 inlier.db .recover`"));
+    case SQLITE_NOMEM:
+      return absl::ResourceExhaustedError(text);
+    default:
+      return absl::InternalError(text);
+  }
+}
+
+absl::Status SqliteStatus(const SQLite::Exception& exception, const std::string& what) {
+  return SqliteStatus(
+      exception.getExtendedErrorCode() > 0 ? exception.getExtendedErrorCode() : exception.getErrorCode(),
+      exception.what(), what);
+}
+
+Database::Database(std::filesystem::path path, std::unique_ptr<StateLock> lock,
+                   std::unique_ptr<SQLite::Database> connection)
+    : path_(std::move(path)), lock_(std::move(lock)), connection_(std::move(connection)) {}
+
+Database::~Database() = default;
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::path& state_dir,
+                                                         const std::vector<Migration>& migrations) {
+  INLIER_CHECK(!migrations.empty());
+  RETURN_IF_ERROR(MakeWritableFolder(state_dir));
+  ASSIGN_OR_RETURN(std::unique_ptr<StateLock> lock, StateLock::Take(state_dir));
+  const std::filesystem::path path = state_dir / "inlier.db";
+  const std::string opening = absl::StrCat("opening ", path.string());
+  try {
+    auto connection = std::make_unique<SQLite::Database>(
+        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
+    sqlite3_extended_result_codes(connection->getHandle(), 1);
+    bool fresh = false;
+    RETURN_IF_ERROR(CheckOurs(*connection, path.string(), migrations.back().to_version, &fresh));
+    connection->exec(
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA "
+        "cache_size = -65536;"
+        "PRAGMA recursive_triggers = OFF");
+    const std::string mode = connection->execAndGet("PRAGMA journal_mode = WAL").getString();
+    if (mode != "wal") {
+      return absl::FailedPreconditionError(absl::StrCat(path.string(),
+                                                        " cannot be used in WAL mode (it stays in \"", mode,
+                                                        "\"); put the state folder on a local file system"));
+    }
+    RETURN_IF_ERROR(Migrate(*connection, path, migrations, fresh));
+    RefreshViews(*connection);
+    std::unique_ptr<Database> database(new Database(path, std::move(lock), std::move(connection)));
+    database->version_ = static_cast<int>(Integer(*database->connection_, "PRAGMA user_version"));
+    database->page_bytes_ = static_cast<std::uint32_t>(Integer(*database->connection_, "PRAGMA page_size"));
+    sqlite3_wal_hook(
+        database->connection_->getHandle(),
+        [](void* frames, sqlite3*, const char*, int count) {
+          *static_cast<std::uint32_t*>(frames) = static_cast<std::uint32_t>(count);
+          return SQLITE_OK;
+        },
+        &database->wal_frames_);
+    RETURN_IF_ERROR(database->Checkpoint(/*truncate=*/true));
+    return database;
+  } catch (const SQLite::Exception& exception) {
+    return SqliteStatus(exception, opening);
+  }
+}
+
+absl::Status Database::Checkpoint(bool truncate) {
+  sqlite3* handle = connection_->getHandle();
+  int frames = 0;
+  int moved = 0;
+  // Truncation would wait for readers as long as the busy handler does; the writer has better things to do.
+  sqlite3_busy_timeout(handle, 0);
+  const int code = sqlite3_wal_checkpoint_v2(
+      handle, "main", truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  if (code == SQLITE_OK && frames == moved) wal_frames_ = 0;
+  if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
+    return absl::OkStatus();
+  return SqliteStatus(code, sqlite3_errmsg(handle), absl::StrCat("moving the log into ", path_.string()));
+}
+
+std::uint64_t Database::WalBytes() const {
+  return std::uint64_t{wal_frames_} * (page_bytes_ + kWalFrameHeaderBytes);
+}
+
+}  // namespace inlier

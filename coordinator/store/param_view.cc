@@ -1,0 +1,278 @@
+#include "coordinator/store/param_view.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "proto/spec/columns.h"
+#include "proto/spec/measurements.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kIsoTime[] = "'%Y-%m-%dT%H:%M:%fZ'";
+
+std::string Utc(const std::string& milliseconds) {
+  return absl::StrCat("strftime(", kIsoTime, ", ", milliseconds, " / 1000.0, 'unixepoch')");
+}
+
+std::string Id(const std::string& prefix, const std::string& column) {
+  return absl::StrCat("'", prefix, "' || ", column);
+}
+
+const ViewColumn kTrial = {"trial", Id("t-", "trial.id"), "Id of the trial, t-<number>."};
+const ViewColumn kSweep = {"sweep", "sweep.name", "Name of its sweep."};
+const ViewColumn kSweepId = {"sweep_id", Id("s-", "sweep.id"),
+                             "Id of its sweep, s-<number>; sweeps may share a name."};
+const ViewColumn kLabel = {
+    "label", "(SELECT group_concat(value, ', ') FROM json_each(trial_spec.labels) WHERE value <> '')",
+    "Labels of its point on all axes, for people."};
+const ViewColumn kLabels = {"labels", "trial_spec.labels",
+                            "The same as a JSON object, axis -> label: `labels->>'method'`."};
+const ViewColumn kStage = {"stage", Id("st-", "stage.id"), "Id of the stage, st-<number>."};
+const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END",
+                          "TRAIN or EVALUATE."};
+
+// A trial with what defines it.
+constexpr char kTrials[] =
+    "trial\n  JOIN sweep ON sweep.id = trial.sweep\n  JOIN trial_spec ON trial_spec.trial = trial.id";
+
+// And the attempts of its stages. CROSS JOIN only fixes the order: from the trials down.
+std::string AttemptsOfTrials() {
+  return absl::StrCat(kTrials,
+                      "\n  CROSS JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage)",
+                      "\n  CROSS JOIN attempt ON attempt.stage = stage.id");
+}
+
+void AppendParams(std::vector<ViewColumn>& columns) {
+  for (const SpecColumn& param : SpecColumns()) {
+    std::string where;
+    for (const std::string& path : param.json_paths)
+      absl::StrAppend(&where, where.empty() ? "" : ", ", path.substr(2));
+    for (const auto& [member, path] : param.members)
+      absl::StrAppend(&where, where.empty() ? "Which is there: " : ", ", path.substr(2));
+    columns.push_back({param.name, ColumnExpression(param, "trial_spec.spec"), absl::StrCat(where, ".")});
+  }
+}
+
+View Sweeps() {
+  const auto count = [](const char* state) {
+    return absl::StrCat("(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.state = '", state,
+                        "')");
+  };
+  return {
+      "sweeps",
+      "Sweeps with counts of the trials made so far.",
+      {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
+       {"sweep", "sweep.name", "Name."},
+       {"state", "replace(sweep.state, 'SWEEP_', '')", "ACTIVE, COMPLETE, CANCELLED or STOPPED_BY_FAILURES."},
+       {"trials", "sweep.trials", "Trials when fully expanded."},
+       {"pending", count("PENDING"), "Trials that wait."},
+       {"running", count("RUNNING"), "Trials with a stage that runs."},
+       {"succeeded", count("SUCCEEDED"), "Trials with a result."},
+       {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
+       {"failed", count("FAILED"), "Trials without a result."},
+       {"cancelled", count("CANCELLED"), "Trials ended by a person."},
+       {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
+       {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
+       {"description", "sweep.spec->>'$.description'", "What the sweep is for."},
+       {"spec", "sweep.spec", "The sweep as submitted, JSON."}},
+      "sweep"};
+}
+
+View Trials() {
+  View view = {"trials",
+               "Every trial with its state and one column for each hyper-parameter.",
+               {kTrial,
+                kSweep,
+                kSweepId,
+                {"state", "trial.state", "PENDING, RUNNING, SUCCEEDED, DIVERGED, FAILED or CANCELLED."},
+                kLabel,
+                kLabels},
+               kTrials};
+  AppendParams(view.columns);
+  view.columns.push_back({"message", "trial.message", "Why it failed."});
+  view.columns.push_back({"point", "trial.point", "Index in the sweep's grid."});
+  view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
+                          "Stage of its training; shared with all trials of the same fingerprint."});
+  view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
+  view.columns.push_back({"spec", "trial_spec.spec", "The resolved TrialSpec, JSON."});
+  return view;
+}
+
+View Results() {
+  View view = {
+      "results",
+      "Trials that have a result, one row each: labels, hyper-parameters, and one column for each final "
+      "measurement. Only what "
+      "the attempt measured that produced the stage's result. NULL: not measured, or not a number.",
+      {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
+      absl::StrCat(kTrials,
+                   "\n  LEFT JOIN stage AS trained ON trained.id = trial.train_stage"
+                   "\n  LEFT JOIN stage AS evaluated ON evaluated.id = trial.evaluate_stage"
+                   "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
+  AppendParams(view.columns);
+  for (const MeasurementInfo& measurement : Measurements()) {
+    if (!measurement.final || measurement.axis == "site") continue;
+    const std::string name(measurement.name);
+    const auto of = [&](const char* stage) {
+      return absl::StrCat("(SELECT value FROM measurement WHERE token = ", stage,
+                          ".result_token AND name = '", name,
+                          "' AND final = 1 AND site = '' ORDER BY id DESC LIMIT 1)");
+    };
+    view.columns.push_back({name, measurement.source == "train" ? of("trained") : of("evaluated"),
+                            absl::StrCat("Measurement of the ", std::string(measurement.source), " stage.")});
+  }
+  return view;
+}
+
+View Curves() {
+  return {"curves",
+          "Measurements over steps, one row a point. Of a training that was resumed: the points of each "
+          "attempt up to where the next one went "
+          "on. Also of trials that still run. Narrow it with `trial = 't-1'` or `sweep = '…'`.",
+          {kTrial,
+           kSweep,
+           kSweepId,
+           kLabel,
+           kLabels,
+           kKind,
+           {"name", "measurement.name", "Name of the measurement."},
+           {"step", "measurement.step", "Updates done when it was taken."},
+           {"value", "measurement.value", "NULL: not a number."},
+           {"site", "measurement.site", "Module path; empty: of the whole model."},
+           {"at", Utc("measurement.at_ms"), "UTC."},
+           {"token", "measurement.token", "The attempt that measured it."}},
+          absl::StrCat(AttemptsOfTrials(),
+                       "\n  CROSS JOIN measurement ON measurement.token = attempt.token"
+                       "\nWHERE measurement.final = 0 AND measurement.step <= "
+                       "coalesce(attempt.visible_until, 9223372036854775807)")};
+}
+
+View Attempts() {
+  View view = {
+      "attempts",
+      "Every attempt at the stages of a trial, and what produced its numbers. An attempt at a stage that "
+      "trials share has a row for each.",
+      {kTrial,
+       kSweep,
+       kSweepId,
+       kStage,
+       kKind,
+       {"attempt", "attempt.number", "1 for the first attempt at the stage."},
+       {"token", "attempt.token", "Fencing number: names the attempt."},
+       {"outcome", "coalesce(attempt.outcome, 'LIVE')", "LIVE, SUCCEEDED, DIVERGED, FAILED or CANCELLED."},
+       {"failure", "attempt.failure", "Failure class, with FAILED."},
+       {"message", "attempt.message", "For people."},
+       {"started_at", Utc("attempt.started_ms"), "UTC."},
+       {"ended_at", Utc("attempt.ended_ms"), "UTC."},
+       {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
+       {"worker", "attempt.worker", "Incarnation of the worker."},
+       {"slot", "attempt.slot", "Place on the worker."},
+       {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it went on from; 0 from scratch."}},
+      AttemptsOfTrials()};
+  for (const char* name : {"host", "device", "threads", "build", "torch_version", "cuda_version",
+                           "dataset_digest", "parameters", "pid"}) {
+    view.columns.push_back({name, absl::StrCat("attempt.", name), "As the child reported."});
+  }
+  return view;
+}
+
+View Failures() {
+  return {
+      "failures",
+      "FAILED trials with the last attempt that failed.",
+      {kTrial,
+       kSweep,
+       kSweepId,
+       kLabel,
+       kLabels,
+       {"message", "trial.message", "Why the trial failed."},
+       {"stage", Id("st-", "attempt.stage"), "Stage of the last attempt that failed."},
+       {"token", "attempt.token", "That attempt."},
+       {"failure", "attempt.failure", "Its failure class."},
+       {"attempts", "(SELECT count(*) FROM attempt AS every WHERE every.stage = attempt.stage)",
+        "Attempts at that stage."},
+       {"host", "attempt.host", "Where it ran."},
+       {"ended_at", Utc("attempt.ended_ms"), "UTC."}},
+      absl::StrCat(
+          kTrials,
+          "\n  LEFT JOIN attempt ON attempt.token = (SELECT max(token) FROM attempt AS failed"
+          " WHERE failed.stage IN (trial.train_stage, trial.evaluate_stage) AND failed.outcome = 'FAILED')"
+          "\nWHERE trial.state = 'FAILED'")};
+}
+
+View Logs() {
+  return {"logs",
+          "Lines written by the attempts at a trial's stages.",
+          {kTrial,
+           kSweep,
+           kSweepId,
+           kStage,
+           kKind,
+           {"token", "attempt.token", "The attempt."},
+           {"at", Utc("log.at_ms"), "UTC."},
+           {"text", "log.text", "The line."},
+           {"line", "log.id", "Grows: the order of arrival."}},
+          absl::StrCat(AttemptsOfTrials(), "\n  CROSS JOIN log ON log.token = attempt.token")};
+}
+
+View Events() {
+  return {"events",
+          "State changes and notices, in order.",
+          {{"at", Utc("event.at_ms"), "UTC."},
+           {"kind", "event.kind", "For example stage_retried."},
+           {"sweep_id", Id("s-", "event.sweep"), "NULL: not about one. The same for the next."},
+           {"trial", Id("t-", "event.trial"), "Id of the trial."},
+           {"stage", Id("st-", "event.stage"), "Id of the stage."},
+           {"token", "event.token", "The attempt."},
+           {"worker", "event.worker", "Incarnation of the worker."},
+           {"message", "event.message", "For people."},
+           {"number", "event.id", "Grows: the order of arrival."}},
+          "event"};
+}
+
+View Workers() {
+  return {"workers",
+          "Worker processes, as last stored.",
+          {{"incarnation", "worker.incarnation", "Fresh uuid of the process."},
+           {"name", "worker.name", "Label."},
+           {"host", "worker.host", "Machine."},
+           {"version", "worker.version", "Of the program."},
+           {"slots", "worker.slots", "Places to run."},
+           {"devices", "worker.devices", "A JSON list, one for each slot."},
+           {"draining", "worker.draining", "1: wants nothing new."},
+           {"connected", "worker.connected", "1: its lease had not run out."},
+           {"last_seen_at", Utc("worker.last_seen_ms"), "UTC."}},
+          "worker"};
+}
+
+}  // namespace
+
+std::string View::CreateSql() const {
+  std::string select;
+  std::set<std::string> names;
+  for (const ViewColumn& column : columns) {
+    INLIER_CHECK(names.insert(column.name)
+                     .second);  // A hyper-parameter's column or a measurement took a name that the view uses.
+    absl::StrAppend(&select, select.empty() ? "  " : ",\n  ", column.sql, " AS \"", column.name, "\"");
+  }
+  return absl::StrCat("CREATE VIEW \"", name, "\" AS SELECT\n", select, "\nFROM ", from);
+}
+
+const std::vector<View>& PeoplesViews() {
+  static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Curves(), Attempts(),
+                                          Failures(), Logs(),   Events(),  Workers()};
+  return views;
+}
+
+const std::vector<std::string>& ParamColumns() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (const SpecColumn& column : SpecColumns()) result.push_back(column.name);
+    return result;
+  }();
+  return names;
+}
+
+}  // namespace inlier

@@ -1,0 +1,43 @@
+// The views people query, derived from the hyper-parameters (fields with a `column`) and the measurements'
+// table.
+//
+// Tables are internal and singular (trial, stage, attempt, …); views are for people and plural: sweeps,
+// trials, results, curves, attempts, failures, logs. docs/reference/schema.md is written from here. A view is
+// replaced at Database::Open when its text differs from what this program would write, so a new
+// hyper-parameter needs no migration.
+#ifndef INLIER_COORDINATOR_STORE_PARAM_VIEW_H_
+#define INLIER_COORDINATOR_STORE_PARAM_VIEW_H_
+
+#include <string>
+#include <vector>
+
+namespace inlier {
+
+struct ViewColumn {
+  std::string name;
+  std::string sql;      // Expression over the view's tables.
+  std::string comment;  // For the reference.
+};
+
+struct View {
+  std::string name;
+  std::string comment;
+  std::vector<ViewColumn> columns;
+  std::string from;  // FROM and WHERE.
+
+  std::string CreateSql() const;
+};
+
+// All views, those that others use first.
+const std::vector<View>& PeoplesViews();
+
+// Columns of `trials` and `results` that hold a hyper-parameter or a choice, in the order of the
+// specification.
+const std::vector<std::string>& ParamColumns();
+
+// docs/reference/schema.md: tables with their comments, then views, from a database made by this program.
+std::string SchemaReference();
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_PARAM_VIEW_H_

@@ -1,0 +1,316 @@
+#include "coordinator/store/reader.h"
+
+#include <sqlite3.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "coordinator/store/database.h"
+#include "coordinator/store/query_guard.h"
+#include "coordinator/store/snapshot_loader.h"
+#include "nlohmann/json.hpp"
+#include "proto/spec/did_you_mean.h"
+
+namespace inlier {
+namespace {
+
+struct ConnectionCloser {
+  void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+};
+using ConnectionPtr = std::unique_ptr<sqlite3, ConnectionCloser>;
+
+constexpr int kBusyTimeoutMs = 5000;
+constexpr std::uint32_t kPageSizeMax = 10000;
+
+absl::StatusOr<ConnectionPtr> OpenReadOnly(const std::filesystem::path& path) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  ConnectionPtr connection(raw);
+  if (code != SQLITE_OK) {
+    return SqliteStatus(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw),
+                        absl::StrCat("opening ", path.string(), " for reading"));
+  }
+  sqlite3_extended_result_codes(raw, 1);
+  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+  GuardConnection(raw);
+  return connection;
+}
+
+void Bind(sqlite3_stmt* statement, int index, const SqlValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    sqlite3_bind_int64(statement, index, *integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    sqlite3_bind_double(statement, index, *real);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    sqlite3_bind_text(statement, index, text->data(), static_cast<int>(text->size()), SQLITE_TRANSIENT);
+  }
+}
+
+SqlValue ColumnValue(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_NULL:
+      return std::monostate();
+    case SQLITE_INTEGER:
+      return static_cast<std::int64_t>(sqlite3_column_int64(statement, column));
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
+    default:
+      return std::string(reinterpret_cast<const char*>(sqlite3_column_text(statement, column)),
+                         static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+  }
+}
+
+std::int64_t Integer(const SqlValue& value) {
+  return std::holds_alternative<std::int64_t>(value) ? std::get<std::int64_t>(value) : 0;
+}
+std::string Text(const SqlValue& value) {
+  return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "";
+}
+bool IsNull(const SqlValue& value) { return std::holds_alternative<std::monostate>(value); }
+
+// Columns of a SweepStatus, in the order of FillSweep.
+constexpr char kSweepColumns[] =
+    "id, name, state, submitted_ms, ended_ms, "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'PENDING'), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'RUNNING'), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'SUCCEEDED'), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'DIVERGED'), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'FAILED'), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'CANCELLED'), spec";
+
+void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
+  status->set_sweep_id(SweepId(Integer(row[0])).ToString());
+  status->set_name(Text(row[1]));
+  v1::SweepState state = v1::ACTIVE;
+  v1::SweepState_Parse(Text(row[2]), &state);
+  status->set_state(state);
+  status->set_submitted_unix_ms(Integer(row[3]));
+  if (!IsNull(row[4])) status->set_ended_unix_ms(Integer(row[4]));
+  v1::TrialCounts* counts = status->mutable_trials();
+  counts->set_pending(Integer(row[5]));
+  counts->set_running(Integer(row[6]));
+  counts->set_succeeded(Integer(row[7]));
+  counts->set_diverged(Integer(row[8]));
+  counts->set_failed(Integer(row[9]));
+  counts->set_cancelled(Integer(row[10]));
+}
+
+void FillLabels(const std::string& json, google::protobuf::Map<std::string, std::string>* labels) {
+  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return;
+  for (const auto& [axis, label] : parsed.items())
+    (*labels)[axis] = label.is_string() ? label.get<std::string>() : label.dump();
+}
+
+}  // namespace
+
+// Connections that are not in use, and how many there are.
+struct Reader::Pool {
+  std::filesystem::path path;
+  int limit = 1;
+  std::mutex mutex;
+  std::condition_variable returned;
+  std::vector<ConnectionPtr> idle;
+  int open = 0;
+
+  // Runs `use` with a connection of its own.
+  template <typename T>
+  absl::StatusOr<T> With(const std::function<absl::StatusOr<T>(sqlite3*)>& use) {
+    ConnectionPtr connection;
+    {
+      std::unique_lock lock(mutex);
+      returned.wait(lock, [&] { return !idle.empty() || open < limit; });
+      if (!idle.empty()) {
+        connection = std::move(idle.back());
+        idle.pop_back();
+      } else {
+        ++open;
+      }
+    }
+    absl::StatusOr<T> result = absl::UnavailableError("no connection");
+    if (connection == nullptr) {
+      absl::StatusOr<ConnectionPtr> opened = OpenReadOnly(path);
+      if (opened.ok()) {
+        connection = *std::move(opened);
+      } else {
+        result = opened.status();
+      }
+    }
+    if (connection != nullptr) result = use(connection.get());
+    {
+      const std::lock_guard lock(mutex);
+      if (connection != nullptr) {
+        idle.push_back(std::move(connection));
+      } else {
+        --open;
+      }
+    }
+    returned.notify_one();
+    return result;
+  }
+};
+
+Reader::Reader(std::filesystem::path database_path, int connections) : pool_(std::make_unique<Pool>()) {
+  INLIER_CHECK(connections > 0);
+  pool_->path = std::move(database_path);
+  pool_->limit = connections;
+}
+
+Reader::~Reader() = default;
+
+absl::StatusOr<v1::QueryResponse> Reader::Query(const std::string& sql, const QueryLimits& limits) {
+  return pool_->With<v1::QueryResponse>([&](sqlite3* connection) -> absl::StatusOr<v1::QueryResponse> {
+    const TimeLimit time_limit(connection, MonotonicNow() + limits.time);
+    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql));
+    return CollectRows(connection, statement.get(), limits);
+  });
+}
+
+absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector<SqlValue>& values) {
+  return pool_->With<SqlRows>([&](sqlite3* connection) -> absl::StatusOr<SqlRows> {
+    sqlite3_stmt* raw = nullptr;
+    int code = sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, nullptr);
+    const StatementPtr statement(raw);
+    if (code != SQLITE_OK) return SqliteStatus(code, sqlite3_errmsg(connection), "preparing a query");
+    for (std::size_t i = 0; i < values.size(); ++i) Bind(raw, static_cast<int>(i) + 1, values[i]);
+    SqlRows result;
+    for (int i = 0; i < sqlite3_column_count(raw); ++i)
+      result.columns.emplace_back(sqlite3_column_name(raw, i));
+    while ((code = sqlite3_step(raw)) == SQLITE_ROW) {
+      std::vector<SqlValue>& row = result.rows.emplace_back();
+      row.reserve(result.columns.size());
+      for (std::size_t i = 0; i < result.columns.size(); ++i)
+        row.push_back(ColumnValue(raw, static_cast<int>(i)));
+    }
+    if (code != SQLITE_DONE) return SqliteStatus(code, sqlite3_errmsg(connection), "running a query");
+    return result;
+  });
+}
+
+absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name) {
+  const std::optional<SweepId> id = SweepId::Parse(id_or_name);
+  ASSIGN_OR_RETURN(
+      const SqlRows found,
+      Select("SELECT id FROM sweep WHERE name = ?1 OR id = ?2 ORDER BY id = ?2 DESC, id DESC LIMIT 1",
+             {id_or_name, id.has_value() ? SqlValue(id->value()) : SqlValue()}));
+  if (!found.rows.empty()) return SweepId(Integer(found.rows[0][0]));
+  ASSIGN_OR_RETURN(const SqlRows names,
+                   Select("SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC LIMIT 1000"));
+  if (names.rows.empty())
+    return absl::NotFoundError(
+        absl::StrCat("there is no sweep \"", id_or_name, "\": none has been submitted yet"));
+  std::vector<std::string> known;
+  for (const auto& row : names.rows) known.push_back(Text(row[0]));
+  return absl::NotFoundError(
+      absl::StrCat("there is no sweep \"", id_or_name, "\"", DidYouMean(id_or_name, known)));
+}
+
+absl::StatusOr<TrialId> Reader::FindTrial(const std::string& id) {
+  const std::optional<TrialId> trial = TrialId::Parse(id);
+  if (!trial.has_value())
+    return absl::InvalidArgumentError(absl::StrCat("\"", id, "\" is no trial: trials are named t-1, t-2, …"));
+  ASSIGN_OR_RETURN(const SqlRows found, Select("SELECT id FROM trial WHERE id = ?1", {trial->value()}));
+  if (found.rows.empty()) return absl::NotFoundError(absl::StrCat("there is no trial ", id));
+  return *trial;
+}
+
+absl::StatusOr<v1::ListSweepsResponse> Reader::ListSweeps() {
+  ASSIGN_OR_RETURN(const SqlRows found,
+                   Select(absl::StrCat("SELECT ", kSweepColumns, " FROM sweep ORDER BY id DESC")));
+  v1::ListSweepsResponse response;
+  for (const auto& row : found.rows) FillSweep(row, response.add_sweeps());
+  return response;
+}
+
+absl::StatusOr<v1::SweepStatus> Reader::GetSweep(SweepId sweep) {
+  ASSIGN_OR_RETURN(
+      const SqlRows found,
+      Select(absl::StrCat("SELECT ", kSweepColumns, " FROM sweep WHERE id = ?1"), {sweep.value()}));
+  if (found.rows.empty()) return absl::NotFoundError(absl::StrCat("there is no sweep ", sweep.ToString()));
+  v1::SweepStatus status;
+  FillSweep(found.rows[0], &status);
+  ASSIGN_OR_RETURN(*status.mutable_spec(), SweepSpecFromJson(Text(found.rows[0].back())));
+  for (const bool train : {true, false}) {
+    ASSIGN_OR_RETURN(
+        const SqlRows counts,
+        Select(
+            absl::StrFormat("SELECT count(*), count(*) FILTER (WHERE state NOT IN ('PENDING', 'RUNNING')), "
+                            "count(*) FILTER (WHERE state = 'RUNNING') FROM stage WHERE id IN (SELECT %s "
+                            "FROM trial WHERE sweep = ?1)",
+                            train ? "train_stage" : "evaluate_stage"),
+            {sweep.value()}));
+    v1::StageCounts* stages = train ? status.mutable_train_stages() : status.mutable_evaluate_stages();
+    stages->set_total(Integer(counts.rows[0][0]));
+    stages->set_ended(Integer(counts.rows[0][1]));
+    stages->set_running(Integer(counts.rows[0][2]));
+  }
+  return status;
+}
+
+absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRequest& request) {
+  ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(request.sweep()));
+  std::int64_t after = 0;
+  if (!request.page_token().empty()) {
+    const std::optional<TrialId> last = TrialId::Parse(request.page_token());
+    if (!last.has_value())
+      return absl::InvalidArgumentError("page_token: not one that ListTrials gave; start without one");
+    after = last->value();
+  }
+  if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
+  const std::uint32_t size = std::min(request.page_size(), kPageSizeMax);
+  ASSIGN_OR_RETURN(
+      const SqlRows found,
+      Select("SELECT trial.id, state, message, train_stage, evaluate_stage, labels, spec, "
+             "(SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
+             "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id "
+             "WHERE sweep = ?1 AND trial.id > ?2 AND (?3 IS NULL OR state = ?3) ORDER BY trial.id LIMIT ?4",
+             {sweep.value(), after,
+              request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
+              static_cast<std::int64_t>(size) + 1}));
+  v1::ListTrialsResponse response;
+  for (const auto& row : found.rows) {
+    if (static_cast<std::uint32_t>(response.trials_size()) == size) {
+      response.set_next_page_token(response.trials(response.trials_size() - 1).trial_id());
+      break;
+    }
+    v1::TrialStatus* trial = response.add_trials();
+    trial->set_trial_id(TrialId(Integer(row[0])).ToString());
+    trial->set_sweep_id(sweep.ToString());
+    v1::TrialState state = v1::PENDING;
+    v1::TrialState_Parse(Text(row[1]), &state);
+    trial->set_state(state);
+    trial->set_message(Text(row[2]));
+    if (!IsNull(row[3])) trial->set_train_stage(StageId(Integer(row[3])).ToString());
+    if (!IsNull(row[4])) trial->set_evaluate_stage(StageId(Integer(row[4])).ToString());
+    FillLabels(Text(row[5]), trial->mutable_labels());
+    trial->set_spec_json(Text(row[6]));
+    trial->set_attempts(static_cast<std::uint32_t>(Integer(row[7])));
+  }
+  return response;
+}
+
+absl::StatusOr<v1::GetLogsResponse> Reader::Logs(TrialId trial, std::uint32_t max_lines) {
+  ASSIGN_OR_RETURN(
+      const SqlRows found,
+      Select("SELECT attempt.stage, log.token, log.at_ms, log.text FROM trial "
+             "CROSS JOIN attempt ON attempt.stage IN (trial.train_stage, trial.evaluate_stage) "
+             "CROSS JOIN log ON log.token = attempt.token WHERE trial.id = ?1 ORDER BY log.id DESC LIMIT ?2",
+             {trial.value(), static_cast<std::int64_t>(max_lines)}));
+  v1::GetLogsResponse response;
+  for (auto row = found.rows.rbegin(); row != found.rows.rend(); ++row) {
+    v1::LoggedLine* line = response.add_lines();
+    line->set_stage_id(StageId(Integer((*row)[0])).ToString());
+    line->set_token(static_cast<std::uint64_t>(Integer((*row)[1])));
+    line->set_time_unix_ms(Integer((*row)[2]));
+    line->set_text(Text((*row)[3]));
+  }
+  return response;
+}
+
+}  // namespace inlier

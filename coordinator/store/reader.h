@@ -1,0 +1,78 @@
+// Reads the database while the coordinator runs: people's SQL, tables, lists, logs.
+//
+// A small pool of read-only connections (mode=ro, query_only, an authorizer that lets only SELECT through);
+// each call takes one, waits for a free one, and sees the last commit at its start. Blocking: not for the
+// coordinator's own thread.
+//
+// Thread safety: all methods may be called from any thread.
+#ifndef INLIER_COORDINATOR_STORE_READER_H_
+#define INLIER_COORDINATOR_STORE_READER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/time.h"
+#include "coordinator/store/ids.h"
+#include "inlier/v1/sweep_service.pb.h"
+
+namespace inlier {
+
+// A value of SQL: NULL, INTEGER, REAL, TEXT.
+using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+struct SqlRows {
+  std::vector<std::string> columns;
+  std::vector<std::vector<SqlValue>> rows;
+};
+
+struct QueryLimits {
+  std::uint64_t rows = 10000;
+  std::uint64_t bytes = std::uint64_t{3} << 20;  // Of the answer, below gRPC's default message limit.
+  std::uint64_t cell_bytes = std::uint64_t{1} << 20;
+  Duration time = std::chrono::seconds(10);
+};
+
+class Reader {
+ public:
+  // `database_path` is an inlier.db that exists (Database::Open made it). Connections are opened when first
+  // needed.
+  explicit Reader(std::filesystem::path database_path, int connections = 2);
+  ~Reader();
+
+  // One SELECT of a person. InvalidArgument for anything else, for two statements and for SQL errors
+  // (SQLite's words); DeadlineExceeded past the time; `truncated` when rows or bytes ran out. A cell above
+  // its limit is an error.
+  absl::StatusOr<v1::QueryResponse> Query(const std::string& sql, const QueryLimits& limits = {});
+
+  // A SELECT of this program with bound values (?1, ?2, …); unlimited rows.
+  absl::StatusOr<SqlRows> Select(const std::string& sql, const std::vector<SqlValue>& values = {});
+
+  // Id ("s-12"), or name: the latest of that name. NotFound names the sweeps that come close.
+  absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name);
+  // Id ("t-17"). NotFound when there is none.
+  absl::StatusOr<TrialId> FindTrial(const std::string& id);
+
+  // Newest first, without specs.
+  absl::StatusOr<v1::ListSweepsResponse> ListSweeps();
+  // With its spec.
+  absl::StatusOr<v1::SweepStatus> GetSweep(SweepId sweep);
+  // By id. The page token is the last trial of the page before.
+  absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request);
+  // Lines of all attempts of the trial's stages, oldest first; the last `max_lines` of them.
+  absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint32_t max_lines);
+
+ private:
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_READER_H_

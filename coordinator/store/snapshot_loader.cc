@@ -1,0 +1,184 @@
+#include "coordinator/store/snapshot_loader.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "google/protobuf/util/json_util.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+WallTime Time(const SQLite::Column& column) { return {column.getInt64()}; }
+
+template <typename Id>
+std::optional<Id> OptionalId(const SQLite::Column& column) {
+  if (column.isNull()) return std::nullopt;
+  return Id(column.getInt64());
+}
+
+// REQUIRES of all: the table's CHECK admits only names of the enum.
+v1::TrialState State(const SQLite::Column& column) {
+  v1::TrialState state = v1::PENDING;
+  v1::TrialState_Parse(column.getText(), &state);
+  return state;
+}
+
+absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement rows(database,
+                         "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
+                         "request_digest, submitted_ms, "
+                         "ended_ms FROM sweep ORDER BY id");
+  while (rows.executeStep()) {
+    SweepRecord& sweep = snapshot.sweeps.emplace_back();
+    sweep.id = SweepId(rows.getColumn(0).getInt64());
+    ASSIGN_OR_RETURN(sweep.spec, SweepSpecFromJson(rows.getColumn(1).getString()));
+    v1::SweepState_Parse(rows.getColumn(2).getText(), &sweep.state);
+    sweep.points = rows.getColumn(3).getInt64();
+    sweep.trials = rows.getColumn(4).getInt64();
+    sweep.trials_known = rows.getColumn(5).getInt64();
+    sweep.next_point = rows.getColumn(6).getInt64();
+    sweep.request_id = rows.getColumn(7).getString();
+    sweep.request_digest = rows.getColumn(8).getString();
+    sweep.submitted_at = Time(rows.getColumn(9));
+    if (!rows.getColumn(10).isNull()) sweep.ended_at = Time(rows.getColumn(10));
+  }
+  return absl::OkStatus();
+}
+
+void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement rows(
+      database,
+      "SELECT id, kind, fingerprint, train_stage, state, crashes, out_of_memory, losses, invalid, "
+      "(SELECT count(*) FROM attempt WHERE attempt.stage = stage.id), result_token, checkpoint, message, "
+      "iif(state IN ('SUCCEEDED', 'DIVERGED'), '', (SELECT spec FROM stage_spec WHERE stage_spec.stage = "
+      "stage.id)) "
+      "FROM stage ORDER BY id");
+  while (rows.executeStep()) {
+    StageRecord& stage = snapshot.stages.emplace_back();
+    stage.id = StageId(rows.getColumn(0).getInt64());
+    v1::StageKind_Parse(rows.getColumn(1).getText(), &stage.kind);
+    stage.fingerprint = rows.getColumn(2).getString();
+    stage.train_stage = OptionalId<StageId>(rows.getColumn(3));
+    stage.state = State(rows.getColumn(4));
+    stage.failures = {rows.getColumn(5).getUInt(), rows.getColumn(6).getUInt(), rows.getColumn(7).getUInt(),
+                      rows.getColumn(8).getUInt()};
+    stage.attempts = rows.getColumn(9).getUInt();
+    stage.result_token = rows.getColumn(10).getInt64();
+    stage.checkpoint = rows.getColumn(11).getString();
+    stage.message = rows.getColumn(12).getString();
+    stage.spec_json = rows.getColumn(13).getString();
+  }
+}
+
+void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement rows(
+      database,
+      "SELECT id, sweep, point, train_stage, evaluate_stage, state, message, iif(state IN ('SUCCEEDED', "
+      "'DIVERGED'), '', "
+      "(SELECT labels FROM trial_spec WHERE trial_spec.trial = trial.id)) FROM trial ORDER BY id");
+  while (rows.executeStep()) {
+    TrialRecord& trial = snapshot.trials.emplace_back();
+    trial.id = TrialId(rows.getColumn(0).getInt64());
+    trial.sweep = SweepId(rows.getColumn(1).getInt64());
+    trial.point = rows.getColumn(2).getInt64();
+    trial.train_stage = OptionalId<StageId>(rows.getColumn(3));
+    trial.evaluate_stage = OptionalId<StageId>(rows.getColumn(4));
+    trial.state = State(rows.getColumn(5));
+    trial.message = rows.getColumn(6).getString();
+    trial.labels_json = rows.getColumn(7).getString();
+  }
+}
+
+void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement rows(database,
+                         "SELECT token, stage, number, worker, slot, resume_step, started_ms FROM attempt "
+                         "WHERE ended_ms IS NULL "
+                         "ORDER BY token");
+  while (rows.executeStep()) {
+    snapshot.live_attempts.push_back(
+        {static_cast<Token>(rows.getColumn(0).getInt64()), StageId(rows.getColumn(1).getInt64()),
+         rows.getColumn(2).getUInt(), rows.getColumn(3).getString(), rows.getColumn(4).getUInt(),
+         static_cast<std::uint64_t>(rows.getColumn(5).getInt64()), Time(rows.getColumn(6))});
+  }
+}
+
+void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement rows(
+      database,
+      "SELECT stage.id, best.token, best.step, best.path, best.sha256, best.bytes, best.final FROM stage "
+      "JOIN artifact AS best ON best.id = (SELECT artifact.id FROM attempt JOIN artifact ON artifact.token = "
+      "attempt.token "
+      "WHERE attempt.stage = stage.id AND (stage.result_token IS NULL OR attempt.token = stage.result_token) "
+      "AND (stage.result_token IS NULL OR artifact.final = 1) ORDER BY artifact.step DESC, artifact.id DESC "
+      "LIMIT 1) "
+      "WHERE stage.kind = 'TRAIN_STAGE' ORDER BY stage.id");
+  while (rows.executeStep()) {
+    snapshot.checkpoints.push_back(
+        {StageId(rows.getColumn(0).getInt64()), static_cast<Token>(rows.getColumn(1).getInt64()),
+         static_cast<std::uint64_t>(rows.getColumn(2).getInt64()), rows.getColumn(3).getString(),
+         rows.getColumn(4).getString(), static_cast<std::uint64_t>(rows.getColumn(5).getInt64()),
+         rows.getColumn(6).getInt() == 1});
+  }
+}
+
+absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement rows(database,
+                         "SELECT incarnation, name, host, version, slots, devices, draining, connected, "
+                         "last_seen_ms, acknowledged_sequence "
+                         "FROM worker ORDER BY rowid");
+  while (rows.executeStep()) {
+    WorkerRecord& worker = snapshot.workers.emplace_back();
+    worker.incarnation = rows.getColumn(0).getString();
+    worker.name = rows.getColumn(1).getString();
+    worker.host = rows.getColumn(2).getString();
+    worker.version = rows.getColumn(3).getString();
+    worker.slots = rows.getColumn(4).getUInt();
+    const nlohmann::json devices =
+        nlohmann::json::parse(rows.getColumn(5).getString(), nullptr, /*allow_exceptions=*/false);
+    if (!devices.is_array())
+      return absl::DataLossError(absl::StrCat("worker ", worker.incarnation, ": its devices are not a list"));
+    for (const nlohmann::json& device : devices)
+      worker.devices.push_back(device.is_string() ? device.get<std::string>() : device.dump());
+    worker.draining = rows.getColumn(6).getInt() == 1;
+    worker.connected = rows.getColumn(7).getInt() == 1;
+    worker.last_seen = Time(rows.getColumn(8));
+    worker.acknowledged_sequence = rows.getColumn(9).getInt64();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
+  Snapshot snapshot;
+  RETURN_IF_ERROR(LoadSweeps(database, snapshot));
+  LoadStages(database, snapshot);
+  LoadTrials(database, snapshot);
+  LoadLiveAttempts(database, snapshot);
+  LoadCheckpoints(database, snapshot);
+  RETURN_IF_ERROR(LoadWorkers(database, snapshot));
+  if (!snapshot.sweeps.empty()) snapshot.next_sweep = SweepId(snapshot.sweeps.back().id.value() + 1);
+  if (!snapshot.stages.empty()) snapshot.next_stage = StageId(snapshot.stages.back().id.value() + 1);
+  if (!snapshot.trials.empty()) snapshot.next_trial = TrialId(snapshot.trials.back().id.value() + 1);
+  snapshot.next_token = database
+                            .execAndGet(
+                                "SELECT max((SELECT value FROM meta WHERE key = 'next_token'), "
+                                "1 + (SELECT coalesce(max(token), 0) FROM attempt))")
+                            .getInt64();
+  return snapshot;
+}
+
+absl::StatusOr<v1::SweepSpec> SweepSpecFromJson(const std::string& json) {
+  v1::SweepSpec spec;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  const auto status = google::protobuf::util::JsonStringToMessage(json, &spec, options);
+  if (!status.ok())
+    return absl::DataLossError(
+        absl::StrCat("the stored specification of a sweep cannot be read: ", status.ToString()));
+  return spec;
+}
+
+}  // namespace inlier

@@ -1,0 +1,71 @@
+#include "coordinator/store/store.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
+#include "base/status.h"
+#include "coordinator/store/change_applier.h"
+#include "coordinator/store/snapshot_loader.h"
+#include "coordinator/store/statement.h"
+
+namespace inlier {
+
+class Store::Statements {
+ public:
+  explicit Statements(SQLite::Database& database)
+      : begin(database, "BEGIN IMMEDIATE"), commit(database, "COMMIT"), applier(database) {}
+
+  BoundStatement begin;
+  BoundStatement commit;
+  ChangeApplier applier;
+};
+
+Store::Store(Database& database) : database_(database) {}
+Store::~Store() = default;
+
+absl::StatusOr<Snapshot> Store::Load() {
+  SQLite::Database& connection = database_.connection();
+  try {
+    SQLite::Transaction transaction(connection);  // One moment for all tables.
+    absl::StatusOr<Snapshot> snapshot = LoadSnapshot(connection);
+    return snapshot;
+  } catch (const SQLite::Exception& exception) {
+    return SqliteStatus(exception, "loading the state from " + database_.path().string());
+  }
+}
+
+absl::StatusOr<ApplyStats> Store::Apply(const ChangeBatch& batch) {
+  const ChangeBatch* const one = &batch;
+  return Apply(std::span(&one, 1));
+}
+
+absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batches) {
+  SQLite::Database& connection = database_.connection();
+  try {
+    if (statements_ == nullptr) statements_ = std::make_unique<Statements>(connection);
+    statements_->begin.Run();
+    ApplyStats stats;
+    for (const ChangeBatch* batch : batches) {
+      for (const Change& change : batch->changes) {
+        if (statements_->applier.Apply(change)) {
+          ++stats.rows;
+        } else {
+          ++stats.fenced;
+        }
+      }
+    }
+    statements_->applier.Finish();
+    statements_->commit.Run();
+    return stats;
+  } catch (const SQLite::Exception& exception) {
+    const absl::Status status = SqliteStatus(exception, "writing to " + database_.path().string());
+    // Some errors have rolled back already. A failed COMMIT that cannot be undone leaves the file as the WAL
+    // has it; the process ends then.
+    statements_.reset();
+    if (sqlite3_get_autocommit(connection.getHandle()) == 0)
+      sqlite3_exec(connection.getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
+    return status;
+  }
+}
+
+}  // namespace inlier

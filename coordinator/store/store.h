@@ -1,0 +1,48 @@
+// What inlier remembers: reads it all once after a start, and applies what the orchestrator decided.
+//
+// Thread safety: none; the committer's thread owns it while a Committer is alive.
+#ifndef INLIER_COORDINATOR_STORE_STORE_H_
+#define INLIER_COORDINATOR_STORE_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/database.h"
+#include "coordinator/store/snapshot.h"
+
+namespace inlier {
+
+struct ApplyStats {
+  std::uint64_t rows = 0;    // Changes applied.
+  std::uint64_t fenced = 0;  // Changes dropped because their token's attempt is not live.
+};
+
+class Store {
+ public:
+  // `database` outlives the store.
+  explicit Store(Database& database);
+  ~Store();
+
+  absl::StatusOr<Snapshot> Load();
+
+  // All of the batches in one transaction, in order, or nothing: it is durable when this returns OK.
+  // ResourceExhausted: no space, may be tried again; Internal: a constraint, names it; DataLoss: end the
+  // process.
+  absl::StatusOr<ApplyStats> Apply(std::span<const ChangeBatch* const> batches);
+  absl::StatusOr<ApplyStats> Apply(const ChangeBatch& batch);
+
+  Database& database() { return database_; }
+
+ private:
+  class Statements;  // Prepared once.
+  Database& database_;
+  std::unique_ptr<Statements> statements_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_STORE_H_

@@ -1,0 +1,58 @@
+// The figures the papers print, as data: what a cell of our tables is held against.
+//
+// published.csv (embedded) has one figure a row: paper, table, model, method, settings, metric, mean, std.
+// Settings are "key=value" joined by ";". A figure says nothing about our model's size: it stands beside ours
+// for orientation.
+//
+// Thread safety: immutable after the first use.
+#ifndef INLIER_COORDINATOR_TABLES_PUBLISHED_H_
+#define INLIER_COORDINATOR_TABLES_PUBLISHED_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+struct PublishedFigure {
+  std::string paper;                            // "bondarenko2023"
+  std::string table;                            // "2"
+  std::string model;                            // "bert-base"
+  std::string method;                           // "clipped_softmax"
+  std::map<std::string, std::string> settings;  // "gamma" -> "-0.03"
+  std::string metric;                           // "fp_perplexity"
+  double mean = 0;
+  std::optional<double> std;
+};
+
+// Of CSV text; InvalidArgument names the line.
+absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& csv);
+
+// All figures of the embedded file, in its order.
+const std::vector<PublishedFigure>& PublishedFigures();
+
+// Those of "paper/table", for example "bondarenko2023/2". NotFound names what comes close.
+absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::string& paper_and_table);
+
+// What our cell is.
+struct PublishedQuery {
+  std::vector<std::string>
+      metrics;               // Names the papers use for the measurement; the first that is there counts.
+  std::string architecture;  // "bert": figures of bert-…
+  std::string model;         // "bert-base": preferred when the table has several of the architecture.
+  std::string method;        // "clipped_softmax"
+  std::map<std::string, std::string>
+      settings;  // Every setting that a figure names must be here and equal; numbers as numbers.
+};
+
+// The one figure of `figures` that fits; of several the one with most settings. nullptr when none or no
+// single one fits.
+const PublishedFigure* FindPublished(const std::vector<const PublishedFigure*>& figures,
+                                     const PublishedQuery& query);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_TABLES_PUBLISHED_H_

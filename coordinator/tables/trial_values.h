@@ -1,0 +1,51 @@
+// What a table is made from: the trials of a sweep with their labels, columns and measurements, and which of
+// them match a condition.
+//
+// Thread safety: none.
+#ifndef INLIER_COORDINATOR_TABLES_TRIAL_VALUES_H_
+#define INLIER_COORDINATOR_TABLES_TRIAL_VALUES_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/store/reader.h"
+#include "google/protobuf/struct.pb.h"
+#include "inlier/v1/sweep_service.pb.h"
+
+namespace inlier {
+
+struct TrialValues {
+  std::string id;
+  v1::TrialState state = v1::PENDING;
+  std::map<std::string, std::string> labels;   // Axis -> label.
+  std::map<std::string, SqlValue> columns;     // Those asked for.
+  std::map<std::string, double> measurements;  // Those asked for that it has.
+};
+
+// The trials of `sweep` in the order of its grid. `columns` of the view trials, `measurements` of the view
+// results. REQUIRES: they exist there.
+absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId sweep,
+                                                    const std::set<std::string>& columns,
+                                                    const std::set<std::string>& measurements);
+
+// The text of a column's value as rows show it: "-0.03", "clipped", "" for NULL.
+std::string SqlText(const SqlValue& value);
+
+// Whether a label or a column has the value that people wrote: numbers are compared as numbers, null is SQL's
+// NULL and a label that is empty; of a list any may match.
+bool LabelMatches(const std::string& label, const google::protobuf::Value& wanted);
+bool ColumnMatches(const SqlValue& column, const google::protobuf::Value& wanted);
+
+// All of `where`: an axis' label if `trial` has the axis, else a column.
+bool Matches(const TrialValues& trial,
+             const google::protobuf::Map<std::string, google::protobuf::Value>& where);
+
+// Mean, sample deviation and counts over `trials`.
+v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, const std::string& measurement);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_TABLES_TRIAL_VALUES_H_

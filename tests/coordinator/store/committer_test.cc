@@ -1,0 +1,269 @@
+// When the committer acknowledges, what it does when the disk is full or broken, and that it commits what it
+// was given exactly once.
+#include "coordinator/store/committer.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "tests/coordinator/store/fault_vfs.h"
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// The answers to submitted batches, by number; Wait blocks until one has come.
+class Answers {
+ public:
+  Committer::Done For(int number) {
+    return [this, number](absl::Status status) {
+      const std::lock_guard lock(mutex_);
+      answers_.emplace_back(number, std::move(status));
+      came_.notify_all();
+    };
+  }
+  absl::Status Wait(int number) {
+    std::unique_lock lock(mutex_);
+    const auto find = [&] {
+      return std::find_if(answers_.begin(), answers_.end(),
+                          [&](const auto& answer) { return answer.first == number; });
+    };
+    came_.wait(lock, [&] { return find() != answers_.end(); });
+    return find()->second;
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return answers_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<std::pair<int, absl::Status>> answers_;
+};
+
+class CommitterTest : public StoreTest {
+ protected:
+  // The database is opened again, on the disk that can fail.
+  CommitterTest() { Reopen(); }
+  ~CommitterTest() override {
+    committer_.reset();
+    Close();
+  }
+
+  void StartCommitter(CommitterOptions options = {}) {
+    options.full_backoff.first = options.full_backoff.longest = std::chrono::milliseconds(1);
+    committer_ = std::make_unique<Committer>(
+        *store_, options, [this](absl::Status status) { fatal_.For(0)(std::move(status)); });
+  }
+
+  template <typename... Changes>
+  static ChangeBatch Batch(Lane lane, Changes... changes) {
+    ChangeBatch batch{.lane = lane, .changes = {}};
+    (batch.Add(std::move(changes)), ...);
+    return batch;
+  }
+  // Waits, without sleeping for a guessed time, until `condition` holds of the health.
+  CommitterHealth WaitForHealth(const std::function<bool(const CommitterHealth&)>& condition) {
+    CommitterHealth health;
+    while (!condition(health = committer_->Health())) std::this_thread::yield();
+    return health;
+  }
+
+  FaultVfs vfs_;
+  Answers answers_;
+  Answers fatal_;
+  std::unique_ptr<Committer> committer_;
+};
+
+TEST_F(CommitterTest, DoneIsCalledAfterTheRowsAreThere) {
+  StartCommitter();
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  EXPECT_THAT(Rows("SELECT sweep FROM sweeps"), ElementsAre("gamma"));
+  committer_->Flush();
+  const CommitterHealth health = committer_->Health();
+  EXPECT_TRUE(health.status.ok());
+  EXPECT_EQ(health.commits, 1u);
+  EXPECT_EQ(health.committed_rows, 1u);
+  EXPECT_EQ(health.queued_batches, 0u);
+  EXPECT_GT(health.wal_bytes, 0u);
+}
+
+TEST_F(CommitterTest, AllThatWasSubmittedIsCommittedWhenItEnds) {
+  StartCommitter();
+  for (int i = 1; i <= 200; ++i) committer_->Submit(Batch(Lane::kControl, Sweep(i)), answers_.For(i));
+  committer_.reset();
+  EXPECT_EQ(answers_.count(), 200u);
+  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("200"));
+}
+
+TEST_F(CommitterTest, ManyBatchesShareATransaction) {
+  MustAddTrial();
+  MustApply(Start(1, 1));
+  std::vector<std::uint64_t> groups;
+  CommitterOptions options;
+  options.on_commit = [&](const CommitStats& stats) { groups.push_back(stats.batches); };
+  StartCommitter(options);
+  for (std::uint64_t i = 1; i <= 1000; ++i)
+    committer_->Submit(Batch(Lane::kBulk, Point(1, "train_loss", i, 1)), answers_.For(0));
+  committer_->Flush();
+  EXPECT_THAT(Rows("SELECT count(*), min(step), max(step) FROM measurement"), ElementsAre("1000|1|1000"));
+  EXPECT_THAT(Rows("SELECT count(*) FROM measurement WHERE step <> id"),
+              ElementsAre("0"));  // In the order submitted.
+  EXPECT_LT(groups.size(), 500u);
+}
+
+TEST_F(CommitterTest, BrokenBatchFailsAloneAndIsToldWhy) {
+  MustAddTrial();
+  MustApply(Start(1, 1));
+  vfs_.SetFull(true);  // Hold the writer, so that the three go into one transaction.
+  StartCommitter();
+  committer_->Submit(Batch(Lane::kControl, Sweep(5)), answers_.For(5));
+  WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
+  committer_->Submit(Batch(Lane::kControl, Start(2, 1, 2)), answers_.For(3));
+  committer_->Submit(Batch(Lane::kControl, Sweep(4)), answers_.For(4));
+  vfs_.SetFull(false);
+  committer_->Flush();
+  EXPECT_TRUE(answers_.Wait(2).ok());
+  EXPECT_EQ(answers_.Wait(3).code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(answers_.Wait(3).message()), HasSubstr("UNIQUE constraint failed"));
+  EXPECT_TRUE(answers_.Wait(4).ok());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-2", "s-4", "s-5"));
+}
+
+TEST_F(CommitterTest, FullDiskAcknowledgesNothingAndRecoversByItself) {
+  StartCommitter();
+  vfs_.SetFull(true);
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
+  const CommitterHealth health =
+      WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
+  EXPECT_EQ(health.status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(health.status.message()),
+              HasSubstr("database or disk is full; free space on the file system of the state folder"));
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
+  EXPECT_EQ(answers_.count(), 0u);
+  EXPECT_EQ(committer_->Health().queued_rows, 2u);
+  EXPECT_THAT(Rows("SELECT * FROM sweeps"), IsEmpty());
+  vfs_.SetFull(false);
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  EXPECT_TRUE(answers_.Wait(2).ok());
+  EXPECT_TRUE(committer_->Health().status.ok());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-2"));
+  EXPECT_EQ(fatal_.count(), 0u);
+}
+
+TEST_F(CommitterTest, EndOnAFullDiskAnswersWithErrorsAndStoresNothing) {
+  StartCommitter();
+  vfs_.SetFull(true);
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
+  WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
+  committer_.reset();
+  EXPECT_EQ(answers_.Wait(1).code(), absl::StatusCode::kResourceExhausted);
+  vfs_.SetFull(false);
+  EXPECT_THAT(Rows("SELECT * FROM sweeps"), IsEmpty());
+}
+
+TEST_F(CommitterTest, FailedFsyncIsFatalAndNothingIsCommittedAfterIt) {
+  StartCommitter();
+  vfs_.SetSyncFails(true);
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
+  const absl::Status reason = fatal_.Wait(0);
+  EXPECT_EQ(reason.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(reason.message()), HasSubstr("disk I/O error; the disk failed"));
+  EXPECT_EQ(answers_.Wait(1).code(), absl::StatusCode::kDataLoss);
+  vfs_.SetSyncFails(false);
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
+  EXPECT_EQ(answers_.Wait(2).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(committer_->Health().status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(fatal_.count(), 1u);
+}
+
+// A checkpoint whose fsync failed must not be tried again: a second one that succeeds would give up the log
+// that still has the pages.
+TEST_F(CommitterTest, FailedFsyncOfACheckpointIsFatalToo) {
+  CommitterOptions options;
+  options.idle_checkpoint = std::chrono::milliseconds(1);
+  MustApply(Sweep(1));
+  StartCommitter(options);
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), [this](absl::Status status) {
+    vfs_.SetSyncFails(true);  // After the commit, before the idle checkpoint.
+    answers_.For(2)(std::move(status));
+  });
+  EXPECT_TRUE(answers_.Wait(2).ok());
+  EXPECT_EQ(fatal_.Wait(0).code(), absl::StatusCode::kDataLoss);
+  vfs_.SetSyncFails(false);
+}
+
+TEST_F(CommitterTest, BulkAboveTheLimitIsRefusedAndControlIsNot) {
+  MustAddTrial();
+  MustApply(Start(1, 1));
+  vfs_.SetFull(true);
+  CommitterOptions options;
+  options.queued_bytes_max = 2000;
+  StartCommitter(options);
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
+  WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
+  committer_->Submit(Batch(Lane::kBulk, LogRow{1, std::string(3000, 'x'), {}}), answers_.For(3));
+  EXPECT_FALSE(committer_->Health().accepts_bulk);
+  committer_->Submit(Batch(Lane::kBulk, LogRow{1, "y", {}}), answers_.For(4));
+  EXPECT_EQ(answers_.Wait(4).ToString(),
+            "RESOURCE_EXHAUSTED: measurements and logs arrive faster than they can be stored; send them "
+            "again later");
+  committer_->Submit(Batch(Lane::kControl, Sweep(3)), answers_.For(5));
+  vfs_.SetFull(false);
+  EXPECT_TRUE(answers_.Wait(2).ok());
+  EXPECT_TRUE(answers_.Wait(3).ok());
+  EXPECT_TRUE(answers_.Wait(5).ok());
+  EXPECT_TRUE(committer_->Health().accepts_bulk);
+}
+
+TEST_F(CommitterTest, StaleRowsAreCountedAsFenced) {
+  MustAddTrial();
+  StartCommitter();
+  committer_->Submit(Batch(Lane::kBulk, Point(9, "train_loss", 1, 1)), answers_.For(1));
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  committer_->Flush();
+  EXPECT_EQ(committer_->Health().fenced_rows, 1u);
+  EXPECT_THAT(Rows("SELECT * FROM measurement"), IsEmpty());
+}
+
+TEST_F(CommitterTest, IdleWriterEmptiesTheLog) {
+  CommitterOptions options;
+  options.idle_checkpoint = std::chrono::milliseconds(1);
+  StartCommitter(options);
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), nullptr);
+  committer_->Flush();
+  WaitForHealth([](const CommitterHealth& health) { return health.commits == 1 && health.wal_bytes == 0; });
+  EXPECT_EQ(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 0u);
+}
+
+TEST_F(CommitterTest, LargeLogIsMovedBetweenCommits) {
+  CommitterOptions options;
+  options.wal_bytes_max = 100000;
+  options.idle_checkpoint = std::chrono::hours(1);
+  StartCommitter(options);
+  for (int i = 1; i <= 300; ++i) {
+    committer_->Submit(Batch(Lane::kControl, Sweep(i)), nullptr);
+    committer_->Flush();
+  }
+  EXPECT_LT(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 200000u);
+  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("300"));
+}
+
+TEST_F(CommitterTest, ConfigDecidesDelayAndRows) {
+  v1::CoordinatorConfig config;
+  EXPECT_EQ(CommitterOptions::FromConfig(config).commit_delay, std::chrono::milliseconds(2));
+  EXPECT_EQ(CommitterOptions::FromConfig(config).commit_rows_max, 4096u);
+  config.set_commit_delay_ms(7);
+  EXPECT_EQ(CommitterOptions::FromConfig(config).commit_delay, std::chrono::milliseconds(7));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,185 @@
+// Which files Database::Open takes, which it refuses and with what words, and that a migration leaves a
+// backup.
+#include "coordinator/store/database.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <fstream>
+
+#include "base/version.h"
+#include "tests/coordinator/store/fault_vfs.h"
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string MessageOf(const TempFolder& folder) { return Database::Open(folder.path()).status().ToString(); }
+
+void MakeFile(const TempFolder& folder, const std::string& sql) {
+  SQLite::Database database((folder.path() / "inlier.db").string(),
+                            SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  database.exec(sql);
+}
+
+TEST(DatabaseTest, NewDatabaseIsMadeWithFolderAndIsDurable) {
+  const TempFolder folder;
+  const auto database = Database::Open(folder.path() / "deep" / "state");
+  ASSERT_TRUE(database.ok()) << database.status();
+  EXPECT_EQ((*database)->path(), folder.path() / "deep" / "state" / "inlier.db");
+  EXPECT_EQ((*database)->version(), 1);
+  SQLite::Database& connection = (*database)->connection();
+  EXPECT_EQ(connection.execAndGet("PRAGMA journal_mode").getString(), "wal");
+  EXPECT_EQ(connection.execAndGet("PRAGMA synchronous").getInt(), 2);
+  EXPECT_EQ(connection.execAndGet("PRAGMA foreign_keys").getInt(), 1);
+  EXPECT_EQ(connection.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
+  EXPECT_EQ(connection.execAndGet("PRAGMA user_version").getInt(), 1);
+}
+
+TEST(DatabaseTest, NewDatabaseHasNoBackup) {
+  const TempFolder folder;
+  ASSERT_TRUE(Database::Open(folder.path()).ok());
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("inlier.db", "inlier.lock"));
+}
+
+TEST(DatabaseTest, SecondCoordinatorIsRefusedAndToldThePid) {
+  const TempFolder folder;
+  const auto first = Database::Open(folder.path());
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: the state folder " + folder.path().string() +
+                                   " is in use by another coordinator (pid " + std::to_string(::getpid()) +
+                                   "); stop that one, or name another folder with --set state_dir=FOLDER");
+}
+
+TEST(DatabaseTest, LockEndsWithTheDatabase) {
+  const TempFolder folder;
+  ASSERT_TRUE(Database::Open(folder.path()).ok());
+  EXPECT_TRUE(Database::Open(folder.path()).ok());
+}
+
+TEST(DatabaseTest, DatabaseOfAnotherProgramIsRefusedAndUntouched) {
+  const TempFolder folder;
+  MakeFile(folder, "PRAGMA application_id = 252006674; CREATE TABLE theirs (x)");
+  EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
+                                   " is a database of another program (application_id 0x0f055112, inlier's "
+                                   "is 0x696e6c72); name another "
+                                   "folder with --set state_dir=FOLDER");
+  SQLite::Database theirs((folder.path() / "inlier.db").string());
+  EXPECT_EQ(theirs.execAndGet("SELECT group_concat(name) FROM sqlite_schema").getString(), "theirs");
+}
+
+TEST(DatabaseTest, DatabaseWithoutAnyMarkButWithTablesIsRefused) {
+  const TempFolder folder;
+  MakeFile(folder, "CREATE TABLE theirs (x)");
+  EXPECT_THAT(MessageOf(folder), HasSubstr("is a database of another program (application_id 0x00000000"));
+}
+
+TEST(DatabaseTest, NewerDatabaseIsRefusedWithBothVersions) {
+  const TempFolder folder;
+  MakeFile(folder, "PRAGMA application_id = 1768844402; PRAGMA user_version = 7; CREATE TABLE sweep (x)");
+  EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
+                                   " has schema version 7, written by a newer inlier; this one (" +
+                                   Version() +
+                                   ") knows versions up to 1: use the newer program, or name another folder "
+                                   "with --set state_dir=FOLDER");
+}
+
+TEST(DatabaseTest, FileThatIsNoDatabaseIsRefusedAndUntouched) {
+  const TempFolder folder;
+  const std::string text(2000, 'x');
+  std::ofstream(folder.path() / "inlier.db") << text;
+  EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: opening " + (folder.path() / "inlier.db").string() +
+                                   ": file is not a database; it is no SQLite database: move it away, or "
+                                   "name another folder with --set "
+                                   "state_dir=FOLDER");
+  EXPECT_EQ(std::filesystem::file_size(folder.path() / "inlier.db"), text.size());
+}
+
+TEST(DatabaseTest, ReadOnlyFileIsRefused) {
+  const TempFolder folder;
+  ASSERT_TRUE(Database::Open(folder.path()).ok());
+  const FaultVfs vfs;
+  vfs.SetReadOnly(true);
+  EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
+                                   " cannot be written; make the file and its folder writable for this user, "
+                                   "or name another folder with --set "
+                                   "state_dir=FOLDER");
+}
+
+TEST(DatabaseTest, StateFolderThatIsAFileIsRefused) {
+  const TempFolder folder;
+  std::ofstream(folder.path() / "state") << "x";
+  const absl::Status status = Database::Open(folder.path() / "state").status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr((folder.path() / "state").string()));
+}
+
+std::vector<Migration> TwoMigrations() {
+  std::vector<Migration> migrations = BuiltinMigrations();
+  migrations.push_back(
+      {2, "0002_colour", "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'"});
+  return migrations;
+}
+
+class MigrationTest : public StoreTest {};
+
+TEST_F(MigrationTest, OlderDatabaseIsBroughtForwardAfterABackup) {
+  MustApply(Sweep(1));
+  Close();
+  const auto migrated = Database::Open(folder_.path(), TwoMigrations());
+  ASSERT_TRUE(migrated.ok()) << migrated.status();
+  EXPECT_EQ((*migrated)->version(), 2);
+  EXPECT_EQ((*migrated)->connection().execAndGet("SELECT colour FROM sweep").getString(), "red");
+  SQLite::Database backup((folder_.path() / "inlier.db.v1.backup").string());
+  EXPECT_EQ(backup.execAndGet("PRAGMA user_version").getInt(), 1);
+  EXPECT_EQ(backup.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
+  EXPECT_EQ(backup.execAndGet("SELECT group_concat(name) FROM sweep").getString(), "gamma");
+  EXPECT_EQ(
+      backup.execAndGet("SELECT count(*) FROM pragma_table_info('sweep') WHERE name = 'colour'").getInt(), 0);
+}
+
+TEST_F(MigrationTest, FailedMigrationChangesNothing) {
+  MustApply(Sweep(1));
+  Close();
+  std::vector<Migration> migrations = BuiltinMigrations();
+  migrations.push_back(
+      {2, "0002_broken", "ALTER TABLE sweep ADD COLUMN colour TEXT; INSERT INTO nowhere VALUES (1)"});
+  const absl::Status status = Database::Open(folder_.path(), migrations).status();
+  EXPECT_THAT(status.ToString(), HasSubstr("no such table: nowhere"));
+  Open();
+  EXPECT_EQ(database_->version(), 1);
+  EXPECT_EQ(database_->connection()
+                .execAndGet("SELECT count(*) FROM pragma_table_info('sweep') WHERE name = 'colour'")
+                .getInt(),
+            0);
+  EXPECT_THAT(Rows("SELECT sweep FROM sweeps"), ::testing::ElementsAre("gamma"));
+}
+
+TEST_F(MigrationTest, DatabaseOfTheTestsNewerVersionIsRefusedByThisOne) {
+  Close();
+  ASSERT_TRUE(Database::Open(folder_.path(), TwoMigrations()).ok());
+  EXPECT_THAT(MessageOf(folder_), HasSubstr("has schema version 2, written by a newer inlier"));
+}
+
+TEST_F(MigrationTest, ChangedAndUnknownViewsAreReplacedAtOpen) {
+  database_->connection().exec(
+      "DROP VIEW failures; CREATE VIEW failures AS SELECT 1 AS one; CREATE VIEW older AS SELECT 2 AS two");
+  Reopen();
+  EXPECT_THAT(Rows("SELECT * FROM failures"), ::testing::IsEmpty());
+  EXPECT_THAT(Rows("SELECT * FROM older"), ::testing::ElementsAre(HasSubstr("no such table: older")));
+}
+
+TEST_F(MigrationTest, CheckpointEmptiesTheWal) {
+  MustApply(Sweep(1));
+  EXPECT_GT(database_->WalBytes(), 0u);
+  EXPECT_TRUE(database_->Checkpoint(/*truncate=*/true).ok());
+  EXPECT_EQ(database_->WalBytes(), 0u);
+  EXPECT_EQ(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 0u);
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,26 @@
+// A disk that fails when told to: SQLite's default VFS with a switch before each write, fsync and open.
+//
+// While an object lives, databases opened in this process use it. What is open must be closed before it goes.
+#ifndef INLIER_TESTS_COORDINATOR_STORE_FAULT_VFS_H_
+#define INLIER_TESTS_COORDINATOR_STORE_FAULT_VFS_H_
+
+namespace inlier {
+
+class FaultVfs {
+ public:
+  FaultVfs();
+  ~FaultVfs();
+  FaultVfs(const FaultVfs&) = delete;
+  FaultVfs& operator=(const FaultVfs&) = delete;
+
+  // Every write finds no space.
+  void SetFull(bool full) const;
+  // Every fsync fails.
+  void SetSyncFails(bool fails) const;
+  // Files open for reading only, as a file without write permission does.
+  void SetReadOnly(bool read_only) const;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_COORDINATOR_STORE_FAULT_VFS_H_

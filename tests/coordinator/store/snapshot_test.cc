@@ -1,0 +1,167 @@
+// Load() gives back all that was applied, also after the file was closed and opened again.
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class SnapshotTest : public StoreTest {
+ protected:
+  Snapshot Load() {
+    Reopen();
+    absl::StatusOr<Snapshot> snapshot = store_->Load();
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    return snapshot.ok() ? *std::move(snapshot) : Snapshot();
+  }
+};
+
+TEST_F(SnapshotTest, NewDatabaseIsEmptyAndCountsFromOne) {
+  const Snapshot snapshot = Load();
+  EXPECT_THAT(snapshot.sweeps, IsEmpty());
+  EXPECT_THAT(snapshot.stages, IsEmpty());
+  EXPECT_EQ(snapshot.next_sweep, SweepId(1));
+  EXPECT_EQ(snapshot.next_trial, TrialId(1));
+  EXPECT_EQ(snapshot.next_stage, StageId(1));
+  EXPECT_EQ(snapshot.next_token, 1u);
+}
+
+TEST_F(SnapshotTest, SweepComesBackWithItsSpecAndRequest) {
+  NewSweep sweep = Sweep(3);
+  sweep.points = 0x7fffffffffffffffu;
+  sweep.request_id = "r-1";
+  sweep.request_digest = "d-1";
+  sweep.trials_known = 2;
+  v1::Axis* axis = sweep.spec.add_axes();
+  axis->set_field("attention.softmax.clipped.gamma");
+  axis->add_values()->set_number_value(-0.003);
+  MustApply(sweep, SweepChange{.id = SweepId(3), .state = {}, .next_point = 17, .at = {}});
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.sweeps.size(), 1u);
+  const SweepRecord& record = snapshot.sweeps[0];
+  EXPECT_EQ(record.spec.SerializeAsString(), sweep.spec.SerializeAsString());
+  EXPECT_EQ(record.state, v1::ACTIVE);
+  EXPECT_EQ(record.points, 0x7fffffffffffffffu);
+  EXPECT_EQ(record.trials, 4u);
+  EXPECT_EQ(record.trials_known, 2u);
+  EXPECT_EQ(record.next_point, 17u);
+  EXPECT_EQ(record.request_id, "r-1");
+  EXPECT_EQ(record.request_digest, "d-1");
+  EXPECT_EQ(record.submitted_at, WallTime{1000});
+  EXPECT_FALSE(record.ended_at.has_value());
+  EXPECT_EQ(snapshot.next_sweep, SweepId(4));
+}
+
+TEST_F(SnapshotTest, EndOfASweepIsSetAndTakenBack) {
+  MustApply(Sweep(1),
+            SweepChange{.id = SweepId(1), .state = v1::STOPPED_BY_FAILURES, .next_point = {}, .at = {7000}});
+  Snapshot snapshot = Load();
+  EXPECT_EQ(snapshot.sweeps[0].state, v1::STOPPED_BY_FAILURES);
+  EXPECT_EQ(snapshot.sweeps[0].ended_at, WallTime{7000});
+  MustApply(SweepChange{.id = SweepId(1), .state = v1::ACTIVE, .next_point = {}, .at = {8000}});
+  snapshot = Load();
+  EXPECT_EQ(snapshot.sweeps[0].state, v1::ACTIVE);
+  EXPECT_FALSE(snapshot.sweeps[0].ended_at.has_value());
+}
+
+TEST_F(SnapshotTest, LiveAttemptComesBackWithItsToken) {
+  MustAddTrial();
+  MustApply(
+      Start(41, 1), Fail(41, v1::OUT_OF_MEMORY),
+      StageChange{.id = StageId(1), .state = v1::PENDING, .failures = {.out_of_memory = 1}, .message = ""},
+      Start(42, 1, 2, 100));
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.live_attempts.size(), 1u);
+  const LiveAttempt& live = snapshot.live_attempts[0];
+  EXPECT_EQ(live.token, 42u);
+  EXPECT_EQ(live.stage, StageId(1));
+  EXPECT_EQ(live.number, 2u);
+  EXPECT_EQ(live.worker, "w-uuid");
+  EXPECT_EQ(live.resume_step, 100u);
+  EXPECT_EQ(snapshot.next_token, 43u);
+  ASSERT_EQ(snapshot.stages.size(), 2u);
+  EXPECT_EQ(snapshot.stages[0].state, v1::RUNNING);
+  EXPECT_EQ(snapshot.stages[0].attempts, 2u);
+  EXPECT_EQ(snapshot.stages[0].failures, (StageFailures{.out_of_memory = 1}));
+  EXPECT_EQ(snapshot.stages[0].spec_json, R"({"seed":1})");
+  EXPECT_EQ(snapshot.stages[1].kind, v1::EVALUATE_STAGE);
+  EXPECT_EQ(snapshot.stages[1].train_stage, StageId(1));
+  EXPECT_EQ(snapshot.stages[1].fingerprint, "f2");
+}
+
+TEST_F(SnapshotTest, TrialsComeBackAndEndedOnesWithoutTheirTexts) {
+  MustAddTrial();
+  MustTrain();
+  MustApply(Start(2, 2), End(2, v1::SUCCEEDED),
+            TrialChange{.id = TrialId(1), .state = v1::SUCCEEDED, .message = ""}, Trial(2, 1, 1, 1, 2),
+            TrialChange{.id = TrialId(2), .state = v1::FAILED, .message = "no memory"});
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.trials.size(), 2u);
+  EXPECT_EQ(snapshot.trials[0].state, v1::SUCCEEDED);
+  EXPECT_EQ(snapshot.trials[0].labels_json, "");
+  EXPECT_EQ(snapshot.trials[1].state, v1::FAILED);
+  EXPECT_EQ(snapshot.trials[1].message, "no memory");
+  EXPECT_EQ(snapshot.trials[1].labels_json, R"({"gamma":"-0.03","seed":"1"})");
+  EXPECT_EQ(snapshot.trials[1].point, 1u);
+  EXPECT_EQ(snapshot.trials[1].train_stage, StageId(1));
+  EXPECT_EQ(snapshot.next_trial, TrialId(3));
+  EXPECT_EQ(snapshot.stages[0].checkpoint, "sha-1-200");
+  EXPECT_EQ(snapshot.stages[0].result_token, 1u);
+  EXPECT_EQ(snapshot.stages[0].spec_json, "");
+}
+
+TEST_F(SnapshotTest, LatestCheckpointIsTheOneToResumeFrom) {
+  MustAddTrial();
+  MustApply(Start(1, 1), Checkpoint(1, 100, false), Checkpoint(1, 200, false), Fail(1, v1::LOST),
+            Start(2, 1, 2, 100), Checkpoint(2, 150, false));
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.checkpoints.size(), 1u);
+  EXPECT_EQ(snapshot.checkpoints[0].stage, StageId(1));
+  EXPECT_EQ(snapshot.checkpoints[0].token, 1u);
+  EXPECT_EQ(snapshot.checkpoints[0].step, 200u);
+  EXPECT_EQ(snapshot.checkpoints[0].path, "attempts/1/200.safetensors");
+  EXPECT_FALSE(snapshot.checkpoints[0].final);
+}
+
+TEST_F(SnapshotTest, OfEqualStepsTheLaterCheckpointCounts) {
+  MustAddTrial();
+  MustApply(Start(1, 1), Checkpoint(1, 100, false), Fail(1, v1::LOST), Start(2, 1, 2),
+            Checkpoint(2, 100, false));
+  EXPECT_EQ(Load().checkpoints[0].token, 2u);
+}
+
+TEST_F(SnapshotTest, FinalCheckpointOfTheResultIsTheStagesCheckpoint) {
+  MustAddTrial();
+  MustApply(Start(1, 1), Checkpoint(1, 900, false), Fail(1, v1::LOST), Start(2, 1, 2),
+            Checkpoint(2, 200, true), End(2, v1::SUCCEEDED));
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.checkpoints.size(), 1u);
+  EXPECT_EQ(snapshot.checkpoints[0].sha256, "sha-2-200");
+  EXPECT_TRUE(snapshot.checkpoints[0].final);
+}
+
+TEST_F(SnapshotTest, WorkersComeBackWithWhatWasAcknowledged) {
+  MustApply(WorkerRow{.incarnation = "w-1",
+                      .name = "left",
+                      .host = "h",
+                      .version = "0.1.0",
+                      .slots = 2,
+                      .devices = {"cpu", "cuda:0"},
+                      .draining = true,
+                      .connected = false,
+                      .last_seen = {77}},
+            WorkerAcknowledged{"w-1", 12});
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.workers.size(), 1u);
+  const WorkerRecord& worker = snapshot.workers[0];
+  EXPECT_EQ(worker.name, "left");
+  EXPECT_THAT(worker.devices, ElementsAre("cpu", "cuda:0"));
+  EXPECT_TRUE(worker.draining);
+  EXPECT_FALSE(worker.connected);
+  EXPECT_EQ(worker.last_seen, WallTime{77});
+  EXPECT_EQ(worker.acknowledged_sequence, 12u);
+}
+
+}  // namespace
+}  // namespace inlier

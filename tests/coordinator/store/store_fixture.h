@@ -1,0 +1,192 @@
+// A real database in a temp folder, and short ways to fill it.
+#ifndef INLIER_TESTS_COORDINATOR_STORE_STORE_FIXTURE_H_
+#define INLIER_TESTS_COORDINATOR_STORE_STORE_FIXTURE_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/store/database.h"
+#include "coordinator/store/reader.h"
+#include "coordinator/store/store.h"
+
+namespace inlier {
+
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "inlier-store-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Every row of an answer as text: values joined by "|", NULL as "NULL".
+inline std::vector<std::string> RowTexts(const v1::QueryResponse& response) {
+  std::vector<std::string> rows;
+  for (const v1::QueryRow& row : response.rows()) {
+    std::string text;
+    for (int i = 0; i < row.values_size(); ++i) {
+      const v1::QueryValue& value = row.values(i);
+      if (i > 0) text += "|";
+      switch (value.value_case()) {
+        case v1::QueryValue::kInteger:
+          text += std::to_string(value.integer());
+          break;
+        case v1::QueryValue::kReal: {
+          char buffer[32];
+          std::snprintf(buffer, sizeof(buffer), "%g", value.real());
+          text += buffer;
+          break;
+        }
+        case v1::QueryValue::kText:
+          text += value.text();
+          break;
+        case v1::QueryValue::kBlob:
+          text += "blob";
+          break;
+        default:
+          text += "NULL";
+      }
+    }
+    rows.push_back(text);
+  }
+  return rows;
+}
+
+class StoreTest : public ::testing::Test {
+ protected:
+  StoreTest() { Open(); }
+
+  void Open() {
+    absl::StatusOr<std::unique_ptr<Database>> opened = Database::Open(folder_.path());
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    database_ = *std::move(opened);
+    store_ = std::make_unique<Store>(*database_);
+    reader_ = std::make_unique<Reader>(database_->path());
+  }
+  void Close() {
+    reader_.reset();
+    store_.reset();
+    database_.reset();
+  }
+  void Reopen() {
+    Close();
+    Open();
+  }
+
+  template <typename... Changes>
+  absl::StatusOr<ApplyStats> Apply(Changes... changes) {
+    ChangeBatch batch;
+    (batch.Add(std::move(changes)), ...);
+    return store_->Apply(batch);
+  }
+  // Applies all of it, fencing nothing.
+  template <typename... Changes>
+  void MustApply(Changes... changes) {
+    const absl::StatusOr<ApplyStats> stats = Apply(std::move(changes)...);
+    ASSERT_TRUE(stats.ok()) << stats.status();
+    ASSERT_EQ(stats->fenced, 0u);
+    ASSERT_EQ(stats->rows, sizeof...(changes));
+  }
+
+  std::vector<std::string> Rows(const std::string& sql) {
+    const absl::StatusOr<v1::QueryResponse> response = reader_->Query(sql);
+    if (!response.ok()) return {response.status().ToString()};
+    return RowTexts(*response);
+  }
+
+  static NewSweep Sweep(int id, const std::string& name = "gamma") {
+    NewSweep sweep{.id = SweepId(id), .points = 4, .trials = 4, .at = {1000}};
+    sweep.spec.set_name(name);
+    sweep.spec.set_description("what gamma does");
+    return sweep;
+  }
+  static NewStage Train(int id) {
+    return {.id = StageId(id),
+            .kind = v1::TRAIN_STAGE,
+            .fingerprint = "f" + std::to_string(id),
+            .train_stage = {},
+            .spec_json = R"({"seed":1})"};
+  }
+  static NewStage Evaluate(int id, int train) {
+    return {.id = StageId(id),
+            .kind = v1::EVALUATE_STAGE,
+            .fingerprint = "f" + std::to_string(id),
+            .train_stage = StageId(train),
+            .spec_json = R"({"seed":1})"};
+  }
+  static NewTrial Trial(int id, int sweep, int point, int train, int evaluate,
+                        const std::string& labels = R"({"gamma":"-0.03","seed":"1"})",
+                        const std::string& spec =
+                            R"({"seed":1,"attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1.0}}}})") {
+    return {.id = TrialId(id),
+            .sweep = SweepId(sweep),
+            .point = static_cast<std::uint64_t>(point),
+            .labels_json = labels,
+            .spec_json = spec,
+            .train_stage = StageId(train),
+            .evaluate_stage = StageId(evaluate)};
+  }
+  static AttemptStarted Start(Token token, int stage, std::uint32_t number = 1,
+                              std::uint64_t resume_step = 0) {
+    return {.token = token,
+            .stage = StageId(stage),
+            .number = number,
+            .worker = "w-uuid",
+            .slot = 0,
+            .resume_step = resume_step,
+            .at = {2000}};
+  }
+  static AttemptEnded End(Token token, v1::TrialState outcome) {
+    return {.token = token, .outcome = outcome, .failure = {}, .message = "", .at = {5000}};
+  }
+  static AttemptEnded Fail(Token token, v1::FailureClass failure) {
+    return {.token = token, .outcome = v1::FAILED, .failure = failure, .message = "it broke", .at = {5000}};
+  }
+  static MeasurementRow Point(Token token, const std::string& name, std::uint64_t step, double value) {
+    return {
+        .token = token, .name = name, .step = step, .value = value, .site = "", .final = false, .at = {3000}};
+  }
+  static MeasurementRow Final(Token token, const std::string& name, double value) {
+    return {
+        .token = token, .name = name, .step = 200, .value = value, .site = "", .final = true, .at = {3000}};
+  }
+  static CheckpointRow Checkpoint(Token token, std::uint64_t step, bool final) {
+    return {.token = token,
+            .step = step,
+            .path = "attempts/" + std::to_string(token) + "/" + std::to_string(step) + ".safetensors",
+            .sha256 = "sha-" + std::to_string(token) + "-" + std::to_string(step),
+            .bytes = 100,
+            .final = final,
+            .at = {3000}};
+  }
+
+  // Sweep 1 with trial 1: train stage 1, evaluate stage 2.
+  void MustAddTrial() { MustApply(Sweep(1), Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2)); }
+  // Its training succeeds as attempt 1.
+  void MustTrain() { MustApply(Start(1, 1), Checkpoint(1, 200, true), End(1, v1::SUCCEEDED)); }
+
+  TempFolder folder_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_COORDINATOR_STORE_STORE_FIXTURE_H_

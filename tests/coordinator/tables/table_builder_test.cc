@@ -1,0 +1,281 @@
+// Tables from a real database: which trials stand behind a cell, mean and deviation, order of rows, published
+// figures, and the messages.
+#include "coordinator/tables/table_builder.h"
+
+#include <cmath>
+
+#include "coordinator/tables/table_writer.h"
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+google::protobuf::Value Number(double number) {
+  google::protobuf::Value value;
+  value.set_number_value(number);
+  return value;
+}
+google::protobuf::Value Text(const std::string& text) {
+  google::protobuf::Value value;
+  value.set_string_value(text);
+  return value;
+}
+
+class TableBuilderTest : public StoreTest {
+ protected:
+  // A sweep over method (vanilla, clipped), bits (8, 6) and seed (1, 2), all eight trials with results:
+  // perplexity = 10 * method + bits + seed / 10.
+  void MustAddSweep(v1::SweepSpec spec = Spec()) {
+    NewSweep sweep = Sweep(1);
+    sweep.spec = std::move(spec);
+    MustApply(sweep);
+    int trial = 0;
+    for (const std::string method : {"vanilla", "clipped"}) {
+      for (const int bits : {8, 6}) {
+        for (const int seed : {1, 2}) {
+          ++trial;
+          const std::string softmax =
+              method == "vanilla" ? R"({"vanilla":{}})" : R"({"clipped":{"gamma":-0.03,"zeta":1.0}})";
+          const std::string json = R"({"seed":)" + std::to_string(seed) +
+                                   R"(,"model":{"bert":{"preset":"base"}},"attention":{"softmax":)" +
+                                   softmax + R"(,"gate":{"none":{}}},"quantization":{"weights":{"bits":)" +
+                                   std::to_string(bits) + R"(},"activations":{"bits":8}}})";
+          const std::string labels = R"({"method":")" + method + R"(","bits":")" + std::to_string(bits) +
+                                     R"(","seed":")" + std::to_string(seed) + "\"}";
+          MustApply(Train(2 * trial - 1), Evaluate(2 * trial, 2 * trial - 1),
+                    Trial(trial, 1, trial - 1, 2 * trial - 1, 2 * trial, labels, json));
+          const Token token = static_cast<Token>(2 * trial);
+          MustApply(Start(token - 1, 2 * trial - 1), Checkpoint(token - 1, 9, true),
+                    End(token - 1, v1::SUCCEEDED), Start(token, 2 * trial));
+          if (trial == skip_) continue;
+          MustApply(Final(token, "perplexity", (method == "vanilla" ? 10 : 20) + bits + seed / 10.0),
+                    Final(token, "max_inf_norm", trial), End(token, v1::SUCCEEDED),
+                    TrialChange{.id = TrialId(trial), .state = v1::SUCCEEDED, .message = ""});
+        }
+      }
+    }
+  }
+
+  static v1::SweepSpec Spec() {
+    v1::SweepSpec spec;
+    spec.set_name("gamma");
+    v1::Axis* method = spec.add_axes();
+    method->set_name("method");
+    v1::Variant* vanilla = method->add_variants();
+    vanilla->set_label("vanilla");
+    (*vanilla->mutable_set()->mutable_fields())["attention.softmax.vanilla"].mutable_struct_value();
+    v1::Variant* clipped = method->add_variants();
+    clipped->set_label("clipped");
+    (*clipped->mutable_set()->mutable_fields())["attention.softmax.clipped.gamma"].set_number_value(-0.03);
+    v1::Axis* bits = spec.add_axes();
+    bits->set_field("quantization.weights.bits");
+    bits->set_name("bits");
+    for (const double value : {8.0, 6.0}) bits->add_values()->set_number_value(value);
+    v1::Axis* seed = spec.add_axes();
+    seed->set_field("seed");
+    for (const double value : {1.0, 2.0}) seed->add_values()->set_number_value(value);
+    return spec;
+  }
+
+  v1::TableSpec TwoColumns() {
+    v1::TableSpec spec;
+    spec.add_rows("method");
+    for (const double bits : {8.0, 6.0}) {
+      v1::TableColumn* column = spec.add_columns();
+      column->set_measurement("perplexity");
+      column->set_heading("W" + std::to_string(static_cast<int>(bits)));
+      (*column->mutable_where())["bits"] = Number(bits);
+      column->set_decimals(3);
+    }
+    return spec;
+  }
+
+  std::string TextOf(const v1::TableSpec& spec) {
+    const auto table = BuildTable(*reader_, SweepId(1), spec);
+    return table.ok() ? WriteTable(*table, TableFormat::kText, {.utf8 = false}) : table.status().ToString();
+  }
+
+  int skip_ = 0;
+};
+
+TEST_F(TableBuilderTest, CellsAreMeanAndSampleDeviationOverTheSeeds) {
+  MustAddSweep();
+  const auto table = BuildTable(*reader_, SweepId(1), TwoColumns());
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->title(), "gamma");
+  EXPECT_THAT(table->row_headings(), ElementsAre("method"));
+  EXPECT_THAT(table->column_headings(), ElementsAre("W8", "W6"));
+  ASSERT_EQ(table->rows_size(), 2);
+  const v1::TableCell& cell = table->rows(0).cells(0);
+  EXPECT_DOUBLE_EQ(cell.mean(), 18.15);
+  EXPECT_NEAR(cell.std(), std::sqrt(0.005), 1e-12);
+  EXPECT_EQ(cell.count(), 2u);
+  EXPECT_EQ(cell.diverged(), 0u);
+  EXPECT_EQ(cell.missing(), 0u);
+  EXPECT_THAT(cell.trials(), ElementsAre("t-1", "t-2"));
+  EXPECT_EQ(TextOf(TwoColumns()),
+            "gamma\n\n"
+            "method                W8               W6\n"
+            "-------  ---------------  ---------------\n"
+            "vanilla  18.150 +- 0.071  16.150 +- 0.071\n"
+            "clipped  28.150 +- 0.071  26.150 +- 0.071\n");
+}
+
+TEST_F(TableBuilderTest, DivergedAndMissingTrialsAreCountedApart) {
+  skip_ = 2;
+  MustAddSweep();
+  MustApply(Sweep(2), Train(31), Trial(31, 1, 30, 31, 31, R"({"method":"vanilla","bits":"8","seed":"3"})"));
+  MustApply(Start(90, 31), End(90, v1::DIVERGED),
+            TrialChange{.id = TrialId(31), .state = v1::DIVERGED, .message = ""});
+  const auto table = BuildTable(*reader_, SweepId(1), TwoColumns());
+  ASSERT_TRUE(table.ok()) << table.status();
+  const v1::TableCell& cell = table->rows(0).cells(0);
+  EXPECT_EQ(cell.count(), 1u);
+  EXPECT_EQ(cell.diverged(), 1u);
+  EXPECT_EQ(cell.missing(), 1u);
+  EXPECT_FALSE(cell.has_std());
+  EXPECT_DOUBLE_EQ(cell.mean(), 18.1);
+  EXPECT_THAT(cell.trials(), ElementsAre("t-1", "t-2", "t-31"));
+}
+
+TEST_F(TableBuilderTest, RowsFollowTheAxesNotTheAlphabetOrTheTrials) {
+  MustAddSweep();
+  v1::TableSpec spec;
+  spec.add_rows("bits");
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("max_inf_norm");
+  EXPECT_EQ(TextOf(spec),
+            "gamma\n\n"
+            "bits  method   max_inf_norm\n"
+            "----  -------  ------------\n"
+            "8     vanilla  1.50 +- 0.71\n"
+            "8     clipped  5.50 +- 0.71\n"
+            "6     vanilla  3.50 +- 0.71\n"
+            "6     clipped  7.50 +- 0.71\n");
+}
+
+TEST_F(TableBuilderTest, ColumnsOfTheViewServeAsRowsAndConditions) {
+  MustAddSweep();
+  v1::TableSpec spec;
+  spec.add_rows("softmax");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_where())["weight_bits"] = Number(6);
+  (*spec.mutable_where())["seed"] = Number(2);
+  EXPECT_EQ(TextOf(spec),
+            "gamma\n\n"
+            "softmax  perplexity\n"
+            "-------  ----------\n"
+            "vanilla       16.20\n"
+            "clipped       26.20\n");
+}
+
+TEST_F(TableBuilderTest, ConditionMayBeAListOrNull) {
+  MustAddSweep();
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  v1::TableColumn* column = spec.add_columns();
+  column->set_measurement("perplexity");
+  google::protobuf::Value list;
+  *list.mutable_list_value()->add_values() = Number(8);
+  *list.mutable_list_value()->add_values() = Text("6");
+  (*column->mutable_where())["bits"] = list;
+  (*spec.mutable_where())["gamma"].set_null_value(google::protobuf::NULL_VALUE);
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->rows_size(), 1);
+  EXPECT_THAT(table->rows(0).labels(), ElementsAre("vanilla"));
+  EXPECT_EQ(table->rows(0).cells(0).count(), 4u);
+}
+
+TEST_F(TableBuilderTest, SweepWithoutATableGetsAllAxesButTheSeeds) {
+  MustAddSweep();
+  const auto table = BuildTable(*reader_, SweepId(1), {});
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(table->row_headings(), ElementsAre("method", "bits"));
+  EXPECT_THAT(table->column_headings(), ElementsAre("perplexity", "max_inf_norm", "avg_kurtosis"));
+  EXPECT_EQ(table->rows_size(), 4);
+  EXPECT_EQ(table->rows(0).cells(0).count(), 2u);
+  EXPECT_EQ(table->rows(0).cells(2).missing(), 2u);
+}
+
+TEST_F(TableBuilderTest, SweepsOwnTableIsTheDefault) {
+  v1::SweepSpec spec = Spec();
+  spec.mutable_table()->set_title("Mine");
+  spec.mutable_table()->add_columns()->set_measurement("perplexity");
+  MustAddSweep(spec);
+  EXPECT_EQ(TextOf({}), "Mine\n\n   perplexity\n-------------\n22.15 +- 5.45\n");
+}
+
+TEST_F(TableBuilderTest, PublishedFiguresStandBeside) {
+  MustAddSweep();
+  v1::TableSpec spec = TwoColumns();
+  spec.set_published("bondarenko2023/2");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
+  EXPECT_EQ(table->rows(0).cells(0).published_std(), 1046);
+  EXPECT_EQ(table->rows(1).cells(0).published_mean(), 4.52);
+  EXPECT_FALSE(table->rows(0).cells(1).has_published_mean());  // The paper's table has no W6A8.
+}
+
+TEST_F(TableBuilderTest, PublishedFigureNeedsAllTrialsToBeOfItsKind) {
+  MustAddSweep();
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");  // Both widths together.
+  spec.set_published("bondarenko2023/2");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_FALSE(table->rows(0).cells(0).has_published_mean());
+}
+
+TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
+  MustAddSweep();
+  v1::TableSpec spec = TwoColumns();
+  spec.set_rows(0, "methd");
+  EXPECT_EQ(TextOf(spec),
+            "INVALID_ARGUMENT: table.rows[0]: \"methd\" is neither an axis of the sweep nor a column of the "
+            "view trials; did you mean "
+            "\"method\"?");
+  spec = TwoColumns();
+  spec.mutable_columns(1)->set_measurement("perplexty");
+  EXPECT_EQ(TextOf(spec),
+            "INVALID_ARGUMENT: table.columns[1].measurement: \"perplexty\" is no final measurement of a "
+            "trial; did you mean \"perplexity\"?");
+  spec = TwoColumns();
+  (*spec.mutable_columns(0)->mutable_where())["weight_bit"] = Number(8);
+  EXPECT_EQ(TextOf(spec),
+            "INVALID_ARGUMENT: table.columns[0].where: \"weight_bit\" is neither an axis of the sweep nor a "
+            "column of the view trials; did you "
+            "mean \"weight_bits\"?");
+  spec = TwoColumns();
+  (*spec.mutable_where())["method"] = Text("cliped");
+  EXPECT_EQ(
+      TextOf(spec),
+      "INVALID_ARGUMENT: table.where.method: the axis has no label \"cliped\"; did you mean \"clipped\"?");
+  spec = TwoColumns();
+  (*spec.mutable_where())["bits"] = Number(4);
+  EXPECT_EQ(TextOf(spec), "INVALID_ARGUMENT: table.where.bits: the axis has no label \"4\"; known: 8, 6");
+  spec = TwoColumns();
+  spec.set_published("bondarenko2023/22");
+  EXPECT_EQ(TextOf(spec),
+            "INVALID_ARGUMENT: table.published: no published table is named \"bondarenko2023/22\"; did you "
+            "mean \"bondarenko2023/2\"?");
+  EXPECT_EQ(BuildTable(*reader_, SweepId(9), {}).status().ToString(), "NOT_FOUND: there is no sweep s-9");
+}
+
+TEST_F(TableBuilderTest, TrialsOfOtherSweepsDoNotCount) {
+  MustAddSweep();
+  NewSweep other = Sweep(2);
+  other.spec = Spec();
+  MustApply(other);
+  const auto table = BuildTable(*reader_, SweepId(2), TwoColumns());
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(table->rows(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace inlier
