@@ -7,9 +7,10 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -215,7 +216,9 @@ void Accept(StatePtr state) {
         state->connections.emplace(connection.get(), connection);
         open = state->connections.size();
       }
-      if (open > kConnectionsMax) {
+      if (state->stopped) {
+        connection->Close();  // Stop() may have looked before it was listed.
+      } else if (open > kConnectionsMax) {
         connection->Refuse({503, {}, "too many connections; try again\n"});
       } else {
         connection->Read();
@@ -286,9 +289,14 @@ void HttpServer::Stop() {
     beast::error_code ignored;
     state->acceptor->close(ignored);
   });
-  const std::lock_guard lock(state_->mutex);
-  for (const auto& [unused, connection] : state_->connections) {
-    if (const auto live = connection.lock()) live->Close();
+  // The last reference to a connection may go in this thread, and its end takes the lock.
+  std::vector<std::shared_ptr<State::Connection>> live;
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& [unused, connection] : state_->connections) live.push_back(connection.lock());
+  }
+  for (const auto& connection : live) {
+    if (connection) connection->Close();
   }
 }
 

@@ -1,0 +1,281 @@
+// fake_trial: stands in for inlier-trial wherever a test needs a child but no training. It reads spec.json as
+// inlier-trial does, and speaks the same events on descriptor 3.
+//
+// A good trial by default: TRAIN runs `training.steps` steps (default 10) at FAKE_STEP_MS milliseconds each
+// (default 0), reports progress and a curve, saves a checkpoint every `training.checkpoint_every` steps, goes
+// on from `resume_from`, ends with a final checkpoint; EVALUATE needs its checkpoint file and reports final
+// measurements. The numbers depend on nothing but the spec. SIGTERM: checkpoint, PREEMPTED, exit 75.
+//
+// Misbehaviour is chosen by FAKE_TRIAL in the environment, or by a file `fake_trial.behaviour` in the data
+// folder of the spec:
+//   fail          FAILED/CRASHED with a message, exit 1
+//   invalid       FAILED/INVALID_SPEC, exit 1
+//   diverge       DIVERGED
+//   hang          never ends, says nothing (SIGTERM ends it as usual)
+//   stubborn      never ends, ignores SIGTERM
+//   flood         200,000 points of a curve, then succeeds
+//   chatter       100,000 lines on stderr, then succeeds
+//   garbage       prints garbage on descriptor 3, exits 3
+//   mixed         garbage between events, then succeeds
+//   endless       a line of 8 MiB without an end on descriptor 3, then succeeds
+//   silent        exits 0 without an outcome
+//   crash         writes to stderr and dies by SIGSEGV
+//   bad_alloc     dies as C++ does without memory
+//   grandchild    leaves a grandchild of its group behind, its number in the file grandchild.pid, and
+//   succeeds escape        leaves a grandchild in a session of its own that keeps every descriptor open, and
+//   succeeds no_checkpoint succeeds without a final checkpoint wrong_digest  names a digest that is not the
+//   checkpoint's environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
+#include <google/protobuf/util/json_util.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "base/version.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+void WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written <= 0) std::_Exit(9);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void Say(v1::TrialEvent event) {
+  event.set_time_unix_ms(WallNow().unix_ms);
+  std::string line;
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  if (!google::protobuf::util::MessageToJsonString(event, &line, options).ok()) std::_Exit(9);
+  WriteAll(3, line + "\n");
+}
+
+void SayMeasurement(const std::string& name, std::uint64_t step, double value, bool final) {
+  v1::TrialEvent event;
+  event.mutable_measurement()->set_name(name);
+  event.mutable_measurement()->set_step(step);
+  event.mutable_measurement()->set_value(value);
+  event.mutable_measurement()->set_final(final);
+  Say(event);
+}
+
+int SayOutcome(v1::Outcome::Kind kind, v1::FailureClass failure = v1::CRASHED,
+               const std::string& message = "") {
+  v1::TrialEvent event;
+  event.mutable_outcome()->set_kind(kind);
+  if (kind == v1::Outcome::FAILED) event.mutable_outcome()->set_failure(failure);
+  if (!message.empty()) event.mutable_outcome()->set_message(message);
+  Say(event);
+  if (kind != v1::Outcome::FAILED) return 0;
+  return failure == v1::PREEMPTED ? 75 : 1;
+}
+
+void SayCheckpoint(const v1::AttemptSpec& spec, std::uint64_t step, bool final, bool wrong_digest) {
+  // What "training" has learnt: a function of the spec and the steps done.
+  const std::string content =
+      "fake checkpoint\n" + spec.spec().ShortDebugString() + "\nstep " + std::to_string(step) + "\n";
+  const std::string name =
+      final ? "model.safetensors" : "checkpoint-" + std::to_string(step) + ".safetensors";
+  if (!WriteFileAtomically(fs::path(spec.output_dir()) / name, content).ok()) std::_Exit(9);
+  v1::TrialEvent event;
+  v1::CheckpointSaved& saved = *event.mutable_checkpoint();
+  saved.set_step(step);
+  saved.set_path(name);
+  saved.set_sha256(wrong_digest ? std::string(64, '0') : Sha256Hex(content));
+  saved.set_bytes(content.size());
+  saved.set_final(final);
+  Say(event);
+}
+
+[[noreturn]] void Forever() {
+  for (;;) ::pause();
+}
+
+void LeaveGrandchild(const v1::AttemptSpec& spec, bool escape) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::signal(SIGTERM, SIG_IGN);
+    if (escape) ::setsid();
+    Forever();
+  }
+  std::ofstream(fs::path(spec.output_dir()) / "grandchild.pid") << pid;
+}
+
+int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {
+  const v1::TrainingSpec& training = spec.spec().training();
+  const std::uint64_t steps = training.steps() > 0 ? training.steps() : 10;
+  const char* pace = std::getenv("FAKE_STEP_MS");
+  const auto step_time = std::chrono::milliseconds(pace == nullptr ? 0 : std::atoi(pace));
+  std::uint64_t first = 0;
+  if (spec.has_resume_from()) {
+    const absl::StatusOr<std::string> content = ReadFile(spec.resume_from());
+    const size_t at = content.ok() ? content->rfind("step ") : std::string::npos;
+    if (at == std::string::npos)
+      return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "cannot read " + spec.resume_from());
+    first = std::strtoull(content->c_str() + at + 5, nullptr, 10);
+  }
+  v1::TrialEvent started;
+  started.mutable_started()->set_pid(::getpid());
+  started.mutable_started()->set_build(BuildId());
+  started.mutable_started()->set_torch_version("none");
+  started.mutable_started()->set_device("cpu");
+  started.mutable_started()->set_threads(spec.threads());
+  started.mutable_started()->set_resumed_step(static_cast<std::uint32_t>(first));
+  Say(started);
+  const std::uint64_t every = training.has_checkpoint_every() ? training.checkpoint_every() : 0;
+  for (std::uint64_t step = first + 1; step <= steps; ++step) {
+    if (step_time.count() > 0) std::this_thread::sleep_for(step_time);
+    const double loss = 7.0 / static_cast<double>(step);
+    v1::TrialEvent event;
+    event.mutable_progress()->set_phase("train");
+    event.mutable_progress()->set_step(step);
+    event.mutable_progress()->set_steps_total(steps);
+    event.mutable_progress()->set_loss(loss);
+    Say(event);
+    SayMeasurement("train_loss", step, loss, false);
+    const bool stopping = stop_requested != 0;
+    if (step < steps && (stopping || (every > 0 && step % every == 0)))
+      SayCheckpoint(spec, step, false, false);
+    if (stopping && step < steps)
+      return SayOutcome(v1::Outcome::FAILED, v1::PREEMPTED, "stopped by a signal");
+  }
+  if (behaviour != "no_checkpoint") SayCheckpoint(spec, steps, true, behaviour == "wrong_digest");
+  SayMeasurement("train_loss", steps, 7.0 / static_cast<double>(steps), true);
+  return SayOutcome(v1::Outcome::SUCCEEDED);
+}
+
+int Evaluate(const v1::AttemptSpec& spec) {
+  const absl::StatusOr<std::string> checkpoint = ReadFile(spec.checkpoint());
+  if (!checkpoint.ok())
+    return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, std::string(checkpoint.status().message()));
+  v1::TrialEvent started;
+  started.mutable_started()->set_pid(::getpid());
+  started.mutable_started()->set_build(BuildId());
+  Say(started);
+  // A number in [10, 20) that depends on the model and the spec alone.
+  const std::string digest = Sha256Hex(*checkpoint + spec.spec().ShortDebugString());
+  const double value = 10.0 + static_cast<double>(std::strtoull(digest.substr(0, 8).c_str(), nullptr, 16)) /
+                                  4294967296.0 * 10.0;
+  SayMeasurement("loss", 0, std::log(value), true);
+  SayMeasurement("perplexity", 0, value, true);
+  SayMeasurement("max_inf_norm", 0, value * 2, true);
+  SayMeasurement("avg_kurtosis", 0, value * 3, true);
+  return SayOutcome(v1::Outcome::SUCCEEDED);
+}
+
+int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
+  if (behaviour == "fail") {
+    std::fprintf(stderr, "about to fail\n");
+    return SayOutcome(v1::Outcome::FAILED, v1::CRASHED, "failed as it was told to");
+  }
+  if (behaviour == "invalid") return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "no such corpus");
+  if (behaviour == "diverge")
+    return SayOutcome(v1::Outcome::DIVERGED, v1::CRASHED, "the loss is not finite at step 3");
+  if (behaviour == "hang" || behaviour == "stubborn") {
+    if (behaviour == "stubborn") ::signal(SIGTERM, SIG_IGN);
+    v1::TrialEvent event;
+    event.mutable_log()->set_text("hanging");
+    Say(event);
+    while (stop_requested == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return SayOutcome(v1::Outcome::FAILED, v1::PREEMPTED, "stopped by a signal");
+  }
+  if (behaviour == "flood") {
+    for (std::uint64_t i = 1; i <= 200000; ++i) SayMeasurement("train_loss", i, 1.0, false);
+  }
+  if (behaviour == "chatter") {
+    for (int i = 1; i <= 100000; ++i) std::fprintf(stderr, "line %d of a trial that talks too much\n", i);
+  }
+  if (behaviour == "garbage") {
+    WriteAll(3, "Segmentation violation at \x01\xff 0xdead\nmore of it\nand more\nand yet more\n");
+    std::fprintf(stderr, "this is not the program you are looking for\n");
+    return 3;
+  }
+  if (behaviour == "mixed")
+    WriteAll(3, "{\"measurement\": {\"name\": \n\n{}\n{\"progress\": {\"step\": 1}} trailing\n");
+  if (behaviour == "endless") {
+    const std::string piece(1 << 16, 'x');
+    for (int i = 0; i < 128; ++i) WriteAll(3, piece);
+    WriteAll(3, "\n");
+  }
+  if (behaviour == "silent") return 0;
+  if (behaviour == "crash" || behaviour == "bad_alloc") {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+    if (behaviour == "bad_alloc") {
+      std::fprintf(
+          stderr,
+          "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n");
+      ::signal(SIGABRT, SIG_DFL);
+      std::abort();
+    }
+    std::fprintf(stderr, "first line\nlast words\n");
+    ::signal(SIGSEGV, SIG_DFL);
+    ::raise(SIGSEGV);
+  }
+  if (behaviour == "grandchild" || behaviour == "escape") LeaveGrandchild(spec, behaviour == "escape");
+  if (behaviour == "environment") {
+    const char* threads = std::getenv("OMP_NUM_THREADS");
+    cpu_set_t cpus;
+    ::sched_getaffinity(0, sizeof(cpus), &cpus);
+    SayMeasurement("train_loss", 1, threads == nullptr ? -1 : std::atof(threads), false);
+    SayMeasurement("train_loss", 2, CPU_COUNT(&cpus), false);
+    SayMeasurement("train_loss", 3, ::getpgid(0) == ::getpid() ? 1 : 0, false);
+    SayMeasurement(
+        "train_loss", 4,
+        static_cast<double>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator())),
+        false);
+    SayMeasurement("train_loss", 5, fs::equivalent(fs::current_path(), spec.output_dir()) ? 1 : 0, false);
+  }
+  return spec.kind() == v1::EVALUATE_STAGE ? Evaluate(spec) : Train(spec, behaviour);
+}
+
+int Main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--version") {
+    std::printf("inlier-trial %s\nfake_trial, CUDA not found: trials run on the CPU\n", BuildId().c_str());
+    return 0;
+  }
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: fake_trial SPEC.json\n");
+    return 2;
+  }
+  struct sigaction action = {};
+  action.sa_handler = [](int) { stop_requested = 1; };
+  ::sigaction(SIGTERM, &action, nullptr);
+  const absl::StatusOr<std::string> json = ReadFile(argv[1]);
+  v1::AttemptSpec spec;
+  if (!json.ok() || !google::protobuf::util::JsonStringToMessage(*json, &spec).ok()) {
+    std::fprintf(stderr, "fake_trial: cannot read %s\n", argv[1]);
+    return 2;
+  }
+  std::string behaviour;
+  if (const char* given = std::getenv("FAKE_TRIAL")) behaviour = given;
+  std::ifstream(fs::path(spec.data_dir()) / "fake_trial.behaviour") >> behaviour;
+  return Behave(behaviour, spec);
+}
+
+}  // namespace
+}  // namespace inlier
+
+int main(int argc, char** argv) { return inlier::Main(argc, argv); }

@@ -1,0 +1,422 @@
+// The worker against a coordinator stand-in over real gRPC, with real children (fake_trial).
+#include "worker/agent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "tests/worker/worker_rig.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using State = CoordinatorStandIn::State;
+
+class AgentTest : public testing::Test {
+ protected:
+  void StartCoordinator(CoordinatorStandIn::Settings settings = {}) {
+    coordinator_ = std::make_unique<CoordinatorStandIn>(settings);
+  }
+  WorkerRig& StartWorker(RigSettings settings = {}) {
+    if (!coordinator_) StartCoordinator();
+    rig_ = std::make_unique<WorkerRig>(folder_.path(), coordinator_->address(), settings);
+    return *rig_;
+  }
+  // Runs one attempt with `behaviour` to its outcome.
+  v1::Outcome RunOne(const std::string& behaviour, v1::Assignment assignment = TrainAssignment(1),
+                     RigSettings settings = {}) {
+    StartWorker(settings).SetBehaviour(behaviour);
+    coordinator_->Assign(assignment);
+    EXPECT_TRUE(coordinator_->WaitForOutcome(assignment.token()));
+    return coordinator_->state().outcomes[assignment.token()];
+  }
+  // Assigns and waits until the child's first log line has arrived: it runs.
+  void AssignAndWaitForLog(const v1::Assignment& assignment) {
+    coordinator_->Assign(assignment);
+    const bool runs = coordinator_->WaitFor([&](const State& state) {
+      for (const v1::TrialEvent& event : state.EventsOf(assignment.token())) {
+        if (event.has_log()) return true;
+      }
+      return false;
+    });
+    ASSERT_TRUE(runs);
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<CoordinatorStandIn> coordinator_;
+  std::unique_ptr<WorkerRig> rig_;
+};
+
+TEST_F(AgentTest, AFinishedTrainingIsInArtifactsBeforeItsOutcomeIsTold) {
+  const v1::Outcome outcome = RunOne("", TrainAssignment(7, 5));
+  EXPECT_EQ(outcome.kind(), v1::Outcome::SUCCEEDED) << outcome.message();
+  const auto events = coordinator_->state().EventsOf(7);
+  ASSERT_EQ(events.size(), 9u);
+  EXPECT_TRUE(events[0].has_started());
+  for (int i = 1; i <= 5; ++i) EXPECT_EQ(events[i].measurement().step(), static_cast<std::uint64_t>(i));
+  EXPECT_TRUE(events[6].measurement().final());
+  EXPECT_TRUE(events[7].checkpoint().final());
+  EXPECT_TRUE(events[8].has_outcome());
+  const fs::path artifact = folder_.path() / "artifacts" / (events[7].checkpoint().sha256() + ".safetensors");
+  EXPECT_EQ(*Sha256HexOfFile(artifact), events[7].checkpoint().sha256());
+  EXPECT_TRUE(fs::exists(folder_.path() / "attempts/train-stage/7/spec.json"));
+}
+
+TEST_F(AgentTest, AnEvaluationReadsTheArtifactAndReportsItsResults) {
+  RunOne("", TrainAssignment(1, 3));
+  std::string sha;
+  for (const auto& event : coordinator_->state().EventsOf(1)) {
+    if (event.has_checkpoint()) sha = event.checkpoint().sha256();
+  }
+  coordinator_->Assign(EvaluateAssignment(2, sha));
+  ASSERT_TRUE(coordinator_->WaitForOutcome(2));
+  EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED)
+      << coordinator_->state().outcomes[2].message();
+  std::vector<std::string> names;
+  for (const auto& event : coordinator_->state().EventsOf(2)) {
+    if (event.has_measurement()) names.push_back(event.measurement().name());
+  }
+  EXPECT_THAT(names, testing::ElementsAre("loss", "perplexity", "max_inf_norm", "avg_kurtosis"));
+}
+
+TEST_F(AgentTest, AnEvaluationWithoutItsModelFailsWithTheRemedy) {
+  const std::string sha(64, 'a');
+  const v1::Outcome outcome = RunOne("", EvaluateAssignment(1, sha));
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
+  EXPECT_THAT(
+      outcome.message(),
+      HasSubstr("artifacts/" + sha + ".safetensors is not there; all workers of one coordinator must share"));
+}
+
+TEST_F(AgentTest, AModelThatComesALittleLateIsWaitedFor) {
+  RigSettings settings;
+  settings.artifact_wait = std::chrono::minutes(1);
+  const std::string sha = Sha256Hex("weights");
+  StartWorker(settings);
+  coordinator_->Assign(EvaluateAssignment(1, sha));
+  // The attempt is reported as running while it waits.
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 1; }));
+  fs::create_directories(folder_.path() / "artifacts");
+  ASSERT_TRUE(WriteFileAtomically(folder_.path() / "artifacts" / (sha + ".safetensors"), "weights").ok());
+  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
+  EXPECT_EQ(coordinator_->state().outcomes[1].kind(), v1::Outcome::SUCCEEDED);
+}
+
+TEST_F(AgentTest, WhatTheChildSaysOfItsFailureIsTold) {
+  EXPECT_EQ(RunOne("fail").message(), "failed as it was told to");
+  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::CRASHED);
+}
+
+TEST_F(AgentTest, ADivergedTrainingIsAResult) { EXPECT_EQ(RunOne("diverge").kind(), v1::Outcome::DIVERGED); }
+
+TEST_F(AgentTest, ACrashIsToldWithTheChildsLastWords) {
+  const v1::Outcome outcome = RunOne("crash");
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
+  EXPECT_THAT(outcome.message(), HasSubstr("signal 11 (Segmentation fault)"));
+  EXPECT_THAT(outcome.message(), HasSubstr("last words"));
+}
+
+TEST_F(AgentTest, AChildWithoutMemoryIsOutOfMemory) {
+  EXPECT_EQ(RunOne("bad_alloc").failure(), v1::OUT_OF_MEMORY);
+}
+
+TEST_F(AgentTest, AnExitWithoutAnOutcomeIsACrash) {
+  EXPECT_THAT(RunOne("silent").message(), HasSubstr("exited with status 0 without an outcome"));
+}
+
+TEST_F(AgentTest, AChildThatPrintsOnlyGarbageIsQuoted) {
+  const v1::Outcome outcome = RunOne("garbage");
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
+  EXPECT_THAT(outcome.message(), HasSubstr("Segmentation violation at \\x01"));
+  EXPECT_THAT(outcome.message(), HasSubstr("is trial_program inlier-trial of this version?"));
+  EXPECT_THAT(outcome.message(), HasSubstr("this is not the program you are looking for"));
+  EXPECT_THAT(rig_->MetricsText(), HasSubstr("inlier_worker_garbage_lines_total 4"));
+}
+
+TEST_F(AgentTest, GarbageBetweenEventsCostsNothingButIsTold) {
+  EXPECT_EQ(RunOne("mixed").kind(), v1::Outcome::SUCCEEDED);
+  int told = 0;
+  for (const auto& event : coordinator_->state().EventsOf(1)) {
+    told += event.has_log() && event.log().text().find("event descriptor") != std::string::npos;
+  }
+  EXPECT_EQ(told, 3);
+}
+
+TEST_F(AgentTest, AnEndlessLineIsReadOver) {
+  RigSettings settings;
+  settings.line_bytes_max = 4096;
+  EXPECT_EQ(RunOne("endless", TrainAssignment(1), settings).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_THAT(rig_->MetricsText(), HasSubstr("inlier_worker_garbage_lines_total 1"));
+}
+
+TEST_F(AgentTest, ATrainingWithoutAModelIsNoSuccess) {
+  EXPECT_THAT(RunOne("no_checkpoint").message(), HasSubstr("has written no final checkpoint"));
+}
+
+TEST_F(AgentTest, AModelWithAWrongDigestIsNotKept) {
+  const v1::Outcome outcome = RunOne("wrong_digest");
+  EXPECT_EQ(outcome.kind(), v1::Outcome::FAILED);
+  EXPECT_THAT(outcome.message(), HasSubstr("could not be kept"));
+  EXPECT_FALSE(fs::exists(folder_.path() / "artifacts"));
+  for (const auto& event : coordinator_->state().EventsOf(1)) EXPECT_FALSE(event.has_checkpoint());
+}
+
+TEST_F(AgentTest, AGrandchildThatHoldsEveryDescriptorDoesNotHoldTheSlot) {
+  EXPECT_EQ(RunOne("escape").kind(), v1::Outcome::SUCCEEDED);
+  const pid_t grandchild =
+      std::atoi(ReadFile(folder_.path() / "attempts/train-stage/1/grandchild.pid").value_or("0").c_str());
+  ASSERT_GT(grandchild, 1);
+  ::kill(grandchild, SIGKILL);
+}
+
+TEST_F(AgentTest, ChildrenGetTheirThreadsCpusGroupFolderAndNoStrayDescriptors) {
+  EXPECT_EQ(RunOne("environment").kind(), v1::Outcome::SUCCEEDED);
+  std::vector<double> values;
+  for (const auto& event : coordinator_->state().EventsOf(1)) {
+    if (event.has_measurement() && values.size() < 5) values.push_back(event.measurement().value());
+  }
+  const double cpus = static_cast<double>(UsableCpus().size());
+  EXPECT_THAT(values,
+              testing::ElementsAre(cpus, cpus, 1, 5, 1));  // 0 to 3, and the folder that is being read.
+}
+
+TEST_F(AgentTest, AFloodOfPointsIsThinnedWithACountAndLosesNoResult) {
+  StartCoordinator();
+  coordinator_->SetCommitting(false);
+  RigSettings settings;
+  settings.outbox_events_max = 1000;
+  StartWorker(settings).SetBehaviour("flood");
+  coordinator_->Assign(TrainAssignment(1, 5));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 1; }));
+  // The child has ended when nothing runs any more; only then does the coordinator take events.
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
+  EXPECT_THAT(coordinator_->state().outcomes, IsEmpty());
+  coordinator_->SetCommitting(true);
+  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
+  const State state = coordinator_->state();
+  EXPECT_EQ(state.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED);
+  const auto events = state.EventsOf(1);
+  EXPECT_LE(events.size(), 1000u);
+  EXPECT_EQ(events.size() + state.last().events_thinned(), 200000u + 5 + 4);
+  int results = 0;
+  for (const auto& event : events) results += IsResult(event);
+  EXPECT_EQ(results, 4);  // Started, the final loss, the model, the outcome.
+}
+
+TEST_F(AgentTest, ATalkativeChildSendsABoundedNumberOfLogLines) {
+  EXPECT_EQ(RunOne("chatter").kind(), v1::Outcome::SUCCEEDED);
+  int lines = 0;
+  for (const auto& event : coordinator_->state().EventsOf(1)) lines += event.has_log();
+  EXPECT_EQ(lines, 1001);
+  EXPECT_GT(fs::file_size(folder_.path() / "attempts/train-stage/1/log.txt"), 3'000'000u);
+}
+
+TEST_F(AgentTest, AnAttemptThatIsNotDesiredIsStoppedWithItsReason) {
+  StartWorker().SetBehaviour("hang");
+  AssignAndWaitForLog(TrainAssignment(1));
+  coordinator_->Withdraw(1, "cancelled by a person");
+  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
+  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::PREEMPTED);
+  EXPECT_THAT(*ReadFile(folder_.path() / "attempts/train-stage/1/log.txt"),
+              HasSubstr("stopping: cancelled by a person"));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
+}
+
+TEST_F(AgentTest, AChildThatIgnoresSigtermIsKilledAfterTheGrace) {
+  RigSettings settings;
+  settings.stop_grace = std::chrono::milliseconds(50);
+  StartWorker(settings).SetBehaviour("stubborn");
+  AssignAndWaitForLog(TrainAssignment(1));
+  coordinator_->Withdraw(1, "cancelled");
+  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
+  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::PREEMPTED);
+  EXPECT_EQ(coordinator_->state().outcomes[1].message(), "stopped by its worker: cancelled");
+}
+
+TEST_F(AgentTest, OneChildASlotAndTheNextStartsWhenItIsGone) {
+  StartWorker().SetBehaviour("hang");
+  AssignAndWaitForLog(TrainAssignment(1));
+  rig_->SetBehaviour("");
+  v1::Assignment next = TrainAssignment(2);
+  next.set_stage_id("another");
+  coordinator_->Assign(next);
+  const size_t syncs = coordinator_->state().syncs.size();
+  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) { return state.syncs.size() > syncs + 3; }));
+  EXPECT_EQ(coordinator_->state().last().attempts_size(), 1);
+  EXPECT_EQ(coordinator_->state().last().attempts(0).token(), 1u);
+  coordinator_->Withdraw(1, "make room");
+  ASSERT_TRUE(coordinator_->WaitForOutcome(2));
+  EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED);
+}
+
+TEST_F(AgentTest, ATokenIsNeverRunTwice) {
+  // The stand-in does not commit, so it goes on desiring what has ended.
+  StartCoordinator();
+  coordinator_->SetCommitting(false);
+  StartWorker();
+  coordinator_->Assign(TrainAssignment(1, 2));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 1; }));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
+  const size_t syncs = coordinator_->state().syncs.size();
+  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) { return state.syncs.size() > syncs + 3; }));
+  EXPECT_EQ(coordinator_->state().last().attempts_size(), 0);
+  EXPECT_THAT(rig_->MetricsText(), HasSubstr("inlier_worker_attempts_started_total 1"));
+}
+
+TEST_F(AgentTest, TrainingGoesOnFromTheCheckpointThatTheCoordinatorNames) {
+  fs::create_directories(folder_.path() / "attempts/train-stage/1");
+  std::ofstream(folder_.path() / "attempts/train-stage/1/checkpoint-4.safetensors") << "fake\nstep 4\n";
+  v1::Assignment assignment = TrainAssignment(2, 6);
+  assignment.set_resume_path("attempts/train-stage/1/checkpoint-4.safetensors");
+  assignment.set_resume_step(4);
+  EXPECT_EQ(RunOne("", assignment).kind(), v1::Outcome::SUCCEEDED);
+  const auto events = coordinator_->state().EventsOf(2);
+  EXPECT_EQ(events[0].started().resumed_step(), 4u);
+  EXPECT_EQ(events[1].measurement().step(), 5u);
+  EXPECT_THAT(rig_->MetricsText(), HasSubstr("inlier_worker_train_steps_total 2\n"));
+  // Committed: the old checkpoint goes, its folder's log may stay.
+  ASSERT_TRUE(coordinator_->WaitFor([&](const State&) {
+    return !fs::exists(folder_.path() / "attempts/train-stage/1/checkpoint-4.safetensors");
+  }));
+}
+
+TEST_F(AgentTest, AResumePathThatLeavesTheStateFolderIsRefused) {
+  v1::Assignment assignment = TrainAssignment(1);
+  assignment.set_resume_path("../../etc/passwd");
+  const v1::Outcome outcome = RunOne("", assignment);
+  EXPECT_EQ(outcome.failure(), v1::INVALID_SPEC);
+  EXPECT_THAT(outcome.message(), HasSubstr("does not stay below"));
+}
+
+TEST_F(AgentTest, WithoutItsCheckpointTrainingStartsAgainAndSaysSo) {
+  v1::Assignment assignment = TrainAssignment(2, 3);
+  assignment.set_resume_path("attempts/train-stage/1/gone.safetensors");
+  assignment.set_resume_step(2);
+  EXPECT_EQ(RunOne("", assignment).kind(), v1::Outcome::SUCCEEDED);
+  const auto events = coordinator_->state().EventsOf(2);
+  EXPECT_THAT(events[0].log().text(),
+              HasSubstr("gone.safetensors, is not there; training starts from the beginning"));
+  EXPECT_EQ(events[1].started().resumed_step(), 0u);
+}
+
+TEST_F(AgentTest, SilenceForTheLeasesTimeStopsTheChildrenAndTheResultIsToldLater) {
+  StartCoordinator({.ttl_ms = 1000, .next_sync_ms = 100});
+  StartWorker().SetBehaviour("stubborn");
+  AssignAndWaitForLog(TrainAssignment(1));
+  coordinator_->SetSilent(true);
+  // The worker goes on trying; its syncs show when the child is gone.
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
+  coordinator_->SetSilent(false);
+  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
+  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::LOST);
+  EXPECT_THAT(coordinator_->state().outcomes[1].message(), HasSubstr("the lease is ending"));
+  EXPECT_THAT(rig_->MetricsText(), HasSubstr("inlier_worker_fenced_total 1"));
+  // It takes work again.
+  rig_->SetBehaviour("");
+  coordinator_->Assign(TrainAssignment(2, 2));
+  ASSERT_TRUE(coordinator_->WaitForOutcome(2));
+  EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED);
+}
+
+TEST_F(AgentTest, ACoordinatorThatComesBackWithinTheLeaseFindsTheSameAttemptRunning) {
+  StartCoordinator();
+  StartWorker().SetBehaviour("hang");
+  AssignAndWaitForLog(TrainAssignment(1));
+  const std::string address = coordinator_->address();
+  coordinator_.reset();
+  coordinator_ = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{}, address);
+  coordinator_->Assign(TrainAssignment(1));
+  ASSERT_TRUE(coordinator_->WaitFor(
+      [](const State& state) { return !state.syncs.empty() && state.last().attempts_size() == 1; }));
+  EXPECT_EQ(coordinator_->state().last().attempts(0).token(), 1u);
+  EXPECT_FALSE(coordinator_->state().last().attempts(0).stopping());
+  EXPECT_THAT(rig_->MetricsText(), HasSubstr("inlier_worker_reconnects_total 1"));
+  EXPECT_THAT(rig_->MetricsText(), HasSubstr("inlier_worker_attempts_started_total 1"));
+}
+
+TEST_F(AgentTest, DrainingStopsTheChildrenWithACheckpointAndDeliversEverything) {
+  StartWorker().SetBehaviour("hang");
+  AssignAndWaitForLog(TrainAssignment(1));
+  rig_->Drain();
+  const std::optional<absl::Status> ended = rig_->WaitForEnd();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->ok()) << *ended;
+  const State state = coordinator_->state();
+  EXPECT_TRUE(state.last().draining());
+  EXPECT_EQ(state.outcomes.at(1).failure(), v1::PREEMPTED);
+  EXPECT_EQ(state.outcomes.at(1).message(), "stopped by a signal");
+  EXPECT_EQ(rig_->outbox().size(), 0u);
+}
+
+TEST_F(AgentTest, ADrainWithoutACoordinatorEndsAndKeepsTheResults) {
+  StartWorker().SetBehaviour("hang");
+  AssignAndWaitForLog(TrainAssignment(1));
+  coordinator_.reset();
+  rig_->Drain();
+  const std::optional<absl::Status> ended = rig_->WaitForEnd();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->ok()) << *ended;
+  rig_.reset();
+  // The next worker delivers what this one could not.
+  StartCoordinator();
+  RigSettings settings;
+  settings.incarnation = "second";
+  StartWorker(settings);
+  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
+  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::PREEMPTED);
+  EXPECT_EQ(coordinator_->state().last().incarnation(), "second");
+}
+
+TEST_F(AgentTest, AbortKillsAtOnce) {
+  StartWorker().SetBehaviour("stubborn");
+  AssignAndWaitForLog(TrainAssignment(1));
+  rig_->Abort();
+  const std::optional<absl::Status> ended = rig_->WaitForEnd();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(AgentTest, AWorkerOfAnotherVersionEndsWithBothVersions) {
+  StartCoordinator({.version = "9.9.9"});
+  StartWorker();
+  const std::optional<absl::Status> ended = rig_->WaitForEnd();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(ended->message()),
+              HasSubstr("refuses this worker: worker rig is of version 0.1.0, this coordinator of 9.9.9"));
+}
+
+TEST_F(AgentTest, EverySyncSaysWhoTheWorkerIsAndWhatItHas) {
+  RigSettings settings;
+  settings.slots = 2;
+  StartWorker(settings);
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.syncs.size() >= 3; }));
+  std::uint64_t last = 0;
+  for (const v1::WorkerSync& sync : coordinator_->state().syncs) {
+    EXPECT_EQ(sync.incarnation(), "rig");
+    EXPECT_EQ(sync.slots_size(), 2);
+    EXPECT_EQ(sync.slots(1).index(), 1u);
+    EXPECT_EQ(sync.slots(1).device(), "cpu");
+    EXPECT_GT(sync.sync_id(), last);
+    last = sync.sync_id();
+  }
+}
+
+TEST_F(AgentTest, AStageIdThatIsNoNameIsRefusedAndNothingIsWritten) {
+  v1::Assignment assignment = TrainAssignment(1);
+  assignment.set_stage_id("../../evil");
+  EXPECT_EQ(RunOne("", assignment).failure(), v1::INVALID_SPEC);
+  EXPECT_FALSE(fs::exists(folder_.path() / "attempts"));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,80 @@
+#include "worker/gpu_inventory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <fstream>
+#include <thread>
+
+#include "tests/worker/temp_folder.h"
+
+namespace inlier {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::vector<std::string> Ids(const std::vector<Gpu>& gpus) {
+  std::vector<std::string> ids;
+  for (const Gpu& gpu : gpus) ids.push_back(gpu.id);
+  return ids;
+}
+
+TEST(GpuInventoryTest, TheDriversFolderIsReadInTheOrderOfTheBus) {
+  const TempFolder folder;
+  for (const auto& [bus, text] : std::vector<std::pair<std::string, std::string>>{
+           {"0000:41:00.0", "Model: \t\t NVIDIA H100\nIRQ: 4\nGPU UUID: \t GPU-22\n"},
+           {"0000:01:00.0", "Model: \t\t NVIDIA A100\nGPU UUID: \t GPU-?\?\?\?-?\?\n"},
+           {"0000:81:00.0", ""}}) {
+    std::filesystem::create_directories(folder / bus);
+    if (!text.empty()) std::ofstream(folder.path() / bus / "information") << text;
+  }
+  const std::vector<Gpu> gpus = ReadProcGpus(folder.path().string());
+  ASSERT_THAT(gpus, SizeIs(2));
+  EXPECT_EQ(gpus[0].name, "NVIDIA A100");
+  EXPECT_EQ(gpus[0].id, "0");
+  EXPECT_EQ(gpus[1].name, "NVIDIA H100");
+  EXPECT_EQ(gpus[1].id, "GPU-22");
+}
+
+TEST(GpuInventoryTest, NoDriverMeansNoGpus) { EXPECT_THAT(ReadProcGpus("/nowhere"), IsEmpty()); }
+
+TEST(GpuInventoryTest, VisibleDevicesNarrowByIndexAndUuidAndEndAtTheFirstUnknown) {
+  const std::vector<Gpu> all = {{"GPU-aaaa", ""}, {"GPU-bbbb", ""}, {"GPU-cccc", ""}};
+  EXPECT_THAT(Ids(NarrowGpus(all, "2,0")), ElementsAre("GPU-cccc", "GPU-aaaa"));
+  EXPECT_THAT(Ids(NarrowGpus(all, "GPU-b")), ElementsAre("GPU-bbbb"));
+  EXPECT_THAT(Ids(NarrowGpus(all, "1,7,0")), ElementsAre("GPU-bbbb"));
+  EXPECT_THAT(NarrowGpus(all, ""), IsEmpty());
+  EXPECT_THAT(NarrowGpus(all, "-1"), IsEmpty());
+}
+
+TEST(GpuInventoryTest, AnEmptyListOfVisibleDevicesHidesEveryGpu) {
+  EXPECT_THAT(FindGpus("").gpus, IsEmpty());
+}
+
+TEST(CpuQuotaTest, WholeCpusOfAControlGroup) {
+  EXPECT_EQ(CpusOfQuota("max 100000"), std::nullopt);
+  EXPECT_EQ(CpusOfQuota("200000 100000\n"), 2);
+  EXPECT_EQ(CpusOfQuota("250000 100000"), 2);
+  EXPECT_EQ(CpusOfQuota("50000 100000"), 1);
+  EXPECT_EQ(CpusOfQuota(""), std::nullopt);
+  EXPECT_EQ(CpusOfQuota("nonsense"), std::nullopt);
+}
+
+TEST(CpuQuotaTest, OnlyCpusOfTheAffinityMaskAreUsed) {
+  std::vector<int> narrowed;
+  const int first = UsableCpus().front();
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);  // Of this thread alone.
+    narrowed = UsableCpus();
+  }).join();
+  EXPECT_THAT(narrowed, ElementsAre(first));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,258 @@
+// The outbox against a real disk. A dead incarnation is an outbox object that was destroyed without being
+// acknowledged: its lock is free, its journal is what a killed process leaves.
+#include "worker/outbox.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "tests/worker/temp_folder.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Outbox::Entry Point(std::uint64_t token, std::uint64_t step, bool final = false) {
+  Outbox::Entry entry{token, "stage", {}};
+  entry.event.mutable_measurement()->set_name("train_loss");
+  entry.event.mutable_measurement()->set_step(step);
+  entry.event.mutable_measurement()->set_final(final);
+  return entry;
+}
+
+Outbox::Entry LogEntry(const std::string& text) {
+  Outbox::Entry entry{1, "stage", {}};
+  entry.event.mutable_log()->set_text(text);
+  return entry;
+}
+
+std::unique_ptr<Outbox> OpenOutbox(const TempFolder& state, const std::string& incarnation,
+                                   std::size_t events_max = 1000) {
+  absl::StatusOr<std::unique_ptr<Outbox>> outbox = Outbox::Open(state.path(), incarnation, events_max);
+  EXPECT_TRUE(outbox.ok()) << outbox.status();
+  return *std::move(outbox);
+}
+
+std::vector<std::uint64_t> Sequences(const std::vector<v1::NumberedEvent>& events) {
+  std::vector<std::uint64_t> sequences;
+  for (const auto& event : events) sequences.push_back(event.sequence());
+  return sequences;
+}
+
+std::vector<std::uint64_t> Steps(const std::vector<v1::NumberedEvent>& events) {
+  std::vector<std::uint64_t> steps;
+  for (const auto& event : events) steps.push_back(event.event().measurement().step());
+  return steps;
+}
+
+TEST(OutboxTest, EventsAreNumberedFromOneAndStayUntilAcknowledged) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a");
+  std::uint64_t last = 0;
+  ASSERT_TRUE(outbox->Append({Point(1, 10), Point(1, 11)}, &last).ok());
+  EXPECT_EQ(last, 2u);
+  ASSERT_TRUE(outbox->Append({Point(1, 12, true)}, &last).ok());
+  EXPECT_EQ(last, 3u);
+  EXPECT_THAT(Sequences(outbox->Pending(0, 100, 1 << 20)), ElementsAre(1, 2, 3));
+  outbox->Acknowledge(2);
+  EXPECT_THAT(Sequences(outbox->Pending(0, 100, 1 << 20)), ElementsAre(3));
+  outbox->Acknowledge(1);  // Late and lower: nothing comes back.
+  EXPECT_THAT(Sequences(outbox->Pending(0, 100, 1 << 20)), ElementsAre(3));
+  EXPECT_EQ(outbox->acknowledged(), 2u);
+}
+
+TEST(OutboxTest, PendingRespectsStartCountAndBytes) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a");
+  for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(outbox->Append({Point(1, i)}).ok());
+  EXPECT_THAT(Sequences(outbox->Pending(4, 3, 1 << 20)), ElementsAre(5, 6, 7));
+  EXPECT_THAT(Sequences(outbox->Pending(0, 100, 1)), ElementsAre(1));  // One always goes.
+  EXPECT_THAT(outbox->Pending(10, 100, 1 << 20), IsEmpty());
+}
+
+TEST(OutboxTest, AnAcknowledgementOfWhatWasNeverSentIsCapped) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a");
+  outbox->Acknowledge(99);
+  ASSERT_TRUE(outbox->Append({Point(1, 1, true)}).ok());
+  EXPECT_THAT(Sequences(outbox->Pending(0, 100, 1 << 20)), ElementsAre(1));
+}
+
+TEST(OutboxTest, PointsAndLogsAreThinnedWithACountButResultsNever) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a", 100);
+  for (std::uint64_t i = 1; i <= 1000; ++i)
+    ASSERT_TRUE(outbox->Append({i % 20 == 0 ? Point(1, i, true) : Point(1, i)}).ok());
+  const auto pending = outbox->Pending(0, 10000, 1 << 30);
+  EXPECT_LE(pending.size(), 100u);
+  EXPECT_EQ(outbox->thinned() + pending.size(), 1000u);
+  int results = 0;
+  for (const auto& event : pending) results += event.event().measurement().final();
+  EXPECT_EQ(results, 50);
+  EXPECT_TRUE(std::is_sorted(pending.begin(), pending.end(),
+                             [](const auto& a, const auto& b) { return a.sequence() < b.sequence(); }));
+}
+
+TEST(OutboxTest, ResultsAloneMayPassTheLimit) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a", 100);
+  for (std::uint64_t i = 1; i <= 300; ++i) ASSERT_TRUE(outbox->Append({Point(1, i, true)}).ok());
+  EXPECT_EQ(outbox->size(), 300u);
+  EXPECT_EQ(outbox->thinned(), 0u);
+}
+
+TEST(OutboxTest, TheNextIncarnationTakesOverWhatADeadOneHadNotDelivered) {
+  const TempFolder state;
+  {
+    const auto dead = OpenOutbox(state, "dead");
+    ASSERT_TRUE(dead->Append({Point(7, 1), Point(7, 2, true)}).ok());
+    Outbox::Entry outcome{7, "stage", {}};
+    outcome.event.mutable_outcome()->set_kind(v1::Outcome::SUCCEEDED);
+    ASSERT_TRUE(dead->Append({outcome}).ok());
+  }
+  {
+    const auto next = OpenOutbox(state, "next");
+    EXPECT_EQ(next->taken_over(), 3u);
+    const auto pending = next->Pending(0, 100, 1 << 20);
+    EXPECT_THAT(Sequences(pending), ElementsAre(1, 2, 3));
+    EXPECT_EQ(pending[1].token(), 7u);
+    EXPECT_EQ(pending[1].stage_id(), "stage");
+    EXPECT_TRUE(pending[1].event().measurement().final());
+    EXPECT_EQ(pending[2].event().outcome().kind(), v1::Outcome::SUCCEEDED);
+    EXPECT_FALSE(fs::exists(state.path() / "outbox" / "dead"));
+    // It dies, too, before anything was acknowledged.
+  }
+  const auto third = OpenOutbox(state, "third");
+  EXPECT_THAT(Steps(third->Pending(0, 100, 1 << 20)), ElementsAre(1, 2, 0));
+}
+
+TEST(OutboxTest, WhatWasAcknowledgedIsNotTakenOver) {
+  const TempFolder state;
+  {
+    const auto dead = OpenOutbox(state, "dead");
+    ASSERT_TRUE(dead->Append({Point(7, 1, true)}).ok());
+    dead->Acknowledge(1);
+    ASSERT_TRUE(dead->Compact().ok());
+  }
+  EXPECT_EQ(OpenOutbox(state, "next")->taken_over(), 0u);
+}
+
+TEST(OutboxTest, TheOutboxOfALivingWorkerIsLeftAlone) {
+  const TempFolder state;
+  const auto living = OpenOutbox(state, "living");
+  ASSERT_TRUE(living->Append({Point(7, 1, true)}).ok());
+  const auto other = OpenOutbox(state, "other");
+  EXPECT_EQ(other->taken_over(), 0u);
+  EXPECT_TRUE(fs::exists(state.path() / "outbox" / "living" / "journal"));
+  EXPECT_THAT(Steps(living->Pending(0, 100, 1 << 20)), ElementsAre(1));
+}
+
+TEST(OutboxTest, ATornTailIsIgnoredAndWhatIsBeforeItIsKept) {
+  const TempFolder state;
+  const fs::path journal = state.path() / "outbox" / "dead" / "journal";
+  {
+    const auto dead = OpenOutbox(state, "dead");
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_TRUE(dead->Append({Point(7, i, true)}).ok());
+  }
+  fs::resize_file(journal, fs::file_size(journal) - 2);
+  {
+    const auto next = OpenOutbox(state, "second");
+    EXPECT_THAT(Steps(next->Pending(0, 100, 1 << 20)), ElementsAre(1, 2));
+  }
+  // Garbage inside: only what stands before it can be trusted.
+  const fs::path second = state.path() / "outbox" / "second" / "journal";
+  const absl::StatusOr<std::string> bytes = ReadFile(second);
+  std::string damaged = *bytes;
+  damaged[damaged.size() / 2 + 20] ^= 0x40;
+  std::ofstream(second, std::ios::binary | std::ios::trunc) << damaged;
+  const auto third = OpenOutbox(state, "third");
+  EXPECT_THAT(Steps(third->Pending(0, 100, 1 << 20)), ElementsAre(1));
+}
+
+TEST(OutboxTest, CompactEmptiesTheJournalOnceEverythingIsAcknowledged) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a");
+  const fs::path journal = state.path() / "outbox" / "a" / "journal";
+  ASSERT_TRUE(outbox->Append({Point(1, 1, true), LogEntry("hello")}).ok());
+  EXPECT_GT(fs::file_size(journal), 0u);
+  outbox->Acknowledge(1);
+  ASSERT_TRUE(outbox->Compact().ok());
+  EXPECT_GT(fs::file_size(journal), 0u);
+  outbox->Acknowledge(2);
+  ASSERT_TRUE(outbox->Compact().ok());
+  EXPECT_EQ(fs::file_size(journal), 0u);
+}
+
+TEST(OutboxTest, CompactRewritesALargeJournalToWhatIsPending) {
+  const TempFolder state;
+  const fs::path journal = state.path() / "outbox" / "a" / "journal";
+  {
+    const auto outbox = OpenOutbox(state, "a");
+    const std::string text(1 << 20, 'x');
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(outbox->Append({LogEntry(text)}).ok());
+    ASSERT_TRUE(outbox->Append({Point(1, 77, true)}).ok());
+    outbox->Acknowledge(20);
+    ASSERT_TRUE(outbox->Compact().ok());
+    EXPECT_LT(fs::file_size(journal), 1000u);
+    ASSERT_TRUE(outbox->Append({Point(1, 78, true)}).ok());  // The rewritten file goes on.
+  }
+  EXPECT_THAT(Steps(OpenOutbox(state, "b")->Pending(0, 100, 1 << 20)), ElementsAre(77, 78));
+}
+
+TEST(OutboxTest, OnlyAnEmptyOutboxCanBeRemoved) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a");
+  ASSERT_TRUE(outbox->Append({Point(1, 1, true)}).ok());
+  EXPECT_EQ(outbox->Remove().code(), absl::StatusCode::kFailedPrecondition);
+  outbox->Acknowledge(1);
+  EXPECT_TRUE(outbox->Remove().ok());
+  EXPECT_FALSE(fs::exists(state.path() / "outbox" / "a"));
+}
+
+TEST(OutboxTest, ADiskThatRefusesIsToldAndTheEventIsStillDelivered) {
+  // /dev/full stands in for a full disk: the journal is replaced by a link to it before it is opened.
+  const TempFolder state;
+  fs::create_directories(state.path() / "outbox" / "a");
+  fs::create_symlink("/dev/full", state.path() / "outbox" / "a" / "journal");
+  const auto outbox = OpenOutbox(state, "a");
+  const absl::Status status = outbox->Append({Point(1, 5, true)});
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("journal"));
+  EXPECT_THAT(Steps(outbox->Pending(0, 100, 1 << 20)), ElementsAre(5));
+}
+
+TEST(OutboxTest, HasResultAfterTellsResultsFromPoints) {
+  const TempFolder state;
+  const auto outbox = OpenOutbox(state, "a");
+  ASSERT_TRUE(outbox->Append({Point(1, 1)}).ok());
+  EXPECT_FALSE(outbox->HasResultAfter(0));
+  ASSERT_TRUE(outbox->Append({Point(1, 2, true)}).ok());
+  EXPECT_TRUE(outbox->HasResultAfter(1));
+  EXPECT_FALSE(outbox->HasResultAfter(2));
+  outbox->Acknowledge(2);
+  EXPECT_FALSE(outbox->HasResultAfter(0));
+}
+
+TEST(OutboxTest, WhatIsAResult) {
+  EXPECT_TRUE(IsResult(Point(1, 1, true).event));
+  EXPECT_FALSE(IsResult(Point(1, 1, false).event));
+  EXPECT_FALSE(IsResult(LogEntry("x").event));
+  v1::TrialEvent event;
+  EXPECT_FALSE(IsResult(event));
+  event.mutable_checkpoint();
+  EXPECT_TRUE(IsResult(event));
+  event.mutable_started();
+  EXPECT_TRUE(IsResult(event));
+  event.mutable_outcome();
+  EXPECT_TRUE(IsResult(event));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,194 @@
+// Real children: /bin/sh where a line of it says all, fake_trial where more is needed.
+#include "worker/trial_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <optional>
+
+#include "base/file.h"
+#include "base/time.h"
+#include "tests/worker/temp_folder.h"
+#include "worker/gpu_inventory.h"
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+using testing::HasSubstr;
+
+struct Ran {
+  ProcessExit exit;
+  std::string events, output;
+};
+
+class TrialProcessTest : public testing::Test {
+ protected:
+  Command Shell(const std::string& script) {
+    return {"/bin/sh", {"-c", script}, EnvironmentWith({}), folder_.path().string(), {}};
+  }
+
+  // Runs `command` to its end; `started` is called when it runs.
+  Ran Run(const Command& command, const std::function<void(TrialProcess&)>& started = nullptr) {
+    Ran ran;
+    absl::StatusOr<std::unique_ptr<TrialProcess>> process = TrialProcess::Start(
+        io_, command, [&](std::string_view bytes) { ran.events += bytes; },
+        [&](std::string_view bytes) { ran.output += bytes; });
+    EXPECT_TRUE(process.ok()) << process.status();
+    if (started) started(**process);
+    bool ended = false;
+    const auto story = [&]() -> asio::awaitable<void> {
+      ran.exit = co_await (*process)->WaitForExit();
+      ended = true;
+    };
+    asio::co_spawn(io_, story(), [](std::exception_ptr error) {
+      if (error) std::rethrow_exception(error);
+    });
+    io_.run_for(std::chrono::seconds(60));
+    EXPECT_TRUE(ended) << "the child did not end within a minute";
+    io_.restart();
+    return ran;
+  }
+
+  TempFolder folder_;
+  asio::io_context io_;
+};
+
+bool Exists(pid_t pid) {
+  if (::kill(pid, 0) != 0) return false;
+  // A zombie whose parent is slow has ended all the same.
+  const absl::StatusOr<std::string> stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
+  return stat.ok() && stat->find(") Z ") == std::string::npos;
+}
+
+TEST_F(TrialProcessTest, EventsAndOutputArriveApartAndComplete) {
+  const Ran ran = Run(Shell("echo out; echo err >&2; echo event >&3; exit 7"));
+  EXPECT_EQ(ran.exit.status, 7);
+  EXPECT_EQ(ran.exit.signal, 0);
+  EXPECT_EQ(ran.output, "out\nerr\n");
+  EXPECT_EQ(ran.events, "event\n");
+}
+
+TEST_F(TrialProcessTest, ManyBytesBeforeTheEndAreAllRead) {
+  const Ran ran = Run(Shell("head -c 3000000 /dev/zero >&3"));
+  EXPECT_EQ(ran.events.size(), 3000000u);
+}
+
+TEST_F(TrialProcessTest, ASignalIsReported) { EXPECT_EQ(Run(Shell("kill -ABRT $$")).exit.signal, SIGABRT); }
+
+TEST_F(TrialProcessTest, TheChildIsAloneInItsGroupInItsFolderWithFourDescriptors) {
+  const int leak = ::open("/dev/null", O_RDONLY);  // Not close-on-exec, as a library may leave one.
+  const Ran ran =
+      Run(Shell("pwd; ls /proc/self/fd | wc -l; ps -o pgid= -p $$ | tr -d ' '; echo $$; cat; echo end"));
+  ::close(leak);
+  std::istringstream lines(ran.output);
+  std::string where, group, self, end;
+  int descriptors = 0;
+  lines >> where >> descriptors >> group >> self >> end;
+  EXPECT_TRUE(std::filesystem::equivalent(where, folder_.path()));
+  EXPECT_EQ(descriptors, 5);  // 0 to 3, and the one by which ls reads the folder.
+  EXPECT_EQ(group, self);
+  EXPECT_EQ(end, "end") << "its input is empty";
+}
+
+TEST_F(TrialProcessTest, EnvironmentAndCpusAreTheOnesGiven) {
+  Command command = Shell("echo $OMP_NUM_THREADS; taskset -cp $$ | sed 's/.*: //'");
+  const int cpu = UsableCpus().back();
+  command.cpus = {cpu};
+  command.environment = EnvironmentWith({"OMP_NUM_THREADS=3"});
+  EXPECT_EQ(Run(command).output, "3\n" + std::to_string(cpu) + "\n");
+}
+
+TEST_F(TrialProcessTest, EnvironmentWithReplacesAndAdds) {
+  ::setenv("INLIER_TEST_A", "old", 1);
+  ::setenv("INLIER_TEST_AB", "other", 1);
+  const std::vector<std::string> environment = EnvironmentWith({"INLIER_TEST_A=new"});
+  EXPECT_EQ(std::count(environment.begin(), environment.end(), "INLIER_TEST_A=new"), 1);
+  EXPECT_EQ(std::count(environment.begin(), environment.end(), "INLIER_TEST_A=old"), 0);
+  EXPECT_EQ(std::count(environment.begin(), environment.end(), "INLIER_TEST_AB=other"), 1);
+}
+
+TEST_F(TrialProcessTest, AProgramThatIsNotThereIsNamed) {
+  Command command = Shell("");
+  command.program = "/nowhere/inlier-trial";
+  const auto process = TrialProcess::Start(
+      io_, command, [](std::string_view) {}, [](std::string_view) {});
+  EXPECT_TRUE(absl::IsNotFound(process.status()));
+  EXPECT_THAT(std::string(process.status().message()), HasSubstr("cannot execute /nowhere/inlier-trial"));
+}
+
+TEST_F(TrialProcessTest, AFolderThatIsNotThereIsNamed) {
+  Command command = Shell("");
+  command.working_folder = "/nowhere";
+  const auto process = TrialProcess::Start(
+      io_, command, [](std::string_view) {}, [](std::string_view) {});
+  EXPECT_THAT(std::string(process.status().message()), HasSubstr("cannot enter the folder /nowhere"));
+}
+
+TEST_F(TrialProcessTest, ASignalReachesTheWholeGroup) {
+  const Ran ran = Run(Shell("sleep 1000 & echo $! > pid; sleep 1000"), [&](TrialProcess& process) {
+    const Timestamp deadline = MonotonicNow() + std::chrono::seconds(30);
+    while (!ReadFile(folder_ / "pid").ok() || ReadFile(folder_ / "pid")->empty())
+      ASSERT_LT(MonotonicNow(), deadline);
+    process.Signal(SIGTERM);
+  });
+  EXPECT_EQ(ran.exit.signal, SIGTERM);
+  EXPECT_FALSE(Exists(std::atoi(ReadFile(folder_ / "pid")->c_str())));
+}
+
+TEST_F(TrialProcessTest, WhatIsLeftOfTheGroupIsKilledWhenTheChildEnds) {
+  const Ran ran = Run(Shell("trap '' TERM; sleep 1000 & echo $! > pid; exit 0"));
+  EXPECT_EQ(ran.exit.status, 0);
+  const pid_t grandchild = std::atoi(ReadFile(folder_ / "pid")->c_str());
+  const Timestamp deadline = MonotonicNow() + std::chrono::seconds(30);
+  while (Exists(grandchild)) ASSERT_LT(MonotonicNow(), deadline);
+}
+
+TEST_F(TrialProcessTest, AGrandchildThatFledTheGroupAndHoldsThePipesIsNotWaitedFor) {
+  const Ran ran =
+      Run(Shell("setsid sh -c 'echo $$ > pid; sleep 1000' & while ! [ -s pid ]; do :; done; echo done >&3"));
+  EXPECT_EQ(ran.events, "done\n");
+  ::kill(std::atoi(ReadFile(folder_ / "pid")->c_str()), SIGKILL);
+}
+
+TEST_F(TrialProcessTest, DestructionKillsAndReaps) {
+  pid_t pid = 0;
+  {
+    auto process = TrialProcess::Start(
+        io_, Shell("trap '' TERM; sleep 1000"), [](std::string_view) {}, [](std::string_view) {});
+    ASSERT_TRUE(process.ok());
+    pid = (*process)->pid();
+    EXPECT_TRUE(Exists(pid));
+  }
+  EXPECT_EQ(::kill(pid, 0), -1);
+}
+
+TEST_F(TrialProcessTest, CpuTimeAndMemoryAreMeasured) {
+  std::int64_t resident = 0;
+  const Ran ran = Run(Shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"),
+                      [&](TrialProcess& process) { resident = process.ResidentBytes(); });
+  EXPECT_GT(ran.exit.cpu_seconds, 0.01);
+  EXPECT_GT(resident, 0);
+  EXPECT_GT(ran.exit.resident_bytes_max, 100000);
+}
+
+TEST(RunProgramTest, GivesStatusAndOutput) {
+  const auto ran = RunProgram("/bin/sh", {"-c", "echo hello; echo trouble >&2; exit 4"}, 60);
+  ASSERT_TRUE(ran.ok()) << ran.status();
+  EXPECT_EQ(ran->exit.status, 4);
+  EXPECT_EQ(ran->text, "hello\ntrouble\n");
+}
+
+TEST(RunProgramTest, AProgramThatDoesNotEndIsKilled) {
+  const auto ran = RunProgram("/bin/sh", {"-c", "sleep 1000"}, 1);
+  EXPECT_EQ(ran.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(ran.status().message()), HasSubstr("did not end within 1 s"));
+}
+
+}  // namespace
+}  // namespace inlier

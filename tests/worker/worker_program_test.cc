@@ -1,0 +1,205 @@
+// The program itself as a person runs it: its arguments, its end, and its sudden death.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "base/time.h"
+#include "base/version.h"
+#include "tests/worker/coordinator_stand_in.h"
+#include "tests/worker/temp_folder.h"
+#include "worker/trial_process.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using State = CoordinatorStandIn::State;
+
+ProgramOutput RunWorker(const std::vector<std::string>& arguments) {
+  const auto ran = RunProgram(INLIER_WORKER_PROGRAM, arguments, 60);
+  EXPECT_TRUE(ran.ok()) << ran.status();
+  return ran.value_or(ProgramOutput{});
+}
+
+// inlier-worker as a child of the test, its log in a file.
+class WorkerProgramTest : public testing::Test {
+ protected:
+  void Start(const std::string& coordinator, const std::vector<std::string>& more = {}) {
+    fs::create_directories(folder_ / "data");
+    std::vector<std::string> arguments = {INLIER_WORKER_PROGRAM,
+                                          "--set",
+                                          "coordinator=" + coordinator,
+                                          "--set",
+                                          "state_dir=" + (folder_ / "state").string(),
+                                          "--set",
+                                          "data_dir=" + (folder_ / "data").string(),
+                                          "--set",
+                                          "trial_program=" INLIER_FAKE_TRIAL,
+                                          "--set",
+                                          "http_listen=127.0.0.1:0",
+                                          "--set",
+                                          "slots=1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    const std::string log = (folder_ / "log").string();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      [[maybe_unused]] const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+      ::dup2(fd, 1);
+      ::dup2(fd, 2);
+      ::execv(pointers[0], pointers.data());
+      ::_exit(127);
+    }
+  }
+  ~WorkerProgramTest() override {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+
+  // Waits for the end; the wait status.
+  int WaitForEnd() {
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
+    pid_ = -1;
+    return status;
+  }
+  std::string Log() { return ReadFile(folder_ / "log").value_or(""); }
+  bool WaitForLog(const std::string& text) {
+    const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
+    while (Log().find(text) == std::string::npos) {
+      if (MonotonicNow() > deadline) return false;
+      ::usleep(2000);
+    }
+    return true;
+  }
+  void SetBehaviour(const std::string& behaviour) {
+    fs::create_directories(folder_ / "data");
+    std::ofstream(folder_ / "data/fake_trial.behaviour") << behaviour;
+  }
+  // Assigns an attempt that hangs and waits for the number of its process.
+  pid_t HangingChild(CoordinatorStandIn& coordinator) {
+    v1::Assignment assignment;
+    assignment.set_token(1);
+    assignment.set_stage_id("stage");
+    assignment.set_kind(v1::TRAIN_STAGE);
+    assignment.mutable_spec()->mutable_training()->set_steps(3);
+    assignment.set_slot(0);
+    coordinator.Assign(assignment);
+    EXPECT_TRUE(WaitForLog("attempt_started"));
+    const std::string log = Log();
+    return std::atoi(log.c_str() + log.find(" pid=", log.find("attempt_started")) + 5);
+  }
+
+  TempFolder folder_;
+  pid_t pid_ = -1;
+};
+
+TEST_F(WorkerProgramTest, HelpVersionAndTheMetricsPageNeedNothing) {
+  EXPECT_THAT(RunWorker({"--help"}).text, HasSubstr("--set path=value"));
+  EXPECT_EQ(RunWorker({"--version"}).text, "inlier-worker " + BuildId() + "\n");
+  EXPECT_THAT(RunWorker({"--metrics-reference"}).text, HasSubstr("| `inlier_worker_slots` | gauge |"));
+}
+
+TEST_F(WorkerProgramTest, BadArgumentsAndConfigurationsEndWithStatusTwoAndTheRemedy) {
+  const auto message = [](const std::vector<std::string>& arguments) {
+    const ProgramOutput ran = RunWorker(arguments);
+    EXPECT_EQ(ran.exit.status, 2);
+    return ran.text;
+  };
+  EXPECT_EQ(message({"--bogus"}), "inlier-worker: error: unknown argument '--bogus'; see --help\n");
+  EXPECT_EQ(message({"--set", "slots"}), "inlier-worker: error: --set slots: expected path=value\n");
+  EXPECT_EQ(message({"--config"}), "inlier-worker: error: --config needs a value; see --help\n");
+  EXPECT_THAT(message({}), HasSubstr("state_dir"));
+  EXPECT_THAT(message({"--set", "state_dir=/tmp/x", "--set", "slotz=1"}),
+              HasSubstr("did you mean \"slots\"?"));
+  EXPECT_THAT(message({"--set", "state_dir=/tmp/x", "--set", "slots=0"}), HasSubstr("slots"));
+  std::ofstream(folder_ / "worker.yaml") << "state_dir: /tmp/x\nline_bytes_max: 5\n";
+  EXPECT_THAT(message({"--config", (folder_ / "worker.yaml").string()}), HasSubstr("worker.yaml:2:"));
+}
+
+TEST_F(WorkerProgramTest, AnHttpPortInUseIsNamedWithTheRemedy) {
+  CoordinatorStandIn coordinator({});
+  const ProgramOutput ran =
+      RunWorker({"--set", "state_dir=" + (folder_ / "state").string(), "--set",
+                 "trial_program=" INLIER_FAKE_TRIAL, "--set", "http_listen=" + coordinator.address()});
+  EXPECT_EQ(ran.exit.status, 1);
+  EXPECT_THAT(ran.text,
+              HasSubstr("http_listen: " + coordinator.address() + " is already in use; stop the program"));
+}
+
+TEST_F(WorkerProgramTest, SigtermDrainsDeliversAndLeavesNothingBehind) {
+  CoordinatorStandIn coordinator({});
+  SetBehaviour("hang");
+  Start(coordinator.address());
+  const pid_t child = HangingChild(coordinator);
+  ::kill(pid_, SIGTERM);
+  const int status = WaitForEnd();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << Log();
+  EXPECT_EQ(coordinator.state().outcomes.at(1).failure(), v1::PREEMPTED);
+  EXPECT_EQ(::kill(child, 0), -1);
+  EXPECT_TRUE(fs::is_empty(folder_ / "state/outbox"));
+  EXPECT_THAT(Log(), HasSubstr("stopped reason=drained undelivered_events=0"));
+}
+
+TEST_F(WorkerProgramTest, ASecondSigtermEndsAtOnce) {
+  CoordinatorStandIn coordinator({});
+  SetBehaviour("stubborn");
+  Start(coordinator.address(), {"--set", "stop_grace_ms=600000"});
+  const pid_t child = HangingChild(coordinator);
+  ::kill(pid_, SIGTERM);
+  ASSERT_TRUE(WaitForLog("draining"));
+  ::kill(pid_, SIGTERM);
+  const int status = WaitForEnd();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << Log();
+  EXPECT_EQ(::kill(child, 0), -1);
+}
+
+TEST_F(WorkerProgramTest, ChildrenDieWithAKilledWorkerAndItsResultsAreDeliveredByTheNext) {
+  auto coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{});
+  // What the killed worker has read but not delivered: the coordinator takes nothing.
+  coordinator->SetCommitting(false);
+  SetBehaviour("hang");
+  Start(coordinator->address());
+  const pid_t child = HangingChild(*coordinator);
+  ASSERT_TRUE(coordinator->WaitFor([](const State& state) {
+    for (const auto& sync : state.syncs) {
+      if (sync.events_size() > 0) return true;
+    }
+    return false;
+  }));
+  const std::string first = coordinator->state().last().incarnation();
+  ::kill(pid_, SIGKILL);
+  WaitForEnd();
+  const Timestamp deadline = MonotonicNow() + std::chrono::seconds(30);
+  while (::kill(child, 0) == 0) ASSERT_LT(MonotonicNow(), deadline) << "the child outlived its worker";
+  coordinator->Withdraw(1, "lost");
+  coordinator->SetCommitting(true);
+  Start(coordinator->address());
+  ASSERT_TRUE(coordinator->WaitFor([](const State& state) { return !state.events.empty(); }));
+  EXPECT_EQ(coordinator->state().events[0].token(), 1u);
+  EXPECT_EQ(coordinator->state().events[0].event().log().text(), "hanging");
+  EXPECT_NE(coordinator->state().last().incarnation(), first);
+  EXPECT_FALSE(fs::exists(folder_ / "state/outbox" / first));
+}
+
+TEST_F(WorkerProgramTest, AnotherVersionEndsWithStatusOneAndBothVersions) {
+  CoordinatorStandIn coordinator({.version = "9.9.9"});
+  Start(coordinator.address());
+  const int status = WaitForEnd();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  EXPECT_THAT(Log(), HasSubstr("of version " + Version() + ", this coordinator of 9.9.9"));
+}
+
+}  // namespace
+}  // namespace inlier

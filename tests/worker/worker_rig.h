@@ -1,0 +1,71 @@
+// A whole worker but for its main(): agent, outbox and metrics over a temporary state folder, with fake_trial
+// as its children and a coordinator stand-in to talk to. The io_context runs on a thread of the rig, which
+// spawns the children.
+#ifndef INLIER_TESTS_WORKER_WORKER_RIG_H_
+#define INLIER_TESTS_WORKER_WORKER_RIG_H_
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "tests/worker/coordinator_stand_in.h"
+#include "tests/worker/temp_folder.h"
+#include "worker/agent.h"
+
+namespace inlier {
+
+struct RigSettings {
+  std::uint32_t slots = 1;
+  std::string incarnation = "rig";
+  std::size_t outbox_events_max = 100000;
+  std::size_t line_bytes_max = 65536;
+  Duration stop_grace = std::chrono::seconds(20);
+  Duration artifact_wait = std::chrono::milliseconds(100);
+};
+
+class WorkerRig {
+ public:
+  WorkerRig(const std::filesystem::path& state_dir, const std::string& coordinator,
+            RigSettings settings = {});
+  ~WorkerRig();  // Aborts when it still runs.
+
+  // Writes the behaviour of the children that start from now on.
+  void SetBehaviour(const std::string& behaviour);
+
+  void Drain();
+  void Abort();
+  // The status with which the agent ended; waits at most a minute.
+  std::optional<absl::Status> WaitForEnd();
+  std::string MetricsText();
+  const std::filesystem::path& state_dir() const { return state_dir_; }
+  Outbox& outbox() { return *outbox_; }
+
+ private:
+  template <typename Work>
+  void OnThread(Work work);
+
+  std::filesystem::path state_dir_;
+  std::unique_ptr<Outbox> outbox_;
+  WorkerMetrics metrics_;
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{io_.get_executor()};
+  std::unique_ptr<Agent> agent_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<absl::Status> ended_;
+  std::thread thread_;
+};
+
+// A TRAIN assignment of `steps` steps.
+v1::Assignment TrainAssignment(std::uint64_t token, std::uint32_t steps = 10, std::uint32_t slot = 0);
+v1::Assignment EvaluateAssignment(std::uint64_t token, const std::string& checkpoint_sha256,
+                                  std::uint32_t slot = 0);
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_WORKER_WORKER_RIG_H_
