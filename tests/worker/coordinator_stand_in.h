@@ -27,7 +27,7 @@ class CoordinatorStandIn final : public v1::WorkerService::Service {
     std::uint32_t ttl_ms = 15000;
     std::uint32_t next_sync_ms = 200;
     std::string version = {};  // Empty: takes every worker.
-    bool streams = true;       // False: Session is not implemented, as behind a proxy.
+    bool streams = true;       // False: Session answers UNIMPLEMENTED, as a proxy may.
   };
   explicit CoordinatorStandIn(Settings settings, const std::string& address = "127.0.0.1:0");
   ~CoordinatorStandIn() override;
