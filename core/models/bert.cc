@@ -46,8 +46,8 @@ at::Tensor Bert::Embed(const ModelInput& input, const ForwardContext& context) c
 at::Tensor Bert::Encode(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
   at::Tensor x = context.Activation("hidden.0", Embed(input, context));
-  const at::Tensor mask =
-      AdditiveMask(input.attention_mask, input.ids.size(1), /*causal=*/false, x.options());
+  const AttentionMask mask =
+      MakeAttentionMask(input.attention_mask, input.ids.size(1), /*causal=*/false, x.options());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     x = context.Activation("hidden", std::to_string(i + 1).c_str(), layers_[i](x, mask, context));
   }

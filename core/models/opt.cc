@@ -53,7 +53,8 @@ at::Tensor Opt::Embed(const ModelInput& input, const ForwardContext& context) co
 at::Tensor Opt::Encode(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
   at::Tensor x = context.Activation("hidden.0", Embed(input, context));
-  const at::Tensor mask = AdditiveMask(input.attention_mask, input.ids.size(1), /*causal=*/true, x.options());
+  const AttentionMask mask =
+      MakeAttentionMask(input.attention_mask, input.ids.size(1), /*causal=*/true, x.options());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     x = layers_[i](x, mask, context);
     if (i + 1 < layers_.size()) x = context.Activation("hidden", std::to_string(i + 1).c_str(), x);

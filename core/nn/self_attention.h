@@ -19,6 +19,20 @@
 
 namespace inlier {
 
+// Which keys a query may see. Default: all.
+struct AttentionMask {
+  // Added to the scores, broadcast to (B, H, T, T): 0 where a query may see a key, the most negative number
+  // of its type where not.
+  at::Tensor additive;
+  // `additive` hides exactly the future, no padding: a fused kernel may do without it.
+  bool causal_only = false;
+};
+
+// attention_mask: (B, T), 1 = a real token, or undefined. `additive` is (B, 1, 1, T), (1, 1, T, T) or (B, 1,
+// T, T).
+AttentionMask MakeAttentionMask(const at::Tensor& attention_mask, std::int64_t tokens, bool causal,
+                                const at::TensorOptions& options);
+
 struct AttentionStyle {
   const char* query;
   const char* key;
@@ -42,17 +56,17 @@ class SelfAttention {
   SelfAttention(const ParameterScope& scope, const AttentionStyle& style,
                 const SelfAttentionOptions& options);
 
-  // x: (B, T, d). mask: added to the scores, broadcast to (B, H, T, T): 0 where a query may see a key, the
-  // most negative number of its type where not; undefined when every query sees every key. Returns the merged
-  // context (B, T, d).
-  at::Tensor operator()(const at::Tensor& x, const at::Tensor& mask, const ForwardContext& context) const;
+  // x: (B, T, d). Returns the merged context (B, T, d).
+  at::Tensor operator()(const at::Tensor& x, const AttentionMask& mask, const ForwardContext& context) const;
 
  private:
-  // The context (B*H, T, h) of q, k and v (B*H, T, h).
-  at::Tensor Attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
-                    std::int64_t batch, const ForwardContext& context) const;
-  // (B, T, d) -> (B*H, T, h)
-  at::Tensor SplitHeads(const at::Tensor& x) const;
+  // The context (B, H, T, h), every step of it through the tap; and as fast as it goes when there is none.
+  at::Tensor TappedContext(const at::Tensor& x, const AttentionMask& mask,
+                           const ForwardContext& context) const;
+  at::Tensor FastContext(const at::Tensor& x, const AttentionMask& mask, bool training) const;
+
+  // (B, T, H, h) -> (B*H, T, h)
+  at::Tensor FlattenHeads(const at::Tensor& x) const;
 
   AttentionStyle style_;
   SelfAttentionOptions options_;

@@ -2,8 +2,6 @@
 
 #include <ATen/Functions.h>
 
-#include <limits>
-
 namespace inlier {
 
 const LayerStyle kBertLayerStyle = {
@@ -73,7 +71,7 @@ at::Tensor TransformerLayer::AddTo(const at::Tensor& x, const at::Tensor& update
   return x + update;
 }
 
-at::Tensor TransformerLayer::operator()(const at::Tensor& x, const at::Tensor& mask,
+at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionMask& mask,
                                         const ForwardContext& context) const {
   at::Tensor update = attention_output_(
       attention_(options_.pre_norm ? attention_norm_(x, context) : x, mask, context), context);
@@ -91,23 +89,6 @@ at::Tensor TransformerLayer::operator()(const at::Tensor& x, const at::Tensor& m
   sum = context.Activation(site_, style_.ffn_residual_site, AddTo(sum, update, context)).view(shape);
   if (!options_.pre_norm) sum = norm(sum);
   return style_.observe_layer_output ? context.Activation(site_, sum) : sum;
-}
-
-at::Tensor AdditiveMask(const at::Tensor& attention_mask, std::int64_t tokens, bool causal,
-                        const at::TensorOptions& options) {
-  at::Tensor hidden;
-  if (attention_mask.defined()) hidden = attention_mask.eq(0).view({-1, 1, 1, tokens});
-  if (causal) {
-    const at::Tensor future =
-        at::ones({tokens, tokens}, at::TensorOptions().dtype(at::kBool).device(options.device()))
-            .triu(1)
-            .view({1, 1, tokens, tokens});
-    hidden = hidden.defined() ? hidden.logical_or(future) : future;
-  }
-  if (!hidden.defined()) return hidden;
-  const double lowest = options.dtype() == at::kDouble ? std::numeric_limits<double>::lowest()
-                                                       : std::numeric_limits<float>::lowest();
-  return at::zeros(hidden.sizes(), options).masked_fill_(hidden, lowest);
 }
 
 }  // namespace inlier

@@ -52,8 +52,8 @@ class TransformerLayer {
  public:
   TransformerLayer(const ParameterScope& scope, const LayerStyle& style, const LayerOptions& options);
 
-  // x: (B, T, d) -> (B, T, d). mask: see SelfAttention.
-  at::Tensor operator()(const at::Tensor& x, const at::Tensor& mask, const ForwardContext& context) const;
+  // x: (B, T, d) -> (B, T, d).
+  at::Tensor operator()(const at::Tensor& x, const AttentionMask& mask, const ForwardContext& context) const;
 
  private:
   // Dropout, then the residual sum.
@@ -69,12 +69,6 @@ class TransformerLayer {
   Linear ffn_output_;
   LayerNorm ffn_norm_;
 };
-
-// The mask of SelfAttention for keys that padding hides and, when `causal`, keys in the future; undefined
-// when nothing is hidden. attention_mask: (B, T), 1 = a real token, or undefined. The result is (B, 1, 1, T),
-// (1, 1, T, T) or (B, 1, T, T).
-at::Tensor AdditiveMask(const at::Tensor& attention_mask, std::int64_t tokens, bool causal,
-                        const at::TensorOptions& options);
 
 }  // namespace inlier
 

@@ -17,7 +17,7 @@ double LossAt(LanguageModel& model, const ModelInput& input, const at::Tensor& l
   return model.Loss(input, labels).item<double>();
 }
 
-void CheckGradients(const v1::TrialSpec& spec, const std::string& what) {
+void CheckGradients(const v1::TrialSpec& spec, bool padded, const std::string& what) {
   const auto model = SmallModel(spec);
   model->to(at::kDouble);
   torch::manual_seed(21);
@@ -26,9 +26,12 @@ void CheckGradients(const v1::TrialSpec& spec, const std::string& what) {
     for (at::Tensor& parameter : model->parameters()) parameter.add_(torch::randn_like(parameter), 0.2);
   }
   ModelInput input = SmallInput();
-  input.attention_mask = torch::ones_like(input.ids);
-  input.attention_mask[1].slice(0, 6).zero_();
-  const at::Tensor labels = SomeLabels(input).masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
+  at::Tensor labels = SomeLabels(input);
+  if (padded) {
+    input.attention_mask = torch::ones_like(input.ids);
+    input.attention_mask[1].slice(0, 6).zero_();
+    labels = labels.masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
+  }
   model->Loss(input, labels).backward();
 
   constexpr double kStep = 1e-6;  // Small, so that no clip or ReLU changes sides within it.
@@ -72,9 +75,10 @@ TEST(GradientCheckTest, EverySoftmaxAndGate) {
   for (const std::string architecture : kArchitectures) {
     for (const std::string softmax : kSoftmaxes) {
       for (const std::string gate : kGates) {
-        CheckGradients(SmallSpec(architecture, "softmax { " + softmax + " } gate { " + gate + " }",
-                                 "activation: GELU_ERF"),
-                       architecture + ", " + softmax + ", " + gate);
+        const v1::TrialSpec spec = SmallSpec(
+            architecture, "softmax { " + softmax + " } gate { " + gate + " }", "activation: GELU_ERF");
+        CheckGradients(spec, false, architecture + ", " + softmax + ", " + gate);
+        CheckGradients(spec, true, architecture + ", " + softmax + ", " + gate + ", padded");
       }
     }
   }
@@ -83,10 +87,11 @@ TEST(GradientCheckTest, EverySoftmaxAndGate) {
 TEST(GradientCheckTest, EveryPlacementNonlinearityAndProjection) {
   for (const std::string fields : {"norm_placement: PRE", "norm_placement: POST", "activation: RELU",
                                    "activation: GELU_TANH", "activation: SILU"}) {
-    for (const std::string architecture : kArchitectures)
-      CheckGradients(SmallSpec(architecture, "", fields), architecture + ", " + fields);
+    for (const std::string architecture : kArchitectures) {
+      CheckGradients(SmallSpec(architecture, "", fields), false, architecture + ", " + fields);
+    }
   }
-  CheckGradients(SmallSpec("opt", "", "embedding_size: 8"), "opt with projections");
+  CheckGradients(SmallSpec("opt", "", "embedding_size: 8"), false, "opt with projections");
 }
 
 }  // namespace

@@ -71,20 +71,24 @@ TEST(NonlinearityTest, EachIsItsFormula) {
   EXPECT_TRUE(torch::allclose(Apply(Nonlinearity::kSilu, x), x * torch::sigmoid(x), 0, 1e-14));
 }
 
-TEST(AdditiveMaskTest, HidesPaddingAndTheFuture) {
+TEST(AttentionMaskTest, HidesPaddingAndTheFuture) {
   const at::Tensor padding = torch::tensor({{1, 1, 0}, {0, 1, 1}}, at::kLong);
   const double lowest = std::numeric_limits<float>::lowest();
-  EXPECT_FALSE(AdditiveMask({}, 3, false, at::kFloat).defined());
-  const at::Tensor keys = AdditiveMask(padding, 3, false, at::kFloat);
-  EXPECT_TRUE(keys.equal((padding.eq(0).to(at::kFloat) * lowest).view({2, 1, 1, 3})));
-  const at::Tensor causal = AdditiveMask({}, 3, true, at::kFloat);
-  EXPECT_EQ(causal.sizes(), (std::vector<std::int64_t>{1, 1, 3, 3}));
-  EXPECT_TRUE(causal.eq(lowest).equal(torch::ones({1, 1, 3, 3}, at::kBool).triu(1)));
-  const at::Tensor both = AdditiveMask(padding, 3, true, at::kDouble);
-  EXPECT_EQ(both.sizes(), (std::vector<std::int64_t>{2, 1, 3, 3}));
-  EXPECT_EQ(both[1][0][1][0].item<double>(),
-            std::numeric_limits<double>::lowest());  // Once, not twice: no infinity.
-  EXPECT_EQ(both[1][0][1][1].item<double>(), 0);
+  const AttentionMask none = MakeAttentionMask({}, 3, false, at::kFloat);
+  EXPECT_FALSE(none.additive.defined());
+  EXPECT_FALSE(none.causal_only);
+  const AttentionMask keys = MakeAttentionMask(padding, 3, false, at::kFloat);
+  EXPECT_TRUE(keys.additive.equal((padding.eq(0).to(at::kFloat) * lowest).view({2, 1, 1, 3})));
+  EXPECT_FALSE(keys.causal_only);
+  const AttentionMask causal = MakeAttentionMask({}, 3, true, at::kFloat);
+  EXPECT_TRUE(causal.additive.eq(lowest).equal(torch::ones({1, 1, 3, 3}, at::kBool).triu(1)));
+  EXPECT_TRUE(causal.causal_only);
+  const AttentionMask both = MakeAttentionMask(padding, 3, true, at::kDouble);
+  EXPECT_EQ(both.additive.sizes(), (std::vector<std::int64_t>{2, 1, 3, 3}));
+  EXPECT_FALSE(both.causal_only);
+  // Hidden twice is hidden once: no infinity.
+  EXPECT_EQ(both.additive[1][0][0][0].item<double>(), std::numeric_limits<double>::lowest());
+  EXPECT_EQ(both.additive[1][0][1][1].item<double>(), 0);
 }
 
 LayerOptions SmallLayer(bool pre_norm) {
@@ -104,7 +108,7 @@ TEST(TransformerLayerTest, AFutureTokenDoesNotReachThePast) {
     const at::NoGradGuard no_grad;
     for (at::Tensor& parameter : root.parameters()) parameter.normal_();
     at::Tensor x = torch::randn({2, 6, 8});
-    const at::Tensor mask = AdditiveMask({}, 6, true, x.options());
+    const AttentionMask mask = MakeAttentionMask({}, 6, true, x.options());
     const at::Tensor before = layer(x, mask, {});
     x.slice(1, 4).normal_();
     const at::Tensor after = layer(x, mask, {});
