@@ -1,0 +1,84 @@
+// The finder itself: no case is dropped silently.
+#include "tests/core/support/golden_case.h"
+
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace inlier {
+namespace {
+
+class GoldenCaseTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "golden_case_test.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    std::filesystem::create_directory(folder_ / "group");
+    ::setenv("INLIER_GOLDEN_DIR", folder_.c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("INLIER_GOLDEN_DIR");
+    std::filesystem::remove_all(folder_);
+  }
+  void Write(const std::string& name, const std::string& json) {
+    std::ofstream(folder_ / "group" / (name + ".json")) << json;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(GoldenCaseTest, EveryFileIsFoundAndAnUnknownFieldIsNamed) {
+  Write("b_known", R"({"spec": {"attention": {"softmax": {"clipped": {"gamma": -0.5}}}}})");
+  Write("a_unknown", R"({"spec": {"attention": {"softmax": {"from_the_future": {"beta": 1}}}}})");
+  Write("c_top", R"({"spec": {"new_part": 1}})");
+  Write("d_value", R"({"spec": {"norm": "NORM_OF_THE_FUTURE"}})");
+  Write("e_function", R"({"expected": 3})");
+  const std::vector<GoldenCase> cases = FindGoldenCases("group");
+  ASSERT_EQ(cases.size(), 5);
+  EXPECT_EQ(cases[0].name, "a_unknown");
+  EXPECT_FALSE(cases[0].spec.has_value());
+  EXPECT_EQ(cases[0].needs, "attention.softmax.from_the_future");
+  ASSERT_TRUE(cases[1].spec.has_value());
+  EXPECT_EQ(cases[1].spec->attention().softmax().clipped().gamma(), -0.5);
+  EXPECT_EQ(cases[1].needs, "");
+  EXPECT_EQ(cases[2].needs, "new_part");
+  EXPECT_NE(cases[3].needs.find("NORM_OF_THE_FUTURE"), std::string::npos) << cases[3].needs;
+  EXPECT_FALSE(cases[4].spec.has_value());
+  EXPECT_EQ(cases[4].needs, "");
+  EXPECT_EQ(cases[4].json["expected"], 3);
+
+  GoldenReport report("group");
+  EXPECT_TRUE(report.SkipWhatIsNotSupported(cases[0]));
+  EXPECT_FALSE(report.SkipWhatIsNotSupported(cases[1]));
+}
+
+TEST_F(GoldenCaseTest, ADamagedCaseAndAnEmptyGroupFailTheTest) {
+  Write("broken", "{");
+  EXPECT_NONFATAL_FAILURE(FindGoldenCases("group"), "not JSON");
+  EXPECT_NONFATAL_FAILURE(GoldenReport("group").Finish(), "no golden case in");
+}
+
+TEST_F(GoldenCaseTest, AnErrorOverItsToleranceFailsTheTest) {
+  Write("case", "{}");
+  GoldenCase golden = FindGoldenCases("group").at(0);
+  golden.tensors["x"] = torch::tensor({1.0, 10.0});
+  const auto compare = [&](double second, Tolerance tolerance) {
+    GoldenReport report("group");
+    GoldenComparison comparison(report, golden, at::kDouble);
+    comparison.Tensor("x", torch::tensor({1.0, second}, at::kDouble), tolerance);
+  };
+  compare(10.09, {.relative = 0.01});
+  compare(10.09, {.absolute = 0.01, .per_magnitude = true});
+  EXPECT_NONFATAL_FAILURE(compare(10.09, {.absolute = 0.01}), "x is off by 0.0899");
+  EXPECT_NONFATAL_FAILURE(compare(std::nan(""), {.absolute = 0.01}), "x is off by");
+  EXPECT_NONFATAL_FAILURE(compare(10.11, {.relative = 0.01}), "x is off by");
+}
+
+}  // namespace
+}  // namespace inlier
