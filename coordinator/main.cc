@@ -1,0 +1,81 @@
+// inlier-coordinator: the daemon that owns the database and decides what runs where.
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/service/config.h"
+#include "base/service/daemon.h"
+#include "base/service/metrics_registry.h"
+#include "base/version.h"
+#include "coordinator/coordinator.h"
+#include "coordinator/metrics.h"
+#include "inlier/v1/config.pb.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kProgram[] = "inlier-coordinator";
+constexpr char kSummary[] =
+    "Keeps sweeps and their results in <state_dir>/inlier.db, leases stages to workers, and serves gRPC and "
+    "HTTP.";
+
+int Run(const DaemonOptions& options) {
+  InitLog(kProgram, options.log_level);
+  v1::CoordinatorConfig config;
+  if (const absl::Status status = LoadConfig(options.config_file, options.overrides, config); !status.ok()) {
+    return ReportFatal(kProgram, status);
+  }
+  spdlog::info("config {}", DescribeConfig(config));
+  RaiseOpenFileLimit();
+
+  boost::asio::io_context io;
+  absl::Status fatal;
+  std::string reason;
+  const auto stop = [&io, &reason](const std::string& why) {
+    if (reason.empty()) reason = why;
+    io.stop();
+  };
+  StopSignals signals(io, [&stop](const std::string& name, int count) { stop(name); });
+  auto coordinator = Coordinator::Start(config, [&](absl::Status status) {
+    boost::asio::post(io, [&, status] {
+      fatal = status;
+      stop("fatal");
+    });
+  });
+  if (!coordinator.ok()) return ReportFatal(kProgram, coordinator.status());
+  LogStarted({{"listen", (*coordinator)->grpc_address()},
+              {"http", (*coordinator)->http_address()},
+              {"state_dir", config.state_dir()}});
+  io.run();
+  coordinator->reset();
+  LogStopped(reason);
+  return fatal.ok() ? kExitOk : ReportFatal(kProgram, fatal);
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
+  if (!options.ok()) return ReportFatal(kProgram, options.status());
+  switch (options->action) {
+    case DaemonOptions::Action::kHelp:
+      std::fputs(DaemonHelp(kProgram, kSummary).c_str(), stdout);
+      return kExitOk;
+    case DaemonOptions::Action::kVersion:
+      std::printf("%s %s\n", kProgram, BuildId().c_str());
+      return kExitOk;
+    case DaemonOptions::Action::kMetricsReference:
+      std::fputs(MetricsReference(kProgram, CoordinatorMetricTable()).c_str(), stdout);
+      return kExitOk;
+    case DaemonOptions::Action::kRun:
+      break;
+  }
+  return Run(*options);
+}
+
+}  // namespace
+}  // namespace inlier
+
+int main(int argc, char** argv) { return inlier::Main(argc, argv); }

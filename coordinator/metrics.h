@@ -1,0 +1,51 @@
+// Every Prometheus family of the coordinator, in one table, and what fills it.
+//
+// Conventions: prefix inlier_, base units, counters end in _total, one gauge with a `state` label in place of
+// many; no trial, stage, sweep or worker id is ever a label. Series whose labels are known exist from the
+// start, with value 0. docs/reference/metrics.md is written from the table.
+//
+// Thread safety: Observe* and Count* may be called from any thread; Update only from the coordinator's
+// thread.
+#ifndef INLIER_COORDINATOR_METRICS_H_
+#define INLIER_COORDINATOR_METRICS_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/service/metrics_registry.h"
+#include "base/time.h"
+#include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/store/committer.h"
+
+namespace inlier {
+
+// The families, in the order of the reference.
+const std::vector<MetricSpec>& CoordinatorMetricTable();
+
+class CoordinatorMetrics {
+ public:
+  CoordinatorMetrics();
+
+  void ObserveCommit(const CommitStats& stats);
+  void ObserveRpc(const std::string& method, const std::string& code, Duration duration);
+  // What a step of the orchestrator measured.
+  void ObserveEffects(const Effects& effects);
+
+  // Brings gauges and counters up to what the orchestrator and the committer say now.
+  void Update(const Orchestrator& orchestrator, const CommitterHealth& store);
+
+  MetricsRegistry& registry() { return registry_; }
+
+ private:
+  // Raises the counter to `total`.
+  void Raise(const std::string& name, const std::vector<std::string>& labels, std::uint64_t total);
+
+  MetricsRegistry registry_;
+  std::map<std::string, std::uint64_t> raised_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_METRICS_H_

@@ -1,0 +1,180 @@
+// Orchestrator: what people see of it.
+#include <algorithm>
+
+#include "base/check.h"
+#include "coordinator/orchestration/orchestrator.h"
+
+namespace inlier {
+namespace {
+
+// Share of an attempt that is done, as far as it says.
+double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
+  if (progress.steps_total() == 0) return 0;
+  if (progress.phase() != (kind == v1::TRAIN_STAGE ? "train" : "evaluate")) return 0;
+  return std::clamp(static_cast<double>(progress.step()) / static_cast<double>(progress.steps_total()), 0.0,
+                    1.0);
+}
+
+// Of the work of one sweep that is under way.
+struct UnderWay {
+  std::uint64_t attempts = 0;
+  std::uint64_t train_attempts = 0;
+  std::uint64_t evaluate_attempts = 0;
+  double train_steps_done = 0;
+  double evaluations_done = 0;
+  double seconds_per_step = 0;  // Mean of the train attempts that report a rate; 0: none does.
+  double longest_seconds_left = 0;
+};
+
+}  // namespace
+
+bool Orchestrator::IsOver(SweepId id) const {
+  const Sweep& sweep = sweeps_.at(id);
+  return sweep.state != v1::ACTIVE && sweep.Open() == 0;
+}
+
+v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
+  const Sweep& sweep = sweeps_.at(id);
+  v1::SweepStatus status;
+  status.set_sweep_id(id.ToString());
+  status.set_name(sweep.spec.name());
+  status.set_state(sweep.state);
+  const std::uint64_t not_made = sweep.Total() - std::min<std::uint64_t>(sweep.Total(), sweep.trials.size());
+  const bool active = sweep.state == v1::ACTIVE;
+  v1::TrialCounts& trials = *status.mutable_trials();
+  trials.set_pending(sweep.Count(v1::PENDING) + (active ? not_made : 0));
+  trials.set_running(sweep.Count(v1::RUNNING));
+  trials.set_succeeded(sweep.Count(v1::SUCCEEDED));
+  trials.set_diverged(sweep.Count(v1::DIVERGED));
+  trials.set_failed(sweep.Count(v1::FAILED));
+  trials.set_cancelled(sweep.Count(v1::CANCELLED) + (active ? 0 : not_made));
+  std::uint64_t running[2] = {0, 0};
+  for (const auto& [token, attempt] : attempts_) {
+    const Stage& stage = stages_.at(attempt.stage);
+    if (stage.needed_by.contains(id)) ++running[stage.kind == v1::TRAIN_STAGE ? 0 : 1];
+  }
+  const auto fill = [](const StageTally& tally, std::uint64_t running_now, v1::StageCounts& counts) {
+    counts.set_total(tally.total);
+    counts.set_ended(tally.total - tally.needed);
+    counts.set_running(running_now);
+  };
+  fill(sweep.train, running[0], *status.mutable_train_stages());
+  fill(sweep.evaluate, running[1], *status.mutable_evaluate_stages());
+  status.set_submitted_unix_ms(sweep.submitted.unix_ms);
+  if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
+  if (with_spec) *status.mutable_spec() = sweep.spec;
+  return status;
+}
+
+v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t& notices_from) const {
+  const Sweep& sweep = sweeps_.at(id);
+  v1::SweepUpdate update;
+  *update.mutable_status() = Status(id, /*with_spec=*/false);
+
+  UnderWay under_way;
+  double rates = 0;
+  for (const auto& [token, attempt] : attempts_) {
+    const Stage& stage = stages_.at(attempt.stage);
+    const auto needing = stage.needed_by.find(id);
+    if (needing == stage.needed_by.end()) continue;
+    const Trial& trial = trials_.at(*needing->second.begin());
+    v1::RunningAttempt& running = *update.add_running();
+    running.set_stage_id(stage.id.ToString());
+    running.set_kind(stage.kind);
+    running.set_trial_id(trial.id.ToString());
+    const WorkerEntry* worker = workers_.Find(attempt.worker);
+    running.set_worker(worker != nullptr && !worker->name.empty() ? worker->name : attempt.worker);
+    *running.mutable_progress() = attempt.progress;
+    for (const auto& [axis, label] : trial.labels) (*running.mutable_labels())[axis] = label;
+    running.set_attempt(attempt.assignment.attempt());
+
+    const double fraction = FractionDone(stage.kind, attempt.progress);
+    const bool measured = stage.kind == v1::TRAIN_STAGE && attempt.progress.rate() > 0;
+    ++under_way.attempts;
+    if (stage.kind == v1::TRAIN_STAGE) {
+      ++under_way.train_attempts;
+      under_way.train_steps_done += fraction * stage.weight;
+    } else {
+      ++under_way.evaluate_attempts;
+      under_way.evaluations_done += fraction;
+    }
+    if (!measured) continue;
+    rates += 1;
+    under_way.seconds_per_step += 1 / attempt.progress.rate();
+    under_way.longest_seconds_left =
+        std::max(under_way.longest_seconds_left, (1 - fraction) * stage.weight / attempt.progress.rate());
+  }
+  if (rates > 0) under_way.seconds_per_step /= rates;
+
+  // Points that are not trials yet are taken to be like those that are.
+  const double made = static_cast<double>(sweep.trials.size());
+  const double not_made = sweep.expander ? static_cast<double>(sweep.Total()) - made : 0;
+  const double scale = made > 0 ? not_made / made : 0;
+  const double total = (1 + scale) * (sweep.train.weight_total + sweep.evaluate.weight_total);
+  const double mean_evaluate_weight =
+      sweep.evaluate.total > 0 ? sweep.evaluate.weight_total / static_cast<double>(sweep.evaluate.total) : 0;
+  const double steps_left = std::max(
+      0.0, sweep.train.weight_needed - under_way.train_steps_done + scale * sweep.train.weight_total);
+  const double evaluations_left =
+      std::max(0.0, static_cast<double>(sweep.evaluate.needed) - under_way.evaluations_done +
+                        scale * static_cast<double>(sweep.evaluate.total));
+  if (total > 0) {
+    update.set_work_done(
+        std::clamp(1 - (steps_left + evaluations_left * mean_evaluate_weight) / total, 0.0, 1.0));
+  } else {
+    update.set_work_done(IsOver(id) ? 1 : 0);
+  }
+
+  if (IsOver(id)) {
+    update.set_seconds_left(0);
+  } else {
+    const double per_step =
+        sweep.train.units > 0 ? sweep.train.seconds / sweep.train.units : under_way.seconds_per_step;
+    const double per_evaluation = sweep.evaluate.units > 0 ? sweep.evaluate.seconds / sweep.evaluate.units
+                                                           : mean_evaluate_weight * per_step;
+    const double places = under_way.attempts > 0 ? static_cast<double>(under_way.attempts)
+                                                 : std::min(static_cast<double>(workers_.slots()),
+                                                            steps_left + evaluations_left);
+    const bool known =
+        places > 0 && (steps_left == 0 || per_step > 0) && (evaluations_left == 0 || per_evaluation > 0);
+    if (known) {
+      update.set_seconds_left(std::max((steps_left * per_step + evaluations_left * per_evaluation) / places,
+                                       under_way.longest_seconds_left));
+    }
+  }
+
+  const std::uint64_t oldest = sweep.notices_end - sweep.notices.size();
+  for (std::uint64_t number = std::max(notices_from, oldest); number < sweep.notices_end; ++number) {
+    update.add_notices(sweep.notices[number - oldest]);
+  }
+  notices_from = sweep.notices_end;
+  return update;
+}
+
+v1::ListSweepsResponse Orchestrator::ListSweeps() const {
+  v1::ListSweepsResponse response;
+  for (auto at = sweeps_.rbegin(); at != sweeps_.rend(); ++at) {
+    *response.add_sweeps() = Status(at->first, /*with_spec=*/false);
+  }
+  return response;
+}
+
+v1::ListWorkersResponse Orchestrator::ListWorkers() const {
+  v1::ListWorkersResponse response;
+  for (const auto& [incarnation, worker] : workers_.all()) {
+    v1::WorkerStatus& status = *response.add_workers();
+    status.set_incarnation(incarnation);
+    status.set_name(worker.name);
+    status.set_host(worker.host);
+    status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
+    status.set_busy(static_cast<std::uint32_t>(leases_.HeldBy(incarnation).size()));
+    status.set_draining(worker.draining);
+    status.set_connected(worker.connected);
+    status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
+    for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
+    status.set_version(worker.version);
+  }
+  return response;
+}
+
+}  // namespace inlier

@@ -1,0 +1,163 @@
+// Orchestrator: what must hold, derived again from the state. Walks everything; for tests and simulation.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "coordinator/orchestration/orchestrator.h"
+
+namespace inlier {
+
+void Orchestrator::CheckInvariants() const {
+  std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> stage_counts;
+  std::map<SweepId, std::uint32_t> running;
+  for (const auto& [token, attempt] : attempts_) {
+    // (1) A live attempt is its stage's only one, and has the only lease of its token.
+    const Stage& stage = stages_.at(attempt.stage);
+    INLIER_CHECK(stage.live == token && token < next_token_);
+    INLIER_CHECK(stage.state == v1::RUNNING);
+    const Lease* lease = leases_.Find(token);
+    INLIER_CHECK(lease != nullptr && lease->worker == attempt.worker);
+    INLIER_CHECK(by_progress_.contains({attempt.progressed, token}));
+    // (6) It has a slot of its worker.
+    const WorkerEntry* worker = workers_.Find(attempt.worker);
+    INLIER_CHECK(worker != nullptr && worker->HasSlot(lease->slot));
+    ++running[attempt.sweep];
+  }
+  INLIER_CHECK(leases_.size() == static_cast<int>(attempts_.size()));
+  INLIER_CHECK(by_progress_.size() == attempts_.size());
+  std::uint64_t slots = 0;
+  for (const auto& [incarnation, worker] : workers_.all()) {
+    INLIER_CHECK(leases_.HeldBy(incarnation).size() <= worker.slots.size());
+    if (worker.connected) slots += worker.slots.size();
+  }
+  INLIER_CHECK(slots == workers_.slots());
+
+  for (const auto& [id, stage] : stages_) {
+    ++stage_counts[{stage.kind, stage.state}];
+    INLIER_CHECK(stage_of_fingerprint_.at(stage.fingerprint) == id);
+    INLIER_CHECK((stage.live != 0) == (stage.state == v1::RUNNING));
+    INLIER_CHECK(stage.live == 0 || attempts_.contains(stage.live));
+    // Open exactly while somebody needs it; its result, once there, needs nothing further.
+    INLIER_CHECK(stage.needed_by.empty() == IsTerminal(stage.state));
+    INLIER_CHECK(stage.ready == IsReady(stage));
+    INLIER_CHECK(!stage.not_before || retries_due_.contains({*stage.not_before, id}));
+    INLIER_CHECK(IsResult(stage.state) || !stage.spec.empty());
+    if (stage.kind == v1::TRAIN_STAGE) {
+      INLIER_CHECK((stage.state == v1::SUCCEEDED) == !stage.checkpoint.empty());
+    } else {
+      // (8) Nothing is evaluated before its training has SUCCEEDED.
+      const Stage& train = stages_.at(stage.train);
+      INLIER_CHECK(stage.state != v1::RUNNING || train.state == v1::SUCCEEDED);
+      INLIER_CHECK(stage.state != v1::SUCCEEDED || train.state == v1::SUCCEEDED);
+      INLIER_CHECK(std::count(train.dependents.begin(), train.dependents.end(), id) == 1);
+    }
+    for (const auto& [sweep, needing] : stage.needed_by) {
+      INLIER_CHECK(!needing.empty());
+      INLIER_CHECK(scheduler_.IsReady(sweep, id) == stage.ready);
+      for (const TrialId trial : needing) {
+        const Trial& needer = trials_.at(trial);
+        INLIER_CHECK(needer.sweep == sweep && !IsTerminal(needer.state));
+        INLIER_CHECK(needer.train == id || needer.evaluate == id);
+      }
+    }
+    // (7) Attempts stay within the most generous policy of the sweeps that have it.
+    if (!IsTerminal(stage.state)) {
+      std::uint32_t crashes = 0, out_of_memory = 0, losses = 0;
+      for (const SweepId sweep : stage.sweeps) {
+        const v1::RetrySpec& retry = sweeps_.at(sweep).spec.retry();
+        crashes = std::max(crashes, retry.max_crashes());
+        out_of_memory = std::max(out_of_memory, retry.max_out_of_memory());
+        losses = std::max(losses, retry.max_losses());
+      }
+      INLIER_CHECK(stage.failures.crashes == 0 || stage.failures.crashes < crashes);
+      INLIER_CHECK(stage.failures.out_of_memory == 0 || stage.failures.out_of_memory < out_of_memory);
+      INLIER_CHECK(stage.failures.losses == 0 || stage.failures.losses < losses);
+      INLIER_CHECK(stage.failures.invalid == 0);
+    }
+  }
+  for (const auto& [key, count] : stage_counts_) INLIER_CHECK(count == stage_counts[key]);
+
+  std::map<v1::TrialState, std::int64_t> trial_counts;
+  for (const auto& [id, sweep] : sweeps_) {
+    std::map<v1::TrialState, std::uint64_t> counts;
+    StageTally train, evaluate;
+    std::set<StageId> seen;
+    for (const TrialId trial_id : sweep.trials) {
+      const Trial& trial = trials_.at(trial_id);
+      ++counts[trial.state];
+      ++trial_counts[trial.state];
+      if (!trial.train) {
+        INLIER_CHECK(trial.state == v1::FAILED);
+        continue;
+      }
+      const Stage& train_stage = stages_.at(trial.train);
+      const Stage& evaluate_stage = stages_.at(trial.evaluate);
+      INLIER_CHECK(evaluate_stage.train == trial.train);
+      // A trial follows from its stages.
+      if (!IsTerminal(trial.state)) {
+        const bool runs = train_stage.live != 0 || evaluate_stage.live != 0;
+        INLIER_CHECK((trial.state == v1::RUNNING) == runs);
+        INLIER_CHECK(train_stage.state == v1::SUCCEEDED || train_stage.needed_by.at(id).contains(trial_id));
+        INLIER_CHECK(evaluate_stage.needed_by.at(id).contains(trial_id));
+      }
+      if (trial.state == v1::SUCCEEDED) INLIER_CHECK(evaluate_stage.state == v1::SUCCEEDED);
+      if (trial.state == v1::DIVERGED) INLIER_CHECK(evaluate_stage.state == v1::DIVERGED);
+      for (const Stage* stage : {&train_stage, &evaluate_stage}) {
+        if (!seen.insert(stage->id).second) continue;
+        StageTally& tally = stage->kind == v1::TRAIN_STAGE ? train : evaluate;
+        ++tally.total;
+        if (stage->needed_by.contains(id)) ++tally.needed;
+      }
+    }
+    for (const auto& [state, count] : sweep.counts) INLIER_CHECK(count == counts[state]);
+    INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
+    INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
+    INLIER_CHECK(scheduler_.running(id) == running[id]);
+    INLIER_CHECK(sweep.expander.has_value() == expanding_.contains(id));
+    INLIER_CHECK(!sweep.expander || sweep.state == v1::ACTIVE);
+    // A sweep is ACTIVE while there is something left of it.
+    INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || sweep.expander);
+    INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
+  }
+  for (const auto& [state, count] : trial_counts_) INLIER_CHECK(count == trial_counts[state]);
+}
+
+std::string Orchestrator::DurableState() const {
+  std::string text = absl::StrCat("next ", next_sweep_.value(), " ", next_trial_.value(), " ",
+                                  next_stage_.value(), " ", next_token_, "\n");
+  for (const auto& [id, sweep] : sweeps_) {
+    absl::StrAppend(&text, id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
+                    " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
+                    " known=", sweep.trials_known, " request=", sweep.request_id,
+                    " ended=", sweep.ended ? sweep.ended->unix_ms : 0, "\n");
+  }
+  for (std::int64_t value = 1; value < next_stage_.value(); ++value) {
+    const Stage& stage = stages_.at(StageId(value));
+    absl::StrAppend(&text, stage.id.ToString(), " ", stage.fingerprint, " ", v1::TrialState_Name(stage.state),
+                    " train=", stage.train.value(), " attempts=", stage.attempts, " live=", stage.live,
+                    " failures=");
+    absl::StrAppend(&text, stage.failures.crashes, "/", stage.failures.out_of_memory, "/",
+                    stage.failures.losses, "/", stage.failures.invalid, " checkpoint=", stage.checkpoint,
+                    " resume=", stage.resume_path, "@", stage.resume_step, " message=", stage.message, "\n");
+  }
+  for (std::int64_t value = 1; value < next_trial_.value(); ++value) {
+    const Trial& trial = trials_.at(TrialId(value));
+    absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(), " point=", trial.point, " ",
+                    v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),
+                    " message=", IsResult(trial.state) ? "" : trial.message, "\n");
+  }
+  for (const auto& [token, attempt] : attempts_) {
+    absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
+                    " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(), "\n");
+  }
+  for (const auto& [incarnation, worker] : workers_.all()) {
+    absl::StrAppend(&text, "worker ", incarnation, " ", worker.name, " slots=", worker.slots.size(),
+                    " sequence=", worker.sequence, "\n");
+  }
+  return text;
+}
+
+}  // namespace inlier

@@ -1,0 +1,144 @@
+// What the orchestrator remembers of sweeps, trials, stages and attempts. Plain data; the rules are in
+// Orchestrator.
+//
+// A trial *needs* a stage until the trial has ended or the stage has SUCCEEDED. A stage that no trial needs
+// is never leased: it has a result, or it is FAILED or CANCELLED. Stages are shared: trials of several sweeps
+// may need the same one.
+#ifndef INLIER_COORDINATOR_ORCHESTRATION_MODEL_H_
+#define INLIER_COORDINATOR_ORCHESTRATION_MODEL_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "coordinator/orchestration/sweep_expander.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/ids.h"
+#include "coordinator/store/snapshot.h"
+#include "inlier/v1/attempt.pb.h"
+#include "inlier/v1/sweep_service.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+
+namespace inlier {
+
+// Both clocks, read at once by the shell: `at` for deadlines, `wall` for rows and people.
+struct Moment {
+  Timestamp at;
+  WallTime wall;
+};
+
+inline bool IsTerminal(v1::TrialState state) { return state != v1::PENDING && state != v1::RUNNING; }
+// SUCCEEDED and DIVERGED: never changes again, not even by a retry.
+inline bool IsResult(v1::TrialState state) { return state == v1::SUCCEEDED || state == v1::DIVERGED; }
+
+// Evaluating costs about so much of training, for estimates of the work that is done.
+inline constexpr double kEvaluateWeight = 0.1;
+
+struct Stage {
+  StageId id;
+  v1::StageKind kind = v1::TRAIN_STAGE;
+  std::string fingerprint;
+  StageId train;  // EVALUATE: the stage whose checkpoint it needs.
+  StageState state = v1::PENDING;
+  StageFailures failures;
+  std::uint32_t attempts = 0;
+  Token live = 0;          // The attempt that runs now; 0: none.
+  std::string checkpoint;  // TRAIN, SUCCEEDED: digest of the trained model.
+  std::string message;     // Why it failed.
+  std::string spec;        // The resolved TrialSpec, serialised; empty once there is a result.
+  double weight = 0;       // Work in training steps, for shares of the whole; 0: not known.
+  std::map<SweepId, std::set<TrialId>> needed_by;
+  std::vector<SweepId> sweeps;      // Every sweep that has a trial on it, in the order they came.
+  std::vector<StageId> dependents;  // TRAIN: the evaluate stages that wait for its checkpoint.
+  std::string resume_path;          // TRAIN: latest committed checkpoint; empty: none.
+  std::uint64_t resume_step = 0;
+  bool ready = false;  // In the scheduler's queues.
+  Timestamp ready_since;
+  std::optional<Timestamp> not_before;  // Waits for a retry.
+};
+
+struct Trial {
+  TrialId id;
+  SweepId sweep;
+  std::uint64_t point = 0;
+  StageId train;  // Both zero for a trial that is invalid.
+  StageId evaluate;
+  v1::TrialState state = v1::PENDING;
+  std::string message;
+  std::vector<std::pair<std::string, std::string>>
+      labels;  // Empty when it has a result and was read from the store.
+};
+
+// Stages of one kind in a sweep.
+struct StageTally {
+  std::uint64_t total = 0;
+  std::uint64_t needed = 0;  // Not settled yet: some trial of the sweep needs it.
+  double weight_total = 0;
+  double weight_needed = 0;
+  // Of attempts that ended with a result while this process ran: for the time that is left.
+  double seconds = 0;
+  double units = 0;  // TRAIN: steps; EVALUATE: attempts.
+};
+
+struct Sweep {
+  SweepId id;
+  v1::SweepSpec spec;
+  v1::SweepState state = v1::ACTIVE;
+  std::uint64_t points = 0;
+  std::optional<std::uint64_t> kept;  // Exact number of trials, where the grid knows it.
+  std::uint64_t trials_known = 0;
+  std::uint64_t next_point = 0;
+  std::optional<SweepExpander>
+      expander;  // Absent when every point is a trial, or when no more are to be made.
+  std::string request_id;
+  std::string request_digest;
+  WallTime submitted;
+  std::optional<WallTime> ended;
+  std::vector<TrialId> trials;
+  std::map<v1::TrialState, std::uint64_t> counts;  // Of the trials made so far.
+  StageTally train;
+  StageTally evaluate;
+  std::uint64_t version = 0;        // Grows with everything that a watcher can see.
+  std::deque<std::string> notices;  // The latest; the last one's number is notices_end - 1.
+  std::uint64_t notices_end = 0;
+
+  std::uint64_t Count(v1::TrialState of) const {
+    const auto at = counts.find(of);
+    return at == counts.end() ? 0 : at->second;
+  }
+  std::uint64_t Open() const { return Count(v1::PENDING) + Count(v1::RUNNING); }
+  bool Exhausted() const { return next_point >= points; }
+  // Trials it has when fully expanded: exact when the grid can count, else the points not looked at yet count
+  // as trials.
+  std::uint64_t Total() const {
+    return Exhausted() ? trials.size() : kept ? *kept : trials.size() + (points - next_point);
+  }
+};
+
+// A live attempt.
+struct Attempt {
+  Token token = 0;
+  StageId stage;
+  SweepId sweep;  // Charged for it.
+  TrialId trial;  // The first trial that needed the stage.
+  std::string worker;
+  v1::Assignment assignment;  // As the worker is told.
+  v1::Progress progress;
+  Timestamp started;               // Or adopted after a restart.
+  Timestamp progressed;            // Its progress changed last.
+  bool recovered = false;          // Started before this process did: its times are not known.
+  bool unclaimed = false;          // Recovered, and its worker has not come back yet.
+  std::uint64_t resumed_step = 0;  // Where it says it began.
+  std::string final_checkpoint;    // TRAIN: digest, once complete.
+  std::uint64_t final_step = 0;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_ORCHESTRATION_MODEL_H_

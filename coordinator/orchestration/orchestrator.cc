@@ -1,0 +1,355 @@
+#include "coordinator/orchestration/orchestrator.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "proto/spec/canonical.h"
+#include "proto/spec/did_you_mean.h"
+
+namespace inlier {
+namespace {
+
+std::string RequestDigest(const v1::SubmitSweepRequest& request) {
+  // Deterministic bytes: maps inside SweepSpec are written in the order of their keys.
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    request.sweep().SerializeToCodedStream(&coded);
+  }
+  return Sha256Hex(bytes);
+}
+
+}  // namespace
+
+OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig& config,
+                                                    const std::string& version) {
+  OrchestratorOptions options;
+  options.version = version;
+  options.lease_ttl = std::chrono::milliseconds(config.lease_ttl_ms());
+  options.lease_margin = std::chrono::milliseconds(config.lease_margin_ms());
+  options.stall = std::chrono::seconds(config.stall_seconds());
+  options.materialised_trials_max = config.materialised_trials_max();
+  return options;
+}
+
+Orchestrator::Orchestrator(OrchestratorOptions options)
+    : options_(std::move(options)),
+      leases_(options_.lease_ttl + options_.lease_margin),
+      workers_(options_.lease_ttl + options_.lease_margin) {}
+
+void Orchestrator::AddSweepToScheduler(const Sweep& sweep) {
+  std::optional<std::uint32_t> max_parallel;
+  if (sweep.spec.max_parallel() > 0) max_parallel = sweep.spec.max_parallel();
+  scheduler_.AddSweep(sweep.id, sweep.spec.priority(), max_parallel);
+}
+
+absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.spec));
+  sweep.points = grid.size();
+  sweep.kept = grid.kept();
+  if (sweep.Exhausted()) return absl::OkStatus();
+  sweep.expander.emplace(std::move(grid), sweep.next_point);
+  expanding_.insert(sweep.id);
+  return absl::OkStatus();
+}
+
+bool Orchestrator::WantsTrials(const Sweep& sweep) const {
+  if (!sweep.expander || sweep.Open() >= options_.expand_ahead) return false;
+  const auto count = [this](v1::TrialState state) -> std::uint64_t {
+    const auto at = trial_counts_.find(state);
+    return at == trial_counts_.end() ? 0 : static_cast<std::uint64_t>(at->second);
+  };
+  return count(v1::PENDING) + count(v1::RUNNING) < options_.materialised_trials_max;
+}
+
+StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const std::string& fingerprint,
+                                     const ExpandedTrial& trial, StageId train) {
+  const auto [known, inserted] = stage_of_fingerprint_.emplace(fingerprint, next_stage_);
+  if (!inserted) return known->second;
+  const StageId id = next_stage_;
+  next_stage_ = StageId(next_stage_.value() + 1);
+  Stage& stage = stages_[id];
+  stage.id = id;
+  stage.kind = kind;
+  stage.fingerprint = fingerprint;
+  stage.train = train;
+  stage.spec = trial.spec.SerializeAsString();
+  stage.weight = std::max(1.0, static_cast<double>(trial.spec.training().steps()));
+  if (kind == v1::EVALUATE_STAGE) {
+    stage.weight *= kEvaluateWeight;
+    stages_.at(train).dependents.push_back(id);
+  }
+  ++stage_counts_[{kind, v1::PENDING}];
+  NewStage row{.id = id,
+               .kind = kind,
+               .fingerprint = fingerprint,
+               .train_stage = std::nullopt,
+               .spec_json = trial.spec_json};
+  if (kind == v1::EVALUATE_STAGE) row.train_stage = train;
+  context.out.changes.Add(std::move(row));
+  return id;
+}
+
+void Orchestrator::RegisterStage(Stage& stage, Sweep& sweep, double weight) {
+  if (stage.weight == 0) stage.weight = weight;
+  if (std::find(stage.sweeps.begin(), stage.sweeps.end(), sweep.id) != stage.sweeps.end()) return;
+  stage.sweeps.push_back(sweep.id);
+  StageTally& tally = TallyOf(sweep, stage);
+  ++tally.total;
+  tally.weight_total += stage.weight;
+}
+
+void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
+  const TrialId id = next_trial_;
+  next_trial_ = TrialId(next_trial_.value() + 1);
+  Trial& trial = trials_[id];
+  trial.id = id;
+  trial.sweep = sweep.id;
+  trial.point = expanded.point;
+  NewTrial row{.id = id,
+               .sweep = sweep.id,
+               .point = expanded.point,
+               .labels_json = LabelsJson(expanded.labels),
+               .spec_json = expanded.spec_json,
+               .train_stage = std::nullopt,
+               .evaluate_stage = std::nullopt,
+               .state = v1::PENDING,
+               .message = ""};
+  trial.labels = std::move(expanded.labels);
+  if (expanded.problem.ok()) {
+    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, expanded.train_fingerprint, expanded, StageId());
+    trial.evaluate =
+        FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate_fingerprint, expanded, trial.train);
+    row.train_stage = trial.train;
+    row.evaluate_stage = trial.evaluate;
+    Stage& train = stages_.at(trial.train);
+    Stage& evaluate = stages_.at(trial.evaluate);
+    // A stage that failed for another sweep before is tried again for this one; within a sweep its failure
+    // stands.
+    const auto is_new = [&sweep](const Stage& stage) {
+      return std::find(stage.sweeps.begin(), stage.sweeps.end(), sweep.id) == stage.sweeps.end();
+    };
+    const bool reopen_train = is_new(train);
+    const bool reopen_evaluate = is_new(evaluate);
+    const double steps = std::max(1.0, static_cast<double>(expanded.spec.training().steps()));
+    RegisterStage(train, sweep, steps);
+    RegisterStage(evaluate, sweep, steps * kEvaluateWeight);
+    trial.state = Link(context, trial, reopen_train, reopen_evaluate, trial.message);
+  } else {
+    trial.state = v1::FAILED;
+    trial.message = absl::StrCat("INVALID_SPEC: ", expanded.problem.message());
+  }
+  row.state = trial.state;
+  row.message = trial.message;
+  context.out.changes.Add(std::move(row));
+  sweep.trials.push_back(id);
+  CountTrial(sweep, std::nullopt, trial.state);
+  ++sweep.version;
+  if (IsTerminal(trial.state)) context.settle.insert(sweep.id);
+}
+
+std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
+  const std::uint64_t room = options_.expand_ahead - std::min(options_.expand_ahead, sweep.Open());
+  std::uint64_t known = 0;
+  for (ExpandedTrial& expanded : sweep.expander->Next(std::min(limit, room))) {
+    Materialise(context, sweep, std::move(expanded));
+    if (IsResult(trials_.at(sweep.trials.back()).state)) ++known;
+  }
+  sweep.next_point = sweep.expander->next_point();
+  context.out.changes.Add(SweepChange{
+      .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
+  if (sweep.expander->exhausted()) {
+    sweep.expander.reset();
+    expanding_.erase(sweep.id);
+    context.settle.insert(sweep.id);
+  }
+  stats_.trials_known += known;
+  return known;
+}
+
+absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitSweepRequest& request,
+                                                               Moment now, Effects& effects) {
+  Context context{now, effects};
+  const std::string digest = RequestDigest(request);
+  v1::SubmitSweepResponse response;
+  if (!request.request_id().empty()) {
+    const auto earlier = sweep_of_request_.find(request.request_id());
+    if (earlier != sweep_of_request_.end()) {
+      const Sweep& sweep = sweeps_.at(earlier->second);
+      if (sweep.request_digest != digest) {
+        return absl::AlreadyExistsError(
+            absl::StrCat("request_id ", request.request_id(), " was used for sweep ", sweep.id.ToString(),
+                         " (", sweep.spec.name(), ") with other content; use a new request_id"));
+      }
+      response.set_sweep_id(sweep.id.ToString());
+      response.set_trials(sweep.Total());
+      response.set_trials_known(sweep.trials_known);
+      return response;
+    }
+  }
+  Sweep made;
+  made.id = next_sweep_;
+  made.spec = request.sweep();
+  made.request_id = request.request_id();
+  made.request_digest = digest;
+  made.submitted = now.wall;
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(made.spec));
+  made.points = grid.size();
+  made.kept = grid.kept();
+  const std::uint64_t trials = made.Total();
+  if (trials > request.max_trials()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("sweep ", made.spec.name(), " has ", made.kept ? "" : "up to ", trials,
+                     " trials, more than the limit of ", request.max_trials(),
+                     "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
+  }
+  if (trials == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sweep ", made.spec.name(), " has no trials: `exclude` leaves out every point of its axes"));
+  }
+  const SweepId id = next_sweep_;
+  next_sweep_ = SweepId(next_sweep_.value() + 1);
+  Sweep& sweep = sweeps_.emplace(id, std::move(made)).first->second;
+  sweep.expander.emplace(std::move(grid), 0);
+  expanding_.insert(id);
+  if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, id);
+  ++sweep_counts_[v1::ACTIVE];
+  ++stats_.sweeps_submitted;
+  AddSweepToScheduler(sweep);
+
+  // The row of the sweep comes before those of its trials, yet tells how many of them were known.
+  const std::size_t row = effects.changes.changes.size();
+  effects.changes.Add(NewSweep{.id = id,
+                               .spec = sweep.spec,
+                               .points = sweep.points,
+                               .trials = trials,
+                               .trials_known = 0,
+                               .request_id = sweep.request_id,
+                               .request_digest = digest,
+                               .at = now.wall});
+  sweep.trials_known = Expand(context, sweep, options_.expand_at_submit);
+  std::get<NewSweep>(effects.changes.changes[row]).trials_known = sweep.trials_known;
+  effects.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
+                                     " trials=", trials, " known=", sweep.trials_known));
+  response.set_sweep_id(id.ToString());
+  response.set_trials(trials);
+  response.set_trials_known(sweep.trials_known);
+  Finish(context);
+  return response;
+}
+
+absl::StatusOr<SweepId> Orchestrator::FindSweep(const std::string& id_or_name) const {
+  if (const std::optional<SweepId> id = SweepId::Parse(id_or_name)) {
+    if (sweeps_.contains(*id)) return *id;
+  }
+  std::vector<std::string> names;
+  for (auto at = sweeps_.rbegin(); at != sweeps_.rend(); ++at) {
+    if (at->second.spec.name() == id_or_name) return at->first;
+    if (names.size() < 1000) names.push_back(at->second.spec.name());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return absl::NotFoundError(absl::StrCat("there is no sweep \"", id_or_name, "\"",
+                                          DidYouMean(id_or_name, names),
+                                          "; ListSweeps (inlier status) shows all"));
+}
+
+absl::StatusOr<TrialId> Orchestrator::FindTrial(const std::string& id) const {
+  const std::optional<TrialId> trial = TrialId::Parse(id);
+  if (trial && trials_.contains(*trial)) return *trial;
+  return absl::NotFoundError(absl::StrCat(
+      "there is no trial \"", id, "\"; trials are named like t-17, and ListTrials shows those of a sweep"));
+}
+
+absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelRequest& request, Moment now,
+                                                          Effects& effects) {
+  if (request.has_sweep() == request.has_trial()) {
+    return absl::InvalidArgumentError("Cancel needs a sweep or a trial, one of the two");
+  }
+  Context context{now, effects};
+  v1::CancelResponse response;
+  if (request.has_trial()) {
+    ASSIGN_OR_RETURN(const TrialId id, FindTrial(request.trial()));
+    Trial& trial = trials_.at(id);
+    if (!IsTerminal(trial.state)) {
+      CancelTrial(context, trial, "cancelled");
+      response.set_cancelled(1);
+    }
+    Finish(context);
+    return response;
+  }
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(request.sweep()));
+  Sweep& sweep = sweeps_.at(id);
+  std::uint64_t cancelled = 0;
+  if (sweep.state == v1::ACTIVE) {
+    cancelled = sweep.Total() - sweep.trials.size();
+    sweep.expander.reset();
+    expanding_.erase(id);
+    SetSweepState(context, sweep, v1::SWEEP_CANCELLED);
+    Notice(context, sweep, "sweep_cancelled", "the sweep was cancelled");
+  }
+  for (const TrialId trial_id : sweep.trials) {
+    Trial& trial = trials_.at(trial_id);
+    if (IsTerminal(trial.state)) continue;
+    CancelTrial(context, trial, "the sweep was cancelled");
+    ++cancelled;
+  }
+  response.set_cancelled(cancelled);
+  Finish(context);
+  return response;
+}
+
+bool Orchestrator::RetryTrial(Context& context, Trial& trial) {
+  if (trial.state != v1::FAILED && trial.state != v1::CANCELLED) return false;
+  if (!trial.train) return false;  // An invalid spec can never run.
+  SetTrialState(context, trial, v1::PENDING, "");
+  std::string message;
+  const v1::TrialState state = Link(context, trial, /*reopen_train=*/true, /*reopen_evaluate=*/true, message);
+  SetTrialState(context, trial, state, message);
+  return true;
+}
+
+absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& request, Moment now,
+                                                        Effects& effects) {
+  if (request.has_sweep() == request.has_trial()) {
+    return absl::InvalidArgumentError("Retry needs a sweep or a trial, one of the two");
+  }
+  Context context{now, effects};
+  v1::RetryResponse response;
+  std::uint64_t retried = 0;
+  SweepId sweep_id;
+  if (request.has_trial()) {
+    ASSIGN_OR_RETURN(const TrialId id, FindTrial(request.trial()));
+    if (RetryTrial(context, trials_.at(id))) ++retried;
+    sweep_id = trials_.at(id).sweep;
+  } else {
+    ASSIGN_OR_RETURN(sweep_id, FindSweep(request.sweep()));
+    for (const TrialId id : sweeps_.at(sweep_id).trials) {
+      if (RetryTrial(context, trials_.at(id))) ++retried;
+    }
+  }
+  Sweep& sweep = sweeps_.at(sweep_id);
+  // Points that were never made into trials, because the sweep was cancelled or stopped before, are retried
+  // too.
+  const bool unfinished = request.has_sweep() && sweep.state != v1::ACTIVE && !sweep.Exhausted();
+  if (unfinished) retried += sweep.Total() - sweep.trials.size();
+  if (sweep.state != v1::ACTIVE && retried > 0) {
+    SetSweepState(context, sweep, v1::ACTIVE);
+    Notice(context, sweep, "sweep_retried", absl::StrCat("a retry was asked for: ", retried, " trials"));
+    if (unfinished) RETURN_IF_ERROR(MakeExpander(sweep));
+    context.settle.insert(sweep.id);
+  }
+  response.set_retried(retried);
+  Finish(context);
+  return response;
+}
+
+}  // namespace inlier

@@ -1,0 +1,177 @@
+// Orchestrator: taking over what the store remembers.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "coordinator/orchestration/orchestrator.h"
+#include "proto/spec/canonical.h"
+
+namespace inlier {
+
+void Orchestrator::RecoverSweep(SweepRecord record) {
+  Sweep& sweep = sweeps_[record.id];
+  sweep.id = record.id;
+  sweep.spec = std::move(record.spec);
+  sweep.state = record.state;
+  sweep.points = record.points;
+  sweep.kept = record.trials;
+  sweep.trials_known = record.trials_known;
+  sweep.next_point = record.next_point;
+  sweep.request_id = std::move(record.request_id);
+  sweep.request_digest = std::move(record.request_digest);
+  sweep.submitted = record.submitted_at;
+  sweep.ended = record.ended_at;
+  if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, sweep.id);
+  ++sweep_counts_[sweep.state];
+  AddSweepToScheduler(sweep);
+}
+
+void Orchestrator::RecoverStage(StageRecord record) {
+  Stage& stage = stages_[record.id];
+  stage.id = record.id;
+  stage.kind = record.kind;
+  stage.fingerprint = record.fingerprint;
+  stage.state = record.state;
+  stage.failures = record.failures;
+  stage.attempts = record.attempts;
+  stage.checkpoint = std::move(record.checkpoint);
+  stage.message = std::move(record.message);
+  if (record.train_stage) {
+    stage.train = *record.train_stage;
+    stages_.at(stage.train).dependents.push_back(stage.id);
+  }
+  if (!record.spec_json.empty()) {
+    const absl::StatusOr<v1::TrialSpec> spec = TrialSpecFromJson(record.spec_json);
+    INLIER_CHECK(spec.ok());  // We wrote it, and fields are never taken away.
+    stage.spec = spec->SerializeAsString();
+    stage.weight = std::max(1.0, static_cast<double>(spec->training().steps()));
+  }
+  stage_of_fingerprint_.emplace(stage.fingerprint, stage.id);
+  ++stage_counts_[{stage.kind, stage.state}];
+}
+
+void Orchestrator::RecoverTrial(TrialRecord record) {
+  Sweep& sweep = sweeps_.at(record.sweep);
+  Trial& trial = trials_[record.id];
+  trial.id = record.id;
+  trial.sweep = record.sweep;
+  trial.point = record.point;
+  trial.train = record.train_stage.value_or(StageId());
+  trial.evaluate = record.evaluate_stage.value_or(StageId());
+  trial.state = record.state;
+  trial.message = std::move(record.message);
+  trial.labels = LabelsFromJson(record.labels_json);
+  sweep.trials.push_back(trial.id);
+  CountTrial(sweep, std::nullopt, trial.state);
+  const double steps = std::max(1.0, static_cast<double>(sweep.spec.base().training().steps()));
+  for (const StageId id : {trial.train, trial.evaluate}) {
+    if (!id) continue;
+    Stage& stage = stages_.at(id);
+    RegisterStage(stage, sweep, stage.kind == v1::TRAIN_STAGE ? steps : steps * kEvaluateWeight);
+    if (!IsTerminal(trial.state) && stage.state != v1::SUCCEEDED) Need(stage, trial);
+  }
+}
+
+void Orchestrator::RecoverWorker(WorkerRecord record, Moment now) {
+  WorkerEntry& worker = workers_.FindOrAdd(record.incarnation);
+  worker.name = std::move(record.name);
+  worker.host = std::move(record.host);
+  worker.version = std::move(record.version);
+  worker.draining = record.draining;
+  worker.sequence = record.acknowledged_sequence;
+  std::vector<v1::Slot> slots(record.slots);
+  for (std::uint32_t i = 0; i < record.slots; ++i) {
+    slots[i].set_index(i);
+    if (i < record.devices.size()) slots[i].set_device(record.devices[i]);
+  }
+  workers_.SetSlots(worker, std::move(slots));
+  worker.last_seen = now.at;
+  worker.last_seen_wall = record.last_seen;
+  worker.last_seen_written_ms = record.last_seen.unix_ms;
+  // One that was connected when the last coordinator ended has a full term to come back.
+  if (record.connected) workers_.Seen(worker, now.at, record.last_seen);
+}
+
+void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
+  Stage& stage = stages_.at(record.stage);
+  INLIER_CHECK(stage.live == 0 && stage.state == v1::RUNNING);
+  INLIER_CHECK(!stage.needed_by.empty());
+  stage.live = record.token;
+  Attempt& attempt = attempts_[record.token];
+  attempt.token = record.token;
+  attempt.stage = stage.id;
+  // Charged to the first sweep that needs it and has room.
+  attempt.sweep = stage.needed_by.begin()->first;
+  for (const auto& [id, needing] : stage.needed_by) {
+    const std::uint32_t most = sweeps_.at(id).spec.max_parallel();
+    if (most > 0 && scheduler_.running(id) >= most) continue;
+    attempt.sweep = id;
+    break;
+  }
+  attempt.trial = *stage.needed_by.at(attempt.sweep).begin();
+  attempt.worker = record.worker;
+  attempt.started = context.now.at;
+  attempt.progressed = context.now.at;
+  attempt.recovered = true;
+  attempt.unclaimed = true;
+  attempt.resumed_step = record.resume_step;
+  by_progress_.emplace(attempt.progressed, attempt.token);
+  v1::Assignment& assignment = attempt.assignment;
+  assignment.set_token(record.token);
+  assignment.set_stage_id(stage.id.ToString());
+  assignment.set_kind(stage.kind);
+  INLIER_CHECK(assignment.mutable_spec()->ParseFromString(stage.spec));
+  assignment.set_slot(record.slot);
+  assignment.set_attempt(record.number);
+  if (stage.kind == v1::EVALUATE_STAGE) {
+    assignment.set_checkpoint_sha256(stages_.at(stage.train).checkpoint);
+  } else if (!stage.resume_path.empty()) {
+    assignment.set_resume_path(stage.resume_path);
+    assignment.set_resume_step(stage.resume_step);
+  }
+  leases_.Grant(record.token, record.worker, record.slot, context.now.at);
+  scheduler_.Started(attempt.sweep);
+}
+
+absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effects) {
+  INLIER_CHECK(sweeps_.empty() && workers_.all().empty());
+  Context context{now, effects};
+  next_sweep_ = snapshot.next_sweep;
+  next_trial_ = snapshot.next_trial;
+  next_stage_ = snapshot.next_stage;
+  next_token_ = snapshot.next_token;
+  for (SweepRecord& record : snapshot.sweeps) RecoverSweep(std::move(record));
+  for (StageRecord& record : snapshot.stages) RecoverStage(std::move(record));
+  for (CheckpointRecord& checkpoint : snapshot.checkpoints) {
+    Stage& stage = stages_.at(checkpoint.stage);
+    if (stage.weight == 0) stage.weight = std::max(1.0, static_cast<double>(checkpoint.step));
+    // A trained model without its outcome has no optimizer state: nothing can go on from it.
+    if (IsResult(stage.state) || checkpoint.final) continue;
+    stage.resume_path = checkpoint.path;
+    stage.resume_step = checkpoint.step;
+  }
+  for (const StageRecord& record : snapshot.stages) {
+    Stage& stage = stages_.at(record.id);
+    if (stage.kind == v1::EVALUATE_STAGE && stage.weight == 0) stage.weight = stages_.at(stage.train).weight;
+    if (stage.kind == v1::EVALUATE_STAGE) stage.weight *= kEvaluateWeight;
+  }
+  for (TrialRecord& record : snapshot.trials) RecoverTrial(std::move(record));
+  for (WorkerRecord& record : snapshot.workers) RecoverWorker(std::move(record), now);
+  for (const LiveAttempt& record : snapshot.live_attempts) RecoverAttempt(record, context);
+  for (const StageRecord& record : snapshot.stages) RefreshReadiness(context, stages_.at(record.id));
+  for (auto& [id, sweep] : sweeps_) {
+    if (sweep.state != v1::ACTIVE) continue;
+    if (!sweep.Exhausted()) {
+      RETURN_IF_ERROR(Annotate(MakeExpander(sweep), absl::StrCat("while recovering sweep ", id.ToString())));
+    }
+    context.settle.insert(id);
+  }
+  effects.log.push_back(absl::StrCat("recovered sweeps=", sweeps_.size(), " trials=", trials_.size(),
+                                     " stages=", stages_.size(), " live_attempts=", attempts_.size(),
+                                     " workers=", workers_.all().size(), " next_token=", next_token_));
+  Finish(context);
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

@@ -1,0 +1,63 @@
+#include "coordinator/orchestration/sweep_expander.h"
+
+#include <optional>
+
+#include "base/check.h"
+#include "nlohmann/json.hpp"
+#include "proto/spec/canonical.h"
+#include "proto/spec/resolver.h"
+#include "proto/spec/validator.h"
+
+namespace inlier {
+
+std::string LabelsJson(const std::vector<std::pair<std::string, std::string>>& labels) {
+  std::string json = "{";
+  for (const auto& [axis, label] : labels) {
+    if (json.size() > 1) json += ",";
+    json += JsonString(axis);
+    json += ":";
+    json += JsonString(label);
+  }
+  json += "}";
+  return json;
+}
+
+std::vector<std::pair<std::string, std::string>> LabelsFromJson(const std::string& json) {
+  std::vector<std::pair<std::string, std::string>> labels;
+  const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return labels;
+  for (const auto& [axis, label] : parsed.items()) {
+    if (label.is_string()) labels.emplace_back(axis, label.get<std::string>());
+  }
+  return labels;
+}
+
+SweepExpander::SweepExpander(SweepGrid grid, std::uint64_t next_point)
+    : grid_(std::move(grid)), next_point_(next_point) {}
+
+std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit) {
+  std::vector<ExpandedTrial> trials;
+  while (trials.size() < limit && next_point_ < grid_.size()) {
+    const std::optional<std::uint64_t> index = grid_.NextIndex(next_point_);
+    if (!index) {
+      next_point_ = grid_.size();
+      break;
+    }
+    next_point_ = *index + 1;
+    absl::StatusOr<GridPoint> point = grid_.At(*index);
+    INLIER_CHECK(point.ok());
+    ExpandedTrial& trial = trials.emplace_back();
+    trial.point = *index;
+    trial.labels = std::move(point->labels);
+    absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(point->spec);
+    trial.problem = resolved.status();
+    trial.spec = resolved.ok() ? *std::move(resolved) : std::move(point->spec);
+    trial.spec_json = ResolvedJson(trial.spec);
+    if (!trial.problem.ok()) continue;
+    trial.train_fingerprint = TrainFingerprint(trial.spec);
+    trial.evaluate_fingerprint = EvaluateFingerprint(trial.spec);
+  }
+  return trials;
+}
+
+}  // namespace inlier

@@ -1,0 +1,293 @@
+// Orchestrator: what follows from what, between stages, trials and sweeps.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "coordinator/orchestration/orchestrator.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::size_t kNoticesKept = 200;
+
+std::vector<TrialId> TrialsNeeding(const Stage& stage) {
+  std::vector<TrialId> trials;
+  for (const auto& [sweep, needing] : stage.needed_by)
+    trials.insert(trials.end(), needing.begin(), needing.end());
+  return trials;
+}
+
+}  // namespace
+
+void Orchestrator::Touch(const Stage& stage) {
+  for (const auto& [sweep, needing] : stage.needed_by) ++sweeps_.at(sweep).version;
+}
+
+void Orchestrator::Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
+                          EventRow about) {
+  sweep.notices.push_back(text);
+  if (sweep.notices.size() > kNoticesKept) sweep.notices.pop_front();
+  ++sweep.notices_end;
+  ++sweep.version;
+  about.at = context.now.wall;
+  about.kind = kind;
+  about.sweep = sweep.id;
+  about.message = text;
+  context.out.changes.Add(std::move(about));
+}
+
+void Orchestrator::NoticeOfStage(Context& context, const Stage& stage, const std::string& kind,
+                                 const std::string& text, Token token) {
+  const char* what = stage.kind == v1::TRAIN_STAGE ? "train" : "evaluate";
+  for (const auto& [sweep, needing] : stage.needed_by) {
+    const Trial& trial = trials_.at(*needing.begin());
+    std::string labels;
+    for (const auto& [axis, label] : trial.labels) {
+      absl::StrAppend(&labels, labels.empty() ? "" : ", ", axis, "=", label);
+    }
+    const std::string where =
+        labels.empty() ? trial.id.ToString() : absl::StrCat(trial.id.ToString(), " (", labels, ")");
+    EventRow about;
+    about.trial = trial.id;
+    about.stage = stage.id;
+    about.token = token;
+    Notice(context, sweeps_.at(sweep), kind, absl::StrCat(what, " ", where, ": ", text), std::move(about));
+  }
+}
+
+void Orchestrator::SetStageState(Stage& stage, v1::TrialState state) {
+  --stage_counts_[{stage.kind, stage.state}];
+  ++stage_counts_[{stage.kind, state}];
+  stage.state = state;
+}
+
+void Orchestrator::CommitStage(Context& context, const Stage& stage) {
+  context.out.changes.Add(StageChange{
+      .id = stage.id, .state = stage.state, .failures = stage.failures, .message = stage.message});
+}
+
+void Orchestrator::CountTrial(Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to) {
+  if (from) {
+    --sweep.counts[*from];
+    --trial_counts_[*from];
+  }
+  ++sweep.counts[to];
+  ++trial_counts_[to];
+}
+
+void Orchestrator::SetSweepState(Context& context, Sweep& sweep, v1::SweepState state) {
+  --sweep_counts_[sweep.state];
+  ++sweep_counts_[state];
+  sweep.state = state;
+  ++sweep.version;
+  if (state == v1::ACTIVE) {
+    sweep.ended.reset();
+  } else {
+    sweep.ended = context.now.wall;
+  }
+  context.out.changes.Add(
+      SweepChange{.id = sweep.id, .state = state, .next_point = std::nullopt, .at = context.now.wall});
+  context.out.log.push_back(
+      absl::StrCat("sweep_state sweep=", sweep.id.ToString(), " state=", v1::SweepState_Name(state)));
+}
+
+void Orchestrator::Need(Stage& stage, Trial& trial) {
+  std::set<TrialId>& needing = stage.needed_by[trial.sweep];
+  if (needing.empty()) {
+    StageTally& tally = TallyOf(sweeps_.at(trial.sweep), stage);
+    ++tally.needed;
+    tally.weight_needed += stage.weight;
+  }
+  needing.insert(trial.id);
+}
+
+void Orchestrator::NoLongerNeed(Context& context, Stage& stage, const Trial& trial) {
+  const auto at = stage.needed_by.find(trial.sweep);
+  if (at == stage.needed_by.end() || at->second.erase(trial.id) == 0) return;
+  if (!at->second.empty()) return;
+  stage.needed_by.erase(at);
+  StageTally& tally = TallyOf(sweeps_.at(trial.sweep), stage);
+  --tally.needed;
+  tally.weight_needed -= stage.weight;
+  scheduler_.RemoveReady(trial.sweep, stage.id);
+  if (stage.needed_by.empty()) CancelIfUnneeded(context, stage);
+}
+
+void Orchestrator::ForgetRetry(Stage& stage) {
+  if (!stage.not_before) return;
+  retries_due_.erase({*stage.not_before, stage.id});
+  stage.not_before.reset();
+}
+
+void Orchestrator::CancelIfUnneeded(Context& context, Stage& stage) {
+  if (!stage.needed_by.empty() || IsTerminal(stage.state)) return;
+  if (stage.live != 0)
+    EndAttempt(context, stage.live, v1::CANCELLED, std::nullopt, "no trial needs it any more", "cancelled");
+  ForgetRetry(stage);
+  stage.ready = false;
+  SetStageState(stage, v1::CANCELLED);
+  CommitStage(context, stage);
+}
+
+bool Orchestrator::IsReady(const Stage& stage) const {
+  if (stage.state != v1::PENDING || stage.needed_by.empty() || stage.not_before) return false;
+  return stage.kind == v1::TRAIN_STAGE || stages_.at(stage.train).state == v1::SUCCEEDED;
+}
+
+void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
+  const bool ready = IsReady(stage);
+  if (ready && !stage.ready) stage.ready_since = context.now.at;
+  stage.ready = ready;
+  for (const auto& [sweep, needing] : stage.needed_by) {
+    if (ready) {
+      scheduler_.AddReady(sweep, stage.id, stage.kind, *needing.begin());
+    } else {
+      scheduler_.RemoveReady(sweep, stage.id);
+    }
+  }
+}
+
+void Orchestrator::Reopen(Context& context, Stage& stage) {
+  INLIER_CHECK(IsTerminal(stage.state) && !IsResult(stage.state));
+  stage.failures = {};
+  stage.message.clear();
+  SetStageState(stage, v1::PENDING);
+  CommitStage(context, stage);
+}
+
+v1::TrialState Orchestrator::Link(Context& context, Trial& trial, bool reopen_train, bool reopen_evaluate,
+                                  std::string& message) {
+  Stage& train = stages_.at(trial.train);
+  Stage& evaluate = stages_.at(trial.evaluate);
+  if (IsResult(evaluate.state)) return evaluate.state;
+  if (train.state == v1::DIVERGED) {
+    // What did not train has nothing to evaluate.
+    if (IsTerminal(evaluate.state)) Reopen(context, evaluate);
+    SetStageState(evaluate, v1::DIVERGED);
+    CommitStage(context, evaluate);
+    return v1::DIVERGED;
+  }
+  for (const auto& [stage, reopen] :
+       {std::pair(&train, reopen_train), std::pair(&evaluate, reopen_evaluate)}) {
+    if (stage->state != v1::FAILED || reopen) continue;
+    message = stage->message;
+    CancelIfUnneeded(context, evaluate);
+    return v1::FAILED;
+  }
+  for (Stage* stage : {&train, &evaluate}) {
+    if (IsTerminal(stage->state) && stage->state != v1::SUCCEEDED) Reopen(context, *stage);
+  }
+  if (train.state != v1::SUCCEEDED) Need(train, trial);
+  Need(evaluate, trial);
+  RefreshReadiness(context, train);
+  RefreshReadiness(context, evaluate);
+  return train.live != 0 || evaluate.live != 0 ? v1::RUNNING : v1::PENDING;
+}
+
+void Orchestrator::SetTrialState(Context& context, Trial& trial, v1::TrialState state,
+                                 const std::string& message) {
+  if (trial.state == state) return;
+  INLIER_CHECK(!IsResult(trial.state));
+  Sweep& sweep = sweeps_.at(trial.sweep);
+  CountTrial(sweep, trial.state, state);
+  trial.state = state;
+  trial.message = message;
+  ++sweep.version;
+  context.out.changes.Add(TrialChange{.id = trial.id, .state = state, .message = message});
+  if (!IsTerminal(state)) return;
+  context.out.log.push_back(absl::StrCat("trial_ended trial=", trial.id.ToString(), " sweep=",
+                                         sweep.id.ToString(), " state=", v1::TrialState_Name(state)));
+  context.settle.insert(sweep.id);
+  if (trial.train) NoLongerNeed(context, stages_.at(trial.train), trial);
+  if (trial.evaluate) NoLongerNeed(context, stages_.at(trial.evaluate), trial);
+}
+
+void Orchestrator::UpdateTrialsOf(Context& context, Stage& stage) {
+  for (const TrialId id : TrialsNeeding(stage)) {
+    Trial& trial = trials_.at(id);
+    const bool running = stages_.at(trial.train).live != 0 || stages_.at(trial.evaluate).live != 0;
+    SetTrialState(context, trial, running ? v1::RUNNING : v1::PENDING, "");
+  }
+}
+
+void Orchestrator::StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
+  SetStageState(stage, v1::SUCCEEDED);
+  stage.message.clear();
+  stage.spec.clear();
+  stage.spec.shrink_to_fit();
+  const std::vector<TrialId> trials = TrialsNeeding(stage);
+  if (stage.kind == v1::EVALUATE_STAGE) {
+    for (const TrialId id : trials) SetTrialState(context, trials_.at(id), v1::SUCCEEDED, "");
+    return;
+  }
+  stage.checkpoint = attempt.final_checkpoint;
+  stage.resume_path.clear();
+  stage.resume_step = 0;
+  for (const TrialId id : trials) NoLongerNeed(context, stage, trials_.at(id));
+  for (const TrialId id : trials) SetTrialState(context, trials_.at(id), v1::PENDING, "");
+  for (const StageId id : stage.dependents) RefreshReadiness(context, stages_.at(id));
+}
+
+void Orchestrator::StageDiverged(Context& context, Stage& stage) {
+  SetStageState(stage, v1::DIVERGED);
+  stage.message.clear();
+  stage.spec.clear();
+  stage.resume_path.clear();
+  stage.resume_step = 0;
+  for (const StageId id : stage.dependents) {
+    Stage& evaluate = stages_.at(id);
+    if (evaluate.needed_by.empty()) continue;
+    ForgetRetry(evaluate);
+    SetStageState(evaluate, v1::DIVERGED);
+    evaluate.message.clear();
+    CommitStage(context, evaluate);
+  }
+  for (const TrialId id : TrialsNeeding(stage)) SetTrialState(context, trials_.at(id), v1::DIVERGED, "");
+}
+
+void Orchestrator::FailStage(Context& context, Stage& stage, const std::string& message) {
+  SetStageState(stage, v1::FAILED);
+  stage.message = message;
+  CommitStage(context, stage);
+  NoticeOfStage(context, stage, "stage_failed", absl::StrCat("FAILED, ", message), 0);
+  for (const TrialId id : TrialsNeeding(stage)) SetTrialState(context, trials_.at(id), v1::FAILED, message);
+}
+
+void Orchestrator::CancelTrial(Context& context, Trial& trial, const std::string& why) {
+  SetTrialState(context, trial, v1::CANCELLED, why);
+}
+
+void Orchestrator::StopByFailures(Context& context, Sweep& sweep) {
+  const std::string why =
+      absl::StrCat("the sweep was stopped after ", sweep.Count(v1::FAILED),
+                   " failed trials (stop_after_failures = ", sweep.spec.stop_after_failures(), ")");
+  sweep.expander.reset();
+  expanding_.erase(sweep.id);
+  SetSweepState(context, sweep, v1::STOPPED_BY_FAILURES);
+  Notice(context, sweep, "sweep_stopped", why);
+  for (const TrialId id : sweep.trials) {
+    Trial& trial = trials_.at(id);
+    if (trial.state == v1::PENDING) CancelTrial(context, trial, why);
+  }
+}
+
+void Orchestrator::Settle(Context& context, Sweep& sweep) {
+  if (sweep.state != v1::ACTIVE) return;
+  if (sweep.spec.stop_after_failures() > 0 && sweep.Count(v1::FAILED) >= sweep.spec.stop_after_failures()) {
+    StopByFailures(context, sweep);
+  } else if (sweep.Open() == 0 && sweep.Exhausted()) {
+    SetSweepState(context, sweep, v1::COMPLETE);
+  }
+}
+
+void Orchestrator::Finish(Context& context) {
+  while (!context.settle.empty()) {
+    const SweepId sweep = *context.settle.begin();
+    context.settle.erase(context.settle.begin());
+    Settle(context, sweeps_.at(sweep));
+  }
+}
+
+}  // namespace inlier

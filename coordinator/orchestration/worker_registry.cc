@@ -1,0 +1,63 @@
+#include "coordinator/orchestration/worker_registry.h"
+
+#include <algorithm>
+
+namespace inlier {
+
+bool WorkerEntry::HasSlot(std::uint32_t index) const {
+  return std::any_of(slots.begin(), slots.end(),
+                     [index](const v1::Slot& slot) { return slot.index() == index; });
+}
+
+WorkerEntry& WorkerRegistry::FindOrAdd(const std::string& incarnation) {
+  WorkerEntry& worker = workers_[incarnation];
+  worker.incarnation = incarnation;
+  return worker;
+}
+
+WorkerEntry* WorkerRegistry::Find(const std::string& incarnation) {
+  const auto at = workers_.find(incarnation);
+  return at == workers_.end() ? nullptr : &at->second;
+}
+
+const WorkerEntry* WorkerRegistry::Find(const std::string& incarnation) const {
+  const auto at = workers_.find(incarnation);
+  return at == workers_.end() ? nullptr : &at->second;
+}
+
+void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots) {
+  if (worker.connected) slots_ = slots_ - worker.slots.size() + slots.size();
+  worker.slots = std::move(slots);
+}
+
+void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
+  if (worker.connected) {
+    by_silence_.erase({worker.last_seen, worker.incarnation});
+  } else {
+    slots_ += worker.slots.size();
+  }
+  worker.connected = true;
+  worker.last_seen = now;
+  worker.last_seen_wall = wall;
+  by_silence_.emplace(now, worker.incarnation);
+}
+
+std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
+  std::vector<WorkerEntry*> gone;
+  while (!by_silence_.empty() && by_silence_.begin()->first + term_ <= now) {
+    WorkerEntry& worker = workers_.at(by_silence_.begin()->second);
+    by_silence_.erase(by_silence_.begin());
+    worker.connected = false;
+    worker.occupied.clear();
+    slots_ -= worker.slots.size();
+    gone.push_back(&worker);
+  }
+  return gone;
+}
+
+std::optional<Timestamp> WorkerRegistry::NextDeadline() const {
+  if (by_silence_.empty()) return std::nullopt;
+  return by_silence_.begin()->first + term_;
+}
+
+}  // namespace inlier

@@ -1,0 +1,35 @@
+#include "coordinator/services/calls.h"
+
+#include <array>
+
+namespace inlier {
+namespace {
+
+std::string CodeName(grpc::StatusCode code) {
+  static constexpr std::array<const char*, 17> kNames = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  return code >= 0 && static_cast<std::size_t>(code) < kNames.size() ? kNames[code] : "UNKNOWN";
+}
+
+}  // namespace
+
+void Calls::Observe(const char* method, const grpc::Status& status, Timestamp begun) {
+  metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - begun);
+}
+
+void Calls::RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse) {
+  if (blocking_.fetch_add(1) >= kBlockingCallsMax) {
+    --blocking_;
+    refuse(absl::ResourceExhaustedError("too many queries at once; try again in a moment"));
+    return;
+  }
+  boost::asio::post(pool_, [this, work = std::move(work)] {
+    work();
+    --blocking_;
+  });
+}
+
+}  // namespace inlier

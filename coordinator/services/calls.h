@@ -1,0 +1,96 @@
+// How one gRPC call is served: on the coordinator's thread, or, when it blocks, on a small pool. Every
+// service method is a few lines on top of these.
+//
+// Thread safety: all functions may be called from any thread.
+#ifndef INLIER_COORDINATOR_SERVICES_CALLS_H_
+#define INLIER_COORDINATOR_SERVICES_CALLS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/service/rpc.h"
+#include "base/time.h"
+#include "coordinator/metrics.h"
+#include "coordinator/services/shell.h"
+
+namespace inlier {
+
+class Calls {
+ public:
+  static constexpr int kBlockingThreads = 2;
+  static constexpr int kBlockingCallsMax =
+      64;  // At once, waiting ones included; more are RESOURCE_EXHAUSTED.
+
+  // Both outlive it.
+  Calls(Shell& shell, CoordinatorMetrics& metrics)
+      : shell_(shell), metrics_(metrics), pool_(kBlockingThreads) {}
+
+  // Waits for the blocking calls that run.
+  void Join() { pool_.join(); }
+
+  // Answers a unary call: `work(reply)` runs on the coordinator's thread and calls `reply` once, then or
+  // later.
+  template <typename Response, typename Work>
+  grpc::ServerUnaryReactor* OnShell(grpc::CallbackServerContext* context, const char* method,
+                                    Response* response, Work work) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
+    shell_.Post([work = std::move(work), reply = ReplyTo(reactor, method, response)] { work(reply); });
+    return reactor;
+  }
+
+  // The same for `work()` that blocks and returns a StatusOr<Response>, on the pool.
+  template <typename Response, typename Work>
+  grpc::ServerUnaryReactor* OnPool(grpc::CallbackServerContext* context, const char* method,
+                                   Response* response, Work work) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
+    RunBlocking([work = std::move(work), reply] { reply(work()); },
+                [reply](absl::Status status) { reply(status); });
+    return reactor;
+  }
+
+  // As OnPool without the answer: `work(reply)` sees to it.
+  template <typename Response, typename Work>
+  grpc::ServerUnaryReactor* OnPoolThen(grpc::CallbackServerContext* context, const char* method,
+                                       Response* response, Work work) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
+    RunBlocking([work = std::move(work), reply] { work(reply); },
+                [reply](absl::Status status) { reply(status); });
+    return reactor;
+  }
+
+  // Counts a call that was answered by other means.
+  void Observe(const char* method, const grpc::Status& status, Timestamp begun);
+
+  Shell& shell() { return shell_; }
+
+ private:
+  template <typename Response>
+  Shell::Reply<Response> ReplyTo(grpc::ServerUnaryReactor* reactor, const char* method, Response* response) {
+    return [this, reactor, method, response, begun = MonotonicNow()](absl::StatusOr<Response> result) {
+      const grpc::Status status = ToGrpcStatus(result.status());
+      if (result.ok()) *response = *std::move(result);
+      Observe(method, status, begun);
+      reactor->Finish(status);
+    };
+  }
+  void RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse);
+
+  Shell& shell_;
+  CoordinatorMetrics& metrics_;
+  boost::asio::thread_pool pool_;
+  std::atomic<int> blocking_{0};
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SERVICES_CALLS_H_

@@ -1,0 +1,101 @@
+// The one thread that changes anything: calls the orchestrator, commits what it decided, and lets the replies
+// out.
+//
+// gRPC's threads only Post to it. Each call runs to its end on the coordinator's thread; its changes go to
+// the committer; its reply leaves when they are durable, together with every earlier change that the reply
+// tells of:
+//  (1) replies to people leave when all control changes made so far are committed;
+//  (2) the reply to a worker leaves when its own changes are committed and all those that touched its
+//  attempts.
+// While the disk is full leases are still renewed, but no events are taken and nothing new is granted or
+// submitted. A change that can never be committed ends the process: memory would say something that the store
+// does not.
+//
+// Thread safety: Post from any thread; everything else on the thread that runs the io_context.
+#ifndef INLIER_COORDINATOR_SERVICES_SHELL_H_
+#define INLIER_COORDINATOR_SERVICES_SHELL_H_
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/metrics.h"
+#include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/store/committer.h"
+
+namespace inlier {
+
+class Shell {
+ public:
+  template <typename T>
+  using Reply = std::function<void(absl::StatusOr<T>)>;
+
+  // All outlive the shell. `fatal` is called at most once, with why the process must end. Recovered
+  // orchestrators only.
+  Shell(boost::asio::io_context& io, Orchestrator& orchestrator, Committer& committer,
+        CoordinatorMetrics& metrics, std::function<void(absl::Status)> fatal);
+
+  // Runs `call` on the coordinator's thread, after what was posted before.
+  template <typename Call>
+  void Post(Call call) {
+    boost::asio::post(io_, std::move(call));
+  }
+
+  void Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply);
+  void Sync(const v1::WorkerSync& sync, Reply<v1::CoordinatorSync> reply);
+  void Cancel(const v1::CancelRequest& request, Reply<v1::CancelResponse> reply);
+  void Retry(const v1::RetryRequest& request, Reply<v1::RetryResponse> reply);
+
+  // Runs `call` when everything decided so far is durable; with an error when it never will be.
+  void AfterCommit(std::function<void(absl::Status)> call);
+
+  // Commits what `effects` of a call made elsewhere say (Recover), and begins to look at the clock.
+  void Start(Effects effects);
+  // No ticks any more. Calls still work.
+  void Stop();
+  // Every reply that still waits, and all later ones, get `reason` (Unavailable) instead.
+  void Abandon(const absl::Status& reason) { Fail(reason); }
+
+  const Orchestrator& orchestrator() const { return orchestrator_; }
+  CommitterHealth StoreHealth() const { return committer_.Health(); }
+  static Moment Now() { return {MonotonicNow(), WallNow()}; }
+
+ private:
+  using Gate = std::function<void(absl::Status)>;
+
+  // Logs and commits; then `gate` runs when the batch is durable, and all control batches up to number
+  // `control` (by default all). `control` is looked at after the batch got its number.
+  void Deliver(Effects effects, const std::string* worker, Gate gate);
+  void WhenCommitted(std::uint64_t control, Gate gate);
+  void ControlDone(std::uint64_t number, const absl::Status& status);
+  void Fail(const absl::Status& status);
+  void Tick();
+  void Arm();
+
+  boost::asio::io_context& io_;
+  Orchestrator& orchestrator_;
+  Committer& committer_;
+  CoordinatorMetrics& metrics_;
+  std::function<void(absl::Status)> fatal_;
+  boost::asio::steady_timer timer_;
+  std::optional<Timestamp> armed_;
+  bool stopped_ = true;
+  std::uint64_t submitted_ = 0;  // Control batches, numbered from 1.
+  std::uint64_t committed_ = 0;
+  absl::Status failed_;                         // Why nothing can be committed any more.
+  std::multimap<std::uint64_t, Gate> waiting_;  // By the control batch they wait for.
+  std::map<std::string, std::uint64_t>
+      touched_;  // Worker -> last control batch that touched it, while not committed.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SERVICES_SHELL_H_

@@ -1,0 +1,125 @@
+#include "coordinator/services/sweep_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "coordinator/tables/table_builder.h"
+#include "proto/spec/sweep_reader.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::uint32_t kQueryRowsMax = 1'000'000;
+constexpr std::uint32_t kLogLinesMax = 100'000;
+constexpr std::size_t kRequestIdBytesMax = 256;
+
+}  // namespace
+
+template <typename Response, typename Look>
+SweepService::Unary* SweepService::Show(Context* context, const char* method, Response* response, Look look) {
+  return calls_.OnShell(
+      context, method, response, [this, look = std::move(look)](Shell::Reply<Response> reply) {
+        absl::StatusOr<Response> seen = look(calls_.shell().orchestrator());
+        calls_.shell().AfterCommit([seen = std::move(seen), reply = std::move(reply)](absl::Status status) {
+          reply(status.ok() ? seen : absl::StatusOr<Response>(status));
+        });
+      });
+}
+
+SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
+                                               v1::SubmitSweepResponse* response) {
+  return calls_.OnPoolThen(
+      context, "SubmitSweep", response, [this, request](Shell::Reply<v1::SubmitSweepResponse> reply) {
+        if (request->request_id().size() > kRequestIdBytesMax) {
+          reply(absl::InvalidArgumentError(
+              absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
+          return;
+        }
+        if (const absl::Status status = ValidateSweep(request->sweep()); !status.ok()) {
+          reply(status);
+          return;
+        }
+        calls_.shell().Post(
+            [this, request, reply = std::move(reply)] { calls_.shell().Submit(*request, reply); });
+      });
+}
+
+SweepService::Unary* SweepService::ListSweeps(Context* context, const v1::ListSweepsRequest*,
+                                              v1::ListSweepsResponse* response) {
+  return Show(context, "ListSweeps", response,
+              [](const Orchestrator& orchestrator) -> absl::StatusOr<v1::ListSweepsResponse> {
+                return orchestrator.ListSweeps();
+              });
+}
+
+SweepService::Unary* SweepService::GetSweep(Context* context, const v1::GetSweepRequest* request,
+                                            v1::SweepStatus* response) {
+  return Show(context, "GetSweep", response,
+              [request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
+                ASSIGN_OR_RETURN(const SweepId sweep, orchestrator.FindSweep(request->sweep()));
+                return orchestrator.Status(sweep, /*with_spec=*/true);
+              });
+}
+
+SweepService::Unary* SweepService::ListTrials(Context* context, const v1::ListTrialsRequest* request,
+                                              v1::ListTrialsResponse* response) {
+  return calls_.OnPool(context, "ListTrials", response,
+                       [this, request] { return reader_.ListTrials(*request); });
+}
+
+grpc::ServerWriteReactor<v1::SweepUpdate>* SweepService::WatchSweep(Context*,
+                                                                    const v1::WatchSweepRequest* request) {
+  return watches_.Open(request->sweep());
+}
+
+SweepService::Unary* SweepService::Cancel(Context* context, const v1::CancelRequest* request,
+                                          v1::CancelResponse* response) {
+  return calls_.OnShell(context, "Cancel", response, [this, request](Shell::Reply<v1::CancelResponse> reply) {
+    calls_.shell().Cancel(*request, std::move(reply));
+  });
+}
+
+SweepService::Unary* SweepService::Retry(Context* context, const v1::RetryRequest* request,
+                                         v1::RetryResponse* response) {
+  return calls_.OnShell(context, "Retry", response, [this, request](Shell::Reply<v1::RetryResponse> reply) {
+    calls_.shell().Retry(*request, std::move(reply));
+  });
+}
+
+SweepService::Unary* SweepService::ListWorkers(Context* context, const v1::ListWorkersRequest*,
+                                               v1::ListWorkersResponse* response) {
+  return Show(context, "ListWorkers", response,
+              [](const Orchestrator& orchestrator) -> absl::StatusOr<v1::ListWorkersResponse> {
+                return orchestrator.ListWorkers();
+              });
+}
+
+SweepService::Unary* SweepService::Query(Context* context, const v1::QueryRequest* request,
+                                         v1::QueryResponse* response) {
+  return calls_.OnPool(context, "Query", response, [this, request] {
+    QueryLimits limits;
+    limits.rows = std::clamp<std::uint32_t>(request->max_rows(), 1, kQueryRowsMax);
+    return reader_.Query(request->sql(), limits);
+  });
+}
+
+SweepService::Unary* SweepService::BuildTable(Context* context, const v1::BuildTableRequest* request,
+                                              v1::Table* response) {
+  return calls_.OnPool(context, "BuildTable", response, [this, request]() -> absl::StatusOr<v1::Table> {
+    ASSIGN_OR_RETURN(const SweepId sweep, reader_.FindSweep(request->sweep()));
+    return inlier::BuildTable(reader_, sweep, request->table());
+  });
+}
+
+SweepService::Unary* SweepService::GetLogs(Context* context, const v1::GetLogsRequest* request,
+                                           v1::GetLogsResponse* response) {
+  return calls_.OnPool(
+      context, "GetLogs", response, [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
+        ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
+        return reader_.Logs(trial, std::clamp<std::uint32_t>(request->max_lines(), 1, kLogLinesMax));
+      });
+}
+
+}  // namespace inlier

@@ -1,0 +1,319 @@
+// The orchestrator on a real store in a folder of its own, with time that moves when a test says so. Every
+// call's changes are committed before its reply is looked at, invariants are checked after each, and
+// Restart() goes on from the database.
+#ifndef INLIER_TESTS_COORDINATOR_ORCHESTRATION_HARNESS_H_
+#define INLIER_TESTS_COORDINATOR_ORCHESTRATION_HARNESS_H_
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/store/database.h"
+#include "coordinator/store/store.h"
+
+namespace inlier {
+
+// A folder that goes away with the object.
+class TempFolder {
+ public:
+  explicit TempFolder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
+    std::string pattern = (where / "inlier-test-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// An axis of whole numbers.
+inline v1::Axis NumberAxis(const std::string& field, const std::vector<double>& values) {
+  v1::Axis axis;
+  axis.set_field(field);
+  for (const double value : values) axis.add_values()->set_number_value(value);
+  return axis;
+}
+
+// A sweep of tiny models: `seeds` trainings, each evaluated once for every entry of `bits`.
+inline v1::SweepSpec SmallSweep(const std::string& name, int seeds, const std::vector<double>& bits = {8}) {
+  v1::SweepSpec sweep;
+  sweep.set_name(name);
+  v1::TrialSpec& base = *sweep.mutable_base();
+  base.mutable_model()->mutable_bert()->set_preset("tiny");
+  base.mutable_data()->mutable_text()->set_corpus("kjv");
+  base.mutable_training()->set_steps(100);
+  std::vector<double> seed_values;
+  for (int seed = 1; seed <= seeds; ++seed) seed_values.push_back(seed);
+  *sweep.add_axes() = NumberAxis("seed", seed_values);
+  *sweep.add_axes() = NumberAxis("quantization.weights.bits", bits);
+  return sweep;
+}
+
+inline v1::TrialEvent OutcomeEvent(v1::Outcome::Kind kind) {
+  v1::TrialEvent event;
+  event.mutable_outcome()->set_kind(kind);
+  return event;
+}
+
+inline v1::TrialEvent FailureEvent(v1::FailureClass failure, const std::string& message) {
+  v1::TrialEvent event = OutcomeEvent(v1::Outcome::FAILED);
+  event.mutable_outcome()->set_failure(failure);
+  event.mutable_outcome()->set_message(message);
+  return event;
+}
+
+inline v1::TrialEvent CheckpointEvent(std::uint64_t step, bool final, char digit = 'a') {
+  v1::TrialEvent event;
+  v1::CheckpointSaved& saved = *event.mutable_checkpoint();
+  saved.set_step(step);
+  saved.set_path(final ? "model.safetensors" : "step-" + std::to_string(step) + ".safetensors");
+  saved.set_sha256(std::string(64, digit));
+  saved.set_bytes(1000);
+  saved.set_final(final);
+  return event;
+}
+
+inline v1::TrialEvent MeasurementEvent(const std::string& name, double value, bool final) {
+  v1::TrialEvent event;
+  v1::MeasurementPoint& point = *event.mutable_measurement();
+  point.set_name(name);
+  point.set_value(value);
+  point.set_step(100);
+  point.set_final(final);
+  return event;
+}
+
+// A worker's side of the protocol, by hand.
+class HandWorker {
+ public:
+  HandWorker(std::string incarnation, std::uint32_t slots) : slots_(slots) {
+    sync_.set_incarnation(incarnation);
+    sync_.set_name("worker-" + incarnation);
+    sync_.set_host("here");
+    sync_.set_version("1.0");
+  }
+
+  // What it would send now: everything it runs, every event that is not acknowledged.
+  v1::WorkerSync Sync() {
+    v1::WorkerSync sync = sync_;
+    sync.set_sync_id(++sync_id_);
+    for (std::uint32_t i = 0; i < slots_; ++i) {
+      v1::Slot& slot = *sync.add_slots();
+      slot.set_index(i);
+      slot.set_device("cpu");
+      slot.set_threads(1);
+    }
+    for (const auto& [token, assignment] : running_) {
+      v1::AttemptReport& report = *sync.add_attempts();
+      report.set_token(token);
+      report.set_stage_id(assignment.stage_id());
+      report.set_slot(assignment.slot());
+      *report.mutable_progress() = progress_[token];
+    }
+    for (const v1::NumberedEvent& event : outbox_) *sync.add_events() = event;
+    return sync;
+  }
+
+  // Takes an answer: forgets what is acknowledged, starts and stops as told.
+  void Take(const v1::CoordinatorSync& reply) {
+    std::erase_if(outbox_, [&](const v1::NumberedEvent& event) {
+      return event.sequence() <= reply.acknowledged_sequence();
+    });
+    std::map<Token, v1::Assignment> desired;
+    for (const v1::Assignment& assignment : reply.desired()) desired[assignment.token()] = assignment;
+    std::erase_if(running_, [&](const auto& entry) { return !desired.contains(entry.first); });
+    for (const auto& [token, assignment] : desired) {
+      if (!finished_.contains(token)) running_.emplace(token, assignment);
+    }
+  }
+
+  // `event` of the attempt `token` goes to the outbox; an outcome ends the attempt here.
+  void Emit(Token token, const v1::TrialEvent& event) {
+    v1::NumberedEvent& numbered = outbox_.emplace_back();
+    numbered.set_sequence(++sequence_);
+    numbered.set_token(token);
+    *numbered.mutable_event() = event;
+    if (event.has_outcome()) {
+      finished_.insert(token);
+      running_.erase(token);
+    }
+  }
+
+  // The attempt ends well: with its model, or with a measurement.
+  void Finish(Token token) {
+    if (running_.at(token).kind() == v1::TRAIN_STAGE) {
+      Emit(token, CheckpointEvent(100, true));
+    } else {
+      Emit(token, MeasurementEvent("perplexity", 12.5, true));
+    }
+    Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  }
+
+  void SetProgress(Token token, const std::string& phase, std::uint64_t step) {
+    progress_[token].set_phase(phase);
+    progress_[token].set_step(step);
+    progress_[token].set_steps_total(100);
+    progress_[token].set_rate(10);
+  }
+
+  v1::WorkerSync& fields() { return sync_; }
+  const std::map<Token, v1::Assignment>& running() const { return running_; }
+  const std::vector<v1::NumberedEvent>& outbox() const { return outbox_; }
+
+ private:
+  v1::WorkerSync sync_;
+  std::uint32_t slots_;
+  std::uint64_t sync_id_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::map<Token, v1::Assignment> running_;
+  std::map<Token, v1::Progress> progress_;
+  std::set<Token> finished_;
+  std::vector<v1::NumberedEvent> outbox_;
+};
+
+class Harness {
+ public:
+  explicit Harness(OrchestratorOptions options = DefaultOptions(),
+                   const std::filesystem::path& where = std::filesystem::temp_directory_path())
+      : options_(options), folder_(where) {
+    Open();
+  }
+
+  static OrchestratorOptions DefaultOptions() {
+    OrchestratorOptions options;
+    options.version = "1.0";
+    return options;
+  }
+
+  Orchestrator& orchestrator() { return *orchestrator_; }
+  Moment now() const { return now_; }
+  void Advance(Duration d) {
+    now_.at += d;
+    now_.wall.unix_ms += std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  }
+  const Effects& last() const { return last_; }
+
+  absl::StatusOr<v1::SubmitSweepResponse> TrySubmit(const v1::SweepSpec& sweep,
+                                                    const std::string& request_id = "",
+                                                    std::uint64_t max_trials = 10000) {
+    v1::SubmitSweepRequest request;
+    request.set_request_id(request_id);
+    *request.mutable_sweep() = sweep;
+    request.set_max_trials(max_trials);
+    Effects effects;
+    auto response = orchestrator_->OnSubmit(request, now_, effects);
+    Commit(std::move(effects));
+    return response;
+  }
+  SweepId Submit(const v1::SweepSpec& sweep) {
+    const auto response = TrySubmit(sweep);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? *SweepId::Parse(response->sweep_id()) : SweepId();
+  }
+  absl::StatusOr<v1::CoordinatorSync> TrySync(const v1::WorkerSync& sync) {
+    Effects effects;
+    auto reply = orchestrator_->OnSync(sync, now_, effects);
+    Commit(std::move(effects));
+    return reply;
+  }
+  v1::CoordinatorSync Sync(HandWorker& worker) {
+    auto reply = TrySync(worker.Sync());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    if (!reply.ok()) return {};
+    worker.Take(*reply);
+    return *reply;
+  }
+  void Tick() {
+    Effects effects;
+    orchestrator_->Tick(now_, effects);
+    Commit(std::move(effects));
+  }
+  std::uint64_t CancelSweep(SweepId sweep) {
+    v1::CancelRequest request;
+    request.set_sweep(sweep.ToString());
+    Effects effects;
+    const auto response = orchestrator_->OnCancel(request, now_, effects);
+    EXPECT_TRUE(response.ok()) << response.status();
+    Commit(std::move(effects));
+    return response.ok() ? response->cancelled() : 0;
+  }
+  std::uint64_t RetrySweep(SweepId sweep) {
+    v1::RetryRequest request;
+    request.set_sweep(sweep.ToString());
+    Effects effects;
+    const auto response = orchestrator_->OnRetry(request, now_, effects);
+    EXPECT_TRUE(response.ok()) << response.status();
+    Commit(std::move(effects));
+    return response.ok() ? response->retried() : 0;
+  }
+  v1::SweepStatus Status(SweepId sweep) const { return orchestrator_->Status(sweep, false); }
+
+  // The coordinator dies and comes back on the same folder. What it knows afterwards is what it knew before.
+  void Restart() {
+    const std::string before = orchestrator_->DurableState();
+    Crash();
+    EXPECT_EQ(orchestrator_->DurableState(), before);
+  }
+
+  // The same when something was not committed: it is gone.
+  void Crash() {
+    orchestrator_.reset();
+    store_.reset();
+    database_.reset();
+    Open();
+  }
+
+  // Changes the store dropped because their token was not live: none, since the orchestrator drops them
+  // before.
+  std::uint64_t fenced() const { return fenced_; }
+
+  void Commit(Effects effects) {
+    if (!effects.changes.empty()) {
+      const auto stats = store_->Apply(effects.changes);
+      ASSERT_TRUE(stats.ok()) << stats.status();
+      fenced_ += stats->fenced;
+    }
+    orchestrator_->CheckInvariants();
+    last_ = std::move(effects);
+  }
+
+ private:
+  void Open() {
+    auto database = Database::Open(folder_.path());
+    ASSERT_TRUE(database.ok()) << database.status();
+    database_ = *std::move(database);
+    store_ = std::make_unique<Store>(*database_);
+    auto snapshot = store_->Load();
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    orchestrator_ = std::make_unique<Orchestrator>(options_);
+    Effects effects;
+    const absl::Status status = orchestrator_->Recover(*std::move(snapshot), now_, effects);
+    ASSERT_TRUE(status.ok()) << status;
+    Commit(std::move(effects));
+  }
+
+  OrchestratorOptions options_;
+  TempFolder folder_;
+  Moment now_{Timestamp{std::chrono::hours(1)}, WallTime{1'700'000'000'000}};
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Orchestrator> orchestrator_;
+  Effects last_;
+  std::uint64_t fenced_ = 0;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_COORDINATOR_ORCHESTRATION_HARNESS_H_

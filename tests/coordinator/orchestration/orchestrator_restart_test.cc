@@ -1,0 +1,116 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/orchestration/harness.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::seconds;
+
+Token OnlyToken(const HandWorker& worker) {
+  EXPECT_EQ(worker.running().size(), 1u);
+  return worker.running().empty() ? 0 : worker.running().begin()->first;
+}
+
+TEST(OrchestratorRestartTest, WorkerWithALiveTokenIsAdoptedAndGoesOn) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = OnlyToken(worker);
+  harness.Restart();
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  ASSERT_EQ(reply.desired_size(), 1);
+  EXPECT_EQ(reply.desired(0).token(), token);
+  EXPECT_EQ(reply.stop_size(), 0);
+  EXPECT_EQ(harness.orchestrator().stats().attempts_adopted, 1u);
+  EXPECT_EQ(harness.orchestrator().stats().attempts_started[0], 0u);
+  worker.Finish(token);
+  harness.Sync(worker);
+  worker.Finish(OnlyToken(worker));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+}
+
+TEST(OrchestratorRestartTest, LeasesGetAFreshFullTerm) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  harness.Advance(seconds(15));  // Almost over when the coordinator dies.
+  harness.Restart();
+  harness.Advance(seconds(15));
+  harness.Tick();
+  EXPECT_EQ(harness.orchestrator().leases(), 1u);
+  harness.Advance(seconds(1));
+  harness.Tick();
+  EXPECT_EQ(harness.orchestrator().leases(), 0u);
+  EXPECT_EQ(harness.orchestrator().stats().failures.at(v1::LOST), 1u);
+}
+
+TEST(OrchestratorRestartTest, EventsCommittedBeforeAreNotTakenAgain) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), MeasurementEvent("train_loss", 3.5, false));
+  ASSERT_TRUE(harness.TrySync(worker.Sync()).ok());  // Committed, but the reply never arrives.
+  harness.Restart();
+  EXPECT_EQ(harness.Sync(worker).acknowledged_sequence(), 1u);
+  EXPECT_EQ(harness.orchestrator().stats().events_doubled, 1u);
+  EXPECT_EQ(harness.orchestrator().stats().measurements, 0u);
+}
+
+TEST(OrchestratorRestartTest, OutcomeThatWaitedForTheCoordinatorCounts) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Finish(OnlyToken(worker));
+  harness.Restart();
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  ASSERT_EQ(reply.desired_size(), 1);
+  EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
+}
+
+TEST(OrchestratorRestartTest, TokensGoOnGrowing) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 3));
+  HandWorker worker("w", 2);
+  harness.Sync(worker);
+  const Token highest = worker.running().rbegin()->first;
+  harness.Restart();
+  HandWorker other("other", 1);
+  harness.Sync(other);
+  EXPECT_EQ(OnlyToken(other), highest + 1);
+}
+
+TEST(OrchestratorRestartTest, GrantThatWasNotCommittedNeverHappened) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  Effects lost;
+  ASSERT_TRUE(harness.orchestrator().OnSync(worker.Sync(), harness.now(), lost).ok());
+  EXPECT_EQ(harness.Status(sweep).trials().running(), 1u);
+  harness.Crash();  // Before the commit: the reply has not left.
+  EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
+  EXPECT_EQ(harness.orchestrator().leases(), 0u);
+  harness.Sync(worker);
+  EXPECT_EQ(OnlyToken(worker), 1u);
+}
+
+TEST(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  harness.Restart();
+  EXPECT_EQ(harness.orchestrator().workers().connected(), 1);
+  harness.Advance(seconds(16));
+  harness.Tick();
+  EXPECT_EQ(harness.orchestrator().workers().connected(), 0);
+}
+
+}  // namespace
+}  // namespace inlier

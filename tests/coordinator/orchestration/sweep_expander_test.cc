@@ -1,0 +1,84 @@
+#include "coordinator/orchestration/sweep_expander.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/coordinator/orchestration/harness.h"
+
+namespace inlier {
+namespace {
+
+SweepExpander Expander(const v1::SweepSpec& sweep, std::uint64_t from = 0) {
+  auto grid = SweepGrid::Create(sweep);
+  EXPECT_TRUE(grid.ok()) << grid.status();
+  return SweepExpander(*std::move(grid), from);
+}
+
+TEST(SweepExpanderTest, PointsComeInOrderAndNoMoreThanAskedFor) {
+  SweepExpander expander = Expander(SmallSweep("s", 3, {8, 6}));
+  const auto first = expander.Next(4);
+  ASSERT_EQ(first.size(), 4u);
+  EXPECT_EQ(first[0].point, 0u);
+  EXPECT_EQ(first[3].point, 3u);
+  EXPECT_FALSE(expander.exhausted());
+  EXPECT_EQ(expander.Next(4).size(), 2u);
+  EXPECT_TRUE(expander.exhausted());
+  EXPECT_TRUE(expander.Next(4).empty());
+}
+
+TEST(SweepExpanderTest, TrialsThatDifferOnlyInQuantizationShareTheirTraining) {
+  SweepExpander expander = Expander(SmallSweep("s", 2, {8, 6, 4}));
+  std::set<std::string> train, evaluate;
+  for (const ExpandedTrial& trial : expander.Next(100)) {
+    EXPECT_TRUE(trial.problem.ok()) << trial.problem;
+    train.insert(trial.train_fingerprint);
+    evaluate.insert(trial.evaluate_fingerprint);
+  }
+  EXPECT_EQ(train.size(), 2u);
+  EXPECT_EQ(evaluate.size(), 6u);
+}
+
+TEST(SweepExpanderTest, GoesOnWhereAnEarlierOneStopped) {
+  SweepExpander whole = Expander(SmallSweep("s", 3));
+  const auto all = whole.Next(100);
+  SweepExpander rest = Expander(SmallSweep("s", 3), 2);
+  const auto tail = rest.Next(100);
+  ASSERT_EQ(tail.size(), 1u);
+  EXPECT_EQ(tail[0].evaluate_fingerprint, all[2].evaluate_fingerprint);
+}
+
+TEST(SweepExpanderTest, InvalidPointBecomesATrialWithItsProblem) {
+  v1::SweepSpec sweep = SmallSweep("s", 1);
+  // Each value is allowed by itself; at 3 heads the width of 128 cannot be shared out.
+  *sweep.add_axes() = NumberAxis("model.bert.heads", {2, 3});
+  SweepExpander expander = Expander(sweep);
+  const auto trials = expander.Next(10);
+  ASSERT_EQ(trials.size(), 2u);
+  EXPECT_TRUE(trials[0].problem.ok()) << trials[0].problem;
+  EXPECT_EQ(trials[1].problem.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(trials[1].train_fingerprint.empty());
+}
+
+TEST(SweepExpanderTest, LabelsSurviveTheirJson) {
+  const std::vector<std::pair<std::string, std::string>> labels = {{"b", "1\"2"}, {"a", "x"}};
+  EXPECT_EQ(LabelsFromJson(LabelsJson(labels)), labels);
+  EXPECT_TRUE(LabelsFromJson("[1]").empty());
+  EXPECT_TRUE(LabelsFromJson("").empty());
+}
+
+TEST(SweepExpanderTest, HugeGridCostsOnlyWhatIsAskedFor) {
+  v1::SweepSpec sweep = SmallSweep("s", 1);
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(i);
+  sweep.mutable_axes(0)->CopyFrom(NumberAxis("seed", values));
+  for (double& value : values) value = 1 + value;
+  *sweep.add_axes() = NumberAxis("training.steps", values);
+  *sweep.add_axes() = NumberAxis("evaluation.mask_seed", values);
+  SweepExpander expander = Expander(sweep);
+  EXPECT_EQ(expander.Next(3).size(), 3u);
+  EXPECT_EQ(expander.next_point(), 3u);
+}
+
+}  // namespace
+}  // namespace inlier

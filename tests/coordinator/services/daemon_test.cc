@@ -1,0 +1,196 @@
+// The edges of the daemon: ports, folders, health, reflection, metrics, and the generated reference.
+#include <grpcpp/support/byte_buffer.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <boost/asio/write.hpp>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "base/service/endpoint_file.h"
+#include "base/service/metrics_registry.h"
+#include "coordinator/metrics.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "tests/coordinator/services/fixture.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+// Fails without printing the whole page.
+void ExpectLine(const std::string& text, const std::string& line) {
+  EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line;
+}
+
+class DaemonTest : public CoordinatorTest {
+ protected:
+  // The whole answer to GET `path`.
+  std::string Get(const std::string& path) {
+    const auto address = ParseAddress(coordinator_->http_address(), "http_listen");
+    boost::asio::io_context io;
+    boost::asio::ip::tcp::socket socket(io);
+    socket.connect({boost::asio::ip::make_address(address->host), address->port});
+    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    boost::asio::write(socket, boost::asio::buffer(request));
+    std::string answer;
+    boost::system::error_code error;
+    boost::asio::read(socket, boost::asio::dynamic_buffer(answer), error);
+    return answer;
+  }
+};
+
+TEST_F(DaemonTest, EndpointFileTellsTheRealPortsAndGoesWhenStopped) {
+  const auto endpoint = ReadEndpointFile(folder_.path());
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  EXPECT_EQ(endpoint->grpc(), coordinator_->grpc_address());
+  EXPECT_EQ(endpoint->http(), coordinator_->http_address());
+  EXPECT_EQ(endpoint->version(), Version());
+  EXPECT_EQ(endpoint->pid(), getpid());
+  coordinator_.reset();
+  EXPECT_EQ(ReadEndpointFile(folder_.path()).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(DaemonTest, SecondCoordinatorOnTheSameFolderIsRefused) {
+  const auto second = Coordinator::Start(Config(), [](absl::Status) {});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr(std::to_string(getpid())));
+  EXPECT_TRUE(ReadEndpointFile(folder_.path()).ok());  // The first one's.
+}
+
+TEST_F(DaemonTest, PortInUseIsNamedWithTheRemedy) {
+  TempFolder other;
+  v1::CoordinatorConfig config = Config();
+  config.set_state_dir(other.path().string());
+  config.set_listen(coordinator_->grpc_address());
+  const auto second = Coordinator::Start(config, [](absl::Status) {});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr(coordinator_->grpc_address()));
+  config.set_listen("127.0.0.1:0");
+  config.set_http_listen(coordinator_->http_address());
+  const auto third = Coordinator::Start(config, [](absl::Status) {});
+  ASSERT_FALSE(third.ok());
+  EXPECT_THAT(std::string(third.status().message()), HasSubstr("http_listen"));
+}
+
+// Health and reflection are spoken by raw bytes: field 1 of HealthCheckResponse is 1 for SERVING.
+TEST_F(DaemonTest, StandardHealthServiceSaysServing) {
+  grpc::GenericStub stub(channel_);
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const grpc::Slice empty;
+  const grpc::ByteBuffer request(&empty, 1);
+  auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", request, &queue);
+  call->StartCall();
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  call->Finish(&response, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  grpc::Slice slice;
+  ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(slice.begin()), slice.size()), std::string("\x08\x01"));
+}
+
+TEST_F(DaemonTest, ReflectionListsBothServices) {
+  grpc::GenericStub stub(channel_);
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  auto call =
+      stub.PrepareCall(&context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  call->StartCall(nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  const grpc::Slice list_services("\x3a\x00", 2);  // ServerReflectionRequest.list_services = "".
+  call->Write(grpc::ByteBuffer(&list_services, 1), nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  grpc::ByteBuffer response;
+  call->Read(&response, nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  grpc::Slice slice;
+  ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
+  const std::string text(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  EXPECT_THAT(text, HasSubstr("inlier.v1.SweepService"));
+  EXPECT_THAT(text, HasSubstr("inlier.v1.WorkerService"));
+  call->WritesDone(nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+}
+
+TEST_F(DaemonTest, HealthAndReadinessAnswer) {
+  EXPECT_THAT(Get("/healthz"), HasSubstr("200 OK"));
+  EXPECT_THAT(Get("/readyz"), HasSubstr("ready"));
+  EXPECT_THAT(Get("/nothing"), HasSubstr("404"));
+}
+
+TEST_F(DaemonTest, MetricsShowWhatHappenedAndEveryFamilyOfTheTable) {
+  Submit(SmallSweep("measured", 2));
+  HandWorker worker = MakeWorker("w", 1);
+  RunAll(worker);
+  const std::string text = Get("/metrics");
+  ExpectLine(text, "inlier_trials{state=\"SUCCEEDED\"} 2");
+  ExpectLine(text, "inlier_trials{state=\"FAILED\"} 0");
+  ExpectLine(text, "inlier_attempts_started_total{kind=\"train\"} 2");
+  ExpectLine(text, "inlier_attempts_ended_total{kind=\"evaluate\",outcome=\"SUCCEEDED\"} 2");
+  ExpectLine(text, "inlier_measurements_committed_total 2");
+  ExpectLine(text, "inlier_slots 1");
+  ExpectLine(text, "inlier_workers{state=\"connected\"} 1");
+  ExpectLine(text, "inlier_stale_events_total 0");
+  ExpectLine(text, "inlier_store_available 1");
+  ExpectLine(text, "inlier_rpcs_total{code=\"OK\",method=\"SubmitSweep\"} 1");
+  ExpectLine(text, "inlier_lease_wait_seconds_count 4");
+  EXPECT_THAT(text, HasSubstr("process_resident_memory_bytes"));
+  for (const MetricSpec& spec : CoordinatorMetricTable()) {
+    EXPECT_NE(text.find("# TYPE " + spec.name + " "), std::string::npos) << spec.name;
+    EXPECT_NE(text.find("# HELP " + spec.name + " " + spec.help), std::string::npos) << spec.name;
+  }
+  // Every line is a comment or a sample, and no id of a trial, stage or sweep is a label.
+  const std::regex sample(
+      R"(^[a-zA-Z_:][a-zA-Z0-9_:]*(\{[^{}]*\})? (-?[0-9.]+(e[+-]?[0-9]+)?|[+-]?Inf|Nan|NaN)$)");
+  std::istringstream body(text.substr(text.find("\r\n\r\n") + 4));
+  int samples = 0;
+  for (std::string line; std::getline(body, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    EXPECT_TRUE(std::regex_match(line, sample)) << line;
+    EXPECT_EQ(line.find("\"t-"), std::string::npos) << line;
+    ++samples;
+  }
+  EXPECT_GT(samples, 100);
+}
+
+TEST(MetricsReferenceTest, PageIsCurrent) {
+  std::ifstream file(INLIER_METRICS_REFERENCE);
+  ASSERT_TRUE(file) << INLIER_METRICS_REFERENCE;
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_EQ(page.str(), MetricsReference("inlier-coordinator", CoordinatorMetricTable()))
+      << "write it again: build/*/bin/inlier-coordinator --metrics-reference > docs/reference/metrics.md";
+}
+
+TEST(MetricsTableTest, NamesFollowTheConventions) {
+  std::set<std::string> names;
+  for (const MetricSpec& spec : CoordinatorMetricTable()) {
+    EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+    EXPECT_EQ(spec.name.rfind("inlier_", 0), 0u) << spec.name;
+    const bool total = spec.name.size() > 6 && spec.name.substr(spec.name.size() - 6) == "_total";
+    EXPECT_EQ(total, spec.kind == MetricKind::kCounter) << spec.name;
+    EXPECT_EQ(spec.kind == MetricKind::kHistogram, !spec.buckets.empty()) << spec.name;
+    EXPECT_EQ(spec.help.back(), '.') << spec.name;
+    for (const auto& labels : spec.known_labels) EXPECT_EQ(labels.size(), spec.labels.size()) << spec.name;
+  }
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,280 @@
+// The real server on a free port, the real store, and clients that speak the protocol by hand.
+#include <thread>
+
+#include "tests/coordinator/services/fixture.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+class ServicesTest : public CoordinatorTest {};
+
+TEST_F(ServicesTest, SweepGoesFromSubmissionToItsTableOverASession) {
+  const v1::SubmitSweepResponse submitted = Submit(SmallSweep("whole", 2, {8, 4}));
+  EXPECT_EQ(submitted.sweep_id(), "s-1");
+  EXPECT_EQ(submitted.trials(), 4u);
+
+  grpc::ClientContext watch_context;
+  v1::WatchSweepRequest watch;
+  watch.set_sweep("whole");
+  auto updates = sweeps_->WatchSweep(&watch_context, watch);
+  v1::SweepUpdate update;
+  ASSERT_TRUE(updates->Read(&update));  // The present state at once.
+  EXPECT_EQ(update.status().trials().pending(), 4u);
+
+  HandWorker worker = MakeWorker("w", 2);
+  grpc::ClientContext session_context;
+  auto session = workers_->Session(&session_context);
+  for (int round = 0; round < 100; ++round) {
+    ASSERT_TRUE(session->Write(worker.Sync()));
+    v1::CoordinatorSync reply;
+    ASSERT_TRUE(session->Read(&reply));
+    worker.Take(reply);
+    if (worker.running().empty() && worker.outbox().empty()) break;
+    std::vector<Token> tokens;
+    for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
+    for (const Token token : tokens) {
+      v1::TrialEvent log;
+      log.mutable_log()->set_text("line of token " + std::to_string(token));
+      worker.Emit(token, log);
+      worker.Finish(token);
+    }
+  }
+  EXPECT_TRUE(session->WritesDone());
+  EXPECT_TRUE(session->Finish().ok());
+
+  while (updates->Read(&update)) {
+  }
+  EXPECT_TRUE(updates->Finish().ok());  // The watch ends by itself.
+  EXPECT_EQ(update.status().state(), v1::COMPLETE);
+  EXPECT_EQ(update.status().trials().succeeded(), 4u);
+  EXPECT_EQ(update.work_done(), 1.0);
+
+  v1::BuildTableRequest table_request;
+  table_request.set_sweep("whole");
+  v1::TableSpec& table_spec = *table_request.mutable_table();
+  table_spec.add_rows("bits");
+  table_spec.add_columns()->set_measurement("perplexity");
+  v1::Table table;
+  grpc::ClientContext table_context;
+  const grpc::Status built = sweeps_->BuildTable(&table_context, table_request, &table);
+  ASSERT_TRUE(built.ok()) << built.error_message();
+  ASSERT_EQ(table.rows_size(), 2);
+  EXPECT_EQ(table.rows(0).cells(0).mean(), 12.5);
+  EXPECT_EQ(table.rows(0).cells(0).count(), 2u);
+
+  v1::GetLogsRequest logs_request;
+  logs_request.set_trial("t-1");
+  v1::GetLogsResponse logs;
+  grpc::ClientContext logs_context;
+  ASSERT_TRUE(sweeps_->GetLogs(&logs_context, logs_request, &logs).ok());
+  ASSERT_EQ(logs.lines_size(), 2);  // One of its training, one of its evaluation.
+  EXPECT_EQ(logs.lines(0).text(), "line of token 1");
+
+  v1::QueryRequest query;
+  query.set_sql("SELECT count(*) FROM results");
+  v1::QueryResponse rows;
+  grpc::ClientContext query_context;
+  const grpc::Status queried = sweeps_->Query(&query_context, query, &rows);
+  ASSERT_TRUE(queried.ok()) << queried.error_message();
+  EXPECT_EQ(rows.rows(0).values(0).integer(), 4);
+}
+
+TEST_F(ServicesTest, AcknowledgedResultSurvivesARestartAndTheWorkerGoesOn) {
+  Submit(SmallSweep("restart", 1));
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  ASSERT_EQ(worker.running().size(), 1u);
+  const Token token = worker.running().begin()->first;
+  Restart();
+  const v1::CoordinatorSync adopted = Sync(worker);
+  ASSERT_EQ(adopted.desired_size(), 1);
+  EXPECT_EQ(adopted.desired(0).token(), token);
+  EXPECT_EQ(adopted.stop_size(), 0);
+  worker.Finish(token);
+  const v1::CoordinatorSync acknowledged = Sync(worker);
+  EXPECT_EQ(acknowledged.acknowledged_sequence(), 2u);
+  Restart();
+  EXPECT_EQ(GetSweep("restart").train_stages().ended(), 1u);
+  RunAll(worker);
+  EXPECT_EQ(GetSweep("restart").state(), v1::COMPLETE);
+}
+
+TEST_F(ServicesTest, SubmissionRepeatedWithItsRequestIdMakesOneSweep) {
+  const v1::SubmitSweepResponse first = Submit(SmallSweep("once", 2), "id-1");
+  const v1::SubmitSweepResponse again = Submit(SmallSweep("once", 2), "id-1");
+  EXPECT_EQ(first.SerializeAsString(), again.SerializeAsString());
+  v1::ListSweepsResponse sweeps;
+  grpc::ClientContext context;
+  ASSERT_TRUE(sweeps_->ListSweeps(&context, {}, &sweeps).ok());
+  EXPECT_EQ(sweeps.sweeps_size(), 1);
+  v1::SubmitSweepRequest other;
+  other.set_request_id("id-1");
+  *other.mutable_sweep() = SmallSweep("other", 1);
+  v1::SubmitSweepResponse response;
+  grpc::ClientContext other_context;
+  EXPECT_EQ(sweeps_->SubmitSweep(&other_context, other, &response).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS);
+}
+
+TEST_F(ServicesTest, BadSubmissionsAreRefusedWithThePlaceAndTheRemedy) {
+  const auto refusal = [&](const v1::SweepSpec& sweep, std::uint64_t max_trials) {
+    v1::SubmitSweepRequest request;
+    *request.mutable_sweep() = sweep;
+    request.set_max_trials(max_trials);
+    v1::SubmitSweepResponse response;
+    grpc::ClientContext context;
+    return sweeps_->SubmitSweep(&context, request, &response);
+  };
+  const grpc::Status large = refusal(SmallSweep("large", 20, {8, 6}), 10);
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(large.error_message(), HasSubstr("has 40 trials, more than the limit of 10"));
+  EXPECT_THAT(large.error_message(), HasSubstr("--yes"));
+  const grpc::Status unnamed = refusal(SmallSweep("", 1), 10);
+  EXPECT_EQ(unnamed.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(unnamed.error_message(), HasSubstr("name"));
+  v1::SweepSpec unknown = SmallSweep("unknown", 1);
+  unknown.mutable_axes(1)->set_field("quantization.weights.bit");
+  const grpc::Status misspelt = refusal(unknown, 10);
+  EXPECT_EQ(misspelt.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(misspelt.error_message(), HasSubstr("did you mean"));
+  v1::SweepSpec out_of_range = SmallSweep("range", 1, {8, 77});
+  const grpc::Status range = refusal(out_of_range, 10);
+  EXPECT_EQ(range.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(range.error_message(), HasSubstr("77"));
+  v1::ListSweepsResponse sweeps;
+  grpc::ClientContext context;
+  ASSERT_TRUE(sweeps_->ListSweeps(&context, {}, &sweeps).ok());
+  EXPECT_EQ(sweeps.sweeps_size(), 0);
+}
+
+TEST_F(ServicesTest, CancelStopsTheAttemptAndRetryStartsAnother) {
+  Submit(SmallSweep("stop", 2));
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  const v1::WorkerSync running = worker.Sync();
+  v1::CancelRequest cancel;
+  cancel.set_sweep("stop");
+  v1::CancelResponse cancelled;
+  grpc::ClientContext cancel_context;
+  ASSERT_TRUE(sweeps_->Cancel(&cancel_context, cancel, &cancelled).ok());
+  EXPECT_EQ(cancelled.cancelled(), 2u);
+  v1::CoordinatorSync reply;
+  ASSERT_TRUE(Sync(running, reply).ok());
+  ASSERT_EQ(reply.stop_size(), 1);
+  EXPECT_EQ(reply.stop(0).reason(), "cancelled");
+  worker.Take(reply);
+  v1::RetryRequest retry;
+  retry.set_sweep("stop");
+  v1::RetryResponse retried;
+  grpc::ClientContext retry_context;
+  ASSERT_TRUE(sweeps_->Retry(&retry_context, retry, &retried).ok());
+  EXPECT_EQ(retried.retried(), 2u);
+  RunAll(worker);
+  EXPECT_EQ(GetSweep("stop").trials().succeeded(), 2u);
+}
+
+TEST_F(ServicesTest, WorkerOfAnotherVersionIsRefusedOnBothTransports) {
+  HandWorker worker("old", 1);
+  worker.fields().set_version("0.0.1");
+  v1::CoordinatorSync reply;
+  const grpc::Status unary = Sync(worker.Sync(), reply);
+  EXPECT_EQ(unary.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(unary.error_message(), HasSubstr("runs inlier 0.0.1 and this coordinator inlier " + Version()));
+  grpc::ClientContext context;
+  auto session = workers_->Session(&context);
+  session->Write(worker.Sync());
+  EXPECT_FALSE(session->Read(&reply));
+  EXPECT_EQ(session->Finish().error_message(), unary.error_message());
+}
+
+TEST_F(ServicesTest, StaleTokenIsAcknowledgedStoppedAndChangesNothing) {
+  Submit(SmallSweep("stale", 1));
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  const Token token = worker.running().begin()->first;
+  v1::CancelRequest cancel;
+  cancel.set_trial("t-1");
+  v1::CancelResponse cancelled;
+  grpc::ClientContext cancel_context;
+  ASSERT_TRUE(sweeps_->Cancel(&cancel_context, cancel, &cancelled).ok());
+  worker.Finish(token);
+  const v1::CoordinatorSync reply = Sync(worker);
+  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  EXPECT_EQ(GetSweep("stale").trials().cancelled(), 1u);
+  EXPECT_EQ(GetSweep("stale").train_stages().running(), 0u);
+}
+
+TEST_F(ServicesTest, WatchOfAnUnknownSweepIsNotFound) {
+  grpc::ClientContext context;
+  v1::WatchSweepRequest watch;
+  watch.set_sweep("nothing");
+  auto updates = sweeps_->WatchSweep(&context, watch);
+  v1::SweepUpdate update;
+  EXPECT_FALSE(updates->Read(&update));
+  EXPECT_EQ(updates->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ServicesTest, WatcherThatLeavesAndOneThatStaysBothLetTheCoordinatorStop) {
+  Submit(SmallSweep("watched", 1));
+  v1::WatchSweepRequest watch;
+  watch.set_sweep("watched");
+  v1::SweepUpdate update;
+  grpc::ClientContext leaving;
+  auto left = sweeps_->WatchSweep(&leaving, watch);
+  ASSERT_TRUE(left->Read(&update));
+  leaving.TryCancel();
+  EXPECT_EQ(left->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  grpc::ClientContext staying;
+  auto stays = sweeps_->WatchSweep(&staying, watch);
+  ASSERT_TRUE(stays->Read(&update));
+  coordinator_.reset();
+  while (stays->Read(&update)) {
+  }
+  EXPECT_EQ(stays->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(ServicesTest, OpenSessionLetsTheCoordinatorStop) {
+  HandWorker worker = MakeWorker("w", 1);
+  grpc::ClientContext context;
+  auto session = workers_->Session(&context);
+  ASSERT_TRUE(session->Write(worker.Sync()));
+  v1::CoordinatorSync reply;
+  ASSERT_TRUE(session->Read(&reply));
+  coordinator_.reset();
+  EXPECT_FALSE(session->Read(&reply));
+  EXPECT_FALSE(session->Finish().ok());
+}
+
+TEST_F(ServicesTest, ListsShowTrialsWithTheirLabelsAndWorkers) {
+  Submit(SmallSweep("lists", 2));
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  v1::ListTrialsRequest request;
+  request.set_sweep("lists");
+  v1::ListTrialsResponse trials;
+  grpc::ClientContext trials_context;
+  const grpc::Status status = sweeps_->ListTrials(&trials_context, request, &trials);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(trials.trials_size(), 2);
+  EXPECT_EQ(trials.trials(0).state(), v1::RUNNING);
+  EXPECT_EQ(trials.trials(1).labels().at("seed"), "2");
+  v1::ListWorkersResponse workers;
+  grpc::ClientContext workers_context;
+  ASSERT_TRUE(sweeps_->ListWorkers(&workers_context, {}, &workers).ok());
+  ASSERT_EQ(workers.workers_size(), 1);
+  EXPECT_EQ(workers.workers(0).busy(), 1u);
+  EXPECT_TRUE(workers.workers(0).connected());
+}
+
+TEST_F(ServicesTest, WritingSqlIsRefused) {
+  v1::QueryRequest query;
+  query.set_sql("DELETE FROM trial");
+  v1::QueryResponse rows;
+  grpc::ClientContext context;
+  EXPECT_EQ(sweeps_->Query(&context, query, &rows).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace inlier
