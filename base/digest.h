@@ -1,4 +1,5 @@
-// SHA-256 of bytes and files, as lower-case hexadecimal: the name of every artifact, fingerprint and cache entry.
+// SHA-256 of bytes and files, as lower-case hexadecimal: the name of every artifact, fingerprint and cache
+// entry.
 #ifndef INLIER_BASE_DIGEST_H_
 #define INLIER_BASE_DIGEST_H_
 

@@ -9,7 +9,8 @@
 
 namespace inlier {
 
-// Call once at the start of main. `program` stands in every line; `level` is trace, debug, info, warn, error or off.
+// Call once at the start of main. `program` stands in every line; `level` is trace, debug, info, warn, error
+// or off.
 void InitLog(const std::string& program, std::string_view level = "info");
 
 }  // namespace inlier

@@ -1,4 +1,5 @@
-// absl::Status helpers: context on the way up, early return, and the one place that says what may be tried again.
+// absl::Status helpers: context on the way up, early return, and the one place that says what may be tried
+// again.
 #ifndef INLIER_BASE_STATUS_H_
 #define INLIER_BASE_STATUS_H_
 
@@ -25,9 +26,9 @@ absl::Status ErrnoStatus(std::string_view what);
 #define INLIER_CONCAT_(a, b) INLIER_CONCAT_INNER_(a, b)
 
 // Returns from the function when `expression` is an error.
-#define RETURN_IF_ERROR(expression)                     \
-  do {                                                  \
-    absl::Status status_macro_value = (expression);     \
+#define RETURN_IF_ERROR(expression)                          \
+  do {                                                       \
+    absl::Status status_macro_value = (expression);          \
     if (!status_macro_value.ok()) return status_macro_value; \
   } while (false)
 

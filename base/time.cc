@@ -18,8 +18,8 @@ std::string FormatUtc(WallTime time) {
   const std::time_t seconds = static_cast<std::time_t>((time.unix_ms - ms) / 1000);
   std::tm utc{};
   gmtime_r(&seconds, &utc);
-  return absl::StrFormat("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
-                         utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
+  return absl::StrFormat("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900, utc.tm_mon + 1,
+                         utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
 }
 
 std::string FormatDuration(Duration d) {

@@ -1,4 +1,5 @@
-// Two times that never mix: Timestamp measures (monotonic, for deadlines), WallTime is shown to people and stored in rows.
+// Two times that never mix: Timestamp measures (monotonic, for deadlines), WallTime is shown to people and
+// stored in rows.
 //
 // Time is an argument: only the shells of the daemons call Clock::Now(); decisions are told the time.
 #ifndef INLIER_BASE_TIME_H_

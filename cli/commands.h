@@ -1,4 +1,5 @@
-// One function a verb: adds the subcommand with its flags; when it is chosen, runs it and leaves the exit code in the session.
+// One function a verb: adds the subcommand with its flags; when it is chosen, runs it and leaves the exit
+// code in the session.
 #ifndef INLIER_CLI_COMMANDS_H_
 #define INLIER_CLI_COMMANDS_H_
 

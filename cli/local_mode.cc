@@ -32,10 +32,12 @@ absl::StatusOr<std::string> PickAddress(uint16_t preferred, const std::string& f
   const Address wanted{"127.0.0.1", preferred};
   if (ProbeBind(wanted, field).ok()) return wanted.ToString();
   for (int tries = 0; tries < 50; ++tries) {
-    const Address other{"127.0.0.1", static_cast<uint16_t>(20000 + (getpid() * 7 + tries * 131 + preferred * 17) % 12000)};
+    const Address other{"127.0.0.1",
+                        static_cast<uint16_t>(20000 + (getpid() * 7 + tries * 131 + preferred * 17) % 12000)};
     if (ProbeBind(other, field).ok()) return other.ToString();
   }
-  return absl::ResourceExhaustedError(absl::StrCat("no free port on 127.0.0.1 for ", field, "; stop other programs or use --port"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no free port on 127.0.0.1 for ", field, "; stop other programs or use --port"));
 }
 
 std::string LastLines(const std::filesystem::path& file, size_t bytes_max) {
@@ -66,22 +68,26 @@ absl::StatusOr<std::unique_ptr<LocalDaemons>> LocalDaemons::Start(const LocalOpt
 }
 
 absl::Status LocalDaemons::Launch() {
-  if (absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(options_.dir); running.ok() && EndpointIsAlive(*running)) {
-    return absl::AlreadyExistsError(absl::StrCat("a coordinator of ", options_.dir.string(), " is already running at ", running->grpc(),
-                                                 " (pid ", running->pid(), "); use it as it is, stop it, or name another --dir"));
+  if (absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(options_.dir);
+      running.ok() && EndpointIsAlive(*running)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("a coordinator of ", options_.dir.string(), " is already running at ", running->grpc(),
+                     " (pid ", running->pid(), "); use it as it is, stop it, or name another --dir"));
   }
   std::error_code error;
   std::filesystem::create_directories(options_.dir / "logs", error);
   if (error) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot make the folder ", (options_.dir / "logs").string(), ": ", error.message(), "; name another --dir"));
+    return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ",
+                                                    (options_.dir / "logs").string(), ": ", error.message(),
+                                                    "; name another --dir"));
   }
   options_.dir = std::filesystem::absolute(options_.dir).lexically_normal();
 
   const v1::CoordinatorConfig coordinator_defaults;
   const v1::WorkerConfig worker_defaults;
   ASSIGN_OR_RETURN(const Address grpc_default, ParseAddress(coordinator_defaults.listen(), "listen"));
-  ASSIGN_OR_RETURN(const Address http_default, ParseAddress(coordinator_defaults.http_listen(), "http_listen"));
+  ASSIGN_OR_RETURN(const Address http_default,
+                   ParseAddress(coordinator_defaults.http_listen(), "http_listen"));
   ASSIGN_OR_RETURN(const Address worker_default, ParseAddress(worker_defaults.http_listen(), "http_listen"));
   if (options_.port.has_value()) {
     const Address wanted{"127.0.0.1", *options_.port};
@@ -97,19 +103,33 @@ absl::Status LocalDaemons::Launch() {
   const std::string state = absl::StrCat("state_dir=", options_.dir.string());
   coordinator_.name = "coordinator";
   coordinator_.log = options_.dir / "logs" / "coordinator.log";
-  coordinator_.arguments = {(programs / "inlier-coordinator").string(), "--set", state, "--set", absl::StrCat("listen=", grpc_address_),
-                            "--set", absl::StrCat("http_listen=", coordinator_http_)};
-  for (const std::string& set : options_.coordinator_set) coordinator_.arguments.insert(coordinator_.arguments.end(), {"--set", set});
+  coordinator_.arguments = {(programs / "inlier-coordinator").string(),
+                            "--set",
+                            state,
+                            "--set",
+                            absl::StrCat("listen=", grpc_address_),
+                            "--set",
+                            absl::StrCat("http_listen=", coordinator_http_)};
+  for (const std::string& set : options_.coordinator_set)
+    coordinator_.arguments.insert(coordinator_.arguments.end(), {"--set", set});
   worker_.name = "worker";
   worker_.log = options_.dir / "logs" / "worker.log";
-  worker_.arguments = {(programs / "inlier-worker").string(), "--set", state, "--set", absl::StrCat("coordinator=", grpc_address_),
-                       "--set", absl::StrCat("http_listen=", worker_http_)};
-  if (options_.slots.has_value()) worker_.arguments.insert(worker_.arguments.end(), {"--set", absl::StrCat("slots=", *options_.slots)});
+  worker_.arguments = {(programs / "inlier-worker").string(),
+                       "--set",
+                       state,
+                       "--set",
+                       absl::StrCat("coordinator=", grpc_address_),
+                       "--set",
+                       absl::StrCat("http_listen=", worker_http_)};
+  if (options_.slots.has_value())
+    worker_.arguments.insert(worker_.arguments.end(), {"--set", absl::StrCat("slots=", *options_.slots)});
   if (!options_.data_dir.empty()) {
-    worker_.arguments.insert(worker_.arguments.end(),
-                             {"--set", absl::StrCat("data_dir=", std::filesystem::absolute(options_.data_dir).string())});
+    worker_.arguments.insert(
+        worker_.arguments.end(),
+        {"--set", absl::StrCat("data_dir=", std::filesystem::absolute(options_.data_dir).string())});
   }
-  for (const std::string& set : options_.worker_set) worker_.arguments.insert(worker_.arguments.end(), {"--set", set});
+  for (const std::string& set : options_.worker_set)
+    worker_.arguments.insert(worker_.arguments.end(), {"--set", set});
 
   RETURN_IF_ERROR(Spawn(coordinator_));
   RETURN_IF_ERROR(Spawn(worker_));
@@ -118,7 +138,8 @@ absl::Status LocalDaemons::Launch() {
 
 absl::Status LocalDaemons::Spawn(Daemon& daemon) {
   if (access(daemon.arguments[0].c_str(), X_OK) != 0) {
-    return absl::NotFoundError(absl::StrCat("the program ", daemon.arguments[0], " is not there or cannot be run; build it with `make build`"));
+    return absl::NotFoundError(absl::StrCat("the program ", daemon.arguments[0],
+                                            " is not there or cannot be run; build it with `make build`"));
   }
   const int log = open(daemon.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) return ErrnoStatus(absl::StrCat("opening ", daemon.log.string()));
@@ -133,7 +154,8 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
     return status;
   }
   if (pid == 0) {
-    // A daemon of `inlier up` ends with it, also when that is killed; Ctrl-C goes to `inlier` alone, which stops them in order.
+    // A daemon of `inlier up` ends with it, also when that is killed; Ctrl-C goes to `inlier` alone, which
+    // stops them in order.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(127);
@@ -158,8 +180,9 @@ absl::Status LocalDaemons::WaitUntilReady() {
       int status = 0;
       if (waitpid(daemon->pid, &status, WNOHANG) == daemon->pid) {
         daemon->pid = -1;
-        return absl::FailedPreconditionError(absl::StrCat("the ", daemon->name, " ended ", DescribeExit(status), " at its start. Its log, ",
-                                                          daemon->log.string(), ", ends with:\n", LastLines(daemon->log, 1500)));
+        return absl::FailedPreconditionError(
+            absl::StrCat("the ", daemon->name, " ended ", DescribeExit(status), " at its start. Its log, ",
+                         daemon->log.string(), ", ends with:\n", LastLines(daemon->log, 1500)));
       }
     }
     grpc::ClientContext context;
@@ -172,7 +195,8 @@ absl::Status LocalDaemons::WaitUntilReady() {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
-  return absl::DeadlineExceededError(absl::StrCat("the daemons were not ready within ", FormatDuration(kReadyWithin), "; see ",
+  return absl::DeadlineExceededError(absl::StrCat("the daemons were not ready within ",
+                                                  FormatDuration(kReadyWithin), "; see ",
                                                   (options_.dir / "logs").string()));
 }
 
@@ -183,9 +207,10 @@ absl::Status LocalDaemons::Reap(Daemon& daemon) {
   daemon.pid = -1;
   daemon.short_lives = MonotonicNow() - daemon.started < kShortLife ? daemon.short_lives + 1 : 0;
   if (daemon.short_lives >= kShortLivesMax) {
-    return absl::InternalError(absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), " ", daemon.short_lives,
-                                            " times at its start and is given up. Its log, ", daemon.log.string(), ", ends with:\n",
-                                            LastLines(daemon.log, 1500)));
+    return absl::InternalError(
+        absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), " ", daemon.short_lives,
+                     " times at its start and is given up. Its log, ", daemon.log.string(), ", ends with:\n",
+                     LastLines(daemon.log, 1500)));
   }
   notices_.push_back(absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), "; started again"));
   return Spawn(daemon);

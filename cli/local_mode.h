@@ -1,10 +1,12 @@
-// Both daemons on this machine, under one folder: what `inlier up` and `inlier run` start, watch over and stop.
+// Both daemons on this machine, under one folder: what `inlier up` and `inlier run` start, watch over and
+// stop.
 //
-//   DIR/inlier.db  DIR/endpoint.json  DIR/logs/{coordinator,worker}.log  DIR/attempts  DIR/artifacts  DIR/cache
+//   DIR/inlier.db  DIR/endpoint.json  DIR/logs/{coordinator,worker}.log  DIR/attempts  DIR/artifacts
+//   DIR/cache
 //
-// A daemon that dies is started again with the same ports (the coordinator re-adopts what runs; a lost worker's attempts are leased again
-// from their last checkpoint). A daemon that cannot stay up is an error that quotes the end of its log.
-// Thread safety: all calls from one thread; the watching happens in Poll().
+// A daemon that dies is started again with the same ports (the coordinator re-adopts what runs; a lost
+// worker's attempts are leased again from their last checkpoint). A daemon that cannot stay up is an error
+// that quotes the end of its log. Thread safety: all calls from one thread; the watching happens in Poll().
 #ifndef INLIER_CLI_LOCAL_MODE_H_
 #define INLIER_CLI_LOCAL_MODE_H_
 
@@ -25,9 +27,9 @@ namespace inlier {
 
 struct LocalOptions {
   std::filesystem::path dir;
-  std::optional<uint32_t> slots;       // One a GPU or CPU core when not given.
-  std::string data_dir;                // The build's own when empty.
-  std::optional<uint16_t> port;        // gRPC; 7420 or, when taken, a free one.
+  std::optional<uint32_t> slots;             // One a GPU or CPU core when not given.
+  std::string data_dir;                      // The build's own when empty.
+  std::optional<uint16_t> port;              // gRPC; 7420 or, when taken, a free one.
   std::vector<std::string> coordinator_set;  // Further --set for each daemon.
   std::vector<std::string> worker_set;
 };
@@ -39,7 +41,8 @@ class LocalDaemons {
   static absl::StatusOr<std::unique_ptr<LocalDaemons>> Start(const LocalOptions& options);
   ~LocalDaemons();  // Stops them.
 
-  // Restarts what has died. An error when a daemon has died too often or at once; call every fraction of a second.
+  // Restarts what has died. An error when a daemon has died too often or at once; call every fraction of a
+  // second.
   absl::Status Poll();
 
   // SIGTERM to the worker, which drains; then to the coordinator; waits for both, SIGKILL after the grace.

@@ -10,13 +10,15 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", inlier::BuildId());
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("--server", session.server, "Coordinator, HOST:PORT; otherwise the one of --dir, otherwise 127.0.0.1:7420");
+  app.add_option("--server", session.server,
+                 "Coordinator, HOST:PORT; otherwise the one of --dir, otherwise 127.0.0.1:7420");
   app.add_option("--dir", session.dir, "State folder of `inlier up` and `inlier run`")->capture_default_str();
   auto* json = app.add_flag("--json", session.json, "One JSON value on standard output");
   app.add_flag("--quiet,-q", session.quiet, "Only what was asked for")->excludes(json);
   app.set_help_all_flag("--help-all", "Help of all commands");
   app.footer(
-      "Exit status: 0 done; 1 the sweep has failed or cancelled trials; 2 wrong flags; 3 wrong input; 4 no coordinator;\n"
+      "Exit status: 0 done; 1 the sweep has failed or cancelled trials; 2 wrong flags; 3 wrong input; 4 no "
+      "coordinator;\n"
       "5 not found; 6 refused in the present state; 7 fault of inlier or the machine; 130 interrupted.");
 
   inlier::AddRunCommand(app, session);

@@ -14,7 +14,8 @@ namespace {
 
 // Columns a UTF-8 text takes: code points (no wide characters appear in what we print).
 size_t DisplayWidth(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 bool LooksNumeric(const std::string& text) {
@@ -22,6 +23,16 @@ bool LooksNumeric(const std::string& text) {
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
   return end != text.c_str() && (*end == '\0' || *end == '%');
+}
+
+std::string Json(const google::protobuf::Message& message, bool unset_too) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = unset_too;
+  options.add_whitespace = true;
+  std::string json;
+  INLIER_CHECK(google::protobuf::util::MessageToJsonString(message, &json, options).ok());
+  return json;
 }
 
 }  // namespace
@@ -53,15 +64,9 @@ std::string TextTable::ToString() const {
   return out;
 }
 
-std::string ToJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  options.add_whitespace = true;
-  std::string json;
-  INLIER_CHECK(google::protobuf::util::MessageToJsonString(message, &json, options).ok());
-  return json;
-}
+std::string ToJson(const google::protobuf::Message& message) { return Json(message, true); }
+
+std::string SpecToJson(const google::protobuf::Message& message) { return Json(message, false); }
 
 bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }

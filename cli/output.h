@@ -1,5 +1,5 @@
-// The three ways `inlier` speaks: to people, to programs (--json: one JSON value on stdout, nothing else there), and not at all (--quiet: only
-// what was asked for, an id or a table; errors still go to stderr).
+// The three ways `inlier` speaks: to people, to programs (--json: one JSON value on stdout, nothing else
+// there), and not at all (--quiet: only what was asked for, an id or a table; errors still go to stderr).
 #ifndef INLIER_CLI_OUTPUT_H_
 #define INLIER_CLI_OUTPUT_H_
 
@@ -25,8 +25,12 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// `message` as JSON with the field names of the .proto files, fields without a value included where the type has a default.
+// An answer as JSON with the field names of the .proto files; numbers and texts without a value are there
+// too, as 0 and "".
 std::string ToJson(const google::protobuf::Message& message);
+
+// A specification as JSON: what is set and nothing else, so that it reads back as the same.
+std::string SpecToJson(const google::protobuf::Message& message);
 
 bool StdoutIsTerminal();
 bool StderrIsTerminal();

@@ -26,17 +26,19 @@ v1::SweepService::Stub& Session::Sweeps() {
 
 absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    return absl::UnavailableError(absl::StrCat(
-        "no coordinator answers at ", Address(), " (", status.error_message(), "). Start one on this machine with `inlier up --dir ",
-        dir.string(), "`, or name another with --server HOST:PORT"));
+    return absl::UnavailableError(absl::StrCat("no coordinator answers at ", Address(), " (",
+                                               status.error_message(),
+                                               "). Start one on this machine with `inlier up --dir ",
+                                               dir.string(), "`, or name another with --server HOST:PORT"));
   }
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("the coordinator at ", Address(), " did not answer in time; it may be overloaded: try again"));
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the coordinator at ", Address(), " did not answer in time; it may be overloaded: try again"));
   }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the server at ", Address(), " does not know this call: it is another program or another version of inlier"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the server at ", Address(),
+                     " does not know this call: it is another program or another version of inlier"));
   }
   return FromGrpcStatus(status);
 }
@@ -46,7 +48,8 @@ void Session::Finish(const absl::Status& status) {
   if (status.ok()) return;
   const std::string message(status.message());
   if (json) {
-    const nlohmann::json error = {{"error", {{"code", absl::StatusCodeToString(status.code())}, {"message", message}}}};
+    const nlohmann::json error = {
+        {"error", {{"code", absl::StatusCodeToString(status.code())}, {"message", message}}}};
     std::cout << error.dump(2) << std::endl;
   } else {
     std::fprintf(stderr, "inlier: %s\n", message.c_str());

@@ -19,15 +19,18 @@ namespace inlier {
 class Session {
  public:
   // Set by the global flags.
-  std::string server;                       // host:port; empty: the endpoint file of `dir`.
-  std::filesystem::path dir = ".inlier";    // State folder of a local `inlier up`.
+  std::string server;                     // host:port; empty: the endpoint file of `dir`.
+  std::filesystem::path dir = ".inlier";  // State folder of a local `inlier up`.
   bool json = false;
   bool quiet = false;
 
-  OutputMode mode() const { return json ? OutputMode::kJson : quiet ? OutputMode::kQuiet : OutputMode::kPeople; }
+  OutputMode mode() const {
+    return json ? OutputMode::kJson : quiet ? OutputMode::kQuiet : OutputMode::kPeople;
+  }
   bool people() const { return mode() == OutputMode::kPeople; }
 
-  // Address of the coordinator: --server, else what <dir>/endpoint.json says, else the default port on this machine.
+  // Address of the coordinator: --server, else what <dir>/endpoint.json says, else the default port on this
+  // machine.
   std::string Address() const;
 
   // Opens the connection on first use; calls then fail by their own status.
@@ -35,8 +38,8 @@ class Session {
 
   // One unary call with a deadline. The error says which coordinator was asked and how to start one.
   template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                                Response*),
+  absl::StatusOr<Response> Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*,
+                                                                               const Request&, Response*),
                                 const Request& request, double timeout_seconds = 30) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +

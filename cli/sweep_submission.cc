@@ -13,9 +13,11 @@ namespace inlier {
 
 void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit) {
   command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/quickstart.yaml")->required();
-  command.add_option("--set", arguments.overrides, "Change a field of the sweep's base: training.steps=100 (may be repeated)");
+  command.add_option("--set", arguments.overrides,
+                     "Change a field of the sweep's base: training.steps=100 (may be repeated)");
   if (may_submit) {
-    command.add_flag("--yes,-y", arguments.yes, absl::StrCat("Submit also more than ", kTrialsWithoutYes, " trials"));
+    command.add_flag("--yes,-y", arguments.yes,
+                     absl::StrCat("Submit also more than ", kTrialsWithoutYes, " trials"));
   }
 }
 
@@ -26,15 +28,17 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
   checked.exact = grid.kept().has_value();
   checked.points = grid.kept().value_or(grid.size());
   if (checked.points == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(arguments.file, ": the exclusions leave no point of the grid; remove one of `exclude`"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(arguments.file, ": the exclusions leave no point of the grid; remove one of `exclude`"));
   }
   return checked;
 }
 
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes) {
   if (sweep.points > kTrialsWithoutYes && !yes) {
-    return absl::FailedPreconditionError(absl::StrCat("the sweep has ", sweep.exact ? "" : "up to ", sweep.points, " trials, more than ", kTrialsWithoutYes,
-                                                      "; give --yes to submit it all the same, or fewer values or an `exclude`"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the sweep has ", sweep.exact ? "" : "up to ", sweep.points, " trials, more than ", kTrialsWithoutYes,
+        "; give --yes to submit it all the same, or fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;
   request.set_request_id(RandomUuid());

@@ -89,7 +89,8 @@ void WriteJsonLine(const v1::SweepUpdate& update) {
 
 }  // namespace
 
-absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep, const WatchOptions& options) {
+absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
+                                            const WatchOptions& options) {
   WatchView view(TerminalWidth(), StdoutIsTerminal());
   v1::SweepUpdate latest;
   const Backoff backoff;
@@ -100,9 +101,11 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
     while (true) {
       RETURN_IF_ERROR(options.poll());
       if (Interrupted()) {
-        return absl::CancelledError(absl::StrCat("interrupted; sweep ", sweep, " goes on where it is (watch it again: inlier watch ", sweep, ")"));
+        return absl::CancelledError(absl::StrCat(
+            "interrupted; sweep ", sweep, " goes on where it is (watch it again: inlier watch ", sweep, ")"));
       }
-      if (std::optional<v1::SweepUpdate> update = stream.Next(std::chrono::milliseconds(200)); update.has_value()) {
+      if (std::optional<v1::SweepUpdate> update = stream.Next(std::chrono::milliseconds(200));
+          update.has_value()) {
         latest = *update;
         failures = 0;
         answered = MonotonicNow();
@@ -118,7 +121,8 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
     }
     const grpc::Status status = *stream.ended();
     if (status.ok() && latest.has_status() && latest.status().state() != v1::ACTIVE) return latest.status();
-    if (!status.ok() && status.error_code() != grpc::StatusCode::UNAVAILABLE && status.error_code() != grpc::StatusCode::CANCELLED) {
+    if (!status.ok() && status.error_code() != grpc::StatusCode::UNAVAILABLE &&
+        status.error_code() != grpc::StatusCode::CANCELLED) {
       return session.ExplainRpcError(status);
     }
     if (MonotonicNow() - answered > options.patience) return session.ExplainRpcError(status);
@@ -128,7 +132,9 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
 }
 
 ExitCode ExitCodeOfSweep(const v1::SweepStatus& status) {
-  return status.state() == v1::COMPLETE && status.trials().failed() == 0 && status.trials().cancelled() == 0 ? kExitOk : kExitFailed;
+  return status.state() == v1::COMPLETE && status.trials().failed() == 0 && status.trials().cancelled() == 0
+             ? kExitOk
+             : kExitFailed;
 }
 
 }  // namespace inlier

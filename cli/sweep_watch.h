@@ -13,7 +13,8 @@
 namespace inlier {
 
 struct WatchOptions {
-  // Called several times a second on the caller's thread (to look after local daemons); an error ends the watching with it.
+  // Called several times a second on the caller's thread (to look after local daemons); an error ends the
+  // watching with it.
   std::function<absl::Status()> poll = [] { return absl::OkStatus(); };
   // How long the coordinator may be away before the watching gives up.
   Duration patience = std::chrono::seconds(60);
@@ -23,7 +24,8 @@ struct WatchOptions {
 
 // Shows the sweep in the session's manner until it has ended; its last status.
 // Cancelled when interrupted; the sweep goes on.
-absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep, const WatchOptions& options);
+absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
+                                            const WatchOptions& options);
 
 // What the shell is told of an ended sweep: 0 when every trial succeeded or diverged, else 1.
 ExitCode ExitCodeOfSweep(const v1::SweepStatus& status);

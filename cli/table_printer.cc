@@ -14,17 +14,20 @@ namespace {
 bool LocaleIsUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return strcasestr(value, "utf-8") != nullptr || strcasestr(value, "utf8") != nullptr;
+    if (value != nullptr && *value != '\0')
+      return strcasestr(value, "utf-8") != nullptr || strcasestr(value, "utf8") != nullptr;
   }
   return false;
 }
 
 }  // namespace
 
-absl::Status PrintTable(Session& session, const std::string& sweep, const std::optional<v1::TableSpec>& spec, const std::string& format) {
+absl::Status PrintTable(Session& session, const std::string& sweep, const std::optional<v1::TableSpec>& spec,
+                        const std::string& format) {
   std::optional<TableFormat> parsed = ParseTableFormat(session.json ? "json" : format);
   if (!parsed.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("--format ", format, " is not known; use text, markdown, csv, latex or json"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format ", format, " is not known; use text, markdown, csv, latex or json"));
   }
   v1::BuildTableRequest request;
   request.set_sweep(sweep);

@@ -11,8 +11,10 @@
 
 namespace inlier {
 
-// Asks for the table (`spec` absent: the sweep's own) and prints it as `format` (text, markdown, csv, latex, json); with --json always JSON.
-absl::Status PrintTable(Session& session, const std::string& sweep, const std::optional<v1::TableSpec>& spec, const std::string& format);
+// Asks for the table (`spec` absent: the sweep's own) and prints it as `format` (text, markdown, csv, latex,
+// json); with --json always JSON.
+absl::Status PrintTable(Session& session, const std::string& sweep, const std::optional<v1::TableSpec>& spec,
+                        const std::string& format);
 
 }  // namespace inlier
 

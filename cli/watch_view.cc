@@ -55,8 +55,9 @@ std::string DescribeProgress(const v1::RunningAttempt& attempt) {
 }
 
 std::string DescribeStages(const v1::SweepStatus& status) {
-  return absl::StrFormat("trained %d/%d, evaluated %d/%d", status.train_stages().ended(), status.train_stages().total(),
-                         status.evaluate_stages().ended(), status.evaluate_stages().total());
+  return absl::StrFormat("trained %d/%d, evaluated %d/%d", status.train_stages().ended(),
+                         status.train_stages().total(), status.evaluate_stages().ended(),
+                         status.evaluate_stages().total());
 }
 
 }  // namespace
@@ -86,7 +87,8 @@ std::string WatchView::Show(const v1::SweepUpdate& update, Timestamp now) {
   std::string out;
   for (const std::string& notice : update.notices()) absl::StrAppend(&out, "  ", notice, "\n");
   const bool ended = update.status().state() != v1::ACTIVE;
-  const bool due = last_done_ < 0 || now - last_line_ >= kLineEvery || update.work_done() - last_done_ >= kLineAtLeast;
+  const bool due =
+      last_done_ < 0 || now - last_line_ >= kLineEvery || update.work_done() - last_done_ >= kLineAtLeast;
   if (ended || due || !out.empty()) {
     absl::StrAppend(&out, Line(update, now));
     last_line_ = now;
@@ -97,8 +99,9 @@ std::string WatchView::Show(const v1::SweepUpdate& update, Timestamp now) {
 
 std::string WatchView::Line(const v1::SweepUpdate& update, Timestamp now) {
   const v1::SweepStatus& status = update.status();
-  std::string line = absl::StrFormat("%s  %3.0f%%  %s, %s", status.name(), std::floor(update.work_done() * 100),
-                                     DescribeTrials(status.trials()), DescribeStages(status));
+  std::string line =
+      absl::StrFormat("%s  %3.0f%%  %s, %s", status.name(), std::floor(update.work_done() * 100),
+                      DescribeTrials(status.trials()), DescribeStages(status));
   absl::StrAppend(&line, ", ", FormatDuration(now - first_));
   if (update.has_seconds_left() && status.state() == v1::ACTIVE) {
     absl::StrAppend(&line, ", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
@@ -109,7 +112,8 @@ std::string WatchView::Line(const v1::SweepUpdate& update, Timestamp now) {
 std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
   const v1::SweepStatus& status = update.status();
   std::vector<std::string> lines;
-  std::string head = absl::StrFormat("%s  %s %3.0f%%  %s", status.name(), Bar(update.work_done(), std::clamp(width_ / 4, 10, 40)),
+  std::string head = absl::StrFormat("%s  %s %3.0f%%  %s", status.name(),
+                                     Bar(update.work_done(), std::clamp(width_ / 4, 10, 40)),
                                      std::floor(update.work_done() * 100), FormatDuration(now - first_));
   if (update.has_seconds_left() && status.state() == v1::ACTIVE) {
     absl::StrAppend(&head, ", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
@@ -121,11 +125,13 @@ std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
       lines.push_back(absl::StrCat("  … and ", update.running_size() - 16, " more"));
       break;
     }
-    lines.push_back(absl::StrFormat("  %-8s %-34s %s", attempt.stage_id(), Cut(DescribeLabels(attempt), 34), DescribeProgress(attempt)));
+    lines.push_back(absl::StrFormat("  %-8s %-34s %s", attempt.stage_id(), Cut(DescribeLabels(attempt), 34),
+                                    DescribeProgress(attempt)));
   }
   std::string out;
   if (lines_shown_ > 0) absl::StrAppend(&out, "\x1b[", lines_shown_, "A\r\x1b[J");
-  for (const std::string& notice : update.notices()) absl::StrAppend(&out, "  ", Cut(notice, width_ - 2), "\n");
+  for (const std::string& notice : update.notices())
+    absl::StrAppend(&out, "  ", Cut(notice, width_ - 2), "\n");
   for (const std::string& line : lines) absl::StrAppend(&out, Cut(line, width_ - 1), "\n");
   lines_shown_ = static_cast<int>(lines.size());
   return out;

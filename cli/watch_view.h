@@ -1,5 +1,5 @@
-// How a sweep in progress looks: on a terminal a few lines redrawn in place (bar, rate, time left, what runs with its loss); elsewhere a plain
-// line when something worth a line has changed.
+// How a sweep in progress looks: on a terminal a few lines redrawn in place (bar, rate, time left, what runs
+// with its loss); elsewhere a plain line when something worth a line has changed.
 //
 // Pure: updates and times go in, text comes out. The caller writes it.
 #ifndef INLIER_CLI_WATCH_VIEW_H_

@@ -23,7 +23,8 @@ std::string BashScript(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : app.get_subcommands({})) {
     verbs.push_back(command->get_name());
-    absl::StrAppend(&cases, "    ", command->get_name(), ") words='", absl::StrJoin(Flags(*command), " "), "' ;;\n");
+    absl::StrAppend(&cases, "    ", command->get_name(), ") words='", absl::StrJoin(Flags(*command), " "),
+                    "' ;;\n");
   }
   return absl::StrCat(
       "# Completion of inlier for bash: source <(inlier completion bash)\n"
@@ -37,11 +38,15 @@ std::string BashScript(const CLI::App& app) {
       "    esac\n"
       "  done\n"
       "  case $verb in\n"
-      "    '') words='", absl::StrJoin(verbs, " "), "' ;;\n", cases,
+      "    '') words='",
+      absl::StrJoin(verbs, " "), "' ;;\n", cases,
       "  esac\n"
-      "  words=\"$words ", absl::StrJoin(Flags(app), " "), "\"\n"
+      "  words=\"$words ",
+      absl::StrJoin(Flags(app), " "),
+      "\"\n"
       "  COMPREPLY=()\n"
-      "  if [[ $word == -* || -z $verb ]]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"); fi\n"
+      "  if [[ $word == -* || -z $verb ]]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- "
+      "\"$word\"); fi\n"
       "  [[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
       "}\n"
       "complete -o filenames -F _inlier inlier\n");
@@ -50,11 +55,12 @@ std::string BashScript(const CLI::App& app) {
 std::string FishScript(const CLI::App& app) {
   std::string script = "# Completion of inlier for fish: inlier completion fish | source\n";
   for (const CLI::App* command : app.get_subcommands({})) {
-    absl::StrAppend(&script, "complete -c inlier -n __fish_use_subcommand -f -a ", command->get_name(), " -d \"", command->get_description(),
-                    "\"\n");
+    absl::StrAppend(&script, "complete -c inlier -n __fish_use_subcommand -f -a ", command->get_name(),
+                    " -d \"", command->get_description(), "\"\n");
     for (const CLI::Option* option : command->get_options()) {
       for (const std::string& name : option->get_lnames()) {
-        absl::StrAppend(&script, "complete -c inlier -n \"__fish_seen_subcommand_from ", command->get_name(), "\" -l ", name, "\n");
+        absl::StrAppend(&script, "complete -c inlier -n \"__fish_seen_subcommand_from ", command->get_name(),
+                        "\" -l ", name, "\n");
       }
     }
   }
@@ -66,7 +72,9 @@ std::string FishScript(const CLI::App& app) {
 void AddCompletionCommand(CLI::App& app, Session& session) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Completion script: source <(inlier completion bash)");
-  command->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([&app, shell] {
     if (*shell == "fish") {
       std::cout << FishScript(app);

@@ -23,7 +23,8 @@ Request MakeRequest(const std::string& name) {
   return request;
 }
 
-void Report(Session& session, const google::protobuf::Message& response, uint64_t count, const std::string& done) {
+void Report(Session& session, const google::protobuf::Message& response, uint64_t count,
+            const std::string& done) {
   if (session.mode() == OutputMode::kJson) {
     std::cout << ToJson(response) << std::flush;
   } else if (session.people()) {
@@ -38,7 +39,8 @@ void AddCancelCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("cancel", "End a sweep or one trial; what runs is stopped");
   command->add_option("sweep-or-trial", *name, "Sweep id or name, or trial id (t-17)")->required();
   command->callback([&session, name] {
-    const auto response = session.Call(&v1::SweepService::Stub::Cancel, MakeRequest<v1::CancelRequest>(*name));
+    const auto response =
+        session.Call(&v1::SweepService::Stub::Cancel, MakeRequest<v1::CancelRequest>(*name));
     if (!response.ok()) return session.Finish(response.status());
     Report(session, *response, response->cancelled(), "cancelled");
   });

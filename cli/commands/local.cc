@@ -17,10 +17,15 @@ namespace inlier {
 namespace {
 
 void AddLocalArguments(CLI::App& command, LocalOptions& options) {
-  command.add_option("--slots", options.slots, "Trials at once; one a GPU, otherwise one a CPU core, when not given")->check(CLI::Range(1, 1024));
-  command.add_option("--data-dir", options.data_dir, "Folder of corpora; the one `make setup` fills when not given");
+  command
+      .add_option("--slots", options.slots,
+                  "Trials at once; one a GPU, otherwise one a CPU core, when not given")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--data-dir", options.data_dir,
+                     "Folder of corpora; the one `make setup` fills when not given");
   command.add_option("--port", options.port, "gRPC port; 7420 or a free one when not given");
-  command.add_option("--coordinator-set", options.coordinator_set, "path=value for the coordinator's configuration");
+  command.add_option("--coordinator-set", options.coordinator_set,
+                     "path=value for the coordinator's configuration");
   command.add_option("--worker-set", options.worker_set, "path=value for the worker's configuration");
 }
 
@@ -28,15 +33,18 @@ absl::Status Up(Session& session, LocalOptions options) {
   options.dir = session.dir;
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, LocalDaemons::Start(options));
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"grpc\": \"" << daemons->grpc_address() << "\", \"coordinator_http\": \"" << daemons->coordinator_http()
-              << "\", \"worker_http\": \"" << daemons->worker_http() << "\"}" << std::endl;
+    std::cout << "{\"grpc\": \"" << daemons->grpc_address() << "\", \"coordinator_http\": \""
+              << daemons->coordinator_http() << "\", \"worker_http\": \"" << daemons->worker_http() << "\"}"
+              << std::endl;
   } else if (session.people()) {
     std::cout << "inlier is up in " << session.dir.string() << "\n"
               << "  gRPC      " << daemons->grpc_address() << "\n"
-              << "  metrics   http://" << daemons->coordinator_http() << "/metrics  http://" << daemons->worker_http() << "/metrics\n"
+              << "  metrics   http://" << daemons->coordinator_http() << "/metrics  http://"
+              << daemons->worker_http() << "/metrics\n"
               << "  database  " << (session.dir / "inlier.db").string() << "\n"
               << "  logs      " << (session.dir / "logs").string() << "\n"
-              << "Submit a sweep: inlier submit sweeps/quickstart.yaml --dir " << session.dir.string() << "      Stop: Ctrl-C" << std::endl;
+              << "Submit a sweep: inlier submit sweeps/quickstart.yaml --dir " << session.dir.string()
+              << "      Stop: Ctrl-C" << std::endl;
   }
   while (!Interrupted()) {
     RETURN_IF_ERROR(daemons->Poll());
@@ -49,13 +57,15 @@ absl::Status Up(Session& session, LocalOptions options) {
 }
 
 // The sweep from submission to table with the daemons of `daemons` (null: others are running already).
-absl::StatusOr<ExitCode> RunSweep(Session& session, const SweepArguments& arguments, LocalDaemons* daemons, std::string* sweep_id) {
+absl::StatusOr<ExitCode> RunSweep(Session& session, const SweepArguments& arguments, LocalDaemons* daemons,
+                                  std::string* sweep_id) {
   ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(arguments));
   ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, arguments.yes));
   *sweep_id = submitted.sweep_id();
   if (session.people()) {
-    std::cout << "sweep " << submitted.sweep_id() << " (" << checked.spec.name() << "): " << submitted.trials() << " trials, "
-              << submitted.trials_known() << " with known results" << std::endl;
+    std::cout << "sweep " << submitted.sweep_id() << " (" << checked.spec.name()
+              << "): " << submitted.trials() << " trials, " << submitted.trials_known()
+              << " with known results" << std::endl;
   }
   WatchOptions options;
   options.json_updates = false;
@@ -68,7 +78,8 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const SweepArguments& argume
   }
   const absl::StatusOr<v1::SweepStatus> status = FollowSweep(session, submitted.sweep_id(), options);
   if (absl::IsCancelled(status.status())) {
-    return absl::CancelledError(absl::StrCat("interrupted; run the same command again and the sweep goes on from its checkpoints"));
+    return absl::CancelledError(
+        absl::StrCat("interrupted; run the same command again and the sweep goes on from its checkpoints"));
   }
   RETURN_IF_ERROR(status.status());
   if (session.people()) std::cout << "\n";
@@ -82,7 +93,8 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   std::unique_ptr<LocalDaemons> daemons;
   const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
   if (!running.ok() || !EndpointIsAlive(*running)) {
-    if (session.people()) std::cout << "starting coordinator and worker in " << session.dir.string() << std::endl;
+    if (session.people())
+      std::cout << "starting coordinator and worker in " << session.dir.string() << std::endl;
     ASSIGN_OR_RETURN(daemons, LocalDaemons::Start(options));
     session.server = daemons->grpc_address();
   }
@@ -92,11 +104,13 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   RETURN_IF_ERROR(code.status());
   if (session.people()) {
     const std::string dir = session.dir.string();
-    std::cout << "\nEverything is in " << (session.dir / "inlier.db").string() << ":  sqlite3 \"file:" << (session.dir / "inlier.db").string()
+    std::cout << "\nEverything is in " << (session.dir / "inlier.db").string()
+              << ":  sqlite3 \"file:" << (session.dir / "inlier.db").string()
               << "?mode=ro\" \"SELECT * FROM results\"\n"
-              << "Look again:        inlier up --dir " << dir << "   and beside it   inlier table " << sweep_id << " --dir " << dir
-              << " --format markdown\n"
-              << "Your own sweep:    copy " << arguments.file << ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n";
+              << "Look again:        inlier up --dir " << dir << "   and beside it   inlier table "
+              << sweep_id << " --dir " << dir << " --format markdown\n"
+              << "Your own sweep:    copy " << arguments.file
+              << ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n";
   }
   session.Finish(*code);
   return absl::OkStatus();
@@ -106,7 +120,8 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
 
 void AddUpCommand(CLI::App& app, Session& session) {
   auto options = std::make_shared<LocalOptions>();
-  CLI::App* command = app.add_subcommand("up", "Start coordinator and worker on this machine; Ctrl-C stops them");
+  CLI::App* command =
+      app.add_subcommand("up", "Start coordinator and worker on this machine; Ctrl-C stops them");
   AddLocalArguments(*command, *options);
   command->callback([&session, options] {
     CatchInterrupts();
@@ -117,7 +132,8 @@ void AddUpCommand(CLI::App& app, Session& session) {
 void AddRunCommand(CLI::App& app, Session& session) {
   auto options = std::make_shared<LocalOptions>();
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command = app.add_subcommand("run", "One sweep from start to table on this machine: up, submit, watch, table, stop");
+  CLI::App* command = app.add_subcommand(
+      "run", "One sweep from start to table on this machine: up, submit, watch, table, stop");
   AddSweepArguments(*command, *arguments, true);
   AddLocalArguments(*command, *options);
   command->callback([&session, options, arguments] {

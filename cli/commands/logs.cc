@@ -26,7 +26,8 @@ void AddLogsCommand(CLI::App& app, Session& session) {
     }
     uint64_t token = 0;
     for (const v1::LoggedLine& line : response->lines()) {
-      if (line.token() != token && session.people()) std::cout << "--- " << line.stage_id() << ", attempt with token " << line.token() << "\n";
+      if (line.token() != token && session.people())
+        std::cout << "--- " << line.stage_id() << ", attempt with token " << line.token() << "\n";
       token = line.token();
       std::cout << FormatUtc({line.time_unix_ms()}) << "  " << line.text() << "\n";
     }

@@ -15,7 +15,8 @@ void AddParamsCommand(CLI::App& app, Session& session) {
     bool markdown = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("params", "Every hyper-parameter: path, type, default, range, meaning");
+  CLI::App* command =
+      app.add_subcommand("params", "Every hyper-parameter: path, type, default, range, meaning");
   command->add_option("filter", arguments->filter, "Only those with these words in path, column or meaning");
   command->add_flag("--markdown", arguments->markdown, "The page docs/reference/parameters.md");
   command->callback([&session, arguments] {
@@ -27,15 +28,23 @@ void AddParamsCommand(CLI::App& app, Session& session) {
       nlohmann::ordered_json out = nlohmann::ordered_json::array();
       for (const ParamInfo& param : TrialParams()) {
         if (param.path.find(arguments->filter) == std::string::npos) continue;
-        out.push_back({{"path", param.path}, {"type", param.type}, {"default", param.default_text}, {"range", param.range},
-                       {"column", param.column}, {"symbol", param.symbol}, {"comment", param.comment}, {"required", param.required}});
+        out.push_back({{"path", param.path},
+                       {"type", param.type},
+                       {"default", param.default_text},
+                       {"range", param.range},
+                       {"column", param.column},
+                       {"symbol", param.symbol},
+                       {"comment", param.comment},
+                       {"required", param.required}});
       }
       std::cout << out.dump(2) << "\n";
       return;
     }
     const std::string text = ParamsText(arguments->filter, TerminalWidth());
     if (text.empty()) {
-      return session.Finish(absl::NotFoundError(absl::StrCat("no parameter has \"", arguments->filter, "\" in its path, column or meaning; `inlier params` lists all")));
+      return session.Finish(
+          absl::NotFoundError(absl::StrCat("no parameter has \"", arguments->filter,
+                                           "\" in its path, column or meaning; `inlier params` lists all")));
     }
     std::cout << text;
   });

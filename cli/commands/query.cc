@@ -13,21 +13,30 @@ namespace {
 
 std::string ValueText(const v1::QueryValue& value) {
   switch (value.value_case()) {
-    case v1::QueryValue::kInteger: return absl::StrCat(value.integer());
-    case v1::QueryValue::kReal: return absl::StrFormat("%.10g", value.real());
-    case v1::QueryValue::kText: return value.text();
-    case v1::QueryValue::kBlob: return absl::StrCat("x'", absl::BytesToHexString(value.blob()), "'");
-    case v1::QueryValue::VALUE_NOT_SET: return "";
+    case v1::QueryValue::kInteger:
+      return absl::StrCat(value.integer());
+    case v1::QueryValue::kReal:
+      return absl::StrFormat("%.10g", value.real());
+    case v1::QueryValue::kText:
+      return value.text();
+    case v1::QueryValue::kBlob:
+      return absl::StrCat("x'", absl::BytesToHexString(value.blob()), "'");
+    case v1::QueryValue::VALUE_NOT_SET:
+      return "";
   }
   return "";
 }
 
 nlohmann::json ValueJson(const v1::QueryValue& value) {
   switch (value.value_case()) {
-    case v1::QueryValue::kInteger: return value.integer();
-    case v1::QueryValue::kReal: return value.real();
-    case v1::QueryValue::VALUE_NOT_SET: return nullptr;
-    default: return ValueText(value);
+    case v1::QueryValue::kInteger:
+      return value.integer();
+    case v1::QueryValue::kReal:
+      return value.real();
+    case v1::QueryValue::VALUE_NOT_SET:
+      return nullptr;
+    default:
+      return ValueText(value);
   }
 }
 
@@ -37,7 +46,8 @@ void AddQueryCommand(CLI::App& app, Session& session) {
   auto request = std::make_shared<v1::QueryRequest>();
   auto sql = std::make_shared<std::string>();
   auto rows = std::make_shared<uint32_t>(request->max_rows());
-  CLI::App* command = app.add_subcommand("query", "One read-only SQL statement (views: trials, results, curves, failures)");
+  CLI::App* command =
+      app.add_subcommand("query", "One read-only SQL statement (views: trials, results, curves, failures)");
   command->add_option("sql", *sql, "For example: SELECT * FROM results")->required();
   command->add_option("--max-rows", *rows, "Most rows to return")->capture_default_str();
   command->callback([&session, request, sql, rows] {
@@ -62,7 +72,8 @@ void AddQueryCommand(CLI::App& app, Session& session) {
       table.AddRow(std::move(cells));
     }
     std::cout << table.ToString();
-    if (response->truncated()) std::cerr << "inlier: only the first " << *rows << " rows; --max-rows shows more\n";
+    if (response->truncated())
+      std::cerr << "inlier: only the first " << *rows << " rows; --max-rows shows more\n";
   });
 }
 

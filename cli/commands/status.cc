@@ -13,10 +13,14 @@ namespace {
 
 std::string StateWord(v1::SweepState state) {
   switch (state) {
-    case v1::ACTIVE: return "active";
-    case v1::COMPLETE: return "complete";
-    case v1::SWEEP_CANCELLED: return "cancelled";
-    case v1::STOPPED_BY_FAILURES: return "stopped by failures";
+    case v1::ACTIVE:
+      return "active";
+    case v1::COMPLETE:
+      return "complete";
+    case v1::SWEEP_CANCELLED:
+      return "cancelled";
+    case v1::STOPPED_BY_FAILURES:
+      return "stopped by failures";
   }
   return "?";
 }
@@ -71,12 +75,13 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
     return;
   }
   if (session.people()) {
-    std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(sweep->state()) << ", " << DescribeTrials(sweep->trials())
-              << "\n";
+    std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(sweep->state()) << ", "
+              << DescribeTrials(sweep->trials()) << "\n";
   }
   TextTable table({"trial", "state", "labels", "attempts", "message"});
   for (const v1::TrialStatus& trial : all.trials()) {
-    table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), Labels(trial), absl::StrCat(trial.attempts()), trial.message()});
+    table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), Labels(trial),
+                  absl::StrCat(trial.attempts()), trial.message()});
   }
   std::cout << table.ToString();
 }

@@ -16,15 +16,16 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
   const auto grid = SweepGrid::Create(checked.spec);
   if (!grid.ok()) return session.Finish(grid.status());
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"trials\": " << checked.points << ", \"exact\": " << (checked.exact ? "true" : "false") << ", \"sweep\": " << ToJson(checked.spec)
-              << "}\n";
+    std::cout << "{\"trials\": " << checked.points << ", \"exact\": " << (checked.exact ? "true" : "false")
+              << ", \"sweep\": " << SpecToJson(checked.spec) << "}\n";
     return;
   }
   if (!session.people()) {
     std::cout << checked.points << "\n";
     return;
   }
-  std::cout << arguments.file << ": " << checked.spec.name() << " is right, " << (checked.exact ? "" : "at most ") << checked.points
+  std::cout << arguments.file << ": " << checked.spec.name() << " is right, "
+            << (checked.exact ? "" : "at most ") << checked.points
             << (checked.points == 1 ? " trial\n" : " trials\n");
   TextTable table({"axis", "values", "labels"});
   for (const SweepGrid::AxisInfo& axis : grid->axes()) {
@@ -70,10 +71,14 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
     } else if (session.mode() == OutputMode::kQuiet) {
       std::cout << response->sweep_id() << "\n";
     } else if (session.people()) {
-      std::cout << "submitted " << response->sweep_id() << " (" << checked->spec.name() << "): " << response->trials() << " trials";
-      if (response->trials_known() > 0) std::cout << ", " << response->trials_known() << " with known results";
+      std::cout << "submitted " << response->sweep_id() << " (" << checked->spec.name()
+                << "): " << response->trials() << " trials";
+      if (response->trials_known() > 0)
+        std::cout << ", " << response->trials_known() << " with known results";
       std::cout << "\n";
-      if (!*watch) std::cout << "follow it: inlier watch " << response->sweep_id() << "     results: inlier table " << response->sweep_id() << "\n";
+      if (!*watch)
+        std::cout << "follow it: inlier watch " << response->sweep_id() << "     results: inlier table "
+                  << response->sweep_id() << "\n";
     }
     if (!*watch) return;
     CatchInterrupts();

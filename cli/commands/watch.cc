@@ -9,7 +9,8 @@ namespace inlier {
 
 void AddWatchCommand(CLI::App& app, Session& session) {
   auto sweep = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("watch", "Follow a sweep to its end: bar, rate, time left, last loss");
+  CLI::App* command =
+      app.add_subcommand("watch", "Follow a sweep to its end: bar, rate, time left, last loss");
   command->add_option("sweep", *sweep, "Sweep id or name")->required();
   command->callback([&session, sweep] {
     CatchInterrupts();

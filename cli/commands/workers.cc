@@ -19,13 +19,16 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
     }
     TextTable table({"worker", "host", "state", "slots", "busy", "devices", "last seen"});
     for (const v1::WorkerStatus& worker : response->workers()) {
-      table.AddRow({worker.name(), worker.host(), !worker.connected() ? "lost" : worker.draining() ? "draining" : "connected",
-                    absl::StrCat(worker.slots()), absl::StrCat(worker.busy()), absl::StrJoin(worker.devices(), ","),
-                    FormatUtc({worker.last_seen_unix_ms()})});
+      table.AddRow({worker.name(), worker.host(),
+                    !worker.connected() ? "lost"
+                    : worker.draining() ? "draining"
+                                        : "connected",
+                    absl::StrCat(worker.slots()), absl::StrCat(worker.busy()),
+                    absl::StrJoin(worker.devices(), ","), FormatUtc({worker.last_seen_unix_ms()})});
     }
     if (table.empty() && session.people()) {
-      std::cout << "No worker has registered. Start one with: inlier-worker --set coordinator=" << session.Address()
-                << " --set state_dir=FOLDER\n";
+      std::cout << "No worker has registered. Start one with: inlier-worker --set coordinator="
+                << session.Address() << " --set state_dir=FOLDER\n";
       return;
     }
     std::cout << table.ToString();

@@ -51,7 +51,7 @@ def main():
     for update in client.call("WatchSweep", sweep=answer.sweep_id):
         status = update.status
         print(f"{100 * update.work_done:5.1f} %  {status.trials.succeeded} of {answer.trials} succeeded", flush=True)
-    rows = client.call("Query", sql=f"SELECT count(*) FROM results WHERE sweep = '{answer.sweep_id}'")
+    rows = client.call("Query", sql=f"SELECT count(*) FROM results WHERE sweep_id = '{answer.sweep_id}'")
     print(f"rows in results: {rows.rows[0].values[0].integer}")
     return 0 if status.trials.succeeded == answer.trials else 1
 

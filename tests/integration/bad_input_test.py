@@ -44,7 +44,7 @@ class BadInputTest(unittest.TestCase):
                      3, "gamma", "alpha")
 
     def test_empty_axis(self):
-        self.refused(GOOD.replace("values: [1]", "values: []"), 3, "seed")
+        self.refused(GOOD.replace("values: [1]", "values: []"), 3, "sweep.yaml:22:", "axes[2].values")
 
     def test_file_that_is_not_there(self):
         done = harness.inlier("check", "no/such/file.yaml", check=False)

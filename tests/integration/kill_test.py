@@ -12,7 +12,7 @@ class KillTest(unittest.TestCase):
             sweep = local.submit(harness.SMOKE, "--set", "training.steps=600", "--set", "training.checkpoint_every=10")
 
             def checkpoints():
-                return local.sql("SELECT count(*) FROM checkpoints")[0][0]
+                return local.sql("SELECT count(*) FROM artifact")[0][0]
 
             for program in ("inlier-trial", "inlier-worker", "inlier-coordinator"):
                 seen = checkpoints()
@@ -25,9 +25,9 @@ class KillTest(unittest.TestCase):
             self.assertEqual([("SUCCEEDED", 8)], local.sql("SELECT state, count(*) FROM trials GROUP BY state"))
             self.assertEqual([(8, 8)], local.sql("SELECT count(*), count(DISTINCT trial) FROM results"))
             # One attempt succeeded for every stage, never two.
-            self.assertEqual([(1,)], local.sql("SELECT max(n) FROM (SELECT count(*) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
+            self.assertEqual([(1,)], local.sql("SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
             # What was killed went on from a checkpoint, not from the start.
-            resumed = local.sql("SELECT count(*) FROM attempts WHERE resumed_step > 0")[0][0]
+            resumed = local.sql("SELECT count(DISTINCT token) FROM attempts WHERE resumed_step > 0")[0][0]
             self.assertGreaterEqual(resumed, 2)
 
 
