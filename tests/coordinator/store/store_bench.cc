@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -19,6 +21,13 @@ namespace {
 constexpr int kTrials = 60000;
 
 double Seconds(Timestamp start) { return ToSeconds(MonotonicNow() - start); }
+
+// Processor time of all threads since the last call: what a busy machine does not change.
+double CpuMicroseconds() {
+  static std::clock_t last = 0;
+  const std::clock_t now = std::clock();
+  return 1e6 * static_cast<double>(now - std::exchange(last, now)) / CLOCKS_PER_SEC;
+}
 
 void Check(const absl::Status& status) {
   if (status.ok()) return;
@@ -35,6 +44,7 @@ void AddTrials(Store& store) {
   row.spec.set_name("bench");
   sweep.Add(std::move(row));
   Check(store.Apply(sweep).status());
+  CpuMicroseconds();
   const Timestamp start = MonotonicNow();
   for (int first = 1; first <= kTrials; first += 1000) {
     ChangeBatch batch;
@@ -53,8 +63,10 @@ void AddTrials(Store& store) {
     }
     Check(store.Apply(batch).status());
   }
-  std::printf("submit: %.0f trials/s (a stage and a trial each, 1.3 kB of specification twice)\n",
-              kTrials / Seconds(start));
+  std::printf(
+      "submit: %.0f trials/s (a stage and a trial each, 1.3 kB of specification twice), %.1f us of processor "
+      "time each\n",
+      kTrials / Seconds(start), CpuMicroseconds() / kTrials);
 }
 
 // `clients` keep one batch each in flight: a lease, then a result with five measurements.
@@ -71,6 +83,7 @@ void Lifecycles(Store& store, int clients, int& next, int count) {
   options.on_commit = [&](const CommitStats&) { ++commits; };
   const int until = next + count;
   int running = clients;
+  CpuMicroseconds();
   const Timestamp start = MonotonicNow();
   {
     Committer committer(store, options, [](absl::Status status) { Check(status); });
@@ -129,9 +142,10 @@ void Lifecycles(Store& store, int clients, int& next, int count) {
   std::sort(latencies.begin(), latencies.end());
   std::printf(
       "life cycles, %4d clients: %6.0f trials/s, %6.0f batches/s in %.0f commits/s, latency p50 %.2f ms p99 "
-      "%.2f ms\n",
+      "%.2f ms, %.1f us of processor time a trial\n",
       clients, count / seconds, 2.0 * count / seconds, commits / seconds,
-      1e3 * latencies[latencies.size() / 2], 1e3 * latencies[latencies.size() * 99 / 100]);
+      1e3 * latencies[latencies.size() / 2], 1e3 * latencies[latencies.size() * 99 / 100],
+      CpuMicroseconds() / count);
 }
 
 void Measurements(Store& store, Token token, int rows_a_batch, int total) {
@@ -147,13 +161,15 @@ void Measurements(Store& store, Token token, int rows_a_batch, int total) {
     }
     batches.push_back(std::move(batch));
   }
+  CpuMicroseconds();
   const Timestamp start = MonotonicNow();
   {
     Committer committer(store, {}, [](absl::Status status) { Check(status); });
     for (ChangeBatch& batch : batches) committer.Submit(std::move(batch), nullptr);
     committer.Flush();
   }
-  std::printf("measurements, %4d rows a batch: %.0f rows/s\n", rows_a_batch, total / Seconds(start));
+  std::printf("measurements, %4d rows a batch: %.0f rows/s, %.2f us of processor time each\n", rows_a_batch,
+              total / Seconds(start), CpuMicroseconds() / total);
 }
 
 void Measure(const std::filesystem::path& folder) {
@@ -172,6 +188,7 @@ void Measure(const std::filesystem::path& folder) {
   Check(store.Apply(live).status());
   for (const int rows : {1, 10, 100, 1000})
     Measurements(store, static_cast<Token>(next), rows, rows == 1 ? 100000 : 1000000);
+  CpuMicroseconds();
   const Timestamp start = MonotonicNow();
   const auto snapshot = store.Load();
   Check(snapshot.status());
