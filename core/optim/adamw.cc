@@ -22,12 +22,15 @@ std::string ShapeText(const at::Tensor& tensor) {
   return text + ")";
 }
 
-absl::Status CopyState(const std::map<std::string, at::Tensor>& state, const std::string& name, const at::Tensor& target) {
+absl::Status CopyState(const std::map<std::string, at::Tensor>& state, const std::string& name,
+                       const at::Tensor& target) {
   const auto found = state.find(name);
-  if (found == state.end()) return absl::NotFoundError(absl::StrCat("the optimizer's state lacks the tensor ", name));
+  if (found == state.end())
+    return absl::NotFoundError(absl::StrCat("the optimizer's state lacks the tensor ", name));
   if (found->second.sizes() != target.sizes()) {
-    return absl::InvalidArgumentError(absl::StrCat("the optimizer's tensor ", name, " has shape ", ShapeText(found->second),
-                                                   " where the model needs ", ShapeText(target)));
+    return absl::InvalidArgumentError(absl::StrCat("the optimizer's tensor ", name, " has shape ",
+                                                   ShapeText(found->second), " where the model needs ",
+                                                   ShapeText(target)));
   }
   target.copy_(found->second);
   return absl::OkStatus();
@@ -37,7 +40,8 @@ absl::Status CopyState(const std::map<std::string, at::Tensor>& state, const std
 
 AdamW::AdamW(const ParameterGroups& groups, const Options& options) : options_(options) {
   INLIER_CHECK(!groups.decayed.empty() || !groups.not_decayed.empty());
-  const at::Tensor& first = groups.decayed.empty() ? groups.not_decayed.front().second : groups.decayed.front().second;
+  const at::Tensor& first =
+      groups.decayed.empty() ? groups.not_decayed.front().second : groups.decayed.front().second;
   updates_ = at::zeros({}, first.options().dtype(at::kFloat).requires_grad(false));
   const auto add_group = [this](const std::vector<NamedParameter>& parameters, double weight_decay) {
     if (parameters.empty()) return;
@@ -67,8 +71,9 @@ void AdamW::Step(double learning_rate) {
       INLIER_CHECK(owner.grad().defined());
       gradients.push_back(owner.grad());
     }
-    at::_fused_adamw_(group.parameters, gradients, group.first_moments, group.second_moments, /*max_exp_avg_sqs=*/{}, group.updates,
-                      learning_rate, options_.beta1, options_.beta2, group.weight_decay, options_.epsilon, /*amsgrad=*/false,
+    at::_fused_adamw_(group.parameters, gradients, group.first_moments, group.second_moments,
+                      /*max_exp_avg_sqs=*/{}, group.updates, learning_rate, options_.beta1, options_.beta2,
+                      group.weight_decay, options_.epsilon, /*amsgrad=*/false,
                       /*maximize=*/false);
   }
 }

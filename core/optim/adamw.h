@@ -1,6 +1,8 @@
-// Adam with decoupled weight decay (Loshchilov and Hutter 2019), one fused pass over all parameters on the CPU and on CUDA.
+// Adam with decoupled weight decay (Loshchilov and Hutter 2019), one fused pass over all parameters on the
+// CPU and on CUDA.
 //
-//   p <- p (1 - lr wd);  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;  p <- p - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
+//   p <- p (1 - lr wd);  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;  p <- p - lr (m / (1 - b1^t)) /
+//   (sqrt(v / (1 - b2^t)) + eps)
 //
 // with t the number of updates, this one included, and wd 0 for parameters that do not decay.
 #ifndef INLIER_CORE_OPTIM_ADAMW_H_
@@ -35,7 +37,8 @@ class AdamW : public Optimizer {
     std::vector<at::Tensor> owners;      // The model's tensors, which carry the gradients.
     std::vector<at::Tensor> parameters;  // The same storage outside autograd.
     std::vector<at::Tensor> first_moments, second_moments;
-    std::vector<at::Tensor> updates;  // The one counter, once for each parameter, as the fused kernel wants it.
+    std::vector<at::Tensor>
+        updates;  // The one counter, once for each parameter, as the fused kernel wants it.
   };
 
   Options options_;

@@ -4,7 +4,8 @@
 
 namespace inlier {
 
-std::unique_ptr<Optimizer> MakeOptimizer(const v1::OptimizerSpec& spec, const std::vector<NamedParameter>& parameters) {
+std::unique_ptr<Optimizer> MakeOptimizer(const v1::OptimizerSpec& spec,
+                                         const std::vector<NamedParameter>& parameters) {
   switch (spec.kind_case()) {
     case v1::OptimizerSpec::kAdamw:
     case v1::OptimizerSpec::KIND_NOT_SET:

@@ -11,7 +11,8 @@
 namespace inlier {
 
 // The optimizer of `spec` over `parameters` (tied tensors once).
-std::unique_ptr<Optimizer> MakeOptimizer(const v1::OptimizerSpec& spec, const std::vector<NamedParameter>& parameters);
+std::unique_ptr<Optimizer> MakeOptimizer(const v1::OptimizerSpec& spec,
+                                         const std::vector<NamedParameter>& parameters);
 
 // The rate that the schedule scales.
 double PeakLearningRate(const v1::OptimizerSpec& spec);

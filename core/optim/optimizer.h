@@ -1,7 +1,8 @@
 // What turns gradients into updates of the parameters.
 //
-// An optimizer is made for a list of parameters and keeps handles to them (updates happen in place). Gradients are read from the tensors'
-// grad(); a parameter without one is an error of the programmer. Its state is a list of named tensors, so that checkpoints can carry it.
+// An optimizer is made for a list of parameters and keeps handles to them (updates happen in place).
+// Gradients are read from the tensors' grad(); a parameter without one is an error of the programmer. Its
+// state is a list of named tensors, so that checkpoints can carry it.
 //
 // Thread safety: none.
 #ifndef INLIER_CORE_OPTIM_OPTIMIZER_H_
@@ -24,11 +25,12 @@ class Optimizer {
   // REQUIRES: every parameter has a gradient.
   virtual void Step(double learning_rate) = 0;
 
-  // Every tensor that the next Step depends on beside parameters and gradients, as "<what>/<parameter's name>" (the tensors themselves, not copies).
+  // Every tensor that the next Step depends on beside parameters and gradients, as "<what>/<parameter's
+  // name>" (the tensors themselves, not copies).
   virtual std::vector<NamedParameter> State() const = 0;
 
-  // Copies `state` (as State gave it) into the optimizer. NotFound or InvalidArgument with the tensor's name where something is missing or of
-  // another shape; the optimizer is then partly loaded and must not be used.
+  // Copies `state` (as State gave it) into the optimizer. NotFound or InvalidArgument with the tensor's name
+  // where something is missing or of another shape; the optimizer is then partly loaded and must not be used.
   virtual absl::Status LoadState(const std::map<std::string, at::Tensor>& state) = 0;
 };
 

@@ -1,16 +1,17 @@
 // Which parameters weight decay acts on, by name, as in the reference code of Bondarenko et al. 2023.
 //
-// Everything decays (embeddings, gate weights and the bare vector of an unconditional gate too) except biases and the gains of norms; with
-// decay_norm_gamma only biases are left out (the reference's --wd_LN_gamma). Names are those of Hugging Face: norm gains are
-// "….LayerNorm.weight" in BERT and "…layer_norm.weight" in OPT.
+// Everything decays (embeddings, gate weights and the bare vector of an unconditional gate too) except biases
+// and the gains of norms; with decay_norm_gamma only biases are left out (the reference's --wd_LN_gamma).
+// Names are those of Hugging Face: norm gains are "….LayerNorm.weight" in BERT and "…layer_norm.weight" in
+// OPT.
 #ifndef INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
 #define INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
+
+#include <ATen/core/Tensor.h>
 
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 namespace inlier {
 

@@ -1,12 +1,12 @@
 // AdamW against the formula written out in double, and its state through a save and a load.
 #include "core/optim/adamw.h"
 
-#include <cmath>
-
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "core/optim/make_optimizer.h"
 
@@ -15,7 +15,9 @@ namespace {
 
 at::Tensor Parameter(double value) { return at::full({3}, value, at::kDouble).set_requires_grad(true); }
 
-void SetGradient(at::Tensor& parameter, double value) { parameter.mutable_grad() = at::full({3}, value, at::kDouble); }
+void SetGradient(at::Tensor& parameter, double value) {
+  parameter.mutable_grad() = at::full({3}, value, at::kDouble);
+}
 
 double First(const at::Tensor& tensor) { return tensor.detach()[0].item<double>(); }
 
@@ -27,7 +29,8 @@ std::map<std::string, at::Tensor> Copied(const Optimizer& optimizer) {
 
 TEST(AdamWTest, FollowsTheFormulaOverSeveralUpdates) {
   at::Tensor decayed = Parameter(0.5), free = Parameter(-0.25);
-  AdamW adamw({{{"w.weight", decayed}}, {{"w.bias", free}}}, {.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1});
+  AdamW adamw({{{"w.weight", decayed}}, {{"w.bias", free}}},
+              {.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1});
   double expected[2] = {0.5, -0.25}, m[2] = {0, 0}, v[2] = {0, 0};
   const double rates[] = {0.0, 1e-2, 3e-3};
   for (int t = 1; t <= 3; ++t) {
@@ -74,7 +77,8 @@ TEST(AdamWTest, StateNamesWhatDoesNotFit) {
   EXPECT_EQ(optimizer->LoadState(state).message(),
             "the optimizer's tensor second_moment/w.weight has shape (4) where the model needs (3)");
   state.erase("second_moment/w.weight");
-  EXPECT_EQ(optimizer->LoadState(state).message(), "the optimizer's state lacks the tensor second_moment/w.weight");
+  EXPECT_EQ(optimizer->LoadState(state).message(),
+            "the optimizer's state lacks the tensor second_moment/w.weight");
 }
 
 TEST(AdamWTest, SpecDecidesDecayOfGains) {

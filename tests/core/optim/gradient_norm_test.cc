@@ -15,7 +15,8 @@ at::Tensor WithGradient(double value, std::int64_t size) {
 }
 
 TEST(GradientNormTest, LongGradientIsScaledToTheLimit) {
-  const std::vector<at::Tensor> parameters = {WithGradient(3, 1), WithGradient(2, 4)};  // Norm sqrt(9 + 16) = 5.
+  const std::vector<at::Tensor> parameters = {WithGradient(3, 1),
+                                              WithGradient(2, 4)};  // Norm sqrt(9 + 16) = 5.
   EXPECT_DOUBLE_EQ(ClipGradientNorm(parameters, 1.0).item<double>(), 5.0);
   EXPECT_DOUBLE_EQ(parameters[0].grad()[0].item<double>(), 3.0 / (5.0 + 1e-6));
   EXPECT_DOUBLE_EQ(parameters[1].grad()[3].item<double>(), 2.0 / (5.0 + 1e-6));

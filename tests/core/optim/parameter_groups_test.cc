@@ -15,22 +15,25 @@ TEST(ParameterGroupsTest, BiasesNeverDecay) {
 }
 
 TEST(ParameterGroupsTest, GainsOfNormsDecayOnlyWhenAsked) {
-  for (const char* name : {"bert.embeddings.LayerNorm.weight", "model.decoder.layers.0.self_attn_layer_norm.weight",
-                           "model.decoder.final_layer_norm.weight"}) {
+  for (const char* name :
+       {"bert.embeddings.LayerNorm.weight", "model.decoder.layers.0.self_attn_layer_norm.weight",
+        "model.decoder.final_layer_norm.weight"}) {
     EXPECT_FALSE(IsDecayed(name, false)) << name;
     EXPECT_TRUE(IsDecayed(name, true)) << name;
   }
 }
 
 TEST(ParameterGroupsTest, EmbeddingsAndGatesDecay) {
-  for (const char* name : {"bert.embeddings.word_embeddings.weight", "model.decoder.embed_positions.weight",
-                           "bert.encoder.layer.0.attention.self.gate.0.weight", "model.decoder.layers.0.self_attn.gate"}) {
+  for (const char* name :
+       {"bert.embeddings.word_embeddings.weight", "model.decoder.embed_positions.weight",
+        "bert.encoder.layer.0.attention.self.gate.0.weight", "model.decoder.layers.0.self_attn.gate"}) {
     EXPECT_TRUE(IsDecayed(name, false)) << name;
   }
 }
 
 TEST(ParameterGroupsTest, SplitKeepsEveryParameterOnceAndInOrder) {
-  const std::vector<NamedParameter> all = {{"a.weight", {}}, {"a.bias", {}}, {"a.LayerNorm.weight", {}}, {"b.weight", {}}};
+  const std::vector<NamedParameter> all = {
+      {"a.weight", {}}, {"a.bias", {}}, {"a.LayerNorm.weight", {}}, {"b.weight", {}}};
   const ParameterGroups groups = SplitForDecay(all, false);
   ASSERT_EQ(groups.decayed.size(), 2u);
   EXPECT_EQ(groups.decayed[0].first, "a.weight");

@@ -1,0 +1,220 @@
+#include "core/train/checkpoint.h"
+
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "core/train/training_step.h"
+#include "nlohmann/json.hpp"
+#include "proto/spec/canonical.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kOptimizerPrefix[] = "optimizer/";
+constexpr char kPeriodicPrefix[] = "step-";
+constexpr char kSuffix[] = ".safetensors";
+constexpr std::size_t kPeriodicKept = 2;
+
+constexpr char kSpecKey[] = "inlier.spec";
+constexpr char kStepKey[] = "inlier.step";
+constexpr char kDatasetKey[] = "inlier.dataset_digest";
+constexpr char kBuildKey[] = "inlier.build";
+constexpr char kFinalKey[] = "inlier.final";
+constexpr char kSecondsKey[] = "inlier.train_seconds";
+
+std::string ShapeOf(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
+
+StringMap Metadata(const CheckpointInfo& info) {
+  StringMap metadata = {{"format", "pt"},  // What Hugging Face's readers ask for.
+                        {kSpecKey, ResolvedJson(info.spec)},
+                        {kStepKey, absl::StrCat(info.step)},
+                        {kDatasetKey, info.dataset_digest},
+                        {kBuildKey, info.build},
+                        {kFinalKey, info.final ? "true" : "false"}};
+  if (!info.final) metadata[kSecondsKey] = absl::StrCat(info.train_seconds);
+  return metadata;
+}
+
+absl::StatusOr<CheckpointInfo> InfoFromMetadata(const std::filesystem::path& path,
+                                                const StringMap& metadata) {
+  const auto value = [&metadata](const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string() : found->second;
+  };
+  CheckpointInfo info;
+  const std::string step = value(kStepKey);
+  const auto parsed = std::from_chars(step.data(), step.data() + step.size(), info.step);
+  if (value(kSpecKey).empty() || parsed.ec != std::errc() || parsed.ptr != step.data() + step.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), ": not a checkpoint of inlier (its metadata has no ", kSpecKey, " and ",
+                     kStepKey, "); give a file that a training of inlier wrote"));
+  }
+  absl::StatusOr<v1::TrialSpec> spec = TrialSpecFromJson(value(kSpecKey));
+  if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("reading the spec in ", path.string()));
+  info.spec = *std::move(spec);
+  info.dataset_digest = value(kDatasetKey);
+  info.build = value(kBuildKey);
+  info.final = value(kFinalKey) == "true";
+  if (!absl::SimpleAtod(value(kSecondsKey), &info.train_seconds)) info.train_seconds = 0;
+  return info;
+}
+
+// What differs between two specs as far as training depends on it: "training.steps is 100 in the checkpoint
+// and 200 here".
+std::string Differences(v1::TrialSpec theirs, v1::TrialSpec ours) {
+  for (v1::TrialSpec* spec : {&theirs, &ours}) {
+    spec->clear_quantization();
+    spec->clear_evaluation();
+  }
+  const nlohmann::json left = nlohmann::json::parse(CanonicalJson(theirs)).flatten();
+  const nlohmann::json right = nlohmann::json::parse(CanonicalJson(ours)).flatten();
+  std::vector<std::string> differences;
+  const auto text = [](const nlohmann::json& values, const std::string& key) {
+    return values.contains(key) ? values.at(key).dump() : std::string("the default");
+  };
+  const auto path = [](std::string key) {
+    std::replace(key.begin(), key.end(), '/', '.');
+    return key.substr(1);
+  };
+  for (const auto& [key, value] : left.items()) {
+    if (key.empty() || (right.contains(key) && right.at(key) == value)) continue;
+    differences.push_back(
+        absl::StrCat(path(key), " is ", value.dump(), " in the checkpoint and ", text(right, key), " here"));
+  }
+  for (const auto& [key, value] : right.items()) {
+    if (key.empty() || left.contains(key)) continue;
+    differences.push_back(
+        absl::StrCat(path(key), " is the default in the checkpoint and ", value.dump(), " here"));
+  }
+  return absl::StrJoin(differences, "; ");
+}
+
+void RemoveOldPeriodic(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (absl::StartsWith(name, kPeriodicPrefix) && absl::EndsWith(name, kSuffix))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());  // Steps have a fixed width.
+  for (std::size_t i = 0; i + kPeriodicKept < files.size(); ++i) std::filesystem::remove(files[i], error);
+}
+
+}  // namespace
+
+std::string PeriodicCheckpointName(std::uint64_t step) {
+  return absl::StrFormat("%s%010d%s", kPeriodicPrefix, step, kSuffix);
+}
+
+absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder,
+                                                   const LanguageModel& model, const Optimizer& optimizer,
+                                                   const CheckpointInfo& info) {
+  TensorMap tensors;
+  for (const auto& [name, parameter] : ParametersOf(model)) tensors[name] = parameter.detach();
+  if (!info.final) {
+    for (const auto& [name, tensor] : optimizer.State()) tensors[kOptimizerPrefix + name] = tensor;
+  }
+  const std::string name = info.final ? kFinalCheckpointName : PeriodicCheckpointName(info.step);
+  const std::filesystem::path path = folder / name;
+  absl::Status written = SaveSafetensors(path, tensors, Metadata(info));
+  if (!written.ok()) {
+    return Annotate(written,
+                    absl::StrCat("writing the checkpoint after update ", info.step,
+                                 "; check that the disk has room and that the folder can be written"));
+  }
+  v1::CheckpointSaved saved;
+  saved.set_step(info.step);
+  saved.set_path(name);
+  ASSIGN_OR_RETURN(*saved.mutable_sha256(), Sha256HexOfFile(path));
+  std::error_code error;
+  saved.set_bytes(std::filesystem::file_size(path, error));
+  saved.set_final(info.final);
+  if (!info.final) RemoveOldPeriodic(folder);
+  return saved;
+}
+
+Checkpoint::Checkpoint(std::filesystem::path path, SafetensorsReader reader, CheckpointInfo info)
+    : path_(std::move(path)), reader_(std::move(reader)), info_(std::move(info)) {}
+
+absl::StatusOr<Checkpoint> Checkpoint::Open(const std::filesystem::path& path) {
+  ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path));
+  ASSIGN_OR_RETURN(CheckpointInfo info, InfoFromMetadata(path, reader.metadata()));
+  return Checkpoint(path, std::move(reader), std::move(info));
+}
+
+absl::Status Checkpoint::CheckMatches(const v1::TrialSpec& spec, const std::string& dataset_digest) const {
+  if (TrainFingerprint(info_.spec) != TrainFingerprint(spec)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path_.string(), ": the checkpoint of another training: ", Differences(info_.spec, spec)));
+  }
+  if (info_.dataset_digest != dataset_digest) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_.string(), ": trained on other data (digest ", info_.dataset_digest.substr(0, 12),
+                     ", here ", dataset_digest.substr(0, 12), "): the corpus has changed"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoint::LoadWeights(LanguageModel& model) const {
+  const std::vector<NamedParameter> parameters = ParametersOf(model);
+  const auto& entries = reader_.entries();
+  std::size_t weights_in_file = 0;
+  for (const auto& [name, entry] : entries) weights_in_file += !absl::StartsWith(name, kOptimizerPrefix);
+  for (const auto& [name, parameter] : parameters) {
+    const auto entry = entries.find(name);
+    if (entry == entries.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path_.string(), ": the tensor ", name, " that the model needs is missing"));
+    }
+    if (parameter.sizes() != at::IntArrayRef(entry->second.shape)) {
+      return absl::InvalidArgumentError(absl::StrCat(path_.string(), ": the tensor ", name, " has shape ",
+                                                     ShapeOf(entry->second.shape), " where the model needs ",
+                                                     ShapeOf(parameter.sizes())));
+    }
+  }
+  if (weights_in_file != parameters.size()) {
+    for (const auto& [name, entry] : entries) {
+      const auto same_name = [&name](const NamedParameter& parameter) { return parameter.first == name; };
+      if (!absl::StartsWith(name, kOptimizerPrefix) &&
+          std::none_of(parameters.begin(), parameters.end(), same_name)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path_.string(), ": the model has no place for the tensor ", name));
+      }
+    }
+  }
+  c10::NoGradGuard no_grad;
+  for (const auto& [name, parameter] : parameters) {
+    ASSIGN_OR_RETURN(const at::Tensor tensor, reader_.Load(name));
+    parameter.detach().copy_(tensor);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoint::LoadOptimizer(Optimizer& optimizer) const {
+  std::map<std::string, at::Tensor> state;
+  for (const auto& [name, entry] : reader_.entries()) {
+    if (!absl::StartsWith(name, kOptimizerPrefix)) continue;
+    ASSIGN_OR_RETURN(state[name.substr(sizeof(kOptimizerPrefix) - 1)], reader_.Load(name));
+  }
+  if (state.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path_.string(), ": has no optimizer state, so training cannot go on from it (a final checkpoint?)"));
+  }
+  const absl::Status loaded = optimizer.LoadState(state);
+  return loaded.ok()
+             ? loaded
+             : absl::Status(loaded.code(), absl::StrCat(path_.string(), ": ", std::string(loaded.message())));
+}
+
+}  // namespace inlier

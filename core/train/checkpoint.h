@@ -1,0 +1,79 @@
+// Checkpoints: one safetensors file that holds a model's weights under their Hugging Face names, what is
+// needed to go on training
+// ("optimizer/…", absent in the final one), and in its metadata the TrialSpec it was trained by.
+//
+// Because every random stream is a function of (seed, name, step), the step is all that a resumed training
+// needs beside the tensors. A file appears complete or not at all (written beside, flushed, renamed, folder
+// flushed).
+//
+// Thread safety: none.
+#ifndef INLIER_CORE_TRAIN_CHECKPOINT_H_
+#define INLIER_CORE_TRAIN_CHECKPOINT_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/io/safetensors.h"
+#include "core/models/language_model.h"
+#include "core/optim/optimizer.h"
+#include "inlier/v1/attempt.pb.h"
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+// What a checkpoint says about itself.
+struct CheckpointInfo {
+  v1::TrialSpec spec;          // Resolved.
+  std::uint64_t step = 0;      // Updates done.
+  std::string dataset_digest;  // Of the sequences it was trained on.
+  std::string build;           // Of the inlier that wrote it.
+  bool final = false;          // The trained model, without optimizer state.
+  double train_seconds =
+      0;  // Spent on updates so far. Not in final ones, whose bytes depend on the training alone.
+};
+
+// The name of the trained model in an attempt's folder.
+inline constexpr char kFinalCheckpointName[] = "model.safetensors";
+// Name of the periodic checkpoint after `step` updates: "step-000000100.safetensors".
+std::string PeriodicCheckpointName(std::uint64_t step);
+
+// Writes folder/model.safetensors (info.final; `optimizer` is left out) or the periodic checkpoint of
+// info.step, then removes all but the newest two periodic ones of the folder. An error names the file and,
+// for a full disk, says so.
+absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder,
+                                                   const LanguageModel& model, const Optimizer& optimizer,
+                                                   const CheckpointInfo& info);
+
+// A checkpoint opened for reading.
+class Checkpoint {
+ public:
+  // NotFound or DataLoss with what is wrong; InvalidArgument when it is a safetensors file that inlier did
+  // not write.
+  static absl::StatusOr<Checkpoint> Open(const std::filesystem::path& path);
+
+  const CheckpointInfo& info() const { return info_; }
+
+  // Whether this was written by the training of `spec` on this dataset. FailedPrecondition says what differs.
+  absl::Status CheckMatches(const v1::TrialSpec& spec, const std::string& dataset_digest) const;
+
+  // Copies the weights into `model`. InvalidArgument names the tensor that is missing, left over or of
+  // another shape; nothing has been changed then.
+  absl::Status LoadWeights(LanguageModel& model) const;
+
+  // Copies the optimizer's state. FailedPrecondition when the checkpoint has none.
+  absl::Status LoadOptimizer(Optimizer& optimizer) const;
+
+ private:
+  Checkpoint(std::filesystem::path path, SafetensorsReader reader, CheckpointInfo info);
+
+  std::filesystem::path path_;
+  SafetensorsReader reader_;
+  CheckpointInfo info_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRAIN_CHECKPOINT_H_

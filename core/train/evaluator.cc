@@ -1,0 +1,111 @@
+#include "core/train/evaluator.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "core/quant/post_training_quantization.h"
+
+namespace inlier {
+namespace {
+
+ModelInput InputOf(const Batch& batch, c10::Device device) {
+  ModelInput input{.ids = batch.ids.to(device), .attention_mask = {}, .token_type_ids = {}};
+  if (batch.attention_mask.defined()) input.attention_mask = batch.attention_mask.to(device);
+  return input;
+}
+
+// Progress through the batches of one phase, with the rate so far.
+class PhaseProgress {
+ public:
+  PhaseProgress(const char* phase, std::int64_t batches, TrialSink& sink)
+      : sink_(sink), start_(MonotonicNow()) {
+    progress_.set_phase(phase);
+    progress_.set_steps_total(static_cast<std::uint64_t>(batches));
+  }
+  void Done(std::int64_t batches, std::optional<double> loss) {
+    progress_.set_step(static_cast<std::uint64_t>(batches));
+    progress_.set_rate(static_cast<double>(batches) / std::max(ToSeconds(MonotonicNow() - start_), 1e-9));
+    if (loss) progress_.set_loss(*loss);
+    sink_.OnProgress(progress_);
+  }
+
+ private:
+  TrialSink& sink_;
+  const Timestamp start_;
+  v1::Progress progress_;
+};
+
+absl::Status CheckStop(const std::function<bool()>& stop_requested) {
+  if (stop_requested && stop_requested()) return absl::CancelledError("stopped on request during evaluation");
+  return absl::OkStatus();
+}
+
+// Shows the range estimators their batches, then fixes all ranges.
+absl::StatusOr<std::unique_ptr<PostTrainingQuantization>> Calibrate(
+    LanguageModel& model, const TextDataset& dataset, const v1::TrialSpec& spec, c10::Device device,
+    TrialSink& sink, const std::function<bool()>& stop_requested) {
+  ASSIGN_OR_RETURN(auto quantization,
+                   PostTrainingQuantization::Create(spec.quantization(), spec.model().architecture_case()));
+  const v1::CalibrationSpec& calibration = spec.quantization().calibration();
+  const std::int64_t batches = quantization->calibrates_activations() ? calibration.batches() : 1;
+  PhaseProgress progress("calibrate", batches, sink);
+  for (std::int64_t i = 0; i < batches; ++i) {
+    RETURN_IF_ERROR(CheckStop(stop_requested));
+    const Batch batch =
+        dataset.CalibrationBatch(calibration.split(), i, calibration.batch_size(), calibration.seed());
+    model.Logits(InputOf(batch, device), quantization.get());
+    progress.Done(i + 1, std::nullopt);
+  }
+  quantization->Freeze();
+  return quantization;
+}
+
+}  // namespace
+
+absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDataset& dataset,
+                                          const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
+                                          const std::function<bool()>& stop_requested) {
+  const c10::InferenceMode inference;
+  const Timestamp start = MonotonicNow();
+  model.eval();
+  ActivationRecorder recorder(spec.model().architecture_case(),
+                              {.kurtosis_batches = static_cast<int>(spec.evaluation().kurtosis_batches())});
+  std::unique_ptr<PostTrainingQuantization> quantization;
+  std::vector<ActivationTap*> taps;
+  if (spec.has_quantization()) {
+    ASSIGN_OR_RETURN(quantization, Calibrate(model, dataset, spec, device, sink, stop_requested));
+    taps.push_back(quantization.get());
+  }
+  taps.push_back(&recorder);
+  TapChain tap(std::move(taps));
+
+  const std::int64_t batch_size = spec.evaluation().batch_size();
+  std::int64_t batches = dataset.ValidationBatches(batch_size);
+  if (spec.evaluation().has_batches()) batches = std::min<std::int64_t>(batches, spec.evaluation().batches());
+  INLIER_CHECK(batches > 0);
+  PhaseProgress progress("evaluate", batches, sink);
+  EvaluationLoss loss;
+  for (std::int64_t i = 0; i < batches; ++i) {
+    RETURN_IF_ERROR(CheckStop(stop_requested));
+    const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
+    const at::Tensor batch_loss = model.Loss(InputOf(batch, device), batch.labels.to(device), &tap);
+    loss.Add(batch_loss.item<double>(), batch.ids.size(0));
+    progress.Done(i + 1, loss.Mean());
+  }
+  EvaluationResult result{.loss = loss.Mean(),
+                          .perplexity = std::exp(loss.Mean()),
+                          .outliers = recorder.Summary(),
+                          .sites = recorder.Sites(),
+                          .sequences = loss.sequences(),
+                          .seconds = 0};
+  result.seconds = ToSeconds(MonotonicNow() - start);
+  return result;
+}
+
+}  // namespace inlier

@@ -1,0 +1,81 @@
+// Trains one model by its spec: steps, curves, checkpoints, resuming.
+//
+// Deterministic: on the CPU the same spec and the same number of threads give bit-equal weights and
+// measurements (but for rates), straight or resumed at any update, because batches, masks and dropout are
+// functions of (seed, update) alone.
+//
+// Thread safety: none.
+#ifndef INLIER_CORE_TRAIN_TRAINER_H_
+#define INLIER_CORE_TRAIN_TRAINER_H_
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/data/text_dataset.h"
+#include "core/models/language_model.h"
+#include "core/train/training_step.h"
+#include "core/train/trial_sink.h"
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+struct TrainResult {
+  enum class End {
+    kFinished,  // The final checkpoint is written.
+    kDiverged,  // Loss or gradient is not finite: a result. No checkpoint is written for it.
+    kStopped,   // Asked to stop; the state is in a periodic checkpoint.
+  };
+  End end;
+  std::uint64_t step;   // Updates done.
+  std::string message;  // For people; empty when finished.
+};
+
+class Trainer {
+ public:
+  // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`. All of them must
+  // outlive the trainer.
+  Trainer(const v1::TrialSpec& spec, LanguageModel& model, const TextDataset& dataset, c10::Device device,
+          TrialSink& sink);
+
+  // Goes on from a periodic checkpoint of the same training: loads weights and optimizer state. The error
+  // says what does not fit.
+  absl::Status Resume(const std::filesystem::path& checkpoint);
+
+  // Updates done so far.
+  std::uint64_t step() const { return step_; }
+
+  // Trains to the end, writing checkpoints to `folder`. `stop_requested` is asked after every update. An
+  // error when a checkpoint cannot be written; exceptions of LibTorch pass through.
+  absl::StatusOr<TrainResult> Run(const std::filesystem::path& folder,
+                                  const std::function<bool()>& stop_requested);
+
+ private:
+  struct Update {
+    double learning_rate;
+    at::Tensor loss;           // Mean over the update's micro-batches, on the device.
+    at::Tensor gradient_norm;  // Before clipping, on the device.
+  };
+  Update RunUpdate();
+  bool IsDue(std::uint64_t period) const;
+  void Measure(const char* name, double value, bool final = false);
+  absl::Status Save(const std::filesystem::path& folder, bool final);
+
+  const v1::TrialSpec& spec_;
+  LanguageModel& model_;
+  const TextDataset& dataset_;
+  const c10::Device device_;
+  TrialSink& sink_;
+  TrainingStep training_step_;
+  std::uint64_t step_ = 0;
+  double seconds_ = 0;  // Spent on updates, by the attempts before too.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRAIN_TRAINER_H_

@@ -1,0 +1,92 @@
+#include "core/train/training_step.h"
+
+#include <ATen/autocast_mode.h>
+
+#include "base/check.h"
+#include "core/optim/gradient_norm.h"
+#include "core/optim/make_optimizer.h"
+
+namespace inlier {
+namespace {
+
+// Products in bfloat16 while it lives, on one kind of device; weights are cast once and the casts dropped at
+// the end.
+class Bfloat16Autocast {
+ public:
+  explicit Bfloat16Autocast(c10::DeviceType device_type) : device_type_(device_type) {
+    at::autocast::set_autocast_enabled(device_type_, true);
+    at::autocast::set_autocast_dtype(device_type_, at::kBFloat16);
+    at::autocast::increment_nesting();
+  }
+  ~Bfloat16Autocast() {
+    at::autocast::decrement_nesting();
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(device_type_, false);
+  }
+  Bfloat16Autocast(const Bfloat16Autocast&) = delete;
+  Bfloat16Autocast& operator=(const Bfloat16Autocast&) = delete;
+
+ private:
+  const c10::DeviceType device_type_;
+};
+
+at::Tensor ForwardLoss(LanguageModel& model, const ModelInput& input, const at::Tensor& labels,
+                       v1::Precision precision, c10::DeviceType device_type) {
+  switch (precision) {
+    case v1::BFLOAT16: {
+      const Bfloat16Autocast autocast(device_type);
+      return model.Loss(input, labels);
+    }
+    case v1::FLOAT32:
+      break;
+  }
+  return model.Loss(input, labels);
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(LanguageModel& model, std::unique_ptr<Optimizer> optimizer,
+                           const Settings& settings)
+    : model_(model),
+      optimizer_(std::move(optimizer)),
+      settings_(settings),
+      parameters_(model.parameters()),
+      device_type_(parameters_.at(0).device().type()) {
+  INLIER_CHECK(settings.gradient_accumulation >= 1);
+}
+
+at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels) {
+  const at::Tensor loss = ForwardLoss(model_, input, labels, settings_.precision, device_type_);
+  if (settings_.gradient_accumulation == 1) {
+    loss.backward();
+  } else {
+    loss.div(settings_.gradient_accumulation).backward();
+  }
+  return loss.detach();
+}
+
+TrainingStep::Applied TrainingStep::Apply(std::int64_t k) {
+  const double rate = settings_.schedule.At(k);
+  const at::Tensor norm = ClipGradientNorm(parameters_, settings_.gradient_clip_norm);
+  optimizer_->Step(rate);
+  // Dropping the gradients lets the next backward pass hand its own over without adding.
+  for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+  return {rate, norm};
+}
+
+TrainingStep MakeTrainingStep(LanguageModel& model, const v1::TrainingSpec& spec) {
+  return TrainingStep(
+      model, MakeOptimizer(spec.optimizer(), ParametersOf(model)),
+      {.schedule = MakeLrSchedule(spec.schedule(), PeakLearningRate(spec.optimizer()), spec.steps()),
+       .gradient_clip_norm = spec.gradient_clip_norm(),
+       .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),
+       .precision = spec.precision()});
+}
+
+std::vector<NamedParameter> ParametersOf(const LanguageModel& model) {
+  std::vector<NamedParameter> parameters;
+  for (const auto& item : model.named_parameters()) parameters.emplace_back(item.key(), item.value());
+  return parameters;
+}
+
+}  // namespace inlier

@@ -1,0 +1,66 @@
+// One optimizer update: micro-batches forward and backward, clipping, AdamW at the schedule's rate. The
+// arithmetic of training and nothing else: no data, files, clock or reports, so that the golden cases drive
+// exactly what the trainer runs.
+//
+//   for each update k:  AddMicroBatch(…) once or more;  Apply(k)
+//
+// Every micro-batch's loss is divided by the accumulation count of the settings, also when an update gets
+// fewer of them (as the reference at the end of a pass over the data).
+//
+// Thread safety: none. On a GPU no call waits for the device.
+#ifndef INLIER_CORE_TRAIN_TRAINING_STEP_H_
+#define INLIER_CORE_TRAIN_TRAINING_STEP_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/models/language_model.h"
+#include "core/optim/lr_schedule.h"
+#include "core/optim/optimizer.h"
+#include "inlier/v1/training_spec.pb.h"
+
+namespace inlier {
+
+class TrainingStep {
+ public:
+  struct Settings {
+    LrSchedule schedule;
+    double gradient_clip_norm;  // 0: no clipping.
+    int gradient_accumulation;
+    v1::Precision precision;
+  };
+
+  // `model` must outlive the step; `optimizer` works on its parameters.
+  TrainingStep(LanguageModel& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings);
+
+  // Forward and backward. Returns the micro-batch's mean loss before the division, detached, on the model's
+  // device.
+  at::Tensor AddMicroBatch(const ModelInput& input, const at::Tensor& labels);
+
+  struct Applied {
+    double learning_rate;
+    at::Tensor gradient_norm;  // Before clipping; one number on the model's device.
+  };
+  // Update number k, from 0, with the gradients gathered since the last one, which are then dropped.
+  Applied Apply(std::int64_t k);
+
+  Optimizer& optimizer() { return *optimizer_; }
+
+ private:
+  LanguageModel& model_;
+  const std::unique_ptr<Optimizer> optimizer_;
+  const Settings settings_;
+  std::vector<at::Tensor> parameters_;
+  const c10::DeviceType device_type_;
+};
+
+// The settings and the optimizer that a resolved spec asks for.
+TrainingStep MakeTrainingStep(LanguageModel& model, const v1::TrainingSpec& spec);
+
+// The model's trainable tensors with their Hugging Face names, tied ones once.
+std::vector<NamedParameter> ParametersOf(const LanguageModel& model);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRAIN_TRAINING_STEP_H_

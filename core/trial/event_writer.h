@@ -1,0 +1,51 @@
+// Writes a trial's events as JSON lines to a descriptor: what the worker reads.
+//
+// One line is one TrialEvent as proto JSON with the field names of the .proto file, written by one call of
+// write(2). NaN and infinities are the strings "NaN", "Infinity", "-Infinity". Progress is thinned to four
+// lines a second; the first and the last of a phase always pass.
+//
+// Thread safety: none.
+#ifndef INLIER_CORE_TRIAL_EVENT_WRITER_H_
+#define INLIER_CORE_TRIAL_EVENT_WRITER_H_
+
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "core/train/trial_sink.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+class EventWriter : public TrialSink {
+ public:
+  // `descriptor` stays the caller's.
+  explicit EventWriter(int descriptor) : descriptor_(descriptor) {}
+
+  // The descriptor a worker reads events from; a person's shell leaves it closed.
+  static constexpr int kWorkerDescriptor = 3;
+  // Whether `descriptor` is open for writing.
+  static bool IsWritable(int descriptor);
+
+  void OnProgress(const v1::Progress& progress) override;
+  void OnMeasurement(const v1::MeasurementPoint& point) override;
+  void OnCheckpoint(const v1::CheckpointSaved& checkpoint) override;
+  void OnStarted(const v1::Started& started);
+  void OnOutcome(const v1::Outcome& outcome);
+  void Log(const std::string& text);
+
+  // Nobody reads any more: the work is for nothing and should end.
+  bool broken() const { return broken_; }
+
+ private:
+  void Write(v1::TrialEvent event);
+
+  const int descriptor_;
+  bool broken_ = false;
+  std::string phase_;
+  std::optional<Timestamp> last_progress_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRIAL_EVENT_WRITER_H_

@@ -1,0 +1,81 @@
+#include "core/trial/failure.h"
+
+#include <c10/util/Exception.h>
+
+#include <exception>
+#include <new>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::size_t kMessageBytesMax = 4000;
+
+// LibTorch says on a CPU that memory ran out only in words.
+bool SaysOutOfMemory(const std::string& text) {
+  return absl::StrContains(text, "can't allocate memory") || absl::StrContains(text, "not enough memory") ||
+         absl::StrContains(text, "out of memory");
+}
+
+std::string MemoryAdvice(const std::string& text) {
+  return absl::StrCat("out of memory: ", text,
+                      "; a smaller training.batch_size with a larger training.gradient_accumulation needs "
+                      "less and computes the same");
+}
+
+}  // namespace
+
+v1::Outcome Succeeded() {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::SUCCEEDED);
+  return outcome;
+}
+
+v1::Outcome Diverged(const std::string& message) {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::DIVERGED);
+  outcome.set_message(message);
+  return outcome;
+}
+
+v1::Outcome Failed(v1::FailureClass failure, const std::string& message) {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::FAILED);
+  outcome.set_failure(failure);
+  outcome.set_message(message.substr(0, kMessageBytesMax));
+  return outcome;
+}
+
+v1::Outcome FailedWith(const absl::Status& status) {
+  const std::string message(status.message());
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kFailedPrecondition:
+      return Failed(v1::INVALID_SPEC, message);
+    case absl::StatusCode::kCancelled:
+      return Failed(v1::PREEMPTED, message);
+    default:
+      return Failed(v1::CRASHED, message);
+  }
+}
+
+v1::Outcome CatchFailures(const std::function<v1::Outcome()>& work) {
+  try {
+    return work();
+  } catch (const c10::OutOfMemoryError& error) {
+    return Failed(v1::OUT_OF_MEMORY, MemoryAdvice(error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    if (SaysOutOfMemory(text)) return Failed(v1::OUT_OF_MEMORY, MemoryAdvice(text));
+    return Failed(v1::CRASHED, absl::StrCat("LibTorch: ", text));
+  } catch (const std::bad_alloc& error) {
+    return Failed(v1::OUT_OF_MEMORY, MemoryAdvice(error.what()));
+  } catch (const std::exception& error) {
+    return Failed(v1::CRASHED, error.what());
+  }
+}
+
+}  // namespace inlier

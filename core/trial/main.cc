@@ -1,0 +1,107 @@
+// inlier-trial: runs one attempt of one trial in a process of its own.
+//
+// Exit codes: 0 the attempt has a result (SUCCEEDED or DIVERGED); 1 it failed (the last event says how); 2
+// the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT after writing a checkpoint
+// (PREEMPTED).
+#include <ATen/Context.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "core/trial/event_writer.h"
+#include "core/trial/runtime.h"
+#include "core/trial/trial_runner.h"
+
+namespace {
+
+constexpr char kUsage[] =
+    "inlier-trial: runs one attempt of a trial (training or evaluation)\n"
+    "\n"
+    "usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto) as JSON\n"
+    "       inlier-trial --help | --version\n"
+    "\n"
+    "Events are JSON lines (TrialEvent): on descriptor 3 where it is open, as under a worker, else on "
+    "standard output.\n"
+    "Logs go to standard error. A smallest SPEC.json:\n"
+    "  {\"kind\": \"TRAIN_STAGE\", \"output_dir\": \"/tmp/trial\", \"cache_dir\": \"/tmp/cache\",\n"
+    "   \"spec\": {\"model\": {\"bert\": {\"preset\": \"tiny\"}}, \"data\": {\"text\": {\"path\": "
+    "\"/tmp/text.txt\"}},\n"
+    "            \"training\": {\"steps\": 100}}}\n"
+    "and for EVALUATE_STAGE also \"checkpoint\": \"/tmp/trial/model.safetensors\".\n"
+    "\n"
+    "SIGTERM and SIGINT: finish the update in hand, write a checkpoint, exit 75; \"resume_from\" goes on "
+    "from it.\n"
+    "\n"
+    "exit codes:\n"
+    "  0   the attempt has a result: SUCCEEDED or DIVERGED\n"
+    "  1   it failed; the last event says how\n"
+    "  2   the command line or SPEC.json is wrong\n"
+    "  75  stopped by a signal, with a checkpoint\n";
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitStopped = 75;
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+void OnStopSignal(int signal) { stop_signal = signal; }
+
+void InstallSignalHandlers() {
+  struct sigaction action = {};
+  action.sa_handler = OnStopSignal;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
+
+int PrintVersion() {
+  const std::string cuda = inlier::CudaVersion();
+  std::printf("inlier-trial %s\nLibTorch %s, %s\n", inlier::BuildId().c_str(), inlier::TorchVersion().c_str(),
+              cuda.empty() ? "CUDA not found: trials run on the CPU" : ("CUDA " + cuda).c_str());
+  return 0;
+}
+
+int ExitCode(const inlier::v1::Outcome& outcome) {
+  if (outcome.kind() != inlier::v1::Outcome::FAILED) return 0;
+  return outcome.failure() == inlier::v1::PREEMPTED ? kExitStopped : kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0)) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return PrintVersion();
+  if (argc != 2 || argv[1][0] == '-') {
+    std::fputs(kUsage, stderr);
+    return kExitUsage;
+  }
+
+  const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
+  // Under a worker: never outlive it. By hand the shell may go (nohup).
+  if (has_worker) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  InstallSignalHandlers();
+  inlier::InitLog("inlier-trial");
+
+  auto attempt = inlier::ReadAttempt(argv[1]);
+  if (!attempt.ok()) {
+    std::fprintf(stderr, "inlier-trial: %s\n", std::string(attempt.status().message()).c_str());
+    return kExitUsage;
+  }
+  inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
+  inlier::EventWriter events(has_worker ? inlier::EventWriter::kWorkerDescriptor : STDOUT_FILENO);
+  const inlier::v1::Outcome outcome = inlier::RunAttempt(*attempt, events, [] { return stop_signal != 0; });
+  if (outcome.has_message())
+    spdlog::info("attempt_ended outcome={} message={}", inlier::v1::Outcome::Kind_Name(outcome.kind()),
+                 outcome.message());
+  return ExitCode(outcome);
+}

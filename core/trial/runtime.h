@@ -1,0 +1,33 @@
+// How this process computes: threads, memory, devices, and what they are called.
+//
+// Thread safety: call SetUpRuntime once, before any tensor is made.
+#ifndef INLIER_CORE_TRIAL_RUNTIME_H_
+#define INLIER_CORE_TRIAL_RUNTIME_H_
+
+#include <c10/core/Device.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+// Sets the number of CPU threads of LibTorch; keeps freed memory in the process (returning it to the system
+// between steps costs a CPU training a fifth of its speed); treats denormal numbers as 0; asks for
+// deterministic kernels where there is a choice. REQUIRES: threads >= 1.
+void SetUpRuntime(int threads);
+
+// "cpu", "cuda" or "cuda:<index>". InvalidArgument for another word; Unavailable when this LibTorch or this
+// machine has no such device.
+absl::StatusOr<c10::Device> ParseDevice(const std::string& text);
+
+// "cpu", or the GPU's name, for example "NVIDIA H100".
+std::string DeviceName(c10::Device device);
+
+// "2.13.0"; "12.8", or "" when this LibTorch has no CUDA.
+std::string TorchVersion();
+std::string CudaVersion();
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRIAL_RUNTIME_H_

@@ -1,0 +1,203 @@
+#include "core/trial/trial_runner.h"
+
+#include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/version.h"
+#include "core/data/text_dataset.h"
+#include "core/models/make_model.h"
+#include "core/train/checkpoint.h"
+#include "core/train/evaluator.h"
+#include "core/train/trainer.h"
+#include "core/trial/failure.h"
+#include "core/trial/runtime.h"
+#include "google/protobuf/util/json_util.h"
+#include "proto/spec/validator.h"
+#include "proto/spec/yaml_reader.h"
+
+namespace inlier {
+namespace {
+
+using StopRequested = std::function<bool()>;
+
+// Everything that both stages start from.
+struct Prepared {
+  v1::TrialSpec spec;
+  c10::Device device;
+  std::unique_ptr<TextDataset> dataset;
+  std::shared_ptr<LanguageModel> model;  // On the device, weights not set.
+};
+
+absl::Status RequireFields(const v1::AttemptSpec& attempt) {
+  const auto missing = [](const char* field, const char* what) {
+    return absl::InvalidArgumentError(absl::StrCat("attempt: ", field, " is not given; ", what));
+  };
+  if (!attempt.has_kind()) return missing("kind", "TRAIN_STAGE or EVALUATE_STAGE");
+  if (!attempt.has_spec()) return missing("spec", "the TrialSpec to run");
+  if (attempt.output_dir().empty()) return missing("output_dir", "the folder for checkpoints");
+  if (attempt.cache_dir().empty()) return missing("cache_dir", "the folder for vocabularies and token files");
+  if (attempt.kind() == v1::EVALUATE_STAGE && attempt.checkpoint().empty()) {
+    return missing("checkpoint", "the trained model, a .safetensors file");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("output_dir: cannot make the folder ", folder, ": ", error.message()));
+}
+
+absl::StatusOr<std::unique_ptr<TextDataset>> OpenDataset(const v1::AttemptSpec& attempt,
+                                                         const v1::TrialSpec& spec, EventWriter& events) {
+  TextOpenOptions options;
+  options.data_dir = attempt.data_dir();
+  options.cache_dir = attempt.cache_dir();
+  options.threads = at::get_num_threads();
+  options.progress = [&events](std::string_view, double fraction) {
+    v1::Progress progress;
+    progress.set_phase("tokenize");
+    progress.set_step(static_cast<std::uint64_t>(std::lround(fraction * 100)));  // Percent.
+    progress.set_steps_total(100);
+    events.OnProgress(progress);
+  };
+  return TextDataset::Open(spec.data().text(), spec.data().text().objective(), options);
+}
+
+std::uint64_t VocabularyOf(const v1::ModelSpec& model) {
+  switch (model.architecture_case()) {
+    case v1::ModelSpec::kBert:
+      return model.bert().vocab_size();
+    case v1::ModelSpec::kOpt:
+      return model.opt().vocab_size();
+    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
+      break;
+  }
+  return 0;
+}
+
+absl::Status CheckVocabulary(const v1::TrialSpec& spec, const TextDataset& dataset) {
+  const std::uint64_t rows = VocabularyOf(spec.model());
+  if (rows >= static_cast<std::uint64_t>(dataset.vocab_size())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("model.", spec.model().has_bert() ? "bert" : "opt", ".vocab_size: ", rows,
+                   " rows are too few for the tokenizer's ", dataset.vocab_size(),
+                   " tokens; leave it out to take the tokenizer's size"));
+}
+
+absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
+  RETURN_IF_ERROR(RequireFields(attempt));
+  ASSIGN_OR_RETURN(v1::TrialSpec spec, ResolveAndValidate(attempt.spec()));
+  ASSIGN_OR_RETURN(const c10::Device device, ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
+  RETURN_IF_ERROR(MakeFolder(attempt.output_dir()));
+  ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, OpenDataset(attempt, spec, events));
+  RETURN_IF_ERROR(CheckVocabulary(spec, *dataset));
+  ASSIGN_OR_RETURN(std::shared_ptr<LanguageModel> model, MakeModel(spec));
+  return Prepared{std::move(spec), device, std::move(dataset), std::move(model)};
+}
+
+void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWriter& events) {
+  char host[256] = "";
+  ::gethostname(host, sizeof(host) - 1);
+  v1::Started started;
+  started.set_pid(::getpid());
+  started.set_build(BuildId());
+  started.set_torch_version(TorchVersion());
+  started.set_cuda_version(prepared.device.is_cuda() ? CudaVersion() : "");
+  started.set_device(DeviceName(prepared.device));
+  started.set_threads(static_cast<std::uint32_t>(at::get_num_threads()));
+  started.set_host(host);
+  started.set_resumed_step(static_cast<std::uint32_t>(resumed_step));
+  started.set_dataset_digest(prepared.dataset->dataset_digest());
+  started.set_parameters(static_cast<std::uint64_t>(CountParameters(*prepared.model)));
+  events.OnStarted(started);
+}
+
+// A checkpoint that cannot be read is the machine's fault, not the spec's.
+absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
+  return absl::DataLossError(absl::StrCat(std::string(status.message()), "; ", remedy));
+}
+
+absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
+                                        const StopRequested& stop_requested) {
+  ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
+  InitialiseWeights(*prepared.model, prepared.spec, prepared.spec.seed());
+  prepared.model->to(prepared.device);
+  Trainer trainer(prepared.spec, *prepared.model, *prepared.dataset, prepared.device, events);
+  if (!attempt.resume_from().empty()) {
+    const absl::Status resumed = trainer.Resume(attempt.resume_from());
+    if (!resumed.ok()) {
+      constexpr char kRemedy[] = "train from the beginning (without resume_from)";
+      if (absl::IsNotFound(resumed) || absl::IsDataLoss(resumed)) return AsDataLoss(resumed, kRemedy);
+      return absl::Status(resumed.code(),
+                          absl::StrCat("resume_from: ", std::string(resumed.message()), "; ", kRemedy));
+    }
+  }
+  ReportStarted(prepared, trainer.step(), events);
+  ASSIGN_OR_RETURN(const TrainResult result, trainer.Run(attempt.output_dir(), stop_requested));
+  switch (result.end) {
+    case TrainResult::End::kFinished:
+      return Succeeded();
+    case TrainResult::End::kDiverged:
+      return Diverged(result.message);
+    case TrainResult::End::kStopped:
+      return Failed(v1::PREEMPTED, result.message);
+  }
+  return absl::InternalError("unknown end of training");
+}
+
+absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventWriter& events,
+                                          const StopRequested& stop_requested) {
+  ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
+  absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.checkpoint());
+  if (!checkpoint.ok())
+    return AsDataLoss(checkpoint.status(), "train the model again or give another checkpoint");
+  RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.dataset->dataset_digest()));
+  RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.model));
+  prepared.model->to(prepared.device);
+  ReportStarted(prepared, 0, events);
+  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, *prepared.dataset, prepared.spec,
+                                                           prepared.device, events, stop_requested));
+  ReportEvaluation(result, prepared.dataset->ComputeUnigramPerplexity(), checkpoint->info().step, events);
+  if (!std::isfinite(result.loss)) return Diverged(absl::StrCat("the evaluation loss is ", result.loss));
+  return Succeeded();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  v1::AttemptSpec attempt;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &attempt);
+  if (!status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": not an AttemptSpec in JSON: ", status.message().ToString()));
+  }
+  return attempt;
+}
+
+v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events,
+                       const StopRequested& stop_requested) {
+  const StopRequested stop = [&events, &stop_requested] {
+    return events.broken() || (stop_requested && stop_requested());
+  };
+  const v1::Outcome outcome = CatchFailures([&attempt, &events, &stop] {
+    absl::StatusOr<v1::Outcome> result = attempt.kind() == v1::EVALUATE_STAGE
+                                             ? RunEvaluation(attempt, events, stop)
+                                             : RunTraining(attempt, events, stop);
+    return result.ok() ? *std::move(result) : FailedWith(result.status());
+  });
+  events.OnOutcome(outcome);
+  return outcome;
+}
+
+}  // namespace inlier

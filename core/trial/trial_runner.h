@@ -1,0 +1,30 @@
+// Runs one attempt: from an AttemptSpec to an Outcome, reporting on the way.
+//
+// TRAIN: data, model, training, final checkpoint `model.safetensors` in the output folder. EVALUATE: data,
+// the checkpoint's weights, measurements.
+//
+// Thread safety: none; one attempt a process.
+#ifndef INLIER_CORE_TRIAL_TRIAL_RUNNER_H_
+#define INLIER_CORE_TRIAL_TRIAL_RUNNER_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/trial/event_writer.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+// The AttemptSpec in a JSON file. NotFound, or InvalidArgument with what is wrong in it.
+absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path);
+
+// Does everything and never throws. `stop_requested` may turn true at any time: training then ends after the
+// update it is in, with a checkpoint. The outcome has been written to `events` when it returns. REQUIRES:
+// SetUpRuntime has been called.
+v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events,
+                       const std::function<bool()>& stop_requested);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRIAL_TRIAL_RUNNER_H_

@@ -1,0 +1,105 @@
+// Evaluation: the reference's weighting, what is reported, and what quantization changes.
+#include "core/train/evaluator.h"
+
+#include <cmath>
+#include <map>
+
+#include "proto/spec/measurements.h"
+#include "tests/core/train/train_fixture.h"
+
+namespace inlier {
+namespace {
+
+const c10::Device kCpu(c10::kCPU);
+
+absl::StatusOr<EvaluationResult> EvaluateTiny(const v1::TrialSpec& spec, TrialSink& sink) {
+  at::set_num_threads(1);
+  return Evaluate(*TinyModel(spec), *TinyDataset(spec), spec, kCpu, sink, [] { return false; });
+}
+
+TEST(EvaluatorTest, BatchMeansAreWeightedBySequences) {
+  EvaluationLoss loss;
+  loss.Add(2.0, 4);
+  loss.Add(5.0, 1);
+  EXPECT_DOUBLE_EQ(loss.Mean(), 13.0 / 5.0);
+  EXPECT_EQ(loss.sequences(), 5);
+}
+
+TEST(EvaluatorTest, UntrainedModelIsAboutAsGoodAsChance) {
+  CollectingSink sink;
+  const absl::StatusOr<EvaluationResult> result = EvaluateTiny(TinySpec(), sink);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_NEAR(result->loss, std::log(300.0), 0.5);
+  EXPECT_DOUBLE_EQ(result->perplexity, std::exp(result->loss));
+  EXPECT_EQ(result->sequences, 8);
+  EXPECT_GT(result->outliers.max_inf_norm, 0);
+  EXPECT_EQ(sink.progress.back().phase(), "evaluate");
+  EXPECT_EQ(sink.progress.back().step(), 2u);
+  EXPECT_EQ(sink.progress.back().steps_total(), 2u);
+}
+
+TEST(EvaluatorTest, SameEvaluationTwiceIsBitEqual) {
+  CollectingSink sink;
+  EXPECT_EQ(EvaluateTiny(TinySpec(), sink)->loss, EvaluateTiny(TinySpec(), sink)->loss);
+}
+
+TEST(EvaluatorTest, QuantizationIsCalibratedFirstAndFewerBitsHurtMore) {
+  const auto with_bits = [](int n) {
+    const std::string number = std::to_string(n);
+    return TinySpec("quantization { weights { bits: " + number + " } activations { bits: " + number +
+                    " } calibration { batches: 3 batch_size: 4 } }");
+  };
+  CollectingSink sink;
+  const double exact = EvaluateTiny(TinySpec(), sink)->loss;
+  sink.progress.clear();
+  const absl::StatusOr<EvaluationResult> fine = EvaluateTiny(with_bits(16), sink);
+  ASSERT_TRUE(fine.ok()) << fine.status();
+  EXPECT_EQ(sink.progress.front().phase(), "calibrate");
+  EXPECT_EQ(sink.progress.front().steps_total(), 3u);
+  const double coarse = EvaluateTiny(with_bits(2), sink)->loss;
+  EXPECT_NE(fine->loss, exact);
+  EXPECT_NEAR(fine->loss, exact, 1e-3);
+  EXPECT_GT(std::abs(coarse - exact), std::abs(fine->loss - exact));
+}
+
+TEST(EvaluatorTest, WeightsAloneCanBeQuantized) {
+  CollectingSink sink;
+  const absl::StatusOr<EvaluationResult> result =
+      EvaluateTiny(TinySpec("quantization { weights { bits: 4 } }"), sink);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_NE(result->loss, EvaluateTiny(TinySpec(), sink)->loss);
+}
+
+TEST(EvaluatorTest, StopsBetweenBatchesWhenAsked) {
+  const v1::TrialSpec spec = TinySpec();
+  CollectingSink sink;
+  const absl::StatusOr<EvaluationResult> result =
+      Evaluate(*TinyModel(spec), *TinyDataset(spec), spec, kCpu, sink, [] { return true; });
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(sink.progress.empty());
+}
+
+TEST(EvaluatorTest, EveryReportedNameStandsInTheTableOfMeasurements) {
+  for (const char* model : {"", "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } }"}) {
+    const v1::TrialSpec spec = TinySpec(model);
+    CollectingSink sink;
+    const absl::StatusOr<EvaluationResult> result = EvaluateTiny(spec, sink);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ReportEvaluation(*result, {.own = 123.0, .from_train = 130.0}, 20, sink);
+    std::map<std::string, int> whole_model;
+    for (const v1::MeasurementPoint& point : sink.measurements) {
+      const MeasurementInfo* info = FindMeasurement(point.name());
+      ASSERT_NE(info, nullptr) << point.name();
+      EXPECT_EQ(info->source, "evaluate") << point.name();
+      EXPECT_EQ(info->axis == "site", point.has_site()) << point.name();
+      EXPECT_TRUE(point.final());
+      EXPECT_EQ(point.step(), 20u);
+      if (!point.has_site()) ++whole_model[point.name()];
+    }
+    for (const char* name : {"perplexity", "unigram_perplexity", "max_inf_norm", "avg_kurtosis"})
+      EXPECT_EQ(whole_model[name], 1) << name;
+  }
+}
+
+}  // namespace
+}  // namespace inlier

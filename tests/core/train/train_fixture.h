@@ -1,0 +1,113 @@
+// A tiny real training for tests: a two-layer BERT or OPT on tests/data/tiny.txt, in a temporary folder.
+#ifndef INLIER_TESTS_CORE_TRAIN_TRAIN_FIXTURE_H_
+#define INLIER_TESTS_CORE_TRAIN_TRAIN_FIXTURE_H_
+
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/data/text_dataset.h"
+#include "core/models/make_model.h"
+#include "core/train/trainer.h"
+#include "core/train/trial_sink.h"
+#include "google/protobuf/text_format.h"
+#include "proto/spec/validator.h"
+
+namespace inlier {
+
+// A folder of its own that goes away with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "inlier-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, error);
+    std::filesystem::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Keeps everything that is reported.
+class CollectingSink : public TrialSink {
+ public:
+  void OnProgress(const v1::Progress& event) override { progress.push_back(event); }
+  void OnMeasurement(const v1::MeasurementPoint& event) override { measurements.push_back(event); }
+  void OnCheckpoint(const v1::CheckpointSaved& event) override { checkpoints.push_back(event); }
+
+  // The values of a curve, in order.
+  std::vector<double> Curve(const std::string& name) const {
+    std::vector<double> values;
+    for (const v1::MeasurementPoint& point : measurements) {
+      if (point.name() == name && !point.final()) values.push_back(point.value());
+    }
+    return values;
+  }
+
+  std::vector<v1::Progress> progress;
+  std::vector<v1::MeasurementPoint> measurements;
+  std::vector<v1::CheckpointSaved> checkpoints;
+};
+
+// A resolved spec: tiny, 20 updates, dropout everywhere, checkpoint every 10; `changes` in text format on
+// top.
+inline v1::TrialSpec TinySpec(const std::string& changes = "") {
+  v1::TrialSpec spec;
+  const std::string text =
+      std::string(R"(
+    seed: 7 dropout: 0.1
+    model { bert { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } }
+    attention { dropout: 0.1 }
+    data { text { path: ")") +
+      INLIER_TINY_TEXT +
+      R"(" tokenizer { byte_pair { vocab_size: 300 } } sequence_length: 16 validation_fraction: 0.1 } }
+    training { steps: 20 batch_size: 4 checkpoint_every: 10 measure_every: 1
+               optimizer { adamw { learning_rate: 0.001 } } schedule { warmup_steps: 2 } }
+    evaluation { batches: 2 batch_size: 4 })";
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec));
+  v1::TrialSpec more;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(changes, &more)) << changes;
+  spec.MergeFrom(more);
+  absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  return resolved.ok() ? *resolved : spec;
+}
+
+// The dataset of a spec, its cache in one folder for the whole test program.
+inline std::unique_ptr<TextDataset> TinyDataset(const v1::TrialSpec& spec) {
+  static const TemporaryFolder cache;
+  TextOpenOptions options;
+  options.cache_dir = cache.path();
+  absl::StatusOr<std::unique_ptr<TextDataset>> dataset =
+      TextDataset::Open(spec.data().text(), spec.data().text().objective(), options);
+  EXPECT_TRUE(dataset.ok()) << dataset.status();
+  return dataset.ok() ? *std::move(dataset) : nullptr;
+}
+
+// A model with its initial weights.
+inline std::shared_ptr<LanguageModel> TinyModel(const v1::TrialSpec& spec) {
+  absl::StatusOr<std::shared_ptr<LanguageModel>> model = MakeModel(spec);
+  EXPECT_TRUE(model.ok()) << model.status();
+  InitialiseWeights(**model, spec, spec.seed());
+  return *std::move(model);
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_CORE_TRAIN_TRAIN_FIXTURE_H_

@@ -1,0 +1,189 @@
+// Real trainings of a tiny model on real text: they learn, they repeat bit for bit, they resume bit for bit,
+// and they say when they diverge.
+#include "core/train/trainer.h"
+
+#include <ATen/ops/equal.h>
+
+#include <cmath>
+
+#include "core/train/checkpoint.h"
+#include "proto/spec/measurements.h"
+#include "tests/core/train/train_fixture.h"
+
+namespace inlier {
+namespace {
+
+const std::function<bool()> kNeverStop = [] { return false; };
+
+struct Run {
+  std::shared_ptr<LanguageModel> model;
+  CollectingSink sink;
+  absl::StatusOr<TrainResult> result = absl::UnknownError("not run");
+};
+
+// Trains by `spec` into `folder`, from the checkpoint when there is one.
+std::unique_ptr<Run> Train(const v1::TrialSpec& spec, const std::filesystem::path& folder,
+                           const std::filesystem::path& resume_from = {},
+                           const std::function<bool()>& stop = kNeverStop) {
+  at::set_num_threads(1);
+  auto run = std::make_unique<Run>();
+  run->model = TinyModel(spec);
+  const auto dataset = TinyDataset(spec);
+  Trainer trainer(spec, *run->model, *dataset, c10::Device(c10::kCPU), run->sink);
+  if (!resume_from.empty()) {
+    const absl::Status resumed = trainer.Resume(resume_from);
+    EXPECT_TRUE(resumed.ok()) << resumed;
+  }
+  run->result = trainer.Run(folder, stop);
+  return run;
+}
+
+void ExpectSameWeights(const LanguageModel& a, const LanguageModel& b) {
+  const auto left = ParametersOf(a), right = ParametersOf(b);
+  ASSERT_EQ(left.size(), right.size());
+  for (std::size_t i = 0; i < left.size(); ++i)
+    EXPECT_TRUE(at::equal(left[i].second, right[i].second)) << left[i].first;
+}
+
+TEST(TrainerTest, SameSpecTwiceGivesBitEqualWeightsAndCurves) {
+  const TemporaryFolder folder;
+  const v1::TrialSpec spec = TinySpec();
+  const auto first = Train(spec, folder.path()), second = Train(spec, folder.path());
+  ASSERT_EQ(first->result->end, TrainResult::End::kFinished);
+  ExpectSameWeights(*first->model, *second->model);
+  for (const char* name : {"train_loss", "gradient_norm", "learning_rate"}) {
+    ASSERT_EQ(first->sink.Curve(name).size(), 20u) << name;
+    EXPECT_EQ(first->sink.Curve(name), second->sink.Curve(name)) << name;
+  }
+}
+
+TEST(TrainerTest, AnotherSeedGivesAnotherTraining) {
+  const TemporaryFolder folder;
+  EXPECT_NE(Train(TinySpec(), folder.path())->sink.Curve("train_loss"),
+            Train(TinySpec("seed: 8"), folder.path())->sink.Curve("train_loss"));
+}
+
+TEST(TrainerTest, ResumedInTheMiddleEndsBitEqual) {
+  for (const char* changes : {"", "training { gradient_accumulation: 2 }",
+                              "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { "
+                              "gate { linear { } } }"}) {
+    const TemporaryFolder straight_folder, resumed_folder;
+    const v1::TrialSpec spec = TinySpec(changes);
+    const auto straight = Train(spec, straight_folder.path());
+    ASSERT_EQ(straight->sink.checkpoints.size(), 2u);
+    ASSERT_EQ(straight->sink.checkpoints[0].step(), 10u);
+    const auto resumed =
+        Train(spec, resumed_folder.path(), straight_folder / straight->sink.checkpoints[0].path());
+    ASSERT_TRUE(resumed->result.ok()) << resumed->result.status();
+    ExpectSameWeights(*straight->model, *resumed->model);
+    std::vector<double> tail = straight->sink.Curve("train_loss");
+    tail.erase(tail.begin(), tail.begin() + 10);
+    EXPECT_EQ(resumed->sink.Curve("train_loss"), tail);
+    // The products are the same file, byte for byte.
+    EXPECT_EQ(straight->sink.checkpoints[1].sha256(), resumed->sink.checkpoints.back().sha256());
+  }
+}
+
+TEST(TrainerTest, StoppedTrainingLeavesACheckpointFromWhichItGoesOn) {
+  const TemporaryFolder whole_folder, stopped_folder, resumed_folder;
+  const v1::TrialSpec spec = TinySpec();
+  const auto whole = Train(spec, whole_folder.path());
+  int asked = 0;
+  const auto stopped = Train(spec, stopped_folder.path(), {}, [&asked] { return ++asked == 7; });
+  ASSERT_EQ(stopped->result->end, TrainResult::End::kStopped);
+  EXPECT_EQ(stopped->result->step, 7u);
+  ASSERT_EQ(stopped->sink.checkpoints.size(), 1u);
+  EXPECT_EQ(stopped->sink.checkpoints[0].path(), "step-0000000007.safetensors");
+  EXPECT_FALSE(stopped->sink.checkpoints[0].final());
+  const auto resumed = Train(spec, resumed_folder.path(), stopped_folder / "step-0000000007.safetensors");
+  ExpectSameWeights(*whole->model, *resumed->model);
+}
+
+TEST(TrainerTest, TrainingLowersTheLoss) {
+  const TemporaryFolder folder;
+  const auto run =
+      Train(TinySpec("dropout: 0 training { steps: 60 optimizer { adamw { learning_rate: 0.01 } } }"),
+            folder.path());
+  const std::vector<double> losses = run->sink.Curve("train_loss");
+  double first = 0, last = 0;
+  for (int i = 0; i < 10; ++i) {
+    first += losses.at(i) / 10;
+    last += losses.at(losses.size() - 1 - i) / 10;
+  }
+  EXPECT_NEAR(first, std::log(300.0), 0.7);
+  EXPECT_LT(last, first - 0.3);
+}
+
+TEST(TrainerTest, HugeLearningRateIsReportedAsDiverged) {
+  const TemporaryFolder folder;
+  // Each update multiplies the weights by 1 - 100 * 0.1 = -9.
+  const auto run = Train(TinySpec("training { steps: 200 checkpoint_every: 200 schedule { constant { } } "
+                                  "optimizer { adamw { learning_rate: 100 weight_decay: 0.1 } } }"),
+                         folder.path());
+  ASSERT_TRUE(run->result.ok()) << run->result.status();
+  ASSERT_EQ(run->result->end, TrainResult::End::kDiverged);
+  EXPECT_THAT(
+      run->result->message,
+      testing::StartsWith("diverged at update " + std::to_string(run->result->step) + " of 200: loss "));
+  EXPECT_TRUE(run->sink.checkpoints.empty());
+  EXPECT_EQ(run->sink.measurements.back().step(), run->result->step);
+}
+
+TEST(TrainerTest, CurvesHaveAPointEveryMeasureEveryUpdatesAndAtBothEnds) {
+  const TemporaryFolder folder;
+  const auto run = Train(TinySpec("training { measure_every: 8 }"), folder.path());
+  std::vector<std::uint64_t> steps;
+  for (const v1::MeasurementPoint& point : run->sink.measurements) {
+    if (point.name() == "learning_rate") steps.push_back(point.step());
+  }
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 8, 16, 20}));
+  // Linear with two updates of warm-up: update 7 (the eighth) of 20.
+  EXPECT_DOUBLE_EQ(run->sink.Curve("learning_rate")[1], 1e-3 * 13.0 / 18.0);
+}
+
+TEST(TrainerTest, EveryReportedNameStandsInTheTableOfMeasurements) {
+  const TemporaryFolder folder;
+  const auto run = Train(TinySpec(), folder.path());
+  std::vector<std::string> finals;
+  for (const v1::MeasurementPoint& point : run->sink.measurements) {
+    const MeasurementInfo* info = FindMeasurement(point.name());
+    ASSERT_NE(info, nullptr) << point.name();
+    EXPECT_EQ(info->source, "train") << point.name();
+    EXPECT_TRUE(point.final() ? info->final : info->curve) << point.name();
+    if (point.final()) finals.push_back(point.name());
+  }
+  EXPECT_THAT(finals, testing::UnorderedElementsAre("train_loss", "tokens_per_second", "train_seconds"));
+}
+
+TEST(TrainerTest, OnlyTheNewestTwoPeriodicCheckpointsAreKept) {
+  const TemporaryFolder folder;
+  Train(TinySpec("training { checkpoint_every: 4 }"), folder.path());
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("step-0000000012.safetensors",
+                                                   "step-0000000016.safetensors", "model.safetensors"));
+}
+
+TEST(TrainerTest, BfloatTrainingLearnsAndKeepsFloatWeights) {
+  const TemporaryFolder folder;
+  const auto run = Train(TinySpec("training { precision: BFLOAT16 }"), folder.path());
+  ASSERT_EQ(run->result->end, TrainResult::End::kFinished);
+  const auto exact = Train(TinySpec(), folder.path());
+  const double bfloat = run->sink.Curve("train_loss").back(), full = exact->sink.Curve("train_loss").back();
+  EXPECT_NE(bfloat, full);
+  EXPECT_NEAR(bfloat, full, 0.05);
+  for (const auto& [name, parameter] : ParametersOf(*run->model))
+    EXPECT_EQ(parameter.scalar_type(), at::kFloat) << name;
+}
+
+TEST(TrainerTest, FolderThatCannotBeWrittenIsAClearError) {
+  const auto run = Train(TinySpec("training { steps: 3 }"), "/proc/inlier-no-such-folder");
+  ASSERT_FALSE(run->result.ok());
+  EXPECT_THAT(std::string(run->result.status().message()),
+              testing::AllOf(testing::HasSubstr("/proc/inlier-no-such-folder"),
+                             testing::HasSubstr("the checkpoint after update 3")));
+}
+
+}  // namespace
+}  // namespace inlier

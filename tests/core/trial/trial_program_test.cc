@@ -1,0 +1,296 @@
+// The real inlier-trial as a child: trains, evaluates, is stopped and resumed, and says clearly what is
+// wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "google/protobuf/text_format.h"
+#include "tests/core/trial/child_process.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kSpec[] = R"(
+  seed: 3
+  model { bert { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } }
+  dropout: 0.1
+  data { text { tokenizer { byte_pair { vocab_size: 300 } } sequence_length: 16 validation_fraction: 0.1 } }
+  training { steps: 12 batch_size: 4 checkpoint_every: 5 measure_every: 4 }
+  evaluation { batches: 2 batch_size: 4 })";
+
+class TrialProgramTest : public testing::Test {
+ protected:
+  TrialProgramTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "inlier-trial-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  ~TrialProgramTest() override { std::filesystem::remove_all(folder_); }
+
+  // An attempt in folder_/<name>; `changes` to the TrialSpec in text format.
+  v1::AttemptSpec Attempt(v1::StageKind kind, const std::string& name, const std::string& changes = "") {
+    v1::AttemptSpec attempt;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kSpec, attempt.mutable_spec()));
+    v1::TrialSpec more;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(changes, &more)) << changes;
+    attempt.mutable_spec()->MergeFrom(more);
+    if (!attempt.spec().data().text().has_corpus())
+      attempt.mutable_spec()->mutable_data()->mutable_text()->set_path(INLIER_TINY_TEXT);
+    attempt.set_stage_id("stage");
+    attempt.set_token(1);
+    attempt.set_kind(kind);
+    attempt.set_output_dir(folder_ / name);
+    attempt.set_data_dir(folder_ / "data");
+    attempt.set_cache_dir(folder_ / "cache");
+    attempt.set_threads(1);
+    attempt.set_device("cpu");
+    return attempt;
+  }
+
+  std::unique_ptr<TrialChild> Start(const v1::AttemptSpec& attempt) {
+    std::string json;
+    EXPECT_TRUE(google::protobuf::util::MessageToJsonString(attempt, &json).ok());
+    std::ofstream(folder_ / "spec.json") << json;
+    return StartWith({folder_ / "spec.json"});
+  }
+  std::unique_ptr<TrialChild> StartWith(const std::vector<std::string>& arguments) {
+    return std::make_unique<TrialChild>(INLIER_TRIAL_PROGRAM, arguments, folder_ / "log");
+  }
+
+  struct Ended {
+    std::vector<v1::TrialEvent> events;
+    v1::Outcome outcome;
+    int exit_code;
+  };
+  Ended Finish(TrialChild& child) {
+    Ended ended;
+    ended.events = child.Rest();
+    ended.exit_code = child.Wait();
+    if (!ended.events.empty()) ended.outcome = ended.events.back().outcome();
+    EXPECT_TRUE(!ended.events.empty() && ended.events.back().has_outcome()) << Log();
+    return ended;
+  }
+  Ended RunToEnd(const v1::AttemptSpec& attempt) { return Finish(*Start(attempt)); }
+
+  // Runs an attempt that must fail as INVALID_SPEC or another class, and returns its message.
+  std::string FailureOf(const v1::AttemptSpec& attempt, v1::FailureClass failure) {
+    const Ended ended = RunToEnd(attempt);
+    EXPECT_EQ(ended.outcome.kind(), v1::Outcome::FAILED);
+    EXPECT_EQ(ended.outcome.failure(), failure) << ended.outcome.message();
+    EXPECT_EQ(ended.exit_code, 1);
+    return ended.outcome.message();
+  }
+
+  std::string Log() {
+    std::stringstream text;
+    text << std::ifstream(folder_ / "log").rdbuf();
+    return text.str();
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::map<std::string, double> FinalMeasurements(const std::vector<v1::TrialEvent>& events) {
+  std::map<std::string, double> values;
+  for (const v1::TrialEvent& event : events) {
+    const v1::MeasurementPoint& point = event.measurement();
+    if (event.has_measurement() && point.final() && !point.has_site()) values[point.name()] = point.value();
+  }
+  return values;
+}
+
+std::vector<v1::CheckpointSaved> Checkpoints(const std::vector<v1::TrialEvent>& events) {
+  std::vector<v1::CheckpointSaved> saved;
+  for (const v1::TrialEvent& event : events) {
+    if (event.has_checkpoint()) saved.push_back(event.checkpoint());
+  }
+  return saved;
+}
+
+std::optional<v1::Started> StartedOf(const std::vector<v1::TrialEvent>& events) {
+  for (const v1::TrialEvent& event : events) {
+    if (event.has_started()) return event.started();
+  }
+  return std::nullopt;
+}
+
+TEST_F(TrialProgramTest, TrainsThenEvaluatesInFloatAndQuantized) {
+  const Ended trained = RunToEnd(Attempt(v1::TRAIN_STAGE, "train"));
+  ASSERT_EQ(trained.outcome.kind(), v1::Outcome::SUCCEEDED) << trained.outcome.message();
+  EXPECT_EQ(trained.exit_code, 0);
+  const std::optional<v1::Started> started = StartedOf(trained.events);
+  ASSERT_TRUE(started);
+  EXPECT_EQ(started->resumed_step(), 0u);
+  EXPECT_EQ(started->device(), "cpu");
+  EXPECT_EQ(started->threads(), 1u);
+  EXPECT_EQ(started->dataset_digest().size(), 64u);
+  EXPECT_GT(started->parameters(), 20000u);
+  EXPECT_THAT(started->build(), HasSubstr("+"));
+  const std::vector<v1::CheckpointSaved> saved = Checkpoints(trained.events);
+  ASSERT_EQ(saved.size(), 3u);
+  EXPECT_EQ(saved[0].step(), 5u);
+  EXPECT_FALSE(saved[0].final());
+  EXPECT_EQ(saved[2].path(), "model.safetensors");
+  EXPECT_TRUE(saved[2].final());
+  EXPECT_EQ(saved[2].bytes(), std::filesystem::file_size(folder_ / "train" / "model.safetensors"));
+
+  std::map<std::string, double> numbers[2];
+  const char* quantizations[] = {
+      "", "quantization { weights { } activations { } calibration { batches: 2 batch_size: 4 } }"};
+  for (int i = 0; i < 2; ++i) {
+    v1::AttemptSpec attempt = Attempt(v1::EVALUATE_STAGE, "evaluate", quantizations[i]);
+    attempt.set_checkpoint(folder_ / "train" / "model.safetensors");
+    const Ended evaluated = RunToEnd(attempt);
+    ASSERT_EQ(evaluated.outcome.kind(), v1::Outcome::SUCCEEDED) << evaluated.outcome.message();
+    EXPECT_EQ(evaluated.exit_code, 0);
+    numbers[i] = FinalMeasurements(evaluated.events);
+    for (const char* name : {"perplexity", "max_inf_norm", "avg_kurtosis", "unigram_perplexity"})
+      EXPECT_GT(numbers[i][name], 0) << name;
+    EXPECT_EQ(evaluated.events.back().outcome().kind(), v1::Outcome::SUCCEEDED);
+  }
+  EXPECT_NE(numbers[0]["perplexity"], numbers[1]["perplexity"]);
+  EXPECT_NEAR(numbers[0]["perplexity"], numbers[1]["perplexity"], 0.02 * numbers[0]["perplexity"]);
+  EXPECT_EQ(numbers[0]["unigram_perplexity"], numbers[1]["unigram_perplexity"]);
+}
+
+TEST_F(TrialProgramTest, SigtermLeavesACheckpointAndResumingEndsInTheSameModel) {
+  const std::string steps = "training { steps: 400 checkpoint_every: 1000 }";
+  const Ended whole = RunToEnd(Attempt(v1::TRAIN_STAGE, "whole", steps));
+  ASSERT_EQ(whole.outcome.kind(), v1::Outcome::SUCCEEDED) << whole.outcome.message();
+
+  const std::unique_ptr<TrialChild> child = Start(Attempt(v1::TRAIN_STAGE, "stopped", steps));
+  while (std::optional<v1::TrialEvent> event = child->Next()) {
+    if (event->has_progress() && event->progress().phase() == "train") break;
+  }
+  child->Signal(SIGTERM);
+  const Ended stopped = Finish(*child);
+  EXPECT_EQ(stopped.exit_code, 75);
+  EXPECT_EQ(stopped.outcome.kind(), v1::Outcome::FAILED);
+  EXPECT_EQ(stopped.outcome.failure(), v1::PREEMPTED);
+  const std::vector<v1::CheckpointSaved> saved = Checkpoints(stopped.events);
+  ASSERT_EQ(saved.size(), 1u) << Log();
+  EXPECT_LT(saved[0].step(), 400u);
+  EXPECT_THAT(stopped.outcome.message(), HasSubstr("goes on from " + saved[0].path()));
+
+  v1::AttemptSpec again = Attempt(v1::TRAIN_STAGE, "resumed", steps);
+  again.set_resume_from(folder_ / "stopped" / saved[0].path());
+  const Ended resumed = RunToEnd(again);
+  ASSERT_EQ(resumed.outcome.kind(), v1::Outcome::SUCCEEDED) << resumed.outcome.message();
+  EXPECT_EQ(StartedOf(resumed.events)->resumed_step(), saved[0].step());
+  EXPECT_EQ(Checkpoints(resumed.events).back().sha256(), Checkpoints(whole.events).back().sha256());
+}
+
+TEST_F(TrialProgramTest, DivergenceIsAResult) {
+  const Ended ended =
+      RunToEnd(Attempt(v1::TRAIN_STAGE, "diverged",
+                       "training { steps: 200 checkpoint_every: 200 schedule { constant { } } "
+                       "optimizer { adamw { learning_rate: 100 weight_decay: 0.1 } } }"));
+  EXPECT_EQ(ended.outcome.kind(), v1::Outcome::DIVERGED);
+  EXPECT_THAT(ended.outcome.message(), HasSubstr("diverged at update "));
+  EXPECT_EQ(ended.exit_code, 0);
+}
+
+TEST_F(TrialProgramTest, MissingCorpusNamesTheFolder) {
+  v1::AttemptSpec attempt = Attempt(v1::TRAIN_STAGE, "out", "data { text { corpus: \"moby\" } }");
+  const std::string message = FailureOf(attempt, v1::INVALID_SPEC);
+  EXPECT_THAT(message, HasSubstr("moby"));
+  EXPECT_THAT(message, HasSubstr((folder_ / "data").string()));
+}
+
+TEST_F(TrialProgramTest, SpecsThatCannotRunAreInvalid) {
+  EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "out", "model { bert { heads: 5 } }"), v1::INVALID_SPEC),
+              HasSubstr("model.bert.heads"));
+  EXPECT_THAT(
+      FailureOf(Attempt(v1::TRAIN_STAGE, "out", "model { bert { vocab_size: 100 } }"), v1::INVALID_SPEC),
+      HasSubstr("model.bert.vocab_size"));
+  v1::AttemptSpec no_cache = Attempt(v1::TRAIN_STAGE, "out");
+  no_cache.clear_cache_dir();
+  EXPECT_THAT(FailureOf(no_cache, v1::INVALID_SPEC), HasSubstr("attempt: cache_dir is not given"));
+  EXPECT_THAT(FailureOf(Attempt(v1::EVALUATE_STAGE, "out"), v1::INVALID_SPEC),
+              HasSubstr("attempt: checkpoint is not given"));
+}
+
+TEST_F(TrialProgramTest, CheckpointsThatCannotBeUsedAreNamedWithARemedy) {
+  v1::AttemptSpec evaluate = Attempt(v1::EVALUATE_STAGE, "out");
+  evaluate.set_checkpoint(folder_ / "nothing.safetensors");
+  EXPECT_THAT(FailureOf(evaluate, v1::CRASHED),
+              testing::AllOf(HasSubstr("nothing.safetensors"), HasSubstr("train the model again")));
+  std::ofstream(folder_ / "garbage.safetensors") << "this is no checkpoint at all";
+  v1::AttemptSpec resume = Attempt(v1::TRAIN_STAGE, "out");
+  resume.set_resume_from(folder_ / "garbage.safetensors");
+  EXPECT_THAT(FailureOf(resume, v1::CRASHED),
+              testing::AllOf(HasSubstr("garbage.safetensors"), HasSubstr("without resume_from")));
+
+  ASSERT_EQ(RunToEnd(Attempt(v1::TRAIN_STAGE, "train")).outcome.kind(), v1::Outcome::SUCCEEDED);
+  v1::AttemptSpec other = Attempt(v1::TRAIN_STAGE, "out", "seed: 4");
+  other.set_resume_from(folder_ / "train" / "step-0000000010.safetensors");
+  EXPECT_THAT(FailureOf(other, v1::INVALID_SPEC), HasSubstr("seed is 3 in the checkpoint and 4 here"));
+}
+
+TEST_F(TrialProgramTest, DeviceAndFolderProblemsAreNamed) {
+  v1::AttemptSpec device = Attempt(v1::TRAIN_STAGE, "out");
+  device.set_device("tpu");
+  EXPECT_THAT(FailureOf(device, v1::INVALID_SPEC), HasSubstr("\"tpu\" is no device"));
+  v1::AttemptSpec folder = Attempt(v1::TRAIN_STAGE, "out");
+  std::ofstream(folder_ / "file") << "x";
+  folder.set_output_dir(folder_ / "file" / "below");
+  EXPECT_THAT(FailureOf(folder, v1::CRASHED),
+              HasSubstr("output_dir: cannot make the folder " + (folder_ / "file" / "below").string()));
+}
+
+TEST_F(TrialProgramTest, FullDiskIsNamedAndTheLastCheckpointStaysWhole) {
+  // RLIMIT_FSIZE stands for the full disk: writing past it fails in the same place.
+  const std::string steps = "training { steps: 6 checkpoint_every: 3 }";
+  ASSERT_EQ(RunToEnd(Attempt(v1::TRAIN_STAGE, "warm", steps)).outcome.kind(), v1::Outcome::SUCCEEDED);
+  std::string json;
+  ASSERT_TRUE(
+      google::protobuf::util::MessageToJsonString(Attempt(v1::TRAIN_STAGE, "full", steps), &json).ok());
+  std::ofstream(folder_ / "spec.json") << json;
+  TrialChild child(
+      "/bin/sh",
+      {"-c", "trap '' XFSZ; ulimit -f 32; exec \"$0\" \"$1\"", INLIER_TRIAL_PROGRAM, folder_ / "spec.json"},
+      folder_ / "log");
+  const Ended ended = Finish(child);
+  EXPECT_EQ(ended.outcome.failure(), v1::CRASHED);
+  EXPECT_THAT(ended.outcome.message(), testing::AllOf(HasSubstr("step-0000000003.safetensors"),
+                                                      HasSubstr("check that the disk has room")));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "full"));
+}
+
+TEST_F(TrialProgramTest, CommandLineMistakesExitWithTwo) {
+  EXPECT_EQ(StartWith({})->Wait(), 2);
+  EXPECT_THAT(Log(), HasSubstr("usage: inlier-trial SPEC.json"));
+  EXPECT_EQ(StartWith({folder_ / "missing.json"})->Wait(), 2);
+  EXPECT_THAT(Log(), HasSubstr("missing.json"));
+  std::ofstream(folder_ / "bad.json") << R"({"stage_id": "x", "nonsense": 1})";
+  EXPECT_EQ(StartWith({folder_ / "bad.json"})->Wait(), 2);
+  EXPECT_THAT(Log(),
+              testing::AllOf(HasSubstr("bad.json: not an AttemptSpec in JSON"), HasSubstr("nonsense")));
+}
+
+TEST_F(TrialProgramTest, HelpAndVersionSayWhatThisIs) {
+  EXPECT_EQ(StartWith({"--help"})->Wait(), 0);
+  EXPECT_THAT(Log(), testing::AllOf(HasSubstr("exit codes"), HasSubstr("75")));
+  EXPECT_EQ(StartWith({"--version"})->Wait(), 0);
+  EXPECT_THAT(Log(), testing::AllOf(HasSubstr("LibTorch 2."), HasSubstr("CUDA")));
+}
+
+TEST_F(TrialProgramTest, WithoutAWorkerEventsGoToStandardOutput) {
+  std::string json;
+  ASSERT_TRUE(google::protobuf::util::MessageToJsonString(Attempt(v1::TRAIN_STAGE, "out"), &json).ok());
+  std::ofstream(folder_ / "spec.json") << json;
+  TrialChild child("/bin/sh", {"-c", "exec \"$0\" \"$1\" 3>&-", INLIER_TRIAL_PROGRAM, folder_ / "spec.json"},
+                   folder_ / "log");
+  EXPECT_TRUE(child.Rest().empty());
+  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_THAT(Log(), HasSubstr("\"kind\":\"SUCCEEDED\""));
+}
+
+}  // namespace
+}  // namespace inlier
