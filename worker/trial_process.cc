@@ -220,13 +220,18 @@ struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
     stream.non_blocking(true);
   }
 
+  // Only waiting is asynchronous, never the reading: bytes that the reactor had already taken out of the pipe
+  // would be lost or overtaken when DrainAndClose() comes before their handler.
   void Read() {
-    stream.async_read_some(asio::buffer(buffer),
-                           [self = shared_from_this()](boost::system::error_code error, size_t count) {
-                             if (self->closed || error) return;
-                             self->on_bytes(std::string_view(self->buffer.data(), count));
-                             self->Read();
-                           });
+    const auto on_ready = [self = shared_from_this()](boost::system::error_code error) {
+      if (self->closed || error) return;
+      const size_t count = self->stream.read_some(asio::buffer(self->buffer), error);
+      if (count > 0) self->on_bytes(std::string_view(self->buffer.data(), count));
+      if (self->closed || (error && error != asio::error::would_block))
+        return;  // The end of the stream, usually.
+      self->Read();
+    };
+    stream.async_wait(asio::posix::stream_descriptor::wait_read, on_ready);
   }
 
   // Reads what is there now and closes.

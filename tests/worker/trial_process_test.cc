@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/time.h"
 #include "tests/worker/temp_folder.h"
@@ -66,6 +67,15 @@ bool Exists(pid_t pid) {
   return stat.ok() && stat->find(") Z ") == std::string::npos;
 }
 
+// Whether the process ends within half a minute: who has been killed takes a moment to be gone.
+bool EndsSoon(pid_t pid) {
+  const Timestamp deadline = MonotonicNow() + std::chrono::seconds(30);
+  while (Exists(pid)) {
+    if (MonotonicNow() > deadline) return false;
+  }
+  return true;
+}
+
 TEST_F(TrialProcessTest, EventsAndOutputArriveApartAndComplete) {
   const Ran ran = Run(Shell("echo out; echo err >&2; echo event >&3; exit 7"));
   EXPECT_EQ(ran.exit.status, 7);
@@ -74,9 +84,16 @@ TEST_F(TrialProcessTest, EventsAndOutputArriveApartAndComplete) {
   EXPECT_EQ(ran.events, "event\n");
 }
 
-TEST_F(TrialProcessTest, ManyBytesBeforeTheEndAreAllRead) {
-  const Ran ran = Run(Shell("head -c 3000000 /dev/zero >&3"));
-  EXPECT_EQ(ran.events.size(), 3000000u);
+// Bytes that the reactor had read before the end but not handed over yet were once dropped: about one run in
+// three lost the last lines, an outcome among them.
+TEST_F(TrialProcessTest, ManyBytesBeforeTheEndAreAllReadInTheirOrder) {
+  std::string expected;
+  for (int i = 1; i <= 30000; ++i) expected += std::to_string(i) + "\n";
+  for (int round = 0; round < 30; ++round) {
+    const Ran ran = Run(Shell("seq 30000 >&3"));
+    ASSERT_EQ(ran.events.size(), expected.size()) << "round " << round;
+    ASSERT_EQ(ran.events, expected) << "round " << round;
+  }
 }
 
 TEST_F(TrialProcessTest, ASignalIsReported) { EXPECT_EQ(Run(Shell("kill -ABRT $$")).exit.signal, SIGABRT); }
@@ -101,7 +118,7 @@ TEST_F(TrialProcessTest, EnvironmentAndCpusAreTheOnesGiven) {
   const int cpu = UsableCpus().back();
   command.cpus = {cpu};
   command.environment = EnvironmentWith({"OMP_NUM_THREADS=3"});
-  EXPECT_EQ(Run(command).output, "3\n" + std::to_string(cpu) + "\n");
+  EXPECT_EQ(Run(command).output, absl::StrCat("3\n", cpu, "\n"));
 }
 
 TEST_F(TrialProcessTest, EnvironmentWithReplacesAndAdds) {
@@ -138,15 +155,13 @@ TEST_F(TrialProcessTest, ASignalReachesTheWholeGroup) {
     process.Signal(SIGTERM);
   });
   EXPECT_EQ(ran.exit.signal, SIGTERM);
-  EXPECT_FALSE(Exists(std::atoi(ReadFile(folder_ / "pid")->c_str())));
+  EXPECT_TRUE(EndsSoon(std::atoi(ReadFile(folder_ / "pid")->c_str())));
 }
 
 TEST_F(TrialProcessTest, WhatIsLeftOfTheGroupIsKilledWhenTheChildEnds) {
   const Ran ran = Run(Shell("trap '' TERM; sleep 1000 & echo $! > pid; exit 0"));
   EXPECT_EQ(ran.exit.status, 0);
-  const pid_t grandchild = std::atoi(ReadFile(folder_ / "pid")->c_str());
-  const Timestamp deadline = MonotonicNow() + std::chrono::seconds(30);
-  while (Exists(grandchild)) ASSERT_LT(MonotonicNow(), deadline);
+  EXPECT_TRUE(EndsSoon(std::atoi(ReadFile(folder_ / "pid")->c_str())));
 }
 
 TEST_F(TrialProcessTest, AGrandchildThatFledTheGroupAndHoldsThePipesIsNotWaitedFor) {

@@ -86,6 +86,15 @@ std::string WorkerRig::MetricsText() {
   return text;
 }
 
+bool WorkerRig::WaitForMetric(const std::string& line) {
+  const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
+  while (MetricsText().find("\n" + line + "\n") == std::string::npos) {
+    if (MonotonicNow() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 v1::Assignment TrainAssignment(std::uint64_t token, std::uint32_t steps, std::uint32_t slot) {
   v1::Assignment assignment;
   assignment.set_token(token);

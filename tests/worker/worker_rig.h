@@ -42,6 +42,8 @@ class WorkerRig {
   // The status with which the agent ended; waits at most a minute.
   std::optional<absl::Status> WaitForEnd();
   std::string MetricsText();
+  // Waits until /metrics has `line`, at most a minute; whether it does.
+  bool WaitForMetric(const std::string& line);
   const std::filesystem::path& state_dir() const { return state_dir_; }
   Outbox& outbox() { return *outbox_; }
 
