@@ -68,7 +68,7 @@ class BadInputTest(unittest.TestCase):
     def test_grid_of_a_billion_points_is_checked_at_once(self):
         with harness.temporary_folder() as folder:
             file = folder / "sweep.yaml"
-            axes = "".join(f"  - {{field: {name}, values: {list(range(1, 1001))}}}\n" for name in ("seed", "training.batch_size", "training.steps"))
+            axes = "".join(f"  - {{field: {name}, values: {list(range(1, 1001))}}}\n" for name in ("seed", "training.batch_size", "training.gradient_accumulation"))
             head = GOOD.split("axes:")[0]
             file.write_text(head + "axes:\n" + axes + "".join(f"  - {line}\n" for line in (
                 "{name: model, variants: [{label: BERT, set: {model: {bert: {preset: tiny}}}}]}",)))

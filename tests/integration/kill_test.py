@@ -9,7 +9,7 @@ import harness
 class KillTest(unittest.TestCase):
     def test_the_sweep_survives_the_death_of_each_process(self):
         with harness.Local("--slots", "2", "--coordinator-set", "lease_ttl_ms=2000", "--coordinator-set", "lease_margin_ms=200") as local:
-            sweep = local.submit(harness.SMOKE, "--set", "training.steps=600", "--set", "training.checkpoint_every=10")
+            sweep = local.submit(harness.SMOKE, "--set", "training.steps=900", "--set", "training.checkpoint_every=10")
 
             def checkpoints():
                 return local.sql("SELECT count(*) FROM artifact")[0][0]
