@@ -13,8 +13,10 @@ namespace inlier {
 
 void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit) {
   command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/quickstart.yaml")->required();
-  command.add_option("--set", arguments.overrides,
-                     "Change a field of the sweep's base: training.steps=100 (may be repeated)");
+  command
+      .add_option("--set", arguments.overrides,
+                  "Change a field of the sweep's base: training.steps=100 (may be repeated)")
+      ->allow_extra_args(false);
   if (may_submit) {
     command.add_flag("--yes,-y", arguments.yes,
                      absl::StrCat("Submit also more than ", kTrialsWithoutYes, " trials"));

@@ -24,9 +24,12 @@ void AddLocalArguments(CLI::App& command, LocalOptions& options) {
   command.add_option("--data-dir", options.data_dir,
                      "Folder of corpora; the one `make setup` fills when not given");
   command.add_option("--port", options.port, "gRPC port; 7420 or a free one when not given");
-  command.add_option("--coordinator-set", options.coordinator_set,
-                     "path=value for the coordinator's configuration");
-  command.add_option("--worker-set", options.worker_set, "path=value for the worker's configuration");
+  command
+      .add_option("--coordinator-set", options.coordinator_set,
+                  "path=value for the coordinator's configuration")
+      ->allow_extra_args(false);
+  command.add_option("--worker-set", options.worker_set, "path=value for the worker's configuration")
+      ->allow_extra_args(false);
 }
 
 absl::Status Up(Session& session, LocalOptions options) {

@@ -18,7 +18,9 @@ TEST(UuidTest, IsOfVersionFourAndNeverTheSame) {
     for (std::size_t j = 0; j < uuid.size(); ++j) {
       const bool dash = j == 8 || j == 13 || j == 18 || j == 23;
       ASSERT_EQ(uuid[j] == '-', dash) << uuid;
-      if (!dash) ASSERT_NE(std::string("0123456789abcdef").find(uuid[j]), std::string::npos) << uuid;
+      if (!dash) {
+        ASSERT_NE(std::string("0123456789abcdef").find(uuid[j]), std::string::npos) << uuid;
+      }
     }
     ASSERT_TRUE(seen.insert(uuid).second);
   }
