@@ -104,6 +104,8 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
+// Of a stage with a result its product; of another the latest checkpoint that a training can go on from (a
+// final one holds no optimizer state).
 void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
   SQLite::Statement rows(
       database,
@@ -111,7 +113,7 @@ void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
       "JOIN artifact AS best ON best.id = (SELECT artifact.id FROM attempt JOIN artifact ON artifact.token = "
       "attempt.token "
       "WHERE attempt.stage = stage.id AND (stage.result_token IS NULL OR attempt.token = stage.result_token) "
-      "AND (stage.result_token IS NULL OR artifact.final = 1) ORDER BY artifact.step DESC, artifact.id DESC "
+      "AND artifact.final = (stage.result_token IS NOT NULL) ORDER BY artifact.step DESC, artifact.id DESC "
       "LIMIT 1) "
       "WHERE stage.kind = 'TRAIN_STAGE' ORDER BY stage.id");
   while (rows.executeStep()) {

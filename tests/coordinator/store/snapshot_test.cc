@@ -131,6 +131,17 @@ TEST_F(SnapshotTest, OfEqualStepsTheLaterCheckpointCounts) {
   EXPECT_EQ(Load().checkpoints[0].token, 2u);
 }
 
+// A coordinator that died between the final checkpoint and the outcome must not go on from a file without
+// optimizer state.
+TEST_F(SnapshotTest, AFinalCheckpointWithoutAResultIsNotResumedFrom) {
+  MustAddTrial();
+  MustApply(Start(1, 1), Checkpoint(1, 150, false), Checkpoint(1, 200, true));
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.checkpoints.size(), 1u);
+  EXPECT_EQ(snapshot.checkpoints[0].step, 150u);
+  EXPECT_FALSE(snapshot.checkpoints[0].final);
+}
+
 TEST_F(SnapshotTest, FinalCheckpointOfTheResultIsTheStagesCheckpoint) {
   MustAddTrial();
   MustApply(Start(1, 1), Checkpoint(1, 900, false), Fail(1, v1::LOST), Start(2, 1, 2),
