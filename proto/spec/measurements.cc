@@ -12,8 +12,7 @@ const std::vector<MeasurementInfo>& Measurements() {
        "evaluate", true, false},
       {"perplexity", "1", "exp(loss)", "", "evaluate", true, false},
       {"unigram_perplexity", "1",
-       "exp of the mean of -log p(token) over the validation targets, p the token's share of the training "
-       "tokens; what a model without context reaches",
+       "exp of the entropy of the validation targets' own token shares; no model without context does better",
        "", "evaluate", true, false},
       {"max_inf_norm", "1",
        "the figure the papers print: max_ffn_inf_norm for BERT, max_layer_inf_norm for OPT", "", "evaluate",
