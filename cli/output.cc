@@ -25,11 +25,11 @@ bool LooksNumeric(const std::string& text) {
   return end != text.c_str() && (*end == '\0' || *end == '%');
 }
 
-std::string Json(const google::protobuf::Message& message, bool unset_too) {
+std::string Json(const google::protobuf::Message& message, bool unset_too, bool spaced) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = unset_too;
-  options.add_whitespace = true;
+  options.add_whitespace = spaced;
   std::string json;
   INLIER_CHECK(google::protobuf::util::MessageToJsonString(message, &json, options).ok());
   return json;
@@ -64,9 +64,13 @@ std::string TextTable::ToString() const {
   return out;
 }
 
-std::string ToJson(const google::protobuf::Message& message) { return Json(message, true); }
+std::string ToJson(const google::protobuf::Message& message) { return Json(message, true, true); }
 
-std::string SpecToJson(const google::protobuf::Message& message) { return Json(message, false); }
+std::string SpecToJson(const google::protobuf::Message& message) { return Json(message, false, true); }
+
+std::string ToJsonLine(const google::protobuf::Message& message) {
+  return Json(message, false, false) + "\n";
+}
 
 bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }

@@ -32,6 +32,9 @@ std::string ToJson(const google::protobuf::Message& message);
 // A specification as JSON: what is set and nothing else, so that it reads back as the same.
 std::string SpecToJson(const google::protobuf::Message& message);
 
+// What is set, on one line that it ends: for streams of messages.
+std::string ToJsonLine(const google::protobuf::Message& message);
+
 bool StdoutIsTerminal();
 bool StderrIsTerminal();
 // Columns of the terminal at stdout, 100 when it is none.

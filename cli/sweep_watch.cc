@@ -1,7 +1,5 @@
 #include "cli/sweep_watch.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -12,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
-#include "base/check.h"
 #include "base/status.h"
 #include "cli/interrupt.h"
 #include "cli/watch_view.h"
@@ -79,14 +76,6 @@ void Write(const std::string& text) {
   std::fflush(stdout);
 }
 
-void WriteJsonLine(const v1::SweepUpdate& update) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  INLIER_CHECK(google::protobuf::util::MessageToJsonString(update, &json, options).ok());
-  Write(json + "\n");
-}
-
 }  // namespace
 
 absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
@@ -110,7 +99,7 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
         failures = 0;
         answered = MonotonicNow();
         if (session.people()) Write(view.Show(latest, answered));
-        if (session.mode() == OutputMode::kJson && options.json_updates) WriteJsonLine(latest);
+        if (session.mode() == OutputMode::kJson && options.json_updates) Write(ToJsonLine(latest));
         continue;
       }
       if (stream.ended().has_value()) break;

@@ -137,9 +137,4 @@ std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
   return out;
 }
 
-std::string WatchView::End() {
-  lines_shown_ = 0;
-  return "";
-}
-
 }  // namespace inlier

@@ -20,9 +20,6 @@ class WatchView {
   // What to write for `update` (empty: nothing now).
   std::string Show(const v1::SweepUpdate& update, Timestamp now);
 
-  // Ends the redrawn block, so that what follows stands below it.
-  std::string End();
-
  private:
   std::string Frame(const v1::SweepUpdate& update, Timestamp now);
   std::string Line(const v1::SweepUpdate& update, Timestamp now);

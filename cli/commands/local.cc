@@ -60,10 +60,9 @@ absl::Status Up(Session& session, LocalOptions options) {
 }
 
 // The sweep from submission to table with the daemons of `daemons` (null: others are running already).
-absl::StatusOr<ExitCode> RunSweep(Session& session, const SweepArguments& arguments, LocalDaemons* daemons,
-                                  std::string* sweep_id) {
-  ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(arguments));
-  ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, arguments.yes));
+absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked, bool yes,
+                                  LocalDaemons* daemons, std::string* sweep_id) {
+  ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, yes));
   *sweep_id = submitted.sweep_id();
   if (session.people()) {
     std::cout << "sweep " << submitted.sweep_id() << " (" << checked.spec.name()
@@ -92,7 +91,7 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const SweepArguments& argume
 
 absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions options) {
   options.dir = session.dir;
-  RETURN_IF_ERROR(ReadAndCheck(arguments).status());
+  ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(arguments));
   std::unique_ptr<LocalDaemons> daemons;
   const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
   if (!running.ok() || !EndpointIsAlive(*running)) {
@@ -102,7 +101,7 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
     session.server = daemons->grpc_address();
   }
   std::string sweep_id;
-  const absl::StatusOr<ExitCode> code = RunSweep(session, arguments, daemons.get(), &sweep_id);
+  const absl::StatusOr<ExitCode> code = RunSweep(session, checked, arguments.yes, daemons.get(), &sweep_id);
   if (daemons != nullptr) daemons->Stop();
   RETURN_IF_ERROR(code.status());
   if (session.people()) {
