@@ -185,19 +185,18 @@ std::string Wrapped(const std::string& text, int indent, int width) {
 std::string PresetTable() {
   std::string page =
       "## Presets\n\n"
-      "`model.bert.preset` and `model.opt.preset` fill these sizes where they are not given. An empty "
-      "vocabulary is the tokenizer's, an empty number of\n"
-      "positions the sequence length.\n\n"
-      "| architecture | preset | layers | hidden_size | heads | ffn_size | vocab_size | max_positions | "
-      "embedding_size | from |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n";
-  const auto number = [](std::uint32_t value) { return value == 0 ? std::string() : std::to_string(value); };
+      "`model.<architecture>.preset` fills these fields where they are not given. A vocabulary, a number of "
+      "positions or an image that the\n"
+      "preset does not name comes from the data.\n\n"
+      "| architecture | preset | fields | from |\n"
+      "|---|---|---|---|\n";
   for (const Preset& preset : Presets()) {
-    page += "| " + std::string(preset.architecture) + " | `" + std::string(preset.name) + "` | " +
-            number(preset.layers) + " | " + number(preset.hidden_size) + " | " + number(preset.heads) +
-            " | " + number(preset.ffn_size) + " | " + number(preset.vocab_size) + " | " +
-            number(preset.max_positions) + " | " + number(preset.embedding_size) + " | " +
-            std::string(preset.source) + " |\n";
+    std::string fields;
+    for (const auto& [name, value] : preset.fields) {
+      fields += (fields.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(value);
+    }
+    page += "| " + std::string(preset.architecture) + " | `" + std::string(preset.name) + "` | " + fields +
+            " | " + std::string(preset.source) + " |\n";
   }
   return page;
 }

@@ -2,25 +2,40 @@
 
 namespace inlier {
 
+// clang-format off
 const std::vector<Preset>& Presets() {
-  // "Bondarenko": Quantizable Transformers (2023), as its code trains them: OPT-350m and OPT-1.3b there keep
-  // token embeddings of width 768.
-  static const std::vector<Preset> presets = {
-      // architecture, name, layers, hidden, heads, ffn, vocabulary, positions, embedding, source
-      {"bert", "tiny", 4, 128, 4, 512, 0, 0, 0, "inlier: minutes on a CPU"},
-      {"bert", "small", 4, 256, 4, 1024, 0, 0, 0, "inlier: tens of minutes on a CPU"},
-      {"bert", "6-layer", 6, 768, 12, 3072, 30522, 256, 0, "Bondarenko et al. 2023, BERT-6L"},
-      {"bert", "base", 12, 768, 12, 3072, 30522, 512, 0, "Devlin et al. 2019, BERT-base"},
-      {"bert", "large", 24, 1024, 16, 4096, 30522, 512, 0, "Devlin et al. 2019, BERT-large"},
-      {"opt", "tiny", 4, 128, 4, 512, 0, 0, 0, "inlier: minutes on a CPU"},
-      {"opt", "small", 4, 256, 4, 1024, 0, 0, 0, "inlier: tens of minutes on a CPU"},
-      {"opt", "6-layer", 6, 768, 12, 3072, 50272, 512, 0, "Bondarenko et al. 2023, OPT with 6 layers"},
-      {"opt", "125m", 12, 768, 12, 3072, 50272, 512, 0, "Bondarenko et al. 2023, OPT-125m"},
-      {"opt", "350m", 24, 1024, 16, 4096, 50272, 1024, 768, "Bondarenko et al. 2023, OPT-350m"},
-      {"opt", "1.3b", 24, 2048, 32, 8192, 50272, 1024, 768, "Bondarenko et al. 2023, OPT-1.3b"},
+  // Bondarenko et al. as their code trains them: OPT-350m and OPT-1.3b there keep token embeddings of width 768.
+  // Kaul et al. print widths only; layers and heads are inferred from the parameter counts.
+  static const auto* const presets = new std::vector<Preset>{
+      {"bert", "tiny", {{"layers", 4}, {"hidden_size", 128}, {"heads", 4}, {"ffn_size", 512}}, "inlier: minutes on a CPU"},
+      {"bert", "small", {{"layers", 4}, {"hidden_size", 256}, {"heads", 4}, {"ffn_size", 1024}}, "inlier: tens of minutes on a CPU"},
+      {"bert", "liao-small", {{"layers", 6}, {"hidden_size", 512}, {"heads", 8}, {"ffn_size", 2048}, {"vocab_size", 30522}, {"max_positions", 128}}, "Liao and Monz 2024, BERT-small"},
+      {"bert", "6-layer", {{"layers", 6}, {"hidden_size", 768}, {"heads", 12}, {"ffn_size", 3072}, {"vocab_size", 30522}, {"max_positions", 256}}, "Bondarenko et al. 2023, BERT-6L"},
+      {"bert", "base", {{"layers", 12}, {"hidden_size", 768}, {"heads", 12}, {"ffn_size", 3072}, {"vocab_size", 30522}, {"max_positions", 512}}, "Devlin et al. 2019, BERT-base"},
+      {"bert", "large", {{"layers", 24}, {"hidden_size", 1024}, {"heads", 16}, {"ffn_size", 4096}, {"vocab_size", 30522}, {"max_positions", 512}}, "Devlin et al. 2019, BERT-large"},
+      {"opt", "tiny", {{"layers", 4}, {"hidden_size", 128}, {"heads", 4}, {"ffn_size", 512}}, "inlier: minutes on a CPU"},
+      {"opt", "small", {{"layers", 4}, {"hidden_size", 256}, {"heads", 4}, {"ffn_size", 1024}}, "inlier: tens of minutes on a CPU"},
+      {"opt", "6-layer", {{"layers", 6}, {"hidden_size", 768}, {"heads", 12}, {"ffn_size", 3072}, {"vocab_size", 50272}, {"max_positions", 512}}, "Bondarenko et al. 2023, OPT with 6 layers"},
+      {"opt", "125m", {{"layers", 12}, {"hidden_size", 768}, {"heads", 12}, {"ffn_size", 3072}, {"vocab_size", 50272}, {"max_positions", 512}}, "Bondarenko et al. 2023, OPT-125m"},
+      {"opt", "350m", {{"layers", 24}, {"hidden_size", 1024}, {"heads", 16}, {"ffn_size", 4096}, {"vocab_size", 50272}, {"max_positions", 1024}, {"embedding_size", 768}}, "Bondarenko et al. 2023, OPT-350m"},
+      {"opt", "1.3b", {{"layers", 24}, {"hidden_size", 2048}, {"heads", 32}, {"ffn_size", 8192}, {"vocab_size", 50272}, {"max_positions", 1024}, {"embedding_size", 768}}, "Bondarenko et al. 2023, OPT-1.3b"},
+      {"gpt2", "tiny", {{"layers", 4}, {"hidden_size", 128}, {"heads", 4}, {"ffn_size", 512}}, "inlier: minutes on a CPU"},
+      {"gpt2", "small", {{"layers", 4}, {"hidden_size", 256}, {"heads", 4}, {"ffn_size", 1024}}, "inlier: tens of minutes on a CPU"},
+      {"gpt2", "60m", {{"layers", 12}, {"hidden_size", 512}, {"heads", 8}, {"ffn_size", 2048}, {"vocab_size", 50257}, {"max_positions", 256}, {"biases", 0}}, "Kaul et al. 2025, GPT2-60M; layers and heads inferred"},
+      {"gpt2", "130m", {{"layers", 12}, {"hidden_size", 768}, {"heads", 12}, {"ffn_size", 3072}, {"vocab_size", 50257}, {"max_positions", 256}, {"biases", 0}}, "Kaul et al. 2025, GPT2-130M; layers and heads inferred"},
+      {"gpt2", "350m", {{"layers", 24}, {"hidden_size", 1024}, {"heads", 16}, {"ffn_size", 4096}, {"vocab_size", 50257}, {"max_positions", 256}, {"biases", 0}}, "Kaul et al. 2025, GPT2-350M; layers and heads inferred"},
+      {"gpt2", "1.4b", {{"layers", 24}, {"hidden_size", 2048}, {"heads", 32}, {"ffn_size", 8192}, {"vocab_size", 50257}, {"max_positions", 256}, {"biases", 0}}, "Kaul et al. 2025, GPT2-1.4B; layers and heads inferred"},
+      {"llama", "tiny", {{"layers", 4}, {"hidden_size", 128}, {"heads", 4}, {"ffn_size", 352}}, "inlier: minutes on a CPU"},
+      {"llama", "small", {{"layers", 4}, {"hidden_size", 256}, {"heads", 4}, {"ffn_size", 704}}, "inlier: tens of minutes on a CPU"},
+      {"llama", "130m", {{"layers", 12}, {"hidden_size", 768}, {"heads", 12}, {"ffn_size", 2048}, {"vocab_size", 32000}, {"max_positions", 256}}, "Kaul et al. 2025, Llama2-130M; layers, heads and ffn_size inferred"},
+      {"vit", "tiny", {{"layers", 4}, {"hidden_size", 128}, {"heads", 4}, {"ffn_size", 512}, {"patch_size", 4}}, "inlier: minutes on a CPU"},
+      {"vit", "small", {{"layers", 4}, {"hidden_size", 256}, {"heads", 4}, {"ffn_size", 1024}, {"patch_size", 4}}, "inlier: tens of minutes on a CPU"},
+      {"vit", "s16", {{"layers", 12}, {"hidden_size", 384}, {"heads", 6}, {"ffn_size", 1536}, {"image_size", 224}, {"patch_size", 16}, {"channels", 3}, {"classes", 1000}}, "Bondarenko et al. 2023, ViT-S/16"},
+      {"vit", "b16", {{"layers", 12}, {"hidden_size", 768}, {"heads", 12}, {"ffn_size", 3072}, {"image_size", 224}, {"patch_size", 16}, {"channels", 3}, {"classes", 1000}}, "Dosovitskiy et al. 2021, ViT-B/16"},
   };
-  return presets;
+  return *presets;
 }
+// clang-format on
 
 const Preset* FindPreset(std::string_view architecture, std::string_view name) {
   for (const Preset& preset : Presets()) {

@@ -5,23 +5,17 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace inlier {
 
-// A size. 0 in vocab_size or max_positions: the resolver takes them from the data; 0 in embedding_size: the
-// hidden size.
+// What a name stands for. Fields that it does not list keep their defaults, or come from the data.
 struct Preset {
-  std::string_view architecture;  // Member of ModelSpec: "bert", "opt".
+  std::string_view architecture;  // Member of ModelSpec: "bert", "opt", …
   std::string_view name;
-  std::uint32_t layers;
-  std::uint32_t hidden_size;
-  std::uint32_t heads;
-  std::uint32_t ffn_size;
-  std::uint32_t vocab_size;
-  std::uint32_t max_positions;
-  std::uint32_t embedding_size;
-  std::string_view source;  // Paper or configuration.
+  std::vector<std::pair<std::string_view, std::uint32_t>> fields;  // Of the architecture's message; a bool is 0 or 1.
+  std::string_view source;                                         // Paper or configuration.
 };
 
 const std::vector<Preset>& Presets();

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/status.h"
 #include "inlier/v1/param_options.pb.h"
+#include "proto/spec/architecture.h"
 #include "proto/spec/did_you_mean.h"
 #include "proto/spec/presets.h"
 #include "proto/spec/utf8.h"
@@ -46,32 +48,44 @@ std::uint32_t TokenizerVocabSize(const v1::TokenizerSpec& tokenizer) {
   return tokenizer.byte_pair().vocab_size();
 }
 
-// BertSpec or OptSpec.
-template <typename SizeSpec>
-absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data, SizeSpec* model) {
-  if (model->has_preset()) {
-    const Preset* preset = FindPreset(architecture, model->preset());
-    if (preset == nullptr) {
-      const std::vector<std::string> names = PresetNames(architecture);
-      return absl::InvalidArgumentError("model." + architecture + ".preset: " + Quoted(model->preset()) +
-                                        " is not a preset of " + architecture +
-                                        DidYouMean(model->preset(), names));
-    }
-    if (!model->has_layers()) model->set_layers(preset->layers);
-    if (!model->has_hidden_size()) model->set_hidden_size(preset->hidden_size);
-    if (!model->has_heads()) model->set_heads(preset->heads);
-    if (!model->has_ffn_size()) model->set_ffn_size(preset->ffn_size);
-    if (!model->has_vocab_size() && preset->vocab_size != 0) model->set_vocab_size(preset->vocab_size);
-    if (!model->has_max_positions() && preset->max_positions != 0)
-      model->set_max_positions(preset->max_positions);
-    if constexpr (requires { model->has_embedding_size(); }) {
-      if (!model->has_embedding_size() && preset->embedding_size != 0)
-        model->set_embedding_size(preset->embedding_size);
+// Sets what the preset lists and the person did not give.
+absl::Status ApplyPreset(const std::string& architecture, const std::string& name, Message* model) {
+  const Preset* preset = FindPreset(architecture, name);
+  if (preset == nullptr) {
+    const std::vector<std::string> names = PresetNames(architecture);
+    return absl::InvalidArgumentError("model." + architecture + ".preset: " + Quoted(name) +
+                                      " is not a preset of " + architecture + DidYouMean(name, names));
+  }
+  const Reflection& reflection = *model->GetReflection();
+  for (const auto& [field_name, value] : preset->fields) {
+    const FieldDescriptor* field = model->GetDescriptor()->FindFieldByName(std::string(field_name));
+    INLIER_CHECK(field != nullptr);
+    if (reflection.HasField(*model, field)) continue;
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+      reflection.SetBool(model, field, value != 0);
+    } else {
+      reflection.SetUInt32(model, field, value);
     }
   }
+  return absl::OkStatus();
+}
+
+// One of the architectures' messages: preset first, then what follows from other fields.
+template <typename SizeSpec>
+absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data, SizeSpec* model) {
+  if (model->has_preset()) RETURN_IF_ERROR(ApplyPreset(architecture, model->preset(), model));
   if (data.has_text()) {
-    if (!model->has_vocab_size()) model->set_vocab_size(TokenizerVocabSize(data.text().tokenizer()));
-    if (!model->has_max_positions()) model->set_max_positions(data.text().sequence_length());
+    if constexpr (requires { model->has_vocab_size(); }) {
+      if (!model->has_vocab_size()) model->set_vocab_size(TokenizerVocabSize(data.text().tokenizer()));
+      if (!model->has_max_positions()) model->set_max_positions(data.text().sequence_length());
+    }
+  }
+  if constexpr (requires { model->has_embedding_size(); }) {
+    if (!model->has_embedding_size() && model->has_hidden_size())
+      model->set_embedding_size(model->hidden_size());
+  }
+  if constexpr (requires { model->has_kv_heads(); }) {
+    if (!model->has_kv_heads() && model->has_heads()) model->set_kv_heads(model->heads());
   }
   return absl::OkStatus();
 }
@@ -91,21 +105,17 @@ absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
     MakeGroupsAndChoices(resolved.mutable_quantization()->mutable_calibration());
   }
   v1::ModelSpec& model = *resolved.mutable_model();
-  switch (model.architecture_case()) {
-    case v1::ModelSpec::kBert:
-      RETURN_IF_ERROR(FillSizes("bert", resolved.data(), model.mutable_bert()));
-      break;
-    case v1::ModelSpec::kOpt: {
-      v1::OptSpec& opt = *model.mutable_opt();
-      RETURN_IF_ERROR(FillSizes("opt", resolved.data(), &opt));
-      if (!opt.has_embedding_size() && opt.has_hidden_size()) opt.set_embedding_size(opt.hidden_size());
-      break;
-    }
-    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
-      break;
+  absl::Status filled;
+  VisitArchitecture(&model, [&](std::string_view name, auto* architecture) {
+    filled = FillSizes(std::string(name), resolved.data(), architecture);
+  });
+  RETURN_IF_ERROR(filled);
+  if (resolved.attention().softmax().has_ncs() && !resolved.attention().softmax().ncs().has_length()) {
+    resolved.mutable_attention()->mutable_softmax()->mutable_ncs()->set_length(
+        IsCausal(model) ? v1::NcsSpec::ROW : v1::NcsSpec::RUN);
   }
   if (resolved.data().has_text() && !resolved.data().text().has_objective() &&
-      model.architecture_case() != v1::ModelSpec::ARCHITECTURE_NOT_SET) {
+      (model.has_bert() || IsCausal(model))) {
     resolved.mutable_data()->mutable_text()->set_objective(model.has_bert() ? v1::MLM : v1::CLM);
   }
   return resolved;

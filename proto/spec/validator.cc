@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
+#include "proto/spec/architecture.h"
 #include "proto/spec/number_text.h"
 #include "proto/spec/param_range.h"
 #include "proto/spec/resolver.h"
@@ -14,48 +16,103 @@ namespace {
 
 std::string Text(std::uint32_t value) { return std::to_string(value); }
 
-// Between the sizes of BertSpec or OptSpec, and what the data need of them.
-template <typename SizeSpec>
-void CheckSizes(const std::string& path, const SizeSpec& model, const v1::DataSpec& data,
-                Problems* problems) {
+// Sizes of one of the architectures' messages against each other.
+template <typename Model>
+void CheckShape(const std::string& path, const Model& model, Problems* problems) {
   if (model.has_heads() && model.heads() > 0 && model.hidden_size() % model.heads() != 0) {
     problems->Add(path + ".heads", Text(model.heads()) + " does not divide hidden_size " +
                                        Text(model.hidden_size()) +
                                        ": choose heads so that hidden_size / heads is whole");
+  } else if (model.has_heads() && model.heads() > 0) {
+    if constexpr (requires { model.position(); }) {
+      const std::uint32_t head_size = model.hidden_size() / model.heads();
+      if (model.position() == v1::ROTARY && head_size % 2 != 0) {
+        problems->Add(path + ".position", "ROTARY turns pairs of features, and hidden_size / heads is " +
+                                              Text(head_size) +
+                                              ", an odd number: choose heads so that it is even");
+      }
+    }
   }
+  if constexpr (requires { model.kv_heads(); }) {
+    if (model.has_kv_heads() && model.kv_heads() > 0 && model.heads() % model.kv_heads() != 0) {
+      problems->Add(path + ".kv_heads", Text(model.kv_heads()) + " does not divide heads " +
+                                            Text(model.heads()) +
+                                            ": every key head serves the same number of queries");
+    }
+  }
+  if constexpr (requires { model.patch_size(); }) {
+    if (model.has_patch_size() && model.patch_size() > 0 && model.image_size() % model.patch_size() != 0) {
+      problems->Add(path + ".patch_size", Text(model.patch_size()) + " does not divide image_size " +
+                                              Text(model.image_size()) +
+                                              ": an image is cut into whole patches");
+    }
+  }
+}
+
+// Positions that an architecture has no code for.
+template <typename Model>
+void CheckPosition(const std::string& path, const Model& model, Problems* problems) {
+  if constexpr (requires { model.position(); }) {
+    if (path == "model.llama" && model.position() == v1::LEARNED) {
+      problems->Add(path + ".position", "LEARNED needs a table of positions, which Llama does not have: use "
+                                        "ROTARY or NONE, or model.gpt2");
+    }
+    if (path == "model.vit" && model.position() == v1::ROTARY) {
+      problems->Add(path + ".position",
+                    "ROTARY counts along a line, and patches lie in a plane: use LEARNED or NONE");
+    }
+    if constexpr (requires { model.rotary_theta(); }) {
+      if (model.position() != v1::ROTARY && model.rotary_theta() != Model::default_instance().rotary_theta()) {
+        problems->Add(path + ".rotary_theta", FormatNumber(model.rotary_theta()) +
+                                                  " has no effect without ROTARY positions: leave it out");
+      }
+    }
+  }
+}
+
+// What a model of text needs of its data.
+template <typename Model>
+void CheckTextSizes(const std::string& path, const Model& model, const v1::DataSpec& data,
+                    Problems* problems) {
   if (!data.has_text()) return;
-  const std::uint32_t length = data.text().sequence_length();
-  if (model.has_max_positions() && length > model.max_positions()) {
-    problems->Add("data.text.sequence_length",
-                  Text(length) + " is longer than " + path + ".max_positions " + Text(model.max_positions()) +
-                      ": shorten the sequence, or give " + path + ".max_positions at least " + Text(length));
-  }
-  const std::uint32_t vocab = data.text().tokenizer().byte_pair().vocab_size();
-  if (model.has_vocab_size() && model.vocab_size() < vocab) {
-    problems->Add(path + ".vocab_size",
-                  Text(model.vocab_size()) + " is less than the tokenizer's " + Text(vocab) +
-                      " tokens (data.text.tokenizer.byte_pair.vocab_size): leave it out, or give at least " +
-                      Text(vocab));
+  if constexpr (requires { model.vocab_size(); }) {
+    const std::uint32_t length = data.text().sequence_length();
+    if (model.has_max_positions() && length > model.max_positions()) {
+      problems->Add("data.text.sequence_length",
+                    Text(length) + " is longer than " + path + ".max_positions " +
+                        Text(model.max_positions()) + ": shorten the sequence, or give " + path +
+                        ".max_positions at least " + Text(length));
+    }
+    const std::uint32_t vocab = data.text().tokenizer().byte_pair().vocab_size();
+    if (model.has_vocab_size() && model.vocab_size() < vocab) {
+      problems->Add(path + ".vocab_size",
+                    Text(model.vocab_size()) + " is less than the tokenizer's " + Text(vocab) +
+                        " tokens (data.text.tokenizer.byte_pair.vocab_size): leave it out, or give at least " +
+                        Text(vocab));
+    }
+  } else {
+    problems->Add("data.text", path + " reads images, and this is text: choose a model that reads text");
   }
 }
 
 void CheckModel(const v1::TrialSpec& spec, Problems* problems) {
   const v1::ModelSpec& model = spec.model();
+  VisitArchitecture(model, [&](std::string_view name, const auto& architecture) {
+    const std::string path = "model." + std::string(name);
+    CheckShape(path, architecture, problems);
+    CheckPosition(path, architecture, problems);
+    CheckTextSizes(path, architecture, spec.data(), problems);
+  });
   const v1::TextDataSpec& text = spec.data().text();
-  const bool has_objective = spec.data().has_text() && text.has_objective();
-  if (model.has_bert()) {
-    CheckSizes("model.bert", model.bert(), spec.data(), problems);
-    if (has_objective && text.objective() != v1::MLM) {
-      problems->Add("data.text.objective",
-                    "CLM needs a causal model, and model.bert sees both sides: use MLM or model.opt");
-    }
+  if (!spec.data().has_text() || !text.has_objective()) return;
+  const std::string name(ArchitectureName(model));
+  if (model.has_bert() && text.objective() != v1::MLM) {
+    problems->Add("data.text.objective",
+                  "CLM needs a causal model, and model.bert sees both sides: use MLM or model.opt");
   }
-  if (model.has_opt()) {
-    CheckSizes("model.opt", model.opt(), spec.data(), problems);
-    if (has_objective && text.objective() != v1::CLM) {
-      problems->Add("data.text.objective",
-                    "MLM needs a model that sees both sides, and model.opt is causal: use CLM or model.bert");
-    }
+  if (IsCausal(model) && text.objective() != v1::CLM) {
+    problems->Add("data.text.objective", "MLM needs a model that sees both sides, and model." + name +
+                                             " is causal: use CLM or model.bert");
   }
 }
 
@@ -92,7 +149,28 @@ void CheckData(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
+void CheckSoftmax(const v1::TrialSpec& spec, Problems* problems) {
+  if (!spec.attention().softmax().has_ncs()) return;
+  const v1::NcsSpec& ncs = spec.attention().softmax().ncs();
+  if (ncs.beta() > ncs.zeta()) {
+    problems->Add("attention.softmax.ncs.beta",
+                  FormatNumber(ncs.beta()) + " is more than zeta " + FormatNumber(ncs.zeta()) +
+                      ", which would lift every probability, those of masked keys too: give at most zeta "
+                      "(equal to it, it is the vanilla softmax)");
+  }
+  if (ncs.length() == v1::NcsSpec::ROW && !IsCausal(spec.model())) {
+    problems->Add("attention.softmax.ncs.length",
+                  "ROW is the number of keys that a query of a causal model sees, and model." +
+                      std::string(ArchitectureName(spec.model())) + " sees both sides: use RUN, UNPADDED or CONFIGURED");
+  }
+  if (ncs.length() == v1::NcsSpec::CONFIGURED && !spec.data().has_text()) {
+    problems->Add("attention.softmax.ncs.length",
+                  "CONFIGURED is data.text.sequence_length, and there is no text: use RUN");
+  }
+}
+
 void CheckAttention(const v1::TrialSpec& spec, Problems* problems) {
+  CheckSoftmax(spec, problems);
   const v1::GateSpec& gate = spec.attention().gate();
   if (gate.has_none() && gate.output_factor() != v1::GateSpec::default_instance().output_factor()) {
     problems->Add(
@@ -128,10 +206,10 @@ void CheckQuantization(const v1::TrialSpec& spec, Problems* problems) {
                   "has no effect, for only the ranges of activations are calibrated: give "
                   "quantization.activations, or leave it out");
   }
-  if (spec.model().has_bert() && quantization.reference().setup() != v1::ReferenceSchemeSpec::FP32_HEAD) {
+  if (!spec.model().has_opt() && quantization.reference().setup() != v1::ReferenceSchemeSpec::FP32_HEAD) {
     problems->Add("quantization.reference.setup",
                   v1::ReferenceSchemeSpec::Setup_Name(quantization.reference().setup()) +
-                      " is for model.opt; the head of BERT is never quantized: leave it out");
+                      " is for model.opt; the head of " + (spec.model().has_bert() ? "BERT" : std::string(ArchitectureName(spec.model()))) + " is never quantized: leave it out");
   }
 }
 

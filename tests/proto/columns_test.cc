@@ -32,17 +32,19 @@ TEST(ColumnsTest, NamesAreUniqueAndFitForSql) {
 
 TEST(ColumnsTest, ArchitecturesShareAColumn) {
   EXPECT_EQ(Named("layers").json_paths,
-            (std::vector<std::string>{"$.model.bert.layers", "$.model.opt.layers"}));
-  EXPECT_EQ(ColumnExpression(Named("layers"), "spec"),
-            "COALESCE(spec->>'$.model.bert.layers', spec->>'$.model.opt.layers')");
+            (std::vector<std::string>{"$.model.bert.layers", "$.model.opt.layers", "$.model.gpt2.layers",
+                                      "$.model.llama.layers", "$.model.vit.layers"}));
+  EXPECT_EQ(ColumnExpression(Named("biases"), "spec"),
+            "COALESCE(spec->>'$.model.gpt2.biases', spec->>'$.model.llama.biases')");
   EXPECT_EQ(ColumnExpression(Named("gamma"), "t.spec"), "t.spec->>'$.attention.softmax.clipped.gamma'");
 }
 
 TEST(ColumnsTest, AChoiceIsAColumnOfItsMembersNames) {
-  EXPECT_EQ(ColumnExpression(Named("softmax"), "spec"),
-            "CASE WHEN spec->'$.attention.softmax.vanilla' IS NOT NULL THEN 'vanilla' WHEN "
-            "spec->'$.attention.softmax.clipped' IS NOT NULL THEN 'clipped' END");
-  EXPECT_EQ(Named("architecture").members.size(), 2u);
+  EXPECT_EQ(ColumnExpression(Named("schedule"), "spec"),
+            "CASE WHEN spec->'$.training.schedule.constant' IS NOT NULL THEN 'constant' WHEN "
+            "spec->'$.training.schedule.linear' IS NOT NULL THEN 'linear' WHEN "
+            "spec->'$.training.schedule.cosine' IS NOT NULL THEN 'cosine' END");
+  EXPECT_EQ(Named("architecture").members.size(), 5u);
   EXPECT_EQ(Named("gate").members.size(), 5u);
 }
 

@@ -70,11 +70,12 @@ TEST(FieldPathTest, UnknownPathsNameTheNearest) {
   EXPECT_EQ(ParseError("attention.softmax.cliped.gamma"),
             "attention.softmax.cliped.gamma: unknown field; did you mean \"attention.softmax.clipped\"?");
   EXPECT_EQ(ParseError("learning_rate"),
-            "learning_rate: unknown field; did you mean \"training.optimizer.adamw.learning_rate\"?");
+            "learning_rate: unknown field; did you mean one of \"training.optimizer.adamw.learning_rate\", "
+            "\"training.optimizer.adam.learning_rate\", \"training.optimizer.rmsprop.learning_rate\"?");
   EXPECT_EQ(ParseError("adamw.learning_rate"),
             "adamw.learning_rate: unknown field; did you mean \"training.optimizer.adamw.learning_rate\"?");
-  EXPECT_EQ(ParseError("attention.softmax.kind"),
-            "attention.softmax.kind: unknown field; known: vanilla, clipped");
+  EXPECT_EQ(ParseError("training.schedule.kind"),
+            "training.schedule.kind: unknown field; known: constant, linear, cosine, warmup_steps");
   EXPECT_EQ(ParseError(""),
             ": is not a path; write names with single dots between them, such as training.steps");
   EXPECT_EQ(ParseError("training."),

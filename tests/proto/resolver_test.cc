@@ -72,7 +72,7 @@ TEST(ResolverTest, AnEmptyQuantizationIsRefused) {
 
 TEST(ResolverTest, UnknownPresetsNameTheKnownOnes) {
   EXPECT_EQ(Resolve(TrialFrom("{model: {bert: {preset: 125m}}}")).status().message(),
-            "model.bert.preset: \"125m\" is not a preset of bert; known: tiny, small, 6-layer, base, large");
+            "model.bert.preset: \"125m\" is not a preset of bert; known: tiny, small, liao-small, 6-layer, base, large");
   EXPECT_EQ(Resolve(TrialFrom("{model: {opt: {preset: 1.3B}}}")).status().message(),
             "model.opt.preset: \"1.3B\" is not a preset of opt; did you mean \"1.3b\"?");
 }
@@ -97,8 +97,9 @@ TEST(ResolverTest, ResolvingTwiceChangesNothing) {
   }
 }
 
-TEST(ResolverTest, EveryPresetMakesATrialThatCanRun) {
+TEST(ResolverTest, EveryPresetOfALanguageModelMakesATrialThatCanRun) {
   for (const Preset& preset : Presets()) {
+    if (preset.architecture == "vit") continue;
     const absl::StatusOr<v1::TrialSpec> spec = ResolveAndValidate(
         TrialFrom("{model: {" + std::string(preset.architecture) + ": {preset: " + std::string(preset.name) +
                   "}}, data: {text: {corpus: kjv}}, training: {steps: 9}}"));

@@ -29,7 +29,7 @@ TEST(ValidatorTest, TheTinyModelsAreRight) {
 
 TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
   EXPECT_EQ(ResolveAndValidate(v1::TrialSpec()).status().message(),
-            "model: nothing is chosen: give one of bert or opt\n"
+            "model: nothing is chosen: give one of bert, opt, gpt2, llama or vit\n"
             "data.text: is missing: give its fields\n"
             "training.steps: is missing: give a whole number from 1 to 1000000000");
   EXPECT_EQ(ResolveAndValidate(TrialFrom("{model: {bert: {layers: 2, hidden_size: 8, heads: 2}}, data: "
@@ -42,6 +42,42 @@ TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
             "attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
   EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {mlp: {}}}}"),
             "attention.gate.mlp.hidden_size: is missing: give a whole number from 1 to 65536");
+}
+
+TEST(ValidatorTest, NcsNeedsALengthThatTheModelHas) {
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: -2.175}}}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {}}}}"),
+            "attention.softmax.ncs.beta: is missing: give a number from -1000000 to 10");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: 1.5}}}}"),
+            "attention.softmax.ncs.beta: 1.5 is more than zeta 1, which would lift every probability, those "
+            "of masked keys too: give at most zeta (equal to it, it is the vanilla softmax)");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"),
+            "attention.softmax.ncs.length: ROW is the number of keys that a query of a causal model sees, and "
+            "model.bert sees both sides: use RUN, UNPADDED or CONFIGURED");
+}
+
+TEST(ValidatorTest, ShapesAndPositionsOfEveryArchitectureAreChecked) {
+  const std::string data = ", data: {text: {corpus: kjv}}, training: {steps: 9}}";
+  const auto error_of = [&data](const std::string& model) {
+    return std::string(ResolveAndValidate(TrialFrom("{model: {" + model + "}" + data)).status().message());
+  };
+  EXPECT_EQ(error_of("gpt2: {preset: tiny, position: ROTARY}"), "");
+  EXPECT_EQ(error_of("gpt2: {preset: tiny, rotary_theta: 500}"),
+            "model.gpt2.rotary_theta: 500 has no effect without ROTARY positions: leave it out");
+  EXPECT_EQ(error_of("llama: {preset: tiny, kv_heads: 2}"), "");
+  EXPECT_EQ(error_of("llama: {preset: tiny, kv_heads: 3}"),
+            "model.llama.kv_heads: 3 does not divide heads 4: every key head serves the same number of queries");
+  EXPECT_EQ(error_of("llama: {preset: tiny, position: LEARNED}"),
+            "model.llama.position: LEARNED needs a table of positions, which Llama does not have: use ROTARY "
+            "or NONE, or model.gpt2");
+  EXPECT_EQ(error_of("gpt2: {preset: tiny, hidden_size: 12, position: ROTARY}"),
+            "model.gpt2.position: ROTARY turns pairs of features, and hidden_size / heads is 3, an odd number: "
+            "choose heads so that it is even");
+  EXPECT_EQ(error_of("vit: {preset: s16, patch_size: 15, position: ROTARY}"),
+            "model.vit.patch_size: 15 does not divide image_size 224: an image is cut into whole patches\n"
+            "model.vit.position: ROTARY counts along a line, and patches lie in a plane: use LEARNED or NONE\n"
+            "data.text: model.vit reads images, and this is text: choose a model that reads text");
 }
 
 TEST(ValidatorTest, RangesAreCheckedWhereNoReaderDid) {
