@@ -4,40 +4,44 @@
 
 namespace inlier {
 
-Bert::Bert(const BertOptions& options) : options_(options) {
+Bert::Bert(const BertOptions& options)
+    : options_(options), frame_(FrameOptionsOf(options.layer, options.position, /*causal=*/false)) {
   const ParameterScope root(*this);
   const std::int64_t width = options.layer.attention.hidden_size;
-  const double epsilon = options.layer.norm_epsilon;
+  const NormOptions& norm = options.layer.norm;
   const ParameterScope embeddings = root.Child("bert.embeddings");
   words_ = embeddings.Child("word_embeddings").Create("weight", {options.vocab_size, width});
-  positions_ = embeddings.Child("position_embeddings").Create("weight", {options.max_positions, width});
+  if (options.position.kind == PositionOptions::Kind::kLearned) {
+    positions_ = embeddings.Child("position_embeddings").Create("weight", {options.max_positions, width});
+  }
   token_types_ = embeddings.Child("token_type_embeddings").Create("weight", {2, width});
-  embedding_norm_ = LayerNorm::Create(embeddings.Child("LayerNorm"), width, epsilon);
+  embedding_norm_ = Norm::Create(embeddings.Child("LayerNorm"), width, norm);
   for (std::int64_t i = 0; i < options.layers; ++i) {
     layers_.emplace_back(root.Child("bert.encoder.layer." + std::to_string(i)), kBertLayerStyle,
                          options.layer);
   }
   if (options.layer.pre_norm)
-    final_norm_.push_back(LayerNorm::Create(root.Child("bert.encoder.LayerNorm"), width, epsilon));
+    final_norm_.push_back(Norm::Create(root.Child("bert.encoder.LayerNorm"), width, norm));
   const ParameterScope head = root.Child("cls.predictions");
   head_bias_ = head.Create("bias", {options.vocab_size});
   head_dense_ = Linear::Create(head.Child("transform.dense"), width, width);
-  head_norm_ = LayerNorm::Create(head.Child("transform.LayerNorm"), width, epsilon);
+  head_norm_ = Norm::Create(head.Child("transform.LayerNorm"), width, norm);
 }
 
 at::Tensor Bert::Embed(const ModelInput& input, const ForwardContext& context) const {
   static const std::string kScope = "bert.embeddings";
   const std::int64_t tokens = input.ids.size(1);
-  TORCH_CHECK(tokens <= options_.max_positions, "a sequence of ", tokens,
-              " tokens does not fit into model.bert.max_positions ", options_.max_positions);
+  CheckLength(input, "bert");
   const at::Tensor words =
       at::embedding(context.Weight(kScope + ".word_embeddings", words_), input.ids, pad_id());
   const at::Tensor type_table = context.Weight(kScope + ".token_type_embeddings", token_types_);
   const at::Tensor types =
       input.token_type_ids.defined() ? at::embedding(type_table, input.token_type_ids) : type_table[0];
   at::Tensor sum = context.Activation(kScope, "sum_input_token_type_embd_act_quantizer", words + types);
-  const at::Tensor position_table = context.Weight(kScope + ".position_embeddings", positions_);
-  sum = context.Activation(kScope, "sum_pos_embd_act_quantizer", sum + position_table.slice(0, 0, tokens));
+  if (positions_.defined()) {
+    const at::Tensor position_table = context.Weight(kScope + ".position_embeddings", positions_);
+    sum = context.Activation(kScope, "sum_pos_embd_act_quantizer", sum + position_table.slice(0, 0, tokens));
+  }
   at::Tensor x = embedding_norm_(sum, context);
   if (context.training && options_.layer.dropout > 0) x = at::dropout(x, options_.layer.dropout, true);
   return x;
@@ -46,10 +50,10 @@ at::Tensor Bert::Embed(const ModelInput& input, const ForwardContext& context) c
 at::Tensor Bert::Encode(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
   at::Tensor x = context.Activation("hidden.0", Embed(input, context));
-  const AttentionMask mask =
-      MakeAttentionMask(input.attention_mask, input.ids.size(1), /*causal=*/false, x.options());
+  const AttentionFrame frame =
+      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = context.Activation("hidden", std::to_string(i + 1).c_str(), layers_[i](x, mask, context));
+    x = context.Activation("hidden", std::to_string(i + 1).c_str(), layers_[i](x, frame, context));
   }
   return final_norm_.empty() ? x : final_norm_[0](x, context);
 }

@@ -17,7 +17,8 @@ struct BertOptions {
   std::int64_t layers = 0;
   std::int64_t vocab_size = 0;
   std::int64_t max_positions = 0;
-  LayerOptions layer;  // Also the head's non-linearity and every norm's epsilon; its dropout follows the
+  PositionOptions position;
+  LayerOptions layer;  // Also the head's non-linearity and every norm; its dropout follows the
                        // embeddings too.
 };
 
@@ -38,15 +39,16 @@ class Bert : public LanguageModel {
   at::Tensor Embed(const ModelInput& input, const ForwardContext& context) const;
 
   BertOptions options_;
+  FrameOptions frame_;
   at::Tensor words_;        // (V, d)
-  at::Tensor positions_;    // (max_positions, d)
+  at::Tensor positions_;    // (max_positions, d); undefined unless positions are learned.
   at::Tensor token_types_;  // (2, d)
-  LayerNorm embedding_norm_;
+  Norm embedding_norm_;
   std::vector<TransformerLayer> layers_;
-  std::vector<LayerNorm> final_norm_;  // One with pre-LN, which the reference does not have; else none.
-  at::Tensor head_bias_;               // (V)
+  std::vector<Norm> final_norm_;  // One with pre-LN, which the reference does not have; else none.
+  at::Tensor head_bias_;          // (V)
   Linear head_dense_;
-  LayerNorm head_norm_;
+  Norm head_norm_;
 };
 
 }  // namespace inlier

@@ -8,7 +8,10 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "core/models/language_model.h"
 #include "core/models/make_model.h"
+#include "core/models/parameter_names.h"
+#include "proto/spec/architecture.h"
 
 namespace inlier {
 namespace {
@@ -50,36 +53,49 @@ std::optional<double> GateLogit(const v1::GateSpec& gate) {
   return std::nullopt;
 }
 
-// Linears that the reference's code makes fresh after the library has initialised the model.
+// Linears that the reference's code makes fresh after the library has initialised the model; for
+// architectures that it does not have, the same ones.
 bool IsFreshInReference(std::string_view name) {
   for (const std::string_view part :
        {".attention.self.query.", ".attention.self.key.", ".attention.self.value.", ".self_attn.q_proj.",
-        ".self_attn.k_proj.", ".self_attn.v_proj.", ".self_attn.out_proj."}) {
+        ".self_attn.k_proj.", ".self_attn.v_proj.", ".self_attn.out_proj.", ".attn.c_attn.",
+        ".attention.attention.query.", ".attention.attention.key.", ".attention.attention.value."}) {
     if (Contains(name, part)) return true;
   }
   return false;
-}
-
-bool IsGate(std::string_view name) {
-  return Contains(name, ".attention.self.gate") || Contains(name, ".self_attn.gate");
 }
 
 // Inputs of the linear that the parameter `name` belongs to.
 std::int64_t FanIn(const torch::OrderedDict<std::string, at::Tensor>& parameters, const std::string& name) {
   const std::string weight = name.substr(0, name.rfind('.')) + ".weight";
   INLIER_CHECK(parameters.contains(weight));
-  return parameters[weight].size(1);
+  return parameters[weight].size(IsStoredInOut(weight) ? 0 : 1);
+}
+
+// How an architecture's ordinary weights start.
+struct Start {
+  v1::Initialisation how = v1::LIBRARY;
+  double std = 0;
+  double residual_std = 0;  // Of GPT-2's linears that write the residual stream.
+};
+
+Start StartOf(const v1::ModelSpec& model) {
+  Start start;
+  VisitArchitecture(model, [&start](std::string_view, const auto& spec) {
+    start.how = spec.initialisation();
+    start.std = spec.initial_std();
+    start.residual_std = spec.initial_std() / std::sqrt(2.0 * spec.layers());
+  });
+  return start;
 }
 
 }  // namespace
 
-void InitialiseWeights(LanguageModel& model, const v1::TrialSpec& resolved, std::uint64_t seed) {
-  const bool is_bert = resolved.model().has_bert();
-  const v1::Initialisation how =
-      is_bert ? resolved.model().bert().initialisation() : resolved.model().opt().initialisation();
-  const double initial_std =
-      is_bert ? resolved.model().bert().initial_std() : resolved.model().opt().initial_std();
+void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed) {
+  const Start from = StartOf(resolved.model());
   const std::optional<double> gate_logit = GateLogit(resolved.attention().gate());
+  const auto* language_model = dynamic_cast<const LanguageModel*>(&model);
+  const std::int64_t pad_id = language_model == nullptr ? -1 : language_model->pad_id();
 
   const at::NoGradGuard no_grad;
   const auto parameters = model.named_parameters();
@@ -92,20 +108,23 @@ void InitialiseWeights(LanguageModel& model, const v1::TrialSpec& resolved, std:
       const double limit = 1 / std::sqrt(static_cast<double>(FanIn(parameters, name)));
       start.uniform_(-limit, limit, generator);
     };
-    if (IsGate(name)) {
+    if (IsGateParameter(name)) {
       if (gate_logit && !EndsWith(name, ".weight")) {
         start.fill_(*gate_logit);
       } else {
         default_uniform();
       }
-    } else if (Contains(name, "LayerNorm.") || Contains(name, "layer_norm.")) {
+    } else if (EndsWith(name, ".sinks")) {
+      start.normal_(0, resolved.attention().softmax().sink().initial_std(), generator);
+    } else if (IsNormParameter(name)) {
       start.fill_(EndsWith(name, ".weight") ? 1 : 0);
-    } else if (how == v1::REFERENCE && IsFreshInReference(name)) {
+    } else if (from.how == v1::REFERENCE && IsFreshInReference(name)) {
       default_uniform();
     } else if (!EndsWith(name, "bias")) {
-      start.normal_(0, initial_std, generator);
-      if (EndsWith(name, ".word_embeddings.weight") || EndsWith(name, ".embed_tokens.weight"))
-        start[model.pad_id()].zero_();
+      start.normal_(0, EndsWith(name, ".c_proj.weight") ? from.residual_std : from.std, generator);
+      if (pad_id >= 0 &&
+          (EndsWith(name, ".word_embeddings.weight") || EndsWith(name, ".embed_tokens.weight")))
+        start[pad_id].zero_();
     }
     parameter.copy_(start);
   }

@@ -6,6 +6,21 @@
 
 namespace inlier {
 
+FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal) {
+  FrameOptions frame{.causal = causal, .softmax = layer.attention.softmax};
+  if (position.kind == PositionOptions::Kind::kRotary) {
+    frame.rotary_size = layer.attention.hidden_size / layer.attention.heads;
+    frame.rotary_theta = position.rotary_theta;
+  }
+  return frame;
+}
+
+void LanguageModel::CheckLength(const ModelInput& input, const char* architecture) const {
+  const std::int64_t tokens = input.ids.size(1);
+  TORCH_CHECK(tokens <= max_positions(), "a sequence of ", tokens, " tokens does not fit into model.",
+              architecture, ".max_positions ", max_positions());
+}
+
 at::Tensor LanguageModel::Logits(const ModelInput& input, ActivationTap* tap) {
   return Head(Encode(input, tap), tap);
 }
@@ -19,7 +34,8 @@ at::Tensor LanguageModel::Targets(const at::Tensor& labels) const {
   return (causal() ? labels.slice(1, 1) : labels).reshape({-1});
 }
 
-at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap) {
+at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap,
+                               double label_smoothing) {
   at::Tensor hidden = Encode(input, tap);
   at::Tensor targets = Targets(labels);
   const at::Tensor where = targets.ne(kIgnoredLabel).nonzero().squeeze(1);
@@ -35,7 +51,8 @@ at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels
     }
     predictions = Head(hidden, nullptr);
   }
-  return at::cross_entropy_loss(AtLeastFloat32(predictions), targets, {}, at::Reduction::Mean, kIgnoredLabel);
+  return at::cross_entropy_loss(AtLeastFloat32(predictions), targets, {}, at::Reduction::Mean, kIgnoredLabel,
+                                label_smoothing);
 }
 
 at::Tensor LanguageModel::LossPerToken(const ModelInput& input, const at::Tensor& labels,

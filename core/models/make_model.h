@@ -15,16 +15,21 @@ namespace inlier {
 // A model on the CPU in float32, its weights not yet initialised (all zero). The spec must have explicit
 // sizes (presets are the resolver's business). InvalidArgument starts with the path of the field: a size that
 // is missing or 0, heads that do not divide hidden_size, a gate option without effect.
-absl::StatusOr<std::shared_ptr<LanguageModel>> MakeModel(const v1::TrialSpec& resolved);
+absl::StatusOr<std::shared_ptr<Model>> MakeModel(const v1::TrialSpec& resolved);
+
+// As MakeModel; InvalidArgument too when the model does not read text.
+absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::TrialSpec& resolved);
 
 // Draws every weight anew. Each parameter has a random stream of its own, named by `seed` and the parameter's
 // name, and is drawn on the CPU: two models that differ in a gate start from the same weights elsewhere, and
 // so do a CPU and a GPU. LIBRARY: linears and embeddings normal with initial_std, biases 0, norms 1 and 0,
-// the pad row of the token table 0. REFERENCE: as LIBRARY, but attention linears as the official code leaves
-// them: weight and bias uniform in +-1/sqrt(hidden_size), for BERT query, key and value, for OPT the output
-// projection too. Gates in both: weights uniform in +-1/sqrt(fan in); bias logit(pi_init) where the gate has
-// a pi_init, else uniform as the weights. REQUIRES: `model` was made from `resolved`.
-void InitialiseWeights(LanguageModel& model, const v1::TrialSpec& resolved, std::uint64_t seed);
+// the pad row of the token table 0; GPT-2's linears that write the residual with initial_std / sqrt(2
+// layers), as Hugging Face; learned null keys normal with their own initial_std. REFERENCE: as LIBRARY, but
+// attention linears as the official code leaves them: weight and bias uniform in +-1/sqrt(hidden_size), for
+// BERT query, key and value, for OPT the output projection too. Gates in both: weights uniform in
+// +-1/sqrt(fan in); bias logit(pi_init) where the gate has a pi_init, else uniform as the weights. REQUIRES:
+// `model` was made from `resolved`.
+void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed);
 
 // Numbers in all parameters, tied ones once.
 std::int64_t CountParameters(const torch::nn::Module& model);

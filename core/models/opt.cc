@@ -11,7 +11,8 @@ constexpr std::int64_t kUnusedPositionRows = 2;
 
 }  // namespace
 
-Opt::Opt(const OptOptions& options) : options_(options) {
+Opt::Opt(const OptOptions& options)
+    : options_(options), frame_(FrameOptionsOf(options.layer, PositionOptions(), /*causal=*/true)) {
   const ParameterScope decoder = ParameterScope(*this).Child("model.decoder");
   const std::int64_t width = options.layer.attention.hidden_size;
   tokens_ = decoder.Child("embed_tokens").Create("weight", {options.vocab_size, options.embedding_size});
@@ -19,13 +20,12 @@ Opt::Opt(const OptOptions& options) : options_(options) {
       decoder.Child("embed_positions").Create("weight", {options.max_positions + kUnusedPositionRows, width});
   if (options.embedding_size != width) {
     project_in_.push_back(
-        Linear::Create(decoder.Child("project_in"), options.embedding_size, width, /*has_bias=*/false));
+        Linear::Create(decoder.Child("project_in"), options.embedding_size, width, {.bias = false}));
     project_out_.push_back(
-        Linear::Create(decoder.Child("project_out"), width, options.embedding_size, /*has_bias=*/false));
+        Linear::Create(decoder.Child("project_out"), width, options.embedding_size, {.bias = false}));
   }
   if (options.layer.pre_norm) {
-    final_norm_.push_back(
-        LayerNorm::Create(decoder.Child("final_layer_norm"), width, options.layer.norm_epsilon));
+    final_norm_.push_back(Norm::Create(decoder.Child("final_layer_norm"), width, options.layer.norm));
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
     layers_.emplace_back(decoder.Child("layers." + std::to_string(i)), kOptLayerStyle, options.layer);
@@ -35,8 +35,7 @@ Opt::Opt(const OptOptions& options) : options_(options) {
 at::Tensor Opt::Embed(const ModelInput& input, const ForwardContext& context) const {
   static const std::string kScope = "model.decoder";
   const std::int64_t tokens = input.ids.size(1);
-  TORCH_CHECK(tokens <= options_.max_positions, "a sequence of ", tokens,
-              " tokens does not fit into model.opt.max_positions ", options_.max_positions);
+  CheckLength(input, "opt");
   at::Tensor x = at::embedding(context.Weight(kScope + ".embed_tokens", tokens_), input.ids, pad_id());
   const at::Tensor table = context.Weight(kScope + ".embed_positions.quant_embedding", positions_);
   at::Tensor positions;
@@ -53,10 +52,10 @@ at::Tensor Opt::Embed(const ModelInput& input, const ForwardContext& context) co
 at::Tensor Opt::Encode(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
   at::Tensor x = context.Activation("hidden.0", Embed(input, context));
-  const AttentionMask mask =
-      MakeAttentionMask(input.attention_mask, input.ids.size(1), /*causal=*/true, x.options());
+  const AttentionFrame frame =
+      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = layers_[i](x, mask, context);
+    x = layers_[i](x, frame, context);
     if (i + 1 < layers_.size()) x = context.Activation("hidden", std::to_string(i + 1).c_str(), x);
   }
   if (!final_norm_.empty()) x = final_norm_[0](x, context);
@@ -67,7 +66,7 @@ at::Tensor Opt::Encode(const ModelInput& input, ActivationTap* tap) {
 at::Tensor Opt::Head(const at::Tensor& hidden, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
   static const std::string kSite(kTiedHeadSite);
-  return context.Activation(kSite, at::linear(hidden, context.Weight(kSite, tokens_)));
+  return context.Activation(kSite, LinearProduct(kSite, hidden, tokens_, context));
 }
 
 }  // namespace inlier

@@ -42,13 +42,14 @@ class Opt : public LanguageModel {
   at::Tensor Embed(const ModelInput& input, const ForwardContext& context) const;
 
   OptOptions options_;
+  FrameOptions frame_;
   at::Tensor tokens_;     // (V, E)
   at::Tensor positions_;  // (max_positions + 2, d)
   // At most one of each.
   std::vector<Linear> project_in_;
   std::vector<Linear> project_out_;
   std::vector<TransformerLayer> layers_;
-  std::vector<LayerNorm> final_norm_;
+  std::vector<Norm> final_norm_;
 };
 
 }  // namespace inlier

@@ -9,9 +9,12 @@ bool IsObservationSite(std::string_view site) {
   const std::string_view last = site.substr(site.rfind('.') + 1);
   if (last == "probs" || last == "gate" || last == "context" || last == "input") return true;
   // "model.decoder.layers.3" is a whole layer; "bert.encoder.layer.0.intermediate.0" is a linear.
-  constexpr std::string_view kLayers = ".layers.";
-  const std::size_t at = site.rfind(kLayers);
-  return at != std::string_view::npos && site.find('.', at + kLayers.size()) == std::string_view::npos;
+  for (const std::string_view layers : {".layers.", ".h.", ".layer."}) {
+    const std::size_t at = site.rfind(layers);
+    if (at != std::string_view::npos && site.find('.', at + layers.size()) == std::string_view::npos)
+      return true;
+  }
+  return last == "residual" || last == "act";
 }
 
 }  // namespace inlier

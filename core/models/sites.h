@@ -65,6 +65,25 @@
 //   O    hidden.<layers>                           (B, T, E)  what the head reads
 //   W A  lm_head                                   (V, E) the float token table; logits (B, T, V). The reference quantizes
 //                                                  it with setup ALL only: a tap for another setup leaves it alone.
+//
+// GPT-2, L = transformer.h.<i>, S = L.attn; Llama, L = model.layers.<i>, S = L.self_attn; ViT, L = vit.encoder.layer.<i>,
+// S = L.attention.attention. The reference of Bondarenko et al. has none of them, and no site below is in a table of its
+// quantizers; weights and results of linears are what the schemes of Kaul et al. quantize (ActivationTap::OnLinear…).
+//   W    transformer.wte, transformer.wpe;  model.embed_tokens;  vit.embeddings.patch_embeddings.projection (and A)
+//   O    hidden.0                                  (B, T, d)  embedding output, after dropout
+//   W A  L.ln_1;  L.input_layernorm;  L.layernorm_before
+//   W A  S.c_attn (3d, d);  S.q_proj, S.k_proj, S.v_proj;  S.query, S.key, S.value
+//   A    S.attn_scores_act_quantizer, S.attn_probs_act_quantizer, S.context_act_quantizer; O S.probs, S.gate, S.context: as BERT
+//   W A  L.attn.c_proj;  S.o_proj;  L.attention.output.dense
+//   O    L.attn.residual;  S.residual;  L.attention.output.residual
+//   W A  L.ln_2;  L.post_attention_layernorm;  L.layernorm_after
+//   W    L.mlp.c_fc;  L.mlp.gate_proj, L.mlp.up_proj;  L.intermediate.dense
+//   O    L.mlp.act;  L.mlp.act;  L.intermediate.act   (B, T, F) what the second linear reads
+//   W A  L.mlp.c_proj;  L.mlp.down_proj;  L.output.dense
+//   O    L.mlp.residual;  L.mlp.residual;  L.output.residual
+//   O    L, and the same as hidden.<i + 1>         (B, T, d)  layer output
+//   W A  transformer.ln_f;  model.norm;  vit.layernorm
+//   W A  lm_head (V, d), tied or not;  classifier (classes, d)
 // clang-format on
 #ifndef INLIER_CORE_MODELS_SITES_H_
 #define INLIER_CORE_MODELS_SITES_H_

@@ -18,20 +18,32 @@ at::Tensor Apply(Nonlinearity nonlinearity, const at::Tensor& x) {
   TORCH_CHECK(false, "unknown nonlinearity ", static_cast<int>(nonlinearity));
 }
 
-Linear Linear::Create(const ParameterScope& scope, std::int64_t in, std::int64_t out, bool has_bias) {
+Linear Linear::Create(const ParameterScope& scope, std::int64_t in, std::int64_t out,
+                      const LinearOptions& options) {
   Linear linear;
   linear.site = scope.path();
-  linear.weight = scope.Create("weight", {out, in});
-  if (has_bias) linear.bias = scope.Create("bias", {out});
+  linear.layout = options.layout;
+  linear.weight = options.layout == WeightLayout::kInOut ? scope.Create("weight", {in, out})
+                                                         : scope.Create("weight", {out, in});
+  if (options.bias) linear.bias = scope.Create("bias", {out});
   return linear;
 }
 
 at::Tensor Linear::Product(const at::Tensor& x, const ForwardContext& context) const {
-  return at::linear(x, context.Weight(site, weight), bias);
+  if (context.tap == nullptr) return at::linear(x, OutIn(), bias);
+  const at::Tensor input = context.tap->OnLinearInput(site, x);
+  return context.tap->OnLinearOutput(site,
+                                     at::linear(input, context.tap->OnLinearWeight(site, OutIn()), bias));
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x, const ForwardContext& context) const {
   return context.Activation(site, Product(x, context));
+}
+
+at::Tensor LinearProduct(const std::string& site, const at::Tensor& x, const at::Tensor& weight,
+                         const ForwardContext& context) {
+  const Linear linear{.site = site, .weight = weight, .bias = {}, .layout = WeightLayout::kOutIn};
+  return linear.Product(x, context);
 }
 
 }  // namespace inlier

@@ -14,19 +14,39 @@ enum class Nonlinearity { kGeluErf, kGeluTanh, kRelu, kSilu };
 
 at::Tensor Apply(Nonlinearity nonlinearity, const at::Tensor& x);
 
+// How a linear keeps its weight.
+enum class WeightLayout {
+  kOutIn,  // (out, in), as torch's Linear.
+  kInOut   // (in, out), as GPT-2's Conv1D.
+};
+
+struct LinearOptions {
+  bool bias = true;
+  WeightLayout layout = WeightLayout::kOutIn;
+};
+
 struct Linear {
   std::string site;
-  at::Tensor weight;  // (out, in)
+  at::Tensor weight;  // As `layout` says.
   at::Tensor bias;    // (out); undefined without one.
+  WeightLayout layout = WeightLayout::kOutIn;
 
-  // Parameters `weight` and, with `has_bias`, `bias` in `scope`; tapped under the scope's name.
-  static Linear Create(const ParameterScope& scope, std::int64_t in, std::int64_t out, bool has_bias = true);
+  // Parameters `weight` and perhaps `bias` in `scope`; tapped under the scope's name.
+  static Linear Create(const ParameterScope& scope, std::int64_t in, std::int64_t out,
+                       const LinearOptions& options = {});
 
-  // The weight goes through the tap, the output does not.
+  // The weight as (out, in); a view of it.
+  at::Tensor OutIn() const { return layout == WeightLayout::kInOut ? weight.t() : weight; }
+
+  // Input, weight and result go through the tap as those of a linear; the result not as an activation.
   at::Tensor Product(const at::Tensor& x, const ForwardContext& context) const;
-  // (..., in) -> (..., out), both through the tap.
+  // (..., in) -> (..., out); the result is an activation too.
   at::Tensor operator()(const at::Tensor& x, const ForwardContext& context) const;
 };
+
+// The same for a weight (out, in) that belongs to something else, such as a tied head: no bias.
+at::Tensor LinearProduct(const std::string& site, const at::Tensor& x, const at::Tensor& weight,
+                         const ForwardContext& context);
 
 }  // namespace inlier
 

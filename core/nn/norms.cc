@@ -6,14 +6,30 @@
 
 namespace inlier {
 
-LayerNorm LayerNorm::Create(const ParameterScope& scope, std::int64_t size, double epsilon) {
-  return {scope.path(), scope.Create("weight", {size}), scope.Create("bias", {size}), epsilon};
+Norm Norm::Create(const ParameterScope& scope, std::int64_t size, const NormOptions& options) {
+  Norm norm{.site = scope.path(), .gain = {}, .offset = {}, .options = options};
+  norm.gain = scope.Create("weight", {options.kind == NormOptions::Kind::kRmsNormSingle ? 1 : size});
+  if (options.kind == NormOptions::Kind::kLayerNorm) norm.offset = scope.Create("bias", {size});
+  return norm;
 }
 
-at::Tensor LayerNorm::operator()(const at::Tensor& x, const ForwardContext& context) const {
+at::Tensor Norm::operator()(const at::Tensor& x, const ForwardContext& context) const {
   const at::Tensor used_gain = context.Weight(site, gain);
-  return context.Activation(site,
-                            at::layer_norm(AtLeastFloat32(x), gain.sizes(), used_gain, offset, epsilon));
+  const at::Tensor wide = AtLeastFloat32(x);
+  const std::int64_t width[] = {x.size(-1)};
+  at::Tensor y;
+  switch (options.kind) {
+    case NormOptions::Kind::kLayerNorm:
+      y = at::layer_norm(wide, width, used_gain, offset, options.epsilon);
+      break;
+    case NormOptions::Kind::kRmsNormPerChannel:
+      y = at::rms_norm(wide, width, used_gain, options.epsilon);
+      break;
+    case NormOptions::Kind::kRmsNormSingle:
+      y = at::rms_norm(wide, width, {}, options.epsilon) * used_gain;
+      break;
+  }
+  return context.Activation(site, y);
 }
 
 }  // namespace inlier

@@ -10,15 +10,24 @@
 
 namespace inlier {
 
-// (x - mean) / sqrt(var + epsilon) * gain + offset, var over n elements (not n - 1). Computed in float32 at
-// least: half-width input, as autocast makes it, is widened first.
-struct LayerNorm {
-  std::string site;
-  at::Tensor gain;    // Parameter `weight`, (d).
-  at::Tensor offset;  // Parameter `bias`, (d).
+struct NormOptions {
+  enum class Kind {
+    kLayerNorm,          // (x - mean) / sqrt(var + epsilon) * gain + offset, var over n elements (not n - 1).
+    kRmsNormPerChannel,  // gain * x / sqrt(mean(x^2) + epsilon), one gain a channel: RMSNorm-M.
+    kRmsNormSingle,      // The same with one gain for all: RMSNorm-S (Kaul et al. 2025, section 4).
+  };
+  Kind kind = Kind::kLayerNorm;
   double epsilon = 0;
+};
 
-  static LayerNorm Create(const ParameterScope& scope, std::int64_t size, double epsilon);
+// Computed in float32 at least: half-width input, as autocast makes it, is widened first.
+struct Norm {
+  std::string site;
+  at::Tensor gain;    // Parameter `weight`: (d), single (1).
+  at::Tensor offset;  // Parameter `bias`: (d); undefined for the RMS norms.
+  NormOptions options;
+
+  static Norm Create(const ParameterScope& scope, std::int64_t size, const NormOptions& options);
 
   // Gain and output go through the tap.
   at::Tensor operator()(const at::Tensor& x, const ForwardContext& context) const;

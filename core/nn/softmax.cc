@@ -1,54 +1,92 @@
 #include "core/nn/softmax.h"
 
 #include <ATen/Functions.h>
-#include <torch/csrc/autograd/custom_function.h>
 
+#include "core/nn/clipped_softmax_function.h"
+#include "core/nn/null_key_softmax_function.h"
 #include "core/nn/precision.h"
 
 namespace inlier {
 namespace {
 
-// One node of the autograd graph in place of five: keeps p and y, which the product with the values keeps
-// anyway.
-class ClippedSoftmaxFunction : public torch::autograd::Function<ClippedSoftmaxFunction> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& scores, double gamma,
-                            double zeta) {
-    const at::Tensor p = at::softmax(scores, -1);
-    // gamma + (zeta - gamma) * p in one pass, then the clip in place.
-    at::Tensor y = at::add(at::scalar_tensor(gamma, p.options()), p, zeta - gamma);
-    y.clamp_(0, 1);
-    context->save_for_backward({p, y});
-    context->saved_data["slope"] = zeta - gamma;
-    return y;
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const torch::autograd::variable_list saved = context->get_saved_variables();
-    const at::Tensor& p = saved[0];
-    const at::Tensor& y = saved[1];
-    // Zero where y was clipped. On the bounds themselves the choice does not matter: y = 0 and y = 1 are met
-    // exactly only where p is 0 or 1, and there the gradient of the softmax vanishes.
-    const at::Tensor inside = at::hardtanh_backward(gradients[0], y, 0, 1);
-    at::Tensor gradient = at::_softmax_backward_data(inside, p, -1, p.scalar_type());
-    gradient.mul_(context->saved_data["slope"].toDouble());
-    return {gradient, at::Tensor(), at::Tensor()};
-  }
-};
+at::Tensor SoftmaxOf(const at::Tensor& scores, bool may_have_empty_rows) {
+  return may_have_empty_rows ? at::_safe_softmax(scores, -1) : at::softmax(scores, -1);
+}
 
 }  // namespace
 
-at::Tensor ClippedSoftmax(const at::Tensor& scores, double gamma, double zeta) {
-  return ClippedSoftmaxFunction::apply(AtLeastFloat32(scores), gamma, zeta);
+at::Tensor Softmax(const at::Tensor& scores, bool may_have_empty_rows) {
+  return SoftmaxOf(AtLeastFloat32(scores), may_have_empty_rows);
 }
 
-at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions& options) {
+at::Tensor ClippedSoftmax(const at::Tensor& scores, double gamma, double zeta, bool may_have_empty_rows) {
+  return ClippedSoftmaxFunction::apply(AtLeastFloat32(scores), ClippedSoftmaxFunction::RowGamma(), gamma,
+                                       zeta, may_have_empty_rows);
+}
+
+at::Tensor ClippedSoftmax(const at::Tensor& scores, const at::Tensor& gamma, double zeta,
+                          bool may_have_empty_rows) {
+  return ClippedSoftmaxFunction::apply(AtLeastFloat32(scores), ClippedSoftmaxFunction::RowGamma{gamma},
+                                       /*gamma=*/0.0, zeta, may_have_empty_rows);
+}
+
+double NcsGamma(double beta, double zeta, double n) { return n <= 1 ? 0 : (beta - zeta) / (n - 1); }
+
+at::Tensor NcsGamma(double beta, double zeta, const at::Tensor& n) {
+  return n.sub(1).reciprocal().mul(beta - zeta).masked_fill(n.le(1), 0);
+}
+
+at::Tensor NullKeySoftmax(const at::Tensor& scores, double null_score) {
+  const at::Tensor wide = AtLeastFloat32(scores);
+  return NullKeySoftmaxFunction::apply(wide, at::scalar_tensor(null_score, wide.options()));
+}
+
+at::Tensor NullKeySoftmax(const at::Tensor& scores, const at::Tensor& null_score) {
+  const at::Tensor wide = AtLeastFloat32(scores);
+  return NullKeySoftmaxFunction::apply(wide, null_score.to(wide.scalar_type()));
+}
+
+at::Tensor Softpick(const at::Tensor& scores, double epsilon) {
+  const at::Tensor s = AtLeastFloat32(scores);
+  const at::Tensor hidden = s.isneginf();
+  at::Tensor m = s.detach().amax(-1, /*keepdim=*/true);
+  m = m.masked_fill(m.isneginf(), 0);
+  const at::Tensor r = (at::exp(s - m) - at::exp(-m)).masked_fill(hidden, 0);
+  return at::relu(r) / (r.abs().sum(-1, /*keepdim=*/true) + epsilon);
+}
+
+at::Tensor SigmoidAttention(const at::Tensor& scores, const at::Tensor& row_lengths) {
+  const at::Tensor s = AtLeastFloat32(scores);
+  return at::sigmoid(s - row_lengths.to(s.scalar_type()).clamp_min(1).log());
+}
+
+at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions& options,
+                                  const RowInfo& row) {
+  constexpr bool kNoEmptyRows = false;
   switch (options.kind) {
     case SoftmaxOptions::Kind::kVanilla:
-      return at::softmax(AtLeastFloat32(scores), -1);
+      return Softmax(scores, kNoEmptyRows);
     case SoftmaxOptions::Kind::kClipped:
-      return ClippedSoftmax(scores, options.gamma, options.zeta);
+      return ClippedSoftmax(scores, options.gamma, options.zeta, kNoEmptyRows);
+    case SoftmaxOptions::Kind::kNcs: {
+      if (row.lengths.defined()) {
+        return ClippedSoftmax(scores, NcsGamma(options.beta, options.zeta, row.lengths), options.zeta,
+                              kNoEmptyRows);
+      }
+      const std::int64_t n = options.length == SoftmaxOptions::RowLength::kConfigured
+                                 ? options.configured_length
+                                 : scores.size(-1);
+      return ClippedSoftmax(scores, NcsGamma(options.beta, options.zeta, static_cast<double>(n)),
+                            options.zeta, kNoEmptyRows);
+    }
+    case SoftmaxOptions::Kind::kNullKey:
+      return NullKeySoftmax(scores, options.null_score);
+    case SoftmaxOptions::Kind::kSink:
+      return NullKeySoftmax(scores, row.null_score);
+    case SoftmaxOptions::Kind::kSoftpick:
+      return Softpick(scores, options.epsilon);
+    case SoftmaxOptions::Kind::kSigmoid:
+      return SigmoidAttention(scores, row.lengths);
   }
   TORCH_CHECK(false, "unknown softmax ", static_cast<int>(options.kind));
 }

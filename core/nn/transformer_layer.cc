@@ -2,67 +2,35 @@
 
 #include <ATen/Functions.h>
 
+#include <vector>
+
 namespace inlier {
+namespace {
 
-const LayerStyle kBertLayerStyle = {
-    .attention = {.query = "query",
-                  .key = "key",
-                  .value = "value",
-                  .scale_query = false,
-                  .flat_heads = false,
-                  .tap_context_before_gate = false},
-    .attention_scope = "attention.self",
-    .attention_output = "attention.output.dense",
-    .attention_norm = "attention.output.LayerNorm",
-    .attention_residual_site = "attention.output.res_act_quantizer",
-    .ffn_input = "intermediate.dense",
-    .ffn_input_site = "intermediate.0",
-    .ffn_output = "output.dense",
-    .ffn_norm = "output.LayerNorm",
-    .ffn_norm_input_site = "output.LayerNorm.input",
-    .ffn_residual_site = "output.res_act_quantizer",
-    .flat_tokens = false,
-    .observe_layer_output = false,
-};
+// The layer's linears are all stored alike and have all a bias, or none.
+LayerOptions WithLayout(LayerOptions options, const LayerStyle& style) {
+  options.attention.linear.layout = style.weight_layout;
+  return options;
+}
 
-const LayerStyle kOptLayerStyle = {
-    .attention = {.query = "q_proj",
-                  .key = "k_proj",
-                  .value = "v_proj",
-                  .scale_query = true,
-                  .flat_heads = true,
-                  .tap_context_before_gate = true},
-    .attention_scope = "self_attn",
-    .attention_output = "self_attn.out_proj",
-    .attention_norm = "self_attn_layer_norm",
-    .attention_residual_site = "self_attn_res_act_quantizer",
-    .ffn_input = "fc1",
-    .ffn_input_site = "fc1_act",
-    .ffn_output = "fc2",
-    .ffn_norm = "final_layer_norm",
-    .ffn_norm_input_site = nullptr,
-    .ffn_residual_site = "ffn_res_act_quantizer",
-    .flat_tokens = true,
-    .observe_layer_output = true,
-};
+}  // namespace
 
 TransformerLayer::TransformerLayer(const ParameterScope& scope, const LayerStyle& style,
                                    const LayerOptions& options)
     : style_(style),
-      options_(options),
+      options_(WithLayout(options, style)),
       site_(scope.path()),
-      attention_(scope.Child(style.attention_scope), style.attention, options.attention),
-      attention_output_(Linear::Create(scope.Child(style.attention_output), options.attention.hidden_size,
-                                       options.attention.hidden_size)),
-      attention_norm_(LayerNorm::Create(scope.Child(style.attention_norm), options.attention.hidden_size,
-                                        options.norm_epsilon)),
-      ffn_input_(
-          Linear::Create(scope.Child(style.ffn_input), options.attention.hidden_size, options.ffn_size)),
-      ffn_output_(
-          Linear::Create(scope.Child(style.ffn_output), options.ffn_size, options.attention.hidden_size)),
-      ffn_norm_(LayerNorm::Create(scope.Child(style.ffn_norm), options.attention.hidden_size,
-                                  options.norm_epsilon)) {
-  ffn_input_.site = scope.Name(style.ffn_input_site);
+      attention_(scope.Child(style.attention_scope), style.attention, options_.attention) {
+  const std::int64_t width = options_.attention.hidden_size;
+  const LinearOptions& linear = options_.attention.linear;
+  attention_output_ = Linear::Create(scope.Child(style.attention_output), width, width, linear);
+  attention_norm_ = Norm::Create(scope.Child(style.attention_norm), width, options_.norm);
+  if (style.ffn_gate != nullptr)
+    ffn_gate_ = Linear::Create(scope.Child(style.ffn_gate), width, options_.ffn_size, linear);
+  ffn_input_ = Linear::Create(scope.Child(style.ffn_input), width, options_.ffn_size, linear);
+  if (style.ffn_input_site != nullptr) ffn_input_.site = scope.Name(style.ffn_input_site);
+  ffn_output_ = Linear::Create(scope.Child(style.ffn_output), options_.ffn_size, width, linear);
+  ffn_norm_ = Norm::Create(scope.Child(style.ffn_norm), width, options_.norm);
 }
 
 at::Tensor TransformerLayer::AddTo(const at::Tensor& x, const at::Tensor& update,
@@ -71,23 +39,34 @@ at::Tensor TransformerLayer::AddTo(const at::Tensor& x, const at::Tensor& update
   return x + update;
 }
 
-at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionMask& mask,
-                                        const ForwardContext& context) const {
-  at::Tensor update = attention_output_(
-      attention_(options_.pre_norm ? attention_norm_(x, context) : x, mask, context), context);
-  at::Tensor sum = context.Activation(site_, style_.attention_residual_site, AddTo(x, update, context));
-  if (!options_.pre_norm) sum = attention_norm_(sum, context);
+at::Tensor TransformerLayer::Attend(const at::Tensor& x, const AttentionFrame& frame,
+                                    const ForwardContext& context) const {
+  const at::Tensor input = options_.pre_norm ? attention_norm_(x, context) : x;
+  const at::Tensor update = attention_output_(attention_(input, frame, context), context);
+  const at::Tensor sum = context.Activation(site_, style_.attention_residual_site, AddTo(x, update, context));
+  return options_.pre_norm ? sum : attention_norm_(sum, context);
+}
 
+at::Tensor TransformerLayer::FfnNorm(const at::Tensor& x, const ForwardContext& context) const {
+  if (style_.ffn_norm_input_site == nullptr) return ffn_norm_(x, context);
+  return ffn_norm_(context.Activation(site_, style_.ffn_norm_input_site, x), context);
+}
+
+at::Tensor TransformerLayer::FeedForward(const at::Tensor& x, const ForwardContext& context) const {
+  at::Tensor inner = ffn_input_.Product(x, context);
+  inner = ffn_gate_.weight.defined() ? Apply(options_.nonlinearity, ffn_gate_.Product(x, context)) * inner
+                                     : Apply(options_.nonlinearity, inner);
+  return ffn_output_(context.Activation(site_, style_.ffn_activation_site, inner), context);
+}
+
+at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionFrame& frame,
+                                        const ForwardContext& context) const {
+  at::Tensor sum = Attend(x, frame, context);
   const std::vector<std::int64_t> shape = sum.sizes().vec();
   if (style_.flat_tokens) sum = sum.view({-1, shape.back()});
-  const auto norm = [&](const at::Tensor& input) {
-    if (style_.ffn_norm_input_site == nullptr) return ffn_norm_(input, context);
-    return ffn_norm_(context.Activation(site_, style_.ffn_norm_input_site, input), context);
-  };
-  update = Apply(options_.nonlinearity, ffn_input_.Product(options_.pre_norm ? norm(sum) : sum, context));
-  update = ffn_output_(context.Activation(ffn_input_.site, update), context);
+  const at::Tensor update = FeedForward(options_.pre_norm ? FfnNorm(sum, context) : sum, context);
   sum = context.Activation(site_, style_.ffn_residual_site, AddTo(sum, update, context)).view(shape);
-  if (!options_.pre_norm) sum = norm(sum);
+  if (!options_.pre_norm) sum = FfnNorm(sum, context);
   return style_.observe_layer_output ? context.Activation(site_, sum) : sum;
 }
 

@@ -2,9 +2,10 @@
 //
 //   pre-LN:   x = x + drop(W_o attention(norm1(x)));  x = x + drop(W_2 f(W_1 norm2(x)))
 //   post-LN:  x = norm1(x + drop(W_o attention(x)));  x = norm2(x + drop(W_2 f(W_1 x)))
+//   gated (SwiGLU): f(W_g y) * W_1 y in place of f(W_1 y)
 //
-// What the parts are called, and in which shape a tap sees them, is said by LayerStyle: BERT and OPT share
-// the code.
+// What the parts are called, and in which shape a tap sees them, is said by LayerStyle: all architectures
+// share the code.
 #ifndef INLIER_CORE_NN_TRANSFORMER_LAYER_H_
 #define INLIER_CORE_NN_TRANSFORMER_LAYER_H_
 
@@ -19,31 +20,37 @@
 
 namespace inlier {
 
-// Names below the layer's own.
+// Names below the layer's own. Null: the architecture has no such thing.
 struct LayerStyle {
   AttentionStyle attention;
   const char* attention_scope;
   const char* attention_output;
   const char* attention_norm;
   const char* attention_residual_site;
+  const char* ffn_gate;  // The linear under the non-linearity of a gated network.
   const char* ffn_input;
-  const char* ffn_input_site;  // Its weight, and the output of the non-linearity.
+  const char* ffn_input_site;       // Where its weight is tapped, when not under its own name.
+  const char* ffn_activation_site;  // What the second linear reads.
   const char* ffn_output;
   const char* ffn_norm;
-  const char* ffn_norm_input_site;  // Observation of what the norm reads; null for none.
+  const char* ffn_norm_input_site;  // Observation of what the norm reads.
   const char* ffn_residual_site;
+  WeightLayout weight_layout;
   bool flat_tokens;           // The second half works on (B*T, d), as a tap sees it.
   bool observe_layer_output;  // At the layer's own name.
 };
 
 extern const LayerStyle kBertLayerStyle;
 extern const LayerStyle kOptLayerStyle;
+extern const LayerStyle kGpt2LayerStyle;
+extern const LayerStyle kLlamaLayerStyle;
+extern const LayerStyle kVitLayerStyle;
 
 struct LayerOptions {
-  SelfAttentionOptions attention;
+  SelfAttentionOptions attention;  // Its `linear` says whether any linear of the layer has a bias.
   std::int64_t ffn_size = 0;
   Nonlinearity nonlinearity = Nonlinearity::kGeluErf;
-  double norm_epsilon = 0;
+  NormOptions norm;
   bool pre_norm = false;
   double dropout = 0;  // After the attention's output projection and after the second feed-forward linear.
 };
@@ -53,9 +60,13 @@ class TransformerLayer {
   TransformerLayer(const ParameterScope& scope, const LayerStyle& style, const LayerOptions& options);
 
   // x: (B, T, d) -> (B, T, d).
-  at::Tensor operator()(const at::Tensor& x, const AttentionMask& mask, const ForwardContext& context) const;
+  at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,
+                        const ForwardContext& context) const;
 
  private:
+  at::Tensor Attend(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
+  at::Tensor FeedForward(const at::Tensor& x, const ForwardContext& context) const;
+  at::Tensor FfnNorm(const at::Tensor& x, const ForwardContext& context) const;
   // Dropout, then the residual sum.
   at::Tensor AddTo(const at::Tensor& x, const at::Tensor& update, const ForwardContext& context) const;
 
@@ -64,10 +75,11 @@ class TransformerLayer {
   std::string site_;
   SelfAttention attention_;
   Linear attention_output_;
-  LayerNorm attention_norm_;
+  Norm attention_norm_;
+  Linear ffn_gate_;  // Without a weight when the network is not gated.
   Linear ffn_input_;
   Linear ffn_output_;
-  LayerNorm ffn_norm_;
+  Norm ffn_norm_;
 };
 
 }  // namespace inlier

@@ -84,11 +84,38 @@ const std::vector<ActivationRecorder::MeasuredSite>& ActivationRecorder::Measure
       {"model.decoder.layers.*", Role::kLayerOutput, true},
       {"model.decoder.final_layer_norm", Role::kOther, true},
   };
+  static const auto* const gpt2 = new std::vector<MeasuredSite>{
+      {"transformer.h.*.ln_1", Role::kOther, true},  {"transformer.h.*.attn.c_proj", Role::kOther, true},
+      {"transformer.h.*.ln_2", Role::kOther, true},  {"transformer.h.*.mlp.c_proj", Role::kFfnOutput, true},
+      {"transformer.h.*", Role::kLayerOutput, true}, {"transformer.ln_f", Role::kOther, true},
+  };
+  static const auto* const llama = new std::vector<MeasuredSite>{
+      {"model.layers.*.input_layernorm", Role::kOther, true},
+      {"model.layers.*.self_attn.o_proj", Role::kOther, true},
+      {"model.layers.*.post_attention_layernorm", Role::kOther, true},
+      {"model.layers.*.mlp.down_proj", Role::kFfnOutput, true},
+      {"model.layers.*", Role::kLayerOutput, true},
+      {"model.norm", Role::kOther, true},
+  };
+  static const auto* const vit = new std::vector<MeasuredSite>{
+      {"vit.encoder.layer.*.layernorm_before", Role::kOther, true},
+      {"vit.encoder.layer.*.attention.output.dense", Role::kOther, true},
+      {"vit.encoder.layer.*.layernorm_after", Role::kOther, true},
+      {"vit.encoder.layer.*.output.dense", Role::kFfnOutput, true},
+      {"vit.encoder.layer.*", Role::kLayerOutput, true},
+      {"vit.layernorm", Role::kOther, true},
+  };
   switch (architecture) {
     case v1::ModelSpec::kBert:
       return *bert;
     case v1::ModelSpec::kOpt:
       return *opt;
+    case v1::ModelSpec::kGpt2:
+      return *gpt2;
+    case v1::ModelSpec::kLlama:
+      return *llama;
+    case v1::ModelSpec::kVit:
+      return *vit;
     case v1::ModelSpec::ARCHITECTURE_NOT_SET:
       break;
   }

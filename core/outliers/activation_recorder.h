@@ -10,6 +10,8 @@
 //     ".self_attn.out_proj", ".self_attn_layer_norm". Row = sequence; fc2 and, pre-LN, the layers'
 //     final_layer_norm: row = token, because the reference flattens its activations there, and so do the
 //     models here (core/models/sites.h): a row is an entry of the first axis.
+//   GPT-2, Llama, ViT, which that code does not have: what OPT has, by the same roles. Row = sequence or
+//   image.
 // A metric of a tensor is the plain mean of its rows over all batches; kurtosis only over the first
 // `kurtosis_batches`.
 //
@@ -41,7 +43,7 @@ struct SiteOutliers {
 
 // The figures of the papers' tables. "max" is over the means of tensors, "avg" their mean.
 struct OutlierSummary {
-  double max_inf_norm;        // The figure the papers print: BERT max over F, OPT max over layer outputs.
+  double max_inf_norm;        // The figure the papers print: BERT max over F, others max over layer outputs.
   double max_ffn_inf_norm;    // F, or fc2.
   double max_layer_inf_norm;  // Layer outputs.
   std::optional<double> max_residual_inf_norm;  // R; BERT only.
@@ -56,13 +58,13 @@ struct RecorderOptions {
   bool keep_rows = false;  // Also keep every row's value.
 };
 
-// The reference's number of kurtosis batches: 257 for BERT, 101 for OPT.
+// The reference's number of kurtosis batches: 257 for BERT, 101 for OPT and all others.
 int ReferenceKurtosisBatches(v1::ModelSpec::ArchitectureCase architecture);
 
 class ActivationRecorder : public ActivationTap {
  public:
   // For a model of `architecture`.
-  // REQUIRES: BERT or OPT; kurtosis_batches >= 1.
+  // REQUIRES: kurtosis_batches >= 1.
   ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture, const RecorderOptions& options);
   ~ActivationRecorder() override;
 

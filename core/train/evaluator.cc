@@ -15,7 +15,8 @@ namespace inlier {
 namespace {
 
 ModelInput InputOf(const Batch& batch, c10::Device device) {
-  ModelInput input{.ids = batch.ids.to(device), .attention_mask = {}, .token_type_ids = {}};
+  ModelInput input;
+  input.ids = batch.ids.to(device);
   if (batch.attention_mask.defined()) input.attention_mask = batch.attention_mask.to(device);
   return input;
 }

@@ -57,8 +57,8 @@ Trainer::Update Trainer::RunUpdate() {
   for (std::uint64_t i = 0; i < accumulation; ++i) {
     const std::uint64_t micro_batch = step_ * accumulation + i;
     const Batch batch = dataset_.TrainBatch(spec_.seed(), micro_batch, spec_.training().batch_size());
-    ModelInput input{
-        .ids = batch.ids.to(device_, /*non_blocking=*/true), .attention_mask = {}, .token_type_ids = {}};
+    ModelInput input;
+    input.ids = batch.ids.to(device_, /*non_blocking=*/true);
     if (batch.attention_mask.defined())
       input.attention_mask = batch.attention_mask.to(device_, /*non_blocking=*/true);
     SeedDropout(device_, spec_.seed(), micro_batch);

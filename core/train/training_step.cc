@@ -30,23 +30,22 @@ class Bfloat16Autocast {
   const c10::DeviceType device_type_;
 };
 
-at::Tensor ForwardLoss(LanguageModel& model, const ModelInput& input, const at::Tensor& labels,
-                       v1::Precision precision, c10::DeviceType device_type) {
-  switch (precision) {
+at::Tensor ForwardLoss(Model& model, const ModelInput& input, const at::Tensor& labels,
+                       const TrainingStep::Settings& settings, c10::DeviceType device_type) {
+  switch (settings.precision) {
     case v1::BFLOAT16: {
       const Bfloat16Autocast autocast(device_type);
-      return model.Loss(input, labels);
+      return model.Loss(input, labels, /*tap=*/nullptr, settings.label_smoothing);
     }
     case v1::FLOAT32:
       break;
   }
-  return model.Loss(input, labels);
+  return model.Loss(input, labels, /*tap=*/nullptr, settings.label_smoothing);
 }
 
 }  // namespace
 
-TrainingStep::TrainingStep(LanguageModel& model, std::unique_ptr<Optimizer> optimizer,
-                           const Settings& settings)
+TrainingStep::TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings)
     : model_(model),
       optimizer_(std::move(optimizer)),
       settings_(settings),
@@ -56,7 +55,7 @@ TrainingStep::TrainingStep(LanguageModel& model, std::unique_ptr<Optimizer> opti
 }
 
 at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels) {
-  const at::Tensor loss = ForwardLoss(model_, input, labels, settings_.precision, device_type_);
+  const at::Tensor loss = ForwardLoss(model_, input, labels, settings_, device_type_);
   if (settings_.gradient_accumulation == 1) {
     loss.backward();
   } else {
@@ -74,16 +73,17 @@ TrainingStep::Applied TrainingStep::Apply(std::int64_t k) {
   return {rate, norm};
 }
 
-TrainingStep MakeTrainingStep(LanguageModel& model, const v1::TrainingSpec& spec) {
+TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec) {
   return TrainingStep(
       model, MakeOptimizer(spec.optimizer(), ParametersOf(model)),
       {.schedule = MakeLrSchedule(spec.schedule(), PeakLearningRate(spec.optimizer()), spec.steps()),
        .gradient_clip_norm = spec.gradient_clip_norm(),
        .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),
-       .precision = spec.precision()});
+       .precision = spec.precision(),
+       .label_smoothing = spec.label_smoothing()});
 }
 
-std::vector<NamedParameter> ParametersOf(const LanguageModel& model) {
+std::vector<NamedParameter> ParametersOf(const Model& model) {
   std::vector<NamedParameter> parameters;
   for (const auto& item : model.named_parameters()) parameters.emplace_back(item.key(), item.value());
   return parameters;

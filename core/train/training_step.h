@@ -1,6 +1,6 @@
-// One optimizer update: micro-batches forward and backward, clipping, AdamW at the schedule's rate. The
-// arithmetic of training and nothing else: no data, files, clock or reports, so that the golden cases drive
-// exactly what the trainer runs.
+// One optimizer update: micro-batches forward and backward, clipping, the optimizer at the schedule's rate.
+// The arithmetic of training and nothing else: no data, files, clock or reports, so that the golden cases
+// drive exactly what the trainer runs.
 //
 //   for each update k:  AddMicroBatch(…) once or more;  Apply(k)
 //
@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/models/language_model.h"
+#include "core/models/model.h"
 #include "core/optim/lr_schedule.h"
 #include "core/optim/optimizer.h"
 #include "inlier/v1/training_spec.pb.h"
@@ -29,10 +29,11 @@ class TrainingStep {
     double gradient_clip_norm;  // 0: no clipping.
     int gradient_accumulation;
     v1::Precision precision;
+    double label_smoothing = 0;
   };
 
   // `model` must outlive the step; `optimizer` works on its parameters.
-  TrainingStep(LanguageModel& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings);
+  TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings);
 
   // Forward and backward. Returns the micro-batch's mean loss before the division, detached, on the model's
   // device.
@@ -48,7 +49,7 @@ class TrainingStep {
   Optimizer& optimizer() { return *optimizer_; }
 
  private:
-  LanguageModel& model_;
+  Model& model_;
   const std::unique_ptr<Optimizer> optimizer_;
   const Settings settings_;
   std::vector<at::Tensor> parameters_;
@@ -56,10 +57,10 @@ class TrainingStep {
 };
 
 // The settings and the optimizer that a resolved spec asks for.
-TrainingStep MakeTrainingStep(LanguageModel& model, const v1::TrainingSpec& spec);
+TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec);
 
 // The model's trainable tensors with their Hugging Face names, tied ones once.
-std::vector<NamedParameter> ParametersOf(const LanguageModel& model);
+std::vector<NamedParameter> ParametersOf(const Model& model);
 
 }  // namespace inlier
 

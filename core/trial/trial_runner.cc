@@ -19,6 +19,7 @@
 #include "core/trial/failure.h"
 #include "core/trial/runtime.h"
 #include "google/protobuf/util/json_util.h"
+#include "proto/spec/architecture.h"
 #include "proto/spec/validator.h"
 #include "proto/spec/yaml_reader.h"
 
@@ -73,23 +74,11 @@ absl::StatusOr<std::unique_ptr<TextDataset>> OpenDataset(const v1::AttemptSpec& 
   return TextDataset::Open(spec.data().text(), spec.data().text().objective(), options);
 }
 
-std::uint64_t VocabularyOf(const v1::ModelSpec& model) {
-  switch (model.architecture_case()) {
-    case v1::ModelSpec::kBert:
-      return model.bert().vocab_size();
-    case v1::ModelSpec::kOpt:
-      return model.opt().vocab_size();
-    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
-      break;
-  }
-  return 0;
-}
-
-absl::Status CheckVocabulary(const v1::TrialSpec& spec, const TextDataset& dataset) {
-  const std::uint64_t rows = VocabularyOf(spec.model());
-  if (rows >= static_cast<std::uint64_t>(dataset.vocab_size())) return absl::OkStatus();
+absl::Status CheckVocabulary(const v1::TrialSpec& spec, const LanguageModel& model,
+                             const TextDataset& dataset) {
+  if (model.vocab_size() >= dataset.vocab_size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("model.", spec.model().has_bert() ? "bert" : "opt", ".vocab_size: ", rows,
+      absl::StrCat("model.", std::string(ArchitectureName(spec.model())), ".vocab_size: ", model.vocab_size(),
                    " rows are too few for the tokenizer's ", dataset.vocab_size(),
                    " tokens; leave it out to take the tokenizer's size"));
 }
@@ -100,8 +89,8 @@ absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& ev
   ASSIGN_OR_RETURN(const c10::Device device, ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
   RETURN_IF_ERROR(MakeFolder(attempt.output_dir()));
   ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, OpenDataset(attempt, spec, events));
-  RETURN_IF_ERROR(CheckVocabulary(spec, *dataset));
-  ASSIGN_OR_RETURN(std::shared_ptr<LanguageModel> model, MakeModel(spec));
+  ASSIGN_OR_RETURN(std::shared_ptr<LanguageModel> model, MakeLanguageModel(spec));
+  RETURN_IF_ERROR(CheckVocabulary(spec, *model, *dataset));
   return Prepared{std::move(spec), device, std::move(dataset), std::move(model)};
 }
 

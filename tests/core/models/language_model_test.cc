@@ -152,12 +152,13 @@ TEST(LanguageModelTest, AutocastKeepsSoftmaxNormsAndLossInFloat32) {
       EXPECT_TRUE(recorder.finite);
       bool products = false;
       for (const auto& [site, type] : recorder.types) {
-        const bool wide = site.find("probs") != std::string::npos ||
-                          site.find("ayerNorm") != std::string::npos ||
-                          site.find("layer_norm") != std::string::npos;
+        const bool wide =
+            site.find("probs") != std::string::npos || site.find("ayerNorm") != std::string::npos ||
+            site.find("layer_norm") != std::string::npos || site.find("layernorm") != std::string::npos ||
+            site.find(".ln_") != std::string::npos;
         EXPECT_TRUE(!wide || type == at::kFloat) << site;
-        products = products || (type == at::kBFloat16 && (site.find("q_proj") != std::string::npos ||
-                                                          site.find("query") != std::string::npos));
+        for (const char* query : {"q_proj", "query", "c_attn"})
+          products = products || (type == at::kBFloat16 && site.find(query) != std::string::npos);
       }
       EXPECT_TRUE(products) << "autocast was not on";
       loss.backward();

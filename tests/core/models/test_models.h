@@ -28,7 +28,7 @@ inline v1::TrialSpec SmallSpec(const std::string& architecture, const std::strin
 
 // In eval mode, with weights drawn from `seed`.
 inline std::shared_ptr<LanguageModel> SmallModel(const v1::TrialSpec& spec, std::uint64_t seed = 1) {
-  auto model = MakeModel(spec);
+  auto model = MakeLanguageModel(spec);
   EXPECT_TRUE(model.ok()) << model.status();
   InitialiseWeights(**model, spec, seed);
   (*model)->eval();
@@ -37,8 +37,9 @@ inline std::shared_ptr<LanguageModel> SmallModel(const v1::TrialSpec& spec, std:
 
 inline ModelInput SmallInput(std::int64_t batch = 3, std::int64_t tokens = 8) {
   torch::manual_seed(11);
-  return {
-      .ids = torch::randint(3, 31, {batch, tokens}, at::kLong), .attention_mask = {}, .token_type_ids = {}};
+  ModelInput input;
+  input.ids = torch::randint(3, 31, {batch, tokens}, at::kLong);
+  return input;
 }
 
 // About a third of the ids as labels.
@@ -47,9 +48,17 @@ inline at::Tensor SomeLabels(const ModelInput& input) {
   return input.ids.masked_fill(torch::rand(input.ids.sizes()) > 0.35, kIgnoredLabel);
 }
 
-inline const char* const kArchitectures[] = {"bert", "opt"};
+inline const char* const kArchitectures[] = {"bert", "opt", "gpt2", "llama"};
 
-inline const char* const kSoftmaxes[] = {"vanilla {}", "clipped { gamma: -0.1 zeta: 1.05 }"};
+inline const char* const kSoftmaxes[] = {"vanilla {}",
+                                         "clipped { gamma: -0.1 zeta: 1.05 }",
+                                         "ncs { beta: -0.5 length: RUN }",
+                                         "ncs { beta: 0.5 length: UNPADDED zeta: 1.02 }",
+                                         "softmax_n { n: 1 }",
+                                         "softmax_n { n: 2.5 }",
+                                         "sink { initial_std: 0.5 }",
+                                         "softpick {}",
+                                         "sigmoid {}"};
 
 inline const char* const kGates[] = {"none {}",
                                      "linear { pi_init: 0.25 }",

@@ -45,7 +45,8 @@ TEST(ParameterScopeTest, TensorsHandedOutStayTheModelsOwn) {
 
 TEST(LayerNormTest, UsesThePopulationVarianceAndWidensHalfWidthInput) {
   torch::nn::Module root;
-  const LayerNorm norm = LayerNorm::Create(ParameterScope(root).Child("norm"), 4, 0.5);
+  const Norm norm = Norm::Create(ParameterScope(root).Child("norm"), 4,
+                                 {.kind = NormOptions::Kind::kLayerNorm, .epsilon = 0.5});
   {
     const at::NoGradGuard no_grad;
     norm.gain.copy_(torch::tensor({1.0F, 2.0F, 3.0F, 4.0F}));
@@ -74,16 +75,16 @@ TEST(NonlinearityTest, EachIsItsFormula) {
 TEST(AttentionMaskTest, HidesPaddingAndTheFuture) {
   const at::Tensor padding = torch::tensor({{1, 1, 0}, {0, 1, 1}}, at::kLong);
   const double lowest = std::numeric_limits<float>::lowest();
-  const AttentionMask none = MakeAttentionMask({}, 3, false, at::kFloat);
+  const AttentionMask none = MakeAttentionMask({}, 3, false, /*infinite=*/false, at::kFloat);
   EXPECT_FALSE(none.additive.defined());
   EXPECT_FALSE(none.causal_only);
-  const AttentionMask keys = MakeAttentionMask(padding, 3, false, at::kFloat);
+  const AttentionMask keys = MakeAttentionMask(padding, 3, false, /*infinite=*/false, at::kFloat);
   EXPECT_TRUE(keys.additive.equal((padding.eq(0).to(at::kFloat) * lowest).view({2, 1, 1, 3})));
   EXPECT_FALSE(keys.causal_only);
-  const AttentionMask causal = MakeAttentionMask({}, 3, true, at::kFloat);
+  const AttentionMask causal = MakeAttentionMask({}, 3, true, /*infinite=*/false, at::kFloat);
   EXPECT_TRUE(causal.additive.eq(lowest).equal(torch::ones({1, 1, 3, 3}, at::kBool).triu(1)));
   EXPECT_TRUE(causal.causal_only);
-  const AttentionMask both = MakeAttentionMask(padding, 3, true, at::kDouble);
+  const AttentionMask both = MakeAttentionMask(padding, 3, true, /*infinite=*/false, at::kDouble);
   EXPECT_EQ(both.additive.sizes(), (std::vector<std::int64_t>{2, 1, 3, 3}));
   EXPECT_FALSE(both.causal_only);
   // Hidden twice is hidden once: no infinity.
@@ -93,9 +94,10 @@ TEST(AttentionMaskTest, HidesPaddingAndTheFuture) {
 
 LayerOptions SmallLayer(bool pre_norm) {
   LayerOptions options;
-  options.attention = {.hidden_size = 8, .heads = 2, .dropout = 0, .softmax = {}, .gate = {}};
+  options.attention = {
+      .hidden_size = 8, .heads = 2, .kv_heads = 2, .dropout = 0, .linear = {}, .softmax = {}, .gate = {}};
   options.ffn_size = 16;
-  options.norm_epsilon = 1e-5;
+  options.norm.epsilon = 1e-5;
   options.pre_norm = pre_norm;
   return options;
 }
@@ -108,10 +110,10 @@ TEST(TransformerLayerTest, AFutureTokenDoesNotReachThePast) {
     const at::NoGradGuard no_grad;
     for (at::Tensor& parameter : root.parameters()) parameter.normal_();
     at::Tensor x = torch::randn({2, 6, 8});
-    const AttentionMask mask = MakeAttentionMask({}, 6, true, x.options());
-    const at::Tensor before = layer(x, mask, {});
+    const AttentionFrame frame = MakeAttentionFrame({.causal = true}, {}, 6, x.options());
+    const at::Tensor before = layer(x, frame, {});
     x.slice(1, 4).normal_();
-    const at::Tensor after = layer(x, mask, {});
+    const at::Tensor after = layer(x, frame, {});
     EXPECT_TRUE(before.slice(1, 0, 4).equal(after.slice(1, 0, 4)));
     EXPECT_FALSE(before.slice(1, 4).equal(after.slice(1, 4)));
   }

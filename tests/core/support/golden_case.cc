@@ -145,7 +145,7 @@ bool FillParameters(torch::nn::Module& model, const GoldenCase& golden, at::Scal
 }
 
 std::shared_ptr<LanguageModel> ModelOfCase(const GoldenCase& golden, at::ScalarType dtype) {
-  absl::StatusOr<std::shared_ptr<LanguageModel>> model = MakeModel(golden.spec.value());
+  absl::StatusOr<std::shared_ptr<LanguageModel>> model = MakeLanguageModel(golden.spec.value());
   if (!model.ok()) {
     ADD_FAILURE() << golden.group << "/" << golden.name << ": " << std::string(model.status().message());
     return nullptr;

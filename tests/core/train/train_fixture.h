@@ -102,7 +102,7 @@ inline std::unique_ptr<TextDataset> TinyDataset(const v1::TrialSpec& spec) {
 
 // A model with its initial weights.
 inline std::shared_ptr<LanguageModel> TinyModel(const v1::TrialSpec& spec) {
-  absl::StatusOr<std::shared_ptr<LanguageModel>> model = MakeModel(spec);
+  absl::StatusOr<std::shared_ptr<LanguageModel>> model = MakeLanguageModel(spec);
   EXPECT_TRUE(model.ok()) << model.status();
   InitialiseWeights(**model, spec, spec.seed());
   return *std::move(model);

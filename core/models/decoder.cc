@@ -1,0 +1,73 @@
+#include "core/models/decoder.h"
+
+#include <ATen/Functions.h>
+
+#include <string>
+
+#include "core/models/sites.h"
+
+namespace inlier {
+
+const DecoderStyle kGpt2Style = {.architecture = "gpt2",
+                                 .tokens = "transformer.wte",
+                                 .positions = "transformer.wpe",
+                                 .layers = "transformer.h.",
+                                 .final_norm = "transformer.ln_f",
+                                 .layer = &kGpt2LayerStyle};
+
+const DecoderStyle kLlamaStyle = {.architecture = "llama",
+                                  .tokens = "model.embed_tokens",
+                                  .positions = "model.embed_positions",
+                                  .layers = "model.layers.",
+                                  .final_norm = "model.norm",
+                                  .layer = &kLlamaLayerStyle};
+
+Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
+    : style_(style),
+      options_(options),
+      frame_(FrameOptionsOf(options.layer, options.position, /*causal=*/true)) {
+  const ParameterScope root(*this);
+  const std::int64_t width = options.layer.attention.hidden_size;
+  tokens_ = root.Child(style.tokens).Create("weight", {options.vocab_size, width});
+  if (options.position.kind == PositionOptions::Kind::kLearned) {
+    positions_ = root.Child(style.positions).Create("weight", {options.max_positions, width});
+  }
+  for (std::int64_t i = 0; i < options.layers; ++i) {
+    layers_.emplace_back(root.Child(style.layers + std::to_string(i)), *style.layer, options.layer);
+  }
+  if (options.layer.pre_norm)
+    final_norm_.push_back(Norm::Create(root.Child(style.final_norm), width, options.layer.norm));
+  if (!options.tied_head) {
+    head_ =
+        Linear::Create(root.Child(std::string(kTiedHeadSite)), width, options.vocab_size, {.bias = false});
+  }
+}
+
+at::Tensor Decoder::Embed(const ModelInput& input, const ForwardContext& context) const {
+  CheckLength(input, style_.architecture);
+  at::Tensor x = at::embedding(context.Weight(style_.tokens, tokens_), input.ids);
+  if (positions_.defined())
+    x = x + context.Weight(style_.positions, positions_).slice(0, 0, input.ids.size(1));
+  if (context.training && options_.layer.dropout > 0) x = at::dropout(x, options_.layer.dropout, true);
+  return x;
+}
+
+at::Tensor Decoder::Encode(const ModelInput& input, ActivationTap* tap) {
+  const ForwardContext context{.tap = tap, .training = is_training()};
+  at::Tensor x = context.Activation("hidden.0", Embed(input, context));
+  const AttentionFrame frame =
+      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    x = context.Activation("hidden", std::to_string(i + 1).c_str(), layers_[i](x, frame, context));
+  }
+  return final_norm_.empty() ? x : final_norm_[0](x, context);
+}
+
+at::Tensor Decoder::Head(const at::Tensor& hidden, ActivationTap* tap) {
+  const ForwardContext context{.tap = tap, .training = is_training()};
+  static const std::string kSite(kTiedHeadSite);
+  if (head_.weight.defined()) return head_(hidden, context);
+  return context.Activation(kSite, LinearProduct(kSite, hidden, tokens_, context));
+}
+
+}  // namespace inlier

@@ -1,0 +1,188 @@
+#include "core/models/layer_options.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+absl::Status InvalidField(const std::string& path, const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
+}
+
+absl::StatusOr<SoftmaxOptions> ClippedFromSpec(const v1::TrialSpec& spec) {
+  const v1::ClippedSoftmaxSpec& clipped = spec.attention().softmax().clipped();
+  SoftmaxOptions options{.kind = SoftmaxOptions::Kind::kClipped, .zeta = clipped.zeta()};
+  switch (clipped.lower_case()) {
+    case v1::ClippedSoftmaxSpec::kGamma:
+      options.gamma = clipped.gamma();
+      break;
+    case v1::ClippedSoftmaxSpec::kAlpha:
+      options.gamma = -clipped.alpha() / spec.data().text().sequence_length();
+      break;
+    case v1::ClippedSoftmaxSpec::LOWER_NOT_SET:
+      return InvalidField("attention.softmax.clipped", "gamma or alpha must be given");
+  }
+  return options;
+}
+
+SoftmaxOptions NcsFromSpec(const v1::TrialSpec& spec) {
+  using RowLength = SoftmaxOptions::RowLength;
+  const v1::NcsSpec& ncs = spec.attention().softmax().ncs();
+  SoftmaxOptions options{.kind = SoftmaxOptions::Kind::kNcs, .zeta = ncs.zeta(), .beta = ncs.beta()};
+  options.configured_length = spec.data().text().sequence_length();
+  switch (ncs.length()) {
+    case v1::NcsSpec::CONFIGURED:
+      options.length = RowLength::kConfigured;
+      break;
+    case v1::NcsSpec::RUN:
+      options.length = RowLength::kRun;
+      break;
+    case v1::NcsSpec::UNPADDED:
+      options.length = RowLength::kUnpadded;
+      break;
+    case v1::NcsSpec::ROW:
+      options.length = RowLength::kRow;
+      break;
+  }
+  return options;
+}
+
+absl::StatusOr<SoftmaxOptions> SoftmaxFromSpec(const v1::TrialSpec& spec) {
+  const v1::SoftmaxSpec& softmax = spec.attention().softmax();
+  switch (softmax.kind_case()) {
+    case v1::SoftmaxSpec::kVanilla:
+    case v1::SoftmaxSpec::KIND_NOT_SET:
+      break;
+    case v1::SoftmaxSpec::kClipped:
+      return ClippedFromSpec(spec);
+    case v1::SoftmaxSpec::kNcs:
+      return NcsFromSpec(spec);
+    case v1::SoftmaxSpec::kSoftmaxN:
+      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kNullKey,
+                            .null_score = std::log(softmax.softmax_n().n())};
+    case v1::SoftmaxSpec::kSink:
+      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSink};
+    case v1::SoftmaxSpec::kSoftpick:
+      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSoftpick, .epsilon = softmax.softpick().epsilon()};
+    case v1::SoftmaxSpec::kSigmoid:
+      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSigmoid};
+  }
+  return SoftmaxOptions();
+}
+
+absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate) {
+  GateOptions options;
+  options.pooled = gate.pooled();
+  options.output_factor = gate.output_factor();
+  switch (gate.kind_case()) {
+    case v1::GateSpec::kNone:
+    case v1::GateSpec::KIND_NOT_SET:
+      break;
+    case v1::GateSpec::kLinear:
+      options.kind = GateOptions::Kind::kLinear;
+      break;
+    case v1::GateSpec::kMlp:
+      options.kind = GateOptions::Kind::kMlp;
+      options.mlp_hidden_size = gate.mlp().hidden_size();
+      if (options.mlp_hidden_size == 0)
+        return InvalidField("attention.gate.mlp.hidden_size", "must be given");
+      break;
+    case v1::GateSpec::kAllHeadsLinear:
+      options.kind = GateOptions::Kind::kAllHeadsLinear;
+      break;
+    case v1::GateSpec::kUnconditional:
+      options.kind = GateOptions::Kind::kUnconditional;
+      break;
+  }
+  const bool conditional =
+      options.kind != GateOptions::Kind::kNone && options.kind != GateOptions::Kind::kUnconditional;
+  if (options.pooled && !conditional)
+    return InvalidField("attention.gate.pooled", "has no effect without a gate that reads its input");
+  if (options.output_factor != 1 && options.kind == GateOptions::Kind::kNone) {
+    return InvalidField("attention.gate.output_factor", "has no effect without a gate");
+  }
+  return options;
+}
+
+absl::StatusOr<Nonlinearity> NonlinearityFromSpec(v1::Activation activation) {
+  switch (activation) {
+    case v1::GELU_ERF:
+      return Nonlinearity::kGeluErf;
+    case v1::GELU_TANH:
+      return Nonlinearity::kGeluTanh;
+    case v1::RELU:
+      return Nonlinearity::kRelu;
+    case v1::SILU:
+      return Nonlinearity::kSilu;
+  }
+  return InvalidField("model activation", absl::StrCat("unknown value ", static_cast<int>(activation)));
+}
+
+NormOptions::Kind NormFromSpec(v1::NormKind norm) {
+  switch (norm) {
+    case v1::LAYER_NORM:
+      return NormOptions::Kind::kLayerNorm;
+    case v1::RMS_NORM_M:
+      return NormOptions::Kind::kRmsNormPerChannel;
+    case v1::RMS_NORM_S:
+      return NormOptions::Kind::kRmsNormSingle;
+  }
+  return NormOptions::Kind::kLayerNorm;
+}
+
+}  // namespace
+
+absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const LayerSizes& sizes,
+                                              const std::string& path) {
+  const struct {
+    const char* name;
+    std::int64_t value;
+  } required[] = {{"layers", sizes.layers},
+                  {"hidden_size", sizes.hidden_size},
+                  {"heads", sizes.heads},
+                  {"ffn_size", sizes.ffn_size}};
+  for (const auto& size : required) {
+    if (size.value == 0)
+      return InvalidField(absl::StrCat(path, ".", size.name), "must be given and at least 1");
+  }
+  if (sizes.hidden_size % sizes.heads != 0) {
+    return InvalidField(path + ".heads",
+                        absl::StrCat(sizes.heads, " does not divide hidden_size ", sizes.hidden_size));
+  }
+  if (sizes.kv_heads == 0 || sizes.heads % sizes.kv_heads != 0) {
+    return InvalidField(path + ".kv_heads",
+                        absl::StrCat(sizes.kv_heads, " does not divide heads ", sizes.heads));
+  }
+  LayerOptions layer;
+  layer.attention.hidden_size = sizes.hidden_size;
+  layer.attention.heads = sizes.heads;
+  layer.attention.kv_heads = sizes.kv_heads;
+  layer.attention.dropout = trial.attention().dropout();
+  layer.attention.linear.bias = sizes.biases;
+  ASSIGN_OR_RETURN(layer.attention.softmax, SoftmaxFromSpec(trial));
+  ASSIGN_OR_RETURN(layer.attention.gate, GateFromSpec(trial.attention().gate()));
+  layer.ffn_size = sizes.ffn_size;
+  ASSIGN_OR_RETURN(layer.nonlinearity, NonlinearityFromSpec(sizes.activation));
+  layer.norm = {.kind = NormFromSpec(trial.norm()), .epsilon = sizes.norm_epsilon};
+  layer.pre_norm = sizes.norm_placement == v1::PRE;
+  layer.dropout = trial.dropout();
+  return layer;
+}
+
+PositionOptions MakePositionOptions(v1::Position position, double rotary_theta) {
+  switch (position) {
+    case v1::LEARNED:
+      return {.kind = PositionOptions::Kind::kLearned};
+    case v1::ROTARY:
+      return {.kind = PositionOptions::Kind::kRotary, .rotary_theta = rotary_theta};
+    case v1::NONE:
+      return {.kind = PositionOptions::Kind::kNone};
+  }
+  return {};
+}
+
+}  // namespace inlier

@@ -1,0 +1,54 @@
+// The parts of a TrialSpec that every architecture's layers are made from.
+#ifndef INLIER_CORE_MODELS_LAYER_OPTIONS_H_
+#define INLIER_CORE_MODELS_LAYER_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/models/language_model.h"
+#include "core/nn/transformer_layer.h"
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+// What the architectures' messages have in common.
+struct LayerSizes {
+  std::int64_t layers;
+  std::int64_t hidden_size;
+  std::int64_t heads;
+  std::int64_t kv_heads;
+  std::int64_t ffn_size;
+  double norm_epsilon;
+  v1::Activation activation;
+  v1::NormPlacement norm_placement;
+  bool biases;
+};
+
+template <typename Spec>
+LayerSizes SizesOf(const Spec& spec) {
+  LayerSizes sizes{.layers = spec.layers(),
+                   .hidden_size = spec.hidden_size(),
+                   .heads = spec.heads(),
+                   .kv_heads = spec.heads(),
+                   .ffn_size = spec.ffn_size(),
+                   .norm_epsilon = spec.norm_epsilon(),
+                   .activation = spec.activation(),
+                   .norm_placement = spec.norm_placement(),
+                   .biases = true};
+  if constexpr (requires { spec.kv_heads(); }) {
+    if (spec.has_kv_heads()) sizes.kv_heads = spec.kv_heads();
+  }
+  if constexpr (requires { spec.biases(); }) sizes.biases = spec.biases();
+  return sizes;
+}
+
+// InvalidArgument starts with the path of the field; `path` is the architecture's, such as "model.bert".
+absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const LayerSizes& sizes,
+                                              const std::string& path);
+
+PositionOptions MakePositionOptions(v1::Position position, double rotary_theta);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_MODELS_LAYER_OPTIONS_H_

@@ -1,0 +1,42 @@
+// What is trained, whatever it reads: what the trainer, the evaluator, quantization and the outlier metrics
+// need of it.
+//
+// named_parameters() are the Hugging Face state-dict names, so that checkpoints move both ways; tied copies
+// have no name of their own. Dropout follows is_training() (train() / eval()). Every weight and activation
+// that the reference code quantizes or measures goes through the tap of the call, in the order and under the
+// names of core/models/sites.h; without a tap nothing is paid for it.
+//
+// Thread safety: none.
+#ifndef INLIER_CORE_MODELS_MODEL_H_
+#define INLIER_CORE_MODELS_MODEL_H_
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+
+#include "core/nn/activation_tap.h"
+
+namespace inlier {
+
+// One batch: B sequences of T tokens, or B images.
+struct ModelInput {
+  at::Tensor ids;             // (B, T) int64.
+  at::Tensor attention_mask;  // (B, T), 1 = a real token, 0 = padding; undefined = all ones.
+  at::Tensor token_type_ids;  // (B, T) int64, BERT only; undefined = all zeros.
+  at::Tensor pixels;          // (B, channels, side, side), image classifiers only, and then nothing else.
+};
+
+class Model : public torch::nn::Module {
+ public:
+  // (B, T, V), or (B, classes).
+  virtual at::Tensor Logits(const ModelInput& input, ActivationTap* tap = nullptr) = 0;
+
+  // Mean cross-entropy over the batch's targets. With `label_smoothing` e > 0: (1 - e) * cross-entropy + e *
+  // the mean over classes of -log p.
+  virtual at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
+                          double label_smoothing = 0) = 0;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_MODELS_MODEL_H_

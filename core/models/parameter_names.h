@@ -1,0 +1,21 @@
+// What a parameter is, told by its Hugging Face name.
+#ifndef INLIER_CORE_MODELS_PARAMETER_NAMES_H_
+#define INLIER_CORE_MODELS_PARAMETER_NAMES_H_
+
+#include <string_view>
+
+namespace inlier {
+
+// The gain or offset of a norm: "….LayerNorm.weight", "….self_attn_layer_norm.bias", "….ln_1.weight",
+// "….input_layernorm.weight", "model.norm.weight", "….layernorm_before.weight".
+bool IsNormParameter(std::string_view name);
+
+// A parameter of an attention gate: "….gate", "….gate.weight", "….gate.<head>.…".
+bool IsGateParameter(std::string_view name);
+
+// A weight that GPT-2's Conv1D stores as (in, out).
+bool IsStoredInOut(std::string_view name);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_MODELS_PARAMETER_NAMES_H_

@@ -1,0 +1,47 @@
+// What the attentions of all layers share in one forward call: who sees whom, and where each token stands.
+#ifndef INLIER_CORE_NN_ATTENTION_FRAME_H_
+#define INLIER_CORE_NN_ATTENTION_FRAME_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "core/nn/rotary.h"
+#include "core/nn/softmax.h"
+
+namespace inlier {
+
+// Which keys a query may see. Default: all.
+struct AttentionMask {
+  // Added to the scores, broadcast to (B, H, T, T): 0 where a query may see a key; where not, the most
+  // negative number of its type, or -inf.
+  at::Tensor additive;
+  // `additive` hides exactly the future, no padding: a fused kernel may do without it.
+  bool causal_only = false;
+};
+
+// attention_mask: (B, T), 1 = a real token, or undefined. `additive` is (B, 1, 1, T), (1, 1, T, T) or (B, 1,
+// T, T).
+AttentionMask MakeAttentionMask(const at::Tensor& attention_mask, std::int64_t tokens, bool causal,
+                                bool infinite, const at::TensorOptions& options);
+
+struct AttentionFrame {
+  AttentionMask mask;
+  at::Tensor row_lengths;  // As RowInfo::lengths; undefined where the softmax does not ask for it.
+  RotaryTable rotary;      // Empty: positions are not the attention's business.
+};
+
+struct FrameOptions {
+  bool causal = false;
+  SoftmaxOptions softmax = {};
+  std::int64_t rotary_size = 0;  // Features of a head that are rotated; 0 for none.
+  double rotary_theta = 0;
+};
+
+// attention_mask as above; `options`: dtype and device of the activations.
+AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& attention_mask,
+                                  std::int64_t tokens, const at::TensorOptions& options);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_NN_ATTENTION_FRAME_H_

@@ -1,0 +1,292 @@
+// GPT-2, Llama, ViT, and BERT under NCS and softmax-1, against patched Hugging Face modules: logits, loss,
+// attention probabilities, gates and every gradient, in float64 and float32. Groups gpt2, llama, vit and
+// ncs_bert of tests/golden/README-models.md.
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "core/models/make_model.h"
+#include "core/outliers/activation_recorder.h"
+#include "proto/spec/architecture.h"
+#include "tests/core/support/golden_case.h"
+
+namespace inlier {
+namespace {
+
+class Recorder : public ActivationTap {
+ public:
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
+    seen[site] = activation.detach();
+    return activation;
+  }
+  std::map<std::string, at::Tensor> seen;
+};
+
+// max|a - ref| / max(max|ref|, 0.01) <= bound.
+Tolerance RelativeToLargest(double bound, const at::Tensor& expected) {
+  return {.absolute = bound * std::max(expected.abs().max().item<double>(), 0.01)};
+}
+
+std::string AttentionScope(std::string_view architecture, const std::string& layer) {
+  if (architecture == "gpt2") return "transformer.h." + layer + ".attn.";
+  if (architecture == "llama") return "model.layers." + layer + ".self_attn.";
+  if (architecture == "vit") return "vit.encoder.layer." + layer + ".attention.attention.";
+  return "bert.encoder.layer." + layer + ".attention.self.";
+}
+
+// Of BERT's layers: F the second linear of the feed-forward network, R the sum behind it, N its norm.
+std::string BertSite(const std::string& kind, const std::string& layer) {
+  const std::string output = "bert.encoder.layer." + layer + ".output.";
+  return output + (kind == "F" ? "dense" : kind == "R" ? "LayerNorm.input" : "LayerNorm");
+}
+
+class HuggingFaceCase {
+ public:
+  HuggingFaceCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision)
+      : golden_(golden),
+        precision_(precision),
+        architecture_(ArchitectureName(golden.spec->model())),
+        tolerances_(golden.json["tolerances"][precision == at::kDouble ? "float64" : "float32"]),
+        compare_(report, golden, precision) {}
+
+  void Run() {
+    const auto made = MakeModel(*golden_.spec);
+    ASSERT_TRUE(made.ok()) << golden_.name << ": " << made.status();
+    model_ = *made;
+    model_->eval();
+    if (!FillParameters(*model_, golden_, precision_)) return;
+    labels_ = golden_.Tensor("input/labels");
+    if (architecture_ == "vit") {
+      input_.pixels = golden_.Tensor("input/pixel_values").to(precision_);
+    } else {
+      input_ = InputOfCase(golden_);
+    }
+    CompareForward();
+    CompareInside();
+    CompareGradients();
+  }
+
+ private:
+  double Bound(const char* name) const { return tolerances_[name].get<double>(); }
+
+  // Positions whose numbers the case vouches for: (B, T) and (B, H, T) on.
+  at::Tensor AtRealTokens(const at::Tensor& x) const {
+    if (!input_.attention_mask.defined() || architecture_ == "bert") return x;
+    return x.index({input_.attention_mask.to(at::kBool)});
+  }
+
+  void CompareForward() {
+    const at::Tensor expected = AtRealTokens(golden_.Tensor("out/logits"));
+    const Tolerance tolerance = RelativeToLargest(Bound("logits_relmax"), expected);
+    const at::Tensor tapped = model_->Logits(input_, &recorder_);
+    compare_.Tensors("logits", AtRealTokens(tapped), expected, tolerance);
+    compare_.Tensors("logits without a tap", AtRealTokens(model_->Logits(input_)), expected, tolerance);
+    const Tolerance loss{.absolute = Bound("loss_abs")};
+    compare_.Tensor("out/loss", model_->Loss(input_, labels_, &recorder_, LabelSmoothing()), loss);
+  }
+
+  void CompareInside() {
+    for (const std::string& key : golden_.KeysUnder("out/")) {
+      const std::size_t slash = key.find('/');
+      if (slash == std::string::npos) continue;
+      const std::string kind = key.substr(0, slash), layer = key.substr(slash + 1);
+      const bool by_head = kind == "attn_probs" || kind == "gate";
+      const std::string site = kind == "attn_probs" ? AttentionScope(architecture_, layer) + "probs"
+                               : kind == "gate"     ? AttentionScope(architecture_, layer) + "gate"
+                                                    : BertSite(kind, layer);
+      at::Tensor expected = golden_.Tensor("out/" + key), actual = recorder_.seen[site];
+      ASSERT_TRUE(actual.defined()) << golden_.name << ": " << site;
+      if (by_head && input_.attention_mask.defined() && architecture_ != "bert") {
+        expected = AtRealTokens(expected.transpose(1, 2));
+        actual = AtRealTokens(actual.transpose(1, 2));
+      }
+      const Tolerance tolerance = kind == "attn_probs" ? Tolerance{.absolute = Bound("attn_probs_abs")}
+                                                       : RelativeToLargest(Bound("logits_relmax"), expected);
+      compare_.Tensors(key, actual, expected, tolerance);
+    }
+    if (golden_.json["expected"].contains("outliers")) CompareOutliers();
+  }
+
+  // Section 4 of the README: the means over sequences, their largest over layers, and kurtosis.
+  void CompareOutliers() {
+    ActivationRecorder recorder(v1::ModelSpec::kBert, {.kurtosis_batches = 1});
+    model_->Logits(input_, &recorder);
+    const OutlierSummary summary = recorder.Summary();
+    const auto& expected = golden_.json["expected"]["outliers"];
+    const Tolerance tolerance{.relative = precision_ == at::kDouble ? 1e-10 : 1e-4};
+    const auto number = [&](const char* name, double actual) {
+      compare_.Number(name, actual, expected[name].get<double>(), tolerance);
+    };
+    number("max_inf_norm_F", summary.max_ffn_inf_norm);
+    number("max_inf_norm_N", summary.max_layer_inf_norm);
+    number("max_inf_norm_R", summary.max_residual_inf_norm.value());
+    number("avg_kurtosis", summary.avg_kurtosis);
+    number("max_kurtosis", summary.max_kurtosis);
+  }
+
+  // The training path: no tap, the head at the targets only.
+  void CompareGradients() {
+    const at::Tensor loss = model_->Loss(input_, labels_, nullptr, LabelSmoothing());
+    compare_.Tensor("out/loss", loss, {.absolute = Bound("loss_abs")});
+    loss.backward();
+    double squares = 0;
+    for (const auto& item : model_->named_parameters()) {
+      const at::Tensor expected = golden_.Tensor("grad/" + item.key());
+      ASSERT_TRUE(expected.defined() && item.value().grad().defined()) << item.key();
+      compare_.Tensors("grad/" + item.key(), item.value().grad(), expected,
+                       RelativeToLargest(Bound("grads_relmax"), expected));
+      squares += item.value().grad().to(at::kDouble).square().sum().item<double>();
+    }
+    const double norm = golden_.json["expected"]["grad_global_norm"].get<double>();
+    compare_.Number("grad_global_norm", std::sqrt(squares), norm, {.relative = Bound("grads_relmax")});
+  }
+
+  double LabelSmoothing() const { return golden_.spec->training().label_smoothing(); }
+
+  const GoldenCase& golden_;
+  const at::ScalarType precision_;
+  const std::string_view architecture_;
+  const nlohmann::json tolerances_;
+  GoldenComparison compare_;
+  std::shared_ptr<Model> model_;
+  ModelInput input_;
+  at::Tensor labels_;
+  Recorder recorder_;
+};
+
+// The model of a row of param_counts.json, in the words of the spec.
+v1::TrialSpec SpecOfRow(const std::string& group, const nlohmann::json& row) {
+  v1::TrialSpec spec;
+  const std::string norm = row["norm"];
+  spec.set_norm(norm == "layernorm" ? v1::LAYER_NORM : norm == "rmsnorm_s" ? v1::RMS_NORM_S : v1::RMS_NORM_M);
+  const auto fill = [&row](auto* model) {
+    model->set_layers(row["L"]);
+    model->set_hidden_size(row["d"]);
+    model->set_heads(row["H"]);
+    model->set_vocab_size(row["vocab"]);
+  };
+  if (group == "gpt2") {
+    v1::Gpt2Spec* gpt2 = spec.mutable_model()->mutable_gpt2();
+    fill(gpt2);
+    gpt2->set_max_positions(row["n_positions"]);
+    gpt2->set_ffn_size(row["n_inner"]);
+    gpt2->set_biases(row["bias"]);
+    gpt2->set_tied_head(row["tied"]);
+  } else {
+    v1::LlamaSpec* llama = spec.mutable_model()->mutable_llama();
+    fill(llama);
+    llama->set_max_positions(256);
+    llama->set_kv_heads(row["KV"]);
+    llama->set_ffn_size(row["ff"]);
+    llama->set_tied_head(row["tie"]);
+  }
+  return spec;
+}
+
+void CompareParameterCounts(GoldenReport& report, const GoldenCase& golden) {
+  GoldenComparison compare(report, golden, at::kFloat);
+  for (const auto& row : golden.json["rows"]) {
+    const auto model = MakeModel(SpecOfRow(golden.group, row));
+    ASSERT_TRUE(model.ok()) << model.status();
+    compare.Number(row["name"].get<std::string>() + " " + row["norm"].get<std::string>(),
+                   static_cast<double>(CountParameters(**model)), row["parameters"].get<double>(), {});
+  }
+}
+
+// One set of weights and one stream of tokens, cut into sequences of several lengths.
+v1::TrialSpec SpecOfLengthCase(const nlohmann::json& config, const nlohmann::json& method) {
+  v1::TrialSpec spec;
+  v1::BertSpec* bert = spec.mutable_model()->mutable_bert();
+  bert->set_layers(config["L"]);
+  bert->set_hidden_size(config["d"]);
+  bert->set_heads(config["H"]);
+  bert->set_ffn_size(config["ff"]);
+  bert->set_vocab_size(config["vocab"]);
+  bert->set_max_positions(config["n_positions"]);
+  bert->set_norm_epsilon(config["eps"]);
+  v1::SoftmaxSpec* softmax = spec.mutable_attention()->mutable_softmax();
+  const std::string kind = method["kind"];
+  if (kind == "clipped") {
+    softmax->mutable_clipped()->set_alpha(method["alpha"]);
+    spec.mutable_data()->mutable_text()->set_sequence_length(method["T_cfg"]);
+  } else if (kind == "ncs") {
+    softmax->mutable_ncs()->set_beta(method["beta"]);
+    softmax->mutable_ncs()->set_length(v1::NcsSpec::RUN);
+  } else if (kind == "softmax1") {
+    softmax->mutable_softmax_n();
+  } else {
+    EXPECT_EQ(kind, "softmax");
+  }
+  return spec;
+}
+
+void CompareLengths(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
+  GoldenComparison compare(report, golden, precision);
+  const Tolerance loss_tolerance{.absolute = precision == at::kDouble ? 1e-10 : 1e-5};
+  for (const auto& [name, method] : golden.json["method"]["attention"].items()) {
+    const auto model = MakeLanguageModel(SpecOfLengthCase(golden.json["config"], method));
+    ASSERT_TRUE(model.ok()) << model.status();
+    (*model)->eval();
+    if (!FillParameters(**model, golden, precision)) return;
+    for (const std::int64_t tokens : golden.json["config"]["lengths"]) {
+      const auto& expected = golden.json["expected"][name][std::to_string(tokens)];
+      ModelInput input;
+      input.ids = golden.Tensor("input/stream_input_ids").view({-1, tokens});
+      const at::Tensor labels = golden.Tensor("input/stream_labels").view({-1, tokens});
+      const std::string what = name + " at " + std::to_string(tokens) + ", ";
+      const at::Tensor masked = labels.ne(kIgnoredLabel);
+      const at::Tensor right = (*model)->Logits(input).argmax(-1).eq(labels).logical_and(masked);
+      compare.Number(what + "correct", right.sum().item<double>(), expected["correct"].get<double>(), {});
+      compare.Number(what + "total", masked.sum().item<double>(), expected["total"].get<double>(), {});
+      compare.Number(what + "loss", (*model)->Loss(input, labels).item<double>(),
+                     expected["loss"].get<double>(), loss_tolerance);
+    }
+  }
+}
+
+void CompareGammas(GoldenReport& report, const GoldenCase& golden) {
+  GoldenComparison compare(report, golden, at::kDouble);
+  for (const auto& row : golden.json["rows"]) {
+    const double n = row["n"], beta = row["beta"], zeta = row.value("zeta", 1.0);
+    compare.Number("gamma at n = " + row["n"].dump(), NcsGamma(beta, zeta, n), row["gamma"].get<double>(),
+                   {.absolute = 1e-15, .relative = 1e-14});
+    compare.Number("gamma tensor at n = " + row["n"].dump(),
+                   NcsGamma(beta, zeta, torch::tensor({n}, at::kDouble)).item<double>(),
+                   row["gamma"].get<double>(), {.absolute = 1e-15, .relative = 1e-14});
+  }
+}
+
+void CompareGroup(const std::string& group) {
+  GoldenReport report(group);
+  for (const GoldenCase& golden : FindGoldenCases(group)) {
+    if (report.SkipWhatIsNotSupported(golden)) continue;
+    const bool has_rows = golden.json.contains("rows");
+    if (has_rows && golden.json["rows"][0].contains("parameters")) {
+      CompareParameterCounts(report, golden);
+    } else if (has_rows && golden.json["rows"][0].contains("gamma")) {
+      CompareGammas(report, golden);
+    } else if (has_rows) {
+      continue;  // A table of names: the importer's business.
+    } else {
+      for (const at::ScalarType precision : {at::kDouble, at::kFloat}) {
+        if (golden.spec) {
+          HuggingFaceCase(report, golden, precision).Run();
+        } else {
+          CompareLengths(report, golden, precision);
+        }
+      }
+    }
+  }
+  report.Finish();
+}
+
+TEST(HuggingFaceGoldenTest, Gpt2) { CompareGroup("gpt2"); }
+TEST(HuggingFaceGoldenTest, Llama) { CompareGroup("llama"); }
+TEST(HuggingFaceGoldenTest, Vit) { CompareGroup("vit"); }
+TEST(HuggingFaceGoldenTest, BertWithNcsAndSoftmax1) { CompareGroup("ncs_bert"); }
+
+}  // namespace
+}  // namespace inlier
