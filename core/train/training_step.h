@@ -1,4 +1,4 @@
-// One optimizer update: micro-batches forward and backward, clipping, AdamW at the schedule's rate. The
+// One optimizer update: micro-batches forward and backward, clipping, a step at the schedule's rate. The
 // arithmetic of training and nothing else: no data, files, clock or reports, so that the golden cases drive
 // exactly what the trainer runs.
 //
@@ -55,7 +55,7 @@ class TrainingStep {
   const c10::DeviceType device_type_;
 };
 
-// The settings and the optimizer that a resolved spec asks for.
+// The settings and the optimizer that a resolved spec asks for.  REQUIRES: CheckOptimizer is OK.
 TrainingStep MakeTrainingStep(LanguageModel& model, const v1::TrainingSpec& spec);
 
 // The model's trainable tensors with their Hugging Face names, tied ones once.
