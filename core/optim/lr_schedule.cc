@@ -1,6 +1,8 @@
 #include "core/optim/lr_schedule.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "base/check.h"
 
@@ -16,6 +18,12 @@ double LrSchedule::At(std::int64_t k) const {
       const double left = static_cast<double>(std::max<std::int64_t>(0, total - k));
       return peak * (left / static_cast<double>(std::max<std::int64_t>(1, total - warmup)));
     }
+    case Decay::kCosine: {
+      const double done =
+          static_cast<double>(k - warmup) / static_cast<double>(std::max<std::int64_t>(1, total - warmup));
+      const double factor = std::max(0.0, 0.5 * (1 + std::cos(std::numbers::pi * done)));
+      return peak * (factor * (1 - final_fraction) + final_fraction);
+    }
   }
   INLIER_CHECK(false);
 }
@@ -26,6 +34,8 @@ LrSchedule MakeLrSchedule(const v1::ScheduleSpec& spec, double peak, std::int64_
   switch (spec.kind_case()) {
     case v1::ScheduleSpec::kConstant:
       return {LrSchedule::Decay::kConstant, peak, warmup, steps};
+    case v1::ScheduleSpec::kCosine:
+      return {LrSchedule::Decay::kCosine, peak, warmup, steps, spec.cosine().final_fraction()};
     case v1::ScheduleSpec::kLinear:
     case v1::ScheduleSpec::KIND_NOT_SET:
       break;

@@ -5,12 +5,16 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/optim/optimizer.h"
 #include "inlier/v1/training_spec.pb.h"
 
 namespace inlier {
 
-// The optimizer of `spec` over `parameters` (tied tensors once).
+// InvalidArgument, starting with the field, when `spec` does not fit the sizes of these parameters.
+absl::Status CheckOptimizer(const v1::OptimizerSpec& spec, const std::vector<NamedParameter>& parameters);
+
+// The optimizer of `spec` over `parameters` (tied tensors once).  REQUIRES: CheckOptimizer is OK.
 std::unique_ptr<Optimizer> MakeOptimizer(const v1::OptimizerSpec& spec,
                                          const std::vector<NamedParameter>& parameters);
 

@@ -26,7 +26,7 @@ class Optimizer {
   virtual void Step(double learning_rate) = 0;
 
   // Every tensor that the next Step depends on beside parameters and gradients, as "<what>/<parameter's
-  // name>" (the tensors themselves, not copies).
+  // name>" (the tensors themselves, not copies); empty when there is none.
   virtual std::vector<NamedParameter> State() const = 0;
 
   // Copies `state` (as State gave it) into the optimizer. NotFound or InvalidArgument with the tensor's name

@@ -1,16 +1,31 @@
 #include "core/optim/parameter_groups.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
 namespace inlier {
 namespace {
 
-bool Contains(const std::string& name, const char* part) { return name.find(part) != std::string::npos; }
+// The module a gain would belong to, in lower case: "layernorm" of "bert.embeddings.LayerNorm.weight"; empty
+// when the name is no module's weight.
+std::string ModuleOfWeight(const std::string& name) {
+  if (!absl::EndsWith(name, ".weight")) return "";
+  const std::size_t end = name.rfind('.');
+  const std::size_t dot = end == 0 ? std::string::npos : name.rfind('.', end - 1);
+  const std::size_t begin = dot == std::string::npos ? 0 : dot + 1;
+  return absl::AsciiStrToLower(name.substr(begin, end - begin));
+}
+
+bool IsGainOfNorm(const std::string& name) {
+  const std::string module = ModuleOfWeight(name);
+  return absl::StrContains(module, "norm") || absl::StartsWith(module, "ln_");
+}
 
 }  // namespace
 
 bool IsDecayed(const std::string& name, bool decay_norm_gamma) {
-  if (Contains(name, "bias")) return false;
-  if (decay_norm_gamma) return true;
-  return !Contains(name, "LayerNorm.weight") && !Contains(name, "layer_norm.weight");
+  if (absl::StrContains(name, "bias")) return false;
+  return decay_norm_gamma || !IsGainOfNorm(name);
 }
 
 ParameterGroups SplitForDecay(const std::vector<NamedParameter>& parameters, bool decay_norm_gamma) {

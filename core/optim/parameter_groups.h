@@ -2,8 +2,10 @@
 //
 // Everything decays (embeddings, gate weights and the bare vector of an unconditional gate too) except biases
 // and the gains of norms; with decay_norm_gamma only biases are left out (the reference's --wd_LN_gamma).
-// Names are those of Hugging Face: norm gains are "….LayerNorm.weight" in BERT and "…layer_norm.weight" in
-// OPT.
+// Names are those of Hugging Face. A norm's gain is a weight whose module (the last component before
+// ".weight", whatever its case) has "norm" in its name or starts with "ln_": LayerNorm in BERT,
+// self_attn_layer_norm and final_layer_norm in OPT, ln_1, ln_2 and ln_f in GPT-2, input_layernorm,
+// post_attention_layernorm and norm in Llama, layernorm_before, layernorm_after, layernorm and norm in ViT.
 #ifndef INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
 #define INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
 

@@ -202,14 +202,15 @@ absl::Status Checkpoint::LoadWeights(LanguageModel& model) const {
 }
 
 absl::Status Checkpoint::LoadOptimizer(Optimizer& optimizer) const {
+  // A periodic checkpoint without optimizer tensors is one of an optimizer that keeps nothing (plain SGD).
+  if (info_.final) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path_.string(), ": has no optimizer state, so training cannot go on from it (a final checkpoint)"));
+  }
   std::map<std::string, at::Tensor> state;
   for (const auto& [name, entry] : reader_.entries()) {
     if (!absl::StartsWith(name, kOptimizerPrefix)) continue;
     ASSIGN_OR_RETURN(state[name.substr(sizeof(kOptimizerPrefix) - 1)], reader_.Load(name));
-  }
-  if (state.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path_.string(), ": has no optimizer state, so training cannot go on from it (a final checkpoint?)"));
   }
   const absl::Status loaded = optimizer.LoadState(state);
   return loaded.ok()

@@ -63,7 +63,7 @@ class Checkpoint {
   // another shape; nothing has been changed then.
   absl::Status LoadWeights(LanguageModel& model) const;
 
-  // Copies the optimizer's state. FailedPrecondition when the checkpoint has none.
+  // Copies the optimizer's state. FailedPrecondition when the checkpoint is a final one.
   absl::Status LoadOptimizer(Optimizer& optimizer) const;
 
  private:

@@ -38,8 +38,8 @@ struct TrainResult {
 
 class Trainer {
  public:
-  // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`. All of them must
-  // outlive the trainer.
+  // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`; CheckOptimizer
+  // is OK of both. All of them must outlive the trainer.
   Trainer(const v1::TrialSpec& spec, LanguageModel& model, const TextDataset& dataset, c10::Device device,
           TrialSink& sink);
 

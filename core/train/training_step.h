@@ -56,7 +56,7 @@ class TrainingStep {
   const c10::DeviceType device_type_;
 };
 
-// The settings and the optimizer that a resolved spec asks for.
+// The settings and the optimizer that a resolved spec asks for.  REQUIRES: CheckOptimizer is OK.
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec);
 
 // The model's trainable tensors with their Hugging Face names, tied ones once.

@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "core/data/text_dataset.h"
 #include "core/models/make_model.h"
+#include "core/optim/make_optimizer.h"
 #include "core/train/checkpoint.h"
 #include "core/train/evaluator.h"
 #include "core/train/trainer.h"
@@ -119,6 +120,7 @@ absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
 absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
                                         const StopRequested& stop_requested) {
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
+  RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.model)));
   InitialiseWeights(*prepared.model, prepared.spec, prepared.spec.seed());
   prepared.model->to(prepared.device);
   Trainer trainer(prepared.spec, *prepared.model, *prepared.dataset, prepared.device, events);

@@ -1,5 +1,6 @@
 #include "proto/spec/validator.h"
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -185,6 +186,42 @@ void CheckAttention(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
+// RESIDUAL rotates axes of hidden_size alone. What the other sides rotate is known once the model is made,
+// and checked then.
+void CheckHadamard(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::OrthoAdamSpec& ortho = spec.training().optimizer().ortho_adam();
+  if (ortho.kind() != v1::OrthoAdamSpec::HADAMARD) return;
+  const std::string path = "training.optimizer.ortho_adam";
+  if (ortho.block() != 0 && !std::has_single_bit(ortho.block())) {
+    problems->Add(path + ".block", Text(ortho.block()) + " is not a power of two, as HADAMARD needs: give " +
+                                       Text(std::bit_floor(ortho.block())) + ", or use HAAR");
+    return;
+  }
+  if (ortho.side() != v1::OrthoAdamSpec::RESIDUAL) return;
+  VisitArchitecture(spec.model(), [&](std::string_view name, const auto& architecture) {
+    const std::uint32_t width = architecture.hidden_size();
+    const bool is_cut = ortho.block() != 0 && ortho.block() < width;
+    const std::uint32_t rest =
+        is_cut ? width % ortho.block() : width;  // Without a matrix of the block's size.
+    if (width == 0 || rest == 0 || std::has_single_bit(rest) || (!is_cut && width > ortho.max_size())) return;
+    const std::uint32_t even = width & -width;  // The largest power of two that divides it.
+    problems->Add(path + ".kind",
+                  "HADAMARD needs powers of two, and model." + std::string(name) + ".hidden_size " +
+                      Text(width) + (is_cut ? " leaves a block of " + Text(rest) : " is none") +
+                      ": use HAAR" + (even > 1 ? ", or " + path + ".block " + Text(even) : ""));
+  });
+}
+
+void CheckOptimizer(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::OptimizerSpec& optimizer = spec.training().optimizer();
+  if (optimizer.sgd().nesterov() && optimizer.sgd().momentum() == 0) {
+    problems->Add(
+        "training.optimizer.sgd.nesterov",
+        "true has no effect without momentum: leave it out, or give training.optimizer.sgd.momentum");
+  }
+  if (optimizer.has_ortho_adam()) CheckHadamard(spec, problems);
+}
+
 void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
   const v1::TrainingSpec& training = spec.training();
   if (training.has_steps() && training.schedule().warmup_steps() > training.steps()) {
@@ -222,6 +259,7 @@ Problems FindProblems(const v1::TrialSpec& resolved) {
   CheckData(resolved, &problems);
   CheckAttention(resolved, &problems);
   CheckTraining(resolved, &problems);
+  CheckOptimizer(resolved, &problems);
   CheckQuantization(resolved, &problems);
   return problems;
 }

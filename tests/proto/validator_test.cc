@@ -80,6 +80,29 @@ TEST(ValidatorTest, ShapesAndPositionsOfEveryArchitectureAreChecked) {
             "data.text: model.vit reads images, and this is text: choose a model that reads text");
 }
 
+TEST(ValidatorTest, HadamardMatricesHavePowersOfTwo) {
+  const auto error_of = [](int hidden_size, const std::string& fields) {
+    return ErrorOf(kTinyBert, "{model: {bert: {heads: 2, hidden_size: " + std::to_string(hidden_size) +
+                                  "}}, training: {optimizer: {ortho_adam: {kind: HADAMARD" + fields + "}}}}");
+  };
+  EXPECT_EQ(error_of(128, ""), "OK");
+  EXPECT_EQ(error_of(96, ", block: 32"), "OK");
+  EXPECT_EQ(error_of(96, ", block: 64"), "OK");  // 64 and 32.
+  EXPECT_EQ(error_of(96, ", max_size: 64"), "OK");
+  EXPECT_EQ(error_of(96, ", side: OUT"), "OK");  // Other axes than hidden_size: checked with the model.
+  EXPECT_EQ(
+      error_of(96, ""),
+      "training.optimizer.ortho_adam.kind: HADAMARD needs powers of two, and model.bert.hidden_size 96 is "
+      "none: use HAAR, or training.optimizer.ortho_adam.block 32");
+  EXPECT_EQ(error_of(76, ", block: 64"),
+            "training.optimizer.ortho_adam.kind: HADAMARD needs powers of two, and model.bert.hidden_size 76 "
+            "leaves a block of 12: use HAAR, or training.optimizer.ortho_adam.block 4");
+  EXPECT_EQ(
+      error_of(128, ", block: 48"),
+      "training.optimizer.ortho_adam.block: 48 is not a power of two, as HADAMARD needs: give 32, or use "
+      "HAAR");
+}
+
 TEST(ValidatorTest, RangesAreCheckedWhereNoReaderDid) {
   v1::TrialSpec spec = TrialFrom(kTinyBert);
   spec.set_dropout(1.5);
@@ -126,6 +149,10 @@ TEST(ValidatorTest, TheObjectiveMustFitTheModel) {
 }
 
 TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{training: {optimizer: {sgd: {nesterov: true}}}}"),
+            "training.optimizer.sgd.nesterov: true has no effect without momentum: leave it out, or give "
+            "training.optimizer.sgd.momentum");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{training: {optimizer: {sgd: {nesterov: true, momentum: 0.9}}}}"), "OK");
   EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {mask_probability: 0.3}}}"),
             "data.text.mask_probability: 0.3 has no effect with CLM, which masks nothing: leave it out");
   EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {mask_probability: 0.15}}}"), "OK")

@@ -63,6 +63,26 @@ TEST(LrScheduleTest, FinalFractionOneNeverFalls) {
   EXPECT_EQ(schedule.At(10), 1.0);
 }
 
+TEST(LrScheduleTest, CosineFallsToItsFinalFractionAtTheLastStep) {
+  v1::ScheduleSpec spec;
+  spec.set_warmup_steps(4);
+  spec.mutable_cosine()->set_final_fraction(0.2);
+  const LrSchedule schedule = MakeLrSchedule(spec, 1.0, 12);
+  EXPECT_EQ(schedule.At(0), 0.0);
+  EXPECT_DOUBLE_EQ(schedule.At(2), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.At(4), 1.0);
+  EXPECT_DOUBLE_EQ(schedule.At(8), 0.6);  // Half way from 1 to 0.2.
+  EXPECT_DOUBLE_EQ(schedule.At(12), 0.2);
+  EXPECT_DOUBLE_EQ(schedule.At(16), 0.6);  // The cosine goes on.
+}
+
+TEST(LrScheduleTest, CosineWithoutAFinalFractionEndsAtZero) {
+  v1::ScheduleSpec spec;
+  spec.mutable_cosine();
+  EXPECT_DOUBLE_EQ(MakeLrSchedule(spec, 1.0, 10).At(5), 0.5);
+  EXPECT_EQ(MakeLrSchedule(spec, 1.0, 10).At(10), 0.0);
+}
+
 TEST(LrScheduleTest, ExplicitArgumentsReproduceTheStretchedScheduleOfAccumulationInTheReferencesMlmScript) {
   // The reference multiplies warm-up and total by the accumulation count there, but steps once an update.
   const LrSchedule schedule{LrSchedule::Decay::kLinear, 1.0, 3 * 2, 10 * 2};

@@ -17,7 +17,11 @@ TEST(ParameterGroupsTest, BiasesNeverDecay) {
 TEST(ParameterGroupsTest, GainsOfNormsDecayOnlyWhenAsked) {
   for (const char* name :
        {"bert.embeddings.LayerNorm.weight", "model.decoder.layers.0.self_attn_layer_norm.weight",
-        "model.decoder.final_layer_norm.weight"}) {
+        "model.decoder.final_layer_norm.weight", "transformer.h.0.ln_1.weight", "transformer.h.0.ln_2.weight",
+        "transformer.ln_f.weight", "model.layers.0.input_layernorm.weight",
+        "model.layers.0.post_attention_layernorm.weight", "model.norm.weight",
+        "vit.encoder.layer.0.layernorm_before.weight", "vit.encoder.layer.0.layernorm_after.weight",
+        "vit.layernorm.weight", "vit.embeddings.patch_embeddings.norm.weight"}) {
     EXPECT_FALSE(IsDecayed(name, false)) << name;
     EXPECT_TRUE(IsDecayed(name, true)) << name;
   }
@@ -26,7 +30,10 @@ TEST(ParameterGroupsTest, GainsOfNormsDecayOnlyWhenAsked) {
 TEST(ParameterGroupsTest, EmbeddingsAndGatesDecay) {
   for (const char* name :
        {"bert.embeddings.word_embeddings.weight", "model.decoder.embed_positions.weight",
-        "bert.encoder.layer.0.attention.self.gate.0.weight", "model.decoder.layers.0.self_attn.gate"}) {
+        "bert.encoder.layer.0.attention.self.gate.0.weight", "model.decoder.layers.0.self_attn.gate",
+        "transformer.wte.weight", "transformer.h.0.attn.c_attn.weight", "model.layers.0.mlp.gate_proj.weight",
+        "vit.embeddings.cls_token", "vit.embeddings.position_embeddings",
+        "vit.embeddings.patch_embeddings.projection.weight", "lm_head.weight", "classifier.weight"}) {
     EXPECT_TRUE(IsDecayed(name, false)) << name;
   }
 }

@@ -63,7 +63,7 @@ TEST_F(CheckpointTest, FinalOneHasNoOptimizerStateAndCannotBeResumed) {
   EXPECT_EQ(file->entries().size(), ParametersOf(*model_).size());
   EXPECT_EQ(
       checkpoint->LoadOptimizer(*optimizer_).message(),
-      path.string() + ": has no optimizer state, so training cannot go on from it (a final checkpoint?)");
+      path.string() + ": has no optimizer state, so training cannot go on from it (a final checkpoint)");
 }
 
 TEST_F(CheckpointTest, AnotherSpecIsRefusedWithWhatDiffers) {

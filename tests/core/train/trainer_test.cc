@@ -64,9 +64,12 @@ TEST(TrainerTest, AnotherSeedGivesAnotherTraining) {
 }
 
 TEST(TrainerTest, ResumedInTheMiddleEndsBitEqual) {
-  for (const char* changes : {"", "training { gradient_accumulation: 2 }",
-                              "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { "
-                              "gate { linear { } } }"}) {
+  for (const char* changes :
+       {"", "training { gradient_accumulation: 2 }", "training { optimizer { sgd { } } }",
+        "training { optimizer { rmsprop { momentum: 0.9 } } }",
+        "training { optimizer { ortho_adam { side: BOTH } } schedule { cosine { } } }",
+        "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { "
+        "gate { linear { } } }"}) {
     const TemporaryFolder straight_folder, resumed_folder;
     const v1::TrialSpec spec = TinySpec(changes);
     const auto straight = Train(spec, straight_folder.path());

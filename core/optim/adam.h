@@ -1,0 +1,54 @@
+// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019): one fused pass over all parameters of a
+// group, on the CPU and on CUDA.
+//
+//   AdamW, kDecoupled:  p <- p (1 - lr wd)        Adam, kPenalty:  g <- g + wd p
+//   then  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;
+//         p <- p - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
+//
+// with t the number of updates, this one included, and wd 0 for parameters that do not decay.
+#ifndef INLIER_CORE_OPTIM_ADAM_H_
+#define INLIER_CORE_OPTIM_ADAM_H_
+
+#include <vector>
+
+#include "core/optim/optimizer.h"
+#include "core/optim/parameter_list.h"
+
+namespace inlier {
+
+class Adam : public Optimizer {
+ public:
+  enum class Decay {
+    kDecoupled,  // Weights shrink by themselves: AdamW.
+    kPenalty,    // wd * p is part of the gradient, as if wd / 2 * |p|^2 were added to the loss.
+  };
+  struct Options {
+    double beta1;
+    double beta2;
+    double epsilon;
+    double weight_decay;  // Of the decayed group.
+    Decay decay;
+  };
+
+  Adam(const ParameterGroups& groups, const Options& options);
+
+  void Step(double learning_rate) override;
+  // "first_moment/<name>", "second_moment/<name>" and "updates" (one number, float32).
+  std::vector<NamedParameter> State() const override;
+  absl::Status LoadState(const std::map<std::string, at::Tensor>& state) override;
+
+ private:
+  struct Group {
+    ParameterList list;
+    std::vector<at::Tensor> first_moments, second_moments;
+    std::vector<at::Tensor> updates;  // The one counter for each parameter, as the fused kernel wants it.
+  };
+
+  Options options_;
+  at::Tensor updates_;  // t, float32, on the parameters' device.
+  std::vector<Group> groups_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_OPTIM_ADAM_H_

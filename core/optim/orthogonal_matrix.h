@@ -1,0 +1,25 @@
+// Random orthogonal matrices, as functions of a random stream alone: the same on every device and after every
+// restart (up to the last bits, which are LAPACK's).
+#ifndef INLIER_CORE_OPTIM_ORTHOGONAL_MATRIX_H_
+#define INLIER_CORE_OPTIM_ORTHOGONAL_MATRIX_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "core/data/random_stream.h"
+
+namespace inlier {
+
+// Uniform over all orthogonal matrices (Haar): Q of the QR decomposition of a matrix of normal numbers, each
+// column times the sign of R's diagonal, without which the distribution leans to one side (Mezzadri 2007).
+// (size, size), float64, CPU.  REQUIRES: size >= 1.
+at::Tensor HaarMatrix(std::int64_t size, RandomStream& stream);
+
+// A Walsh-Hadamard matrix over sqrt(size) whose columns have random signs; (size, size), float64, CPU.
+// REQUIRES: size is a power of two.
+at::Tensor HadamardMatrix(std::int64_t size, RandomStream& stream);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_OPTIM_ORTHOGONAL_MATRIX_H_

@@ -1,0 +1,66 @@
+#include "core/optim/weight_axes.h"
+
+namespace inlier {
+namespace {
+
+constexpr WeightAxes kTable = {.input = 1, .output = std::nullopt, .residual = 1};
+constexpr WeightAxes kLinear = {.input = 1, .output = 0, .residual = std::nullopt};
+constexpr WeightAxes kReads = {.input = 1, .output = 0, .residual = 1};
+constexpr WeightAxes kWrites = {.input = 1, .output = 0, .residual = 0};
+constexpr WeightAxes kConvReads = {.input = 0, .output = 1, .residual = 0};
+constexpr WeightAxes kConvWrites = {.input = 0, .output = 1, .residual = 1};
+
+struct NamedAxes {
+  std::string_view module;  // The last components of the name before ".weight".
+  WeightAxes axes;
+};
+
+constexpr NamedAxes kKnown[] = {
+    // BERT and ViT.
+    {"word_embeddings", kTable},
+    {"position_embeddings", kTable},
+    {"token_type_embeddings", kTable},
+    {"query", kReads},
+    {"key", kReads},
+    {"value", kReads},
+    {"intermediate.dense", kReads},
+    {"output.dense", kWrites},  // Of the attention and of the MLP.
+    {"transform.dense", kReads},
+    {"classifier", kReads},
+    // OPT and Llama.
+    {"embed_tokens", kTable},
+    {"embed_positions", kTable},
+    {"q_proj", kReads},
+    {"k_proj", kReads},
+    {"v_proj", kReads},
+    {"out_proj", kWrites},
+    {"o_proj", kWrites},
+    {"fc1", kReads},
+    {"fc2", kWrites},
+    {"gate_proj", kReads},
+    {"up_proj", kReads},
+    {"down_proj", kWrites},
+    {"lm_head", kReads},
+    // GPT-2.
+    {"wte", kTable},
+    {"wpe", kTable},
+    {"c_attn", kConvReads},
+    {"c_fc", kConvReads},
+    {"c_proj", kConvWrites},  // Of the attention and of the MLP.
+};
+
+}  // namespace
+
+WeightAxes AxesOf(std::string_view name) {
+  constexpr std::string_view kWeight = ".weight";
+  if (!name.ends_with(kWeight)) return kLinear;
+  name.remove_suffix(kWeight.size());
+  for (const NamedAxes& known : kKnown) {
+    if (!name.ends_with(known.module)) continue;
+    const std::size_t before = name.size() - known.module.size();
+    if (before == 0 || name[before - 1] == '.') return known.axes;
+  }
+  return kLinear;
+}
+
+}  // namespace inlier

@@ -1,0 +1,29 @@
+// Which axis of a weight is its input, which its output, and which of the two touches the residual stream, by
+// the weight's Hugging Face name.
+//
+// Linear weights are stored (out, in); GPT-2's Conv1D (c_attn, c_proj, c_fc) are (in, out). The rows of a
+// table (tokens, positions, token types) are entries, not features: such a weight has an input axis, its
+// features, and no output axis. A head reads the stream, a classifier and BERT's transform before the head
+// too.
+#ifndef INLIER_CORE_OPTIM_WEIGHT_AXES_H_
+#define INLIER_CORE_OPTIM_WEIGHT_AXES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace inlier {
+
+struct WeightAxes {
+  std::int64_t input;
+  std::optional<std::int64_t> output;
+  std::optional<std::int64_t> residual;  // The one of width d that reads or writes the residual stream.
+};
+
+// Of the 2-D weight with this name. A name that is not known (a gate's, for example) is a linear weight away
+// from the residual stream.
+WeightAxes AxesOf(std::string_view name);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_OPTIM_WEIGHT_AXES_H_
