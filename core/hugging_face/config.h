@@ -1,0 +1,30 @@
+// config.json of a Hugging Face model folder, in the words of a TrialSpec and back.
+//
+// What transformers can express and inlier cannot (or the other way) is refused by name: a model is read as
+// it was meant, or not at all.
+#ifndef INLIER_CORE_HUGGING_FACE_CONFIG_H_
+#define INLIER_CORE_HUGGING_FACE_CONFIG_H_
+
+#include <filesystem>
+
+#include "absl/status/statusor.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace inlier {
+
+// model, attention, norm and dropout of the model in `folder`: model_type bert, opt, gpt2, llama or vit.
+// NotFound, or InvalidArgument with file, key and remedy.
+absl::StatusOr<v1::TrialSpec> ReadHuggingFaceConfig(const std::filesystem::path& folder);
+
+// The same from the parsed file; errors begin with the key.
+absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const nlohmann::json& config);
+
+// What transformers needs to make the model of `resolved`. FailedPrecondition names the field that it has no
+// word for. Some variants are exported as an equal model: absent biases and positions as zeros, one gain for
+// all channels (RMS_NORM_S) as a vector of it.
+absl::StatusOr<nlohmann::json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_HUGGING_FACE_CONFIG_H_

@@ -1,0 +1,210 @@
+#include "core/hugging_face/weights.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "core/hugging_face/config.h"
+#include "core/io/safetensors.h"
+#include "core/models/make_model.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+// Every tensor of the folder, by name, and the file that holds it.
+class WeightFiles {
+ public:
+  static absl::StatusOr<WeightFiles> Open(const std::filesystem::path& folder) {
+    WeightFiles files;
+    const std::filesystem::path index = folder / "model.safetensors.index.json";
+    std::set<std::string> names = {"model.safetensors"};
+    if (std::filesystem::exists(index)) {
+      std::ifstream stream(index);
+      const auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+      if (json.is_discarded() || !json.contains("weight_map") || !json["weight_map"].is_object()) {
+        return absl::DataLossError(index.string() + ": is not an index of shards: it has no weight_map");
+      }
+      names.clear();
+      for (const auto& [tensor, file] : json["weight_map"].items()) {
+        if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
+          return absl::DataLossError(
+              absl::StrCat(index.string(), ": ", tensor, " is in no file of this folder"));
+        names.insert(file.get<std::string>());
+      }
+    } else if (!std::filesystem::exists(folder / "model.safetensors")) {
+      return absl::NotFoundError(absl::StrCat((folder / "model.safetensors").string(),
+                                              ": there is no such file; save the model with "
+                                              "safe_serialization=True (pickled .bin files are not read)"));
+    }
+    for (const std::string& name : names) {
+      ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(folder / name));
+      for (const auto& [tensor, entry] : reader.entries())
+        files.tensors_.emplace(tensor, files.readers_.size());
+      files.readers_.push_back(std::move(reader));
+    }
+    return files;
+  }
+
+  const SafetensorsEntry* Find(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    return found == tensors_.end() ? nullptr : &readers_[found->second].entries().at(name);
+  }
+  absl::StatusOr<at::Tensor> Load(const std::string& name) const {
+    return readers_[tensors_.at(name)].Load(name);
+  }
+  const std::map<std::string, std::size_t>& names() const { return tensors_; }
+
+ private:
+  std::map<std::string, std::size_t> tensors_;  // Name to reader.
+  std::vector<SafetensorsReader> readers_;
+};
+
+// Names under which a file may store the parameter, the likeliest first.
+std::vector<std::string> StoredNames(const std::string& parameter) {
+  std::vector<std::string> names = {parameter};
+  for (const char* base : {"bert.", "transformer.", "model.", "vit."}) {
+    if (absl::StartsWith(parameter, base)) names.push_back(parameter.substr(std::string_view(base).size()));
+  }
+  const std::size_t count = names.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const auto& [ours, old] :
+         {std::pair("LayerNorm.weight", "LayerNorm.gamma"), std::pair("LayerNorm.bias", "LayerNorm.beta")}) {
+      if (absl::EndsWith(names[i], ours))
+        names.push_back(names[i].substr(0, names[i].size() - std::string_view(ours).size()) + old);
+    }
+  }
+  return names;
+}
+
+// What a file may hold beside the parameters: buffers, tied copies, and heads of other jobs.
+bool MayBeLeft(const std::string& name) {
+  for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"}) {
+    if (absl::EndsWith(name, end)) return true;
+  }
+  for (const char* part :
+       {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.", "classifier."}) {
+    if (absl::StrContains(name, part)) return true;
+  }
+  return false;
+}
+
+// Parameters that only the head uses: a base model lacks them.
+bool IsHead(const std::string& parameter) {
+  return absl::StartsWith(parameter, "cls.") || absl::StartsWith(parameter, "lm_head.") ||
+         absl::StartsWith(parameter, "classifier.");
+}
+
+std::string Shape(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
+
+// Copies the file's tensors into the model; whether the head was there.
+absl::StatusOr<bool> LoadWeights(const std::filesystem::path& folder, const WeightFiles& files,
+                                 Model& model) {
+  std::set<std::string> used;
+  std::string missing_head;
+  const c10::NoGradGuard no_grad;
+  for (auto& item : model.named_parameters()) {
+    const SafetensorsEntry* entry = nullptr;
+    std::string stored;
+    for (const std::string& name : StoredNames(item.key())) {
+      entry = files.Find(name);
+      stored = name;
+      if (entry != nullptr) break;
+    }
+    if (entry == nullptr) {
+      if (!IsHead(item.key()))
+        return absl::InvalidArgumentError(absl::StrCat(folder.string(), ": the tensor ", item.key(),
+                                                       " that config.json asks for is missing"));
+      missing_head = item.key();
+      continue;
+    }
+    if (item.value().sizes() != at::IntArrayRef(entry->shape)) {
+      return absl::InvalidArgumentError(absl::StrCat(folder.string(), ": the tensor ", stored, " has shape ",
+                                                     Shape(entry->shape), " where config.json asks for ",
+                                                     Shape(item.value().sizes())));
+    }
+    ASSIGN_OR_RETURN(const at::Tensor tensor, files.Load(stored));
+    item.value().copy_(tensor);
+    used.insert(stored);
+  }
+  for (const auto& [name, reader] : files.names()) {
+    if (used.count(name) == 0 && !MayBeLeft(name))
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder.string(), ": the model of config.json has no place for the tensor ", name));
+  }
+  return missing_head.empty();
+}
+
+// What transformers expects in the file: our parameters, with what it cannot leave out filled in.
+TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
+  TensorMap tensors;
+  for (const auto& item : model.named_parameters()) tensors[item.key()] = item.value().detach();
+  if (spec.norm() == v1::RMS_NORM_S) {
+    // One gain for all channels is the same as a vector of it.
+    for (auto& [name, tensor] : tensors) {
+      if (absl::StrContains(name, "norm.weight") && tensor.numel() == 1)
+        tensor = tensor.expand({spec.model().llama().hidden_size()}).contiguous();
+    }
+  }
+  const auto zeros = [&tensors](const std::string& name, at::IntArrayRef shape) {
+    if (tensors.count(name) == 0) tensors[name] = at::zeros(shape, at::kFloat);
+  };
+  if (spec.model().has_bert()) {
+    const v1::BertSpec& bert = spec.model().bert();
+    zeros("bert.embeddings.position_embeddings.weight", {bert.max_positions(), bert.hidden_size()});
+  }
+  if (spec.model().has_gpt2()) {
+    const v1::Gpt2Spec& gpt2 = spec.model().gpt2();
+    const std::int64_t d = gpt2.hidden_size();
+    zeros("transformer.wpe.weight", {gpt2.max_positions(), d});
+    for (std::uint32_t i = 0; i < gpt2.layers(); ++i) {
+      const std::string layer = absl::StrCat("transformer.h.", i, ".");
+      zeros(layer + "attn.c_attn.bias", {3 * d});
+      zeros(layer + "attn.c_proj.bias", {d});
+      zeros(layer + "mlp.c_fc.bias", {gpt2.ffn_size()});
+      zeros(layer + "mlp.c_proj.bias", {d});
+    }
+  }
+  return tensors;
+}
+
+}  // namespace
+
+absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder) {
+  HuggingFaceModel opened;
+  ASSIGN_OR_RETURN(opened.spec, ReadHuggingFaceConfig(folder));
+  ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder));
+  ASSIGN_OR_RETURN(opened.model, MakeModel(opened.spec));
+  ASSIGN_OR_RETURN(opened.has_head, LoadWeights(folder, files, *opened.model));
+  opened.model->eval();
+  return opened;
+}
+
+absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,
+                                    const std::filesystem::path& folder) {
+  ASSIGN_OR_RETURN(const nlohmann::json config, HuggingFaceConfigOfSpec(resolved));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return absl::UnavailableError(absl::StrCat(folder.string(), ": cannot be made: ", error.message()));
+  RETURN_IF_ERROR(
+      SaveSafetensors(folder / "model.safetensors", TensorsToExport(resolved, model), {{"format", "pt"}}));
+  const std::filesystem::path path = folder / "config.json";
+  std::ofstream file(path);
+  file << config.dump(2) << '\n';
+  file.close();
+  return file ? absl::OkStatus()
+              : absl::UnavailableError(absl::StrCat(path.string(), ": cannot be written; is the disk full?"));
+}
+
+}  // namespace inlier

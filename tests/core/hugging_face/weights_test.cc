@@ -1,0 +1,153 @@
+#include "core/hugging_face/weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "core/io/safetensors.h"
+#include "core/models/make_model.h"
+#include "tests/core/hugging_face/small_specs.h"
+#include "tests/support/temporary_folder.h"
+
+namespace inlier {
+namespace {
+
+std::shared_ptr<Model> RandomModel(const v1::TrialSpec& spec) {
+  auto model = MakeModel(spec);
+  EXPECT_TRUE(model.ok()) << model.status();
+  torch::manual_seed(3);
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& parameter : (*model)->parameters()) parameter.normal_(0, 0.3);
+  (*model)->eval();
+  return *model;
+}
+
+ModelInput SomeInput(const v1::TrialSpec& spec) {
+  torch::manual_seed(4);
+  ModelInput input;
+  if (spec.model().has_vit()) {
+    input.pixels = torch::randn({2, 3, 8, 8});
+  } else {
+    input.ids = torch::randint(2, 31, {2, 10}, at::kLong);
+  }
+  return input;
+}
+
+class HuggingFaceWeightsTest : public ::testing::Test {
+ protected:
+  // An exported small BERT whose tensors a test may then spoil.
+  void ExportBert() {
+    const v1::TrialSpec spec = SmallHubSpec("model { bert {} }");
+    ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), folder_.path()).ok());
+  }
+  TensorMap Tensors() {
+    auto tensors = LoadSafetensors(folder_.path() / "model.safetensors");
+    EXPECT_TRUE(tensors.ok()) << tensors.status();
+    return *tensors;
+  }
+  std::string ErrorWith(const TensorMap& tensors) {
+    EXPECT_TRUE(SaveSafetensors(folder_.path() / "model.safetensors", tensors).ok());
+    const auto opened = OpenHuggingFaceModel(folder_.path());
+    return opened.ok() ? "OK" : std::string(opened.status().message());
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(HuggingFaceWeightsTest, AnExportedModelIsReadBackWithTheSameLogits) {
+  for (const std::string& text : ExportableSpecs()) {
+    const v1::TrialSpec spec = SmallHubSpec(text);
+    const auto model = RandomModel(spec);
+    ASSERT_TRUE(ExportHuggingFaceModel(spec, *model, folder_.path()).ok()) << text;
+    const auto opened = OpenHuggingFaceModel(folder_.path());
+    ASSERT_TRUE(opened.ok()) << text << ": " << opened.status();
+    EXPECT_TRUE(opened->has_head);
+    const ModelInput input = SomeInput(spec);
+    EXPECT_TRUE(torch::allclose(opened->model->Logits(input), model->Logits(input), 1e-5, 1e-5)) << text;
+  }
+}
+
+TEST_F(HuggingFaceWeightsTest, NothingIsWrittenForAModelThatTransformersCannotExpress) {
+  const v1::TrialSpec spec = SmallHubSpec("model { bert {} } attention { gate { linear {} } }");
+  const auto target = folder_.path() / "out";
+  EXPECT_EQ(ExportHuggingFaceModel(spec, *RandomModel(spec), target).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(std::filesystem::exists(target));
+}
+
+TEST_F(HuggingFaceWeightsTest, ABaseModelBuffersAndOldNamesAreUnderstood) {
+  ExportBert();
+  const auto whole = OpenHuggingFaceModel(folder_.path());
+  ASSERT_TRUE(whole.ok());
+  TensorMap base;
+  for (const auto& [name, tensor] : Tensors()) {
+    if (name.rfind("cls.", 0) == 0) continue;
+    std::string stored = name.substr(5);
+    if (stored == "embeddings.LayerNorm.weight") stored = "embeddings.LayerNorm.gamma";
+    base[stored] = tensor;
+  }
+  base["embeddings.position_ids"] = torch::arange(12);
+  base["pooler.dense.weight"] = torch::zeros({16, 16});
+  ASSERT_EQ(ErrorWith(base), "OK");
+  const auto opened = OpenHuggingFaceModel(folder_.path());
+  EXPECT_FALSE(opened->has_head);
+  EXPECT_TRUE(opened->model->named_parameters()["bert.embeddings.LayerNorm.weight"].equal(
+      whole->model->named_parameters()["bert.embeddings.LayerNorm.weight"]));
+}
+
+TEST_F(HuggingFaceWeightsTest, ShardsAreReadTogether) {
+  ExportBert();
+  const auto whole = OpenHuggingFaceModel(folder_.path());
+  TensorMap first, second;
+  std::string map;
+  for (const auto& [name, tensor] : Tensors()) {
+    const bool even = first.size() <= second.size();
+    (even ? first : second)[name] = tensor;
+    map += (map.empty() ? "" : ",") + ("\"" + name + "\": \"part-" + (even ? "1" : "2") + ".safetensors\"");
+  }
+  std::filesystem::remove(folder_.path() / "model.safetensors");
+  ASSERT_TRUE(SaveSafetensors(folder_.path() / "part-1.safetensors", first).ok());
+  ASSERT_TRUE(SaveSafetensors(folder_.path() / "part-2.safetensors", second).ok());
+  const auto index = folder_.path() / "model.safetensors.index.json";
+  std::ofstream(index) << "{\"weight_map\": {" << map << "}}";
+  const auto opened = OpenHuggingFaceModel(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const ModelInput input = SomeInput(whole->spec);
+  EXPECT_TRUE(opened->model->Logits(input).equal(whole->model->Logits(input)));
+
+  std::ofstream(index) << R"({"weight_map": {"x": "../../etc/passwd"}})";
+  EXPECT_THAT(std::string(OpenHuggingFaceModel(folder_.path()).status().message()),
+              ::testing::EndsWith("x is in no file of this folder"));
+}
+
+TEST_F(HuggingFaceWeightsTest, WhatDoesNotFitIsNamedWithItsTensor) {
+  ExportBert();
+  const TensorMap tensors = Tensors();
+  const std::string query = "bert.encoder.layer.1.attention.self.query.weight";
+  TensorMap spoilt = tensors;
+  spoilt.erase(query);
+  EXPECT_THAT(ErrorWith(spoilt),
+              ::testing::EndsWith("the tensor " + query + " that config.json asks for is missing"));
+  spoilt[query] = torch::zeros({16, 8});
+  EXPECT_THAT(
+      ErrorWith(spoilt),
+      ::testing::EndsWith("the tensor " + query + " has shape (16, 8) where config.json asks for (16, 16)"));
+  spoilt = tensors;
+  spoilt["bert.encoder.layer.2.output.dense.weight"] = torch::zeros({2, 2});
+  EXPECT_THAT(ErrorWith(spoilt),
+              ::testing::EndsWith("has no place for the tensor bert.encoder.layer.2.output.dense.weight"));
+  std::filesystem::resize_file(folder_.path() / "model.safetensors", 1000);
+  EXPECT_EQ(OpenHuggingFaceModel(folder_.path()).status().code(), absl::StatusCode::kDataLoss);
+  std::filesystem::remove(folder_.path() / "model.safetensors");
+  EXPECT_THAT(std::string(OpenHuggingFaceModel(folder_.path()).status().message()),
+              ::testing::HasSubstr("safe_serialization=True"));
+  EXPECT_EQ(OpenHuggingFaceModel(folder_.path() / "nowhere").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace inlier
