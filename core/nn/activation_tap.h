@@ -23,6 +23,13 @@ class ActivationTap {
 
   // `activation` has been computed at `site`; what is returned goes on in its place (same shape).
   virtual at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) { return activation; }
+
+  // `input` is about to be multiplied by the weight of the linear at `site`; what is returned is used in its place.
+  virtual at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) { return input; }
+  // As OnWeight, for the weight of a linear, always as (out, in).
+  virtual at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) { return OnWeight(site, weight); }
+  // `output` is what the linear at `site` gives, bias added, before any non-linearity.
+  virtual at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) { return output; }
 };
 
 // Hands each tensor through all `taps` in order (quantize first, then record).
@@ -38,6 +45,21 @@ class TapChain : public ActivationTap {
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
     at::Tensor result = activation;
     for (ActivationTap* tap : taps_) result = tap->OnActivation(site, result);
+    return result;
+  }
+  at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override {
+    at::Tensor result = input;
+    for (ActivationTap* tap : taps_) result = tap->OnLinearInput(site, result);
+    return result;
+  }
+  at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override {
+    at::Tensor result = weight;
+    for (ActivationTap* tap : taps_) result = tap->OnLinearWeight(site, result);
+    return result;
+  }
+  at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override {
+    at::Tensor result = output;
+    for (ActivationTap* tap : taps_) result = tap->OnLinearOutput(site, result);
     return result;
   }
 

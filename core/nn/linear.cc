@@ -27,7 +27,10 @@ Linear Linear::Create(const ParameterScope& scope, std::int64_t in, std::int64_t
 }
 
 at::Tensor Linear::Product(const at::Tensor& x, const ForwardContext& context) const {
-  return at::linear(x, context.Weight(site, weight), bias);
+  if (context.tap == nullptr) return at::linear(x, weight, bias);
+  const at::Tensor input = context.tap->OnLinearInput(site, x);
+  return context.tap->OnLinearOutput(site,
+                                     at::linear(input, context.tap->OnLinearWeight(site, weight), bias));
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x, const ForwardContext& context) const {

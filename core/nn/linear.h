@@ -22,7 +22,7 @@ struct Linear {
   // Parameters `weight` and, with `has_bias`, `bias` in `scope`; tapped under the scope's name.
   static Linear Create(const ParameterScope& scope, std::int64_t in, std::int64_t out, bool has_bias = true);
 
-  // The weight goes through the tap, the output does not.
+  // Input, weight and result go through the tap as those of a linear; the result not as an activation.
   at::Tensor Product(const at::Tensor& x, const ForwardContext& context) const;
   // (..., in) -> (..., out), both through the tap.
   at::Tensor operator()(const at::Tensor& x, const ForwardContext& context) const;
