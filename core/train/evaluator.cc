@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "core/quant/post_training_quantization.h"
+#include "core/quant/make_quantization.h"
 
 namespace inlier {
 namespace {
@@ -46,14 +46,15 @@ absl::Status CheckStop(const std::function<bool()>& stop_requested) {
   return absl::OkStatus();
 }
 
-// Shows the range estimators their batches, then fixes all ranges.
-absl::StatusOr<std::unique_ptr<PostTrainingQuantization>> Calibrate(
-    LanguageModel& model, const TextDataset& dataset, const v1::TrialSpec& spec, c10::Device device,
-    TrialSink& sink, const std::function<bool()>& stop_requested) {
-  ASSIGN_OR_RETURN(auto quantization,
-                   PostTrainingQuantization::Create(spec.quantization(), spec.model().architecture_case()));
+// The quantization of the trial, calibrated where its scheme is.
+absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(LanguageModel& model, const TextDataset& dataset,
+                                                        const v1::TrialSpec& spec, c10::Device device,
+                                                        TrialSink& sink,
+                                                        const std::function<bool()>& stop_requested) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization,
+                   MakeQuantization(spec.quantization(), spec.model().architecture_case()));
   const v1::CalibrationSpec& calibration = spec.quantization().calibration();
-  const std::int64_t batches = quantization->calibrates_activations() ? calibration.batches() : 1;
+  const std::int64_t batches = quantization->needs_calibration() ? calibration.batches() : 0;
   PhaseProgress progress("calibrate", batches, sink);
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
@@ -76,7 +77,7 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
   model.eval();
   ActivationRecorder recorder(spec.model().architecture_case(),
                               {.kurtosis_batches = static_cast<int>(spec.evaluation().kurtosis_batches())});
-  std::unique_ptr<PostTrainingQuantization> quantization;
+  std::unique_ptr<Quantization> quantization;
   std::vector<ActivationTap*> taps;
   if (spec.has_quantization()) {
     ASSIGN_OR_RETURN(quantization, Calibrate(model, dataset, spec, device, sink, stop_requested));
