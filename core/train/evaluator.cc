@@ -77,13 +77,15 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
   model.eval();
   ActivationRecorder recorder(spec.model().architecture_case(),
                               {.kurtosis_batches = static_cast<int>(spec.evaluation().kurtosis_batches())});
+  TokenOutlierRecorder tokens(spec.model().architecture_case());
+  AttentionRecorder attention(model.causal());
   std::unique_ptr<Quantization> quantization;
   std::vector<ActivationTap*> taps;
   if (spec.has_quantization()) {
     ASSIGN_OR_RETURN(quantization, Calibrate(model, dataset, spec, device, sink, stop_requested));
     taps.push_back(quantization.get());
   }
-  taps.push_back(&recorder);
+  taps.insert(taps.end(), {&recorder, &tokens, &attention});
   TapChain tap(std::move(taps));
 
   const std::int64_t batch_size = spec.evaluation().batch_size();
@@ -103,6 +105,11 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
                           .perplexity = std::exp(loss.Mean()),
                           .outliers = recorder.Summary(),
                           .sites = recorder.Sites(),
+                          .tokens = tokens.Summary(),
+                          .blocks = tokens.Blocks(),
+                          .attention = attention.Summary(),
+                          .attention_layers = attention.Layers(),
+                          .gates = attention.Gates(),
                           .sequences = loss.sequences(),
                           .seconds = 0};
   result.seconds = ToSeconds(MonotonicNow() - start);
