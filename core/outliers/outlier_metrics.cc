@@ -35,14 +35,17 @@ at::Tensor RowKurtosis(const at::Tensor& x) {
   return fourth_moment / (variance * variance + kKurtosisEpsilon);
 }
 
-SixSigmaCounts CountBeyondSixSigma(const at::Tensor& x, SixSigmaScope scope) {
+at::Tensor BeyondSixSigma(const at::Tensor& x, SixSigmaScope scope) {
   INLIER_CHECK(x.dim() == 3 && x.numel() > 0);
-  // In double: a count is an integer, and elements near the threshold must not depend on the order of a sum.
   const at::Tensor values = x.detach().to(at::kDouble);
   const at::Tensor rows = values.reshape({scope == SixSigmaScope::kSequence ? values.size(0) : 1, -1});
   const at::Tensor distance = (rows - rows.mean(1, /*keepdim=*/true)).abs_();
   const at::Tensor deviation = distance.square().mean(1, /*keepdim=*/true).sqrt();
-  const at::Tensor beyond = distance.gt(deviation * kSigmas).reshape(values.sizes());
+  return distance.gt(deviation * kSigmas).reshape(values.sizes());
+}
+
+SixSigmaCounts CountBeyondSixSigma(const at::Tensor& x, SixSigmaScope scope) {
+  const at::Tensor beyond = BeyondSixSigma(x, scope);
   const auto count = [&](std::int64_t other_axis) {
     return beyond.sum(at::IntArrayRef({0, other_axis}), /*keepdim=*/false, at::kLong).to(at::kCPU);
   };

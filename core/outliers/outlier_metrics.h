@@ -37,6 +37,10 @@ struct SixSigmaCounts {
   at::Tensor per_dimension;  // (d), int64, on the CPU.
 };
 
+// x: (N, T, d) -> (N, T, d) bool, on x's device: which elements those are. Compared in double: a count is an
+// integer, and elements near the threshold must not depend on the order of a sum.
+at::Tensor BeyondSixSigma(const at::Tensor& x, SixSigmaScope scope);
+
 // x: (N, T, d).
 SixSigmaCounts CountBeyondSixSigma(const at::Tensor& x, SixSigmaScope scope);
 

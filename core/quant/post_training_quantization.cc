@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "core/quant/quantized_sites.h"
@@ -14,51 +13,6 @@ namespace inlier {
 namespace {
 
 constexpr int kSixteenBits = 16;
-
-absl::Status CheckBits(const char* field, std::uint32_t bits) {
-  if (bits >= 2 && bits <= 16) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("quantization.", field, ".bits: ", bits, " is not between 2 and 16"));
-}
-
-absl::StatusOr<QuantizerOptions> WeightOptions(const v1::WeightQuantizationSpec& spec) {
-  RETURN_IF_ERROR(CheckBits("weights", spec.bits()));
-  QuantizerOptions options = {.bits = static_cast<int>(spec.bits()),
-                              .symmetric = spec.symmetric(),
-                              .per_channel = spec.per_channel(),
-                              .method = RangeMethod::kMinMax,
-                              .momentum = 0,
-                              .percentile = std::nullopt};
-  if (spec.range().has_mse()) {
-    if (options.per_channel && !options.symmetric) {
-      return absl::InvalidArgumentError(
-          "quantization.weights: per_channel with range.mse needs symmetric: true (an asymmetric search "
-          "knows one range a tensor)");
-    }
-    options.method = RangeMethod::kMseGrid;
-  }
-  return options;
-}
-
-absl::StatusOr<QuantizerOptions> ActivationOptions(const v1::ActivationQuantizationSpec& spec) {
-  RETURN_IF_ERROR(CheckBits("activations", spec.bits()));
-  const v1::RunningMinMaxRangeSpec& range = spec.range().running_minmax();
-  QuantizerOptions options = {.bits = static_cast<int>(spec.bits()),
-                              .symmetric = spec.symmetric(),
-                              .per_channel = false,
-                              .method = RangeMethod::kRunningMinMax,
-                              .momentum = range.momentum(),
-                              .percentile = std::nullopt};
-  if (range.has_percentile()) {
-    if (!(range.percentile() > 50 && range.percentile() < 100)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("quantization.activations.range.running_minmax.percentile: ", range.percentile(),
-                       " is not between 50 and 100 (both excluded)"));
-    }
-    options.percentile = range.percentile();
-  }
-  return options;
-}
 
 bool HasSixteenBits(v1::ReferenceSchemeSpec::Setup setup, SitePart part) {
   switch (setup) {
@@ -75,18 +29,6 @@ bool HasSixteenBits(v1::ReferenceSchemeSpec::Setup setup, SitePart part) {
 
 }  // namespace
 
-absl::StatusOr<PtqOptions> PtqOptionsFromSpec(const v1::QuantizationSpec& spec) {
-  PtqOptions options;
-  options.setup = spec.reference().setup();
-  if (spec.has_weights()) {
-    ASSIGN_OR_RETURN(options.weights, WeightOptions(spec.weights()));
-  }
-  if (spec.has_activations()) {
-    ASSIGN_OR_RETURN(options.activations, ActivationOptions(spec.activations()));
-  }
-  return options;
-}
-
 struct PostTrainingQuantization::Entry {
   Entry(const QuantizerOptions& options, std::unique_ptr<RangeEstimator> range_estimator)
       : quantizer(options.bits, options.symmetric), estimator(std::move(range_estimator)) {}
@@ -100,6 +42,11 @@ struct PostTrainingQuantization::Entry {
 
 absl::StatusOr<std::unique_ptr<PostTrainingQuantization>> PostTrainingQuantization::Create(
     const v1::QuantizationSpec& spec, v1::ModelSpec::ArchitectureCase architecture) {
+  if (!HasQuantizedSites(architecture)) {
+    return absl::InvalidArgumentError(
+        "quantization.reference: the reference code has no quantizers for this architecture: use "
+        "quantization.absmax or quantization.zeropoint");
+  }
   ASSIGN_OR_RETURN(const PtqOptions options, PtqOptionsFromSpec(spec));
   return std::make_unique<PostTrainingQuantization>(options, architecture);
 }
@@ -182,7 +129,7 @@ std::vector<QuantizerReport> PostTrainingQuantization::Table() const {
       const Quantizer& quantizer = entry->quantizer;
       table.push_back({.order = entry->order,
                        .site = site,
-                       .is_weight = entries == &weights_,
+                       .part = entries == &weights_ ? QuantizedPart::kWeight : QuantizedPart::kActivation,
                        .bits = quantizer.bits(),
                        .symmetric = quantizer.symmetric(),
                        .is_signed = quantizer.grid().is_signed,

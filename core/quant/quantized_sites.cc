@@ -81,16 +81,13 @@ bool Matches(std::string_view path, std::string_view site) {
 
 }  // namespace
 
+bool HasQuantizedSites(v1::ModelSpec::ArchitectureCase architecture) {
+  return architecture == v1::ModelSpec::kBert || architecture == v1::ModelSpec::kOpt;
+}
+
 const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase architecture) {
-  switch (architecture) {
-    case v1::ModelSpec::kBert:
-      return BertSites();
-    case v1::ModelSpec::kOpt:
-      return OptSites();
-    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
-      break;
-  }
-  INLIER_CHECK(false && "a model without an architecture");
+  INLIER_CHECK(HasQuantizedSites(architecture));
+  return architecture == v1::ModelSpec::kBert ? BertSites() : OptSites();
 }
 
 const QuantizedSite* FindQuantizedSite(const std::vector<QuantizedSite>& table, std::string_view site) {

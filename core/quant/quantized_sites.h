@@ -19,8 +19,10 @@ struct QuantizedSite {
   SitePart part;
 };
 
-// The table of an architecture that has one.
-// REQUIRES: the architecture is BERT or OPT.
+// Whether there is a table for the architecture: the reference code has BERT and OPT.
+bool HasQuantizedSites(v1::ModelSpec::ArchitectureCase architecture);
+
+// REQUIRES: HasQuantizedSites(architecture).
 const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase architecture);
 
 // The entry of `site` (core/models/sites.h), its layer number standing for any; null where the site has no

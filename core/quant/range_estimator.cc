@@ -41,6 +41,19 @@ class MinMaxEstimator : public RangeEstimator {
   const bool per_channel_;
 };
 
+class PercentileEstimator : public RangeEstimator {
+ public:
+  PercentileEstimator(double percentile, bool per_channel)
+      : percentile_(percentile), per_channel_(per_channel) {}
+  ValueRange Update(const at::Tensor& batch) override {
+    return PercentileRange(batch, 100.0 - percentile_, percentile_, per_channel_);
+  }
+
+ private:
+  const double percentile_;
+  const bool per_channel_;
+};
+
 template <typename Real>
 double Blend(double momentum, double old_value, double new_value) {
   return static_cast<Real>(1.0 - momentum) * static_cast<Real>(new_value) +
@@ -102,10 +115,14 @@ std::vector<double> Percentiles(const at::Tensor& rows, double percent) {
 
 std::unique_ptr<RangeEstimator> MakeRangeEstimator(const QuantizerOptions& options) {
   INLIER_CHECK(!options.per_channel || options.method == RangeMethod::kMinMax ||
+               options.method == RangeMethod::kPercentile ||
                (options.method == RangeMethod::kMseGrid && options.symmetric));
   switch (options.method) {
     case RangeMethod::kMinMax:
       return std::make_unique<MinMaxEstimator>(options.per_channel);
+    case RangeMethod::kPercentile:
+      INLIER_CHECK(options.percentile.has_value());
+      return std::make_unique<PercentileEstimator>(*options.percentile, options.per_channel);
     case RangeMethod::kRunningMinMax:
       return std::make_unique<RunningMinMaxEstimator>(options.momentum, options.percentile);
     case RangeMethod::kMseGrid:

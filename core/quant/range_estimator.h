@@ -2,13 +2,14 @@
 // batch and says after each which range is valid from now on.
 //
 //   MinMax          ends of the batch just seen
+//   Percentile      the percentiles 100 - p and p over all elements of the batch just seen (linear between
+//                   order statistics, in double, as numpy's)
 //   RunningMinMax   r = momentum * r + (1 - momentum) * batch, starting with the first batch; with a
-//   percentile p the batch's ends are its
-//                   (100 - p)% and p% percentiles over all elements (linear between order statistics, in
-//                   double, as numpy's)
+//                   percentile p the batch's ends are its percentiles 100 - p and p
 //   MseGrid         the candidate of least squared rounding error among 100 thresholds; errors add up over
-//   the batches MseSearch       the minimum of the same error found by a bounded Brent search; each batch is
-//   searched alone, the last one decides
+//                   the batches
+//   MseSearch       the minimum of the same error found by a bounded Brent search; each batch is searched
+//                   alone, the last one decides
 //
 // Thresholds of the two searches are rounded to float before the grid is formed, in double runs too, as in
 // the reference. Thread safety: none. Cost: MseGrid 100 rounding passes a batch (asymmetric and two-sided:
@@ -26,16 +27,18 @@
 
 namespace inlier {
 
-enum class RangeMethod { kMinMax, kRunningMinMax, kMseGrid, kMseSearch };
+enum class RangeMethod { kMinMax, kPercentile, kRunningMinMax, kMseGrid, kMseSearch };
 
 // How one quantizer rounds and finds its range.
 struct QuantizerOptions {
   int bits;
   bool symmetric;
-  bool per_channel;  // One range for each slice of the first axis. Only kMinMax and kMseGrid (symmetric).
+  bool per_channel;  // One range for each slice of the first axis. kMinMax, kPercentile and kMseGrid
+                     // (symmetric).
   RangeMethod method;
-  double momentum;                   // kRunningMinMax only.
-  std::optional<double> percentile;  // kRunningMinMax only: between 50 and 100, both excluded.
+  double momentum;  // kRunningMinMax only.
+  std::optional<double>
+      percentile;  // kPercentile, which needs it, and kRunningMinMax: above 50, at most 100.
 };
 
 class RangeEstimator {

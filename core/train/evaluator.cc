@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "core/quant/post_training_quantization.h"
+#include "core/quant/make_quantization.h"
 
 namespace inlier {
 namespace {
@@ -47,14 +47,15 @@ absl::Status CheckStop(const std::function<bool()>& stop_requested) {
   return absl::OkStatus();
 }
 
-// Shows the range estimators their batches, then fixes all ranges.
-absl::StatusOr<std::unique_ptr<PostTrainingQuantization>> Calibrate(
-    LanguageModel& model, const TextDataset& dataset, const v1::TrialSpec& spec, c10::Device device,
-    TrialSink& sink, const std::function<bool()>& stop_requested) {
-  ASSIGN_OR_RETURN(auto quantization,
-                   PostTrainingQuantization::Create(spec.quantization(), spec.model().architecture_case()));
+// The quantization of the trial, calibrated where its scheme is.
+absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(LanguageModel& model, const TextDataset& dataset,
+                                                        const v1::TrialSpec& spec, c10::Device device,
+                                                        TrialSink& sink,
+                                                        const std::function<bool()>& stop_requested) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization,
+                   MakeQuantization(spec.quantization(), spec.model().architecture_case()));
   const v1::CalibrationSpec& calibration = spec.quantization().calibration();
-  const std::int64_t batches = quantization->calibrates_activations() ? calibration.batches() : 1;
+  const std::int64_t batches = quantization->needs_calibration() ? calibration.batches() : 0;
   PhaseProgress progress("calibrate", batches, sink);
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
@@ -77,13 +78,15 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
   model.eval();
   ActivationRecorder recorder(spec.model().architecture_case(),
                               {.kurtosis_batches = static_cast<int>(spec.evaluation().kurtosis_batches())});
-  std::unique_ptr<PostTrainingQuantization> quantization;
+  TokenOutlierRecorder tokens(spec.model().architecture_case());
+  AttentionRecorder attention(model.causal());
+  std::unique_ptr<Quantization> quantization;
   std::vector<ActivationTap*> taps;
   if (spec.has_quantization()) {
     ASSIGN_OR_RETURN(quantization, Calibrate(model, dataset, spec, device, sink, stop_requested));
     taps.push_back(quantization.get());
   }
-  taps.push_back(&recorder);
+  taps.insert(taps.end(), {&recorder, &tokens, &attention});
   TapChain tap(std::move(taps));
 
   const std::int64_t batch_size = spec.evaluation().batch_size();
@@ -103,6 +106,11 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
                           .perplexity = std::exp(loss.Mean()),
                           .outliers = recorder.Summary(),
                           .sites = recorder.Sites(),
+                          .tokens = tokens.Summary(),
+                          .blocks = tokens.Blocks(),
+                          .attention = attention.Summary(),
+                          .attention_layers = attention.Layers(),
+                          .gates = attention.Gates(),
                           .sequences = loss.sequences(),
                           .seconds = 0};
   result.seconds = ToSeconds(MonotonicNow() - start);

@@ -13,12 +13,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/data/text_dataset.h"
 #include "core/models/language_model.h"
 #include "core/outliers/activation_recorder.h"
+#include "core/outliers/attention_recorder.h"
+#include "core/outliers/token_outlier_recorder.h"
 #include "core/train/trial_sink.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -44,6 +47,11 @@ struct EvaluationResult {
   double perplexity;
   OutlierSummary outliers;
   std::vector<SiteOutliers> sites;
+  std::optional<TokenOutlierSummary> tokens;  // Nothing where the model shows no hidden states.
+  std::vector<BlockTokenOutliers> blocks;
+  std::optional<AttentionShares> attention;  // Nothing where the model shows no attention.
+  std::vector<LayerAttention> attention_layers;
+  std::vector<GateMean> gates;
   std::int64_t sequences;
   double seconds;  // Of calibration and evaluation.
 };

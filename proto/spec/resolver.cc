@@ -10,6 +10,7 @@
 #include "proto/spec/architecture.h"
 #include "proto/spec/did_you_mean.h"
 #include "proto/spec/presets.h"
+#include "proto/spec/quantization_checks.h"
 #include "proto/spec/utf8.h"
 
 namespace inlier {
@@ -101,7 +102,7 @@ absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
         "{bits: 8}, activations: {bits: 8}}");
   }
   MakeGroupsAndChoices(&resolved);
-  if (resolved.has_quantization() && resolved.quantization().has_activations()) {
+  if (resolved.has_quantization() && IsCalibrated(resolved.quantization())) {
     MakeGroupsAndChoices(resolved.mutable_quantization()->mutable_calibration());
   }
   v1::ModelSpec& model = *resolved.mutable_model();

@@ -9,6 +9,7 @@
 #include "proto/spec/architecture.h"
 #include "proto/spec/number_text.h"
 #include "proto/spec/param_range.h"
+#include "proto/spec/quantization_checks.h"
 #include "proto/spec/resolver.h"
 #include "proto/spec/utf8.h"
 
@@ -228,25 +229,6 @@ void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
     problems->Add("training.schedule.warmup_steps",
                   Text(training.schedule().warmup_steps()) + " is more than training.steps " +
                       Text(training.steps()) + ": shorten the warm-up, or train longer");
-  }
-}
-
-void CheckQuantization(const v1::TrialSpec& spec, Problems* problems) {
-  if (!spec.has_quantization()) return;
-  const v1::QuantizationSpec& quantization = spec.quantization();
-  if (!quantization.has_weights() && !quantization.has_activations()) {
-    problems->Add("quantization",
-                  "says nothing to quantize: give weights and/or activations, or leave it out");
-  }
-  if (quantization.has_calibration() && !quantization.has_activations()) {
-    problems->Add("quantization.calibration",
-                  "has no effect, for only the ranges of activations are calibrated: give "
-                  "quantization.activations, or leave it out");
-  }
-  if (!spec.model().has_opt() && quantization.reference().setup() != v1::ReferenceSchemeSpec::FP32_HEAD) {
-    problems->Add("quantization.reference.setup",
-                  v1::ReferenceSchemeSpec::Setup_Name(quantization.reference().setup()) +
-                      " is for model.opt; the head of " + (spec.model().has_bert() ? "BERT" : std::string(ArchitectureName(spec.model()))) + " is never quantized: leave it out");
   }
 }
 

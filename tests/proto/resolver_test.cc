@@ -60,6 +60,14 @@ TEST(ResolverTest, QuantizationStaysAsSmallAsItWasSaid) {
   EXPECT_FALSE(activations.has_weights());
   EXPECT_TRUE(activations.activations().range().has_running_minmax());
   EXPECT_TRUE(activations.has_calibration());
+  const auto is_calibrated = [](const std::string& scheme) {
+    return Resolved("{quantization: {weights: {}, activations: {}, " + scheme + "}}")
+        .quantization()
+        .has_calibration();
+  };
+  EXPECT_FALSE(is_calibrated("absmax: {granularity: MODERATE}")) << "every batch gives its own scales";
+  EXPECT_TRUE(is_calibrated("absmax: {granularity: MODERATE, calibrated: true}"));
+  EXPECT_FALSE(is_calibrated("zeropoint: {}"));
 }
 
 TEST(ResolverTest, AnEmptyQuantizationIsRefused) {

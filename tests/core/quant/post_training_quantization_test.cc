@@ -82,7 +82,7 @@ TEST(PostTrainingQuantizationTest, AnAbsentPartStaysFloat) {
   const at::Tensor x = torch::randn({5});
   EXPECT_TRUE(ptq->OnActivation(kQuery, x).is_same(x));
   EXPECT_FALSE(ptq->OnWeight(kQuery, x).is_same(x));
-  EXPECT_FALSE(ptq->calibrates_activations());
+  EXPECT_FALSE(ptq->needs_calibration());
 }
 
 TEST(PostTrainingQuantizationTest, TheTableIsInOrderOfFirstUse) {
@@ -96,11 +96,11 @@ TEST(PostTrainingQuantizationTest, TheTableIsInOrderOfFirstUse) {
   const std::vector<QuantizerReport> table = ptq->Table();
   ASSERT_EQ(table.size(), 4u);
   EXPECT_EQ(table[0].site, "bert.embeddings.word_embeddings");
-  EXPECT_TRUE(table[0].is_weight);
+  EXPECT_TRUE(table[0].is_weight());
   EXPECT_EQ(table[1].site, "bert.embeddings.sum_pos_embd_act_quantizer");
   EXPECT_EQ(table[2].site, kQuery);
-  EXPECT_TRUE(table[2].is_weight);
-  EXPECT_FALSE(table[3].is_weight);
+  EXPECT_TRUE(table[2].is_weight());
+  EXPECT_FALSE(table[3].is_weight());
   EXPECT_EQ(table[3].order, 3);
   EXPECT_EQ(table[3].shape, (std::vector<std::int64_t>{2, 3}));
 }
@@ -168,6 +168,57 @@ TEST(PostTrainingQuantizationTest, TheSpecDecidesBitsRangesAndPercentile) {
   EXPECT_EQ(options->setup, v1::ReferenceSchemeSpec::FP32_HEAD);
 }
 
+TEST(PostTrainingQuantizationTest, EveryRangeOfTheSpecHasItsMethod) {
+  v1::QuantizationSpec spec = W8A8();
+  v1::ActivationRangeSpec& activations = *spec.mutable_activations()->mutable_range();
+  v1::WeightRangeSpec& weights = *spec.mutable_weights()->mutable_range();
+  const auto options = [&spec] { return PtqOptionsFromSpec(spec).value(); };
+  activations.mutable_minmax();
+  weights.mutable_minmax();
+  EXPECT_EQ(options().activations->method, RangeMethod::kMinMax);
+  EXPECT_EQ(options().weights->method, RangeMethod::kMinMax);
+  activations.mutable_mse();
+  EXPECT_EQ(options().activations->method, RangeMethod::kMseGrid);
+  activations.mutable_percentile();
+  weights.mutable_percentile()->set_p(90);
+  EXPECT_EQ(options().activations->method, RangeMethod::kPercentile);
+  EXPECT_EQ(options().activations->percentile, 99.999);
+  EXPECT_EQ(options().weights->method, RangeMethod::kPercentile);
+  EXPECT_EQ(options().weights->percentile, 90);
+  weights.mutable_percentile()->set_p(100);
+  EXPECT_EQ(options().weights->percentile, 100);
+}
+
+TEST(PostTrainingQuantizationTest, MinmaxAndPercentileTakeTheLastCalibrationBatch) {
+  const at::Tensor first = torch::arange(0, 101, torch::kFloat32) * 10,
+                   last = torch::arange(0, 101, torch::kFloat32);
+  v1::QuantizationSpec spec = W8A8();
+  for (const bool percentile : {false, true}) {
+    if (percentile) {
+      spec.mutable_activations()->mutable_range()->mutable_percentile()->set_p(95);
+    } else {
+      spec.mutable_activations()->mutable_range()->mutable_minmax();
+    }
+    const auto ptq = Make(spec, kBert);
+    ptq->OnActivation(kQuery, first);
+    ptq->OnActivation(kQuery, last);
+    ptq->Freeze();
+    const std::vector<QuantizerReport> table = ptq->Table();
+    EXPECT_NEAR(table[0].range.minimum[0], percentile ? 5 : 0, 1e-9);
+    EXPECT_NEAR(table[0].range.maximum[0], percentile ? 95 : 100, 1e-9);
+  }
+}
+
+TEST(PostTrainingQuantizationTest, AWeightsPercentileCanBeByChannel) {
+  v1::QuantizationSpec spec = W8A8();
+  spec.mutable_weights()->set_per_channel(true);
+  spec.mutable_weights()->mutable_range()->mutable_percentile()->set_p(75);
+  const auto ptq = Make(spec, kBert);
+  const at::Tensor row = torch::arange(0, 101, torch::kFloat32);
+  ptq->OnWeight(kQuery, torch::stack({row, row * 2}));
+  EXPECT_EQ(ptq->Table()[0].range.maximum, (std::vector<double>{75, 150}));
+}
+
 TEST(PostTrainingQuantizationTest, WhatCannotBeHadIsRefusedWithItsPath) {
   v1::QuantizationSpec spec = W8A8();
   spec.mutable_activations()->set_bits(17);
@@ -183,6 +234,11 @@ TEST(PostTrainingQuantizationTest, WhatCannotBeHadIsRefusedWithItsPath) {
   spec.mutable_weights()->mutable_range()->mutable_mse();
   EXPECT_THAT(std::string(PtqOptionsFromSpec(spec).status().message()),
               HasSubstr("per_channel with range.mse needs symmetric"));
+  spec = W8A8();
+  spec.mutable_weights()->mutable_range()->mutable_percentile()->set_p(50);
+  EXPECT_THAT(
+      std::string(PtqOptionsFromSpec(spec).status().message()),
+      HasSubstr("quantization.weights.range.percentile.p: 50 is not between 50 and 100 (50 excluded)"));
 }
 
 }  // namespace

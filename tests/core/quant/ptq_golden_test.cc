@@ -65,23 +65,27 @@ v1::QuantizationSpec SpecOf(const json& quantization) {
     v1::ActivationQuantizationSpec* activations = spec.mutable_activations();
     activations->set_bits(quantization["act_bits"]);
     activations->set_symmetric(quantization["act_symmetric"]);
-    v1::RunningMinMaxRangeSpec* range = activations->mutable_range()->mutable_running_minmax();
-    range->set_momentum(quantization["momentum"]);
-    if (!quantization["percentile"].is_null()) range->set_percentile(quantization["percentile"]);
+    if (quantization["act_ranges"] == "mse_grid") {
+      activations->mutable_range()->mutable_mse();
+    } else {
+      v1::RunningMinMaxRangeSpec* range = activations->mutable_range()->mutable_running_minmax();
+      range->set_momentum(quantization["momentum"]);
+      if (!quantization["percentile"].is_null()) range->set_percentile(quantization["percentile"]);
+    }
   }
   spec.mutable_calibration()->set_batches(quantization["calibration_batches"]);
   return spec;
 }
 
-// The two searches for activations have no field in the spec yet; the quantizer itself knows them.
+// The continuous search for activations has no field in the spec; the quantizer itself knows it.
 PtqOptions OptionsOf(const json& quantization) {
   absl::StatusOr<PtqOptions> options = PtqOptionsFromSpec(SpecOf(quantization));
   EXPECT_TRUE(options.ok()) << options.status();
   const std::string ranges = quantization["act_ranges"];
-  if (options->activations && ranges != "running_minmax") {
+  EXPECT_TRUE(ranges == "running_minmax" || ranges == "mse_grid" || ranges == "mse_brent") << ranges;
+  if (options->activations && ranges == "mse_brent") {
     options->activations->percentile = std::nullopt;
-    options->activations->method = ranges == "mse_brent" ? RangeMethod::kMseSearch : RangeMethod::kMseGrid;
-    EXPECT_TRUE(ranges == "mse_brent" || ranges == "mse_grid") << ranges;
+    options->activations->method = RangeMethod::kMseSearch;
   }
   return *options;
 }
@@ -131,9 +135,8 @@ Evaluation Evaluate(LanguageModel& model, const GoldenCase& golden, ActivationTa
 void Calibrate(LanguageModel& model, const GoldenCase& golden, PostTrainingQuantization& ptq) {
   const std::int64_t batch_size = golden.json["batch_size"];
   const std::string prefix = golden.Has("input/calib/input_ids") ? "input/calib/" : "input/eval/";
-  const std::int64_t batches = ptq.calibrates_activations()
-                                   ? golden.json["quantization"]["calibration_batches"].get<std::int64_t>()
-                                   : 1;
+  const std::int64_t batches =
+      ptq.needs_calibration() ? golden.json["quantization"]["calibration_batches"].get<std::int64_t>() : 0;
   for (std::int64_t i = 0; i < batches; ++i)
     model.Logits(InputOfCase(golden, prefix, i * batch_size, batch_size), &ptq);
   ptq.Freeze();
@@ -149,7 +152,7 @@ void CompareTable(GoldenComparison& compare, const GoldenCase& golden, const Pos
   for (std::size_t i = 0; i < std::min(table.size(), expected.size()); ++i) {
     const QuantizerReport& ours = table[i];
     const json& theirs = expected[i];
-    const std::string name = ours.site + (ours.is_weight ? ".weight_quantizer" : ".activation_quantizer");
+    const std::string name = ours.site + (ours.is_weight() ? ".weight_quantizer" : ".activation_quantizer");
     compare.Equal("quantizer name", name, theirs["name"]);
     compare.Equal(name + " shape", json(ours.shape).dump(), theirs["shape"].dump());
     compare.Number(name + " order", ours.order, theirs["order"], {.absolute = 0.5});
@@ -159,13 +162,13 @@ void CompareTable(GoldenComparison& compare, const GoldenCase& golden, const Pos
       compare.Number(name + " signed", ours.is_signed, theirs["signed"].get<bool>(), {.absolute = 0.5});
     compare.Number(name + " int_min", ours.grid.integer_min, theirs["int_min"], {.absolute = 0.5});
     compare.Number(name + " int_max", ours.grid.integer_max, theirs["int_max"], {.absolute = 0.5});
-    if (loose && !ours.is_weight) continue;
-    const double scale_tolerance = in_double ? 1e-6 : ours.is_weight ? 1e-5 : 2e-2;
+    if (loose && !ours.is_weight()) continue;
+    const double scale_tolerance = in_double ? 1e-6 : ours.is_weight() ? 1e-5 : 2e-2;
     compare.Number(name + " scale", ours.grid.scale[0], theirs["scale"],
                    {.absolute = 1e-30, .relative = scale_tolerance});
     // Rounding flips upstream move a range; with more bits the same move is more steps.
     const double zero_point_tolerance =
-        in_double || ours.is_weight ? 1e-9 : 2.0 * std::max(1.0, std::ldexp(1.0, ours.bits - 8));
+        in_double || ours.is_weight() ? 1e-9 : 2.0 * std::max(1.0, std::ldexp(1.0, ours.bits - 8));
     compare.Number(name + " zero_point", ours.grid.zero_point[0], theirs["zero_point"],
                    {.absolute = zero_point_tolerance});
   }
@@ -356,7 +359,7 @@ TEST_P(PtqGoldenTest, InFloatWithTheReferencesRangesHiddenStatesAreWithinOneStep
       const at::Tensor theirs =
           AtRealTokens(golden.Tensor("out/hidden/" + key), mask, false).to(torch::kDouble);
       const double allowed =
-          ptq.calibrates_activations() ? 1.001 * StepOfHidden(quantizers, std::stoi(key), last) : 1e-4;
+          ptq.needs_calibration() ? 1.001 * StepOfHidden(quantizers, std::stoi(key), last) : 1e-4;
       beyond += (ours - theirs).abs().gt(allowed).to(torch::kDouble).sum().item<double>();
       elements += static_cast<double>(ours.numel());
     }

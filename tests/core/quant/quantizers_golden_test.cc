@@ -174,8 +174,10 @@ void CompareBoundedSearch(GoldenComparison& compare, const GoldenCase& golden) {
 void ComparePercentiles(GoldenComparison& compare, const GoldenCase& golden) {
   const at::Tensor x = golden.Tensor("input/x");
   for (const auto& [key, expected] : golden.json["expected"].items()) {
-    const double low = std::stod(key.substr(1));
-    CompareRange(compare, key, PercentileRange(x, low, 100.0 - low, absl::EndsWith(key, "True")), expected,
+    QuantizerOptions options = Options(/*symmetric=*/true, /*bits=*/8, RangeMethod::kPercentile);
+    options.percentile = 100.0 - std::stod(key.substr(1));
+    options.per_channel = absl::EndsWith(key, "True");
+    CompareRange(compare, key, MakeRangeEstimator(options)->Update(x), expected,
                  {.absolute = 1e-12, .relative = 1e-12});
   }
 }

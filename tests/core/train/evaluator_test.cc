@@ -70,6 +70,51 @@ TEST(EvaluatorTest, WeightsAloneCanBeQuantized) {
   EXPECT_NE(result->loss, EvaluateTiny(TinySpec(), sink)->loss);
 }
 
+TEST(EvaluatorTest, EverySchemeOfTheLinearsCanBeEvaluated) {
+  const std::string opt = "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ";
+  CollectingSink sink;
+  for (const std::string& model : {std::string(), opt}) {
+    const double exact = EvaluateTiny(TinySpec(model), sink)->loss;
+    for (const char* scheme :
+         {"absmax { }", "absmax { activation_axis: FEATURE }", "absmax { granularity: MODERATE }",
+          "absmax { granularity: COARSE }", "absmax { granularity: COARSE calibrated: true }",
+          "zeropoint { }", "zeropoint { activation_axis: TOKEN }"}) {
+      sink.progress.clear();
+      const absl::StatusOr<EvaluationResult> result =
+          EvaluateTiny(TinySpec(model + "quantization { weights { } activations { } " + scheme + " }"), sink);
+      ASSERT_TRUE(result.ok()) << scheme << ": " << result.status();
+      EXPECT_NE(result->loss, exact) << scheme;
+      EXPECT_NEAR(result->loss, exact, 0.05) << scheme;
+      const bool calibrated = std::string(scheme).find("calibrated") != std::string::npos;
+      EXPECT_EQ(sink.progress.front().phase(), calibrated ? "calibrate" : "evaluate") << scheme;
+    }
+  }
+}
+
+TEST(EvaluatorTest, TokensAttentionAndGatesAreMeasured) {
+  CollectingSink sink;
+  const absl::StatusOr<EvaluationResult> result =
+      EvaluateTiny(TinySpec("model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } "
+                            "attention { softmax { clipped { gamma: -0.5 } } gate { linear { } } }"),
+                   sink);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(result->tokens.has_value());
+  EXPECT_GT(result->tokens->first.kurtosis, 1);
+  ASSERT_TRUE(result->tokens->rest.has_value());
+  EXPECT_EQ(result->blocks.size(), 2u);
+  ASSERT_TRUE(result->attention.has_value());
+  EXPECT_GT(result->attention->zero_share, 0.3) << "clipped softmax leaves zeros";
+  EXPECT_LT(result->attention->zero_share, 1);
+  EXPECT_EQ(result->attention_layers.size(), 2u);
+  ASSERT_EQ(result->gates.size(), 2u);
+  EXPECT_GT(result->gates[0].mean, 0);
+  EXPECT_LT(result->gates[0].mean, 1);
+  const EvaluationResult bert = *EvaluateTiny(TinySpec(), sink);
+  EXPECT_EQ(bert.blocks.size(), 2u);
+  EXPECT_EQ(bert.attention->zero_share, 0) << "nothing is clipped, every key is visible";
+  EXPECT_TRUE(bert.gates.empty());
+}
+
 TEST(EvaluatorTest, StopsBetweenBatchesWhenAsked) {
   const v1::TrialSpec spec = TinySpec();
   CollectingSink sink;
@@ -96,7 +141,9 @@ TEST(EvaluatorTest, EveryReportedNameStandsInTheTableOfMeasurements) {
       EXPECT_EQ(point.step(), 20u);
       if (!point.has_site()) ++whole_model[point.name()];
     }
-    for (const char* name : {"perplexity", "unigram_perplexity", "max_inf_norm", "avg_kurtosis"})
+    for (const char* name :
+         {"perplexity", "unigram_perplexity", "max_inf_norm", "avg_kurtosis", "kurtosis_first",
+          "kurtosis_rest", "max_abs_first", "first_attention_share", "attention_zero_share"})
       EXPECT_EQ(whole_model[name], 1) << name;
   }
 }

@@ -1,0 +1,158 @@
+#include "core/outliers/token_outlier_recorder.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/stack.h>
+#include <c10/core/GradMode.h>
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "base/check.h"
+#include "core/outliers/outlier_metrics.h"
+#include "core/outliers/token_metrics.h"
+
+namespace inlier {
+namespace {
+
+// Places in Block::sums and Block::maxima.
+enum SumOf { kFirstKurtosis, kRestKurtosis, kFirstRatio, kRestRatio, kSixSigma };
+enum MaximumOf { kFirstMaximum, kRestMaximum };
+
+double Pearson(const std::vector<double>& x, const std::vector<double>& y) {
+  const double size = static_cast<double>(x.size());
+  double mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mean_x += x[i] / size;
+    mean_y += y[i] / size;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    yy += (y[i] - mean_y) * (y[i] - mean_y);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  return xy / std::sqrt(xx * yy);
+}
+
+bool Varies(const std::vector<double>& values) {
+  for (const double value : values) {
+    if (value != values[0]) return true;
+  }
+  return false;
+}
+
+// What a summary says about one group of tokens.
+struct Group {
+  TokenOutliers mean;
+  std::optional<double> over_ceiling;
+  std::optional<double> pearson;
+};
+
+Group Summarise(const std::vector<TokenOutliers>& blocks, std::int64_t width) {
+  const double size = static_cast<double>(blocks.size());
+  Group group;
+  std::vector<double> kurtoses, ratios;
+  for (const TokenOutliers& block : blocks) {
+    group.mean.kurtosis += block.kurtosis / size;
+    group.mean.norm_ratio += block.norm_ratio / size;
+    group.mean.max_abs += block.max_abs / size;
+    kurtoses.push_back(block.kurtosis);
+    ratios.push_back(block.norm_ratio);
+  }
+  if (width > 2) group.over_ceiling = group.mean.kurtosis / static_cast<double>(width - 2);
+  if (blocks.size() > 2 && Varies(kurtoses) && Varies(ratios)) group.pearson = Pearson(kurtoses, ratios);
+  return group;
+}
+
+}  // namespace
+
+std::optional<int> TokenOutlierRecorder::BlockNumber(const std::string& site) const {
+  const bool is_opt = architecture_ == v1::ModelSpec::kOpt;
+  const std::string_view scope = is_opt ? "model.decoder.layers." : "hidden.";
+  int number = 0;
+  if (std::string_view(site).substr(0, scope.size()) != scope) return std::nullopt;
+  if (!absl::SimpleAtoi(site.substr(scope.size()), &number)) return std::nullopt;
+  if (!is_opt && number == 0) return std::nullopt;  // The embeddings.
+  return number;
+}
+
+at::Tensor TokenOutlierRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
+  const std::optional<int> number = BlockNumber(site);
+  if (!number) return activation;
+  INLIER_CHECK(activation.dim() == 3 && activation.numel() > 0);
+  const c10::NoGradGuard no_grad;
+  const at::Tensor kurtosis = TokenKurtosis(activation).to(at::kDouble);  // (B, T)
+  const at::Tensor ratio = TokenNormRatio(activation).to(at::kDouble);
+  const at::Tensor largest = activation.detach().abs().amax(at::IntArrayRef({0, 2})).to(at::kDouble);  // (T)
+  const std::int64_t later = activation.size(1) - 1;
+  const auto first_sum = [](const at::Tensor& x) { return x.select(1, 0).sum(); };
+  const auto rest_sum = [](const at::Tensor& x) { return x.slice(1, 1).sum(); };
+  // What is not a number is beyond nothing: added so that it is seen.
+  const at::Tensor visible_nan = kurtosis.sum().mul_(0);
+  const at::Tensor six_sigma = BeyondSixSigma(activation, SixSigmaScope::kSequence).sum().to(at::kDouble);
+  const at::Tensor sums = at::stack(
+      {first_sum(kurtosis), rest_sum(kurtosis), first_sum(ratio), rest_sum(ratio), six_sigma + visible_nan});
+  const at::Tensor maxima = at::stack({largest[0], later > 0 ? largest.slice(0, 1).amax() : largest[0] * 0});
+
+  Block& block = blocks_[*number];
+  block.site = site;
+  block.width = activation.size(2);
+  block.sequences += activation.size(0);
+  block.later_tokens += activation.size(0) * later;
+  block.sums = block.sums.defined() ? block.sums + sums : sums;
+  block.maxima = block.maxima.defined() ? at::maximum(block.maxima, maxima) : maxima;
+  return activation;
+}
+
+std::vector<BlockTokenOutliers> TokenOutlierRecorder::Blocks() const {
+  std::vector<BlockTokenOutliers> blocks;
+  for (const auto& [number, block] : blocks_) {
+    const at::Tensor sums = block.sums.to(at::kCPU), maxima = block.maxima.to(at::kCPU);
+    const auto sum = [&sums](SumOf which) { return sums[which].item<double>(); };
+    const auto maximum = [&maxima](MaximumOf which) { return maxima[which].item<double>(); };
+    const double sequences = static_cast<double>(block.sequences);
+    const double later = static_cast<double>(block.later_tokens);
+    BlockTokenOutliers result;
+    result.site = block.site;
+    result.width = block.width;
+    result.first = {.kurtosis = sum(kFirstKurtosis) / sequences,
+                    .norm_ratio = sum(kFirstRatio) / sequences,
+                    .max_abs = maximum(kFirstMaximum)};
+    if (block.later_tokens > 0) {
+      result.rest = {.kurtosis = sum(kRestKurtosis) / later,
+                     .norm_ratio = sum(kRestRatio) / later,
+                     .max_abs = maximum(kRestMaximum)};
+    }
+    result.kurtosis = (sum(kFirstKurtosis) + sum(kRestKurtosis)) / (sequences + later);
+    result.six_sigma_count = sum(kSixSigma) / sequences;
+    blocks.push_back(std::move(result));
+  }
+  return blocks;
+}
+
+std::optional<TokenOutlierSummary> TokenOutlierRecorder::Summary() const {
+  const std::vector<BlockTokenOutliers> blocks = Blocks();
+  if (blocks.empty()) return std::nullopt;
+  TokenOutlierSummary summary;
+  std::vector<TokenOutliers> first, rest;
+  for (const BlockTokenOutliers& block : blocks) {
+    first.push_back(block.first);
+    if (block.rest) rest.push_back(*block.rest);
+    summary.kurtosis += block.kurtosis / static_cast<double>(blocks.size());
+  }
+  const Group of_first = Summarise(first, blocks[0].width);
+  summary.first = of_first.mean;
+  summary.first_over_ceiling = of_first.over_ceiling;
+  summary.first_pearson = of_first.pearson;
+  if (rest.empty()) return summary;
+  const Group of_rest = Summarise(rest, blocks[0].width);
+  summary.rest = of_rest.mean;
+  summary.rest_over_ceiling = of_rest.over_ceiling;
+  summary.rest_pearson = of_rest.pearson;
+  return summary;
+}
+
+}  // namespace inlier

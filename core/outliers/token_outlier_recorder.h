@@ -1,0 +1,96 @@
+// What stands out in the hidden states of single tokens, the first of each sequence apart from the rest, over
+// an evaluation, as a tap (core/nn/activation_tap.h) that passes everything on unchanged.
+//
+// Measured is the output of each block, (B, T, d), after its last residual sum and before the final norm:
+// "model.decoder.layers.<i>" of OPT, "hidden.<i>" with i >= 1 of the other architectures
+// (core/models/sites.h).
+//
+//   kurtosis         per token (token_metrics.h); mean over the group's tokens and sequences, then blocks
+//   norm_ratio       the same
+//   max_abs          largest |x| over the group's tokens, sequences and features; mean over blocks
+//   six_sigma_count  elements of a sequence's (T, d) with |x - mean| > 6 standard deviations; mean over
+//                    sequences
+//
+// (Kaul et al. 2025; Bondarenko et al. 2023, section 3.) Groups: token 1, tokens 2 .. T. Sums stay
+// on the device; nothing is kept for a token. A NaN anywhere makes the numbers of its block, and every mean
+// over blocks, NaN.
+//
+// Thread safety: none. On a GPU nothing waits for the device before Blocks() or Summary().
+#ifndef INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_
+#define INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/nn/activation_tap.h"
+#include "inlier/v1/model_spec.pb.h"
+
+namespace inlier {
+
+// One group of tokens.
+struct TokenOutliers {
+  double kurtosis = 0;
+  double norm_ratio = 0;
+  double max_abs = 0;
+};
+
+struct BlockTokenOutliers {
+  std::string site;
+  std::int64_t width = 0;  // d
+  TokenOutliers first;
+  std::optional<TokenOutliers> rest;  // Nothing when every sequence had one token.
+  double kurtosis = 0;                // All tokens.
+  double six_sigma_count = 0;
+};
+
+// Means over the blocks.
+struct TokenOutlierSummary {
+  TokenOutliers first;
+  std::optional<TokenOutliers> rest;
+  double kurtosis = 0;
+  // Kurtosis / (d - 2), about the largest that d features can have; nothing for d <= 2.
+  std::optional<double> first_over_ceiling;
+  std::optional<double> rest_over_ceiling;
+  // Correlation over blocks of kurtosis and norm_ratio; nothing for two blocks or fewer, or where one does
+  // not vary.
+  std::optional<double> first_pearson;
+  std::optional<double> rest_pearson;
+};
+
+class TokenOutlierRecorder : public ActivationTap {
+ public:
+  explicit TokenOutlierRecorder(v1::ModelSpec::ArchitectureCase architecture) : architecture_(architecture) {}
+
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
+
+  // Every block, in the order of their numbers.
+  std::vector<BlockTokenOutliers> Blocks() const;
+
+  // Nothing where no block was seen.
+  std::optional<TokenOutlierSummary> Summary() const;
+
+ private:
+  struct Block {
+    std::string site;
+    std::int64_t width = 0;
+    std::int64_t sequences = 0;
+    std::int64_t later_tokens = 0;  // 2 .. T, of all sequences.
+    at::Tensor sums;                // Of the metrics, as listed in the source; on the device, in double.
+    at::Tensor maxima;              // Of the two groups.
+  };
+
+  // The number of the block whose output `site` is.
+  std::optional<int> BlockNumber(const std::string& site) const;
+
+  const v1::ModelSpec::ArchitectureCase architecture_;
+  std::map<int, Block> blocks_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_

@@ -1,0 +1,75 @@
+// Quantization of a whole model for its evaluation, as a tap (core/nn/activation_tap.h): what every scheme
+// has in common.
+//
+//   ASSIGN_OR_RETURN(auto quantization, MakeQuantization(spec, ModelSpec::kBert));
+//   if (quantization->needs_calibration()) {
+//     for (batch of calibration) model->Logits(batch, quantization.get());
+//   }
+//   quantization->Freeze();   // From here on nothing is estimated from calibration any more.
+//   evaluate with quantization.get()
+//
+// A weight is rounded when it is first seen, and the rounded copy is used from then on, so the model's
+// weights must not change while the tap is in use. A tensor passed on is new: the model's own is never
+// written to. Gradients are not recorded.
+//
+// Thread safety: none; one model, one thread.
+#ifndef INLIER_CORE_QUANT_QUANTIZATION_H_
+#define INLIER_CORE_QUANT_QUANTIZATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/nn/activation_tap.h"
+#include "core/quant/quantizer.h"
+
+namespace inlier {
+
+// What one quantizer of a model rounds.
+enum class QuantizedPart {
+  kWeight,
+  kActivation,  // At a quantization site of the reference scheme.
+  kInput,       // Of a linear.
+  kOutput,      // Of a linear.
+};
+
+// One quantizer of a model, for reports.
+struct QuantizerReport {
+  int order;         // Of first use, from 0.
+  std::string site;  // Path of the module of the reference code.
+  QuantizedPart part;
+  int bits;
+  bool symmetric;
+  bool is_signed;
+  std::vector<std::int64_t> shape;  // Of the tensor first seen.
+  ValueRange range;                 // Empty where the scheme has none.
+  QuantizationGrid grid;            // Of the last tensor, where each has its own.
+
+  bool is_weight() const { return part == QuantizedPart::kWeight; }
+};
+
+class Quantization : public ActivationTap {
+ public:
+  // Whether the model must be shown calibration batches before Freeze().
+  virtual bool needs_calibration() const = 0;
+
+  // Ends calibration. A quantizer that should have been calibrated and was not reached is a programmer's
+  // error when it is used.
+  virtual void Freeze() = 0;
+
+  // Every quantizer that has been used, in order of first use.
+  virtual std::vector<QuantizerReport> Table() const = 0;
+};
+
+// InvalidArgument with the path of the field where a quantizer of so many bits cannot be had.
+inline absl::Status CheckBits(const char* field, std::uint32_t bits) {
+  if (bits >= 2 && bits <= 16) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("quantization.", field, ".bits: ", bits, " is not between 2 and 16"));
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_QUANT_QUANTIZATION_H_

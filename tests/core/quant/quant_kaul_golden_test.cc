@@ -1,0 +1,283 @@
+// absmax and zeropoint quantization against the numbers of the papers' formulas (tests/golden/quant_kaul):
+// tensors, and whole models.
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/models/make_model.h"
+#include "core/quant/linear_quantization.h"
+#include "core/quant/slice_grid.h"
+#include "tests/core/support/golden_case.h"
+
+namespace inlier {
+namespace {
+
+using nlohmann::json;
+
+const char* Precision(at::ScalarType dtype) { return dtype == torch::kFloat64 ? "float64" : "float32"; }
+
+// max|a - ref| / max(max|ref|, 0.01), the folder's relative error of a tensor.
+Tolerance RelMax(const at::Tensor& expected, double tolerance) {
+  return {.absolute = tolerance * std::max(expected.abs().max().item<double>(), 0.01)};
+}
+
+void CompareTensor(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+  const at::Tensor x = golden.Tensor("input/x").to(dtype);
+  const json& dims = golden.json["reduction_dims"];
+  const std::vector<std::int64_t> axes =
+      dims.is_array() ? dims.get<std::vector<std::int64_t>>() : std::vector<std::int64_t>{};
+  const int bits = golden.json["bits"];
+  const std::string function = golden.json["function"];
+  ASSERT_TRUE(function == "absmax" || function == "zeropoint") << function;
+  const SliceGrid grid = function == "absmax" ? AbsmaxGrid(x, bits, axes) : ZeropointGrid(x, bits, axes);
+  const at::Tensor rounded = RoundToGrid(x, grid);
+
+  const json& tolerances = golden.json["tolerances"][Precision(dtype)];
+  compare.Tensor("out/dequantised", rounded, {.relative = tolerances["dequantised_rel"]});
+  // A slice without extent stays as it is, and has neither a scale nor integers.
+  const at::Tensor has_extent = golden.Tensor("out/scale").ne(0).reshape(grid.scale.sizes());
+  const auto with_extent = [](const at::Tensor& values, const at::Tensor& which) {
+    return values.masked_select(which.expand_as(values));
+  };
+  const auto stored = [&](const char* key, const at::Tensor& shaped_as) {
+    return golden.Tensor(key).reshape(shaped_as.sizes());
+  };
+  compare.Tensors("out/scale", with_extent(grid.scale, has_extent),
+                  with_extent(stored("out/scale", grid.scale), has_extent),
+                  {.relative = tolerances["scale_rel"]});
+  compare.Tensors("out/q", with_extent(RoundToIntegers(x, grid), has_extent),
+                  with_extent(golden.Tensor("out/q"), has_extent), {});
+  if (golden.Has("out/zero")) {
+    compare.Tensors("out/zero", with_extent(grid.zero_point, has_extent),
+                    with_extent(stored("out/zero", grid.zero_point), has_extent), {});
+  }
+  if (dtype == torch::kFloat64) {
+    compare.Number("sum of squared errors", (rounded - x).square().sum().item<double>(),
+                   golden.json["expected"]["sum_squared_error"], {.absolute = 1e-12, .relative = 1e-9});
+  }
+}
+
+ScaleScope ScopeOf(const std::string& granularity) {
+  if (granularity == "tensor") return ScaleScope::kTensor;
+  if (granularity == "row" || granularity == "token") return ScaleScope::kRow;
+  EXPECT_EQ(granularity, "feature");
+  return ScaleScope::kColumn;
+}
+
+// "absmax_row", "zeropoint_tensor", "none" or nothing at all.
+std::optional<LinearQuantizationOptions::Part> PartOf(const json& scheme, const char* part,
+                                                      LinearQuantizationOptions* options) {
+  const std::string name = scheme.value(part, "none");
+  if (name == "none") return std::nullopt;
+  const std::size_t underscore = name.find('_');
+  const std::string grid = name.substr(0, underscore);
+  EXPECT_TRUE(grid == "absmax" || grid == "zeropoint") << name;
+  options->grid = grid == "absmax" ? LinearQuantizationOptions::Grid::kAbsmax
+                                   : LinearQuantizationOptions::Grid::kZeropoint;
+  return LinearQuantizationOptions::Part{.bits = scheme["bits"],
+                                         .scope = ScopeOf(name.substr(underscore + 1))};
+}
+
+LinearQuantizationOptions OptionsOf(const GoldenCase& golden) {
+  const json& scheme = golden.json["scheme"];
+  LinearQuantizationOptions options = {};
+  options.weights = PartOf(scheme, "weights", &options);
+  options.inputs = PartOf(scheme, "activations", &options);
+  options.outputs = PartOf(scheme, "outputs", &options);
+  options.calibrated = scheme.value("static", false);
+  options.head = golden.json["quantise_lm_head"];
+  return options;
+}
+
+// One precision's run of a case.
+struct Run {
+  explicit Run(const LinearQuantizationOptions& options) : quantization(options) {}
+
+  LinearQuantization quantization;
+  at::Tensor float_logits;
+  at::Tensor logits;
+  std::vector<QuantizerReport> table;  // After the first batch.
+  std::vector<double> losses;
+  std::vector<double> float_losses;
+};
+
+ModelInput InputOf(const at::Tensor& ids) {
+  ModelInput input;
+  input.ids = ids;
+  return input;
+}
+
+std::unique_ptr<Run> RunModel(const GoldenCase& golden, at::ScalarType dtype) {
+  const auto model = ModelOfCase(golden, dtype);
+  if (model == nullptr) return nullptr;
+  const torch::NoGradGuard no_grad;
+  auto run = std::make_unique<Run>(OptionsOf(golden));
+  if (run->quantization.needs_calibration()) {
+    for (const at::Tensor& ids : golden.Tensor("input/calibration_ids").unbind(0)) {
+      model->Logits(InputOf(ids), &run->quantization);
+    }
+  }
+  run->quantization.Freeze();
+  for (const at::Tensor& ids : golden.Tensor("input/input_ids").unbind(0)) {
+    const ModelInput input = InputOf(ids);
+    if (!run->logits.defined()) {
+      run->float_logits = model->Logits(input);
+      run->logits = model->Logits(input, &run->quantization);
+      run->table = run->quantization.Table();
+    }
+    run->float_losses.push_back(model->Loss(input, ids).item<double>());
+    run->losses.push_back(model->Loss(input, ids, &run->quantization).item<double>());
+  }
+  return run;
+}
+
+double Mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+const QuantizerReport* Find(const std::vector<QuantizerReport>& table, const std::string& site,
+                            QuantizedPart part) {
+  for (const QuantizerReport& report : table) {
+    if (report.site == site && report.part == part) return &report;
+  }
+  return nullptr;
+}
+
+struct ListedScale {
+  const char* key;
+  QuantizedPart part;
+};
+constexpr ListedScale kListedScales[] = {{"weight_scale", QuantizedPart::kWeight},
+                                         {"input_scale", QuantizedPart::kInput},
+                                         {"output_scale", QuantizedPart::kOutput}};
+
+// Every linear that the case lists is quantized and no other; where it lists scales they are ours.
+void CompareScales(GoldenComparison& compare, const GoldenCase& golden, const Run& run, double tolerance) {
+  const LinearQuantizationOptions options = OptionsOf(golden);
+  const json& listed = golden.json["expected"]["scales_batch0"];
+  const std::size_t parts =
+      options.weights.has_value() + options.inputs.has_value() + options.outputs.has_value();
+  compare.Number("number of quantizers", static_cast<double>(run.table.size()),
+                 static_cast<double>(listed.size() * parts), {});
+  for (const json& linear : listed) {
+    const std::string site = linear["linear"];
+    ASSERT_NE(Find(run.table, site, options.weights ? QuantizedPart::kWeight : QuantizedPart::kInput),
+              nullptr)
+        << site;
+    for (const ListedScale& scale : kListedScales) {
+      if (!linear.contains(scale.key)) continue;
+      const QuantizerReport* report = Find(run.table, site, scale.part);
+      ASSERT_NE(report, nullptr) << site << " " << scale.key;
+      compare.Number(absl::StrCat(site, " ", scale.key), report->grid.scale.at(0), linear[scale.key],
+                     {.relative = tolerance});
+    }
+  }
+}
+
+// Whether a float run differs from the reference by rounding flips of activations alone: its listed scales
+// and all its rounded weights are right, and its logits are not.
+bool OnlyAnActivationFlipped(const GoldenCase& golden, const Run& run, const Run& in_double, double tolerance,
+                             double scale_tolerance) {
+  const at::Tensor expected = golden.Tensor("out/logits");
+  const double error = (run.logits.to(torch::kFloat64) - expected).abs().max().item<double>();
+  if (error <= RelMax(expected, tolerance).absolute) return false;
+  for (const json& linear : golden.json["expected"]["scales_batch0"]) {
+    for (const ListedScale& scale : kListedScales) {
+      if (!linear.contains(scale.key)) continue;
+      const double wanted = linear[scale.key];
+      const QuantizerReport* report = Find(run.table, linear["linear"], scale.part);
+      if (report == nullptr || std::abs(report->grid.scale.at(0) - wanted) > scale_tolerance * wanted)
+        return false;
+    }
+    const auto weight = run.quantization.QuantizedWeight(linear["linear"]);
+    const auto exact = in_double.quantization.QuantizedWeight(linear["linear"]);
+    if (weight && !torch::allclose(weight->to(torch::kFloat64), *exact, scale_tolerance, 1e-12)) return false;
+  }
+  return true;
+}
+
+void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+  const auto run = RunModel(golden, dtype);
+  ASSERT_NE(run, nullptr);
+  const json& tolerances = golden.json["tolerances"][Precision(dtype)];
+  double logits_tolerance = tolerances["logits_relmax"], loss_tolerance = tolerances["loss_abs"];
+  const double scale_tolerance = tolerances.value("scales_rel", 1e-9);
+  compare.Tensor("out/logits_float_model", run->float_logits,
+                 RelMax(golden.Tensor("out/logits_float_model"), logits_tolerance));
+  if (dtype == torch::kFloat32) {
+    const auto in_double = RunModel(golden, torch::kFloat64);
+    if (OnlyAnActivationFlipped(golden, *run, *in_double, logits_tolerance, scale_tolerance)) {
+      std::printf("    %s: a rounding flipped in float32\n", golden.name.c_str());
+      logits_tolerance = 2e-2;
+      loss_tolerance = 1e-2;
+    }
+  }
+  compare.Tensor("out/logits", run->logits, RelMax(golden.Tensor("out/logits"), logits_tolerance));
+  const json& expected = golden.json["expected"];
+  const Tolerance loss = {.absolute = loss_tolerance};
+  for (std::size_t i = 0; i < run->losses.size(); ++i) {
+    compare.Number(absl::StrCat("loss of batch ", i), run->losses[i], expected["loss_per_batch"].at(i), loss);
+    compare.Number(absl::StrCat("float loss of batch ", i), run->float_losses[i],
+                   expected["loss_float_model_per_batch"].at(i), loss);
+  }
+  compare.Number("loss", Mean(run->losses), expected["loss"], loss);
+  CompareScales(compare, golden, *run, scale_tolerance);
+}
+
+// A model case with the spec and the parameters of the case it takes them from; `needs` says what is missing.
+GoldenCase WithParameters(const GoldenCase& golden, const std::vector<GoldenCase>& cases) {
+  GoldenCase complete = golden;
+  const std::string file = golden.json["params_from"];
+  const std::string name = file.substr(0, file.find(".safetensors"));
+  for (const GoldenCase& other : cases) {
+    if (other.name != name) continue;
+    complete.spec = other.spec;
+    complete.needs = other.needs;
+    complete.tensors.insert(other.tensors.begin(), other.tensors.end());
+  }
+  if (!complete.spec && complete.needs.empty()) complete.needs = file;
+  if (complete.spec) {
+    const auto model = MakeModel(*complete.spec);
+    if (!model.ok()) complete.needs = std::string(model.status().message());
+  }
+  return complete;
+}
+
+class QuantKaulGoldenTest : public testing::TestWithParam<at::ScalarType> {};
+
+TEST_P(QuantKaulGoldenTest, TensorsAndModelsAreRoundedAsThePaperSays) {
+  GoldenReport report("quant_kaul");
+  const std::vector<GoldenCase> cases = FindGoldenCases("quant_kaul");
+  for (const GoldenCase& golden : cases) {
+    if (golden.json.contains("function")) {
+      GoldenComparison compare(report, golden, GetParam());
+      CompareTensor(compare, golden, GetParam());
+    } else if (golden.json.contains("scheme")) {
+      const GoldenCase complete = WithParameters(golden, cases);
+      if (report.SkipWhatIsNotSupported(complete)) continue;
+      GoldenComparison compare(report, complete, GetParam());
+      CompareModel(compare, complete, GetParam());
+    } else if (!golden.json.contains("spec")) {  // Else the parameters of other cases.
+      ADD_FAILURE() << "quant_kaul/" << golden.name << ": no comparison is known for this case";
+    }
+  }
+  report.Finish();
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, QuantKaulGoldenTest, testing::Values(torch::kFloat64, torch::kFloat32),
+                         [](const testing::TestParamInfo<at::ScalarType>& info) {
+                           return std::string(info.param == torch::kFloat64 ? "Double" : "Float");
+                         });
+
+}  // namespace
+}  // namespace inlier
