@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Hugging Face transformers loads our exports and gives our logits, and we load its models and give its logits: all five architectures."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+HUB_TOOL = pathlib.Path(os.environ["INLIER_HUB_TOOL"])
+TOLERANCE = 1e-5  # Of the largest logit.
+
+# Every kind of model that transformers can express, in our words.
+OURS = {
+    "bert": "model { bert {} }",
+    "bert without positions, ReLU": "model { bert { position: NONE activation: RELU } }",
+    "opt": "model { opt {} }",
+    "opt, post-LN, projections": "model { opt { norm_placement: POST embedding_size: 8 } }",
+    "gpt2": "model { gpt2 {} }",
+    "gpt2 without biases and positions, untied": "model { gpt2 { biases: false tied_head: false position: NONE } }",
+    "llama, grouped keys": "model { llama { kv_heads: 2 rotary_theta: 500 } } norm: RMS_NORM_M",
+    "llama, one gain, biases, tied": "model { llama { biases: true tied_head: true } } norm: RMS_NORM_S",
+    "vit": "model { vit {} }",
+}
+
+SIZES = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=4)
+
+
+def theirs():
+    """Models of transformers with its own random weights."""
+    yield "bert", transformers.BertForMaskedLM(transformers.BertConfig(**SIZES, intermediate_size=24, vocab_size=31, max_position_embeddings=12))
+    yield "opt", transformers.OPTForCausalLM(transformers.OPTConfig(**SIZES, ffn_dim=24, vocab_size=31, max_position_embeddings=12, word_embed_proj_dim=8))
+    yield "gpt2", transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=16, n_layer=2, n_head=4, vocab_size=31, n_positions=12, bos_token_id=0, eos_token_id=0))
+    yield "llama", transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, num_key_value_heads=2, intermediate_size=24, vocab_size=31, max_position_embeddings=12))
+    yield "vit", transformers.ViTForImageClassification(transformers.ViTConfig(**SIZES, intermediate_size=24, image_size=8, patch_size=4, num_labels=5))
+
+
+def load(folder):
+    kind = transformers.AutoConfig.from_pretrained(folder).model_type
+    auto = {"bert": transformers.AutoModelForMaskedLM, "vit": transformers.AutoModelForImageClassification}.get(kind, transformers.AutoModelForCausalLM)
+    model, report = auto.from_pretrained(folder, output_loading_info=True)
+    return model.eval(), report
+
+
+class TransformersTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(1)
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def run_tool(self, *arguments):
+        done = subprocess.run([HUB_TOOL, *arguments], capture_output=True, text=True)
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def compare(self, folder, model):
+        """Our logits of the model in `folder` against those of `model`, which is transformers'."""
+        vision = model.config.model_type == "vit"
+        tensors = {"pixels": torch.randn(2, 3, 8, 8)} if vision else {"ids": torch.randint(2, 31, (2, 10))}
+        save_file(tensors, self.folder / "in")
+        self.run_tool("logits", folder, self.folder / "in", self.folder / "out")
+        with torch.no_grad():
+            expected = model(pixel_values=tensors["pixels"]).logits if vision else model(input_ids=tensors["ids"]).logits
+        difference = (load_file(self.folder / "out")["logits"] - expected).abs().max() / expected.abs().max()
+        self.assertLess(difference.item(), TOLERANCE)
+        return difference.item()
+
+    def test_transformers_loads_our_exports_and_gives_our_logits(self):
+        for name, spec in OURS.items():
+            with self.subTest(name):
+                (self.folder / "spec.txt").write_text(spec)
+                self.run_tool("make", self.folder / "spec.txt", self.folder / "model")
+                model, report = load(self.folder / "model")
+                self.assertEqual([], sorted(report["missing_keys"]) + sorted(report["unexpected_keys"]))
+                print(f"ours, read by transformers: {name}: {self.compare(self.folder / 'model', model):.1e}")
+
+    def test_we_load_its_models_and_give_its_logits(self):
+        for name, model in theirs():
+            with self.subTest(name):
+                for parameter in model.parameters():
+                    torch.nn.init.normal_(parameter, 0, 0.2)
+                model.eval().save_pretrained(self.folder / name)
+                print(f"transformers', read by us: {name}: {self.compare(self.folder / name, model):.1e}")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
