@@ -10,12 +10,14 @@ namespace inlier {
 
 void AddRunCommand(CLI::App& app, Session& session);
 void AddUpCommand(CLI::App& app, Session& session);
+void AddAnalyzeCommand(CLI::App& app, Session& session);
 void AddCheckCommand(CLI::App& app, Session& session);
 void AddSubmitCommand(CLI::App& app, Session& session);
 void AddStatusCommand(CLI::App& app, Session& session);
 void AddWatchCommand(CLI::App& app, Session& session);
 void AddTableCommand(CLI::App& app, Session& session);
 void AddQueryCommand(CLI::App& app, Session& session);
+void AddExportCommand(CLI::App& app, Session& session);
 void AddLogsCommand(CLI::App& app, Session& session);
 void AddCancelCommand(CLI::App& app, Session& session);
 void AddRetryCommand(CLI::App& app, Session& session);

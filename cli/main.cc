@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
   inlier::AddWatchCommand(app, session);
   inlier::AddTableCommand(app, session);
   inlier::AddQueryCommand(app, session);
+  inlier::AddExportCommand(app, session);
+  inlier::AddAnalyzeCommand(app, session);
   inlier::AddLogsCommand(app, session);
   inlier::AddCancelCommand(app, session);
   inlier::AddRetryCommand(app, session);

@@ -17,6 +17,7 @@
 #include "core/hugging_face/config.h"
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
+#include "core/models/parameter_names.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -48,11 +49,14 @@ class WeightFiles {
                                               "safe_serialization=True (pickled .bin files are not read)"));
     }
     for (const std::string& name : names) {
-      ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(folder / name));
-      for (const auto& [tensor, entry] : reader.entries())
-        files.tensors_.emplace(tensor, files.readers_.size());
-      files.readers_.push_back(std::move(reader));
+      RETURN_IF_ERROR(files.Add(folder / name));
     }
+    return files;
+  }
+
+  static absl::StatusOr<WeightFiles> OpenFile(const std::filesystem::path& path) {
+    WeightFiles files;
+    RETURN_IF_ERROR(files.Add(path));
     return files;
   }
 
@@ -66,6 +70,13 @@ class WeightFiles {
   const std::map<std::string, std::size_t>& names() const { return tensors_; }
 
  private:
+  absl::Status Add(const std::filesystem::path& path) {
+    ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path));
+    for (const auto& [tensor, entry] : reader.entries()) tensors_.emplace(tensor, readers_.size());
+    readers_.push_back(std::move(reader));
+    return absl::OkStatus();
+  }
+
   std::map<std::string, std::size_t> tensors_;  // Name to reader.
   std::vector<SafetensorsReader> readers_;
 };
@@ -92,6 +103,7 @@ bool MayBeLeft(const std::string& name) {
   for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"}) {
     if (absl::EndsWith(name, end)) return true;
   }
+  if (absl::StartsWith(name, "optimizer/")) return true;
   for (const char* part :
        {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.", "classifier."}) {
     if (absl::StrContains(name, part)) return true;
@@ -105,13 +117,20 @@ bool IsHead(const std::string& parameter) {
          absl::StartsWith(parameter, "classifier.");
 }
 
+// What a model trained without a variant lacks when it goes on with it.
+bool IsVariant(const std::string& parameter) {
+  return IsGateParameter(parameter) || absl::EndsWith(parameter, ".sinks");
+}
+
 std::string Shape(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
 
-// Copies the file's tensors into the model; whether the head was there.
-absl::StatusOr<bool> LoadWeights(const std::filesystem::path& folder, const WeightFiles& files,
-                                 Model& model) {
+// Copies the files' tensors into the model; returns the parameters that they lack. `wanted_by` is who asks
+// for the shapes, for messages.
+absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, const WeightFiles& files,
+                                                     const std::string& wanted_by,
+                                                     bool (*may_lack)(const std::string&), Model& model) {
   std::set<std::string> used;
-  std::string missing_head;
+  std::vector<std::string> missing;
   const c10::NoGradGuard no_grad;
   for (auto& item : model.named_parameters()) {
     const SafetensorsEntry* entry = nullptr;
@@ -122,15 +141,16 @@ absl::StatusOr<bool> LoadWeights(const std::filesystem::path& folder, const Weig
       if (entry != nullptr) break;
     }
     if (entry == nullptr) {
-      if (!IsHead(item.key()))
-        return absl::InvalidArgumentError(absl::StrCat(folder.string(), ": the tensor ", item.key(),
-                                                       " that config.json asks for is missing"));
-      missing_head = item.key();
+      if (!may_lack(item.key())) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(where, ": the tensor ", item.key(), " that ", wanted_by, " asks for is missing"));
+      }
+      missing.push_back(item.key());
       continue;
     }
     if (item.value().sizes() != at::IntArrayRef(entry->shape)) {
-      return absl::InvalidArgumentError(absl::StrCat(folder.string(), ": the tensor ", stored, " has shape ",
-                                                     Shape(entry->shape), " where config.json asks for ",
+      return absl::InvalidArgumentError(absl::StrCat(where, ": the tensor ", stored, " has shape ",
+                                                     Shape(entry->shape), " where ", wanted_by, " asks for ",
                                                      Shape(item.value().sizes())));
     }
     ASSIGN_OR_RETURN(const at::Tensor tensor, files.Load(stored));
@@ -138,11 +158,12 @@ absl::StatusOr<bool> LoadWeights(const std::filesystem::path& folder, const Weig
     used.insert(stored);
   }
   for (const auto& [name, reader] : files.names()) {
-    if (used.count(name) == 0 && !MayBeLeft(name))
+    if (used.count(name) == 0 && !MayBeLeft(name)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(folder.string(), ": the model of config.json has no place for the tensor ", name));
+          absl::StrCat(where, ": the model of ", wanted_by, " has no place for the tensor ", name));
+    }
   }
-  return missing_head.empty();
+  return missing;
 }
 
 // What transformers expects in the file: our parameters, with what it cannot leave out filled in.
@@ -185,9 +206,20 @@ absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::pat
   ASSIGN_OR_RETURN(opened.spec, ReadHuggingFaceConfig(folder));
   ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder));
   ASSIGN_OR_RETURN(opened.model, MakeModel(opened.spec));
-  ASSIGN_OR_RETURN(opened.has_head, LoadWeights(folder, files, *opened.model));
+  ASSIGN_OR_RETURN(const std::vector<std::string> missing,
+                   CopyWeights(folder.string(), files, "config.json", IsHead, *opened.model));
+  opened.has_head = missing.empty();
   opened.model->eval();
   return opened;
+}
+
+absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
+                                                             Model& model) {
+  ASSIGN_OR_RETURN(const WeightFiles files, std::filesystem::is_directory(source)
+                                                ? WeightFiles::Open(source)
+                                                : WeightFiles::OpenFile(source));
+  const auto may_lack = [](const std::string& name) { return IsHead(name) || IsVariant(name); };
+  return CopyWeights(source.string(), files, "the trial's model", may_lack, model);
 }
 
 absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,

@@ -9,6 +9,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +28,13 @@ struct HuggingFaceModel {
 // NotFound, DataLoss for a damaged file, InvalidArgument that names the tensor which is missing, left over or
 // of another shape.
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder);
+
+// Copies into `model` what `source` has of it: a folder as above, or a single .safetensors file such as a
+// checkpoint of inlier (its optimizer state is passed over). Returns the parameters that it lacks and that so
+// keep their values: gates, learned null keys, heads. InvalidArgument names any other tensor that is missing,
+// left over or of another shape.
+absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
+                                                             Model& model);
 
 // Writes config.json and model.safetensors, so that transformers' from_pretrained gives the same logits. The
 // folder is made; files that are there are replaced. FailedPrecondition names the field of the spec that

@@ -109,8 +109,11 @@ void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_
       start.uniform_(-limit, limit, generator);
     };
     if (IsGateParameter(name)) {
+      const v1::GateSpec& gate = resolved.attention().gate();
       if (gate_logit && !EndsWith(name, ".weight")) {
         start.fill_(*gate_logit);
+      } else if (gate.has_initial_std() && EndsWith(name, ".weight")) {
+        start.normal_(0, gate.initial_std(), generator);
       } else {
         default_uniform();
       }

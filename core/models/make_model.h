@@ -27,8 +27,8 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::Trial
 // layers), as Hugging Face; learned null keys normal with their own initial_std. REFERENCE: as LIBRARY, but
 // attention linears as the official code leaves them: weight and bias uniform in +-1/sqrt(hidden_size), for
 // BERT query, key and value, for OPT the output projection too. Gates in both: weights uniform in
-// +-1/sqrt(fan in); bias logit(pi_init) where the gate has a pi_init, else uniform as the weights. REQUIRES:
-// `model` was made from `resolved`.
+// +-1/sqrt(fan in), or normal with the gate's initial_std; bias logit(pi_init) where the gate has a pi_init,
+// else uniform in the same limits. REQUIRES: `model` was made from `resolved`.
 void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed);
 
 // Numbers in all parameters, tied ones once.

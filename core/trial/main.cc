@@ -1,4 +1,4 @@
-// inlier-trial: runs one attempt of one trial in a process of its own.
+// inlier-trial: runs one attempt of one trial in a process of its own; and what else needs LibTorch.
 //
 // Exit codes: 0 the attempt has a result (SUCCEEDED or DIVERGED); 1 it failed (the last event says how); 2
 // the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT after writing a checkpoint
@@ -14,9 +14,12 @@
 
 #include "base/log.h"
 #include "base/version.h"
+#include "core/trial/analysis.h"
 #include "core/trial/event_writer.h"
+#include "core/trial/export_checkpoint.h"
 #include "core/trial/runtime.h"
 #include "core/trial/trial_runner.h"
+#include "nlohmann/json.hpp"
 
 namespace {
 
@@ -24,6 +27,9 @@ constexpr char kUsage[] =
     "inlier-trial: runs one attempt of a trial (training or evaluation)\n"
     "\n"
     "usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto) as JSON\n"
+    "       inlier-trial analyze REQUEST.json          outliers and quantization of a Hugging Face model "
+    "(AnalysisSpec)\n"
+    "       inlier-trial export CHECKPOINT FOLDER      a trained model as a folder that transformers loads\n"
     "       inlier-trial --help | --version\n"
     "\n"
     "Events are JSON lines (TrialEvent): on descriptor 3 where it is open, as under a worker, else on "
@@ -68,6 +74,29 @@ int PrintVersion() {
   return 0;
 }
 
+int Export(const char* checkpoint, const char* folder) {
+  const absl::Status exported = inlier::ExportCheckpoint(checkpoint, folder);
+  if (exported.ok()) return 0;
+  std::fprintf(stderr, "inlier-trial: %s\n", std::string(exported.message()).c_str());
+  return kExitFailed;
+}
+
+// What is found goes to standard output, an object a line.
+int AnalyzeModel(const char* request) {
+  const auto spec = inlier::ReadAnalysis(request);
+  absl::Status status = spec.status();
+  if (spec.ok()) {
+    inlier::SetUpRuntime(spec->threads() > 0 ? static_cast<int>(spec->threads()) : 1);
+    status = inlier::Analyze(*spec, [](const nlohmann::ordered_json& found) {
+      std::printf("%s\n", found.dump().c_str());
+      std::fflush(stdout);
+    });
+  }
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "inlier-trial: %s\n", std::string(status.message()).c_str());
+  return kExitFailed;
+}
+
 int ExitCode(const inlier::v1::Outcome& outcome) {
   if (outcome.kind() != inlier::v1::Outcome::FAILED) return 0;
   return outcome.failure() == inlier::v1::PREEMPTED ? kExitStopped : kExitFailed;
@@ -81,6 +110,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return PrintVersion();
+  if (argc == 3 && std::strcmp(argv[1], "analyze") == 0) return AnalyzeModel(argv[2]);
+  if (argc == 4 && std::strcmp(argv[1], "export") == 0) return Export(argv[2], argv[3]);
   if (argc != 2 || argv[1][0] == '-') {
     std::fputs(kUsage, stderr);
     return kExitUsage;

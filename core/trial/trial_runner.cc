@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "core/data/text_dataset.h"
+#include "core/hugging_face/weights.h"
 #include "core/models/make_model.h"
 #include "core/optim/make_optimizer.h"
 #include "core/train/checkpoint.h"
@@ -117,11 +118,27 @@ absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
   return absl::DataLossError(absl::StrCat(std::string(status.message()), "; ", remedy));
 }
 
+// The trained weights that the trial begins with, over the initial ones.
+absl::Status StartFrom(const v1::TrainingSpec& training, Model& model) {
+  if (!training.has_start_from()) return absl::OkStatus();
+  const v1::StartFromSpec& start = training.start_from();
+  const std::string& source = start.has_hugging_face() ? start.hugging_face() : start.checkpoint();
+  const absl::StatusOr<std::vector<std::string>> fresh = LoadStartingWeights(source, model);
+  if (fresh.ok()) {
+    spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
+    return absl::OkStatus();
+  }
+  // What is on the worker is the trial's to name: it is not tried again elsewhere.
+  return absl::InvalidArgumentError(
+      absl::StrCat("training.start_from: ", std::string(fresh.status().message())));
+}
+
 absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
                                         const StopRequested& stop_requested) {
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
   RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.model)));
   InitialiseWeights(*prepared.model, prepared.spec, prepared.spec.seed());
+  if (attempt.resume_from().empty()) RETURN_IF_ERROR(StartFrom(prepared.spec.training(), *prepared.model));
   prepared.model->to(prepared.device);
   Trainer trainer(prepared.spec, *prepared.model, *prepared.dataset, prepared.device, events);
   if (!attempt.resume_from().empty()) {

@@ -196,7 +196,8 @@ std::string PresetTable() {
       fields += (fields.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(value);
     }
     page += "| " + std::string(preset.architecture) + " | `" + std::string(preset.name) + "` | " + fields +
-            " | " + std::string(preset.source) + " |\n";
+            " | " + (preset.parameters == 0 ? std::string() : std::to_string(preset.parameters)) + " | " +
+            std::string(preset.source) + " |\n";
   }
   return page;
 }

@@ -16,6 +16,8 @@ struct Preset {
   std::string_view name;
   std::vector<std::pair<std::string_view, std::uint32_t>> fields;  // Of the architecture's message; a bool is 0 or 1.
   std::string_view source;                                         // Paper or configuration.
+  // Of the model with the paper's norm (RMS_NORM_S for Kaul et al.), tied ones once; 0: depends on the data.
+  std::int64_t parameters = 0;
 };
 
 const std::vector<Preset>& Presets();

@@ -111,6 +111,7 @@ absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
     filled = FillSizes(std::string(name), resolved.data(), architecture);
   });
   RETURN_IF_ERROR(filled);
+  if (model.has_llama() && !resolved.has_norm()) resolved.set_norm(v1::RMS_NORM_M);
   if (resolved.attention().softmax().has_ncs() && !resolved.attention().softmax().ncs().has_length()) {
     resolved.mutable_attention()->mutable_softmax()->mutable_ncs()->set_length(
         IsCausal(model) ? v1::NcsSpec::ROW : v1::NcsSpec::RUN);

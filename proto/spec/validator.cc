@@ -56,15 +56,17 @@ template <typename Model>
 void CheckPosition(const std::string& path, const Model& model, Problems* problems) {
   if constexpr (requires { model.position(); }) {
     if (path == "model.llama" && model.position() == v1::LEARNED) {
-      problems->Add(path + ".position", "LEARNED needs a table of positions, which Llama does not have: use "
-                                        "ROTARY or NONE, or model.gpt2");
+      problems->Add(path + ".position",
+                    "LEARNED needs a table of positions, which Llama does not have: use "
+                    "ROTARY or NONE, or model.gpt2");
     }
     if (path == "model.vit" && model.position() == v1::ROTARY) {
       problems->Add(path + ".position",
                     "ROTARY counts along a line, and patches lie in a plane: use LEARNED or NONE");
     }
     if constexpr (requires { model.rotary_theta(); }) {
-      if (model.position() != v1::ROTARY && model.rotary_theta() != Model::default_instance().rotary_theta()) {
+      if (model.position() != v1::ROTARY &&
+          model.rotary_theta() != Model::default_instance().rotary_theta()) {
         problems->Add(path + ".rotary_theta", FormatNumber(model.rotary_theta()) +
                                                   " has no effect without ROTARY positions: leave it out");
       }
@@ -80,17 +82,18 @@ void CheckTextSizes(const std::string& path, const Model& model, const v1::DataS
   if constexpr (requires { model.vocab_size(); }) {
     const std::uint32_t length = data.text().sequence_length();
     if (model.has_max_positions() && length > model.max_positions()) {
-      problems->Add("data.text.sequence_length",
-                    Text(length) + " is longer than " + path + ".max_positions " +
-                        Text(model.max_positions()) + ": shorten the sequence, or give " + path +
-                        ".max_positions at least " + Text(length));
+      problems->Add("data.text.sequence_length", Text(length) + " is longer than " + path +
+                                                     ".max_positions " + Text(model.max_positions()) +
+                                                     ": shorten the sequence, or give " + path +
+                                                     ".max_positions at least " + Text(length));
     }
     const std::uint32_t vocab = data.text().tokenizer().byte_pair().vocab_size();
     if (model.has_vocab_size() && model.vocab_size() < vocab) {
-      problems->Add(path + ".vocab_size",
-                    Text(model.vocab_size()) + " is less than the tokenizer's " + Text(vocab) +
-                        " tokens (data.text.tokenizer.byte_pair.vocab_size): leave it out, or give at least " +
-                        Text(vocab));
+      problems->Add(
+          path + ".vocab_size",
+          Text(model.vocab_size()) + " is less than the tokenizer's " + Text(vocab) +
+              " tokens (data.text.tokenizer.byte_pair.vocab_size): leave it out, or give at least " +
+              Text(vocab));
     }
   } else {
     problems->Add("data.text", path + " reads images, and this is text: choose a model that reads text");
@@ -163,7 +166,8 @@ void CheckSoftmax(const v1::TrialSpec& spec, Problems* problems) {
   if (ncs.length() == v1::NcsSpec::ROW && !IsCausal(spec.model())) {
     problems->Add("attention.softmax.ncs.length",
                   "ROW is the number of keys that a query of a causal model sees, and model." +
-                      std::string(ArchitectureName(spec.model())) + " sees both sides: use RUN, UNPADDED or CONFIGURED");
+                      std::string(ArchitectureName(spec.model())) +
+                      " sees both sides: use RUN, UNPADDED or CONFIGURED");
   }
   if (ncs.length() == v1::NcsSpec::CONFIGURED && !spec.data().has_text()) {
     problems->Add("attention.softmax.ncs.length",
@@ -178,6 +182,11 @@ void CheckAttention(const v1::TrialSpec& spec, Problems* problems) {
     problems->Add(
         "attention.gate.output_factor",
         FormatNumber(gate.output_factor()) + " has no effect without a gate: leave it out, or choose a gate");
+  }
+  if (gate.has_initial_std() && (gate.has_none() || gate.has_unconditional())) {
+    problems->Add("attention.gate.initial_std",
+                  FormatNumber(gate.initial_std()) +
+                      " has no effect without a gate that reads its input: leave it out");
   }
   if (gate.pooled() && (gate.has_none() || gate.has_unconditional())) {
     const std::string why =
@@ -223,8 +232,19 @@ void CheckOptimizer(const v1::TrialSpec& spec, Problems* problems) {
   if (optimizer.has_ortho_adam()) CheckHadamard(spec, problems);
 }
 
+void CheckStartFrom(const v1::StartFromSpec& start, Problems* problems) {
+  const auto check = [problems](const char* field, const std::string& path) {
+    if (!path.empty() && path[0] == '/') return;
+    problems->Add(std::string("training.start_from.") + field,
+                  Quoted(path) + " is relative, and every worker stands elsewhere: give an absolute path");
+  };
+  if (start.has_hugging_face()) check("hugging_face", start.hugging_face());
+  if (start.has_checkpoint()) check("checkpoint", start.checkpoint());
+}
+
 void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
   const v1::TrainingSpec& training = spec.training();
+  if (training.has_start_from()) CheckStartFrom(training.start_from(), problems);
   if (training.has_steps() && training.schedule().warmup_steps() > training.steps()) {
     problems->Add("training.schedule.warmup_steps",
                   Text(training.schedule().warmup_steps()) + " is more than training.steps " +

@@ -44,6 +44,15 @@ TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
             "attention.gate.mlp.hidden_size: is missing: give a whole number from 1 to 65536");
 }
 
+TEST(ValidatorTest, AStartIsAnAbsolutePath) {
+  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {start_from: {hugging_face: /models/bert}}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {start_from: {checkpoint: model.safetensors}}}"),
+            "training.start_from.checkpoint: \"model.safetensors\" is relative, and every worker stands "
+            "elsewhere: give an absolute path");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {start_from: {}}}"),
+            "training.start_from: nothing is chosen: give one of hugging_face or checkpoint");
+}
+
 TEST(ValidatorTest, NcsNeedsALengthThatTheModelHas) {
   EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: -2.175}}}}"), "OK");
   EXPECT_EQ(ErrorOf(kTinyOpt, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"), "OK");

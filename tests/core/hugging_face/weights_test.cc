@@ -125,6 +125,47 @@ TEST_F(HuggingFaceWeightsTest, ShardsAreReadTogether) {
               ::testing::EndsWith("x is in no file of this folder"));
 }
 
+// Gates of zero weights, half open, and a factor of two: the trained model, before it learns to use them.
+// Bondarenko et al. 2023, B.6. With the reference's small normal weights the logits move a little.
+TEST_F(HuggingFaceWeightsTest, GatesAddedToATrainedModelChangeNothingAtFirst) {
+  for (const std::string architecture : {"opt", "bert"}) {
+    const v1::TrialSpec trained = SmallHubSpec("model { " + architecture + " {} }");
+    const auto model = RandomModel(trained);
+    ASSERT_TRUE(ExportHuggingFaceModel(trained, *model, folder_.path()).ok());
+    const ModelInput input = SomeInput(trained);
+    const at::Tensor before = model->Logits(input);
+    const auto difference = [&](const std::string& initial_std) {
+      const v1::TrialSpec gated = SmallHubSpec(
+          "model { " + architecture +
+          " {} } attention { gate { linear { pi_init: 0.5 } output_factor: 2 initial_std: " + initial_std +
+          " } }");
+      const auto made = MakeModel(gated);
+      EXPECT_TRUE(made.ok()) << made.status();
+      InitialiseWeights(**made, gated, 7);
+      const auto fresh = LoadStartingWeights(folder_.path(), **made);
+      EXPECT_TRUE(fresh.ok()) << fresh.status();
+      EXPECT_EQ(fresh->size(), 2 * 4 * 2u) << "a weight and a bias of each head";
+      (*made)->eval();
+      return ((*made)->Logits(input) - before).abs().max().item<double>() / before.abs().max().item<double>();
+    };
+    EXPECT_LT(difference("0"), 1e-6) << architecture;
+    EXPECT_GT(difference("0.01"), 1e-6) << architecture;
+    EXPECT_LT(difference("0.01"), 0.05) << architecture;
+  }
+}
+
+TEST_F(HuggingFaceWeightsTest, AStartThatDoesNotFitIsNamedWithItsTensor) {
+  const v1::TrialSpec spec = SmallHubSpec("model { opt {} }");
+  ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), folder_.path()).ok());
+  v1::TrialSpec wider = spec;
+  wider.mutable_model()->mutable_opt()->set_vocab_size(40);
+  EXPECT_THAT(std::string(LoadStartingWeights(folder_.path(), *RandomModel(wider)).status().message()),
+              ::testing::EndsWith("the tensor model.decoder.embed_tokens.weight has shape (31, 16) where the "
+                                  "trial's model asks for (40, 16)"));
+  // A single file, as inlier's checkpoints are, is read too.
+  EXPECT_TRUE(LoadStartingWeights(folder_ / "model.safetensors", *RandomModel(spec)).ok());
+}
+
 TEST_F(HuggingFaceWeightsTest, WhatDoesNotFitIsNamedWithItsTensor) {
   ExportBert();
   const TensorMap tensors = Tensors();

@@ -1,0 +1,109 @@
+#include "cli/analysis_report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/output.h"
+
+namespace inlier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kWorstSites = 6;
+
+std::string Number(const Json& measurements, const char* name) {
+  const auto found = measurements.find(name);
+  if (found == measurements.end()) return "";
+  return found->is_number() ? absl::StrFormat("%.4g", found->get<double>()) : "not finite";
+}
+
+// A line of name and value for every measurement that is there.
+std::string Lines(const Json& measurements, const std::vector<std::pair<const char*, const char*>>& names) {
+  std::string text;
+  for (const auto& [name, meaning] : names) {
+    const std::string value = Number(measurements, name);
+    if (!value.empty()) absl::StrAppend(&text, absl::StrFormat("  %-26s %10s  %s\n", name, value, meaning));
+  }
+  return text;
+}
+
+// The tensors whose largest element stands out most.
+std::string WorstSites(const Json& sites) {
+  const auto norms = sites.find("inf_norm");
+  if (norms == sites.end()) return "";
+  std::vector<std::pair<double, std::string>> worst;
+  for (const auto& [site, value] : norms->items())
+    if (value.is_number()) worst.emplace_back(value.get<double>(), site);
+  std::sort(worst.rbegin(), worst.rend());
+  if (worst.size() > kWorstSites) worst.resize(kWorstSites);
+  TextTable table({"where", "infinity norm", "kurtosis"});
+  for (const auto& [norm, site] : worst) {
+    const auto kurtosis = sites.find("kurtosis");
+    table.AddRow({site, absl::StrFormat("%.4g", norm),
+                  kurtosis == sites.end() ? "" : Number(*kurtosis, site.c_str())});
+  }
+  return table.ToString();
+}
+
+}  // namespace
+
+bool AnalysisReport::Add(const Json& line) {
+  if (line.contains("progress")) {
+    const Json& progress = line["progress"];
+    progress_ = absl::StrFormat("%s: %s %d/%d", progress.value("setting", ""), progress.value("phase", ""),
+                                progress.value("step", 0), progress.value("steps_total", 0));
+    return false;
+  }
+  if (line.contains("model")) model_ = line["model"];
+  if (line.contains("setting")) settings_.push_back(line["setting"]);
+  return true;
+}
+
+Json AnalysisReport::ToJson() const { return {{"model", model_}, {"settings", settings_}}; }
+
+std::string AnalysisReport::ToString() const {
+  if (model_.is_null() || settings_.empty()) return "";
+  const bool has_head = model_.value("has_head", true);
+  std::string text = absl::StrFormat(
+      "%s, %d layers, hidden size %d, %d heads, %.1f M parameters%s\n%d sequences of %d tokens, tokenizer "
+      "%s\n\n",
+      model_.value("architecture", ""), model_.value("layers", 0), model_.value("hidden_size", 0),
+      model_.value("heads", 0), model_.value("parameters", 0.0) / 1e6,
+      has_head ? "" : ", without a head that predicts tokens", model_.value("sequences", 0),
+      model_.value("sequence_length", 0), model_.value("tokenizer", ""));
+  const Json& exact = settings_[0]["measurements"];
+  absl::StrAppend(&text, "Outliers, in float\n",
+                  Lines(exact, {{"max_inf_norm", "the figure of the papers' tables"},
+                                {"avg_kurtosis", "of whole sequences; a Gaussian has 3"},
+                                {"max_kurtosis", "its largest over tensors"},
+                                {"kurtosis_first", "of the first token's hidden states"},
+                                {"kurtosis_rest", "of all other tokens'"},
+                                {"max_abs_first", "largest element of the first token"},
+                                {"max_abs_rest", "largest element of the others"},
+                                {"first_attention_share", "queries that attend most to the first token"},
+                                {"first_key_mass", "attention that the first token gets"}}),
+                  "\n", WorstSites(settings_[0]["sites"]), "\nQuantized\n");
+  std::vector<std::string> headings = {"setting"};
+  if (has_head) headings.insert(headings.end(), {"perplexity", "accuracy"});
+  headings.insert(headings.end(), {"hidden change", "sentence similarity"});
+  TextTable table(headings);
+  for (const Json& setting : settings_) {
+    const Json& measurements = setting["measurements"];
+    std::vector<std::string> cells = {setting.value("name", "")};
+    if (has_head)
+      cells.insert(cells.end(), {Number(measurements, "perplexity"), Number(measurements, "accuracy")});
+    cells.insert(cells.end(),
+                 {Number(measurements, "hidden_change"), Number(measurements, "sentence_similarity")});
+    table.AddRow(cells);
+  }
+  absl::StrAppend(
+      &text, table.ToString(),
+      "hidden change: mean of |h_q - h| / |h| over tokens, h the last hidden state; sentence similarity: "
+      "mean cosine of the\ntoken means of h_q and h\n");
+  return text;
+}
+
+}  // namespace inlier

@@ -1,0 +1,34 @@
+// What `inlier analyze` prints, from the lines that inlier-trial writes (core/trial/analysis.h).
+#ifndef INLIER_CLI_ANALYSIS_REPORT_H_
+#define INLIER_CLI_ANALYSIS_REPORT_H_
+
+#include <string>
+
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+
+// Gathers the lines of one analysis.
+class AnalysisReport {
+ public:
+  // One line of inlier-trial. True when it is no progress but something found.
+  bool Add(const nlohmann::ordered_json& line);
+
+  // {"model": {...}, "settings": [{"name", "measurements", "sites"}, ...]}
+  nlohmann::ordered_json ToJson() const;
+
+  // For people: the model, its outliers, the layers that have them, and a row for float and every setting.
+  std::string ToString() const;
+
+  // "W8A8: calibrate 3/16", from the latest line of progress.
+  const std::string& progress() const { return progress_; }
+
+ private:
+  nlohmann::ordered_json model_;
+  nlohmann::ordered_json settings_ = nlohmann::ordered_json::array();
+  std::string progress_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_ANALYSIS_REPORT_H_

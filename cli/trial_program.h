@@ -1,0 +1,21 @@
+// What the command line leaves to inlier-trial, because only that program links LibTorch.
+#ifndef INLIER_CLI_TRIAL_PROGRAM_H_
+#define INLIER_CLI_TRIAL_PROGRAM_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace inlier {
+
+// Runs inlier-trial beside this program with `arguments`, hands every line of its standard output to
+// `on_line` (null: dropped) as it comes, and waits for it. When it fails, the error is the last line that it
+// wrote on its standard error.
+absl::Status RunTrialProgram(const std::vector<std::string>& arguments,
+                             const std::function<void(const std::string&)>& on_line = nullptr);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_TRIAL_PROGRAM_H_

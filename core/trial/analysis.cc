@@ -1,0 +1,321 @@
+#include "core/trial/analysis.h"
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "core/data/text_dataset.h"
+#include "core/hugging_face/weights.h"
+#include "core/models/make_model.h"
+#include "core/train/evaluator.h"
+#include "core/trial/runtime.h"
+#include "google/protobuf/util/json_util.h"
+#include "nlohmann/json.hpp"
+#include "proto/spec/architecture.h"
+#include "proto/spec/resolver.h"
+#include "proto/spec/validator.h"
+#include "proto/spec/yaml_reader.h"
+
+namespace inlier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Measurements of one setting as JSON, and its progress.
+class SettingSink : public TrialSink {
+ public:
+  SettingSink(std::string name, const AnalysisSink& sink) : name_(std::move(name)), sink_(sink) {}
+
+  void OnProgress(const v1::Progress& progress) override {
+    sink_({{"progress",
+            {{"setting", name_},
+             {"phase", progress.phase()},
+             {"step", progress.step()},
+             {"steps_total", progress.steps_total()}}}});
+  }
+  void OnMeasurement(const v1::MeasurementPoint& point) override {
+    const Json value = std::isfinite(point.value()) ? Json(point.value()) : Json(nullptr);
+    if (point.site().empty()) {
+      measurements[point.name()] = value;
+    } else {
+      sites[point.name()][point.site()] = value;
+    }
+  }
+  void OnCheckpoint(const v1::CheckpointSaved&) override {}
+
+  Json measurements = Json::object();
+  Json sites = Json::object();
+
+ private:
+  const std::string name_;
+  const AnalysisSink& sink_;
+};
+
+// The state behind the last layer, as the model hands it to a tap.
+class LastHidden : public ActivationTap {
+ public:
+  explicit LastHidden(std::uint32_t layers) : site_(absl::StrCat("hidden.", layers)) {}
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
+    if (site == site_) value = activation;
+    return activation;
+  }
+  at::Tensor value;  // (B, T, d)
+
+ private:
+  const std::string site_;
+};
+
+// Sums over batches of what quantization changes in the last hidden state.
+struct HiddenChange {
+  double relative = 0;    // Of tokens.
+  double similarity = 0;  // Of sequences.
+  std::int64_t tokens = 0, sequences = 0;
+
+  void Add(const at::Tensor& exact, const at::Tensor& quantized) {
+    const at::Tensor norms = exact.norm(2, -1).clamp_min(1e-12);
+    relative += ((quantized - exact).norm(2, -1) / norms).sum().item<double>();
+    similarity += at::cosine_similarity(exact.mean(1), quantized.mean(1), -1).sum().item<double>();
+    tokens += exact.size(0) * exact.size(1);
+    sequences += exact.size(0);
+  }
+};
+
+std::uint32_t LayersOf(const v1::ModelSpec& model) {
+  std::uint32_t layers = 0;
+  VisitArchitecture(model, [&layers](std::string_view, const auto& spec) { layers = spec.layers(); });
+  return layers;
+}
+
+// The folder's own vocabulary, or the published one of the model's size.
+absl::StatusOr<v1::TokenizerSpec> TokenizerOf(const std::filesystem::path& folder, const v1::ModelSpec& model,
+                                              std::int64_t vocab_size) {
+  v1::TokenizerSpec tokenizer;
+  if (std::filesystem::exists(folder / "vocab.txt")) {
+    tokenizer.mutable_wordpiece()->set_vocab((folder / "vocab.txt").string());
+  } else if (std::filesystem::exists(folder / "vocab.json") &&
+             std::filesystem::exists(folder / "merges.txt")) {
+    tokenizer.mutable_gpt2()->set_vocab(folder.string());
+  } else if (model.has_bert() && vocab_size == 30522) {
+    tokenizer.mutable_wordpiece();
+  } else if (!model.has_bert() && vocab_size >= 50257) {
+    tokenizer.mutable_gpt2();
+  } else {
+    return absl::NotFoundError(absl::StrCat(
+        folder.string(),
+        ": has no vocab.txt, nor vocab.json and merges.txt, and no published vocabulary has its ", vocab_size,
+        " tokens; put the tokenizer's files there"));
+  }
+  return tokenizer;
+}
+
+v1::QuantizationSpec BitsOf(std::uint32_t weights, std::uint32_t activations) {
+  v1::QuantizationSpec setting;
+  setting.mutable_weights()->set_bits(weights);
+  if (activations != 0) setting.mutable_activations()->set_bits(activations);
+  return setting;
+}
+
+// What the papers report for the architecture.
+std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model) {
+  std::vector<v1::QuantizationSpec> settings;
+  if (model.has_bert() || model.has_opt()) {
+    for (const auto& [weights, activations] :
+         {std::pair(8U, 8U), std::pair(6U, 8U), std::pair(4U, 8U), std::pair(6U, 6U)}) {
+      settings.push_back(BitsOf(weights, activations));
+    }
+    return settings;
+  }
+  for (const v1::AbsmaxSchemeSpec::Granularity granularity :
+       {v1::AbsmaxSchemeSpec::FINE, v1::AbsmaxSchemeSpec::MODERATE, v1::AbsmaxSchemeSpec::COARSE}) {
+    settings.push_back(BitsOf(8, 8));
+    settings.back().mutable_absmax()->set_granularity(granularity);
+  }
+  settings.push_back(BitsOf(4, 0));
+  settings.back().mutable_zeropoint();
+  return settings;
+}
+
+// "W8A8", "W8A8 absmax FINE", "W4 zeropoint".
+std::string NameOf(const v1::QuantizationSpec& setting) {
+  std::string name;
+  if (setting.has_weights()) absl::StrAppend(&name, "W", setting.weights().bits());
+  if (setting.has_activations()) absl::StrAppend(&name, "A", setting.activations().bits());
+  if (setting.has_absmax())
+    absl::StrAppend(&name, " absmax ",
+                    v1::AbsmaxSchemeSpec::Granularity_Name(setting.absmax().granularity()));
+  if (setting.has_zeropoint()) absl::StrAppend(&name, " zeropoint");
+  return name;
+}
+
+class Analysis {
+ public:
+  Analysis(const v1::AnalysisSpec& spec, const AnalysisSink& sink) : request_(spec), sink_(sink) {}
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(Open());
+    RETURN_IF_ERROR(MeasureFloat());
+    std::vector<v1::QuantizationSpec> settings(request_.settings().begin(), request_.settings().end());
+    if (settings.empty()) settings = UsualSettings(spec_.model());
+    for (const v1::QuantizationSpec& setting : settings) RETURN_IF_ERROR(MeasureQuantized(setting));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Open() {
+    if (request_.folder().empty()) return absl::InvalidArgumentError("analysis: folder is not given");
+    ASSIGN_OR_RETURN(device_, ParseDevice(request_.has_device() ? request_.device() : "cpu"));
+    ASSIGN_OR_RETURN(HuggingFaceModel opened, OpenHuggingFaceModel(request_.folder()));
+    model_ = std::dynamic_pointer_cast<LanguageModel>(opened.model);
+    if (model_ == nullptr)
+      return absl::InvalidArgumentError(
+          absl::StrCat(request_.folder(), ": reads images; only models of text are analysed"));
+    has_head_ = opened.has_head;
+    spec_ = opened.spec;
+    // Nothing is trained, but a spec without it is not whole.
+    spec_.mutable_training()->set_steps(1);
+    *spec_.mutable_evaluation() = request_.evaluation();
+    v1::TextDataSpec& text = *spec_.mutable_data()->mutable_text();
+    text = request_.text();
+    if (!text.has_tokenizer()) {
+      ASSIGN_OR_RETURN(*text.mutable_tokenizer(),
+                       TokenizerOf(request_.folder(), spec_.model(), model_->vocab_size()));
+    }
+    if (text.sequence_length() > model_->max_positions())
+      text.set_sequence_length(static_cast<std::uint32_t>(model_->max_positions()));
+    ASSIGN_OR_RETURN(spec_, ResolveAndValidate(spec_));
+    RETURN_IF_ERROR(OpenText());
+    model_->to(device_);
+    ReportModel();
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenText() {
+    TextOpenOptions options;
+    options.data_dir = request_.data_dir();
+    options.cache_dir = request_.cache_dir();
+    options.threads = at::get_num_threads();
+    options.progress = [this](std::string_view phase, double fraction) {
+      sink_({{"progress",
+              {{"setting", "text"},
+               {"phase", std::string(phase)},
+               {"step", std::lround(fraction * 100)},
+               {"steps_total", 100}}}});
+    };
+    const v1::TextDataSpec& text = spec_.data().text();
+    ASSIGN_OR_RETURN(dataset_, TextDataset::Open(text, text.objective(), options));
+    if (dataset_->vocab_size() > model_->vocab_size()) {
+      return absl::InvalidArgumentError(absl::StrCat(request_.folder(), ": the tokenizer has ",
+                                                     dataset_->vocab_size(), " tokens and the model ",
+                                                     model_->vocab_size(), "; they do not belong together"));
+    }
+    return absl::OkStatus();
+  }
+
+  void ReportModel() {
+    Json about;
+    VisitArchitecture(spec_.model(), [&about](std::string_view name, const auto& model) {
+      about = {{"architecture", std::string(name)},
+               {"layers", model.layers()},
+               {"hidden_size", model.hidden_size()},
+               {"heads", model.heads()}};
+    });
+    about["parameters"] = CountParameters(*model_);
+    about["has_head"] = has_head_;
+    about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "gpt2";
+    about["sequence_length"] = dataset_->sequence_length();
+    about["sequences"] = SequencesUsed();
+    sink_({{"model", about}});
+  }
+
+  std::int64_t Batches() const {
+    const std::int64_t all = dataset_->ValidationBatches(spec_.evaluation().batch_size());
+    return spec_.evaluation().has_batches() ? std::min<std::int64_t>(all, spec_.evaluation().batches()) : all;
+  }
+  std::int64_t SequencesUsed() const {
+    return std::min<std::int64_t>(Batches() * spec_.evaluation().batch_size(),
+                                  dataset_->validation_sequences());
+  }
+
+  absl::Status MeasureFloat() {
+    SettingSink setting("float", sink_);
+    ASSIGN_OR_RETURN(const EvaluationResult result,
+                     Evaluate(*model_, *dataset_, spec_, device_, setting, /*stop_requested=*/nullptr));
+    Report("float", result, setting);
+    return absl::OkStatus();
+  }
+
+  absl::Status MeasureQuantized(const v1::QuantizationSpec& asked) {
+    v1::TrialSpec spec = spec_;
+    *spec.mutable_quantization() = asked;
+    ASSIGN_OR_RETURN(spec, ResolveAndValidate(spec));
+    const std::string name = NameOf(spec.quantization());
+    SettingSink setting(name, sink_);
+    ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
+                     CalibrateQuantization(*model_, *dataset_, spec, device_, setting, nullptr));
+    ASSIGN_OR_RETURN(const EvaluationResult result, EvaluateQuantized(*model_, *dataset_, spec, device_,
+                                                                      quantization.get(), setting, nullptr));
+    const HiddenChange change = CompareHidden(*quantization, spec.evaluation());
+    setting.measurements["hidden_change"] = change.relative / static_cast<double>(change.tokens);
+    setting.measurements["sentence_similarity"] = change.similarity / static_cast<double>(change.sequences);
+    Report(name, result, setting);
+    return absl::OkStatus();
+  }
+
+  HiddenChange CompareHidden(Quantization& quantization, const v1::EvaluationSpec& evaluation) {
+    const c10::InferenceMode inference;
+    HiddenChange change;
+    for (std::int64_t i = 0; i < Batches(); ++i) {
+      const Batch batch = dataset_->ValidationBatch(i, evaluation.batch_size(), evaluation.mask_seed());
+      ModelInput input;
+      input.ids = batch.ids.to(device_);
+      if (batch.attention_mask.defined()) input.attention_mask = batch.attention_mask.to(device_);
+      LastHidden exact(LayersOf(spec_.model())), rounded(LayersOf(spec_.model()));
+      model_->Logits(input, &exact);
+      TapChain chain({&quantization, &rounded});
+      model_->Logits(input, &chain);
+      change.Add(exact.value, rounded.value);
+    }
+    return change;
+  }
+
+  void Report(const std::string& name, const EvaluationResult& result, SettingSink& setting) {
+    ReportEvaluation(result, dataset_->ComputeUnigramPerplexity(), /*step=*/0, setting);
+    if (!has_head_) {
+      for (const char* of_the_head : {"loss", "perplexity", "accuracy", "unigram_perplexity"})
+        setting.measurements.erase(of_the_head);
+    }
+    sink_({{"setting", {{"name", name}, {"measurements", setting.measurements}, {"sites", setting.sites}}}});
+  }
+
+  const v1::AnalysisSpec& request_;
+  const AnalysisSink& sink_;
+  c10::Device device_ = c10::kCPU;
+  v1::TrialSpec spec_;
+  std::shared_ptr<LanguageModel> model_;
+  bool has_head_ = true;
+  std::unique_ptr<TextDataset> dataset_;
+};
+
+}  // namespace
+
+absl::Status Analyze(const v1::AnalysisSpec& spec, const AnalysisSink& sink) {
+  return Analysis(spec, sink).Run();
+}
+
+absl::StatusOr<v1::AnalysisSpec> ReadAnalysis(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  v1::AnalysisSpec spec;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &spec);
+  if (status.ok()) return spec;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": not an AnalysisSpec in JSON: ", status.message().ToString()));
+}
+
+}  // namespace inlier

@@ -1,0 +1,33 @@
+// `inlier analyze`: outliers of a Hugging Face model and what quantization does to it, without training
+// anything.
+#ifndef INLIER_CORE_TRIAL_ANALYSIS_H_
+#define INLIER_CORE_TRIAL_ANALYSIS_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/analysis.pb.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace inlier {
+
+// What is found, as it is found; each object has one key:
+//   model    {architecture, layers, hidden_size, heads, parameters, has_head, tokenizer, sequence_length,
+//   sequences} progress {setting, phase, step, steps_total} setting  {name, measurements: {name: number},
+//   sites: {measurement: {site: number}}}: float first. Loss, perplexity
+//            and accuracy only where the folder has a head. A quantized setting also has hidden_change, the
+//            mean over tokens of |h_q - h| / |h| of the last hidden state, and sentence_similarity, the mean
+//            over sequences of the cosine between the token means of h_q and h.
+using AnalysisSink = std::function<void(const nlohmann::ordered_json&)>;
+
+// Images and models that read them are refused by name.
+absl::Status Analyze(const v1::AnalysisSpec& spec, const AnalysisSink& sink);
+
+// An AnalysisSpec as JSON.
+absl::StatusOr<v1::AnalysisSpec> ReadAnalysis(const std::string& path);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRIAL_ANALYSIS_H_

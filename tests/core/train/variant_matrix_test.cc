@@ -1,0 +1,163 @@
+// Every architecture with every softmax, norm and optimizer, and with every gate: a few updates stay finite
+// and move every weight that has a gradient, and in float64 the gradient of a random number agrees with a
+// finite difference. Combinations that make no sense are refused where the spec is validated (tests/proto).
+#include <ATen/Parallel.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/models/make_model.h"
+#include "core/train/training_step.h"
+#include "proto/spec/resolver.h"
+
+namespace inlier {
+namespace {
+
+const std::map<std::string, std::string> kModels = {
+    {"bert", "bert { vocab_size: 31 max_positions: 12 "},
+    {"opt", "opt { vocab_size: 31 max_positions: 12 "},
+    {"gpt2", "gpt2 { vocab_size: 31 max_positions: 12 "},
+    {"llama", "llama { vocab_size: 31 max_positions: 12 kv_heads: 2 "},
+    {"vit", "vit { image_size: 8 patch_size: 4 channels: 3 classes: 5 "}};
+const std::vector<std::string> kSoftmaxes = {"vanilla {}",        "clipped { gamma: -0.05 zeta: 1.02 }",
+                                             "ncs { beta: 0.5 }", "softmax_n {}",
+                                             "sink {}",           "softpick {}",
+                                             "sigmoid {}"};
+const std::vector<std::string> kGates = {
+    "none {}",         "linear {}", "linear {} pooled: true", "mlp { hidden_size: 3 }", "all_heads_linear {}",
+    "unconditional {}"};
+const std::vector<std::string> kNorms = {"LAYER_NORM", "RMS_NORM_M", "RMS_NORM_S"};
+const std::vector<std::string> kOptimizers = {"adam {}",
+                                              "adamw {}",
+                                              "rmsprop {}",
+                                              "rmsprop { momentum: 0.9 centered: true }",
+                                              "sgd {}",
+                                              "sgd { momentum: 0.9 nesterov: true }",
+                                              "ortho_adam {}",
+                                              "ortho_adam { side: BOTH block: 8 }",
+                                              "ortho_adam { kind: HADAMARD }"};
+
+v1::TrialSpec Spec(const std::string& model, const std::string& attention, const std::string& norm,
+                   const std::string& optimizer) {
+  v1::TrialSpec spec;
+  const std::string text =
+      "model { " + kModels.at(model) +
+      "layers: 2 hidden_size: 16 heads: 4 ffn_size: 24 initial_std: 0.3 } } attention { " + attention +
+      " } norm: " + norm + " training { steps: 4 schedule { constant {} } optimizer { " + optimizer + " } }";
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
+  const auto resolved = Resolve(spec);
+  EXPECT_TRUE(resolved.ok()) << text << ": " << resolved.status();
+  return resolved.ok() ? *resolved : spec;
+}
+
+struct Task {
+  std::shared_ptr<Model> model;
+  ModelInput input;
+  at::Tensor labels;
+};
+
+Task Make(const v1::TrialSpec& spec) {
+  auto model = MakeModel(spec);
+  EXPECT_TRUE(model.ok()) << model.status();
+  InitialiseWeights(**model, spec, 1);
+  torch::manual_seed(2);
+  Task task{*model, {}, {}};
+  if (spec.model().has_vit()) {
+    task.input.pixels = torch::randn({3, 3, 8, 8});
+    task.labels = torch::tensor({0L, 4L, 2L});
+  } else {
+    task.input.ids = torch::randint(3, 31, {3, 8}, at::kLong);
+    task.labels = task.input.ids;
+  }
+  return task;
+}
+
+class VariantMatrixTest : public ::testing::Test {
+ protected:
+  // Models this small only lose by a second thread.
+  void SetUp() override { at::set_num_threads(1); }
+};
+
+void CheckUpdates(const v1::TrialSpec& spec, const std::string& what) {
+  const Task task = Make(spec);
+  TrainingStep step = MakeTrainingStep(*task.model, spec.training());
+  std::map<std::string, at::Tensor> before;
+  for (const auto& item : task.model->named_parameters()) before[item.key()] = item.value().detach().clone();
+  double first = 0, last = 0;
+  for (int k = 0; k < 4; ++k) {
+    last = step.AddMicroBatch(task.input, task.labels).item<double>();
+    if (k == 0) first = last;
+    ASSERT_TRUE(std::isfinite(last)) << what << ", update " << k;
+    ASSERT_TRUE(std::isfinite(step.Apply(k).gradient_norm.item<double>())) << what << ", update " << k;
+  }
+  EXPECT_NE(first, last) << what;
+  int moved = 0;
+  for (const auto& item : task.model->named_parameters()) {
+    ASSERT_TRUE(item.value().isfinite().all().item<bool>()) << what << ": " << item.key();
+    moved += !item.value().detach().equal(before[item.key()]);
+  }
+  EXPECT_GT(moved, static_cast<int>(before.size()) / 2) << what;
+}
+
+void CheckGradient(const v1::TrialSpec& spec, const std::string& what) {
+  const Task task = Make(spec);
+  task.model->to(at::kDouble);
+  task.model->eval();
+  ModelInput input = task.input;
+  if (input.pixels.defined()) input.pixels = input.pixels.to(at::kDouble);
+  task.model->Loss(input, task.labels).backward();
+  const at::NoGradGuard no_grad;
+  constexpr double kStep = 1e-6;
+  auto parameters = task.model->named_parameters();
+  auto& item =
+      parameters[torch::randint(static_cast<std::int64_t>(parameters.size()), {1}).item<std::int64_t>()];
+  at::Tensor numbers = item.value().view({-1});
+  const std::int64_t index = torch::randint(numbers.numel(), {1}).item<std::int64_t>();
+  const double slope = item.value().grad().view({-1})[index].item<double>();
+  numbers[index] += kStep;
+  const double above = task.model->Loss(input, task.labels).item<double>();
+  numbers[index] -= 2 * kStep;
+  const double below = task.model->Loss(input, task.labels).item<double>();
+  EXPECT_NEAR((above - below) / (2 * kStep), slope, 1e-7 * std::max(1.0, std::abs(slope)))
+      << what << ": " << item.key() << " " << index;
+}
+
+TEST_F(VariantMatrixTest, ModelsSoftmaxesNormsAndOptimizers) {
+  int count = 0;
+  for (const auto& [model, fields] : kModels) {
+    for (const std::string& softmax : kSoftmaxes) {
+      for (const std::string& norm : kNorms) {
+        const std::string attention = "softmax { " + softmax + " }";
+        CheckGradient(Spec(model, attention, norm, "adamw {}"), model + ", " + softmax + ", " + norm);
+        for (const std::string& optimizer : kOptimizers) {
+          CheckUpdates(Spec(model, attention, norm, optimizer),
+                       model + ", " + softmax + ", " + norm + ", " + optimizer);
+          ++count;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(count, 5 * 7 * 3 * 9);
+}
+
+TEST_F(VariantMatrixTest, ModelsGatesAndSoftmaxes) {
+  for (const auto& [model, fields] : kModels) {
+    for (const std::string& gate : kGates) {
+      for (const std::string& softmax : kSoftmaxes) {
+        const v1::TrialSpec spec =
+            Spec(model, "softmax { " + softmax + " } gate { " + gate + " }", "LAYER_NORM", "adamw {}");
+        CheckUpdates(spec, model + ", " + softmax + ", " + gate);
+        CheckGradient(spec, model + ", " + softmax + ", " + gate);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace inlier
