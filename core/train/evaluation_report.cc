@@ -17,6 +17,7 @@ void ReportEvaluation(const EvaluationResult& result, const UnigramPerplexity& u
   };
   report("loss", result.loss);
   report("perplexity", result.perplexity);
+  report("accuracy", result.accuracy);
   report("unigram_perplexity", unigram.own);
   const OutlierSummary& outliers = result.outliers;
   report("max_inf_norm", outliers.max_inf_norm);

@@ -2,6 +2,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "core/quant/post_training_quantization.h"
+#include "core/train/prediction.h"
 
 namespace inlier {
 namespace {
@@ -91,15 +93,20 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
   INLIER_CHECK(batches > 0);
   PhaseProgress progress("evaluate", batches, sink);
   EvaluationLoss loss;
+  std::int64_t targets = 0, correct = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
-    const at::Tensor batch_loss = model.Loss(InputOf(batch, device), batch.labels.to(device), &tap);
-    loss.Add(batch_loss.item<double>(), batch.ids.size(0));
+    const Prediction prediction = Predict(model, InputOf(batch, device), batch.labels.to(device), &tap);
+    loss.Add(prediction.loss, batch.ids.size(0));
+    targets += prediction.targets;
+    correct += prediction.correct;
     progress.Done(i + 1, loss.Mean());
   }
+  const double accuracy = static_cast<double>(correct) / std::max<double>(static_cast<double>(targets), 1);
   EvaluationResult result{.loss = loss.Mean(),
                           .perplexity = std::exp(loss.Mean()),
+                          .accuracy = accuracy,
                           .outliers = recorder.Summary(),
                           .sites = recorder.Sites(),
                           .sequences = loss.sequences(),

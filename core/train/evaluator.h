@@ -42,6 +42,7 @@ class EvaluationLoss {
 struct EvaluationResult {
   double loss;
   double perplexity;
+  double accuracy;  // Share of all targets that the model names.
   OutlierSummary outliers;
   std::vector<SiteOutliers> sites;
   std::int64_t sequences;
