@@ -19,6 +19,7 @@
 #include "core/trial/failure.h"
 #include "core/trial/runtime.h"
 #include "google/protobuf/util/json_util.h"
+#include "proto/spec/architecture.h"
 #include "proto/spec/validator.h"
 #include "proto/spec/yaml_reader.h"
 
@@ -73,25 +74,23 @@ absl::StatusOr<std::unique_ptr<TextDataset>> OpenDataset(const v1::AttemptSpec& 
   return TextDataset::Open(spec.data().text(), spec.data().text().objective(), options);
 }
 
-std::uint64_t VocabularyOf(const v1::ModelSpec& model) {
-  switch (model.architecture_case()) {
-    case v1::ModelSpec::kBert:
-      return model.bert().vocab_size();
-    case v1::ModelSpec::kOpt:
-      return model.opt().vocab_size();
-    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
-      break;
-  }
-  return 0;
+absl::Status CheckVocabulary(const v1::TrialSpec& spec, const TextDataset& dataset) {
+  std::int64_t rows = 0;
+  VisitArchitecture(spec.model(), [&rows](std::string_view, const auto& architecture) {
+    if constexpr (requires { architecture.vocab_size(); }) rows = architecture.vocab_size();
+  });
+  if (rows >= dataset.vocab_size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("model.", std::string(ArchitectureName(spec.model())), ".vocab_size: ", rows,
+                   " rows are too few for the tokenizer's ", dataset.vocab_size(), " tokens; give at least ",
+                   dataset.vocab_size(), ", or leave it out where the tokenizer's size is known"));
 }
 
-absl::Status CheckVocabulary(const v1::TrialSpec& spec, const TextDataset& dataset) {
-  const std::uint64_t rows = VocabularyOf(spec.model());
-  if (rows >= static_cast<std::uint64_t>(dataset.vocab_size())) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("model.", spec.model().has_bert() ? "bert" : "opt", ".vocab_size: ", rows,
-                   " rows are too few for the tokenizer's ", dataset.vocab_size(),
-                   " tokens; leave it out to take the tokenizer's size"));
+// Evaluation may read sequences of another length than training did.
+absl::StatusOr<std::unique_ptr<TextDataset>> EvaluationDataset(const Prepared& prepared) {
+  const v1::EvaluationSpec& evaluation = prepared.spec.evaluation();
+  return prepared.dataset->WithSequenceLength(
+      evaluation.has_sequence_length() ? evaluation.sequence_length() : prepared.dataset->sequence_length());
 }
 
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
@@ -165,9 +164,10 @@ absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventW
   RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.model));
   prepared.model->to(prepared.device);
   ReportStarted(prepared, 0, events);
-  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, *prepared.dataset, prepared.spec,
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextDataset> dataset, EvaluationDataset(prepared));
+  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, *dataset, prepared.spec,
                                                            prepared.device, events, stop_requested));
-  ReportEvaluation(result, prepared.dataset->ComputeUnigramPerplexity(), checkpoint->info().step, events);
+  ReportEvaluation(result, dataset->ComputeUnigramPerplexity(), checkpoint->info().step, events);
   if (!std::isfinite(result.loss)) return Diverged(absl::StrCat("the evaluation loss is ", result.loss));
   return Succeeded();
 }
