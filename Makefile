@@ -18,7 +18,7 @@ setup:          ## Install what building and the demo need (skips what is there)
 setup-test:     ## As setup, and what the tests need beside it
 	@deploy/setup/setup packages torch corpora test-packages python
 
-corpora:        ## Fetch the text corpora only
+corpora:        ## Fetch the text corpora and vocabularies only
 	@deploy/setup/setup corpora
 
 build: setup    ## Build the four programs

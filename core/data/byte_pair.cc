@@ -9,10 +9,10 @@
 #include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "core/data/json_text.h"
 #include "core/data/mapped_file.h"
 #include "core/data/pre_tokenizer.h"
 #include "nlohmann/json.hpp"
-#include "unicode/utf8.h"
 
 namespace inlier {
 namespace {
@@ -76,7 +76,7 @@ uint64_t PairKey(uint32_t left, uint32_t right) { return static_cast<uint64_t>(l
 // vocab.json: an object of tokens and ids. The ids are 0 … size - 1, each once.
 absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::path& path) {
   ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  const nlohmann::json root = nlohmann::json::parse(file.bytes(), nullptr, /*allow_exceptions=*/false);
+  ASSIGN_OR_RETURN(const nlohmann::json root, ParseJsonText(file.bytes(), path.string()));
   if (!root.is_object()) {
     return absl::InvalidArgumentError(absl::StrCat(path.string(), ": not a JSON object of tokens and ids"));
   }
@@ -181,8 +181,14 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
                        vocab_json.string(), " whose joined spelling is a token too"));
     }
     const auto rank = static_cast<uint32_t>(vocabulary.merges_.size());
-    vocabulary.joined_.try_emplace(PairKey(left_id->second, right_id->second),
-                                   Joined{rank, joined_id->second});
+    const bool is_new =
+        vocabulary.joined_
+            .try_emplace(PairKey(left_id->second, right_id->second), Joined{rank, joined_id->second})
+            .second;
+    if (!is_new) {
+      return absl::InvalidArgumentError(absl::StrCat(merges_txt.string(), ":", line_number, ": \"",
+                                                     View(line), "\" stands in an earlier line too"));
+    }
     vocabulary.merges_.emplace_back(left_id->second, right_id->second);
     ordinary[joined_id->second] = true;
   }
@@ -232,41 +238,13 @@ std::string BytePairVocabulary::Decode(std::span<const uint32_t> ids) const {
   return bytes;
 }
 
-std::string ReplaceInvalidUtf8(std::string_view bytes) {
-  std::string text;
-  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
-  for (size_t i = 0; i < bytes.size();) {
-    // ICU counts in int32; a character has at most four bytes.
-    const auto length = static_cast<int32_t>(std::min<size_t>(bytes.size() - i, 4));
-    int32_t used = 0;
-    UChar32 c;
-    U8_NEXT(data + i, used, length, c);
-    if (c < 0) {
-      text += "\xEF\xBF\xBD";
-    } else {
-      text.append(bytes.substr(i, used));
-    }
-    i += used;
-  }
-  return text;
-}
-
 void BytePairEncoder::Encode(std::string_view text, std::vector<uint32_t>* ids) {
   size_t position = 0;
   for (std::string_view word = NextWord(text, &position); !word.empty(); word = NextWord(text, &position)) {
-    const auto found = words_.find(View(word));
-    if (found != words_.end()) {
-      const auto& [begin, length] = found->second;
-      ids->insert(ids->end(), remembered_.begin() + begin, remembered_.begin() + begin + length);
-      continue;
-    }
+    if (memory_.Recall(word, ids)) continue;
     const size_t before = ids->size();
     EncodeWord(word, ids);
-    if (word.size() <= kMaxRememberedBytes && words_.size() < kMaxRememberedWords) {
-      words_[std::string(word)] = {static_cast<uint32_t>(remembered_.size()),
-                                   static_cast<uint32_t>(ids->size() - before)};
-      remembered_.insert(remembered_.end(), ids->begin() + before, ids->end());
-    }
+    memory_.Remember(word, std::span(*ids).subspan(before));
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "core/data/word_memory.h"
 
 namespace inlier {
 
@@ -34,7 +35,7 @@ class BytePairVocabulary {
                                                        const std::vector<Merge>& merges);
 
   // Reads the two files. Tokens of vocab.json that neither are a byte nor come from a merge are special.
-  // Errors name the file.
+  // Errors name the file and, where there is one, the line.
   static absl::StatusOr<BytePairVocabulary> Load(const std::filesystem::path& vocab_json,
                                                  const std::filesystem::path& merges_txt);
 
@@ -77,9 +78,6 @@ class BytePairVocabulary {
   absl::flat_hash_map<uint64_t, Joined> joined_;
 };
 
-// Bytes with everything that is not UTF-8 replaced by U+FFFD, for showing decoded text to people.
-std::string ReplaceInvalidUtf8(std::string_view bytes);
-
 // Encodes with a vocabulary, remembering the words it has met.
 //
 // Thread safety: none; use one encoder a thread. `vocabulary` must outlive it.
@@ -97,13 +95,8 @@ class BytePairEncoder {
   void EncodeWord(std::string_view word, std::vector<uint32_t>* ids);
   void EncodeLongWord(std::vector<uint32_t>* pieces) const;
 
-  static constexpr size_t kMaxRememberedWords = 1 << 18;
-  static constexpr size_t kMaxRememberedBytes = 64;  // Longer words are rare.
-
   const BytePairVocabulary& vocabulary_;
-  absl::flat_hash_map<std::string, std::pair<uint32_t, uint32_t>>
-      words_;  // Word -> begin and length in remembered_.
-  std::vector<uint32_t> remembered_;
+  WordMemory memory_;
   std::vector<uint32_t> pieces_;
 };
 

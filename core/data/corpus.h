@@ -1,11 +1,12 @@
-// Where texts come from: a named corpus of the data folder, or a file; mapped, cut into lines, named by its
-// digest.
+// Where texts come from: a named corpus of the data folder, a text file, a folder of text files, or JSON
+// lines; named by the digest of their content.
 //
 // Thread safety: a Corpus is immutable.
 #ifndef INLIER_CORE_DATA_CORPUS_H_
 #define INLIER_CORE_DATA_CORPUS_H_
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -37,22 +38,40 @@ absl::StatusOr<std::filesystem::path> FindCorpus(const std::string& corpus,
 // Names of the corpora in a folder, sorted.
 std::vector<std::string> CorporaIn(const std::filesystem::path& data_dir);
 
-// SHA-256 of a file, remembered in `cache_dir` for as long as the file's size and time of change stay the
-// same.
-absl::StatusOr<std::string> CachedFileDigest(const std::filesystem::path& file,
-                                             const std::filesystem::path& cache_dir);
+struct CorpusSource {
+  // A text file (one text a line), a .jsonl file (one object a line, the text in its field `field`), or a
+  // folder (every .txt file below it, in the order of their paths).
+  std::filesystem::path path;
+  std::string field = "text";
+  // Bytes that are not UTF-8 are an error. A corpus of the data folder is taken as it is: gcide has a few.
+  bool must_be_utf8 = true;
+};
+
+// SHA-256 that names the content: a text file's own, or made of those of the files and of `field`. It is
+// remembered in `cache_dir` for as long as the files' sizes and times of change stay the same.
+// NotFound: no such file or folder. InvalidArgument: a folder without a .txt file.
+absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const std::filesystem::path& cache_dir);
 
 class Corpus {
  public:
-  static absl::StatusOr<Corpus> Open(const std::filesystem::path& file);
+  // InvalidArgument names file and line: bytes that are not UTF-8, a line that is no JSON object, or one
+  // without a text in the field.
+  static absl::StatusOr<Corpus> Open(const CorpusSource& source);
 
-  // The texts: lines without their end ("\n" or "\r\n"), those of white space only left out. They live as
-  // long as the Corpus.
+  // The texts: lines without their end ("\n" or "\r\n"), or the fields' values; those of white space only
+  // left out. They live as long as the Corpus.
   const std::vector<std::string_view>& texts() const { return texts_; }
-  std::string_view bytes() const { return file_.bytes(); }
+
+  // As CachedDigest, of the bytes that were read.
+  std::string ContentDigest() const;
 
  private:
-  MappedFile file_;
+  void AddLines(std::string_view text);
+  absl::Status AddJsonLines(std::string_view text, const std::string& file);
+
+  CorpusSource source_;
+  std::vector<MappedFile> files_;
+  std::deque<std::string> owned_;  // Texts that do not lie in a file as they are.
   std::vector<std::string_view> texts_;
 };
 

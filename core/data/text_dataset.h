@@ -5,10 +5,10 @@
 // number and meets exactly the batches it would have met. Masks are drawn per sequence, so neither the batch
 // size nor gradient accumulation changes them.
 //
-// Texts are the corpus' non-empty lines. The last validation_fraction of them are the validation part and are
-// never packed with, nor seen by the vocabulary of, the training part. Each text gets its special tokens
-// ([CLS] text [SEP] for MLM, </s> text for CLM), groups of 1000 texts are concatenated and cut into sequences
-// of T, and the rest of a group is dropped (see packing.h).
+// Texts are the corpus' non-empty lines (corpus.h). The last validation_fraction of them are the validation
+// part and are never packed with, nor seen by the vocabulary of, the training part. Each text gets its
+// special tokens (for example [CLS] text [SEP] for MLM, </s> text for CLM), groups of 1000 texts are
+// concatenated and cut into sequences of T, and the rest of a group is dropped (see packing.h).
 //
 // Thread safety: const methods may be called from any threads at once.
 #ifndef INLIER_CORE_DATA_TEXT_DATASET_H_
@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/batch.h"
 #include "core/data/corpus.h"
+#include "core/data/special_tokens.h"
 #include "inlier/v1/quantization_spec.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -41,17 +42,21 @@ class TextDataset {
   // Opens the corpus that `spec` names, making its vocabulary and token cache when they are not there yet;
   // processes that start together make them once. `spec` is resolved (every default filled in) and
   // `objective` is the spec's, or the model's own (MLM for BERT, CLM for OPT) when the spec has none.
-  // NotFound: no such corpus. InvalidArgument: settings that cannot be met, such as a sequence longer than
-  // the text.
+  // NotFound: no such corpus or vocabulary. InvalidArgument: settings that cannot be met, such as a sequence
+  // longer than the text or a tokenizer without the objective's special tokens.
   static absl::StatusOr<std::unique_ptr<TextDataset>> Open(const v1::TextDataSpec& spec,
                                                            v1::Objective objective,
                                                            const TextOpenOptions& options);
+  // The same texts and parts cut into sequences of another length, for evaluation. InvalidArgument when none
+  // fits a part; the message names evaluation.sequence_length.
+  absl::StatusOr<std::unique_ptr<TextDataset>> WithSequenceLength(int64_t sequence_length) const;
+
   ~TextDataset();
   TextDataset(const TextDataset&) = delete;
   TextDataset& operator=(const TextDataset&) = delete;
 
-  // Tokens in the vocabulary, special ones included. At most what the spec asks for; less when the corpus is
-  // so small that no pair of tokens occurs twice any more.
+  // Tokens in the vocabulary, special ones included. Of a vocabulary trained here at most what the spec asks
+  // for; less when the corpus is so small that no pair of tokens occurs twice any more.
   int64_t vocab_size() const;
   int64_t sequence_length() const;
   v1::Objective objective() const;
@@ -62,9 +67,9 @@ class TextDataset {
   // Names the sequences: the corpus' content, the tokenizer, the split, T and the objective.
   const std::string& dataset_digest() const;
 
-  // The id a model of this dataset pads with: 0 for MLM (BERT), 1 for CLM (OPT). All special ids:
-  // special_tokens.h.
-  int64_t pad_id() const;
+  // What is put around and in place of this dataset's tokens; its pad fills short sequences.
+  const SpecialTokens& special_tokens() const;
+  int64_t pad_id() const { return special_tokens().pad; }
 
   // The micro-batch number `index` of training. All micro-batches are full: sequences are read epoch after
   // epoch, each epoch in an order of its own drawn from (seed, epoch), and a batch may lie across the end of
@@ -85,7 +90,7 @@ class TextDataset {
   // each sequence.
   UnigramPerplexity ComputeUnigramPerplexity() const;
 
-  // The text of ids, special tokens spelt out, bytes that are not UTF-8 replaced by U+FFFD.
+  // The text of ids for people, special tokens spelt out.
   std::string Decode(const torch::Tensor& ids) const;
 
  private:

@@ -99,21 +99,14 @@ std::string_view BytesOf(const std::vector<T>& values) {
 
 uint64_t PaddedIdBytes(uint64_t tokens, uint32_t id_bytes) { return (tokens * id_bytes + 7) / 8 * 8; }
 
-std::string DigestOf(const std::string& corpus_digest, const TokenCacheSettings& settings) {
-  std::string key =
-      absl::StrFormat("inlier token cache %d\ncorpus %s\nbyte_pair %d\nvalidation %.17g\n", kFormatVersion,
-                      corpus_digest, settings.vocab_size, settings.validation_fraction);
-  for (const std::string_view token : kSpecialTokens) absl::StrAppend(&key, std::string(token), "\n");
-  return Sha256Hex(key);
-}
-
-absl::StatusOr<std::string> VocabularyDigest(const fs::path& folder) {
-  Sha256 sha;
-  for (const char* name : {"vocab.json", "merges.txt"}) {
-    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(folder / name));
-    sha.Update(file.bytes());
+absl::StatusOr<std::string> DigestOf(const std::string& corpus_digest, const TokenCacheSettings& settings) {
+  ASSIGN_OR_RETURN(const std::string tokenizer, KeyOf(settings.tokenizer));
+  std::string key = absl::StrFormat("inlier token cache %d\ncorpus %s\n%s\nvalidation %.17g\n",
+                                    kFormatVersion, corpus_digest, tokenizer, settings.validation_fraction);
+  if (std::holds_alternative<TrainedBytePair>(settings.tokenizer)) {
+    for (const std::string_view token : kOwnSpecialTokens) absl::StrAppend(&key, std::string(token), "\n");
   }
-  return sha.HexDigest();
+  return Sha256Hex(key);
 }
 
 void Report(const TextOpenOptions& options, std::string_view phase, double fraction) {
@@ -123,10 +116,10 @@ void Report(const TextOpenOptions& options, std::string_view phase, double fract
 // Tokenises texts in blocks, `threads` of them at a time, and writes them in their order.
 class TokenFileMaker {
  public:
-  TokenFileMaker(const BytePairVocabulary& vocabulary, int threads, WholeFileWriter& writer)
-      : vocabulary_(vocabulary), writer_(writer), blocks_(threads) {
-    id_bytes_ = vocabulary.size() <= 65536 ? 2 : 4;
-    for (int i = 0; i < threads; ++i) encoders_.emplace_back(vocabulary);
+  TokenFileMaker(const Tokenizer& tokenizer, int threads, WholeFileWriter& writer)
+      : tokenizer_(tokenizer), writer_(writer), blocks_(threads) {
+    id_bytes_ = tokenizer.size() <= 65536 ? 2 : 4;
+    for (int i = 0; i < threads; ++i) encoders_.push_back(tokenizer.MakeEncoder());
     begins_.push_back(0);
   }
 
@@ -157,7 +150,7 @@ class TokenFileMaker {
     header.id_bytes = id_bytes_;
     header.texts = begins_.size() - 1;
     header.tokens = begins_.back();
-    header.vocab_size = vocabulary_.size();
+    header.vocab_size = tokenizer_.size();
     header.payload_checksum = checksum_.Finish();
     return header;
   }
@@ -176,7 +169,7 @@ class TokenFileMaker {
     block.lengths.clear();
     for (size_t i = begin; i < end; ++i) {
       const size_t before = block.ids.size();
-      encoders_[worker].Encode(texts[i], &block.ids);
+      encoders_[worker]->Encode(texts[i], &block.ids);
       block.lengths.push_back(block.ids.size() - before);
     }
   }
@@ -192,52 +185,60 @@ class TokenFileMaker {
     return writer_.Append(bytes);
   }
 
-  const BytePairVocabulary& vocabulary_;
+  const Tokenizer& tokenizer_;
   WholeFileWriter& writer_;
   std::vector<Block> blocks_;  // One a thread.
-  std::vector<BytePairEncoder> encoders_;
+  std::vector<std::unique_ptr<TextEncoder>> encoders_;
   std::vector<uint64_t> begins_;
   uint32_t id_bytes_ = 0;
   Checksum checksum_;
 };
 
-absl::Status Make(const fs::path& corpus_file, const std::string& corpus_digest,
+// Trains the vocabulary on `texts` and writes its files.
+absl::Status TrainVocabulary(std::span<const std::string_view> texts, const TrainedBytePair& settings,
+                             const TextOpenOptions& options, const fs::path& folder) {
+  Report(options, "train vocabulary", 0);
+  BytePairTrainerOptions training;
+  training.vocab_size = settings.vocab_size;
+  training.special_tokens.assign(kOwnSpecialTokens.begin(), kOwnSpecialTokens.end());
+  training.threads = options.threads;
+  training.progress = [&options](double fraction) { Report(options, "train vocabulary", fraction); };
+  const BytePairVocabulary vocabulary = TrainBytePair(texts, training);
+  RETURN_IF_ERROR(WriteFileAtomically(folder / "vocab.json", vocabulary.VocabJson()));
+  return WriteFileAtomically(folder / "merges.txt", vocabulary.MergesTxt());
+}
+
+absl::Status Make(const CorpusSource& source, const std::string& corpus_digest,
                   const TokenCacheSettings& settings, const TextOpenOptions& options, const fs::path& folder,
                   const std::string& digest) {
-  ASSIGN_OR_RETURN(const Corpus corpus, Corpus::Open(corpus_file));
-  if (Sha256Hex(corpus.bytes()) != corpus_digest) {
+  ASSIGN_OR_RETURN(const Corpus corpus, Corpus::Open(source));
+  if (corpus.ContentDigest() != corpus_digest) {
     return absl::UnavailableError(
-        absl::StrCat(corpus_file.string(), " changed while it was read; try again when it is complete"));
+        absl::StrCat(source.path.string(), " changed while it was read; try again when it is complete"));
   }
   const std::vector<std::string_view>& texts = corpus.texts();
   if (texts.size() < 2) {
     return absl::InvalidArgumentError(
-        absl::StrCat(corpus_file.string(), " has ", texts.size(),
+        absl::StrCat(source.path.string(), " has ", texts.size(),
                      " non-empty lines; one text a line is needed, two at least"));
   }
   const uint64_t train_texts = TrainTexts(texts.size(), settings.validation_fraction);
 
-  Report(options, "train vocabulary", 0);
-  BytePairTrainerOptions training;
-  training.vocab_size = settings.vocab_size;
-  training.special_tokens.assign(kSpecialTokens.begin(), kSpecialTokens.end());
-  training.threads = options.threads;
-  training.progress = [&options](double fraction) { Report(options, "train vocabulary", fraction); };
-  const BytePairVocabulary vocabulary = TrainBytePair(std::span(texts).first(train_texts), training);
-
   std::error_code error;
   std::filesystem::remove_all(folder, error);  // What a maker that died has left.
   RETURN_IF_ERROR(MakeWritableFolder(folder));
-  RETURN_IF_ERROR(WriteFileAtomically(folder / "vocab.json", vocabulary.VocabJson()));
-  RETURN_IF_ERROR(WriteFileAtomically(folder / "merges.txt", vocabulary.MergesTxt()));
+  if (const auto* trained = std::get_if<TrainedBytePair>(&settings.tokenizer)) {
+    RETURN_IF_ERROR(TrainVocabulary(std::span(texts).first(train_texts), *trained, options, folder));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(settings.tokenizer, folder));
 
   WholeFileWriter writer(folder / "tokens.bin");
   RETURN_IF_ERROR(writer.Append(std::string(sizeof(Header), '\0')));
-  TokenFileMaker maker(vocabulary, options.threads, writer);
+  TokenFileMaker maker(*tokenizer, options.threads, writer);
   RETURN_IF_ERROR(maker.Write(texts, options));
   Header header = maker.MakeHeader();
   header.train_texts = train_texts;
-  ASSIGN_OR_RETURN(const std::string vocabulary_digest, VocabularyDigest(folder));
+  ASSIGN_OR_RETURN(const std::string vocabulary_digest, VocabularyDigest(settings.tokenizer, folder));
   std::memcpy(header.digest, digest.data(), kDigestLength);
   std::memcpy(header.vocabulary_digest, vocabulary_digest.data(), kDigestLength);
   header.header_checksum =
@@ -257,7 +258,8 @@ uint64_t TrainTexts(uint64_t texts, double validation_fraction) {
   return texts - std::clamp<uint64_t>(validation, 1, texts - 1);
 }
 
-absl::StatusOr<TokenCache> TokenCache::OpenExisting(const fs::path& folder, const std::string& digest) {
+absl::StatusOr<TokenCache> TokenCache::OpenExisting(const fs::path& folder, const std::string& digest,
+                                                    const TokenizerSource& tokenizer) {
   const fs::path path = folder / "tokens.bin";
   std::error_code error;
   if (!fs::exists(path, error)) return absl::NotFoundError(path.string());
@@ -283,13 +285,13 @@ absl::StatusOr<TokenCache> TokenCache::OpenExisting(const fs::path& folder, cons
   if (header.payload_checksum != ChecksumOf(bytes.substr(sizeof(header))))
     return damaged("its checksum does not fit");
   if (std::string_view(header.digest, kDigestLength) != digest) return damaged("made from something else");
-  const absl::StatusOr<std::string> vocabulary_digest = VocabularyDigest(folder);
+  const absl::StatusOr<std::string> vocabulary_digest = VocabularyDigest(tokenizer, folder);
   if (!vocabulary_digest.ok() ||
       *vocabulary_digest != std::string_view(header.vocabulary_digest, kDigestLength)) {
-    return damaged("vocab.json or merges.txt beside it is missing or was changed");
+    return damaged("its vocabulary is missing or was changed");
   }
 
-  ASSIGN_OR_RETURN(cache.vocabulary_, BytePairVocabulary::Load(folder / "vocab.json", folder / "merges.txt"));
+  ASSIGN_OR_RETURN(cache.tokenizer_, LoadTokenizer(tokenizer, folder));
   cache.digest_ = digest;
   cache.folder_ = folder;
   cache.id_bytes_ = header.id_bytes;
@@ -300,29 +302,29 @@ absl::StatusOr<TokenCache> TokenCache::OpenExisting(const fs::path& folder, cons
   return cache;
 }
 
-absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const fs::path& corpus_file,
+absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const CorpusSource& source,
                                                   const TokenCacheSettings& settings,
                                                   const TextOpenOptions& options) {
   INLIER_CHECK(options.threads >= 1);
-  INLIER_CHECK(settings.vocab_size >= kSmallestVocabulary);
   RETURN_IF_ERROR(MakeWritableFolder(options.cache_dir));
-  ASSIGN_OR_RETURN(const std::string corpus_digest, CachedFileDigest(corpus_file, options.cache_dir));
-  const std::string digest = DigestOf(corpus_digest, settings);
+  ASSIGN_OR_RETURN(const std::string corpus_digest, CachedDigest(source, options.cache_dir));
+  ASSIGN_OR_RETURN(const std::string digest, DigestOf(corpus_digest, settings));
   const fs::path folder = options.cache_dir / absl::StrCat("text-", digest.substr(0, 16));
 
-  absl::StatusOr<TokenCache> cache = OpenExisting(folder, digest);
+  absl::StatusOr<TokenCache> cache = OpenExisting(folder, digest, settings.tokenizer);
   if (cache.ok()) return cache;
 
   ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(folder.string() + ".lock", [&options] {
                      Report(options, "wait for another process to tokenize", 0);
                    }));
-  cache = OpenExisting(folder, digest);  // Whoever held the lock may have made it.
+  // Whoever held the lock may have made it.
+  cache = OpenExisting(folder, digest, settings.tokenizer);
   if (cache.ok()) return cache;
   if (!absl::IsNotFound(cache.status())) {
     spdlog::warn("token_cache_remade reason=\"{}\"", std::string(cache.status().message()));
   }
-  RETURN_IF_ERROR(Make(corpus_file, corpus_digest, settings, options, folder, digest));
-  return OpenExisting(folder, digest);
+  RETURN_IF_ERROR(Make(source, corpus_digest, settings, options, folder, digest));
+  return OpenExisting(folder, digest, settings.tokenizer);
 }
 
 void TokenCache::Read(uint64_t begin, std::span<int64_t> ids) const {

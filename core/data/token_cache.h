@@ -2,7 +2,8 @@
 // first.
 //
 // Everything lies in one folder of the cache, named by the digest of the corpus' content, the tokenizer's
-// settings, the split and the format: vocab.json and merges.txt (Hugging Face's form) and tokens.bin.
+// settings (or, for a published vocabulary, its content), the split and the format: tokens.bin, and for a
+// vocabulary that is trained here its vocab.json and merges.txt (Hugging Face's form).
 // tokens.bin is put in place last and carries checksums of itself and of the vocabulary, so whatever a crash
 // leaves behind is either complete or made again, as is a file that was damaged later. Processes that need
 // the same folder at once wait on its lock file while the first one makes it.
@@ -17,30 +18,32 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/data/byte_pair.h"
 #include "core/data/corpus.h"
 #include "core/data/mapped_file.h"
+#include "core/data/tokenizer_source.h"
 
 namespace inlier {
 
 struct TokenCacheSettings {
-  uint32_t vocab_size = 0;         // At least kSmallestVocabulary.
-  double validation_fraction = 0;  // Share of the texts, the last ones, that the vocabulary does not see.
+  TokenizerSource tokenizer;
+  double validation_fraction =
+      0;  // Share of the texts, the last ones, that a trained vocabulary does not see.
 };
 
 class TokenCache {
  public:
   // Opens the cache of a corpus, making it when it is not there or damaged. Waits while another process makes
-  // it. InvalidArgument: fewer than two texts. Unavailable: the file changed meanwhile.
-  static absl::StatusOr<TokenCache> OpenOrMake(const std::filesystem::path& corpus_file,
-                                               const TokenCacheSettings& settings,
+  // it. InvalidArgument: fewer than two texts, or what Corpus::Open refuses. Unavailable: the file changed
+  // meanwhile.
+  static absl::StatusOr<TokenCache> OpenOrMake(const CorpusSource& source, const TokenCacheSettings& settings,
                                                const TextOpenOptions& options);
 
-  const BytePairVocabulary& vocabulary() const { return vocabulary_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
 
   // Names the folder and its content.
   const std::string& digest() const { return digest_; }
@@ -61,12 +64,12 @@ class TokenCache {
   TokenCache() = default;
   // NotFound when there is no complete cache, DataLoss when there is a damaged one.
   static absl::StatusOr<TokenCache> OpenExisting(const std::filesystem::path& folder,
-                                                 const std::string& digest);
+                                                 const std::string& digest, const TokenizerSource& tokenizer);
 
   std::string digest_;
   std::filesystem::path folder_;
   MappedFile file_;
-  BytePairVocabulary vocabulary_;
+  std::unique_ptr<const Tokenizer> tokenizer_;
   uint32_t id_bytes_ = 0;
   uint64_t train_texts_ = 0;
   uint64_t tokens_ = 0;

@@ -98,6 +98,7 @@ void ReportEvaluation(const EvaluationResult& result, const UnigramPerplexity& u
   FinalReport report(step, sink);
   report.Add("loss", result.loss);
   report.Add("perplexity", result.perplexity);
+  report.Add("accuracy", result.accuracy);
   report.Add("unigram_perplexity", unigram.own);
   ReportSequenceOutliers(result.outliers, result.sites, report);
   if (result.tokens) ReportTokenOutliers(*result.tokens, result.blocks, report);

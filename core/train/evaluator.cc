@@ -2,6 +2,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "core/quant/make_quantization.h"
+#include "core/train/prediction.h"
 
 namespace inlier {
 namespace {
@@ -47,11 +49,13 @@ absl::Status CheckStop(const std::function<bool()>& stop_requested) {
   return absl::OkStatus();
 }
 
-// The quantization of the trial, calibrated where its scheme is.
-absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(LanguageModel& model, const TextDataset& dataset,
-                                                        const v1::TrialSpec& spec, c10::Device device,
-                                                        TrialSink& sink,
-                                                        const std::function<bool()>& stop_requested) {
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
+    LanguageModel& model, const TextDataset& dataset, const v1::TrialSpec& spec, c10::Device device,
+    TrialSink& sink, const std::function<bool()>& stop_requested) {
+  const c10::InferenceMode inference;
+  model.eval();
   ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization,
                    MakeQuantization(spec.quantization(), spec.model().architecture_case()));
   const v1::CalibrationSpec& calibration = spec.quantization().calibration();
@@ -68,11 +72,24 @@ absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(LanguageModel& model, co
   return quantization;
 }
 
-}  // namespace
-
 absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDataset& dataset,
                                           const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested) {
+  const Timestamp start = MonotonicNow();
+  std::unique_ptr<Quantization> quantization;
+  if (spec.has_quantization()) {
+    ASSIGN_OR_RETURN(quantization, CalibrateQuantization(model, dataset, spec, device, sink, stop_requested));
+  }
+  ASSIGN_OR_RETURN(EvaluationResult result,
+                   EvaluateQuantized(model, dataset, spec, device, quantization.get(), sink, stop_requested));
+  result.seconds = ToSeconds(MonotonicNow() - start);
+  return result;
+}
+
+absl::StatusOr<EvaluationResult> EvaluateQuantized(LanguageModel& model, const TextDataset& dataset,
+                                                   const v1::TrialSpec& spec, c10::Device device,
+                                                   Quantization* quantization, TrialSink& sink,
+                                                   const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
   const Timestamp start = MonotonicNow();
   model.eval();
@@ -80,12 +97,8 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
                               {.kurtosis_batches = static_cast<int>(spec.evaluation().kurtosis_batches())});
   TokenOutlierRecorder tokens(spec.model().architecture_case());
   AttentionRecorder attention(model.causal());
-  std::unique_ptr<Quantization> quantization;
   std::vector<ActivationTap*> taps;
-  if (spec.has_quantization()) {
-    ASSIGN_OR_RETURN(quantization, Calibrate(model, dataset, spec, device, sink, stop_requested));
-    taps.push_back(quantization.get());
-  }
+  if (quantization != nullptr) taps.push_back(quantization);
   taps.insert(taps.end(), {&recorder, &tokens, &attention});
   TapChain tap(std::move(taps));
 
@@ -95,15 +108,20 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
   INLIER_CHECK(batches > 0);
   PhaseProgress progress("evaluate", batches, sink);
   EvaluationLoss loss;
+  std::int64_t targets = 0, correct = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
-    const at::Tensor batch_loss = model.Loss(InputOf(batch, device), batch.labels.to(device), &tap);
-    loss.Add(batch_loss.item<double>(), batch.ids.size(0));
+    const Prediction prediction = Predict(model, InputOf(batch, device), batch.labels.to(device), &tap);
+    loss.Add(prediction.loss, batch.ids.size(0));
+    targets += prediction.targets;
+    correct += prediction.correct;
     progress.Done(i + 1, loss.Mean());
   }
+  const double accuracy = static_cast<double>(correct) / std::max<double>(static_cast<double>(targets), 1);
   EvaluationResult result{.loss = loss.Mean(),
                           .perplexity = std::exp(loss.Mean()),
+                          .accuracy = accuracy,
                           .outliers = recorder.Summary(),
                           .sites = recorder.Sites(),
                           .tokens = tokens.Summary(),

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "core/outliers/activation_recorder.h"
 #include "core/outliers/attention_recorder.h"
 #include "core/outliers/token_outlier_recorder.h"
+#include "core/quant/quantization.h"
 #include "core/train/trial_sink.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -45,6 +47,7 @@ class EvaluationLoss {
 struct EvaluationResult {
   double loss;
   double perplexity;
+  double accuracy;  // Share of all targets that the model names.
   OutlierSummary outliers;
   std::vector<SiteOutliers> sites;
   std::optional<TokenOutlierSummary> tokens;  // Nothing where the model shows no hidden states.
@@ -62,6 +65,17 @@ struct EvaluationResult {
 absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDataset& dataset,
                                           const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested);
+
+// The two halves of it. Ranges from the calibration batches of `spec`'s quantization; REQUIRES: it has one.
+absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
+    LanguageModel& model, const TextDataset& dataset, const v1::TrialSpec& spec, c10::Device device,
+    TrialSink& sink, const std::function<bool()>& stop_requested);
+
+// With a calibrated quantization, or null for float.
+absl::StatusOr<EvaluationResult> EvaluateQuantized(LanguageModel& model, const TextDataset& dataset,
+                                                   const v1::TrialSpec& spec, c10::Device device,
+                                                   Quantization* quantization, TrialSink& sink,
+                                                   const std::function<bool()>& stop_requested);
 
 // Reports every number of `result` as a final measurement at `step`, and the unigram perplexity of the same
 // tokens.

@@ -81,8 +81,15 @@ absl::Status CheckVocabulary(const v1::TrialSpec& spec, const LanguageModel& mod
   if (model.vocab_size() >= dataset.vocab_size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("model.", std::string(ArchitectureName(spec.model())), ".vocab_size: ", model.vocab_size(),
-                   " rows are too few for the tokenizer's ", dataset.vocab_size(),
-                   " tokens; leave it out to take the tokenizer's size"));
+                   " rows are too few for the tokenizer's ", dataset.vocab_size(), " tokens; give at least ",
+                   dataset.vocab_size(), ", or leave it out where the tokenizer's size is known"));
+}
+
+// Evaluation may read sequences of another length than training did.
+absl::StatusOr<std::unique_ptr<TextDataset>> EvaluationDataset(const Prepared& prepared) {
+  const v1::EvaluationSpec& evaluation = prepared.spec.evaluation();
+  return prepared.dataset->WithSequenceLength(
+      evaluation.has_sequence_length() ? evaluation.sequence_length() : prepared.dataset->sequence_length());
 }
 
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
@@ -173,9 +180,10 @@ absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventW
   RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.model));
   prepared.model->to(prepared.device);
   ReportStarted(prepared, 0, events);
-  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, *prepared.dataset, prepared.spec,
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextDataset> dataset, EvaluationDataset(prepared));
+  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, *dataset, prepared.spec,
                                                            prepared.device, events, stop_requested));
-  ReportEvaluation(result, prepared.dataset->ComputeUnigramPerplexity(), checkpoint->info().step, events);
+  ReportEvaluation(result, dataset->ComputeUnigramPerplexity(), checkpoint->info().step, events);
   if (!std::isfinite(result.loss)) return Diverged(absl::StrCat("the evaluation loss is ", result.loss));
   return Succeeded();
 }

@@ -137,6 +137,9 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved) {
   v1::TrialSpec evaluate;
   if (resolved.has_quantization()) *evaluate.mutable_quantization() = resolved.quantization();
   *evaluate.mutable_evaluation() = resolved.evaluation();
+  if (resolved.evaluation().sequence_length() == resolved.data().text().sequence_length()) {
+    evaluate.mutable_evaluation()->clear_sequence_length();  // What its absence means.
+  }
   return Sha256Hex("evaluate\n" + TrainFingerprint(resolved) + "\n" + CanonicalJson(evaluate));
 }
 

@@ -13,6 +13,10 @@ const std::vector<MeasurementInfo>& Measurements() {
        "mean over evaluation batches of the batch's mean cross-entropy, each weighed by its sequences", "",
        "evaluate", true, false},
       {"perplexity", "1", "exp(loss)", "", "evaluate", true, false},
+      {"accuracy", "1",
+       "targets whose most probable token is the right one / all targets: MLM the masked tokens, CLM all but "
+       "the first token of a sequence",
+       "", "evaluate", true, false},
       {"unigram_perplexity", "1",
        "exp of the entropy of the validation targets' own token shares; no model without context does better",
        "", "evaluate", true, false},

@@ -1,6 +1,7 @@
 #include "proto/spec/resolver.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "proto/spec/presets.h"
 #include "proto/spec/quantization_checks.h"
 #include "proto/spec/utf8.h"
+#include "proto/spec/vocabularies.h"
 
 namespace inlier {
 namespace {
@@ -44,11 +46,6 @@ void MakeGroupsAndChoices(Message* message) {
   }
 }
 
-// Vocabulary of the tokenizer that the spec names.
-std::uint32_t TokenizerVocabSize(const v1::TokenizerSpec& tokenizer) {
-  return tokenizer.byte_pair().vocab_size();
-}
-
 // Sets what the preset lists and the person did not give.
 absl::Status ApplyPreset(const std::string& architecture, const std::string& name, Message* model) {
   const Preset* preset = FindPreset(architecture, name);
@@ -77,7 +74,8 @@ absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data
   if (model->has_preset()) RETURN_IF_ERROR(ApplyPreset(architecture, model->preset(), model));
   if (data.has_text()) {
     if constexpr (requires { model->has_vocab_size(); }) {
-      if (!model->has_vocab_size()) model->set_vocab_size(TokenizerVocabSize(data.text().tokenizer()));
+      const std::optional<std::uint32_t> vocab_size = VocabularySize(data.text().tokenizer());
+      if (!model->has_vocab_size() && vocab_size.has_value()) model->set_vocab_size(*vocab_size);
       if (!model->has_max_positions()) model->set_max_positions(data.text().sequence_length());
     }
   }

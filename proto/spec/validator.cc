@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,11 +13,18 @@
 #include "proto/spec/quantization_checks.h"
 #include "proto/spec/resolver.h"
 #include "proto/spec/utf8.h"
+#include "proto/spec/vocabularies.h"
 
 namespace inlier {
 namespace {
 
 std::string Text(std::uint32_t value) { return std::to_string(value); }
+
+// Whether it can be the name of a file or folder that is looked for in the worker's data folder.
+bool IsName(const std::string& text) {
+  constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  return !text.empty() && text[0] != '.' && text.find_first_not_of(kNameCharacters) == std::string::npos;
+}
 
 // Sizes of one of the architectures' messages against each other.
 template <typename Model>
@@ -76,24 +84,30 @@ void CheckPosition(const std::string& path, const Model& model, Problems* proble
 
 // What a model of text needs of its data.
 template <typename Model>
-void CheckTextSizes(const std::string& path, const Model& model, const v1::DataSpec& data,
+void CheckTextSizes(const std::string& path, const Model& model, const v1::TrialSpec& spec,
                     Problems* problems) {
-  if (!data.has_text()) return;
+  if (!spec.data().has_text()) return;
   if constexpr (requires { model.vocab_size(); }) {
-    const std::uint32_t length = data.text().sequence_length();
-    if (model.has_max_positions() && length > model.max_positions()) {
-      problems->Add("data.text.sequence_length", Text(length) + " is longer than " + path +
-                                                     ".max_positions " + Text(model.max_positions()) +
-                                                     ": shorten the sequence, or give " + path +
-                                                     ".max_positions at least " + Text(length));
+    const auto check_length = [&](const char* field, std::uint32_t length) {
+      if (!model.has_max_positions() || length <= model.max_positions()) return;
+      problems->Add(field, Text(length) + " is longer than " + path + ".max_positions " +
+                               Text(model.max_positions()) + ": shorten the sequence, or give " + path +
+                               ".max_positions at least " + Text(length));
+    };
+    check_length("data.text.sequence_length", spec.data().text().sequence_length());
+    if (spec.evaluation().has_sequence_length()) {
+      check_length("evaluation.sequence_length", spec.evaluation().sequence_length());
     }
-    const std::uint32_t vocab = data.text().tokenizer().byte_pair().vocab_size();
-    if (model.has_vocab_size() && model.vocab_size() < vocab) {
-      problems->Add(
-          path + ".vocab_size",
-          Text(model.vocab_size()) + " is less than the tokenizer's " + Text(vocab) +
-              " tokens (data.text.tokenizer.byte_pair.vocab_size): leave it out, or give at least " +
-              Text(vocab));
+    const v1::TokenizerSpec& tokenizer = spec.data().text().tokenizer();
+    const std::string field = "data.text.tokenizer." + VocabularyField(tokenizer);
+    const std::optional<std::uint32_t> vocab = VocabularySize(tokenizer);
+    if (!vocab.has_value() && !model.has_vocab_size()) {
+      problems->Add(field, "its number of tokens is known to the worker only: give " + path + ".vocab_size");
+    }
+    if (vocab.has_value() && model.has_vocab_size() && model.vocab_size() < *vocab) {
+      problems->Add(path + ".vocab_size", Text(model.vocab_size()) + " is less than the tokenizer's " +
+                                              Text(*vocab) + " tokens (" + field +
+                                              "): leave it out, or give at least " + Text(*vocab));
     }
   } else {
     problems->Add("data.text", path + " reads images, and this is text: choose a model that reads text");
@@ -106,8 +120,13 @@ void CheckModel(const v1::TrialSpec& spec, Problems* problems) {
     const std::string path = "model." + std::string(name);
     CheckShape(path, architecture, problems);
     CheckPosition(path, architecture, problems);
-    CheckTextSizes(path, architecture, spec.data(), problems);
+    CheckTextSizes(path, architecture, spec, problems);
   });
+  if (model.has_opt() && spec.data().text().tokenizer().has_gpt2()) {
+    problems->Add("data.text.tokenizer.gpt2",
+                  "its token 1 is a word, and model.opt pads with 1, a row that is never learned: use byte_pair, or "
+                  "model.gpt2");
+  }
   const v1::TextDataSpec& text = spec.data().text();
   if (!spec.data().has_text() || !text.has_objective()) return;
   const std::string name(ArchitectureName(model));
@@ -121,21 +140,51 @@ void CheckModel(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
+// The special tokens that an objective needs, and where a published vocabulary lies.
+void CheckTokenizer(const v1::TextDataSpec& text, Problems* problems) {
+  const v1::TokenizerSpec& tokenizer = text.tokenizer();
+  if (tokenizer.has_gpt2() && text.objective() == v1::MLM) {
+    problems->Add("data.text.tokenizer",
+                  "gpt2 has no [MASK], which MLM puts in the place of tokens: use wordpiece or byte_pair");
+  }
+  if (tokenizer.has_wordpiece() && text.objective() == v1::CLM) {
+    problems->Add(
+        "data.text.tokenizer",
+        "wordpiece drops case and spaces and has no token that separates texts, which CLM needs: use "
+        "gpt2 or byte_pair");
+  }
+  const auto check_vocab = [problems](const char* field, const std::string& vocab) {
+    if (!vocab.empty() && (vocab[0] == '/' || IsName(vocab))) return;
+    problems->Add(field,
+                  Quoted(vocab) +
+                      " is neither the name of a vocabulary in the worker's data folder nor an absolute "
+                      "path: give one of them");
+  };
+  if (tokenizer.has_wordpiece()) {
+    check_vocab("data.text.tokenizer.wordpiece.vocab", tokenizer.wordpiece().vocab());
+  }
+  if (tokenizer.has_gpt2()) check_vocab("data.text.tokenizer.gpt2.vocab", tokenizer.gpt2().vocab());
+}
+
 // A corpus is a name in the worker's data folder, a path a place on the worker: neither may depend on where
 // someone stands.
 void CheckData(const v1::TrialSpec& spec, Problems* problems) {
   if (!spec.data().has_text()) return;
   const v1::TextDataSpec& text = spec.data().text();
   if (text.has_corpus()) {
-    const std::string& corpus = text.corpus();
-    constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-    if (corpus.empty() || corpus[0] == '.' ||
-        corpus.find_first_not_of(kNameCharacters) != std::string::npos) {
+    if (!IsName(text.corpus())) {
       problems->Add(
           "data.text.corpus",
-          Quoted(corpus) +
+          Quoted(text.corpus()) +
               " is not a corpus' name: give one such as gcide or kjv, or use data.text.path for a file");
     }
+  }
+  CheckTokenizer(text, problems);
+  if (text.field() != v1::TextDataSpec::default_instance().field() && !text.path().ends_with(".jsonl")) {
+    problems->Add("data.text.field",
+                  Quoted(text.field()) +
+                      " has no effect, for only the lines of a .jsonl file have fields: leave "
+                      "it out, or name one with data.text.path");
   }
   if (text.has_path() && (text.path().empty() || text.path()[0] != '/')) {
     problems->Add(

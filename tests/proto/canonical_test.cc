@@ -58,6 +58,7 @@ TEST(CanonicalTest, OnlyWhatDecidesTheTrainingIsInItsFingerprint) {
   const v1::TrialSpec base = Ready(kTinyBert);
   for (const char* same :
        {"{quantization: {weights: {bits: 4}}}", "{evaluation: {mask_seed: 9}}",
+        "{evaluation: {sequence_length: 64}}", "{data: {text: {tokenizer: {byte_pair: {vocab_size: 2000}}}}}",
         "{training: {checkpoint_every: 5, measure_every: 7}}", "{model: {bert: {preset: tiny}}}"}) {
     EXPECT_EQ(TrainFingerprint(base), TrainFingerprint(Ready(kTinyBert, same))) << same;
   }
@@ -78,9 +79,27 @@ TEST(CanonicalTest, TheEvaluateFingerprintAddsQuantizationAndEvaluation) {
   for (const char* other :
        {"{quantization: {weights: {}}}", "{quantization: {activations: {}}}",
         "{quantization: {weights: {}, activations: {}}}", "{quantization: {weights: {bits: 4}}}",
-        "{quantization: {activations: {}, calibration: {seed: 2}}}", "{evaluation: {batches: 3}}"}) {
+        "{quantization: {activations: {}, calibration: {seed: 2}}}", "{evaluation: {batches: 3}}",
+        "{evaluation: {sequence_length: 64}}", "{evaluation: {sequence_length: 32}}"}) {
     EXPECT_TRUE(seen.insert(EvaluateFingerprint(Ready(kTinyBert, other))).second) << other;
   }
+  EXPECT_EQ(EvaluateFingerprint(Ready(kTinyBert, "{evaluation: {sequence_length: 128}}")),
+            EvaluateFingerprint(base))
+      << "the training's length, written out";
+}
+
+TEST(CanonicalTest, TokenizersAndFieldsAreOfTheTraining) {
+  std::set<std::string> seen = {TrainFingerprint(Ready(kTinyBert))};
+  for (const char* other :
+       {"{data: {text: {tokenizer: {wordpiece: {}}}}}", "{data: {text: {path: /a.txt}}}",
+        "{data: {text: {path: /a.jsonl}}}", "{data: {text: {path: /a.jsonl, field: body}}}",
+        "{model: {bert: {vocab_size: 40000}}, data: {text: {tokenizer: {wordpiece: {vocab: "
+        "/v/vocab.txt}}}}}"}) {
+    EXPECT_TRUE(seen.insert(TrainFingerprint(Ready(kTinyBert, other))).second) << other;
+  }
+  EXPECT_EQ(TrainFingerprint(
+                Ready(kTinyBert, "{data: {text: {tokenizer: {wordpiece: {vocab: bert-base-uncased}}}}}")),
+            TrainFingerprint(Ready(kTinyBert, "{data: {text: {tokenizer: {wordpiece: {}}}}}")));
 }
 
 TEST(CanonicalTest, FingerprintsAreFrozen) {
@@ -102,7 +121,7 @@ TEST(CanonicalTest, ResolvedJsonSaysEverything) {
       R"({"revision":1,"seed":1,"model":{"bert":{"preset":"tiny","layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128,)"
       R"("norm_epsilon":1e-12,"activation":"GELU_ERF","norm_placement":"POST","initialisation":"REFERENCE","initial_std":0.02,"position":"LEARNED","rotary_theta":10000}},)"
       R"("attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1}},"gate":{"none":{},"pooled":false,"output_factor":1},"dropout":0},"norm":"LAYER_NORM","dropout":0,)"
-      R"("data":{"text":{"corpus":"kjv","tokenizer":{"byte_pair":{"vocab_size":2000}},"sequence_length":128,"objective":"MLM","mask_probability":0.15,"validation_fraction":0.02}},)"
+      R"("data":{"text":{"corpus":"kjv","tokenizer":{"byte_pair":{"vocab_size":2000}},"sequence_length":128,"objective":"MLM","mask_probability":0.15,"validation_fraction":0.02,"field":"text"}},)"
       R"("training":{"steps":2000,"batch_size":32,"gradient_accumulation":1,"precision":"FLOAT32","gradient_clip_norm":1,)"
       R"("optimizer":{"adamw":{"learning_rate":0.001,"beta1":0.9,"beta2":0.999,"epsilon":1e-8,"weight_decay":0.01,"decay_norm_gamma":false}},)"
       R"("schedule":{"linear":{"final_fraction":0},"warmup_steps":0},"checkpoint_every":1000,"measure_every":10,"label_smoothing":0},)"

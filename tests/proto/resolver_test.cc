@@ -34,6 +34,31 @@ TEST(ResolverTest, PresetTokenizerAndLengthFillTheSizes) {
       << "no projections: as wide as the model";
 }
 
+TEST(ResolverTest, PublishedVocabulariesHaveSizesOfTheirOwn) {
+  const auto bert = [](const std::string& tokenizer) {
+    return Resolved("{model: {bert: {preset: tiny}}, data: {text: {corpus: kjv, tokenizer: {" + tokenizer +
+                    "}}}}")
+        .model()
+        .bert();
+  };
+  EXPECT_EQ(bert("wordpiece: {}").vocab_size(), 30522u);
+  EXPECT_EQ(bert("wordpiece: {vocab: bert-base-uncased}").vocab_size(), 30522u);
+  EXPECT_FALSE(bert("wordpiece: {vocab: /v/vocab.txt}").has_vocab_size());
+  const v1::TrialSpec opt =
+      Resolved("{model: {opt: {preset: tiny}}, data: {text: {corpus: kjv, tokenizer: {gpt2: {}}}}}");
+  EXPECT_EQ(opt.model().opt().vocab_size(), 50257u);
+  EXPECT_EQ(opt.data().text().tokenizer().gpt2().vocab(), "gpt2");
+}
+
+TEST(ResolverTest, TheEvaluationsLengthDoesNotSizeTheModel) {
+  const v1::TrialSpec spec = Resolved(
+      "{model: {bert: {preset: tiny}}, data: {text: {corpus: kjv, sequence_length: 64}}, evaluation: "
+      "{sequence_length: 32}}");
+  EXPECT_EQ(spec.model().bert().max_positions(), 64u);
+  EXPECT_EQ(spec.evaluation().sequence_length(), 32u);
+  EXPECT_FALSE(Resolved(kTinyBert).evaluation().has_sequence_length());
+}
+
 TEST(ResolverTest, TheObjectiveFollowsTheArchitecture) {
   EXPECT_EQ(Resolved(kTinyBert).data().text().objective(), v1::MLM);
   EXPECT_EQ(Resolved(kTinyOpt).data().text().objective(), v1::CLM);

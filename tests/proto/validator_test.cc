@@ -148,6 +148,56 @@ TEST(ValidatorTest, SizesMustFitEachOther) {
   EXPECT_EQ(ErrorOf(kTinyBert, "{training: {schedule: {warmup_steps: 2000}}}"), "OK");
 }
 
+TEST(ValidatorTest, TokenizersMustFitTheObjectiveAndTheModel) {
+  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {tokenizer: {wordpiece: {}}}}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {}}}}}"), "OK");
+  EXPECT_EQ(
+      ErrorOf(kTinyBert, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
+      "data.text.tokenizer: gpt2 has no [MASK], which MLM puts in the place of tokens: use wordpiece or "
+      "byte_pair");
+  EXPECT_EQ(
+      ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {wordpiece: {}}}}}"),
+      "data.text.tokenizer: wordpiece drops case and spaces and has no token that separates texts, which "
+      "CLM needs: use gpt2 or byte_pair");
+  EXPECT_EQ(
+      ErrorOf(kTinyBert, "{model: {bert: {vocab_size: 30000}}, data: {text: {tokenizer: {wordpiece: {}}}}}"),
+      "model.bert.vocab_size: 30000 is less than the tokenizer's 30522 tokens "
+      "(data.text.tokenizer.wordpiece.vocab): leave it out, or give at least 30522");
+}
+
+TEST(ValidatorTest, AVocabularyIsANameOrAnAbsolutePath) {
+  EXPECT_EQ(ErrorOf(kTinyBert,
+                    "{model: {bert: {vocab_size: 900}}, data: {text: {tokenizer: {wordpiece: {vocab: "
+                    "/v/vocab.txt}}}}}"),
+            "OK");
+  EXPECT_EQ(ErrorOf(kTinyOpt,
+                    "{model: {opt: {vocab_size: 900}}, data: {text: {tokenizer: {gpt2: {vocab: mine}}}}}"),
+            "OK");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {vocab: /v}}}}}"),
+            "model.opt.vocab_size: is missing: give a whole number from 5 to 16777216, or choose a preset\n"
+            "data.text.tokenizer.gpt2.vocab: its number of tokens is known to the worker only: give "
+            "model.opt.vocab_size");
+  for (const char* vocab : {"../x", "a/b", ".x", "''"}) {
+    EXPECT_EQ(
+        ErrorOf(kTinyBert, std::string("{model: {bert: {vocab_size: 900}}, data: {text: {tokenizer: "
+                                       "{wordpiece: {vocab: ") +
+                               vocab + "}}}}}"),
+        "data.text.tokenizer.wordpiece.vocab: \"" + (std::string(vocab) == "''" ? "" : std::string(vocab)) +
+            "\" is neither the name of a vocabulary in the worker's data folder nor an absolute path: give "
+            "one of them");
+  }
+}
+
+TEST(ValidatorTest, TheEvaluationsLengthMustFitTheModel) {
+  EXPECT_EQ(ErrorOf(kTinyBert, "{evaluation: {sequence_length: 64}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{evaluation: {sequence_length: 256}, model: {bert: {max_positions: 256}}}"),
+            "OK");
+  EXPECT_EQ(
+      ErrorOf(kTinyBert, "{evaluation: {sequence_length: 256}}"),
+      "evaluation.sequence_length: 256 is longer than model.bert.max_positions 128: shorten the sequence, "
+      "or give model.bert.max_positions at least 256");
+}
+
 TEST(ValidatorTest, TheObjectiveMustFitTheModel) {
   EXPECT_EQ(
       ErrorOf(kTinyBert, "{data: {text: {objective: CLM}}}"),
@@ -168,6 +218,11 @@ TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
       << "its default says nothing";
   EXPECT_EQ(ErrorOf(kTinyOpt, "{evaluation: {mask_seed: 2}}"),
             "evaluation.mask_seed: 2 has no effect with CLM, which masks nothing: leave it out");
+  EXPECT_EQ(
+      ErrorOf(kTinyBert, "{data: {text: {field: body}}}"),
+      "data.text.field: \"body\" has no effect, for only the lines of a .jsonl file have fields: leave it "
+      "out, or name one with data.text.path");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {path: /a.jsonl, field: body}}}"), "OK");
   EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {output_factor: 4, pooled: true}}}"),
             "attention.gate.output_factor: 4 has no effect without a gate: leave it out, or choose a gate\n"
             "attention.gate.pooled: true has no effect without a gate: leave it out, or choose another gate");

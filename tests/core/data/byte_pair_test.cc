@@ -1,4 +1,4 @@
-// The encoder's promises on any bytes, and the files. (The reference's ids: byte_pair_golden_test.cc.)
+// The encoder's promises on any bytes, and the files. (The reference's ids: tokenizers_golden_test.cc.)
 #include "core/data/byte_pair.h"
 
 #include <gmock/gmock.h>
@@ -193,8 +193,24 @@ TEST(BytePairTest, DamagedFilesAreNamedWithTheirPlace) {
   EXPECT_THAT(
       std::string(BytePairVocabulary::Load(folder.Write("v3.json", "{\"a\": 0}"), merges).status().message()),
       HasSubstr("no token for the byte 0"));
-  EXPECT_THAT(std::string(BytePairVocabulary::Load(folder.Write("v4.json", "[1"), merges).status().message()),
-              HasSubstr("v4.json: not a JSON object"));
+  EXPECT_THAT(
+      std::string(BytePairVocabulary::Load(folder.Write("v4.json", "[1]"), merges).status().message()),
+      HasSubstr("v4.json: not a JSON object"));
+  const auto error_of = [&](std::string_view json, std::string_view lines) {
+    return std::string(BytePairVocabulary::Load(folder.Write("v.json", json), folder.Write("m.txt", lines))
+                           .status()
+                           .message());
+  };
+  const std::string json = made->VocabJson();
+  EXPECT_THAT(error_of("{\"a\": 0,\n\"b\": ", "a b\n"), HasSubstr("v.json:2:6: not JSON: "));
+  EXPECT_THAT(error_of(json.substr(0, json.size() / 2), "a b\n"), HasSubstr("v.json:1:"));
+  EXPECT_THAT(error_of("", "a b\n"), HasSubstr("v.json:1:1: not JSON: "));
+  EXPECT_THAT(error_of("{\"a\": 0, \"a\": 1}", "a b\n"), HasSubstr("v.json:1: the key \"a\" is there twice"));
+  EXPECT_THAT(error_of("{\"a\": -1}", "a b\n"), HasSubstr("the id of token \"a\" is -1"));
+  EXPECT_THAT(error_of(json, "#version: 0.2\na b\n\na b\n"),
+              HasSubstr("m.txt:4: \"a b\" stands in an earlier line too"));
+  EXPECT_THAT(error_of(json, "ab\n"), HasSubstr("m.txt:1: \"ab\" is not two tokens"));
+  EXPECT_THAT(error_of(json, "a b c\n"), HasSubstr("m.txt:1: \"a b c\" is not two tokens"));
   EXPECT_EQ(BytePairVocabulary::Load(folder / "nothing.json", merges).status().code(),
             absl::StatusCode::kNotFound);
 }

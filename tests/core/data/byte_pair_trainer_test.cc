@@ -21,7 +21,7 @@ BytePairTrainerOptions Options(uint32_t vocab_size, int threads = 1) {
 }
 
 Corpus Tiny() {
-  auto corpus = Corpus::Open(std::string(INLIER_TEST_DATA) + "/tiny.txt");
+  auto corpus = Corpus::Open({std::string(INLIER_TEST_DATA) + "/tiny.txt"});
   if (!corpus.ok()) ADD_FAILURE() << corpus.status();
   return *std::move(corpus);
 }

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/data/masking.h"
 #include "core/data/special_tokens.h"
+#include "nlohmann/json.hpp"
 #include "tests/core/data/temporary_folder.h"
 #include "torch/types.h"
 
@@ -135,12 +137,12 @@ TEST_F(TextDatasetTest, MaskedBatchesKeepTheMaskingContract) {
   for (int64_t i = 0; i < 60; ++i) {
     const Batch batch = dataset->TrainBatch(1, i, 32);
     const torch::Tensor original = Original(batch);
-    const torch::Tensor special = original < static_cast<int64_t>(kSpecialTokens.size());
+    const torch::Tensor special = original < static_cast<int64_t>(kOwnSpecialTokens.size());
     const torch::Tensor target = batch.labels != kNoTarget;
     ASSERT_FALSE((special & target).any().item<bool>());
     candidates += special.logical_not().sum().item<int64_t>();
     targets += target.sum().item<int64_t>();
-    masks += (batch.ids == kMaskId).sum().item<int64_t>();
+    masks += (batch.ids == *kOwnMaskedTokens.mask).sum().item<int64_t>();
   }
   EXPECT_NEAR(targets / double(candidates), 0.15, 5 * std::sqrt(0.15 * 0.85 / candidates));
   EXPECT_NEAR(masks / double(targets), 0.8, 5 * std::sqrt(0.16 / targets) + 0.001);
@@ -150,9 +152,9 @@ TEST_F(TextDatasetTest, CausalBatchesAreTheirOwnLabelsAndBeginTextsWithTheSepara
   const auto dataset = Open(v1::CLM);
   const Batch batch = dataset->ValidationBatch(0, 8, 1);
   EXPECT_TRUE(torch::equal(batch.ids, batch.labels));
-  EXPECT_EQ(batch.ids[0][0].item<int64_t>(), kSeparatorId);
-  EXPECT_GT((batch.ids == kSeparatorId).sum().item<int64_t>(), 4);
-  EXPECT_EQ((batch.ids == kClsId).sum().item<int64_t>(), 0);
+  EXPECT_EQ(batch.ids[0][0].item<int64_t>(), kOwnCausalTokens.begin);
+  EXPECT_GT((batch.ids == kOwnCausalTokens.begin).sum().item<int64_t>(), 4);
+  EXPECT_EQ((batch.ids == kOwnMaskedTokens.begin).sum().item<int64_t>(), 0);
   EXPECT_EQ(dataset->pad_id(), 1);
   EXPECT_EQ(Open(v1::MLM)->pad_id(), 0);
 }
@@ -165,7 +167,7 @@ TEST_F(TextDatasetTest, ValidationIsTheLastLinesAndNeverTrainedOn) {
     std::string validation;
     for (int64_t i = 0; i < dataset->ValidationBatches(7); ++i)
       validation += dataset->Decode(Original(dataset->ValidationBatch(i, 7, 1)));
-    const Corpus corpus = *Corpus::Open(Spec().path());
+    const Corpus corpus = *Corpus::Open({Spec().path()});
     std::string expected;
     for (size_t i = corpus.texts().size() - std::llround(corpus.texts().size() * 0.1);
          i < corpus.texts().size(); ++i) {
@@ -230,7 +232,7 @@ TEST_F(TextDatasetTest, AShortGroupIsPaddedAndMaskedOut) {
   const int64_t length = batch.attention_mask.sum().item<int64_t>();
   EXPECT_LT(length, 32);
   EXPECT_EQ(dataset->Decode(Original(batch)[0].slice(0, 0, length)), "[CLS]the end[SEP]");
-  EXPECT_TRUE((batch.ids[0].slice(0, length) == kBertPadId).all().item<bool>());
+  EXPECT_TRUE((batch.ids[0].slice(0, length) == kOwnMaskedTokens.pad).all().item<bool>());
   EXPECT_TRUE((batch.labels[0].slice(0, length) == kNoTarget).all().item<bool>());
   EXPECT_TRUE((batch.attention_mask[0].slice(0, 0, length) == 1).all().item<bool>());
 
@@ -249,7 +251,7 @@ TEST_F(TextDatasetTest, UnigramPerplexityIsThatOfTheTargets) {
     for (int64_t i = 0; i < dataset->validation_sequences(); ++i) {
       const std::vector<int64_t> ids = Row(Original(dataset->ValidationBatch(i, 1, 1)), 0);
       for (size_t k = objective == v1::CLM ? 1 : 0; k < ids.size(); ++k) {
-        if (objective == v1::MLM && IsSpecialToken(ids[k])) continue;
+        if (objective == v1::MLM && kOwnMaskedTokens.IsSpecial(ids[k])) continue;
         ++counts[ids[k]];
         ++total;
       }
@@ -276,12 +278,124 @@ TEST_F(TextDatasetTest, TheDigestNamesTextAndSettings) {
   EXPECT_EQ(Open(v1::MLM)->dataset_digest(), Open(v1::MLM)->dataset_digest());
 }
 
+constexpr char kGolden[] = INLIER_GOLDEN_DEFAULT "/tokenizers";
+
+TEST_F(TextDatasetTest, WordPieceTextsStandBetweenItsOwnSpecialTokens) {
+  v1::TextDataSpec spec = Spec();
+  spec.mutable_tokenizer()->mutable_wordpiece()->set_vocab(std::string(kGolden) +
+                                                           "/bert-base-uncased-vocab.txt");
+  const auto dataset = Open(v1::MLM, spec);
+  EXPECT_EQ(dataset->vocab_size(), 30522);
+  EXPECT_EQ(dataset->pad_id(), 0);
+  const Batch batch = dataset->ValidationBatch(0, 8, 1);
+  const torch::Tensor original = Original(batch);
+  EXPECT_EQ(original[0][0].item<int64_t>(), 101);
+  EXPECT_GT((original == 102).sum().item<int64_t>(), 4);
+  EXPECT_GT((batch.ids == 103).sum().item<int64_t>(), 0);
+  EXPECT_FALSE(((batch.labels == 101) | (batch.labels == 102)).any().item<bool>());
+  EXPECT_THAT(dataset->Decode(original[0]), testing::StartsWith("[CLS] "));
+  EXPECT_NE(dataset->dataset_digest(), Open(v1::MLM)->dataset_digest());
+
+  const absl::Status causal = TryOpen(v1::CLM, spec).status();
+  EXPECT_EQ(causal.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(causal.message()),
+            "data.text.tokenizer: it has no special tokens for CLM; choose another tokenizer");
+}
+
+TEST_F(TextDatasetTest, SpecialTokensThatATextSpellsAreNeverTargets) {
+  v1::TextDataSpec spec = Spec();
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "one [SEP] two [MASK] three\n";
+  spec.set_path(folder_.Write("spelt.txt", text).string());
+  spec.mutable_tokenizer()->mutable_wordpiece()->set_vocab(std::string(kGolden) +
+                                                           "/bert-base-uncased-vocab.txt");
+  spec.set_mask_probability(1);
+  const auto dataset = Open(v1::MLM, spec);
+  const Batch batch = dataset->TrainBatch(1, 0, 8);
+  EXPECT_EQ((batch.labels == 103).sum().item<int64_t>(), 0);
+  EXPECT_EQ((batch.labels == 102).sum().item<int64_t>(), 0);
+  EXPECT_GT((batch.labels != kNoTarget).sum().item<int64_t>(), 50);
+}
+
+TEST_F(TextDatasetTest, Gpt2TextsBeginWithEndOfText) {
+  v1::TextDataSpec spec = Spec();
+  spec.mutable_tokenizer()->mutable_gpt2()->set_vocab(std::string(kGolden) + "/gpt2-vocab.json");
+  const auto dataset = Open(v1::CLM, spec);
+  EXPECT_EQ(dataset->vocab_size(), 50257);
+  const Batch batch = dataset->ValidationBatch(0, 8, 1);
+  EXPECT_EQ(batch.ids[0][0].item<int64_t>(), 50256);
+  EXPECT_GT((batch.ids == 50256).sum().item<int64_t>(), 4);
+  EXPECT_THAT(dataset->Decode(batch.ids[0]), testing::StartsWith("<|endoftext|>"));
+  EXPECT_THAT(std::string(TryOpen(v1::MLM, spec).status().message()), HasSubstr("no special tokens for MLM"));
+}
+
+TEST_F(TextDatasetTest, AMissingVocabularyIsNamedWithTheRemedy) {
+  v1::TextDataSpec spec = Spec();
+  spec.mutable_tokenizer()->mutable_wordpiece();
+  const absl::Status status = TryOpen(v1::MLM, spec).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no vocabulary \"bert-base-uncased\""));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("make corpora"));
+}
+
+// The same texts, parts and masks' seeds; only the cut is another.
+TEST_F(TextDatasetTest, AnotherLengthIsTheSameTextCutAnew) {
+  for (const v1::Objective objective : {v1::MLM, v1::CLM}) {
+    const auto dataset = Open(objective);
+    const auto same = dataset->WithSequenceLength(32);
+    ASSERT_TRUE(same.ok()) << same.status();
+    EXPECT_EQ((*same)->dataset_digest(), dataset->dataset_digest());
+    EXPECT_TRUE(Equal((*same)->ValidationBatch(0, 4, 1), dataset->ValidationBatch(0, 4, 1)));
+
+    const auto longer = dataset->WithSequenceLength(64);
+    ASSERT_TRUE(longer.ok()) << longer.status();
+    EXPECT_EQ((*longer)->sequence_length(), 64);
+    EXPECT_NE((*longer)->dataset_digest(), dataset->dataset_digest());
+    v1::TextDataSpec spec = Spec();
+    spec.set_sequence_length(64);
+    EXPECT_EQ((*longer)->dataset_digest(), Open(objective, spec)->dataset_digest());
+    const std::vector<int64_t> row = Row(Original((*longer)->ValidationBatch(0, 1, 1)), 0);
+    std::vector<int64_t> halves = Row(Original(dataset->ValidationBatch(0, 1, 1)), 0);
+    const std::vector<int64_t> second = Row(Original(dataset->ValidationBatch(1, 1, 1)), 0);
+    halves.insert(halves.end(), second.begin(), second.end());
+    EXPECT_EQ(row, halves);
+  }
+  const absl::Status too_long = Open(v1::CLM)->WithSequenceLength(1 << 20).status();
+  EXPECT_EQ(too_long.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(too_long.message()), HasSubstr("a smaller evaluation.sequence_length"));
+}
+
+TEST_F(TextDatasetTest, AFolderAndJsonLinesAreTheSameTextsAsAFile) {
+  const Corpus corpus = *Corpus::Open({Spec().path()});
+  std::string lines, objects;
+  std::filesystem::create_directory(folder_ / "many");
+  for (size_t i = 0; i < corpus.texts().size(); ++i) {
+    lines += std::string(corpus.texts()[i]) + "\n";
+    objects += nlohmann::json{{"id", i}, {"body", corpus.texts()[i]}}.dump() + "\n";
+    if (i == corpus.texts().size() / 2) folder_.Write("many/a.txt", std::exchange(lines, ""));
+  }
+  folder_.Write("many/b.txt", lines);
+  v1::TextDataSpec spec = Spec();
+  const auto from_file = Open(v1::CLM, spec);
+  spec.set_path((folder_ / "many").string());
+  const auto from_folder = Open(v1::CLM, spec);
+  spec.set_path(folder_.Write("all.jsonl", objects).string());
+  spec.set_field("body");
+  const auto from_objects = Open(v1::CLM, spec);
+  for (const auto* dataset : {from_folder.get(), from_objects.get()}) {
+    ASSERT_EQ(dataset->validation_sequences(), from_file->validation_sequences());
+    EXPECT_TRUE(Equal(dataset->ValidationBatch(0, 9, 1), from_file->ValidationBatch(0, 9, 1)));
+    EXPECT_TRUE(Equal(dataset->TrainBatch(1, 5, 9), from_file->TrainBatch(1, 5, 9)));
+  }
+}
+
 TEST_F(TextDatasetTest, WhatIsMissingIsNamedWithTheRemedy) {
   v1::TextDataSpec spec = Spec();
   spec.set_path("/no/such/file.txt");
   const absl::Status no_file = TryOpen(v1::MLM, spec).status();
   EXPECT_EQ(no_file.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(no_file.message()), HasSubstr("data.text.path: no file /no/such/file.txt"));
+  EXPECT_THAT(std::string(no_file.message()), HasSubstr("data.text.path: no file /no/such/file.txt on this "
+                                                        "machine; name a UTF-8 text file"));
   spec.set_corpus("gcide");
   const absl::Status no_corpus = TryOpen(v1::MLM, spec).status();
   EXPECT_EQ(no_corpus.code(), absl::StatusCode::kNotFound);

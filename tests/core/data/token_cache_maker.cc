@@ -33,9 +33,9 @@ int main(int argc, char** argv) {
     if (++reports == report_to_die_at) raise(SIGKILL);
   };
   inlier::TokenCacheSettings settings;
-  settings.vocab_size = static_cast<uint32_t>(std::atoi(argv[3]));
+  settings.tokenizer = inlier::TrainedBytePair{static_cast<uint32_t>(std::atoi(argv[3]))};
   settings.validation_fraction = 0.02;
-  const auto cache = inlier::TokenCache::OpenOrMake(argv[1], settings, options);
+  const auto cache = inlier::TokenCache::OpenOrMake({argv[1]}, settings, options);
   if (!cache.ok()) {
     std::printf("%s\n", std::string(cache.status().message()).c_str());
     return 1;

@@ -40,8 +40,7 @@ Opened OpenCache(const fs::path& corpus, const fs::path& folder, uint32_t vocab_
   options.cache_dir = folder;
   options.threads = threads;
   options.progress = [&opened](std::string_view phase, double) { ++opened.phases[std::string(phase)]; };
-  opened.cache =
-      TokenCache::OpenOrMake(corpus, {.vocab_size = vocab_size, .validation_fraction = fraction}, options);
+  opened.cache = TokenCache::OpenOrMake({corpus}, {TrainedBytePair{vocab_size}, fraction}, options);
   if (!opened.cache.ok()) ADD_FAILURE() << opened.cache.status();
   return opened;
 }
@@ -50,7 +49,7 @@ std::string TextOf(const TokenCache& cache, uint64_t text) {
   const uint64_t begin = cache.text_begins()[text];
   std::vector<int64_t> ids(cache.text_begins()[text + 1] - begin);
   cache.Read(begin, ids);
-  return cache.vocabulary().Decode(std::vector<uint32_t>(ids.begin(), ids.end()));
+  return cache.tokenizer().Decode(std::vector<uint32_t>(ids.begin(), ids.end()));
 }
 
 // A child process; its output is read when it has ended.
@@ -92,16 +91,16 @@ class Maker {
 TEST(TokenCacheTest, HoldsEveryTextOfTheCorpus) {
   TemporaryFolder folder;
   const Opened opened = OpenCache(kTiny, folder.path());
-  const Corpus corpus = *Corpus::Open(kTiny);
+  const Corpus corpus = *Corpus::Open({kTiny});
   const TokenCache& cache = *opened.cache;
   ASSERT_EQ(cache.texts(), corpus.texts().size());
   EXPECT_EQ(cache.train_texts(), cache.texts() - std::llround(cache.texts() * 0.1));
   EXPECT_EQ(cache.text_begins().front(), 0u);
   EXPECT_EQ(cache.text_begins().back(), cache.tokens());
   for (uint64_t i = 0; i < cache.texts(); ++i) ASSERT_EQ(TextOf(cache, i), corpus.texts()[i]);
-  EXPECT_EQ(cache.vocabulary().size(), 600u);
-  for (size_t id = 0; id < kSpecialTokens.size(); ++id) {
-    EXPECT_EQ(cache.vocabulary().SpecialId(kSpecialTokens[id]), id) << kSpecialTokens[id];
+  EXPECT_EQ(cache.tokenizer().size(), 600u);
+  for (uint32_t id = 0; id < kOwnSpecialTokens.size(); ++id) {
+    EXPECT_EQ(cache.tokenizer().Decode(std::array{id}), kOwnSpecialTokens[id]);
   }
 }
 
@@ -163,8 +162,8 @@ TEST(TokenCacheTest, LargeVocabulariesAreStoredInFourBytes) {
     }
   }
   const Opened opened = OpenCache(folder.Write("a.txt", text + "end\n"), folder.path(), 70000, 0.0001);
-  ASSERT_GT(opened.cache->vocabulary().size(), 65536u);
-  const Corpus corpus = *Corpus::Open(folder / "a.txt");
+  ASSERT_GT(opened.cache->tokenizer().size(), 65536u);
+  const Corpus corpus = *Corpus::Open({folder / "a.txt"});
   for (uint64_t i = 0; i < opened.cache->texts(); i += 97)
     ASSERT_EQ(TextOf(*opened.cache, i), corpus.texts()[i]);
 }
@@ -253,7 +252,7 @@ TEST(TokenCacheTest, WhoeverComesSecondWaitsAndSaysSo) {
     fs::rename(made / "aside", made / "tokens.bin");  // What the other process does meanwhile.
     lock.reset();
   };
-  const auto cache = TokenCache::OpenOrMake(kTiny, {.vocab_size = 600, .validation_fraction = 0.1}, options);
+  const auto cache = TokenCache::OpenOrMake({kTiny}, {TrainedBytePair{600}, 0.1}, options);
   ASSERT_TRUE(cache.ok()) << cache.status();
   EXPECT_THAT(phases, testing::ElementsAre("wait for another process to tokenize"));
 }
@@ -262,8 +261,8 @@ TEST(TokenCacheTest, TooFewTextsAreRefusedWithTheReason) {
   TemporaryFolder folder;
   TextOpenOptions options;
   options.cache_dir = folder / "cache";
-  const auto cache = TokenCache::OpenOrMake(folder.Write("a.txt", "only one\n\n"),
-                                            {.vocab_size = 300, .validation_fraction = 0.1}, options);
+  const auto cache =
+      TokenCache::OpenOrMake({folder.Write("a.txt", "only one\n\n")}, {TrainedBytePair{300}, 0.1}, options);
   EXPECT_EQ(cache.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(cache.status().message()),
               HasSubstr("a.txt has 1 non-empty lines; one text a line is needed"));
@@ -273,9 +272,48 @@ TEST(TokenCacheTest, ACacheFolderThatCannotBeMadeIsNamed) {
   TemporaryFolder folder;
   TextOpenOptions options;
   options.cache_dir = folder.Write("file", "") / "cache";
-  const auto cache = TokenCache::OpenOrMake(kTiny, {.vocab_size = 300, .validation_fraction = 0.1}, options);
+  const auto cache = TokenCache::OpenOrMake({kTiny}, {TrainedBytePair{300}, 0.1}, options);
   EXPECT_FALSE(cache.ok());
   EXPECT_THAT(std::string(cache.status().message()), HasSubstr((folder / "file").string()));
+}
+
+// A published vocabulary stays where it is; the cache is named by its content and made again when that
+// changes.
+TEST(TokenCacheTest, APublishedVocabularyIsPartOfTheName) {
+  TemporaryFolder folder;
+  const fs::path golden = fs::path(INLIER_GOLDEN_DEFAULT) / "tokenizers";
+  const fs::path vocab = folder / "vocab.txt";
+  fs::copy_file(golden / "bert-base-uncased-vocab.txt", vocab);
+  TextOpenOptions options;
+  options.cache_dir = folder / "cache";
+  const auto open = [&](const TokenizerSource& tokenizer) {
+    auto cache = TokenCache::OpenOrMake({kTiny}, {tokenizer, 0.1}, options);
+    if (!cache.ok()) ADD_FAILURE() << cache.status();
+    return *std::move(cache);
+  };
+  const TokenCache bert = open(WordPieceFile{vocab});
+  const Corpus corpus = *Corpus::Open({kTiny});
+  const WordPieceVocabulary vocabulary = *WordPieceVocabulary::Load(vocab);
+  WordPieceEncoder encoder(vocabulary);
+  ASSERT_EQ(bert.texts(), corpus.texts().size());
+  for (uint64_t i = 0; i < bert.texts(); ++i) {
+    std::vector<uint32_t> ids;
+    encoder.Encode(corpus.texts()[i], &ids);
+    std::vector<int64_t> stored(bert.text_begins()[i + 1] - bert.text_begins()[i]);
+    bert.Read(bert.text_begins()[i], stored);
+    ASSERT_EQ(std::vector<uint32_t>(stored.begin(), stored.end()), ids);
+  }
+  EXPECT_EQ(open(WordPieceFile{golden / "bert-base-uncased-vocab.txt"}).digest(), bert.digest());
+  const TokenCache gpt2 = open(Gpt2Files{golden / "gpt2-vocab.json", golden / "gpt2-merges.txt"});
+  EXPECT_NE(gpt2.digest(), bert.digest());
+  EXPECT_EQ(TextOf(gpt2, 0), corpus.texts()[0]);
+
+  std::ofstream(vocab, std::ios::app) << "unheardof\n";
+  EXPECT_NE(open(WordPieceFile{vocab}).digest(), bert.digest());
+  std::ofstream(vocab, std::ios::app) << "unheardof\n";
+  const absl::Status damaged = TokenCache::OpenOrMake({kTiny}, {WordPieceFile{vocab}, 0.1}, options).status();
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(damaged.message()), HasSubstr("vocab.txt:30524: \"unheardof\" stands already"));
 }
 
 TEST(TrainTextsTest, BothPartsHaveTextsWhateverTheFraction) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/train/prediction.h"
 #include "proto/spec/measurements.h"
 #include "tests/core/train/train_fixture.h"
 
@@ -25,12 +26,46 @@ TEST(EvaluatorTest, BatchMeansAreWeightedBySequences) {
   EXPECT_EQ(loss.sequences(), 5);
 }
 
+// The definition written out: the first of the largest logits against each target.
+TEST(EvaluatorTest, PredictCountsTheTargetsThatTheModelNames) {
+  for (const char* model : {"", "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } }"}) {
+    const v1::TrialSpec spec = TinySpec(model);
+    const auto language_model = TinyModel(spec);
+    language_model->eval();
+    const Batch batch = TinyDataset(spec)->ValidationBatch(0, 4, 1);
+    const ModelInput input{.ids = batch.ids, .attention_mask = {}, .token_type_ids = {}};
+    const at::Tensor logits = language_model->Logits(input);
+    // Half of the targets are made right.
+    at::Tensor labels = batch.labels.clone();
+    const int64_t shift = language_model->causal() ? 1 : 0;
+    int64_t targets = 0, correct = 0;
+    for (int64_t row = 0; row < labels.size(0); ++row) {
+      for (int64_t i = shift; i < labels.size(1); ++i) {
+        if (labels[row][i].item<int64_t>() == kIgnoredLabel) continue;
+        const int64_t best = logits[row][i - shift].argmax().item<int64_t>();
+        if (++targets % 2 == 0) labels[row][i] = best;
+        correct += labels[row][i].item<int64_t>() == best;
+      }
+    }
+    ASSERT_GT(correct, 2);
+    const Prediction prediction = Predict(*language_model, input, labels);
+    EXPECT_EQ(prediction.targets, targets);
+    EXPECT_EQ(prediction.correct, correct);
+    EXPECT_DOUBLE_EQ(prediction.loss, language_model->Loss(input, labels).item<double>());
+    const Prediction none = Predict(*language_model, input, at::full_like(labels, kIgnoredLabel));
+    EXPECT_EQ(none.targets, 0);
+    EXPECT_EQ(none.loss, 0);
+  }
+}
+
 TEST(EvaluatorTest, UntrainedModelIsAboutAsGoodAsChance) {
   CollectingSink sink;
   const absl::StatusOr<EvaluationResult> result = EvaluateTiny(TinySpec(), sink);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_NEAR(result->loss, std::log(300.0), 0.5);
   EXPECT_DOUBLE_EQ(result->perplexity, std::exp(result->loss));
+  EXPECT_GE(result->accuracy, 0);
+  EXPECT_LT(result->accuracy, 0.2);
   EXPECT_EQ(result->sequences, 8);
   EXPECT_GT(result->outliers.max_inf_norm, 0);
   EXPECT_EQ(sink.progress.back().phase(), "evaluate");
@@ -142,7 +177,7 @@ TEST(EvaluatorTest, EveryReportedNameStandsInTheTableOfMeasurements) {
       if (!point.has_site()) ++whole_model[point.name()];
     }
     for (const char* name :
-         {"perplexity", "unigram_perplexity", "max_inf_norm", "avg_kurtosis", "kurtosis_first",
+         {"perplexity", "accuracy", "unigram_perplexity", "max_inf_norm", "avg_kurtosis", "kurtosis_first",
           "kurtosis_rest", "max_abs_first", "first_attention_share", "attention_zero_share"})
       EXPECT_EQ(whole_model[name], 1) << name;
   }

@@ -159,6 +159,46 @@ TEST_F(TrialProgramTest, TrainsThenEvaluatesInFloatAndQuantized) {
   EXPECT_EQ(numbers[0]["unigram_perplexity"], numbers[1]["unigram_perplexity"]);
 }
 
+// One training is evaluated at other lengths; alpha's T stays the training's, so only the sequences change.
+TEST_F(TrialProgramTest, OneTrainingIsEvaluatedAtSeveralLengths) {
+  const std::string model =
+      "model { bert { max_positions: 64 } } attention { softmax { clipped { alpha: 1 } } } ";
+  ASSERT_EQ(RunToEnd(Attempt(v1::TRAIN_STAGE, "train", model)).outcome.kind(), v1::Outcome::SUCCEEDED);
+  std::map<int, std::map<std::string, double>> numbers;
+  for (const int length : {0, 16, 8, 64}) {
+    const std::string evaluation =
+        length == 0 ? "" : "evaluation { sequence_length: " + std::to_string(length) + " }";
+    v1::AttemptSpec attempt = Attempt(v1::EVALUATE_STAGE, "evaluate", model + evaluation);
+    attempt.set_checkpoint(folder_ / "train" / "model.safetensors");
+    const Ended evaluated = RunToEnd(attempt);
+    ASSERT_EQ(evaluated.outcome.kind(), v1::Outcome::SUCCEEDED) << length << evaluated.outcome.message();
+    numbers[length] = FinalMeasurements(evaluated.events);
+    EXPECT_EQ(numbers[length].count("accuracy"), 1u);
+  }
+  EXPECT_EQ(numbers[0]["perplexity"], numbers[16]["perplexity"]);
+  EXPECT_NE(numbers[8]["perplexity"], numbers[16]["perplexity"]);
+  EXPECT_NE(numbers[64]["perplexity"], numbers[16]["perplexity"]);
+  // The same texts: where the cuts fall matters little to the tokens' shares.
+  EXPECT_NEAR(numbers[64]["unigram_perplexity"], numbers[16]["unigram_perplexity"],
+              0.05 * numbers[16]["unigram_perplexity"]);
+  EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "out", model + "evaluation { sequence_length: 65 }"),
+                        v1::INVALID_SPEC),
+              HasSubstr("evaluation.sequence_length: 65 is longer than model.bert.max_positions 64"));
+}
+
+// The size of a vocabulary named by its path is known only here.
+TEST_F(TrialProgramTest, AVocabularyThatIsLargerThanTheModelIsRefused) {
+  std::filesystem::create_directories(folder_ / "vocabulary");
+  std::ofstream(folder_ / "vocabulary" / "vocab.txt") << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nof\n";
+  const std::string data =
+      "data { text { tokenizer { wordpiece { vocab: \"" + (folder_ / "vocabulary").string() + "\" } } } } ";
+  EXPECT_THAT(
+      FailureOf(Attempt(v1::TRAIN_STAGE, "out", data + "model { bert { vocab_size: 6 } }"), v1::INVALID_SPEC),
+      HasSubstr("model.bert.vocab_size: 6 rows are too few for the tokenizer's 7 tokens; give at least 7"));
+  const Ended ended = RunToEnd(Attempt(v1::TRAIN_STAGE, "out", data + "model { bert { vocab_size: 7 } }"));
+  EXPECT_EQ(ended.outcome.kind(), v1::Outcome::SUCCEEDED) << ended.outcome.message();
+}
+
 TEST_F(TrialProgramTest, SigtermLeavesACheckpointAndResumingEndsInTheSameModel) {
   const std::string steps = "training { steps: 400 checkpoint_every: 1000 }";
   const Ended whole = RunToEnd(Attempt(v1::TRAIN_STAGE, "whole", steps));

@@ -1,0 +1,48 @@
+// Where a tokenizer comes from: trained on the corpus itself, or the files of a published vocabulary.
+#ifndef INLIER_CORE_DATA_TOKENIZER_SOURCE_H_
+#define INLIER_CORE_DATA_TOKENIZER_SOURCE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "core/data/tokenizer.h"
+
+namespace inlier {
+
+// A byte-level BPE trained on the training part of the corpus; its files lie in the token cache.
+struct TrainedBytePair {
+  uint32_t vocab_size = 0;  // At least kSmallestVocabulary.
+};
+struct WordPieceFile {
+  std::filesystem::path vocab_txt;
+};
+struct Gpt2Files {
+  std::filesystem::path vocab_json;
+  std::filesystem::path merges_txt;
+};
+using TokenizerSource = std::variant<TrainedBytePair, WordPieceFile, Gpt2Files>;
+
+// The files that `vocab` names: a folder data_dir/vocabularies/<vocab>, or an absolute path. WordPiece: of a
+// vocab.txt or of a folder that holds one. GPT-2: of a folder that holds vocab.json and merges.txt, or of a
+// file *vocab.json with *merges.txt beside it. NotFound says what is there and how to get it; the messages
+// begin with the spec's path.
+absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const std::filesystem::path& data_dir);
+absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const std::filesystem::path& data_dir);
+
+// What the ids depend on beside the text: "byte_pair 2000", or the kind and the digest of the files' content.
+absl::StatusOr<std::string> KeyOf(const TokenizerSource& source);
+
+// SHA-256 of the vocabulary's files; those of a trained one lie in `cache_folder`.
+absl::StatusOr<std::string> VocabularyDigest(const TokenizerSource& source,
+                                             const std::filesystem::path& cache_folder);
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const TokenizerSource& source,
+                                                         const std::filesystem::path& cache_folder);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_DATA_TOKENIZER_SOURCE_H_

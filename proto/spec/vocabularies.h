@@ -1,0 +1,22 @@
+// What a tokenizer's vocabulary holds, as far as a spec tells: sizes that the resolver and the validator need
+// before any worker has read a file.
+#ifndef INLIER_PROTO_SPEC_VOCABULARIES_H_
+#define INLIER_PROTO_SPEC_VOCABULARIES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+// Tokens of the vocabulary; nothing for one that only the worker can count.
+std::optional<std::uint32_t> VocabularySize(const v1::TokenizerSpec& tokenizer);
+
+// The field that decides it: "byte_pair.vocab_size", "wordpiece.vocab" or "gpt2.vocab".
+std::string VocabularyField(const v1::TokenizerSpec& tokenizer);
+
+}  // namespace inlier
+
+#endif  // INLIER_PROTO_SPEC_VOCABULARIES_H_
