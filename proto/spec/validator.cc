@@ -122,10 +122,13 @@ void CheckModel(const v1::TrialSpec& spec, Problems* problems) {
     CheckPosition(path, architecture, problems);
     CheckTextSizes(path, architecture, spec, problems);
   });
-  if (model.has_opt() && spec.data().text().tokenizer().has_gpt2()) {
-    problems->Add("data.text.tokenizer.gpt2",
-                  "its token 1 is a word, and model.opt pads with 1, a row that is never learned: use byte_pair, or "
-                  "model.gpt2");
+  const v1::TokenizerSpec& tokenizer = spec.data().text().tokenizer();
+  if (model.has_opt() && tokenizer.has_gpt2() &&
+      tokenizer.gpt2().vocab() == v1::Gpt2TokenizerSpec::default_instance().vocab()) {
+    problems->Add(
+        "data.text.tokenizer.gpt2",
+        "its token 1 is a word, and model.opt pads with 1, a row that is never learned: use byte_pair, or "
+        "model.gpt2");
   }
   const v1::TextDataSpec& text = spec.data().text();
   if (!spec.data().has_text() || !text.has_objective()) return;

@@ -12,6 +12,8 @@ namespace inlier {
 
 inline constexpr char kTinyBert[] =
     "{model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}";
+inline constexpr char kTinyGpt2[] =
+    "{model: {gpt2: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}";
 inline constexpr char kTinyOpt[] =
     "{model: {opt: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}";
 

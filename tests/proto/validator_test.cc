@@ -150,7 +150,10 @@ TEST(ValidatorTest, SizesMustFitEachOther) {
 
 TEST(ValidatorTest, TokenizersMustFitTheObjectiveAndTheModel) {
   EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {tokenizer: {wordpiece: {}}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {}}}}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyGpt2, "{data: {text: {tokenizer: {gpt2: {}}}}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
+            "data.text.tokenizer.gpt2: its token 1 is a word, and model.opt pads with 1, a row that is never "
+            "learned: use byte_pair, or model.gpt2");
   EXPECT_EQ(
       ErrorOf(kTinyBert, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
       "data.text.tokenizer: gpt2 has no [MASK], which MLM puts in the place of tokens: use wordpiece or "

@@ -33,7 +33,8 @@ TEST(EvaluatorTest, PredictCountsTheTargetsThatTheModelNames) {
     const auto language_model = TinyModel(spec);
     language_model->eval();
     const Batch batch = TinyDataset(spec)->ValidationBatch(0, 4, 1);
-    const ModelInput input{.ids = batch.ids, .attention_mask = {}, .token_type_ids = {}};
+    ModelInput input;
+    input.ids = batch.ids;
     const at::Tensor logits = language_model->Logits(input);
     // Half of the targets are made right.
     at::Tensor labels = batch.labels.clone();

@@ -56,26 +56,26 @@ v1::TrialSpec Spec(const std::string& model, const std::string& attention, const
   return resolved.ok() ? *resolved : spec;
 }
 
-struct Task {
+struct Instance {
   std::shared_ptr<Model> model;
   ModelInput input;
   at::Tensor labels;
 };
 
-Task Make(const v1::TrialSpec& spec) {
+Instance Make(const v1::TrialSpec& spec) {
   auto model = MakeModel(spec);
   EXPECT_TRUE(model.ok()) << model.status();
   InitialiseWeights(**model, spec, 1);
   torch::manual_seed(2);
-  Task task{*model, {}, {}};
+  Instance made{*model, {}, {}};
   if (spec.model().has_vit()) {
-    task.input.pixels = torch::randn({3, 3, 8, 8});
-    task.labels = torch::tensor({0L, 4L, 2L});
+    made.input.pixels = torch::randn({3, 3, 8, 8});
+    made.labels = torch::tensor({0L, 4L, 2L});
   } else {
-    task.input.ids = torch::randint(3, 31, {3, 8}, at::kLong);
-    task.labels = task.input.ids;
+    made.input.ids = torch::randint(3, 31, {3, 8}, at::kLong);
+    made.labels = made.input.ids;
   }
-  return task;
+  return made;
 }
 
 class VariantMatrixTest : public ::testing::Test {
@@ -85,20 +85,20 @@ class VariantMatrixTest : public ::testing::Test {
 };
 
 void CheckUpdates(const v1::TrialSpec& spec, const std::string& what) {
-  const Task task = Make(spec);
-  TrainingStep step = MakeTrainingStep(*task.model, spec.training());
+  const Instance made = Make(spec);
+  TrainingStep step = MakeTrainingStep(*made.model, spec.training());
   std::map<std::string, at::Tensor> before;
-  for (const auto& item : task.model->named_parameters()) before[item.key()] = item.value().detach().clone();
+  for (const auto& item : made.model->named_parameters()) before[item.key()] = item.value().detach().clone();
   double first = 0, last = 0;
   for (int k = 0; k < 4; ++k) {
-    last = step.AddMicroBatch(task.input, task.labels).item<double>();
+    last = step.AddMicroBatch(made.input, made.labels).item<double>();
     if (k == 0) first = last;
     ASSERT_TRUE(std::isfinite(last)) << what << ", update " << k;
     ASSERT_TRUE(std::isfinite(step.Apply(k).gradient_norm.item<double>())) << what << ", update " << k;
   }
   EXPECT_NE(first, last) << what;
   int moved = 0;
-  for (const auto& item : task.model->named_parameters()) {
+  for (const auto& item : made.model->named_parameters()) {
     ASSERT_TRUE(item.value().isfinite().all().item<bool>()) << what << ": " << item.key();
     moved += !item.value().detach().equal(before[item.key()]);
   }
@@ -106,24 +106,24 @@ void CheckUpdates(const v1::TrialSpec& spec, const std::string& what) {
 }
 
 void CheckGradient(const v1::TrialSpec& spec, const std::string& what) {
-  const Task task = Make(spec);
-  task.model->to(at::kDouble);
-  task.model->eval();
-  ModelInput input = task.input;
+  const Instance made = Make(spec);
+  made.model->to(at::kDouble);
+  made.model->eval();
+  ModelInput input = made.input;
   if (input.pixels.defined()) input.pixels = input.pixels.to(at::kDouble);
-  task.model->Loss(input, task.labels).backward();
+  made.model->Loss(input, made.labels).backward();
   const at::NoGradGuard no_grad;
   constexpr double kStep = 1e-6;
-  auto parameters = task.model->named_parameters();
+  auto parameters = made.model->named_parameters();
   auto& item =
       parameters[torch::randint(static_cast<std::int64_t>(parameters.size()), {1}).item<std::int64_t>()];
   at::Tensor numbers = item.value().view({-1});
   const std::int64_t index = torch::randint(numbers.numel(), {1}).item<std::int64_t>();
   const double slope = item.value().grad().view({-1})[index].item<double>();
   numbers[index] += kStep;
-  const double above = task.model->Loss(input, task.labels).item<double>();
+  const double above = made.model->Loss(input, made.labels).item<double>();
   numbers[index] -= 2 * kStep;
-  const double below = task.model->Loss(input, task.labels).item<double>();
+  const double below = made.model->Loss(input, made.labels).item<double>();
   EXPECT_NEAR((above - below) / (2 * kStep), slope, 1e-7 * std::max(1.0, std::abs(slope)))
       << what << ": " << item.key() << " " << index;
 }
