@@ -16,7 +16,7 @@ setup:          ## Install what building and the demo need (skips what is there)
 	@deploy/setup/setup packages torch corpora
 
 setup-test:     ## As setup, and what the tests need beside it
-	@deploy/setup/setup packages torch corpora test-packages python
+	@deploy/setup/setup packages torch corpora test-packages python minilm
 
 corpora:        ## Fetch the text corpora and vocabularies only
 	@deploy/setup/setup corpora
@@ -36,7 +36,7 @@ test: setup-test  ## Set up, build everything and run all tests
 golden: setup-test  ## Every golden case, one line each (INLIER_GOLDEN_DIR names another folder)
 	@deploy/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target golden_tests
-	@ctest --test-dir $(BUILD) -L golden -V | sed -nE 's/^[0-9]+: (golden .*)/\1/p'
+	@bash -o pipefail -c "ctest --test-dir $(BUILD) -L golden -V | sed -nE 's/^[0-9]+: (golden .*)/\1/p; s/^.*tests (passed|failed).*/&/p'"
 
 bench: build    ## Measure this build (writes bench/results)
 	@bench/run $(BUILD)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """From a file to a table, twice: the first time it trains, the second time nothing runs again and the numbers are the same."""
+import json
 import sys
 import time
 import unittest
@@ -42,6 +43,23 @@ class SmokeTest(unittest.TestCase):
         curve = harness.sql(self.folder, f"SELECT step, value FROM curves WHERE trial = '{trial}' AND name = 'train_loss' ORDER BY step")
         self.assertGreater(len(curve), 5)
         self.assertLess(curve[-1][1], curve[0][1])
+
+    def test_vanilla_models_are_exported_and_gated_ones_refused_by_name(self):
+        models = sorted(self.folder.glob("artifacts/*.safetensors"))
+        self.assertEqual(4, len(models))
+        exported = 0
+        for number, model in enumerate(models):
+            target = self.folder / "exports" / str(number)
+            done = harness.inlier("export", model, target, check=False)
+            if done.returncode == 0:
+                exported += 1
+                self.assertEqual({"config.json", "model.safetensors"}, {file.name for file in target.iterdir()})
+                self.assertIn(json.loads((target / "config.json").read_text())["model_type"], ("bert", "opt"))
+            else:
+                self.assertEqual(6, done.returncode, done.stderr)
+                self.assertIn("attention.gate: transformers has no gated attention", done.stderr)
+                self.assertFalse(target.exists())
+        self.assertEqual(2, exported)
 
     def test_again_nothing_runs_and_the_table_is_the_same(self):
         attempts = harness.sql(self.folder, "SELECT count(DISTINCT token) FROM attempts")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Hugging Face transformers loads our exports and gives our logits, and we load its models and give its logits: all five architectures."""
+"""transformers loads our exports and gives our logits, we load its models and give its logits (all five architectures), and analyze one."""
+import json
 import os
 import pathlib
 import subprocess
@@ -12,6 +13,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+INLIER = pathlib.Path(os.environ["INLIER_BIN"]) / "inlier"
 HUB_TOOL = pathlib.Path(os.environ["INLIER_HUB_TOOL"])
 TOLERANCE = 1e-5  # Of the largest logit.
 
@@ -86,6 +88,38 @@ class TransformersTest(unittest.TestCase):
                     torch.nn.init.normal_(parameter, 0, 0.2)
                 model.eval().save_pretrained(self.folder / name)
                 print(f"transformers', read by us: {name}: {self.compare(self.folder / name, model):.1e}")
+
+    def test_analyze_reports_outliers_and_every_setting(self):
+        """A random GPT-2 of the published vocabulary's size, with one channel of the residual stream made an outlier."""
+        model = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=16, n_layer=2, n_head=4, vocab_size=50257, n_positions=32))
+        torch.nn.init.normal_(model.transformer.h[0].mlp.c_proj.weight, 0, 0.2)
+        with torch.no_grad():
+            model.transformer.h[0].mlp.c_proj.bias[3] = 60.0
+        model.save_pretrained(self.folder / "model")
+        (self.folder / "text.txt").write_text("In the beginning God created the heaven and the earth.\n" * 4000)
+
+        def analyze(*arguments):
+            done = subprocess.run([INLIER, "analyze", self.folder / "model", "--text", self.folder / "text.txt", "--sequence-length", "32", "--batches", "2",
+                                   "--dir", self.folder / "state", *arguments], capture_output=True, text=True)
+            return done
+
+        done = analyze("--json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(("gpt2", 2, True), tuple(report["model"][key] for key in ("architecture", "layers", "has_head")))
+        settings = {setting["name"]: setting["measurements"] for setting in report["settings"]}
+        self.assertEqual(["float", "W8A8 absmax FINE", "W8A8 absmax MODERATE", "W8A8 absmax COARSE", "W4 zeropoint"], list(settings))
+        self.assertGreater(settings["float"]["max_inf_norm"], 55)
+        self.assertLess(settings["W8A8 absmax FINE"]["hidden_change"], settings["W8A8 absmax COARSE"]["hidden_change"])
+        self.assertGreater(settings["W8A8 absmax FINE"]["sentence_similarity"], 0.99)
+        people = analyze()
+        for words in ("gpt2, 2 layers", "max_inf_norm", "W4 zeropoint", "perplexity"):
+            self.assertIn(words, people.stdout)
+
+        (self.folder / "model" / "config.json").write_text('{"model_type": "mamba"}')
+        refused = analyze()
+        self.assertEqual(6, refused.returncode)
+        self.assertIn('config.json: model_type: "mamba" is not known: bert, opt, gpt2, llama or vit', refused.stderr)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,30 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
+
 namespace inlier {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "inlier-test-XXXXXX").string();
-    path_ = mkdtemp(name.data());
+  // Below `where`.
+  explicit TemporaryFolder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
+    std::string name = (where / "inlier-test-XXXXXX").string();
+    INLIER_CHECK(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
   }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);
+    std::filesystem::remove_all(path_, ignored);
+  }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
+  // A file of this content; its path.
   std::filesystem::path Write(std::string_view name, std::string_view content) const {
     std::ofstream(path_ / name, std::ios::binary) << content;
     return path_ / name;

@@ -51,7 +51,7 @@ class AgentTest : public testing::Test {
     ASSERT_TRUE(runs);
   }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
   std::unique_ptr<CoordinatorStandIn> coordinator_;
   std::unique_ptr<WorkerRig> rig_;
 };

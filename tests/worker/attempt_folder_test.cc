@@ -7,7 +7,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -52,7 +52,7 @@ TEST(AttemptFolderTest, ArtifactsAreNamedByASha256Only) {
 }
 
 TEST(AttemptFolderTest, TheModelMovesToItsDigest) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const fs::path folder = state.path() / "attempts/st/3";
   Write(folder / "model.safetensors", "weights");
   const v1::CheckpointSaved saved = Saved("model.safetensors", "weights");
@@ -65,7 +65,7 @@ TEST(AttemptFolderTest, TheModelMovesToItsDigest) {
 }
 
 TEST(AttemptFolderTest, AModelWithAnotherDigestThanNamedIsNotPublished) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const fs::path folder = state.path() / "attempts/st/3";
   Write(folder / "model.safetensors", "weights, damaged");
   const absl::Status status = PublishArtifact(state.path(), folder, Saved("model.safetensors", "weights"));
@@ -75,13 +75,13 @@ TEST(AttemptFolderTest, AModelWithAnotherDigestThanNamedIsNotPublished) {
 }
 
 TEST(AttemptFolderTest, AMissingModelIsNotFound) {
-  const TempFolder state;
+  const TemporaryFolder state;
   EXPECT_TRUE(absl::IsNotFound(
       PublishArtifact(state.path(), state.path() / "attempts/st/3", Saved("model.safetensors", "w"))));
 }
 
 TEST(AttemptFolderTest, AfterSuccessOnlyLogsAndSpecsOfTheStageRemain) {
-  const TempFolder state;
+  const TemporaryFolder state;
   for (const char* token : {"3", "5"}) {
     const fs::path folder = state.path() / "attempts/st" / token;
     Write(folder / "checkpoint-10.safetensors", "x");
@@ -100,7 +100,7 @@ TEST(AttemptFolderTest, AfterSuccessOnlyLogsAndSpecsOfTheStageRemain) {
 }
 
 TEST(AttemptFolderTest, NothingIsRemovedWhileANewerAttemptMayReadIt) {
-  const TempFolder state;
+  const TemporaryFolder state;
   Write(state.path() / "attempts/st/3/checkpoint-10.safetensors", "x");
   Write(state.path() / "attempts/st/6/spec.json", "{}");
   ASSERT_TRUE(RemoveOldCheckpoints(state.path(), "st", 5).ok());
@@ -108,7 +108,7 @@ TEST(AttemptFolderTest, NothingIsRemovedWhileANewerAttemptMayReadIt) {
 }
 
 TEST(AttemptFolderTest, AFolderThatCannotBeMadeIsNamedWithTheRemedy) {
-  const TempFolder state;
+  const TemporaryFolder state;
   Write(state / "attempts", "a file, not a folder");
   const absl::Status status = PrepareAttemptFolder(state.path() / "attempts/st/3", {});
   EXPECT_THAT(std::string(status.message()), HasSubstr((state.path() / "attempts/st/3").string()));

@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "tests/worker/coordinator_stand_in.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -63,7 +63,7 @@ class CoordinatorClientTest : public testing::Test {
     return changed_.wait_for(lock, std::chrono::minutes(1), ready);
   }
 
-  TempFolder state_;
+  TemporaryFolder state_;
   std::unique_ptr<Outbox> outbox_;
   WorkerMetrics metrics_;
   std::mutex mutex_;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -23,7 +23,7 @@ std::vector<std::string> Ids(const std::vector<Gpu>& gpus) {
 }
 
 TEST(GpuInventoryTest, TheDriversFolderIsReadInTheOrderOfTheBus) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const auto& [bus, text] : std::vector<std::pair<std::string, std::string>>{
            {"0000:41:00.0", "Model: \t\t NVIDIA H100\nIRQ: 4\nGPU UUID: \t GPU-22\n"},
            {"0000:01:00.0", "Model: \t\t NVIDIA A100\nGPU UUID: \t GPU-?\?\?\?-?\?\n"},

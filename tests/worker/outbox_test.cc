@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/file.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -33,7 +33,7 @@ Outbox::Entry LogEntry(const std::string& text) {
   return entry;
 }
 
-std::unique_ptr<Outbox> OpenOutbox(const TempFolder& state, const std::string& incarnation,
+std::unique_ptr<Outbox> OpenOutbox(const TemporaryFolder& state, const std::string& incarnation,
                                    std::size_t events_max = 1000) {
   absl::StatusOr<std::unique_ptr<Outbox>> outbox = Outbox::Open(state.path(), incarnation, events_max);
   EXPECT_TRUE(outbox.ok()) << outbox.status();
@@ -53,7 +53,7 @@ std::vector<std::uint64_t> Steps(const std::vector<v1::NumberedEvent>& events) {
 }
 
 TEST(OutboxTest, EventsAreNumberedFromOneAndStayUntilAcknowledged) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   std::uint64_t last = 0;
   ASSERT_TRUE(outbox->Append({Point(1, 10), Point(1, 11)}, &last).ok());
@@ -69,7 +69,7 @@ TEST(OutboxTest, EventsAreNumberedFromOneAndStayUntilAcknowledged) {
 }
 
 TEST(OutboxTest, PendingRespectsStartCountAndBytes) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(outbox->Append({Point(1, i)}).ok());
   EXPECT_THAT(Sequences(outbox->Pending(4, 3, 1 << 20)), ElementsAre(5, 6, 7));
@@ -78,7 +78,7 @@ TEST(OutboxTest, PendingRespectsStartCountAndBytes) {
 }
 
 TEST(OutboxTest, AnAcknowledgementOfWhatWasNeverSentIsCapped) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   outbox->Acknowledge(99);
   ASSERT_TRUE(outbox->Append({Point(1, 1, true)}).ok());
@@ -86,7 +86,7 @@ TEST(OutboxTest, AnAcknowledgementOfWhatWasNeverSentIsCapped) {
 }
 
 TEST(OutboxTest, PointsAndLogsAreThinnedWithACountButResultsNever) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a", 100);
   for (std::uint64_t i = 1; i <= 1000; ++i)
     ASSERT_TRUE(outbox->Append({i % 20 == 0 ? Point(1, i, true) : Point(1, i)}).ok());
@@ -101,7 +101,7 @@ TEST(OutboxTest, PointsAndLogsAreThinnedWithACountButResultsNever) {
 }
 
 TEST(OutboxTest, ResultsAloneMayPassTheLimit) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a", 100);
   for (std::uint64_t i = 1; i <= 300; ++i) ASSERT_TRUE(outbox->Append({Point(1, i, true)}).ok());
   EXPECT_EQ(outbox->size(), 300u);
@@ -109,7 +109,7 @@ TEST(OutboxTest, ResultsAloneMayPassTheLimit) {
 }
 
 TEST(OutboxTest, TheNextIncarnationTakesOverWhatADeadOneHadNotDelivered) {
-  const TempFolder state;
+  const TemporaryFolder state;
   {
     const auto dead = OpenOutbox(state, "dead");
     ASSERT_TRUE(dead->Append({Point(7, 1), Point(7, 2, true)}).ok());
@@ -134,7 +134,7 @@ TEST(OutboxTest, TheNextIncarnationTakesOverWhatADeadOneHadNotDelivered) {
 }
 
 TEST(OutboxTest, WhatWasAcknowledgedIsNotTakenOver) {
-  const TempFolder state;
+  const TemporaryFolder state;
   {
     const auto dead = OpenOutbox(state, "dead");
     ASSERT_TRUE(dead->Append({Point(7, 1, true)}).ok());
@@ -145,7 +145,7 @@ TEST(OutboxTest, WhatWasAcknowledgedIsNotTakenOver) {
 }
 
 TEST(OutboxTest, TheOutboxOfALivingWorkerIsLeftAlone) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto living = OpenOutbox(state, "living");
   ASSERT_TRUE(living->Append({Point(7, 1, true)}).ok());
   const auto other = OpenOutbox(state, "other");
@@ -155,7 +155,7 @@ TEST(OutboxTest, TheOutboxOfALivingWorkerIsLeftAlone) {
 }
 
 TEST(OutboxTest, ATornTailIsIgnoredAndWhatIsBeforeItIsKept) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const fs::path journal = state.path() / "outbox" / "dead" / "journal";
   {
     const auto dead = OpenOutbox(state, "dead");
@@ -177,7 +177,7 @@ TEST(OutboxTest, ATornTailIsIgnoredAndWhatIsBeforeItIsKept) {
 }
 
 TEST(OutboxTest, CompactEmptiesTheJournalOnceEverythingIsAcknowledged) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   const fs::path journal = state.path() / "outbox" / "a" / "journal";
   ASSERT_TRUE(outbox->Append({Point(1, 1, true), LogEntry("hello")}).ok());
@@ -191,7 +191,7 @@ TEST(OutboxTest, CompactEmptiesTheJournalOnceEverythingIsAcknowledged) {
 }
 
 TEST(OutboxTest, CompactRewritesALargeJournalToWhatIsPending) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const fs::path journal = state.path() / "outbox" / "a" / "journal";
   {
     const auto outbox = OpenOutbox(state, "a");
@@ -207,7 +207,7 @@ TEST(OutboxTest, CompactRewritesALargeJournalToWhatIsPending) {
 }
 
 TEST(OutboxTest, OnlyAnEmptyOutboxCanBeRemoved) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   ASSERT_TRUE(outbox->Append({Point(1, 1, true)}).ok());
   EXPECT_EQ(outbox->Remove().code(), absl::StatusCode::kFailedPrecondition);
@@ -218,7 +218,7 @@ TEST(OutboxTest, OnlyAnEmptyOutboxCanBeRemoved) {
 
 TEST(OutboxTest, ADiskThatRefusesIsToldAndTheEventIsStillDelivered) {
   // /dev/full stands in for a full disk: the journal is replaced by a link to it before it is opened.
-  const TempFolder state;
+  const TemporaryFolder state;
   fs::create_directories(state.path() / "outbox" / "a");
   fs::create_symlink("/dev/full", state.path() / "outbox" / "a" / "journal");
   const auto outbox = OpenOutbox(state, "a");
@@ -229,7 +229,7 @@ TEST(OutboxTest, ADiskThatRefusesIsToldAndTheEventIsStillDelivered) {
 }
 
 TEST(OutboxTest, HasResultAfterTellsResultsFromPoints) {
-  const TempFolder state;
+  const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   ASSERT_TRUE(outbox->Append({Point(1, 1)}).ok());
   EXPECT_FALSE(outbox->HasResultAfter(0));

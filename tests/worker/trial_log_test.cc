@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
 
 TEST(TrialLogTest, KeepsBytesInTheFileAndTheLastLinesInMemory) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   TrialLog log;
   ASSERT_TRUE(log.Open(folder / "log.txt").ok());
   std::vector<std::string> lines;
@@ -28,7 +28,7 @@ TEST(TrialLogTest, KeepsBytesInTheFileAndTheLastLinesInMemory) {
 }
 
 TEST(TrialLogTest, TheFileIsBoundedAndSaysSo) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   TrialLog log;
   ASSERT_TRUE(log.Open(folder / "log.txt").ok());
   const std::string piece = std::string(1 << 20, 'x') + "\n";

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/time.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "worker/gpu_inventory.h"
 
 namespace inlier {
@@ -56,7 +56,7 @@ class TrialProcessTest : public testing::Test {
     return ran;
   }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
   asio::io_context io_;
 };
 

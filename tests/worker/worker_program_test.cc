@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "base/version.h"
 #include "tests/worker/coordinator_stand_in.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "worker/trial_process.h"
 
 namespace inlier {
@@ -101,7 +101,7 @@ class WorkerProgramTest : public testing::Test {
     return std::atoi(log.c_str() + log.find(" pid=", log.find("attempt_started")) + 5);
   }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
   pid_t pid_ = -1;
 };
 

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "tests/worker/coordinator_stand_in.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 #include "worker/agent.h"
 
 namespace inlier {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/version.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string Script(const TempFolder& folder, const std::string& body) {
+std::string Script(const TemporaryFolder& folder, const std::string& body) {
   const std::string path = (folder / "program").string();
   std::ofstream(path) << "#!/bin/sh\n" << body;
   ::chmod(path.c_str(), 0755);
@@ -69,7 +69,7 @@ TEST(WorkerSetupTest, ATrialProgramThatIsMissingIsNamedWithTheRemedy) {
 }
 
 TEST(WorkerSetupTest, AMissingLibTorchIsToldInTheLoadersWordsWithTheRemedy) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string program = Script(
       folder,
       "echo 'inlier-trial: error while loading shared libraries: libtorch.so: cannot open' >&2; exit 127");
@@ -77,13 +77,13 @@ TEST(WorkerSetupTest, AMissingLibTorchIsToldInTheLoadersWordsWithTheRemedy) {
 }
 
 TEST(WorkerSetupTest, ATrialOfAnotherVersionIsRefusedWithBothVersions) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_THAT(CheckMessage(Script(folder, "echo inlier-trial 9.9.9+abc")),
               HasSubstr("is of version 9.9.9, this worker of " + Version()));
 }
 
 TEST(WorkerSetupTest, ATrialThatDiesIsTold) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_THAT(CheckMessage(Script(folder, "echo oh; kill -SEGV $$")),
               HasSubstr("was killed by signal 11 (Segmentation fault); it printed: oh"));
 }

@@ -18,25 +18,9 @@
 #include "coordinator/orchestration/orchestrator.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
-
-// A folder that goes away with the object.
-class TempFolder {
- public:
-  explicit TempFolder(const std::filesystem::path& where = std::filesystem::temp_directory_path()) {
-    std::string pattern = (where / "inlier-test-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // An axis of whole numbers.
 inline v1::Axis NumberAxis(const std::string& field, const std::vector<double>& values) {
@@ -305,7 +289,7 @@ class Harness {
   }
 
   OrchestratorOptions options_;
-  TempFolder folder_;
+  TemporaryFolder folder_;
   Moment now_{Timestamp{std::chrono::hours(1)}, WallTime{1'700'000'000'000}};
   std::unique_ptr<Database> database_;
   std::unique_ptr<Store> store_;

@@ -65,7 +65,7 @@ TEST_F(DaemonTest, SecondCoordinatorOnTheSameFolderIsRefused) {
 }
 
 TEST_F(DaemonTest, PortInUseIsNamedWithTheRemedy) {
-  TempFolder other;
+  TemporaryFolder other;
   v1::CoordinatorConfig config = Config();
   config.set_state_dir(other.path().string());
   config.set_listen(coordinator_->grpc_address());

@@ -98,7 +98,7 @@ class CoordinatorTest : public testing::Test {
     FAIL() << "it does not end";
   }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> sweeps_;

@@ -13,13 +13,13 @@ using ::testing::ElementsAre;
 class CrashTest : public StoreTest {
  protected:
   // The files of the state folder as they are now, in a folder of their own.
-  void CopyTo(const TempFolder& copy) {
+  void CopyTo(const TemporaryFolder& copy) {
     for (const char* name : {"inlier.db", "inlier.db-wal"}) {
       if (std::filesystem::exists(folder_.path() / name))
         std::filesystem::copy_file(folder_.path() / name, copy.path() / name);
     }
   }
-  static std::vector<std::string> Ask(const TempFolder& copy, const std::string& sql) {
+  static std::vector<std::string> Ask(const TemporaryFolder& copy, const std::string& sql) {
     const auto database = Database::Open(copy.path());
     if (!database.ok()) return {database.status().ToString()};
     Reader reader((*database)->path());
@@ -31,7 +31,7 @@ class CrashTest : public StoreTest {
 TEST_F(CrashTest, AcknowledgedBatchesSurviveWithTheLogNotMoved) {
   MustAddTrial();
   MustTrain();
-  const TempFolder copy;
+  const TemporaryFolder copy;
   CopyTo(copy);
   EXPECT_THAT(Ask(copy, "SELECT state, result_token FROM stage"), ElementsAre("SUCCEEDED|1", "PENDING|NULL"));
 }
@@ -47,7 +47,7 @@ TEST_F(CrashTest, CopiesTakenBetweenCommitsHoldAllThatWasAcknowledgedByThen) {
       committer.Submit(std::move(batch), nullptr);
     }
     committer.Flush();
-    const TempFolder copy;
+    const TemporaryFolder copy;
     CopyTo(copy);
     EXPECT_THAT(Ask(copy, "SELECT count(*), max(step) FROM measurement"),
                 ElementsAre(std::to_string(40 * (round + 1)) + "|" + std::to_string(40 * (round + 1))));
@@ -66,7 +66,7 @@ TEST_F(CrashTest, TornLogLosesOnlyWholeTransactions) {
     ends.push_back(std::filesystem::file_size(folder_.path() / "inlier.db-wal"));
   }
   for (std::uintmax_t cut = 0; cut <= ends.back(); cut += 1337) {
-    const TempFolder copy;
+    const TemporaryFolder copy;
     CopyTo(copy);
     std::filesystem::resize_file(copy.path() / "inlier.db-wal", cut);
     int whole = 0;
@@ -78,7 +78,7 @@ TEST_F(CrashTest, TornLogLosesOnlyWholeTransactions) {
 
 TEST_F(CrashTest, GarbageAtTheEndOfTheLogIsIgnored) {
   MustAddTrial();
-  const TempFolder copy;
+  const TemporaryFolder copy;
   CopyTo(copy);
   std::ofstream(copy.path() / "inlier.db-wal", std::ios::app | std::ios::binary)
       << std::string(10000, '\0') << "garbage";
@@ -88,7 +88,7 @@ TEST_F(CrashTest, GarbageAtTheEndOfTheLogIsIgnored) {
 TEST_F(CrashTest, LoadAfterACrashGivesBackTheLiveAttempt) {
   MustAddTrial();
   MustApply(Start(7, 1));
-  const TempFolder copy;
+  const TemporaryFolder copy;
   CopyTo(copy);
   const auto database = Database::Open(copy.path());
   ASSERT_TRUE(database.ok()) << database.status();

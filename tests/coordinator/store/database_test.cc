@@ -15,16 +15,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string MessageOf(const TempFolder& folder) { return Database::Open(folder.path()).status().ToString(); }
+std::string MessageOf(const TemporaryFolder& folder) { return Database::Open(folder.path()).status().ToString(); }
 
-void MakeFile(const TempFolder& folder, const std::string& sql) {
+void MakeFile(const TemporaryFolder& folder, const std::string& sql) {
   SQLite::Database database((folder.path() / "inlier.db").string(),
                             SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   database.exec(sql);
 }
 
 TEST(DatabaseTest, NewDatabaseIsMadeWithFolderAndIsDurable) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto database = Database::Open(folder.path() / "deep" / "state");
   ASSERT_TRUE(database.ok()) << database.status();
   EXPECT_EQ((*database)->path(), folder.path() / "deep" / "state" / "inlier.db");
@@ -38,7 +38,7 @@ TEST(DatabaseTest, NewDatabaseIsMadeWithFolderAndIsDurable) {
 }
 
 TEST(DatabaseTest, NewDatabaseHasNoBackup) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_TRUE(Database::Open(folder.path()).ok());
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
@@ -47,7 +47,7 @@ TEST(DatabaseTest, NewDatabaseHasNoBackup) {
 }
 
 TEST(DatabaseTest, SecondCoordinatorIsRefusedAndToldThePid) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto first = Database::Open(folder.path());
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: the state folder " + folder.path().string() +
@@ -56,13 +56,13 @@ TEST(DatabaseTest, SecondCoordinatorIsRefusedAndToldThePid) {
 }
 
 TEST(DatabaseTest, LockEndsWithTheDatabase) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_TRUE(Database::Open(folder.path()).ok());
   EXPECT_TRUE(Database::Open(folder.path()).ok());
 }
 
 TEST(DatabaseTest, DatabaseOfAnotherProgramIsRefusedAndUntouched) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   MakeFile(folder, "PRAGMA application_id = 252006674; CREATE TABLE theirs (x)");
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
                                    " is a database of another program (application_id 0x0f055112, inlier's "
@@ -73,13 +73,13 @@ TEST(DatabaseTest, DatabaseOfAnotherProgramIsRefusedAndUntouched) {
 }
 
 TEST(DatabaseTest, DatabaseWithoutAnyMarkButWithTablesIsRefused) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   MakeFile(folder, "CREATE TABLE theirs (x)");
   EXPECT_THAT(MessageOf(folder), HasSubstr("is a database of another program (application_id 0x00000000"));
 }
 
 TEST(DatabaseTest, NewerDatabaseIsRefusedWithBothVersions) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   MakeFile(folder, "PRAGMA application_id = 1768844402; PRAGMA user_version = 7; CREATE TABLE sweep (x)");
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
                                    " has schema version 7, written by a newer inlier; this one (" +
@@ -89,7 +89,7 @@ TEST(DatabaseTest, NewerDatabaseIsRefusedWithBothVersions) {
 }
 
 TEST(DatabaseTest, FileThatIsNoDatabaseIsRefusedAndUntouched) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string text(2000, 'x');
   std::ofstream(folder.path() / "inlier.db") << text;
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: opening " + (folder.path() / "inlier.db").string() +
@@ -100,7 +100,7 @@ TEST(DatabaseTest, FileThatIsNoDatabaseIsRefusedAndUntouched) {
 }
 
 TEST(DatabaseTest, ReadOnlyFileIsRefused) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_TRUE(Database::Open(folder.path()).ok());
   const FaultVfs vfs;
   vfs.SetReadOnly(true);
@@ -111,7 +111,7 @@ TEST(DatabaseTest, ReadOnlyFileIsRefused) {
 }
 
 TEST(DatabaseTest, StateFolderThatIsAFileIsRefused) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.path() / "state") << "x";
   const absl::Status status = Database::Open(folder.path() / "state").status();
   EXPECT_FALSE(status.ok());

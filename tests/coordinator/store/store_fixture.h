@@ -15,25 +15,9 @@
 #include "coordinator/store/database.h"
 #include "coordinator/store/reader.h"
 #include "coordinator/store/store.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
-
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "inlier-store-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-    path_ = pattern;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // Every row of an answer as text: values joined by "|", NULL as "NULL".
 inline std::vector<std::string> RowTexts(const v1::QueryResponse& response) {
@@ -181,7 +165,7 @@ class StoreTest : public ::testing::Test {
   // Its training succeeds as attempt 1.
   void MustTrain() { MustApply(Start(1, 1), Checkpoint(1, 200, true), End(1, v1::SUCCEEDED)); }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Reader> reader_;

@@ -6,7 +6,7 @@
 
 #include "core/data/pre_tokenizer.h"
 #include "core/data/random_stream.h"
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 
 namespace inlier {
 namespace {

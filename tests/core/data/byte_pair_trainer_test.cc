@@ -7,7 +7,7 @@
 
 #include "core/data/corpus.h"
 #include "core/data/pre_tokenizer.h"
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 
 namespace inlier {
 namespace {

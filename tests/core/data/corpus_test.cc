@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/digest.h"
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 
 namespace inlier {
 namespace {

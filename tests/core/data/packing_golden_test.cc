@@ -10,7 +10,7 @@
 #include "core/data/packing.h"
 #include "core/io/safetensors.h"
 #include "nlohmann/json.hpp"
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 #include "torch/types.h"
 
 namespace inlier {

@@ -11,7 +11,7 @@
 #include "core/data/masking.h"
 #include "core/data/special_tokens.h"
 #include "nlohmann/json.hpp"
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 #include "torch/types.h"
 
 namespace inlier {

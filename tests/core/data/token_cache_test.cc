@@ -15,7 +15,7 @@
 #include "core/data/file_lock.h"
 #include "core/data/random_stream.h"
 #include "core/data/special_tokens.h"
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 
 extern char** environ;
 

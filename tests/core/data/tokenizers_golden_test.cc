@@ -14,7 +14,7 @@
 #include "core/data/utf8_text.h"
 #include "core/data/word_piece.h"
 #include "nlohmann/json.hpp"
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 
 namespace inlier {
 namespace {

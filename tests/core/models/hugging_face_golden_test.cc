@@ -12,23 +12,10 @@
 #include "core/outliers/activation_recorder.h"
 #include "proto/spec/architecture.h"
 #include "tests/core/support/golden_case.h"
+#include "tests/core/support/recording_tap.h"
 
 namespace inlier {
 namespace {
-
-class Recorder : public ActivationTap {
- public:
-  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
-    seen[site] = activation.detach();
-    return activation;
-  }
-  std::map<std::string, at::Tensor> seen;
-};
-
-// max|a - ref| / max(max|ref|, 0.01) <= bound.
-Tolerance RelativeToLargest(double bound, const at::Tensor& expected) {
-  return {.absolute = bound * std::max(expected.abs().max().item<double>(), 0.01)};
-}
 
 std::string AttentionScope(std::string_view architecture, const std::string& layer) {
   if (architecture == "gpt2") return "transformer.h." + layer + ".attn.";
@@ -154,7 +141,7 @@ class HuggingFaceCase {
   std::shared_ptr<Model> model_;
   ModelInput input_;
   at::Tensor labels_;
-  Recorder recorder_;
+  RecordingTap recorder_;
 };
 
 // The model of a row of param_counts.json, in the words of the spec.

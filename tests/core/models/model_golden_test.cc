@@ -7,18 +7,10 @@
 #include <string>
 
 #include "tests/core/support/golden_case.h"
+#include "tests/core/support/recording_tap.h"
 
 namespace inlier {
 namespace {
-
-class Recorder : public ActivationTap {
- public:
-  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
-    seen[site] = activation.detach();
-    return activation;
-  }
-  std::map<std::string, at::Tensor> seen;
-};
 
 // The site of out/<kind>/<layer>.
 std::string SiteOf(const GoldenCase& golden, const std::string& kind, const std::string& layer) {
@@ -46,7 +38,7 @@ void CompareCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType 
   // Full sequences come without a mask in training, and may then take a faster way.
   ModelInput training = input;
   if (input.attention_mask.all().item<bool>()) training.attention_mask = at::Tensor();
-  Recorder recorder;
+  RecordingTap recorder;
   at::Tensor logits = model->Logits(input, &recorder);
   at::Tensor expected_logits = golden.Tensor("out/logits");
   compare.Tensors("logits", RealQueries(logits, input.attention_mask, false),
@@ -132,7 +124,7 @@ TEST(ModelGoldenTest, EveryMeasuredTensorIsASite) {
     const std::shared_ptr<LanguageModel> model = ModelOfCase(golden, at::kDouble);
     ASSERT_NE(model, nullptr);
     const at::Tensor rows = golden.Tensor("input/input_ids");
-    Recorder recorder;
+    RecordingTap recorder;
     model->Logits(InputOfCase(golden), &recorder);
     for (const std::string& key : golden.KeysUnder("out/row_inf_norm/")) {
       const auto seen = recorder.seen.find(key);

@@ -170,6 +170,10 @@ at::Tensor LabelsOfCase(const GoldenCase& golden, const std::string& prefix, std
   return Rows(golden.Tensor(prefix + "labels"), first, rows);
 }
 
+Tolerance RelativeToLargest(double bound, const at::Tensor& expected) {
+  return {.absolute = bound * std::max(expected.abs().max().item<double>(), 0.01)};
+}
+
 GoldenReport::GoldenReport(std::string group) : group_(std::move(group)) {}
 
 bool GoldenReport::SkipWhatIsNotSupported(const GoldenCase& golden) {

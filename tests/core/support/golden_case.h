@@ -75,6 +75,9 @@ struct Tolerance {
   bool per_magnitude = false;
 };
 
+// max|actual - expected| / max(max|expected|, 0.01) <= bound: the "relmax" of the Hugging Face cases.
+Tolerance RelativeToLargest(double bound, const at::Tensor& expected);
+
 // Counts of one test over one group.
 class GoldenReport {
  public:

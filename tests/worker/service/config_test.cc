@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "inlier/v1/config.pb.h"
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ConfigTest, TheFileIsOverriddenAndDefaultsAreFilledIn) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder / "c.yaml") << "state_dir: /var/inlier\nlease_ttl_ms: 2000\nstall_seconds: 5\n";
   v1::CoordinatorConfig config;
   ASSERT_TRUE(LoadConfig((folder / "c.yaml").string(), {"lease_ttl_ms=3000", "listen=[::1]:0"}, config).ok());
@@ -35,7 +35,7 @@ TEST(ConfigTest, WithoutAFileOverridesAreEnough) {
 }
 
 TEST(ConfigTest, MistakesAreToldWithTheirPlace) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string file = (folder / "c.yaml").string();
   std::ofstream(file) << "state_dir: /s\n\nlease_ttl: 2000\n";
   v1::CoordinatorConfig config;

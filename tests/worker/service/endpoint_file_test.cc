@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -24,7 +24,7 @@ v1::Endpoint Mine() {
 }
 
 TEST(EndpointFileTest, WhatIsWrittenIsRead) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_TRUE(WriteEndpointFile(folder.path(), Mine()).ok());
   const auto endpoint = ReadEndpointFile(folder.path());
   ASSERT_TRUE(endpoint.ok()) << endpoint.status();
@@ -37,7 +37,7 @@ TEST(EndpointFileTest, WhatIsWrittenIsRead) {
 }
 
 TEST(EndpointFileTest, NoCoordinatorIsToldWithTheRemedy) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const absl::Status status = ReadEndpointFile(folder.path()).status();
   EXPECT_TRUE(absl::IsNotFound(status));
   EXPECT_THAT(std::string(status.message()),
@@ -46,7 +46,7 @@ TEST(EndpointFileTest, NoCoordinatorIsToldWithTheRemedy) {
 }
 
 TEST(EndpointFileTest, ADamagedFileIsTold) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const char* content : {"", "{", "{}", "[1]"}) {
     std::ofstream(EndpointFilePath(folder.path())) << content;
     EXPECT_EQ(ReadEndpointFile(folder.path()).status().code(), absl::StatusCode::kDataLoss) << content;
@@ -54,7 +54,7 @@ TEST(EndpointFileTest, ADamagedFileIsTold) {
 }
 
 TEST(EndpointFileTest, OnlyItsOwnersFileIsRemoved) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_TRUE(WriteEndpointFile(folder.path(), Mine()).ok());
   ASSERT_TRUE(RemoveEndpointFile(folder.path(), ::getpid() + 1).ok());
   EXPECT_TRUE(ReadEndpointFile(folder.path()).ok());

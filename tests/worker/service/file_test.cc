@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "tests/worker/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 TEST(FileTest, AnAtomicWriteReplacesTheWholeAndLeavesNoOtherFile) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_TRUE(WriteFileAtomically(folder / "f", std::string(100000, 'a')).ok());
   ASSERT_TRUE(WriteFileAtomically(folder / "f", "b").ok());
   EXPECT_EQ(*ReadFile(folder / "f"), "b");
@@ -22,7 +22,7 @@ TEST(FileTest, AnAtomicWriteReplacesTheWholeAndLeavesNoOtherFile) {
 }
 
 TEST(FileTest, AWriteThatCannotBeReplacedChangesNothing) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fs::create_directories(folder / "f");  // A folder stands where the file should.
   const absl::Status status = WriteFileAtomically(folder / "f", "b");
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot replace " + (folder / "f").string()));
@@ -30,13 +30,13 @@ TEST(FileTest, AWriteThatCannotBeReplacedChangesNothing) {
 }
 
 TEST(FileTest, ReadingTellsWhatIsWrong) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_TRUE(absl::IsNotFound(ReadFile(folder / "no").status()));
   EXPECT_THAT(std::string(ReadFile(folder.path()).status().message()), HasSubstr("is a folder"));
 }
 
 TEST(FileTest, ARenameMovesOverWhatIsThere) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fs::create_directories(folder / "to");
   std::ofstream(folder / "a") << "new";
   std::ofstream(folder / "to/b") << "old";
@@ -47,7 +47,7 @@ TEST(FileTest, ARenameMovesOverWhatIsThere) {
 }
 
 TEST(FileTest, AWritableFolderIsMadeWithItsParents) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   ASSERT_TRUE(MakeWritableFolder(folder / "x/y/z").ok());
   EXPECT_TRUE(fs::is_empty(folder / "x/y/z"));
   EXPECT_EQ(MakeWritableFolder("/proc/x").code(), absl::StatusCode::kFailedPrecondition);
