@@ -22,7 +22,7 @@ struct Arguments {
   std::string folder;
   std::string corpus = "gcide";
   std::string text;
-  std::string data_dir = INLIER_DEFAULT_DATA_DIR;
+  std::string data_dir;  // The build's own when empty.
   std::string device = "cpu";
   std::vector<std::string> bits;
   std::uint32_t sequence_length = 128;
@@ -64,7 +64,8 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const Arguments&
   for (const std::string& bits : arguments.bits) {
     ASSIGN_OR_RETURN(*spec.add_settings(), SettingOf(bits));
   }
-  spec.set_data_dir(fs::absolute(arguments.data_dir).string());
+  spec.set_data_dir(arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR)
+                                               : fs::absolute(arguments.data_dir).string());
   spec.set_cache_dir((fs::absolute(session.dir) / "cache").string());
   spec.set_threads(arguments.threads != 0 ? arguments.threads
                                           : std::max(1U, std::thread::hardware_concurrency()));
@@ -131,8 +132,8 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->add_option("--batches", arguments->batches, "Batches to measure on")->capture_default_str();
   command->add_option("--batch-size", arguments->batch_size, "Sequences in a batch")->capture_default_str();
-  command->add_option("--data-dir", arguments->data_dir, "Folder of corpora and vocabularies")
-      ->capture_default_str();
+  command->add_option("--data-dir", arguments->data_dir,
+                      "Folder of corpora and vocabularies; the one `make setup` fills when not given");
   command->add_option("--device", arguments->device, "cpu or cuda")->capture_default_str();
   command->add_option("--threads", arguments->threads, "CPU threads; all cores when not given");
   command->callback([&session, arguments] { session.Finish(Analyze(session, *arguments)); });
