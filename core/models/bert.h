@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/models/language_model.h"
-#include "core/nn/transformer_layer.h"
+#include "core/models/layer_stack.h"
 
 namespace inlier {
 

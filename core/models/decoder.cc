@@ -54,13 +54,10 @@ at::Tensor Decoder::Embed(const ModelInput& input, const ForwardContext& context
 
 at::Tensor Decoder::Encode(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
-  at::Tensor x = context.Activation("hidden.0", Embed(input, context));
+  const at::Tensor x = Embed(input, context);
   const AttentionFrame frame =
       MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = context.Activation("hidden", std::to_string(i + 1).c_str(), layers_[i](x, frame, context));
-  }
-  return final_norm_.empty() ? x : final_norm_[0](x, context);
+  return RunLayers(layers_, final_norm_, x, frame, context);
 }
 
 at::Tensor Decoder::Head(const at::Tensor& hidden, ActivationTap* tap) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/models/language_model.h"
+#include "core/models/layer_stack.h"
 
 namespace inlier {
 

@@ -6,15 +6,6 @@
 
 namespace inlier {
 
-FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal) {
-  FrameOptions frame{.causal = causal, .softmax = layer.attention.softmax};
-  if (position.kind == PositionOptions::Kind::kRotary) {
-    frame.rotary_size = layer.attention.hidden_size / layer.attention.heads;
-    frame.rotary_theta = position.rotary_theta;
-  }
-  return frame;
-}
-
 void LanguageModel::CheckLength(const ModelInput& input, const char* architecture) const {
   const std::int64_t tokens = input.ids.size(1);
   TORCH_CHECK(tokens <= max_positions(), "a sequence of ", tokens, " tokens does not fit into model.",

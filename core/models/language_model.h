@@ -5,23 +5,11 @@
 #include <cstdint>
 
 #include "core/models/model.h"
-#include "core/nn/attention_frame.h"
-#include "core/nn/transformer_layer.h"
 
 namespace inlier {
 
 // The label of a position that predicts nothing.
 inline constexpr std::int64_t kIgnoredLabel = -100;
-
-// How a model knows where a token stands.
-struct PositionOptions {
-  enum class Kind { kLearned, kRotary, kNone };
-  Kind kind = Kind::kLearned;
-  double rotary_theta = 0;  // kRotary only.
-};
-
-// What the attentions of such layers need to know of a batch.
-FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal);
 
 class LanguageModel : public Model {
  public:

@@ -7,11 +7,12 @@
 #include "base/status.h"
 
 namespace inlier {
-namespace {
 
 absl::Status InvalidField(const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
+
+namespace {
 
 absl::StatusOr<SoftmaxOptions> ClippedFromSpec(const v1::TrialSpec& spec) {
   const v1::ClippedSoftmaxSpec& clipped = spec.attention().softmax().clipped();

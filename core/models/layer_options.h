@@ -6,11 +6,14 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/models/language_model.h"
+#include "core/models/layer_stack.h"
 #include "core/nn/transformer_layer.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
+
+// "path: what".
+absl::Status InvalidField(const std::string& path, const std::string& what);
 
 // What the architectures' messages have in common.
 struct LayerSizes {

@@ -13,15 +13,11 @@
 namespace inlier {
 namespace {
 
-absl::Status Invalid(const std::string& path, const std::string& what) {
-  return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
-}
-
 // Sizes of a language model that the resolver must have filled in.
 template <typename Spec>
 absl::Status RequireTextSizes(const Spec& spec, const std::string& path) {
-  if (spec.vocab_size() == 0) return Invalid(path + ".vocab_size", "must be given and at least 1");
-  if (spec.max_positions() == 0) return Invalid(path + ".max_positions", "must be given and at least 1");
+  if (spec.vocab_size() == 0) return InvalidField(path + ".vocab_size", "must be given and at least 1");
+  if (spec.max_positions() == 0) return InvalidField(path + ".max_positions", "must be given and at least 1");
   return absl::OkStatus();
 }
 
@@ -75,11 +71,11 @@ absl::StatusOr<std::shared_ptr<Model>> MakeVit(const v1::TrialSpec& trial) {
   options.channels = spec.channels();
   options.classes = spec.classes();
   if (options.patch_size == 0 || options.image_size == 0 || options.image_size % options.patch_size != 0) {
-    return Invalid("model.vit.patch_size",
-                   absl::StrCat(options.patch_size, " does not divide image_size ", options.image_size));
+    return InvalidField("model.vit.patch_size",
+                        absl::StrCat(options.patch_size, " does not divide image_size ", options.image_size));
   }
-  if (options.channels == 0) return Invalid("model.vit.channels", "must be given and at least 1");
-  if (options.classes == 0) return Invalid("model.vit.classes", "must be given and at least 2");
+  if (options.channels == 0) return InvalidField("model.vit.channels", "must be given and at least 1");
+  if (options.classes == 0) return InvalidField("model.vit.classes", "must be given and at least 2");
   options.patch_norm = spec.patch_norm();
   options.position = MakePositionOptions(spec.position(), /*rotary_theta=*/0);
   return std::make_shared<Vit>(options);
@@ -104,11 +100,11 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::Trial
     case v1::ModelSpec::kLlama:
       return MakeDecoder(resolved, model.llama(), kLlamaStyle);
     case v1::ModelSpec::kVit:
-      return Invalid("model.vit", "reads images, where a language model is needed");
+      return InvalidField("model.vit", "reads images, where a language model is needed");
     case v1::ModelSpec::ARCHITECTURE_NOT_SET:
       break;
   }
-  return Invalid("model", "one of bert, opt, gpt2, llama and vit must be given");
+  return InvalidField("model", "one of bert, opt, gpt2, llama and vit must be given");
 }
 
 std::int64_t CountParameters(const torch::nn::Module& model) {

@@ -65,19 +65,15 @@ at::Tensor Vit::Embed(const ModelInput& input, const ForwardContext& context) co
 
 at::Tensor Vit::Logits(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
-  at::Tensor x = context.Activation("hidden.0", Embed(input, context));
+  const at::Tensor x = Embed(input, context);
   const AttentionFrame frame = MakeAttentionFrame(frame_, {}, tokens(), x.options());
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = context.Activation("hidden", std::to_string(i + 1).c_str(), layers_[i](x, frame, context));
-  }
-  if (!final_norm_.empty()) x = final_norm_[0](x, context);
-  return classifier_(x.select(1, 0), context);
+  return classifier_(RunLayers(layers_, final_norm_, x, frame, context).select(1, 0), context);
 }
 
 at::Tensor Vit::Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap,
                      double label_smoothing) {
   return at::cross_entropy_loss(AtLeastFloat32(Logits(input, tap)), labels, {}, at::Reduction::Mean,
-                                kIgnoredLabel, label_smoothing);
+                                /*ignore_index=*/-100, label_smoothing);
 }
 
 }  // namespace inlier

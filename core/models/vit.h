@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/models/language_model.h"
+#include "core/models/layer_stack.h"
 #include "core/models/model.h"
 
 namespace inlier {

@@ -11,17 +11,11 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "core/quant/make_quantization.h"
+#include "core/train/batch_input.h"
 #include "core/train/prediction.h"
 
 namespace inlier {
 namespace {
-
-ModelInput InputOf(const Batch& batch, c10::Device device) {
-  ModelInput input;
-  input.ids = batch.ids.to(device);
-  if (batch.attention_mask.defined()) input.attention_mask = batch.attention_mask.to(device);
-  return input;
-}
 
 // Progress through the batches of one phase, with the rate so far.
 class PhaseProgress {

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "base/version.h"
 #include "core/data/random_stream.h"
+#include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
 
 namespace inlier {
@@ -57,10 +58,7 @@ Trainer::Update Trainer::RunUpdate() {
   for (std::uint64_t i = 0; i < accumulation; ++i) {
     const std::uint64_t micro_batch = step_ * accumulation + i;
     const Batch batch = dataset_.TrainBatch(spec_.seed(), micro_batch, spec_.training().batch_size());
-    ModelInput input;
-    input.ids = batch.ids.to(device_, /*non_blocking=*/true);
-    if (batch.attention_mask.defined())
-      input.attention_mask = batch.attention_mask.to(device_, /*non_blocking=*/true);
+    const ModelInput input = InputOf(batch, device_);
     SeedDropout(device_, spec_.seed(), micro_batch);
     const at::Tensor part =
         training_step_.AddMicroBatch(input, batch.labels.to(device_, /*non_blocking=*/true));

@@ -14,14 +14,14 @@
 #include "core/data/text_dataset.h"
 #include "core/hugging_face/weights.h"
 #include "core/models/make_model.h"
+#include "core/train/batch_input.h"
 #include "core/train/evaluator.h"
+#include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
-#include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 #include "proto/spec/architecture.h"
 #include "proto/spec/resolver.h"
 #include "proto/spec/validator.h"
-#include "proto/spec/yaml_reader.h"
 
 namespace inlier {
 namespace {
@@ -218,6 +218,7 @@ class Analysis {
                                                      dataset_->vocab_size(), " tokens and the model ",
                                                      model_->vocab_size(), "; they do not belong together"));
     }
+    if (has_head_) unigram_ = dataset_->ComputeUnigramPerplexity();
     return absl::OkStatus();
   }
 
@@ -276,9 +277,7 @@ class Analysis {
     HiddenChange change;
     for (std::int64_t i = 0; i < Batches(); ++i) {
       const Batch batch = dataset_->ValidationBatch(i, evaluation.batch_size(), evaluation.mask_seed());
-      ModelInput input;
-      input.ids = batch.ids.to(device_);
-      if (batch.attention_mask.defined()) input.attention_mask = batch.attention_mask.to(device_);
+      const ModelInput input = InputOf(batch, device_);
       LastHidden exact(LayersOf(spec_.model())), rounded(LayersOf(spec_.model()));
       model_->Logits(input, &exact);
       TapChain chain({&quantization, &rounded});
@@ -289,7 +288,7 @@ class Analysis {
   }
 
   void Report(const std::string& name, const EvaluationResult& result, SettingSink& setting) {
-    ReportEvaluation(result, dataset_->ComputeUnigramPerplexity(), /*step=*/0, setting);
+    ReportEvaluation(result, unigram_, /*step=*/0, setting);
     if (!has_head_) {
       for (const char* of_the_head : {"loss", "perplexity", "accuracy", "unigram_perplexity"})
         setting.measurements.erase(of_the_head);
@@ -304,6 +303,7 @@ class Analysis {
   std::shared_ptr<LanguageModel> model_;
   bool has_head_ = true;
   std::unique_ptr<TextDataset> dataset_;
+  UnigramPerplexity unigram_;  // Of the texts, so the same for all settings; only with a head.
 };
 
 }  // namespace
@@ -313,12 +313,7 @@ absl::Status Analyze(const v1::AnalysisSpec& spec, const AnalysisSink& sink) {
 }
 
 absl::StatusOr<v1::AnalysisSpec> ReadAnalysis(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-  v1::AnalysisSpec spec;
-  const auto status = google::protobuf::util::JsonStringToMessage(text, &spec);
-  if (status.ok()) return spec;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": not an AnalysisSpec in JSON: ", status.message().ToString()));
+  return ReadJson<v1::AnalysisSpec>(path);
 }
 
 }  // namespace inlier

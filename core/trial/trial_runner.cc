@@ -19,8 +19,8 @@
 #include "core/train/evaluator.h"
 #include "core/train/trainer.h"
 #include "core/trial/failure.h"
+#include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
-#include "google/protobuf/util/json_util.h"
 #include "proto/spec/architecture.h"
 #include "proto/spec/validator.h"
 #include "proto/spec/yaml_reader.h"
@@ -85,11 +85,14 @@ absl::Status CheckVocabulary(const v1::TrialSpec& spec, const LanguageModel& mod
                    dataset.vocab_size(), ", or leave it out where the tokenizer's size is known"));
 }
 
-// Evaluation may read sequences of another length than training did.
-absl::StatusOr<std::unique_ptr<TextDataset>> EvaluationDataset(const Prepared& prepared) {
+// The texts in sequences of another length than training had; null where evaluation reads the same.
+absl::StatusOr<std::unique_ptr<TextDataset>> OtherLength(const Prepared& prepared) {
   const v1::EvaluationSpec& evaluation = prepared.spec.evaluation();
-  return prepared.dataset->WithSequenceLength(
-      evaluation.has_sequence_length() ? evaluation.sequence_length() : prepared.dataset->sequence_length());
+  if (!evaluation.has_sequence_length() ||
+      evaluation.sequence_length() == prepared.dataset->sequence_length()) {
+    return nullptr;
+  }
+  return prepared.dataset->WithSequenceLength(evaluation.sequence_length());
 }
 
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
@@ -180,10 +183,11 @@ absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventW
   RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.model));
   prepared.model->to(prepared.device);
   ReportStarted(prepared, 0, events);
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextDataset> dataset, EvaluationDataset(prepared));
-  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, *dataset, prepared.spec,
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextDataset> other, OtherLength(prepared));
+  const TextDataset& dataset = other == nullptr ? *prepared.dataset : *other;
+  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, dataset, prepared.spec,
                                                            prepared.device, events, stop_requested));
-  ReportEvaluation(result, dataset->ComputeUnigramPerplexity(), checkpoint->info().step, events);
+  ReportEvaluation(result, dataset.ComputeUnigramPerplexity(), checkpoint->info().step, events);
   if (!std::isfinite(result.loss)) return Diverged(absl::StrCat("the evaluation loss is ", result.loss));
   return Succeeded();
 }
@@ -191,14 +195,7 @@ absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventW
 }  // namespace
 
 absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-  v1::AttemptSpec attempt;
-  const auto status = google::protobuf::util::JsonStringToMessage(text, &attempt);
-  if (!status.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": not an AttemptSpec in JSON: ", status.message().ToString()));
-  }
-  return attempt;
+  return ReadJson<v1::AttemptSpec>(path);
 }
 
 v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events,

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/models/make_model.h"
+#include "core/nn/softmax.h"
 #include "core/outliers/activation_recorder.h"
 #include "proto/spec/architecture.h"
 #include "tests/core/support/golden_case.h"

@@ -1,0 +1,25 @@
+#include "core/models/layer_stack.h"
+
+#include <string>
+
+namespace inlier {
+
+FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal) {
+  FrameOptions frame{.causal = causal, .softmax = layer.attention.softmax};
+  if (position.kind == PositionOptions::Kind::kRotary) {
+    frame.rotary_size = layer.attention.hidden_size / layer.attention.heads;
+    frame.rotary_theta = position.rotary_theta;
+  }
+  return frame;
+}
+
+at::Tensor RunLayers(const std::vector<TransformerLayer>& layers, const std::vector<Norm>& final_norm,
+                     at::Tensor x, const AttentionFrame& frame, const ForwardContext& context) {
+  x = context.Activation("hidden.0", x);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    x = context.Activation("hidden", std::to_string(i + 1).c_str(), layers[i](x, frame, context));
+  }
+  return final_norm.empty() ? x : final_norm[0](x, context);
+}
+
+}  // namespace inlier

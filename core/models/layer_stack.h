@@ -1,0 +1,30 @@
+// What the architectures' bodies have in common: how they know positions, and the run through their layers.
+#ifndef INLIER_CORE_MODELS_LAYER_STACK_H_
+#define INLIER_CORE_MODELS_LAYER_STACK_H_
+
+#include <vector>
+
+#include "core/nn/attention_frame.h"
+#include "core/nn/norms.h"
+#include "core/nn/transformer_layer.h"
+
+namespace inlier {
+
+// How a model knows where a token stands.
+struct PositionOptions {
+  enum class Kind { kLearned, kRotary, kNone };
+  Kind kind = Kind::kLearned;
+  double rotary_theta = 0;  // kRotary only.
+};
+
+// What the attentions of such layers need to know of a batch.
+FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal);
+
+// x: (B, T, d) through all layers and, where there is one, the final norm. A tap sees x as hidden.0 and the
+// output of layer i as hidden.<i + 1>.
+at::Tensor RunLayers(const std::vector<TransformerLayer>& layers, const std::vector<Norm>& final_norm,
+                     at::Tensor x, const AttentionFrame& frame, const ForwardContext& context);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_MODELS_LAYER_STACK_H_
