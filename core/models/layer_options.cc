@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "proto/spec/data_kind.h"
 
 namespace inlier {
 
@@ -22,7 +23,7 @@ absl::StatusOr<SoftmaxOptions> ClippedFromSpec(const v1::TrialSpec& spec) {
       options.gamma = clipped.gamma();
       break;
     case v1::ClippedSoftmaxSpec::kAlpha:
-      options.gamma = -clipped.alpha() / spec.data().text().sequence_length();
+      options.gamma = -clipped.alpha() / SequenceLength(spec);
       break;
     case v1::ClippedSoftmaxSpec::LOWER_NOT_SET:
       return InvalidField("attention.softmax.clipped", "gamma or alpha must be given");
@@ -34,7 +35,7 @@ SoftmaxOptions NcsFromSpec(const v1::TrialSpec& spec) {
   using RowLength = SoftmaxOptions::RowLength;
   const v1::NcsSpec& ncs = spec.attention().softmax().ncs();
   SoftmaxOptions options{.kind = SoftmaxOptions::Kind::kNcs, .zeta = ncs.zeta(), .beta = ncs.beta()};
-  options.configured_length = spec.data().text().sequence_length();
+  options.configured_length = SequenceLength(spec);
   switch (ncs.length()) {
     case v1::NcsSpec::CONFIGURED:
       options.length = RowLength::kConfigured;

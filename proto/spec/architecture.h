@@ -49,7 +49,9 @@ void VisitArchitecture(v1::ModelSpec* model, Use&& use) {
 }
 
 // Whether a position sees only those before it.
-inline bool IsCausal(const v1::ModelSpec& model) { return model.has_opt() || model.has_gpt2() || model.has_llama(); }
+inline bool IsCausal(const v1::ModelSpec& model) {
+  return model.has_opt() || model.has_gpt2() || model.has_llama();
+}
 
 // "bert", "opt", …; empty when there is none.
 inline std::string_view ArchitectureName(const v1::ModelSpec& model) {

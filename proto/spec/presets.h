@@ -14,8 +14,9 @@ namespace inlier {
 struct Preset {
   std::string_view architecture;  // Member of ModelSpec: "bert", "opt", …
   std::string_view name;
-  std::vector<std::pair<std::string_view, std::uint32_t>> fields;  // Of the architecture's message; a bool is 0 or 1.
-  std::string_view source;                                         // Paper or configuration.
+  std::vector<std::pair<std::string_view, std::uint32_t>>
+      fields;               // Of the architecture's message; a bool is 0 or 1.
+  std::string_view source;  // Paper or configuration.
   // Of the model with the paper's norm (RMS_NORM_S for Kaul et al.), tied ones once; 0: depends on the data.
   std::int64_t parameters = 0;
 };

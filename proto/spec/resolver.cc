@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "inlier/v1/param_options.pb.h"
 #include "proto/spec/architecture.h"
+#include "proto/spec/data_kind.h"
 #include "proto/spec/did_you_mean.h"
 #include "proto/spec/presets.h"
 #include "proto/spec/quantization_checks.h"
@@ -72,11 +73,18 @@ absl::Status ApplyPreset(const std::string& architecture, const std::string& nam
 template <typename SizeSpec>
 absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data, SizeSpec* model) {
   if (model->has_preset()) RETURN_IF_ERROR(ApplyPreset(architecture, model->preset(), model));
-  if (data.has_text()) {
+  if (const std::optional<TokenizedData> tokenized = TokenizedDataOf(data)) {
     if constexpr (requires { model->has_vocab_size(); }) {
-      const std::optional<std::uint32_t> vocab_size = VocabularySize(data.text().tokenizer());
+      const std::optional<std::uint32_t> vocab_size = VocabularySize(*tokenized->tokenizer);
       if (!model->has_vocab_size() && vocab_size.has_value()) model->set_vocab_size(*vocab_size);
-      if (!model->has_max_positions()) model->set_max_positions(data.text().sequence_length());
+      if (!model->has_max_positions()) model->set_max_positions(tokenized->sequence_length);
+    }
+  }
+  if (const std::optional<KnownImages> images = FindKnownImages(data.images())) {
+    if constexpr (requires { model->has_image_size(); }) {
+      if (!model->has_image_size()) model->set_image_size(images->image_size);
+      if (!model->has_channels()) model->set_channels(images->channels);
+      if (!model->has_classes()) model->set_classes(images->classes);
     }
   }
   if constexpr (requires { model->has_embedding_size(); }) {

@@ -8,9 +8,9 @@
 namespace inlier {
 
 // Fills what is not given, never changes what is:
-// - sizes from model.*.preset, then vocab_size from the tokenizer, max_positions from
-// data.text.sequence_length and embedding_size from
-//   hidden_size (no projections are needed when the two are equal);
+// - sizes from model.*.preset, then vocab_size from the tokenizer, max_positions from the data's
+//   sequence_length, image_size, channels and classes from a data set that is known by name, and
+//   embedding_size from hidden_size (no projections are needed when the two are equal);
 // - data.text.objective from the architecture;
 // - sub-messages, and the default member of each choice; `quantization`, its weights and its activations stay
 // absent when absent, and

@@ -8,23 +8,17 @@
 
 #include "base/status.h"
 #include "proto/spec/architecture.h"
+#include "proto/spec/data_checks.h"
 #include "proto/spec/number_text.h"
 #include "proto/spec/param_range.h"
 #include "proto/spec/quantization_checks.h"
 #include "proto/spec/resolver.h"
 #include "proto/spec/utf8.h"
-#include "proto/spec/vocabularies.h"
 
 namespace inlier {
 namespace {
 
 std::string Text(std::uint32_t value) { return std::to_string(value); }
-
-// Whether it can be the name of a file or folder that is looked for in the worker's data folder.
-bool IsName(const std::string& text) {
-  constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-  return !text.empty() && text[0] != '.' && text.find_first_not_of(kNameCharacters) == std::string::npos;
-}
 
 // Sizes of one of the architectures' messages against each other.
 template <typename Model>
@@ -82,128 +76,13 @@ void CheckPosition(const std::string& path, const Model& model, Problems* proble
   }
 }
 
-// What a model of text needs of its data.
-template <typename Model>
-void CheckTextSizes(const std::string& path, const Model& model, const v1::TrialSpec& spec,
-                    Problems* problems) {
-  if (!spec.data().has_text()) return;
-  if constexpr (requires { model.vocab_size(); }) {
-    const auto check_length = [&](const char* field, std::uint32_t length) {
-      if (!model.has_max_positions() || length <= model.max_positions()) return;
-      problems->Add(field, Text(length) + " is longer than " + path + ".max_positions " +
-                               Text(model.max_positions()) + ": shorten the sequence, or give " + path +
-                               ".max_positions at least " + Text(length));
-    };
-    check_length("data.text.sequence_length", spec.data().text().sequence_length());
-    if (spec.evaluation().has_sequence_length()) {
-      check_length("evaluation.sequence_length", spec.evaluation().sequence_length());
-    }
-    const v1::TokenizerSpec& tokenizer = spec.data().text().tokenizer();
-    const std::string field = "data.text.tokenizer." + VocabularyField(tokenizer);
-    const std::optional<std::uint32_t> vocab = VocabularySize(tokenizer);
-    if (!vocab.has_value() && !model.has_vocab_size()) {
-      problems->Add(field, "its number of tokens is known to the worker only: give " + path + ".vocab_size");
-    }
-    if (vocab.has_value() && model.has_vocab_size() && model.vocab_size() < *vocab) {
-      problems->Add(path + ".vocab_size", Text(model.vocab_size()) + " is less than the tokenizer's " +
-                                              Text(*vocab) + " tokens (" + field +
-                                              "): leave it out, or give at least " + Text(*vocab));
-    }
-  } else {
-    problems->Add("data.text", path + " reads images, and this is text: choose a model that reads text");
-  }
-}
-
 void CheckModel(const v1::TrialSpec& spec, Problems* problems) {
   const v1::ModelSpec& model = spec.model();
   VisitArchitecture(model, [&](std::string_view name, const auto& architecture) {
     const std::string path = "model." + std::string(name);
     CheckShape(path, architecture, problems);
     CheckPosition(path, architecture, problems);
-    CheckTextSizes(path, architecture, spec, problems);
   });
-  const v1::TokenizerSpec& tokenizer = spec.data().text().tokenizer();
-  if (model.has_opt() && tokenizer.has_gpt2() &&
-      tokenizer.gpt2().vocab() == v1::Gpt2TokenizerSpec::default_instance().vocab()) {
-    problems->Add(
-        "data.text.tokenizer.gpt2",
-        "its token 1 is a word, and model.opt pads with 1, a row that is never learned: use byte_pair, or "
-        "model.gpt2");
-  }
-  const v1::TextDataSpec& text = spec.data().text();
-  if (!spec.data().has_text() || !text.has_objective()) return;
-  const std::string name(ArchitectureName(model));
-  if (model.has_bert() && text.objective() != v1::MLM) {
-    problems->Add("data.text.objective",
-                  "CLM needs a causal model, and model.bert sees both sides: use MLM or model.opt");
-  }
-  if (IsCausal(model) && text.objective() != v1::CLM) {
-    problems->Add("data.text.objective", "MLM needs a model that sees both sides, and model." + name +
-                                             " is causal: use CLM or model.bert");
-  }
-}
-
-// The special tokens that an objective needs, and where a published vocabulary lies.
-void CheckTokenizer(const v1::TextDataSpec& text, Problems* problems) {
-  const v1::TokenizerSpec& tokenizer = text.tokenizer();
-  if (tokenizer.has_gpt2() && text.objective() == v1::MLM) {
-    problems->Add("data.text.tokenizer",
-                  "gpt2 has no [MASK], which MLM puts in the place of tokens: use wordpiece or byte_pair");
-  }
-  if (tokenizer.has_wordpiece() && text.objective() == v1::CLM) {
-    problems->Add(
-        "data.text.tokenizer",
-        "wordpiece drops case and spaces and has no token that separates texts, which CLM needs: use "
-        "gpt2 or byte_pair");
-  }
-  const auto check_vocab = [problems](const char* field, const std::string& vocab) {
-    if (!vocab.empty() && (vocab[0] == '/' || IsName(vocab))) return;
-    problems->Add(field,
-                  Quoted(vocab) +
-                      " is neither the name of a vocabulary in the worker's data folder nor an absolute "
-                      "path: give one of them");
-  };
-  if (tokenizer.has_wordpiece()) {
-    check_vocab("data.text.tokenizer.wordpiece.vocab", tokenizer.wordpiece().vocab());
-  }
-  if (tokenizer.has_gpt2()) check_vocab("data.text.tokenizer.gpt2.vocab", tokenizer.gpt2().vocab());
-}
-
-// A corpus is a name in the worker's data folder, a path a place on the worker: neither may depend on where
-// someone stands.
-void CheckData(const v1::TrialSpec& spec, Problems* problems) {
-  if (!spec.data().has_text()) return;
-  const v1::TextDataSpec& text = spec.data().text();
-  if (text.has_corpus()) {
-    if (!IsName(text.corpus())) {
-      problems->Add(
-          "data.text.corpus",
-          Quoted(text.corpus()) +
-              " is not a corpus' name: give one such as gcide or kjv, or use data.text.path for a file");
-    }
-  }
-  CheckTokenizer(text, problems);
-  if (text.field() != v1::TextDataSpec::default_instance().field() && !text.path().ends_with(".jsonl")) {
-    problems->Add("data.text.field",
-                  Quoted(text.field()) +
-                      " has no effect, for only the lines of a .jsonl file have fields: leave "
-                      "it out, or name one with data.text.path");
-  }
-  if (text.has_path() && (text.path().empty() || text.path()[0] != '/')) {
-    problems->Add(
-        "data.text.path",
-        Quoted(text.path()) + " is relative, and every worker stands elsewhere: give an absolute path");
-  }
-  if (text.objective() != v1::CLM) return;
-  if (text.mask_probability() != v1::TextDataSpec::default_instance().mask_probability()) {
-    problems->Add(
-        "data.text.mask_probability",
-        FormatNumber(text.mask_probability()) + " has no effect with CLM, which masks nothing: leave it out");
-  }
-  if (spec.evaluation().mask_seed() != v1::EvaluationSpec::default_instance().mask_seed()) {
-    problems->Add("evaluation.mask_seed", Text(spec.evaluation().mask_seed()) +
-                                              " has no effect with CLM, which masks nothing: leave it out");
-  }
 }
 
 void CheckSoftmax(const v1::TrialSpec& spec, Problems* problems) {
@@ -220,10 +99,6 @@ void CheckSoftmax(const v1::TrialSpec& spec, Problems* problems) {
                   "ROW is the number of keys that a query of a causal model sees, and model." +
                       std::string(ArchitectureName(spec.model())) +
                       " sees both sides: use RUN, UNPADDED or CONFIGURED");
-  }
-  if (ncs.length() == v1::NcsSpec::CONFIGURED && !spec.data().has_text()) {
-    problems->Add("attention.softmax.ncs.length",
-                  "CONFIGURED is data.text.sequence_length, and there is no text: use RUN");
   }
 }
 
@@ -301,6 +176,11 @@ void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
     problems->Add("training.schedule.warmup_steps",
                   Text(training.schedule().warmup_steps()) + " is more than training.steps " +
                       Text(training.steps()) + ": shorten the warm-up, or train longer");
+  }
+  if (training.schedule().has_warmup_fraction() && training.schedule().warmup_steps() > 0) {
+    problems->Add("training.schedule.warmup_fraction",
+                  FormatNumber(training.schedule().warmup_fraction()) + " and warmup_steps " +
+                      Text(training.schedule().warmup_steps()) + " exclude each other: give one of them");
   }
 }
 
