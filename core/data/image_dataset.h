@@ -35,13 +35,13 @@
 namespace inlier {
 
 struct ImageOptions {
-  std::filesystem::path data_dir;  // Folders of named data sets.
-  std::int64_t image_size = 0;     // Pixels of a side of what batches hold.
-  std::int64_t channels = 0;       // 1: grey; 3: red, green, blue.
-  int threads = 1;                 // For reading and for making a batch.
+  std::filesystem::path data_dir = {};  // Folders of named data sets.
+  std::int64_t image_size = 0;          // Pixels of a side of what batches hold.
+  std::int64_t channels = 0;            // 1: grey; 3: red, green, blue.
+  int threads = 1;                      // For reading and for making a batch.
   // May be empty. `phase` is what is being done, `fraction` how much of it. Called from the thread that
   // opens.
-  std::function<void(std::string_view phase, double fraction)> progress;
+  std::function<void(std::string_view phase, double fraction)> progress = nullptr;
   std::int64_t classes = 0;  // Columns of mixed labels where the model has more classes than the data.
 };
 
