@@ -27,8 +27,7 @@ class LanguageModel : public Model {
 
   // Whether position t predicts the label of t + 1.
   virtual bool causal() const = 0;
-  // The token whose embedding starts at zero and gets no gradient from the lookup; -1: there is none.
-  virtual std::int64_t pad_id() const = 0;
+  std::int64_t pad_id() const override = 0;
   virtual std::int64_t vocab_size() const = 0;
   virtual std::int64_t max_positions() const = 0;
 

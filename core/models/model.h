@@ -31,10 +31,13 @@ class Model : public torch::nn::Module {
   // (B, T, V), or (B, classes).
   virtual at::Tensor Logits(const ModelInput& input, ActivationTap* tap = nullptr) = 0;
 
-  // Mean cross-entropy over the batch's targets. With `label_smoothing` e > 0: (1 - e) * cross-entropy + e *
-  // the mean over classes of -log p.
+  // Mean cross-entropy over the batch's targets, or what the model says of its own. With `label_smoothing` e
+  // > 0: (1 - e) * cross-entropy + e * the mean over classes of -log p.
   virtual at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                           double label_smoothing = 0) = 0;
+
+  // The token whose embedding starts at zero and gets no gradient from the lookup; -1: there is none.
+  virtual std::int64_t pad_id() const { return -1; }
 };
 
 }  // namespace inlier
