@@ -15,43 +15,19 @@
 #include "core/data/packing.h"
 #include "core/data/random_stream.h"
 #include "core/data/token_cache.h"
+#include "core/data/tokenizer_of_spec.h"
 #include "torch/types.h"
 
 namespace inlier {
 namespace {
 
-absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& tokenizer,
-                                                  const std::filesystem::path& data_dir) {
-  switch (tokenizer.kind_case()) {
-    case v1::TokenizerSpec::kWordpiece:
-      return FindWordPiece(tokenizer.wordpiece().vocab(), data_dir);
-    case v1::TokenizerSpec::kGpt2:
-      return FindGpt2(tokenizer.gpt2().vocab(), data_dir);
-    case v1::TokenizerSpec::kBytePair:
-    case v1::TokenizerSpec::KIND_NOT_SET:
-      break;
-  }
-  const uint32_t vocab_size = tokenizer.byte_pair().vocab_size();
-  if (vocab_size >= kSmallestVocabulary) return TrainedBytePair{vocab_size};
-  return absl::InvalidArgumentError(absl::StrCat("data.text.tokenizer.byte_pair.vocab_size: ", vocab_size,
-                                                 " is below ", kSmallestVocabulary,
-                                                 ", the 256 bytes and the special tokens"));
-}
+constexpr char kTokenizerPath[] = "data.text.tokenizer";
 
 absl::StatusOr<CorpusSource> CorpusSourceOf(const v1::TextDataSpec& spec,
                                             const std::filesystem::path& data_dir) {
   if (spec.has_path()) return CorpusSource{.path = spec.path(), .field = spec.field()};
   ASSIGN_OR_RETURN(std::filesystem::path file, FindCorpus(spec.corpus(), data_dir));
   return CorpusSource{.path = std::move(file), .must_be_utf8 = false};
-}
-
-absl::StatusOr<SpecialTokens> SpecialTokensOf(const Tokenizer& tokenizer, v1::Objective objective) {
-  const std::optional<SpecialTokens> tokens =
-      objective == v1::MLM ? tokenizer.masked_tokens() : tokenizer.causal_tokens();
-  if (tokens.has_value()) return *tokens;
-  return absl::InvalidArgumentError(absl::StrCat("data.text.tokenizer: it has no special tokens for ",
-                                                 v1::Objective_Name(objective),
-                                                 "; choose another tokenizer"));
 }
 
 // The sequences of one part of the corpus. The cache must outlive them.
@@ -108,7 +84,7 @@ absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::State::Cut(
   state->mask_probability = mask_probability;
   state->sequence_length = sequence_length;
   const TokenCache& tokens = *state->cache;
-  ASSIGN_OR_RETURN(state->special_tokens, SpecialTokensOf(tokens.tokenizer(), objective));
+  ASSIGN_OR_RETURN(state->special_tokens, SpecialTokensOf(tokens.tokenizer(), objective, kTokenizerPath));
   const auto pack = [&](uint64_t first_text, uint64_t end_text) {
     return Pack(tokens, first_text, end_text, objective, state->special_tokens, sequence_length);
   };
@@ -188,7 +164,7 @@ absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::Open(const v1::TextDat
                                                                const TextOpenOptions& options) {
   ASSIGN_OR_RETURN(const CorpusSource source, CorpusSourceOf(spec, options.data_dir));
   TokenCacheSettings settings;
-  ASSIGN_OR_RETURN(settings.tokenizer, TokenizerSourceOf(spec.tokenizer(), options.data_dir));
+  ASSIGN_OR_RETURN(settings.tokenizer, TokenizerSourceOf(spec.tokenizer(), kTokenizerPath, options));
   settings.validation_fraction = spec.validation_fraction();
   ASSIGN_OR_RETURN(TokenCache cache, TokenCache::OpenOrMake(source, settings, options));
   return State::Cut(std::make_shared<const TokenCache>(std::move(cache)), source.path.string(), objective,

@@ -31,7 +31,6 @@ class BertClassifier : public Model {
 
  private:
   BertEncoder encoder_;
-  double dropout_;
   Linear pooler_;
   Linear classifier_;
 };
