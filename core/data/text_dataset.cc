@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "core/data/example_order.h"
 #include "core/data/masking.h"
 #include "core/data/packing.h"
 #include "core/data/random_stream.h"
@@ -55,9 +56,9 @@ struct TextDataset::State {
   void Read(const PackedTexts& part, int64_t sequence, std::span<int64_t> ids,
             std::span<uint8_t> special) const;
 
-  // `sequences` of a part, with the masks of stream (mask_seed, mask_name, mask_numbers[i]).
+  // `sequences` of a part, with the masks of stream (mask_seed, mask_name, first_number + i).
   Batch MakeBatch(const PackedTexts& part, const std::vector<int64_t>& sequences, uint64_t mask_seed,
-                  std::string_view mask_name, const std::vector<uint64_t>& mask_numbers) const;
+                  std::string_view mask_name, uint64_t first_number) const;
 
   // Calls with every id that the part's sequences predict.
   template <typename Visit>
@@ -113,7 +114,7 @@ void TextDataset::State::Read(const PackedTexts& part, int64_t sequence, std::sp
 
 Batch TextDataset::State::MakeBatch(const PackedTexts& part, const std::vector<int64_t>& sequences,
                                     uint64_t mask_seed, std::string_view mask_name,
-                                    const std::vector<uint64_t>& mask_numbers) const {
+                                    uint64_t first_number) const {
   const auto rows = static_cast<int64_t>(sequences.size());
   Batch batch;
   batch.ids = torch::full({rows, sequence_length}, special_tokens.pad, torch::kInt64);
@@ -125,7 +126,7 @@ Batch TextDataset::State::MakeBatch(const PackedTexts& part, const std::vector<i
     const std::span labels(batch.labels.data_ptr<int64_t>() + row * sequence_length, length);
     Read(part, sequences[row], ids, std::span(special).first(length));
     if (objective == v1::MLM) {
-      RandomStream stream(mask_seed, mask_name, mask_numbers[row]);
+      RandomStream stream(mask_seed, mask_name, first_number + row);
       DrawMask({.probability = mask_probability,
                 .mask_id = *special_tokens.mask,
                 .vocab_size = cache->tokenizer().size()},
@@ -185,44 +186,20 @@ const std::string& TextDataset::dataset_digest() const { return state_->digest; 
 const SpecialTokens& TextDataset::special_tokens() const { return state_->special_tokens; }
 
 Batch TextDataset::TrainBatch(uint64_t seed, uint64_t index, int64_t batch_size) const {
-  INLIER_CHECK(batch_size > 0);
-  const auto size = static_cast<uint64_t>(train_examples());
-  std::vector<int64_t> sequences;
-  std::vector<uint64_t> numbers;
-  std::optional<RandomOrder> order;
-  for (int64_t row = 0; row < batch_size; ++row) {
-    // The number of this sequence since training began.
-    const uint64_t number = index * static_cast<uint64_t>(batch_size) + row;
-    if (!order.has_value() || number % size == 0) order.emplace(size, seed, "epoch", number / size);
-    sequences.push_back(static_cast<int64_t>(order->At(number % size)));
-    numbers.push_back(number);
-  }
-  return state_->MakeBatch(*state_->train, sequences, seed, "mask", numbers);
+  return state_->MakeBatch(*state_->train, TrainExamples(train_examples(), seed, index, batch_size), seed,
+                           "mask", index * static_cast<uint64_t>(batch_size));
 }
 
 Batch TextDataset::ValidationBatch(int64_t index, int64_t batch_size, uint64_t mask_seed) const {
-  INLIER_CHECK(index >= 0 && index < ValidationBatches(batch_size));
-  std::vector<int64_t> sequences;
-  for (int64_t i = index * batch_size; i < std::min((index + 1) * batch_size, validation_examples()); ++i) {
-    sequences.push_back(i);
-  }
-  return state_->MakeBatch(*state_->validation, sequences, mask_seed, "validation mask",
-                           std::vector<uint64_t>(sequences.begin(), sequences.end()));
+  return state_->MakeBatch(*state_->validation, ValidationExamples(validation_examples(), index, batch_size),
+                           mask_seed, "validation mask", static_cast<uint64_t>(index * batch_size));
 }
 
 Batch TextDataset::CalibrationBatch(v1::Split split, int64_t index, int64_t batch_size, uint64_t seed) const {
-  INLIER_CHECK(index >= 0 && batch_size > 0);
-  const PackedTexts& part = split == v1::TRAIN ? *state_->train : *state_->validation;
-  const auto size = static_cast<uint64_t>(part.size());
-  const RandomOrder order(size, seed, "calibration");
-  std::vector<int64_t> sequences;
-  std::vector<uint64_t> numbers;
-  for (int64_t row = 0; row < batch_size; ++row) {
-    const uint64_t number = static_cast<uint64_t>(index) * batch_size + row;
-    sequences.push_back(static_cast<int64_t>(split == v1::TRAIN ? order.At(number % size) : number % size));
-    numbers.push_back(number);
-  }
-  return state_->MakeBatch(part, sequences, seed, "calibration mask", numbers);
+  const bool train = split == v1::TRAIN;
+  const PackedTexts& part = train ? *state_->train : *state_->validation;
+  return state_->MakeBatch(part, CalibrationExamples(part.size(), /*drawn=*/train, seed, index, batch_size),
+                           seed, "calibration mask", static_cast<uint64_t>(index * batch_size));
 }
 
 UnigramPerplexity TextDataset::ComputeUnigramPerplexity() const {
