@@ -194,7 +194,7 @@ absl::Status Checkpoint::LoadWeights(Model& model) const {
   }
   c10::NoGradGuard no_grad;
   for (const auto& [name, parameter] : parameters) {
-    ASSIGN_OR_RETURN(const at::Tensor tensor, reader_.Load(name));
+    ASSIGN_OR_RETURN(const at::Tensor tensor, reader_.LoadWeight(name));
     parameter.detach().copy_(tensor);
   }
   return absl::OkStatus();
