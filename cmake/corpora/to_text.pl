@@ -1,20 +1,21 @@
-# One text a line from what a Debian package holds:  perl to_text.pl gcide|anarchism|wordnet|kjv < in > out
+# One text a line from what a Debian package holds:  perl to_text.pl gcide|anarchism|wordnet|kjv|wordnet-classes < in > out
+# wordnet-classes is a table for data.classification: a heading, then label, tab, text.
 # Needs nothing beyond perl-base.
 use strict;
 use warnings;
 
-my %convert = (gcide => \&gcide, anarchism => \&anarchism, wordnet => \&wordnet, kjv => \&kjv);
+my %convert = (gcide => \&gcide, anarchism => \&anarchism, wordnet => \&wordnet, kjv => \&kjv, 'wordnet-classes' => \&wordnet_classes);
 my $corpus  = shift // '';
 my $run     = $convert{$corpus} or die "to_text.pl: no corpus '$corpus'; there are: @{[sort keys %convert]}\n";
 $run->();
 close(STDOUT) or die "to_text.pl: writing failed: $!\n";
 
-# Prints a text on one line, unless nothing but marks is left of it.
+# Prints a text on one line, with what goes before it, unless nothing but marks is left of it.
 sub put {
-  my ($text) = @_;
+  my ($text, $before) = @_;
   $text =~ s/\s+/ /g;
   $text =~ s/^ | $//g;
-  print "$text\n" if $text =~ /[A-Za-z]{2}/;
+  print $before // '', "$text\n" if $text =~ /[A-Za-z]{2}/;
 }
 
 # The dictionary: paragraphs between empty lines. An entry begins in the first column with the headword, how it is said
@@ -88,6 +89,21 @@ sub anarchism {
 sub wordnet {
   while (my $line = <STDIN>) {
     put($1) if $line =~ /\A\d{8} [^|]*\| (.*)/;
+  }
+}
+
+# The same with the lexicographer's file of each, which is the second field of a line: lexnames(5WN).
+sub wordnet_classes {
+  my @classes = qw(adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition
+                   noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person
+                   noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape noun.state
+                   noun.substance noun.time verb.body verb.change verb.cognition verb.communication verb.competition
+                   verb.consumption verb.contact verb.creation verb.emotion verb.motion verb.perception verb.possession verb.social
+                   verb.stative verb.weather adj.ppl);
+  print "label\tsentence\n";
+  while (my $line = <STDIN>) {
+    next if $line !~ /\A\d{8} (\d\d) [^|]*\| (.*)/;
+    put($2, ($classes[$1] // die "to_text.pl: no lexicographer's file has the number $1\n") . "\t");
   }
 }
 

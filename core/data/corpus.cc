@@ -15,34 +15,15 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "core/data/json_text.h"
+#include "core/data/data_folder.h"
+#include "core/data/json_line.h"
+#include "core/data/text_lines.h"
 #include "core/data/utf8_text.h"
 
 namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool IsPlainName(const std::string& name) {
-  return !name.empty() &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-             std::string::npos &&
-         name.front() != '.';
-}
-
-bool IsBlank(std::string_view line) {
-  return line.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
-}
-
-// The line of `text` at *begin, which moves behind its end, without the end; *number counts lines from one.
-std::string_view TakeLine(std::string_view text, size_t* begin, size_t* number) {
-  const size_t end = std::min(text.find('\n', *begin), text.size());
-  std::string_view line = text.substr(*begin, end - *begin);
-  *begin = end + 1;
-  ++*number;
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
-}
 
 // What a remembered digest holds for: size, time of change and number of the file.
 absl::StatusOr<std::string> FileState(const fs::path& file, bool* settled) {
@@ -119,45 +100,15 @@ std::string Combine(const CorpusSource& source, const std::vector<std::string>& 
   return IsJsonLines(source) ? Sha256Hex("jsonl\n" + digests[0] + "\n" + source.field) : digests[0];
 }
 
-// A file that is there and cannot be read.
-absl::Status WithRemedy(const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(std::string(status.message()),
-                                                  "; let the worker's user read it, or name another text"));
-}
-
-std::string KeysOf(const nlohmann::json& object) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : object.items()) keys.push_back(key);
-  return keys.empty() ? "it has none" : "it has: " + absl::StrJoin(keys, ", ");
-}
-
 }  // namespace
 
-std::vector<std::string> CorporaIn(const fs::path& data_dir) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(data_dir, error)) {
-    if (entry.path().extension() == ".txt" && entry.is_regular_file(error))
-      names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 absl::StatusOr<fs::path> FindCorpus(const std::string& corpus, const fs::path& data_dir) {
-  if (!IsPlainName(corpus)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.text.corpus: \"", corpus,
-                     "\" is not the name of a corpus; a file is named with data.text.path"));
-  }
-  const fs::path file = data_dir / (corpus + ".txt");
-  std::error_code error;
-  if (fs::is_regular_file(file, error)) return file;
-  const std::vector<std::string> there = CorporaIn(data_dir);
-  return absl::NotFoundError(absl::StrCat(
-      "data.text.corpus: no corpus \"", corpus, "\" in ", data_dir.string(),
-      there.empty() ? " (no corpora there)" : absl::StrCat(" (there are: ", absl::StrJoin(there, ", "), ")"),
-      "; get it with `make corpora`, or name a text file of your own with data.text.path"));
+  return FindDataFile(corpus, data_dir,
+                      {.field = "data.text.corpus",
+                       .what = "corpus",
+                       .plural = "corpora",
+                       .extension = ".txt",
+                       .otherwise = "name a text file of your own with data.text.path"});
 }
 
 absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::path& cache_dir) {
@@ -179,7 +130,7 @@ absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::p
   std::vector<std::string> digests;
   for (const fs::path& file : files) {
     absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
-    if (!digest.ok()) return WithRemedy(digest.status());
+    if (!digest.ok()) return Unreadable(digest.status());
     digests.push_back(*std::move(digest));
   }
   const std::string digest = Combine(source, digests);
@@ -200,7 +151,7 @@ absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {
   const bool json_lines = !IsFolder(source) && IsJsonLines(source);
   for (const fs::path& path : files) {
     absl::StatusOr<MappedFile> file = MappedFile::Open(path);
-    if (!file.ok()) return WithRemedy(file.status());
+    if (!file.ok()) return Unreadable(file.status());
     const std::string_view text = file->bytes();
     corpus.files_.push_back(*std::move(file));
     if (source.must_be_utf8) RETURN_IF_ERROR(CheckUtf8(text, path.string()));
@@ -214,36 +165,17 @@ absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {
 }
 
 void Corpus::AddLines(std::string_view text) {
-  size_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const std::string_view line = TakeLine(text, &begin, &number);
-    if (!IsBlank(line)) texts_.push_back(line);
+  for (TextLines lines(text); lines.Next();) {
+    if (!IsBlank(lines.line())) texts_.push_back(lines.line());
   }
 }
 
 absl::Status Corpus::AddJsonLines(std::string_view text, const std::string& file) {
-  size_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const std::string_view line = TakeLine(text, &begin, &number);
-    if (IsBlank(line)) continue;
-    ASSIGN_OR_RETURN(const nlohmann::json object, ParseJsonText(line, file, number));
-    const auto invalid = [&](const std::string& what) {
-      return absl::InvalidArgumentError(absl::StrCat(file, ":", number, ": ", what));
-    };
-    if (!object.is_object()) {
-      return invalid(absl::StrCat("a JSON object is needed in every line, such as {\"", source_.field,
-                                  "\": \"…\"}, and this is of type ", object.type_name()));
-    }
-    const auto found = object.find(source_.field);
-    if (found == object.end()) {
-      return invalid(absl::StrCat("no field \"", source_.field, "\" (", KeysOf(object),
-                                  "); name the one with the text by data.text.field"));
-    }
-    if (!found->is_string()) {
-      return invalid(absl::StrCat("the field \"", source_.field, "\" is of type ", found->type_name(),
-                                  ", and a text is a string; name another with data.text.field"));
-    }
-    auto value = found->get<std::string>();
+  for (TextLines lines(text); lines.Next();) {
+    if (IsBlank(lines.line())) continue;
+    ASSIGN_OR_RETURN(const JsonLine object,
+                     JsonLine::Parse(lines.line(), file, lines.number(), source_.field));
+    ASSIGN_OR_RETURN(std::string value, object.Text(source_.field, "data.text.field"));
     if (IsBlank(value)) continue;
     texts_.push_back(owned_.emplace_back(std::move(value)));
   }

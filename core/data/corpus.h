@@ -29,14 +29,9 @@ struct TextOpenOptions {
   TextProgress progress;            // May be empty. Called from the thread that opens.
 };
 
-// The file of a named corpus: data_dir/<corpus>.txt.
-// InvalidArgument when the name is not a plain name; NotFound, naming the folder, the corpora in it and the
-// remedy, when there is no such file.
+// The file of a corpus that data.text.corpus names: data_dir/<corpus>.txt. Errors as FindDataFile.
 absl::StatusOr<std::filesystem::path> FindCorpus(const std::string& corpus,
                                                  const std::filesystem::path& data_dir);
-
-// Names of the corpora in a folder, sorted.
-std::vector<std::string> CorporaIn(const std::filesystem::path& data_dir);
 
 struct CorpusSource {
   // A text file (one text a line), a .jsonl file (one object a line, the text in its field `field`), or a

@@ -11,47 +11,24 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "core/data/example_order.h"
 #include "core/data/masking.h"
 #include "core/data/packing.h"
 #include "core/data/random_stream.h"
 #include "core/data/token_cache.h"
+#include "core/data/tokenizer_of_spec.h"
 #include "torch/types.h"
 
 namespace inlier {
 namespace {
 
-absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& tokenizer,
-                                                  const std::filesystem::path& data_dir) {
-  switch (tokenizer.kind_case()) {
-    case v1::TokenizerSpec::kWordpiece:
-      return FindWordPiece(tokenizer.wordpiece().vocab(), data_dir);
-    case v1::TokenizerSpec::kGpt2:
-      return FindGpt2(tokenizer.gpt2().vocab(), data_dir);
-    case v1::TokenizerSpec::kBytePair:
-    case v1::TokenizerSpec::KIND_NOT_SET:
-      break;
-  }
-  const uint32_t vocab_size = tokenizer.byte_pair().vocab_size();
-  if (vocab_size >= kSmallestVocabulary) return TrainedBytePair{vocab_size};
-  return absl::InvalidArgumentError(absl::StrCat("data.text.tokenizer.byte_pair.vocab_size: ", vocab_size,
-                                                 " is below ", kSmallestVocabulary,
-                                                 ", the 256 bytes and the special tokens"));
-}
+constexpr char kTokenizerPath[] = "data.text.tokenizer";
 
 absl::StatusOr<CorpusSource> CorpusSourceOf(const v1::TextDataSpec& spec,
                                             const std::filesystem::path& data_dir) {
   if (spec.has_path()) return CorpusSource{.path = spec.path(), .field = spec.field()};
   ASSIGN_OR_RETURN(std::filesystem::path file, FindCorpus(spec.corpus(), data_dir));
   return CorpusSource{.path = std::move(file), .must_be_utf8 = false};
-}
-
-absl::StatusOr<SpecialTokens> SpecialTokensOf(const Tokenizer& tokenizer, v1::Objective objective) {
-  const std::optional<SpecialTokens> tokens =
-      objective == v1::MLM ? tokenizer.masked_tokens() : tokenizer.causal_tokens();
-  if (tokens.has_value()) return *tokens;
-  return absl::InvalidArgumentError(absl::StrCat("data.text.tokenizer: it has no special tokens for ",
-                                                 v1::Objective_Name(objective),
-                                                 "; choose another tokenizer"));
 }
 
 // The sequences of one part of the corpus. The cache must outlive them.
@@ -79,9 +56,9 @@ struct TextDataset::State {
   void Read(const PackedTexts& part, int64_t sequence, std::span<int64_t> ids,
             std::span<uint8_t> special) const;
 
-  // `sequences` of a part, with the masks of stream (mask_seed, mask_name, mask_numbers[i]).
+  // `sequences` of a part, with the masks of stream (mask_seed, mask_name, first_number + i).
   Batch MakeBatch(const PackedTexts& part, const std::vector<int64_t>& sequences, uint64_t mask_seed,
-                  std::string_view mask_name, const std::vector<uint64_t>& mask_numbers) const;
+                  std::string_view mask_name, uint64_t first_number) const;
 
   // Calls with every id that the part's sequences predict.
   template <typename Visit>
@@ -108,7 +85,7 @@ absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::State::Cut(
   state->mask_probability = mask_probability;
   state->sequence_length = sequence_length;
   const TokenCache& tokens = *state->cache;
-  ASSIGN_OR_RETURN(state->special_tokens, SpecialTokensOf(tokens.tokenizer(), objective));
+  ASSIGN_OR_RETURN(state->special_tokens, SpecialTokensOf(tokens.tokenizer(), objective, kTokenizerPath));
   const auto pack = [&](uint64_t first_text, uint64_t end_text) {
     return Pack(tokens, first_text, end_text, objective, state->special_tokens, sequence_length);
   };
@@ -137,7 +114,7 @@ void TextDataset::State::Read(const PackedTexts& part, int64_t sequence, std::sp
 
 Batch TextDataset::State::MakeBatch(const PackedTexts& part, const std::vector<int64_t>& sequences,
                                     uint64_t mask_seed, std::string_view mask_name,
-                                    const std::vector<uint64_t>& mask_numbers) const {
+                                    uint64_t first_number) const {
   const auto rows = static_cast<int64_t>(sequences.size());
   Batch batch;
   batch.ids = torch::full({rows, sequence_length}, special_tokens.pad, torch::kInt64);
@@ -149,7 +126,7 @@ Batch TextDataset::State::MakeBatch(const PackedTexts& part, const std::vector<i
     const std::span labels(batch.labels.data_ptr<int64_t>() + row * sequence_length, length);
     Read(part, sequences[row], ids, std::span(special).first(length));
     if (objective == v1::MLM) {
-      RandomStream stream(mask_seed, mask_name, mask_numbers[row]);
+      RandomStream stream(mask_seed, mask_name, first_number + row);
       DrawMask({.probability = mask_probability,
                 .mask_id = *special_tokens.mask,
                 .vocab_size = cache->tokenizer().size()},
@@ -188,7 +165,7 @@ absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::Open(const v1::TextDat
                                                                const TextOpenOptions& options) {
   ASSIGN_OR_RETURN(const CorpusSource source, CorpusSourceOf(spec, options.data_dir));
   TokenCacheSettings settings;
-  ASSIGN_OR_RETURN(settings.tokenizer, TokenizerSourceOf(spec.tokenizer(), options.data_dir));
+  ASSIGN_OR_RETURN(settings.tokenizer, TokenizerSourceOf(spec.tokenizer(), kTokenizerPath, options));
   settings.validation_fraction = spec.validation_fraction();
   ASSIGN_OR_RETURN(TokenCache cache, TokenCache::OpenOrMake(source, settings, options));
   return State::Cut(std::make_shared<const TokenCache>(std::move(cache)), source.path.string(), objective,
@@ -209,44 +186,20 @@ const std::string& TextDataset::dataset_digest() const { return state_->digest; 
 const SpecialTokens& TextDataset::special_tokens() const { return state_->special_tokens; }
 
 Batch TextDataset::TrainBatch(uint64_t seed, uint64_t index, int64_t batch_size) const {
-  INLIER_CHECK(batch_size > 0);
-  const auto size = static_cast<uint64_t>(train_examples());
-  std::vector<int64_t> sequences;
-  std::vector<uint64_t> numbers;
-  std::optional<RandomOrder> order;
-  for (int64_t row = 0; row < batch_size; ++row) {
-    // The number of this sequence since training began.
-    const uint64_t number = index * static_cast<uint64_t>(batch_size) + row;
-    if (!order.has_value() || number % size == 0) order.emplace(size, seed, "epoch", number / size);
-    sequences.push_back(static_cast<int64_t>(order->At(number % size)));
-    numbers.push_back(number);
-  }
-  return state_->MakeBatch(*state_->train, sequences, seed, "mask", numbers);
+  return state_->MakeBatch(*state_->train, TrainExamples(train_examples(), seed, index, batch_size), seed,
+                           "mask", index * static_cast<uint64_t>(batch_size));
 }
 
 Batch TextDataset::ValidationBatch(int64_t index, int64_t batch_size, uint64_t mask_seed) const {
-  INLIER_CHECK(index >= 0 && index < ValidationBatches(batch_size));
-  std::vector<int64_t> sequences;
-  for (int64_t i = index * batch_size; i < std::min((index + 1) * batch_size, validation_examples()); ++i) {
-    sequences.push_back(i);
-  }
-  return state_->MakeBatch(*state_->validation, sequences, mask_seed, "validation mask",
-                           std::vector<uint64_t>(sequences.begin(), sequences.end()));
+  return state_->MakeBatch(*state_->validation, ValidationExamples(validation_examples(), index, batch_size),
+                           mask_seed, "validation mask", static_cast<uint64_t>(index * batch_size));
 }
 
 Batch TextDataset::CalibrationBatch(v1::Split split, int64_t index, int64_t batch_size, uint64_t seed) const {
-  INLIER_CHECK(index >= 0 && batch_size > 0);
-  const PackedTexts& part = split == v1::TRAIN ? *state_->train : *state_->validation;
-  const auto size = static_cast<uint64_t>(part.size());
-  const RandomOrder order(size, seed, "calibration");
-  std::vector<int64_t> sequences;
-  std::vector<uint64_t> numbers;
-  for (int64_t row = 0; row < batch_size; ++row) {
-    const uint64_t number = static_cast<uint64_t>(index) * batch_size + row;
-    sequences.push_back(static_cast<int64_t>(split == v1::TRAIN ? order.At(number % size) : number % size));
-    numbers.push_back(number);
-  }
-  return state_->MakeBatch(part, sequences, seed, "calibration mask", numbers);
+  const bool train = split == v1::TRAIN;
+  const PackedTexts& part = train ? *state_->train : *state_->validation;
+  return state_->MakeBatch(part, CalibrationExamples(part.size(), /*drawn=*/train, seed, index, batch_size),
+                           seed, "calibration mask", static_cast<uint64_t>(index * batch_size));
 }
 
 UnigramPerplexity TextDataset::ComputeUnigramPerplexity() const {

@@ -99,14 +99,25 @@ std::string_view BytesOf(const std::vector<T>& values) {
 
 uint64_t PaddedIdBytes(uint64_t tokens, uint32_t id_bytes) { return (tokens * id_bytes + 7) / 8 * 8; }
 
-absl::StatusOr<std::string> DigestOf(const std::string& corpus_digest, const TokenCacheSettings& settings) {
-  ASSIGN_OR_RETURN(const std::string tokenizer, KeyOf(settings.tokenizer));
-  std::string key = absl::StrFormat("inlier token cache %d\ncorpus %s\n%s\nvalidation %.17g\n",
-                                    kFormatVersion, corpus_digest, tokenizer, settings.validation_fraction);
-  if (std::holds_alternative<TrainedBytePair>(settings.tokenizer)) {
+// `content` and `split` name the texts and what of them is for training.
+absl::StatusOr<std::string> DigestOf(const std::string& content, const TokenizerSource& tokenizer,
+                                     const std::string& split) {
+  ASSIGN_OR_RETURN(const std::string tokenizer_key, KeyOf(tokenizer));
+  std::string key =
+      absl::StrFormat("inlier token cache %d\n%s\n%s\n%s\n", kFormatVersion, content, tokenizer_key, split);
+  if (std::holds_alternative<TrainedBytePair>(tokenizer)) {
     for (const std::string_view token : kOwnSpecialTokens) absl::StrAppend(&key, std::string(token), "\n");
   }
   return Sha256Hex(key);
+}
+
+std::string ContentDigest(const std::vector<std::string_view>& texts) {
+  Sha256 sha;
+  for (const std::string_view text : texts) {
+    sha.Update(absl::StrCat(text.size(), "\n"));
+    sha.Update(text);
+  }
+  return sha.HexDigest();
 }
 
 void Report(const TextOpenOptions& options, std::string_view phase, double fraction) {
@@ -208,37 +219,24 @@ absl::Status TrainVocabulary(std::span<const std::string_view> texts, const Trai
   return WriteFileAtomically(folder / "merges.txt", vocabulary.MergesTxt());
 }
 
-absl::Status Make(const CorpusSource& source, const std::string& corpus_digest,
-                  const TokenCacheSettings& settings, const TextOpenOptions& options, const fs::path& folder,
-                  const std::string& digest) {
-  ASSIGN_OR_RETURN(const Corpus corpus, Corpus::Open(source));
-  if (corpus.ContentDigest() != corpus_digest) {
-    return absl::UnavailableError(
-        absl::StrCat(source.path.string(), " changed while it was read; try again when it is complete"));
-  }
-  const std::vector<std::string_view>& texts = corpus.texts();
-  if (texts.size() < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source.path.string(), " has ", texts.size(),
-                     " non-empty lines; one text a line is needed, two at least"));
-  }
-  const uint64_t train_texts = TrainTexts(texts.size(), settings.validation_fraction);
-
+absl::Status MakeFiles(const PartedTexts& parted, const TokenizerSource& source,
+                       const TextOpenOptions& options, const fs::path& folder, const std::string& digest) {
+  const std::vector<std::string_view>& texts = parted.texts;
   std::error_code error;
   std::filesystem::remove_all(folder, error);  // What a maker that died has left.
   RETURN_IF_ERROR(MakeWritableFolder(folder));
-  if (const auto* trained = std::get_if<TrainedBytePair>(&settings.tokenizer)) {
-    RETURN_IF_ERROR(TrainVocabulary(std::span(texts).first(train_texts), *trained, options, folder));
+  if (const auto* trained = std::get_if<TrainedBytePair>(&source)) {
+    RETURN_IF_ERROR(TrainVocabulary(std::span(texts).first(parted.train_texts), *trained, options, folder));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(settings.tokenizer, folder));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(source, folder));
 
   WholeFileWriter writer(folder / "tokens.bin");
   RETURN_IF_ERROR(writer.Append(std::string(sizeof(Header), '\0')));
   TokenFileMaker maker(*tokenizer, options.threads, writer);
   RETURN_IF_ERROR(maker.Write(texts, options));
   Header header = maker.MakeHeader();
-  header.train_texts = train_texts;
-  ASSIGN_OR_RETURN(const std::string vocabulary_digest, VocabularyDigest(settings.tokenizer, folder));
+  header.train_texts = parted.train_texts;
+  ASSIGN_OR_RETURN(const std::string vocabulary_digest, VocabularyDigest(source, folder));
   std::memcpy(header.digest, digest.data(), kDigestLength);
   std::memcpy(header.vocabulary_digest, vocabulary_digest.data(), kDigestLength);
   header.header_checksum =
@@ -247,6 +245,23 @@ absl::Status Make(const CorpusSource& source, const std::string& corpus_digest,
   RETURN_IF_ERROR(writer.Commit());
   Report(options, "tokenize", 1);
   return absl::OkStatus();
+}
+
+absl::Status MakeOfCorpus(const CorpusSource& source, const std::string& corpus_digest,
+                          const TokenCacheSettings& settings, const TextOpenOptions& options,
+                          const fs::path& folder, const std::string& digest) {
+  ASSIGN_OR_RETURN(const Corpus corpus, Corpus::Open(source));
+  if (corpus.ContentDigest() != corpus_digest) {
+    return absl::UnavailableError(
+        absl::StrCat(source.path.string(), " changed while it was read; try again when it is complete"));
+  }
+  const size_t texts = corpus.texts().size();
+  if (texts < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source.path.string(), " has ", texts, " non-empty lines; one text a line is needed, two at least"));
+  }
+  return MakeFiles({corpus.texts(), TrainTexts(texts, settings.validation_fraction)}, settings.tokenizer,
+                   options, folder, digest);
 }
 
 }  // namespace
@@ -302,29 +317,51 @@ absl::StatusOr<TokenCache> TokenCache::OpenExisting(const fs::path& folder, cons
   return cache;
 }
 
-absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const CorpusSource& source,
-                                                  const TokenCacheSettings& settings,
-                                                  const TextOpenOptions& options) {
-  INLIER_CHECK(options.threads >= 1);
-  RETURN_IF_ERROR(MakeWritableFolder(options.cache_dir));
-  ASSIGN_OR_RETURN(const std::string corpus_digest, CachedDigest(source, options.cache_dir));
-  ASSIGN_OR_RETURN(const std::string digest, DigestOf(corpus_digest, settings));
+absl::StatusOr<TokenCache> TokenCache::OpenOrMakeFolder(const std::string& digest,
+                                                        const TokenizerSource& tokenizer,
+                                                        const TextOpenOptions& options, const Make& make) {
   const fs::path folder = options.cache_dir / absl::StrCat("text-", digest.substr(0, 16));
 
-  absl::StatusOr<TokenCache> cache = OpenExisting(folder, digest, settings.tokenizer);
+  absl::StatusOr<TokenCache> cache = OpenExisting(folder, digest, tokenizer);
   if (cache.ok()) return cache;
 
   ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(folder.string() + ".lock", [&options] {
                      Report(options, "wait for another process to tokenize", 0);
                    }));
   // Whoever held the lock may have made it.
-  cache = OpenExisting(folder, digest, settings.tokenizer);
+  cache = OpenExisting(folder, digest, tokenizer);
   if (cache.ok()) return cache;
   if (!absl::IsNotFound(cache.status())) {
     spdlog::warn("token_cache_remade reason=\"{}\"", std::string(cache.status().message()));
   }
-  RETURN_IF_ERROR(Make(source, corpus_digest, settings, options, folder, digest));
-  return OpenExisting(folder, digest, settings.tokenizer);
+  RETURN_IF_ERROR(make(folder));
+  return OpenExisting(folder, digest, tokenizer);
+}
+
+absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const CorpusSource& source,
+                                                  const TokenCacheSettings& settings,
+                                                  const TextOpenOptions& options) {
+  INLIER_CHECK(options.threads >= 1);
+  RETURN_IF_ERROR(MakeWritableFolder(options.cache_dir));
+  ASSIGN_OR_RETURN(const std::string corpus_digest, CachedDigest(source, options.cache_dir));
+  ASSIGN_OR_RETURN(const std::string digest,
+                   DigestOf("corpus " + corpus_digest, settings.tokenizer,
+                            absl::StrFormat("validation %.17g", settings.validation_fraction)));
+  return OpenOrMakeFolder(digest, settings.tokenizer, options, [&](const fs::path& folder) {
+    return MakeOfCorpus(source, corpus_digest, settings, options, folder, digest);
+  });
+}
+
+absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const PartedTexts& texts, const TokenizerSource& tokenizer,
+                                                  const TextOpenOptions& options) {
+  INLIER_CHECK(options.threads >= 1);
+  INLIER_CHECK(texts.train_texts >= 1 && texts.train_texts <= texts.texts.size());
+  RETURN_IF_ERROR(MakeWritableFolder(options.cache_dir));
+  ASSIGN_OR_RETURN(const std::string digest, DigestOf("texts " + ContentDigest(texts.texts), tokenizer,
+                                                      absl::StrCat("training ", texts.train_texts)));
+  return OpenOrMakeFolder(digest, tokenizer, options, [&](const fs::path& folder) {
+    return MakeFiles(texts, tokenizer, options, folder, digest);
+  });
 }
 
 void TokenCache::Read(uint64_t begin, std::span<int64_t> ids) const {

@@ -1,12 +1,12 @@
 // A corpus as token ids in a mapped file, with the vocabulary that made them; made once, whoever needs it
 // first.
 //
-// Everything lies in one folder of the cache, named by the digest of the corpus' content, the tokenizer's
-// settings (or, for a published vocabulary, its content), the split and the format: tokens.bin, and for a
-// vocabulary that is trained here its vocab.json and merges.txt (Hugging Face's form).
-// tokens.bin is put in place last and carries checksums of itself and of the vocabulary, so whatever a crash
-// leaves behind is either complete or made again, as is a file that was damaged later. Processes that need
-// the same folder at once wait on its lock file while the first one makes it.
+// Everything lies in one folder of the cache, named by the digest of the texts, the tokenizer's settings (or,
+// for a published vocabulary, its content), the split and the format: tokens.bin, and for a vocabulary that
+// is trained here its vocab.json and merges.txt (Hugging Face's form). tokens.bin is put in place last and
+// carries checksums of itself and of the vocabulary, so whatever a crash leaves behind is either complete or
+// made again, as is a file that was damaged later. Processes that need the same folder at once wait on its
+// lock file while the first one makes it.
 //
 // tokens.bin, little-endian: a header (see token_cache.cc), the ids of all texts one after the other (uint16,
 // or uint32 for vocabularies over 65,536), padding to 8 bytes, where each text begins (uint64, one entry more
@@ -18,9 +18,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/data/corpus.h"
@@ -35,12 +38,24 @@ struct TokenCacheSettings {
       0;  // Share of the texts, the last ones, that a trained vocabulary does not see.
 };
 
+// Texts of another source than a corpus, those for training first. They need to live only while the cache is
+// opened.
+struct PartedTexts {
+  std::vector<std::string_view> texts;
+  uint64_t train_texts = 0;  // What a trained vocabulary sees.
+};
+
 class TokenCache {
  public:
   // Opens the cache of a corpus, making it when it is not there or damaged. Waits while another process makes
   // it. InvalidArgument: fewer than two texts, or what Corpus::Open refuses. Unavailable: the file changed
   // meanwhile.
   static absl::StatusOr<TokenCache> OpenOrMake(const CorpusSource& source, const TokenCacheSettings& settings,
+                                               const TextOpenOptions& options);
+
+  // The same for texts in memory; they may be empty or alike. The folder is named by them, their split and
+  // the tokenizer.
+  static absl::StatusOr<TokenCache> OpenOrMake(const PartedTexts& texts, const TokenizerSource& tokenizer,
                                                const TextOpenOptions& options);
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
@@ -62,6 +77,11 @@ class TokenCache {
 
  private:
   TokenCache() = default;
+  // Opens the folder of `digest`; makes it with `make` when it is not there or damaged.
+  using Make = std::function<absl::Status(const std::filesystem::path& folder)>;
+  static absl::StatusOr<TokenCache> OpenOrMakeFolder(const std::string& digest,
+                                                     const TokenizerSource& tokenizer,
+                                                     const TextOpenOptions& options, const Make& make);
   // NotFound when there is no complete cache, DataLoss when there is a damaged one.
   static absl::StatusOr<TokenCache> OpenExisting(const std::filesystem::path& folder,
                                                  const std::string& digest, const TokenizerSource& tokenizer);

@@ -9,6 +9,8 @@ namespace inlier {
 namespace {
 
 constexpr std::string_view kEndOfText = "<|endoftext|>";
+constexpr std::string_view kOptSeparator = "</s>";
+constexpr std::string_view kOptPad = "<pad>";
 
 // A byte-level BPE with the special tokens that it has for each objective.
 class BytePairTokenizer final : public Tokenizer {
@@ -94,12 +96,16 @@ std::unique_ptr<Tokenizer> MakeOwnTokenizer(BytePairVocabulary vocabulary) {
 }
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> MakeGpt2Tokenizer(BytePairVocabulary vocabulary) {
-  const std::optional<uint32_t> end_of_text = vocabulary.SpecialId(kEndOfText);
-  if (!end_of_text.has_value()) {
-    return absl::InvalidArgumentError("no token <|endoftext|>, which separates texts; it must be GPT-2's");
+  // OPT's may list <|endoftext|> too, where no text ever has it.
+  std::optional<uint32_t> separator = vocabulary.SpecialId(kOptSeparator),
+                          pad = vocabulary.SpecialId(kOptPad);
+  // GPT-2 has no token for padding.
+  if (!separator.has_value() || !pad.has_value()) separator = pad = vocabulary.SpecialId(kEndOfText);
+  if (!separator.has_value()) {
+    return absl::InvalidArgumentError(
+        "no token <|endoftext|>, which separates texts, nor </s> and <pad>; it must be GPT-2's or OPT's");
   }
-  // There is no token for padding; a causal model's sequences are full.
-  const SpecialTokens causal = {.pad = *end_of_text, .begin = *end_of_text, .end = {}, .mask = {}};
+  const SpecialTokens causal = {.pad = *pad, .begin = *separator, .end = {}, .mask = {}};
   return std::make_unique<BytePairTokenizer>(std::move(vocabulary), std::nullopt, causal,
                                              BytePairTokenizer::SpelledSpecial::kIsToken);
 }

@@ -48,8 +48,9 @@ class Tokenizer {
 // REQUIRES: the vocabulary's first tokens are kOwnSpecialTokens. What a text spells like one of them is text.
 std::unique_ptr<Tokenizer> MakeOwnTokenizer(BytePairVocabulary vocabulary);
 
-// As Hugging Face's for GPT-2: <|endoftext|> spelt in a text is that token. InvalidArgument when the
-// vocabulary has none.
+// As Hugging Face's for GPT-2: special tokens spelt in a text are those tokens. <|endoftext|> separates texts
+// and pads; in OPT's own vocabulary, which is told by its </s> and <pad>, those two do. InvalidArgument when
+// the vocabulary has neither.
 absl::StatusOr<std::unique_ptr<Tokenizer>> MakeGpt2Tokenizer(BytePairVocabulary vocabulary);
 
 // As Hugging Face's for bert-base-uncased: [MASK] and the like spelt in a text are those tokens.

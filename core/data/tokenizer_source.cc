@@ -48,7 +48,7 @@ fs::path PlaceOf(const std::string& vocab, const fs::path& data_dir) {
   return fs::path(vocab).is_absolute() ? fs::path(vocab) : data_dir / kVocabularies / vocab;
 }
 
-absl::Status NoVocabulary(const char* field, const std::string& vocab, const fs::path& data_dir,
+absl::Status NoVocabulary(const std::string& field, const std::string& vocab, const fs::path& data_dir,
                           const char* files) {
   if (fs::path(vocab).is_absolute()) {
     return absl::NotFoundError(absl::StrCat(field, ": no ", files, " at ", vocab,
@@ -64,20 +64,23 @@ absl::Status NoVocabulary(const char* field, const std::string& vocab, const fs:
 std::vector<fs::path> FilesOf(const TokenizerSource& source, const fs::path& cache_folder) {
   if (const auto* file = std::get_if<WordPieceFile>(&source)) return {file->vocab_txt};
   if (const auto* files = std::get_if<Gpt2Files>(&source)) return {files->vocab_json, files->merges_txt};
-  const Gpt2Files trained = FilesIn(cache_folder);
+  const auto* own = std::get_if<OwnBytePairFiles>(&source);
+  const Gpt2Files trained = FilesIn(own == nullptr ? cache_folder : own->folder);
   return {trained.vocab_json, trained.merges_txt};
 }
 
 }  // namespace
 
-absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const fs::path& data_dir) {
+absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const fs::path& data_dir,
+                                            const std::string& field) {
   const fs::path place = PlaceOf(vocab, data_dir);
   const fs::path file = IsFolder(place) ? place / kVocabTxt : place;
   if (IsFile(file)) return WordPieceFile{file};
-  return NoVocabulary("data.text.tokenizer.wordpiece.vocab", vocab, data_dir, kVocabTxt);
+  return NoVocabulary(field, vocab, data_dir, kVocabTxt);
 }
 
-absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const fs::path& data_dir) {
+absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const fs::path& data_dir,
+                                   const std::string& field) {
   const fs::path place = PlaceOf(vocab, data_dir);
   Gpt2Files files = FilesIn(place);
   if (const std::string name = place.filename().string(); IsFile(place) && name.ends_with(kVocabJson)) {
@@ -85,7 +88,7 @@ absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const fs::path& dat
     files = {place, place.parent_path() / (prefix + kMergesTxt)};
   }
   if (IsFile(files.vocab_json) && IsFile(files.merges_txt)) return files;
-  return NoVocabulary("data.text.tokenizer.gpt2.vocab", vocab, data_dir, "vocab.json and merges.txt");
+  return NoVocabulary(field, vocab, data_dir, "vocab.json and merges.txt");
 }
 
 absl::StatusOr<std::string> VocabularyDigest(const TokenizerSource& source, const fs::path& cache_folder) {
@@ -102,6 +105,7 @@ absl::StatusOr<std::string> KeyOf(const TokenizerSource& source) {
     return absl::StrCat("byte_pair ", trained->vocab_size);
   }
   ASSIGN_OR_RETURN(const std::string digest, VocabularyDigest(source, {}));
+  if (std::holds_alternative<OwnBytePairFiles>(source)) return "byte_pair of " + digest;
   return absl::StrCat(std::holds_alternative<WordPieceFile>(source) ? "wordpiece " : "gpt2 ", digest);
 }
 
@@ -113,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const TokenizerSource& 
     return MakeWordPieceTokenizer(std::move(vocabulary));
   }
   ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, BytePairVocabulary::Load(files[0], files[1]));
-  if (std::holds_alternative<TrainedBytePair>(source)) return MakeOwnTokenizer(std::move(vocabulary));
+  if (!std::holds_alternative<Gpt2Files>(source)) return MakeOwnTokenizer(std::move(vocabulary));
   absl::StatusOr<std::unique_ptr<Tokenizer>> gpt2 = MakeGpt2Tokenizer(std::move(vocabulary));
   if (gpt2.ok()) return gpt2;
   return absl::InvalidArgumentError(

@@ -24,14 +24,20 @@ struct Gpt2Files {
   std::filesystem::path vocab_json;
   std::filesystem::path merges_txt;
 };
-using TokenizerSource = std::variant<TrainedBytePair, WordPieceFile, Gpt2Files>;
+// A vocabulary that was trained here on other text: vocab.json and merges.txt of a token cache's folder.
+struct OwnBytePairFiles {
+  std::filesystem::path folder;
+};
+using TokenizerSource = std::variant<TrainedBytePair, WordPieceFile, Gpt2Files, OwnBytePairFiles>;
 
 // The files that `vocab` names: a folder data_dir/vocabularies/<vocab>, or an absolute path. WordPiece: of a
 // vocab.txt or of a folder that holds one. GPT-2: of a folder that holds vocab.json and merges.txt, or of a
 // file *vocab.json with *merges.txt beside it. NotFound says what is there and how to get it; the messages
-// begin with the spec's path.
-absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const std::filesystem::path& data_dir);
-absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const std::filesystem::path& data_dir);
+// begin with `field`, the spec's path of `vocab`.
+absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const std::filesystem::path& data_dir,
+                                            const std::string& field);
+absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const std::filesystem::path& data_dir,
+                                   const std::string& field);
 
 // What the ids depend on beside the text: "byte_pair 2000", or the kind and the digest of the files' content.
 absl::StatusOr<std::string> KeyOf(const TokenizerSource& source);

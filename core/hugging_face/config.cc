@@ -83,6 +83,25 @@ class ConfigReader {
   absl::Status status_;
 };
 
+// A BertForSequenceClassification. transformers takes one output without a problem_type for a number.
+void ReadBertClassifier(ConfigReader& config, v1::TrialSpec* spec) {
+  const json* problem = config.Find("problem_type");
+  const json* labels = config.Find("id2label");
+  const bool one = labels != nullptr ? labels->size() == 1 : config.Size("num_labels", 2) == 1;
+  const std::string kind = problem != nullptr && problem->is_string() ? problem->get<std::string>()
+                           : one                                      ? "regression"
+                                                                      : "single_label_classification";
+  if (kind != "regression" && kind != "single_label_classification")
+    config.Fail("problem_type",
+                absl::StrCat("\"", kind, "\" is not known: regression or single_label_classification"), 0);
+  if (kind == "regression" && !one)
+    config.Fail("problem_type", "regression of several numbers is not something inlier's models can do", 0);
+  if (config.Number("classifier_dropout", spec->dropout()) != spec->dropout())
+    config.Fail("classifier_dropout", "differs from hidden_dropout_prob, and there is one dropout here", 0);
+  spec->mutable_data()->mutable_classification()->set_target(
+      kind == "regression" ? v1::ClassificationDataSpec::NUMBER : v1::ClassificationDataSpec::CLASS);
+}
+
 void ReadBert(ConfigReader& config, v1::TrialSpec* spec) {
   v1::BertSpec* bert = spec->mutable_model()->mutable_bert();
   bert->set_layers(config.Size("num_hidden_layers"));
@@ -103,6 +122,9 @@ void ReadBert(ConfigReader& config, v1::TrialSpec* spec) {
   config.Require("tie_word_embeddings", true);
   spec->set_dropout(config.Number("hidden_dropout_prob", 0.1));
   spec->mutable_attention()->set_dropout(config.Number("attention_probs_dropout_prob", 0.1));
+  const json* architectures = config.Find("architectures");
+  if (architectures != nullptr && *architectures == json::array({"BertForSequenceClassification"}))
+    ReadBertClassifier(config, spec);
 }
 
 void ReadOpt(ConfigReader& config, v1::TrialSpec* spec) {

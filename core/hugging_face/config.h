@@ -5,6 +5,7 @@
 #ifndef INLIER_CORE_HUGGING_FACE_CONFIG_H_
 #define INLIER_CORE_HUGGING_FACE_CONFIG_H_
 
+#include <cstdint>
 #include <filesystem>
 
 #include "absl/status/statusor.h"
@@ -13,8 +14,9 @@
 
 namespace inlier {
 
-// model, attention, norm and dropout of the model in `folder`: model_type bert, opt, gpt2, llama or vit.
-// NotFound, or InvalidArgument with file, key and remedy.
+// model, attention, norm and dropout of the model in `folder`: model_type bert, opt, gpt2, llama or vit; of a
+// BertForSequenceClassification also data.classification with its target. NotFound, or InvalidArgument with
+// file, key and remedy.
 absl::StatusOr<v1::TrialSpec> ReadHuggingFaceConfig(const std::filesystem::path& folder);
 
 // The same from the parsed file; errors begin with the key.
@@ -22,8 +24,10 @@ absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const nlohmann::json& conf
 
 // What transformers needs to make the model of `resolved`. FailedPrecondition names the field that it has no
 // word for. Some variants are exported as an equal model: absent biases and positions as zeros, one gain for
-// all channels (RMS_NORM_S) as a vector of it.
-absl::StatusOr<nlohmann::json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved);
+// all channels (RMS_NORM_S) as a vector of it. With data.classification a BertForSequenceClassification of
+// `outputs` outputs. REQUIRES: outputs >= 1 then.
+absl::StatusOr<nlohmann::json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved,
+                                                       std::int64_t outputs = 0);
 
 }  // namespace inlier
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status.h"
 #include "core/hugging_face/config.h"
 #include "nlohmann/json.hpp"
@@ -60,7 +61,18 @@ void CommonSizes(const Spec& spec, json* config) {
   }
 }
 
-absl::StatusOr<json> BertConfig(const v1::TrialSpec& spec) {
+// The names that transformers gives to classes without one.
+void Labels(std::int64_t count, json* config) {
+  json labels = json::object(), ids = json::object();
+  for (std::int64_t i = 0; i < count; ++i) {
+    labels[std::to_string(i)] = "LABEL_" + std::to_string(i);
+    ids["LABEL_" + std::to_string(i)] = i;
+  }
+  (*config)["id2label"] = labels;
+  (*config)["label2id"] = ids;
+}
+
+absl::StatusOr<json> BertConfig(const v1::TrialSpec& spec, std::int64_t outputs) {
   const v1::BertSpec& bert = spec.model().bert();
   if (bert.norm_placement() != v1::POST)
     return CannotSay("model.bert.norm_placement", "PRE norms in its bert model");
@@ -77,6 +89,13 @@ absl::StatusOr<json> BertConfig(const v1::TrialSpec& spec) {
                  {"hidden_dropout_prob", spec.dropout()},
                  {"attention_probs_dropout_prob", spec.attention().dropout()}};
   CommonSizes(bert, &config);
+  if (spec.data().has_classification()) {
+    INLIER_CHECK(outputs >= 1);
+    const bool number = spec.data().classification().target() == v1::ClassificationDataSpec::NUMBER;
+    config["architectures"] = {"BertForSequenceClassification"};
+    config["problem_type"] = number ? "regression" : "single_label_classification";
+    Labels(outputs, &config);
+  }
   return config;
 }
 
@@ -152,36 +171,30 @@ absl::StatusOr<json> VitConfig(const v1::TrialSpec& spec) {
   if (vit.norm_placement() != v1::PRE)
     return CannotSay("model.vit.norm_placement", "POST norms in its vit model");
   if (vit.patch_norm()) return CannotSay("model.vit.patch_norm", "norm of patches in its vit model");
-  json labels = json::object(), ids = json::object();
-  for (std::uint32_t i = 0; i < vit.classes(); ++i) {
-    labels[std::to_string(i)] = "LABEL_" + std::to_string(i);
-    ids["LABEL_" + std::to_string(i)] = i;
-  }
   json config = {{"model_type", "vit"},
                  {"architectures", {"ViTForImageClassification"}},
                  {"intermediate_size", vit.ffn_size()},
                  {"image_size", vit.image_size()},
                  {"patch_size", vit.patch_size()},
                  {"num_channels", vit.channels()},
-                 {"id2label", labels},
-                 {"label2id", ids},
                  {"layer_norm_eps", vit.norm_epsilon()},
                  {"hidden_act", ActivationName(vit.activation())},
                  {"qkv_bias", true},
                  {"hidden_dropout_prob", spec.dropout()},
                  {"attention_probs_dropout_prob", spec.attention().dropout()}};
   CommonSizes(vit, &config);
+  Labels(vit.classes(), &config);
   return config;
 }
 
 }  // namespace
 
-absl::StatusOr<json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved) {
+absl::StatusOr<json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved, std::int64_t outputs) {
   RETURN_IF_ERROR(CheckAttention(resolved, std::string(ArchitectureName(resolved.model()))));
   absl::StatusOr<json> config = absl::InvalidArgumentError("model: nothing is chosen");
   switch (resolved.model().architecture_case()) {
     case v1::ModelSpec::kBert:
-      config = BertConfig(resolved);
+      config = BertConfig(resolved, outputs);
       break;
     case v1::ModelSpec::kOpt:
       config = OptConfig(resolved);

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,6 +17,7 @@
 #include "base/status.h"
 #include "core/hugging_face/config.h"
 #include "core/io/safetensors.h"
+#include "core/models/bert_classifier.h"
 #include "core/models/make_model.h"
 #include "core/models/parameter_names.h"
 #include "nlohmann/json.hpp"
@@ -98,8 +100,9 @@ std::vector<std::string> StoredNames(const std::string& parameter) {
   return names;
 }
 
-// What a file may hold beside the parameters: buffers, tied copies, and heads of other jobs.
-bool MayBeLeft(const std::string& name) {
+// What a file may hold beside the parameters: buffers, tied copies, and heads of other jobs than the model's.
+bool MayBeLeft(const std::string& name, bool masked_model) {
+  if (!masked_model && absl::StartsWith(name, "cls.predictions.")) return true;
   for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"}) {
     if (absl::EndsWith(name, end)) return true;
   }
@@ -111,10 +114,10 @@ bool MayBeLeft(const std::string& name) {
   return false;
 }
 
-// Parameters that only the head uses: a base model lacks them.
+// Parameters that only the head uses: a base model lacks them, or has the pooler only.
 bool IsHead(const std::string& parameter) {
-  return absl::StartsWith(parameter, "cls.") || absl::StartsWith(parameter, "lm_head.") ||
-         absl::StartsWith(parameter, "classifier.");
+  return absl::StartsWith(parameter, "cls.") || absl::StartsWith(parameter, "bert.pooler.") ||
+         absl::StartsWith(parameter, "lm_head.") || absl::StartsWith(parameter, "classifier.");
 }
 
 // What a model trained without a variant lacks when it goes on with it.
@@ -131,8 +134,10 @@ absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, c
                                                      bool (*may_lack)(const std::string&), Model& model) {
   std::set<std::string> used;
   std::vector<std::string> missing;
+  bool masked_model = false;
   const c10::NoGradGuard no_grad;
   for (auto& item : model.named_parameters()) {
+    masked_model = masked_model || absl::StartsWith(item.key(), "cls.predictions.");
     const SafetensorsEntry* entry = nullptr;
     std::string stored;
     for (const std::string& name : StoredNames(item.key())) {
@@ -158,7 +163,7 @@ absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, c
     used.insert(stored);
   }
   for (const auto& [name, reader] : files.names()) {
-    if (used.count(name) == 0 && !MayBeLeft(name)) {
+    if (used.count(name) == 0 && !MayBeLeft(name, masked_model)) {
       return absl::InvalidArgumentError(
           absl::StrCat(where, ": the model of ", wanted_by, " has no place for the tensor ", name));
     }
@@ -199,18 +204,38 @@ TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
   return tensors;
 }
 
-}  // namespace
-
-absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder) {
-  HuggingFaceModel opened;
-  ASSIGN_OR_RETURN(opened.spec, ReadHuggingFaceConfig(folder));
+// The model of `spec` with the folder's weights.
+absl::StatusOr<HuggingFaceModel> OpenAs(v1::TrialSpec spec, const std::filesystem::path& folder) {
   ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder));
-  ASSIGN_OR_RETURN(opened.model, MakeModel(opened.spec));
+  ModelShape shape;
+  if (spec.data().has_classification()) {
+    const SafetensorsEntry* classifier = files.Find("classifier.weight");
+    if (classifier == nullptr || classifier->shape.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder.string(), ": no matrix classifier.weight, which config.json asks for"));
+    }
+    shape.classes = classifier->shape[0];
+  }
+  HuggingFaceModel opened{.spec = std::move(spec), .model = nullptr};
+  ASSIGN_OR_RETURN(opened.model, MakeModel(opened.spec, shape));
   ASSIGN_OR_RETURN(const std::vector<std::string> missing,
                    CopyWeights(folder.string(), files, "config.json", IsHead, *opened.model));
   opened.has_head = missing.empty();
   opened.model->eval();
   return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder) {
+  ASSIGN_OR_RETURN(v1::TrialSpec spec, ReadHuggingFaceConfig(folder));
+  return OpenAs(std::move(spec), folder);
+}
+
+absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path& folder) {
+  ASSIGN_OR_RETURN(v1::TrialSpec spec, ReadHuggingFaceConfig(folder));
+  spec.clear_data();
+  return OpenAs(std::move(spec), folder);
 }
 
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
@@ -224,7 +249,9 @@ absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesyst
 
 absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,
                                     const std::filesystem::path& folder) {
-  ASSIGN_OR_RETURN(const nlohmann::json config, HuggingFaceConfigOfSpec(resolved));
+  const auto* classifier = dynamic_cast<const BertClassifier*>(&model);
+  ASSIGN_OR_RETURN(const nlohmann::json config,
+                   HuggingFaceConfigOfSpec(resolved, classifier == nullptr ? 0 : classifier->outputs()));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)

@@ -20,7 +20,7 @@
 namespace inlier {
 
 struct HuggingFaceModel {
-  v1::TrialSpec spec;            // model, attention, norm, dropout.
+  v1::TrialSpec spec;            // See ReadHuggingFaceConfig.
   std::shared_ptr<Model> model;  // On the CPU in float32, eval mode.
   bool has_head = true;          // False: the folder is a base model, and the head is not to be used.
 };
@@ -29,10 +29,14 @@ struct HuggingFaceModel {
 // another shape or not finite.
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder);
 
+// The same, but a classifier of sentences is opened as the language model that its body is of, without a
+// head.
+absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path& folder);
+
 // Copies into `model` what `source` has of it: a folder as above, or a single .safetensors file such as a
 // checkpoint of inlier (its optimizer state is passed over). Returns the parameters that it lacks and that so
-// keep their values: gates, learned null keys, heads. InvalidArgument names any other tensor that is missing,
-// left over or of another shape.
+// keep their values: gates, learned null keys, heads and the pooler. Heads of other jobs that it has are
+// passed over. InvalidArgument names any other tensor that is missing, left over or of another shape.
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
                                                              Model& model);
 

@@ -4,62 +4,23 @@
 
 namespace inlier {
 
-Bert::Bert(const BertOptions& options)
-    : options_(options), frame_(FrameOptionsOf(options.layer, options.position, /*causal=*/false)) {
-  const ParameterScope root(*this);
+Bert::Bert(const BertOptions& options) : encoder_(ParameterScope(*this), options) {
   const std::int64_t width = options.layer.attention.hidden_size;
-  const NormOptions& norm = options.layer.norm;
-  const ParameterScope embeddings = root.Child("bert.embeddings");
-  words_ = embeddings.Child("word_embeddings").Create("weight", {options.vocab_size, width});
-  if (options.position.kind == PositionOptions::Kind::kLearned) {
-    positions_ = embeddings.Child("position_embeddings").Create("weight", {options.max_positions, width});
-  }
-  token_types_ = embeddings.Child("token_type_embeddings").Create("weight", {2, width});
-  embedding_norm_ = Norm::Create(embeddings.Child("LayerNorm"), width, norm);
-  for (std::int64_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(root.Child("bert.encoder.layer." + std::to_string(i)), kBertLayerStyle,
-                         options.layer);
-  }
-  if (options.layer.pre_norm)
-    final_norm_.push_back(Norm::Create(root.Child("bert.encoder.LayerNorm"), width, norm));
-  const ParameterScope head = root.Child("cls.predictions");
+  const ParameterScope head = ParameterScope(*this).Child("cls.predictions");
   head_bias_ = head.Create("bias", {options.vocab_size});
   head_dense_ = Linear::Create(head.Child("transform.dense"), width, width);
-  head_norm_ = Norm::Create(head.Child("transform.LayerNorm"), width, norm);
-}
-
-at::Tensor Bert::Embed(const ModelInput& input, const ForwardContext& context) const {
-  static const std::string kScope = "bert.embeddings";
-  const std::int64_t tokens = input.ids.size(1);
-  CheckLength(input, "bert");
-  const at::Tensor words =
-      at::embedding(context.Weight(kScope + ".word_embeddings", words_), input.ids, pad_id());
-  const at::Tensor type_table = context.Weight(kScope + ".token_type_embeddings", token_types_);
-  const at::Tensor types =
-      input.token_type_ids.defined() ? at::embedding(type_table, input.token_type_ids) : type_table[0];
-  at::Tensor sum = context.Activation(kScope, "sum_input_token_type_embd_act_quantizer", words + types);
-  if (positions_.defined()) {
-    const at::Tensor position_table = context.Weight(kScope + ".position_embeddings", positions_);
-    sum = context.Activation(kScope, "sum_pos_embd_act_quantizer", sum + position_table.slice(0, 0, tokens));
-  }
-  at::Tensor x = embedding_norm_(sum, context);
-  if (context.training && options_.layer.dropout > 0) x = at::dropout(x, options_.layer.dropout, true);
-  return x;
+  head_norm_ = Norm::Create(head.Child("transform.LayerNorm"), width, options.layer.norm);
 }
 
 at::Tensor Bert::Encode(const ModelInput& input, ActivationTap* tap) {
-  const ForwardContext context{.tap = tap, .training = is_training()};
-  const at::Tensor x = Embed(input, context);
-  const AttentionFrame frame =
-      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());
-  return RunLayers(layers_, final_norm_, x, frame, context);
+  return encoder_(input, {.tap = tap, .training = is_training()});
 }
 
 at::Tensor Bert::Head(const at::Tensor& hidden, ActivationTap*) {
   const ForwardContext untapped;  // The reference's head is float and not measured.
   const at::Tensor x =
-      head_norm_(Apply(options_.layer.nonlinearity, head_dense_(hidden, untapped)), untapped);
-  return at::linear(x, words_, head_bias_);
+      head_norm_(Apply(encoder_.options().layer.nonlinearity, head_dense_(hidden, untapped)), untapped);
+  return at::linear(x, encoder_.words(), head_bias_);
 }
 
 }  // namespace inlier

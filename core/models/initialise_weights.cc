@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "core/models/language_model.h"
 #include "core/models/make_model.h"
 #include "core/models/parameter_names.h"
 #include "proto/spec/architecture.h"
@@ -94,8 +93,7 @@ Start StartOf(const v1::ModelSpec& model) {
 void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed) {
   const Start from = StartOf(resolved.model());
   const std::optional<double> gate_logit = GateLogit(resolved.attention().gate());
-  const auto* language_model = dynamic_cast<const LanguageModel*>(&model);
-  const std::int64_t pad_id = language_model == nullptr ? -1 : language_model->pad_id();
+  const std::int64_t pad_id = model.pad_id();
 
   const at::NoGradGuard no_grad;
   const auto parameters = model.named_parameters();

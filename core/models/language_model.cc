@@ -2,14 +2,13 @@
 
 #include <ATen/Functions.h>
 
+#include "core/models/layer_stack.h"
 #include "core/nn/precision.h"
 
 namespace inlier {
 
 void LanguageModel::CheckLength(const ModelInput& input, const char* architecture) const {
-  const std::int64_t tokens = input.ids.size(1);
-  TORCH_CHECK(tokens <= max_positions(), "a sequence of ", tokens, " tokens does not fit into model.",
-              architecture, ".max_positions ", max_positions());
+  CheckLengthFits(input.ids.size(1), max_positions(), architecture);
 }
 
 at::Tensor LanguageModel::Logits(const ModelInput& input, ActivationTap* tap) {

@@ -27,8 +27,7 @@ class LanguageModel : public Model {
   std::pair<at::Tensor, at::Tensor> PairWithTargets(const at::Tensor& logits,
                                                     const at::Tensor& labels) const override;
 
-  // The token whose embedding starts at zero and gets no gradient from the lookup; -1: there is none.
-  virtual std::int64_t pad_id() const = 0;
+  std::int64_t pad_id() const override = 0;
   virtual std::int64_t vocab_size() const = 0;
   virtual std::int64_t max_positions() const = 0;
 

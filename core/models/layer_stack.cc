@@ -13,6 +13,11 @@ FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& po
   return frame;
 }
 
+void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char* architecture) {
+  TORCH_CHECK(tokens <= max_positions, "a sequence of ", tokens, " tokens does not fit into model.",
+              architecture, ".max_positions ", max_positions);
+}
+
 at::Tensor RunLayers(const std::vector<TransformerLayer>& layers, const std::vector<Norm>& final_norm,
                      at::Tensor x, const AttentionFrame& frame, const ForwardContext& context) {
   x = context.Activation("hidden.0", x);

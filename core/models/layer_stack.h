@@ -2,6 +2,7 @@
 #ifndef INLIER_CORE_MODELS_LAYER_STACK_H_
 #define INLIER_CORE_MODELS_LAYER_STACK_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "core/nn/attention_frame.h"
@@ -19,6 +20,10 @@ struct PositionOptions {
 
 // What the attentions of such layers need to know of a batch.
 FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal);
+
+// Throws when a sequence has more tokens than the model has positions; `architecture` is its name in the
+// spec.
+void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char* architecture);
 
 // x: (B, T, d) through all layers and, where there is one, the final norm. A tap sees x as hidden.0 and the
 // output of layer i as hidden.<i + 1>.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "core/models/bert.h"
+#include "core/models/bert_classifier.h"
 #include "core/models/decoder.h"
 #include "core/models/layer_options.h"
 #include "core/models/opt.h"
@@ -21,7 +22,7 @@ absl::Status RequireTextSizes(const Spec& spec, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<LanguageModel>> MakeBert(const v1::TrialSpec& trial) {
+absl::StatusOr<BertOptions> MakeBertOptions(const v1::TrialSpec& trial) {
   const v1::BertSpec& spec = trial.model().bert();
   BertOptions options;
   ASSIGN_OR_RETURN(options.layer, MakeLayerOptions(trial, SizesOf(spec), "model.bert"));
@@ -30,7 +31,20 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeBert(const v1::TrialSpec& tri
   options.vocab_size = spec.vocab_size();
   options.max_positions = spec.max_positions();
   options.position = MakePositionOptions(spec.position(), spec.rotary_theta());
+  return options;
+}
+
+absl::StatusOr<std::shared_ptr<LanguageModel>> MakeBert(const v1::TrialSpec& trial) {
+  ASSIGN_OR_RETURN(const BertOptions options, MakeBertOptions(trial));
   return std::make_shared<Bert>(options);
+}
+
+absl::StatusOr<std::shared_ptr<Model>> MakeClassifier(const v1::TrialSpec& trial, std::int64_t classes) {
+  if (!trial.model().has_bert())
+    return InvalidField("data.classification", "needs model.bert, whose [CLS] token it classifies");
+  if (classes < 1) return InvalidField("data.classification", "the number of classes is not known");
+  ASSIGN_OR_RETURN(const BertOptions options, MakeBertOptions(trial));
+  return std::make_shared<BertClassifier>(options, classes);
 }
 
 absl::StatusOr<std::shared_ptr<LanguageModel>> MakeOpt(const v1::TrialSpec& trial) {
@@ -83,7 +97,8 @@ absl::StatusOr<std::shared_ptr<Model>> MakeVit(const v1::TrialSpec& trial) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Model>> MakeModel(const v1::TrialSpec& resolved) {
+absl::StatusOr<std::shared_ptr<Model>> MakeModel(const v1::TrialSpec& resolved, const ModelShape& shape) {
+  if (resolved.data().has_classification()) return MakeClassifier(resolved, shape.classes);
   if (resolved.model().has_vit()) return MakeVit(resolved);
   return MakeLanguageModel(resolved);
 }

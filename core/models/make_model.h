@@ -12,10 +12,16 @@
 
 namespace inlier {
 
-// A model on the CPU in float32, its weights not yet initialised (all zero). The spec must have explicit
-// sizes (presets are the resolver's business). InvalidArgument starts with the path of the field: a size that
-// is missing or 0, heads that do not divide hidden_size, a gate option without effect.
-absl::StatusOr<std::shared_ptr<Model>> MakeModel(const v1::TrialSpec& resolved);
+// What a model must know of its data beside the spec.
+struct ModelShape {
+  std::int64_t classes = 0;  // data.classification: ClassificationDataset::classes(), 1 for a number.
+};
+
+// A model on the CPU in float32, its weights not yet initialised (all zero): with data.classification a
+// BertClassifier, else what model.… says. The spec must have explicit sizes (presets are the resolver's
+// business). InvalidArgument starts with the path of the field: a size that is missing or 0, heads that do
+// not divide hidden_size, a gate option without effect, data.classification without BERT or without classes.
+absl::StatusOr<std::shared_ptr<Model>> MakeModel(const v1::TrialSpec& resolved, const ModelShape& shape = {});
 
 // As MakeModel; InvalidArgument too when the model does not read text.
 absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::TrialSpec& resolved);

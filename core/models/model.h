@@ -49,6 +49,9 @@ class Model : public torch::nn::Module {
 
   // Whether a position sees only those before it.
   virtual bool causal() const { return false; }
+
+  // The token whose embedding starts at zero and gets no gradient from the lookup; -1: there is none.
+  virtual std::int64_t pad_id() const { return -1; }
 };
 
 }  // namespace inlier

@@ -34,7 +34,8 @@
 //   O    L.output.LayerNorm.input                  (B, T, d)  the same, after that site
 //   W A  L.output.LayerNorm                        (d); (B, T, d)
 //   O    hidden.<i + 1>                            (B, T, d)  layer output
-//   The head has no sites: it is float, and its decoder uses the float word table. With norm_placement PRE, which the
+//   The head has no sites: it is float, and its decoder uses the float word table. The pooler and the classifier of
+//   BertClassifier have none either, for the reference knows quantized sites of the body only. With norm_placement PRE, which the
 //   reference does not have for BERT, the norms come before what they feed, and bert.encoder.LayerNorm (W A) at the end.
 //
 // OPT, D = model.decoder, L = model.decoder.layers.<i>, S = L.self_attn:

@@ -174,7 +174,7 @@ class Analysis {
   absl::Status Open() {
     if (request_.folder().empty()) return absl::InvalidArgumentError("analysis: folder is not given");
     ASSIGN_OR_RETURN(device_, ParseDevice(request_.has_device() ? request_.device() : "cpu"));
-    ASSIGN_OR_RETURN(HuggingFaceModel opened, OpenHuggingFaceModel(request_.folder()));
+    ASSIGN_OR_RETURN(HuggingFaceModel opened, OpenHuggingFaceBody(request_.folder()));
     model_ = std::dynamic_pointer_cast<LanguageModel>(opened.model);
     if (model_ == nullptr)
       return absl::InvalidArgumentError(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""transformers loads our exports and gives our logits, we load its models and give its logits (all five architectures), and analyze one."""
+"""transformers loads our exports and gives our logits, we load its models and give its logits (all five architectures and BERT as a classifier), and analyze one."""
 import json
 import os
 import pathlib
@@ -28,6 +28,8 @@ OURS = {
     "llama, grouped keys": "model { llama { kv_heads: 2 rotary_theta: 500 } } norm: RMS_NORM_M",
     "llama, one gain, biases, tied": "model { llama { biases: true tied_head: true } } norm: RMS_NORM_S",
     "vit": "model { vit {} }",
+    "bert, five classes": "model { bert {} } data { classification {} }",
+    "bert, a number": "model { bert {} } data { classification { target: NUMBER } }",
 }
 
 SIZES = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=4)
@@ -39,12 +41,17 @@ def theirs():
     yield "opt", transformers.OPTForCausalLM(transformers.OPTConfig(**SIZES, ffn_dim=24, vocab_size=31, max_position_embeddings=12, word_embed_proj_dim=8))
     yield "gpt2", transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=16, n_layer=2, n_head=4, vocab_size=31, n_positions=12, bos_token_id=0, eos_token_id=0))
     yield "llama", transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, num_key_value_heads=2, intermediate_size=24, vocab_size=31, max_position_embeddings=12))
+    for name, labels in (("bert, three classes", 3), ("bert, two classes", 2), ("bert, a number", 1)):
+        yield name, transformers.BertForSequenceClassification(transformers.BertConfig(**SIZES, intermediate_size=24, vocab_size=31, max_position_embeddings=12,
+                                                                                        num_labels=labels))
     yield "vit", transformers.ViTForImageClassification(transformers.ViTConfig(**SIZES, intermediate_size=24, image_size=8, patch_size=4, num_labels=5))
 
 
 def load(folder):
-    kind = transformers.AutoConfig.from_pretrained(folder).model_type
-    auto = {"bert": transformers.AutoModelForMaskedLM, "vit": transformers.AutoModelForImageClassification}.get(kind, transformers.AutoModelForCausalLM)
+    config = transformers.AutoConfig.from_pretrained(folder)
+    auto = {"bert": transformers.AutoModelForMaskedLM, "vit": transformers.AutoModelForImageClassification}.get(config.model_type, transformers.AutoModelForCausalLM)
+    if config.architectures == ["BertForSequenceClassification"]:
+        auto = transformers.AutoModelForSequenceClassification
     model, report = auto.from_pretrained(folder, output_loading_info=True)
     return model.eval(), report
 
@@ -64,10 +71,16 @@ class TransformersTest(unittest.TestCase):
         """Our logits of the model in `folder` against those of `model`, which is transformers'."""
         vision = model.config.model_type == "vit"
         tensors = {"pixels": torch.randn(2, 3, 8, 8)} if vision else {"ids": torch.randint(2, 31, (2, 10))}
+        beside = {}
+        if isinstance(model, transformers.BertForSequenceClassification):  # Pairs, one of them padded.
+            beside = {"attention_mask": torch.ones(2, 10, dtype=torch.int64), "token_type_ids": torch.zeros(2, 10, dtype=torch.int64)}
+            beside["attention_mask"][1, 7:] = 0
+            beside["token_type_ids"][:, 4:] = 1
+        tensors.update(beside)
         save_file(tensors, self.folder / "in")
         self.run_tool("logits", folder, self.folder / "in", self.folder / "out")
         with torch.no_grad():
-            expected = model(pixel_values=tensors["pixels"]).logits if vision else model(input_ids=tensors["ids"]).logits
+            expected = model(pixel_values=tensors["pixels"]).logits if vision else model(input_ids=tensors["ids"], **beside).logits
         difference = (load_file(self.folder / "out")["logits"] - expected).abs().max() / expected.abs().max()
         self.assertLess(difference.item(), TOLERANCE)
         return difference.item()
@@ -79,6 +92,9 @@ class TransformersTest(unittest.TestCase):
                 self.run_tool("make", self.folder / "spec.txt", self.folder / "model")
                 model, report = load(self.folder / "model")
                 self.assertEqual([], sorted(report["missing_keys"]) + sorted(report["unexpected_keys"]))
+                if "classification" in spec:
+                    number = "NUMBER" in spec
+                    self.assertEqual(("regression", 1) if number else ("single_label_classification", 5), (model.config.problem_type, model.config.num_labels))
                 print(f"ours, read by transformers: {name}: {self.compare(self.folder / 'model', model):.1e}")
 
     def test_we_load_its_models_and_give_its_logits(self):

@@ -71,6 +71,17 @@ class ToTextTest(unittest.TestCase):
     def test_definitions_lose_their_numbers_and_the_licence(self):
         self.assertEqual(self.lines("wordnet", WORDNET), ['an entity that exists; "it | is"'])
 
+    def test_definitions_are_labelled_with_their_lexicographers_file(self):
+        self.assertEqual(self.lines("wordnet-classes", WORDNET + "00001740 29 v 04 breathe 0 | draw  air  \n00001837 44 a 01 x 0 | a\tb cd\n"), [
+            "label\tsentence",
+            'noun.Tops\tan entity that exists; "it | is"',
+            "verb.body\tdraw air",
+            "adj.ppl\ta b cd",
+        ])
+        result = to_text("wordnet-classes", "00001740 45 v 04 breathe 0 | draw air\n")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("no lexicographer's file has the number 45", result.stderr)
+
     def test_verses_lose_their_numbers_and_headings(self):
         self.assertEqual(self.lines("kjv", KJV), [
             "In the beginning God created the heaven and the earth.",
@@ -85,7 +96,7 @@ class ToTextTest(unittest.TestCase):
     def test_an_unknown_corpus_is_refused_with_those_there_are(self):
         result = to_text("brown", "")
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("no corpus 'brown'; there are: anarchism gcide kjv wordnet", result.stderr)
+        self.assertIn("no corpus 'brown'; there are: anarchism gcide kjv wordnet wordnet-classes", result.stderr)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ namespace inlier {
 namespace {
 
 absl::StatusOr<TokenizerSource> SourceOf(const std::string& kind, const std::string& vocab) {
-  if (kind == "wordpiece") return FindWordPiece(vocab, {});
-  if (kind == "gpt2") return FindGpt2(vocab, {});
+  if (kind == "wordpiece") return FindWordPiece(vocab, {}, "vocabulary");
+  if (kind == "gpt2") return FindGpt2(vocab, {}, "vocabulary");
   return absl::InvalidArgumentError("the first argument is wordpiece or gpt2");
 }
 

@@ -10,9 +10,15 @@ namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 const fs::path kGolden = fs::path(INLIER_GOLDEN_DEFAULT) / "tokenizers";
+
+constexpr char kWordPieceField[] = "data.text.tokenizer.wordpiece.vocab";
+constexpr char kGpt2Field[] = "data.instructions.tokenizer.gpt2.vocab";
 
 std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
@@ -36,8 +42,9 @@ class DataFolder {
 
 TEST(TokenizerSourceTest, ANameIsLookedForInTheDataFolder) {
   const DataFolder data;
-  EXPECT_EQ(FindWordPiece("bert-base-uncased", data.path())->vocab_txt, data.bert() / "vocab.txt");
-  const auto gpt2 = FindGpt2("gpt2", data.path());
+  EXPECT_EQ(FindWordPiece("bert-base-uncased", data.path(), kWordPieceField)->vocab_txt,
+            data.bert() / "vocab.txt");
+  const auto gpt2 = FindGpt2("gpt2", data.path(), kGpt2Field);
   ASSERT_TRUE(gpt2.ok()) << gpt2.status();
   EXPECT_EQ(gpt2->vocab_json, data.gpt2() / "vocab.json");
   EXPECT_EQ(gpt2->merges_txt, data.gpt2() / "merges.txt");
@@ -45,11 +52,11 @@ TEST(TokenizerSourceTest, ANameIsLookedForInTheDataFolder) {
 
 TEST(TokenizerSourceTest, APathNamesAFileOrAFolder) {
   const DataFolder data;
-  EXPECT_EQ(FindWordPiece(data.bert().string(), "")->vocab_txt, data.bert() / "vocab.txt");
-  EXPECT_EQ(FindWordPiece((kGolden / "bert-base-uncased-vocab.txt").string(), "")->vocab_txt,
+  EXPECT_EQ(FindWordPiece(data.bert().string(), "", kWordPieceField)->vocab_txt, data.bert() / "vocab.txt");
+  EXPECT_EQ(FindWordPiece((kGolden / "bert-base-uncased-vocab.txt").string(), "", kWordPieceField)->vocab_txt,
             kGolden / "bert-base-uncased-vocab.txt");
-  EXPECT_EQ(FindGpt2(data.gpt2().string(), "")->merges_txt, data.gpt2() / "merges.txt");
-  const auto pair = FindGpt2((kGolden / "gpt2-vocab.json").string(), "");
+  EXPECT_EQ(FindGpt2(data.gpt2().string(), "", kGpt2Field)->merges_txt, data.gpt2() / "merges.txt");
+  const auto pair = FindGpt2((kGolden / "gpt2-vocab.json").string(), "", kGpt2Field);
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_EQ(pair->vocab_json, kGolden / "gpt2-vocab.json");
   EXPECT_EQ(pair->merges_txt, kGolden / "gpt2-merges.txt");
@@ -57,7 +64,7 @@ TEST(TokenizerSourceTest, APathNamesAFileOrAFolder) {
 
 TEST(TokenizerSourceTest, WhatIsMissingIsAnsweredWithThePlaceTheOthersAndTheRemedy) {
   const DataFolder data;
-  const absl::Status unknown = FindWordPiece("bert-large", data.path()).status();
+  const absl::Status unknown = FindWordPiece("bert-large", data.path(), kWordPieceField).status();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(
       MessageOf(unknown),
@@ -65,12 +72,13 @@ TEST(TokenizerSourceTest, WhatIsMissingIsAnsweredWithThePlaceTheOthersAndTheReme
           (data.path() / "vocabularies").string() +
           " (there are: bert-base-uncased, gpt2); get it with `make corpora`, or give an absolute path");
   const TemporaryFolder empty;
-  EXPECT_THAT(MessageOf(FindGpt2("gpt2", empty.path()).status()), HasSubstr("(none there)"));
-  EXPECT_THAT(MessageOf(FindWordPiece("/no/such/folder", data.path()).status()),
+  EXPECT_THAT(MessageOf(FindGpt2("gpt2", empty.path(), kGpt2Field).status()),
+              AllOf(StartsWith("data.instructions.tokenizer.gpt2.vocab: "), HasSubstr("(none there)")));
+  EXPECT_THAT(MessageOf(FindWordPiece("/no/such/folder", data.path(), kWordPieceField).status()),
               HasSubstr("no vocab.txt at /no/such/folder on this machine"));
   // One of two files.
   fs::remove(data.gpt2() / "merges.txt");
-  const absl::Status half = FindGpt2("gpt2", data.path()).status();
+  const absl::Status half = FindGpt2("gpt2", data.path(), kGpt2Field).status();
   EXPECT_EQ(half.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(MessageOf(half), HasSubstr("no vocabulary \"gpt2\" with vocab.json and merges.txt"));
 }
@@ -101,8 +109,8 @@ TEST(TokenizerSourceTest, PublishedVocabulariesHaveTheirSizesAndSpecialTokens) {
     tokenizer.MakeEncoder()->Encode(text, &encoded);
     return encoded;
   };
-  EXPECT_THAT(ids(**gpt2, "a<|endoftext|>"), testing::ElementsAre(64, 50256));
-  EXPECT_THAT(ids(**bert, "A [MASK]"), testing::ElementsAre(1037, 103));
+  EXPECT_THAT(ids(**gpt2, "a<|endoftext|>"), ElementsAre(64, 50256));
+  EXPECT_THAT(ids(**bert, "A [MASK]"), ElementsAre(1037, 103));
 }
 
 TEST(TokenizerSourceTest, AVocabularyWithoutASeparatorIsNotGpt2s) {
@@ -110,7 +118,50 @@ TEST(TokenizerSourceTest, AVocabularyWithoutASeparatorIsNotGpt2s) {
   const TemporaryFolder folder;
   const Gpt2Files files = {folder.Write("vocab.json", bytes->VocabJson()),
                            folder.Write("merges.txt", bytes->MergesTxt())};
-  EXPECT_THAT(MessageOf(LoadTokenizer(files, "").status()), HasSubstr("vocab.json: no token <|endoftext|>"));
+  EXPECT_THAT(MessageOf(LoadTokenizer(files, "").status()),
+              AllOf(HasSubstr("vocab.json: no token <|endoftext|>"), HasSubstr("nor </s> and <pad>")));
+}
+
+// The form of facebook/opt's files: its own four tokens first, GPT-2's separator among the words' ids,
+// unused.
+TEST(TokenizerSourceTest, OptsOwnVocabularySeparatesAndPadsWithItsOwnTokens) {
+  for (const bool lists_gpt2s : {false, true}) {
+    std::vector<std::string> special = {"<s>", "<pad>", "</s>", "<unk>"};
+    if (lists_gpt2s) special.push_back("<|endoftext|>");
+    const auto first_byte = static_cast<uint32_t>(special.size());
+    const auto vocabulary = BytePairVocabulary::FromMerges(special, {{first_byte + 'h', first_byte + 'i'}});
+    ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
+    const TemporaryFolder folder;
+    const Gpt2Files files = {folder.Write("vocab.json", vocabulary->VocabJson()),
+                             folder.Write("merges.txt", vocabulary->MergesTxt())};
+    const auto tokenizer = LoadTokenizer(files, "");
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+    const SpecialTokens causal = (*tokenizer)->causal_tokens().value();
+    EXPECT_EQ(causal.begin, 2);
+    EXPECT_EQ(causal.pad, 1);
+    EXPECT_FALSE(causal.end.has_value());
+    std::vector<uint32_t> ids;
+    (*tokenizer)->MakeEncoder()->Encode("hi</s>h", &ids);
+    EXPECT_THAT(ids, ElementsAre(first_byte + 256, 2, first_byte + 'h'));
+  }
+}
+
+TEST(TokenizerSourceTest, AVocabularyOfAnotherCacheIsNamedByItsContent) {
+  const auto vocabulary =
+      BytePairVocabulary::FromMerges({kOwnSpecialTokens.begin(), kOwnSpecialTokens.end()}, {});
+  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
+  const TemporaryFolder folder;
+  folder.Write("vocab.json", vocabulary->VocabJson());
+  folder.Write("merges.txt", vocabulary->MergesTxt());
+  const OwnBytePairFiles source{folder.path()};
+  const auto tokenizer = LoadTokenizer(source, "/nowhere");
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  EXPECT_EQ((*tokenizer)->size(), 262u);
+  EXPECT_EQ((*tokenizer)->causal_tokens()->begin, 2);
+  const std::string key = KeyOf(source).value();
+  EXPECT_THAT(key, StartsWith("byte_pair of "));
+  folder.Write("merges.txt", vocabulary->MergesTxt() + "\n");
+  EXPECT_NE(KeyOf(source).value(), key);
 }
 
 TEST(TokenizerSourceTest, TheKeyFollowsTheContentAndNotThePlace) {
@@ -118,9 +169,9 @@ TEST(TokenizerSourceTest, TheKeyFollowsTheContentAndNotThePlace) {
   const DataFolder data;
   const std::string key = KeyOf(WordPieceFile{kGolden / "bert-base-uncased-vocab.txt"}).value();
   EXPECT_EQ(key, "wordpiece 07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3");
-  EXPECT_EQ(KeyOf(*FindWordPiece("bert-base-uncased", data.path())).value(), key);
+  EXPECT_EQ(KeyOf(*FindWordPiece("bert-base-uncased", data.path(), kWordPieceField)).value(), key);
   std::ofstream(data.bert() / "vocab.txt", std::ios::app) << "another\n";
-  EXPECT_NE(KeyOf(*FindWordPiece("bert-base-uncased", data.path())).value(), key);
+  EXPECT_NE(KeyOf(*FindWordPiece("bert-base-uncased", data.path(), kWordPieceField)).value(), key);
 }
 
 }  // namespace

@@ -27,11 +27,12 @@ std::string ExportError(const v1::TrialSpec& spec) {
 TEST(HuggingFaceConfigTest, WhatIsWrittenIsReadAsTheSameModel) {
   for (const std::string& text : ExportableSpecs()) {
     const v1::TrialSpec spec = SmallHubSpec(text);
-    const auto config = HuggingFaceConfigOfSpec(spec);
+    const std::int64_t outputs = SmallHubShape(spec).classes;
+    const auto config = HuggingFaceConfigOfSpec(spec, outputs);
     ASSERT_TRUE(config.ok()) << text << ": " << config.status();
     const auto read = SpecOfHuggingFaceConfig(*config);
     ASSERT_TRUE(read.ok()) << text << ": " << read.status();
-    const auto again = HuggingFaceConfigOfSpec(*read);
+    const auto again = HuggingFaceConfigOfSpec(*read, outputs);
     ASSERT_TRUE(again.ok()) << text << ": " << again.status();
     EXPECT_EQ(config->dump(), again->dump()) << text;
   }
@@ -78,6 +79,43 @@ TEST(HuggingFaceConfigTest, WhatInlierCannotDoIsRefusedByItsKey) {
             "activation_function: \"mish\" is not known: gelu, gelu_new, gelu_pytorch_tanh, relu or silu");
   EXPECT_EQ(with("quantization_config", json::object()),
             "quantization_config: the weights are stored quantized; give the float model");
+}
+
+// As transformers saves them: no labels for two classes, no problem_type before a training.
+TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsToldByItsArchitecture) {
+  auto config = HuggingFaceConfigOfSpec(SmallHubSpec("model { bert {} } data { classification {} }"), 3);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ((*config)["architectures"], json::array({"BertForSequenceClassification"}));
+  EXPECT_EQ((*config)["problem_type"], "single_label_classification");
+  EXPECT_EQ((*config)["id2label"], (json{{"0", "LABEL_0"}, {"1", "LABEL_1"}, {"2", "LABEL_2"}}));
+  const auto target = [&config] {
+    const auto spec = SpecOfHuggingFaceConfig(*config);
+    EXPECT_TRUE(spec.ok()) << spec.status();
+    EXPECT_TRUE(spec->data().has_classification());
+    return spec->data().classification().target();
+  };
+  EXPECT_EQ(target(), v1::ClassificationDataSpec::CLASS);
+  config->erase("id2label");
+  (*config)["problem_type"] = nullptr;
+  EXPECT_EQ(target(), v1::ClassificationDataSpec::CLASS) << "two classes are not written";
+  (*config)["id2label"] = {{"0", "LABEL_0"}};
+  EXPECT_EQ(target(), v1::ClassificationDataSpec::NUMBER) << "one output";
+  (*config)["architectures"] = {"BertForMaskedLM"};
+  EXPECT_FALSE(SpecOfHuggingFaceConfig(*config)->has_data());
+
+  (*config)["architectures"] = {"BertForSequenceClassification"};
+  (*config)["problem_type"] = "multi_label_classification";
+  EXPECT_EQ(ReadError(*config),
+            "problem_type: \"multi_label_classification\" is not known: regression or "
+            "single_label_classification");
+  (*config)["problem_type"] = "regression";
+  (*config)["id2label"] = {{"0", "x"}, {"1", "y"}};
+  EXPECT_EQ(ReadError(*config),
+            "problem_type: regression of several numbers is not something inlier's models can do");
+  (*config)["id2label"] = {{"0", "x"}};
+  (*config)["classifier_dropout"] = 0.5;
+  EXPECT_EQ(ReadError(*config),
+            "classifier_dropout: differs from hidden_dropout_prob, and there is one dropout here");
 }
 
 }  // namespace

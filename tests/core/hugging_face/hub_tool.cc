@@ -1,7 +1,8 @@
 // What the comparison with transformers (tests/integration/transformers_test.py) needs of this side:
-//   hub_tool make SPEC.txt FOLDER            a model of a TrialSpec (text form), random weights, exported to
-//   FOLDER hub_tool logits FOLDER IN OUT            logits of the model in FOLDER for IN's tensors `ids` or
-//   `pixels`
+//   hub_tool make SPEC.txt FOLDER          a model of a TrialSpec (text form), random weights, exported to
+//   FOLDER hub_tool logits FOLDER IN OUT          logits of the model in FOLDER for IN's tensors `ids` (and
+//   perhaps
+//                                          `attention_mask` and `token_type_ids`) or `pixels`
 // IN and OUT are safetensors files.
 #include <torch/torch.h>
 
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
@@ -27,7 +29,7 @@ int Fail(const absl::Status& status) {
 int Make(const char* spec_file, const char* folder) {
   std::ifstream file(spec_file);
   const v1::TrialSpec spec = SmallHubSpec({std::istreambuf_iterator<char>(file), {}});
-  const auto model = MakeModel(spec);
+  const auto model = MakeModel(spec, SmallHubShape(spec));
   if (!model.ok()) return Fail(model.status());
   torch::manual_seed(3);
   const at::NoGradGuard no_grad;
@@ -42,8 +44,11 @@ int Logits(const char* folder, const char* in, const char* out) {
   const auto tensors = LoadSafetensors(in);
   if (!tensors.ok()) return Fail(tensors.status());
   ModelInput input;
-  if (tensors->count("ids") != 0) input.ids = tensors->at("ids");
-  if (tensors->count("pixels") != 0) input.pixels = tensors->at("pixels");
+  for (const auto& [name, tensor] : {std::pair("ids", &input.ids), std::pair("pixels", &input.pixels),
+                                     std::pair("attention_mask", &input.attention_mask),
+                                     std::pair("token_type_ids", &input.token_type_ids)}) {
+    if (tensors->count(name) != 0) *tensor = tensors->at(name);
+  }
   const at::NoGradGuard no_grad;
   const absl::Status saved = SaveSafetensors(out, {{"logits", opened->model->Logits(input)}});
   return saved.ok() ? 0 : Fail(saved);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/models/make_model.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "proto/spec/architecture.h"
 
@@ -35,6 +36,12 @@ inline v1::TrialSpec SmallHubSpec(const std::string& text) {
   return spec;
 }
 
+// Five classes, or one number, where sentences are classified.
+inline ModelShape SmallHubShape(const v1::TrialSpec& spec) {
+  if (!spec.data().has_classification()) return {};
+  return {.classes = spec.data().classification().target() == v1::ClassificationDataSpec::NUMBER ? 1 : 5};
+}
+
 // Every kind of model that transformers can express.
 inline std::vector<std::string> ExportableSpecs() {
   return {"model { bert {} }",
@@ -45,7 +52,9 @@ inline std::vector<std::string> ExportableSpecs() {
           "model { gpt2 { biases: false tied_head: false position: NONE } }",
           "model { llama { kv_heads: 2 rotary_theta: 500 } } norm: RMS_NORM_M",
           "model { llama { biases: true tied_head: true } } norm: RMS_NORM_S",
-          "model { vit {} }"};
+          "model { vit {} }",
+          "model { bert {} } data { classification {} } dropout: 0.25",
+          "model { bert {} } data { classification { target: NUMBER } }"};
 }
 
 }  // namespace inlier

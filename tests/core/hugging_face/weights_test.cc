@@ -19,7 +19,7 @@ namespace inlier {
 namespace {
 
 std::shared_ptr<Model> RandomModel(const v1::TrialSpec& spec) {
-  auto model = MakeModel(spec);
+  auto model = MakeModel(spec, SmallHubShape(spec));
   EXPECT_TRUE(model.ok()) << model.status();
   torch::manual_seed(3);
   const at::NoGradGuard no_grad;
@@ -99,6 +99,49 @@ TEST_F(HuggingFaceWeightsTest, ABaseModelBuffersAndOldNamesAreUnderstood) {
   EXPECT_FALSE(opened->has_head);
   EXPECT_TRUE(opened->model->named_parameters()["bert.embeddings.LayerNorm.weight"].equal(
       whole->model->named_parameters()["bert.embeddings.LayerNorm.weight"]));
+}
+
+// Fine-tuning: the body from pre-training, the head that is not there drawn anew, the old head dropped.
+TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFreshHead) {
+  ExportBert();
+  const v1::TrialSpec spec = SmallHubSpec("model { bert {} } data { classification {} }");
+  const auto classifier = RandomModel(spec);
+  const auto before = classifier->named_parameters();
+  const at::Tensor classifier_before = before["classifier.weight"].clone();
+  const auto fresh = LoadStartingWeights(folder_.path(), *classifier);
+  ASSERT_TRUE(fresh.ok()) << fresh.status();
+  EXPECT_THAT(*fresh, ::testing::UnorderedElementsAre("bert.pooler.dense.weight", "bert.pooler.dense.bias",
+                                                      "classifier.weight", "classifier.bias"));
+  EXPECT_TRUE(classifier->named_parameters()["classifier.weight"].equal(classifier_before));
+  const std::string query = "bert.encoder.layer.1.attention.self.query.weight";
+  EXPECT_TRUE(classifier->named_parameters()[query].equal(Tensors().at(query)));
+
+  // A published model brings its pooler, under a base model's name or not.
+  for (const std::string name : {"bert.pooler.dense.", "pooler.dense."}) {
+    TensorMap tensors = Tensors();
+    tensors[name + "weight"] = torch::full({16, 16}, 0.5);
+    tensors[name + "bias"] = torch::full({16}, 0.25);
+    ASSERT_TRUE(SaveSafetensors(folder_ / "with_pooler.safetensors", tensors).ok());
+    const auto with_pooler = LoadStartingWeights(folder_ / "with_pooler.safetensors", *classifier);
+    ASSERT_TRUE(with_pooler.ok()) << with_pooler.status();
+    EXPECT_THAT(*with_pooler, ::testing::UnorderedElementsAre("classifier.weight", "classifier.bias"));
+    EXPECT_EQ(classifier->named_parameters()["bert.pooler.dense.bias"][3].item<double>(), 0.25);
+  }
+}
+
+TEST_F(HuggingFaceWeightsTest, TheBodyOfAClassifierIsALanguageModelWithoutAHead) {
+  const v1::TrialSpec spec = SmallHubSpec("model { bert {} } data { classification {} }");
+  ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), folder_.path()).ok());
+  const auto body = OpenHuggingFaceBody(folder_.path());
+  ASSERT_TRUE(body.ok()) << body.status();
+  EXPECT_FALSE(body->has_head);
+  EXPECT_FALSE(body->spec.has_data());
+  EXPECT_EQ(body->model->Logits(SomeInput(spec)).sizes(), (std::vector<std::int64_t>{2, 10, 31}));
+
+  TensorMap tensors = Tensors();
+  tensors.erase("classifier.weight");
+  EXPECT_THAT(ErrorWith(tensors),
+              ::testing::EndsWith("no matrix classifier.weight, which config.json asks for"));
 }
 
 TEST_F(HuggingFaceWeightsTest, ShardsAreReadTogether) {

@@ -13,26 +13,21 @@
 namespace inlier {
 namespace {
 
-double LossAt(LanguageModel& model, const ModelInput& input, const at::Tensor& labels) {
+double LossAt(Model& model, const ModelInput& input, const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
   return model.Loss(input, labels).item<double>();
 }
 
-void CheckGradients(const v1::TrialSpec& spec, bool padded, const std::string& what) {
-  const auto model = SmallModel(spec);
-  model->to(at::kDouble);
+// Moves every weight away from where it starts, in float64.
+void Stir(Model& model) {
+  model.to(at::kDouble);
   torch::manual_seed(21);
-  {
-    const at::NoGradGuard no_grad;
-    for (at::Tensor& parameter : model->parameters()) parameter.add_(torch::randn_like(parameter), 0.2);
-  }
-  ModelInput input = SmallInput();
-  at::Tensor labels = SomeLabels(input);
-  if (padded) {
-    input.attention_mask = torch::ones_like(input.ids);
-    input.attention_mask[1].slice(0, 6).zero_();
-    labels = labels.masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
-  }
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& parameter : model.parameters()) parameter.add_(torch::randn_like(parameter), 0.2);
+}
+
+void CheckGradientsOf(const std::shared_ptr<Model>& model, const ModelInput& input, const at::Tensor& labels,
+                      const std::string& what) {
   model->Loss(input, labels).backward();
 
   constexpr double kStep = 1e-6;  // Small, so that no clip or ReLU changes sides within it.
@@ -74,6 +69,19 @@ void CheckGradients(const v1::TrialSpec& spec, bool padded, const std::string& w
     EXPECT_NEAR((higher - lower) / (2 * kStep), slope, 1e-7 * std::max(1.0, std::abs(slope)))
         << what << ": " << item.key() << " " << index;
   }
+}
+
+void CheckGradients(const v1::TrialSpec& spec, bool padded, const std::string& what) {
+  const auto model = SmallModel(spec);
+  Stir(*model);
+  ModelInput input = SmallInput();
+  at::Tensor labels = SomeLabels(input);
+  if (padded) {
+    input.attention_mask = torch::ones_like(input.ids);
+    input.attention_mask[1].slice(0, 6).zero_();
+    labels = labels.masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
+  }
+  CheckGradientsOf(model, input, labels, what);
 }
 
 class GradientCheckTest : public ::testing::Test {
@@ -126,6 +134,27 @@ TEST_F(GradientCheckTest, EveryNormPositionAndGroupOfKeys) {
   CheckGradients(SmallSpec("llama", "", "kv_heads: 1 biases: true tied_head: true"), false,
                  "llama, one key, biases, tied");
   CheckGradients(SmallSpec("gpt2", "", "biases: false tied_head: false"), false, "gpt2, no biases, untied");
+}
+
+TEST_F(GradientCheckTest, ClassifiersOfPairsWithClassesAndNumbers) {
+  for (const std::string softmax : {kSoftmaxes[0], kSoftmaxes[1]}) {
+    for (const bool numbers : {false, true}) {
+      v1::TrialSpec spec = SmallSpec("bert", "softmax { " + softmax + " }", "activation: GELU_ERF");
+      spec.mutable_data()->mutable_classification();
+      const auto model = MakeModel(spec, {.classes = numbers ? 1 : 4});
+      ASSERT_TRUE(model.ok()) << model.status();
+      InitialiseWeights(**model, spec, 1);
+      (*model)->eval();
+      Stir(**model);
+      ModelInput input = SmallInput();
+      input.attention_mask = torch::ones_like(input.ids);
+      input.attention_mask[1].slice(0, 6).zero_();
+      input.token_type_ids = torch::zeros_like(input.ids);
+      input.token_type_ids.slice(1, 4).fill_(1);
+      const at::Tensor labels = numbers ? torch::tensor({0.5, -1.25, 3.0}) : torch::tensor({0L, 3L, 3L});
+      CheckGradientsOf(*model, input, labels, softmax + (numbers ? ", numbers" : ", classes"));
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+#include "core/data/data_folder.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsPlainName(const std::string& name) {
+  return !name.empty() &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+             std::string::npos &&
+         name.front() != '.';
+}
+
+}  // namespace
+
+std::vector<std::string> DataFilesIn(const fs::path& data_dir, const std::string& extension) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(data_dir, error)) {
+    if (entry.path().extension() == extension && entry.is_regular_file(error))
+      names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<fs::path> FindDataFile(const std::string& name, const fs::path& data_dir,
+                                      const DataFileKind& kind) {
+  if (!IsPlainName(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kind.field, ": \"", name, "\" is not the name of a ", kind.what, "; ", kind.otherwise));
+  }
+  const fs::path file = data_dir / (name + kind.extension);
+  std::error_code error;
+  if (fs::is_regular_file(file, error)) return file;
+  const std::vector<std::string> there = DataFilesIn(data_dir, kind.extension);
+  return absl::NotFoundError(
+      absl::StrCat(kind.field, ": no ", kind.what, " \"", name, "\" in ", data_dir.string(),
+                   there.empty() ? absl::StrCat(" (no ", kind.plural, " there)")
+                                 : absl::StrCat(" (there are: ", absl::StrJoin(there, ", "), ")"),
+                   "; get it with `make corpora`, or ", kind.otherwise));
+}
+
+absl::Status Unreadable(const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(std::string(status.message()),
+                                                  "; let the worker's user read it, or name another file"));
+}
+
+}  // namespace inlier

@@ -1,0 +1,32 @@
+// What tests of data sets look at: rows of a batch, and the ids of letters.
+#ifndef INLIER_TESTS_CORE_DATA_BATCH_ROWS_H_
+#define INLIER_TESTS_CORE_DATA_BATCH_ROWS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/data/special_tokens.h"
+#include "torch/types.h"
+
+namespace inlier {
+
+// One row of a (B, T) tensor of int64.
+inline std::vector<std::int64_t> Row(const torch::Tensor& tensor, std::int64_t row) {
+  const torch::Tensor flat = tensor[row].contiguous();
+  return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
+}
+
+// Its id in a vocabulary that is trained here: special tokens, then the bytes, then the merges.
+inline std::int64_t ByteId(char byte) {
+  return static_cast<std::int64_t>(kOwnSpecialTokens.size()) + static_cast<unsigned char>(byte);
+}
+inline std::vector<std::int64_t> ByteIds(std::string_view text) {
+  std::vector<std::int64_t> ids;
+  for (const char byte : text) ids.push_back(ByteId(byte));
+  return ids;
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_CORE_DATA_BATCH_ROWS_H_
