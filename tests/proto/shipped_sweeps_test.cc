@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "proto/spec/sweep_grid.h"
 #include "proto/spec/sweep_reader.h"
 #include "proto/spec/validator.h"
+#include "sweeps_page.h"
 
 namespace inlier {
 namespace {
@@ -28,14 +31,13 @@ void PrintTo(const ShippedSweep& sweep, std::ostream* out) { *out << sweep.name;
 
 std::vector<ShippedSweep> ShippedSweeps() {
   std::vector<ShippedSweep> sweeps;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(INLIER_SOURCE_DIR "/sweeps")) {
-    if (entry.path().extension() != ".yaml") continue;
-    std::string name = entry.path().stem().string();
+  for (const fs::path& file : SweepFiles(INLIER_SOURCE_DIR)) {
+    std::string name = file.stem().string();
     for (char& c : name) c = c == '-' ? '_' : c;
-    sweeps.push_back({name, entry.path(), ""});
-    const auto scales = ReadScaleNames(entry.path());
+    sweeps.push_back({name, file, ""});
+    const auto scales = ReadScaleNames(file);
     if (!scales.ok()) continue;  // Told by the test of the file itself.
-    for (const std::string& scale : *scales) sweeps.push_back({name + "_at_" + scale, entry.path(), scale});
+    for (const std::string& scale : *scales) sweeps.push_back({name + "_at_" + scale, file, scale});
   }
   return sweeps;
 }
@@ -103,6 +105,12 @@ TEST(ShippedSweepsFolderTest, EveryTableOfThePapersHasAFileAndASmallScale) {
     EXPECT_EQ(spec->name(), stem);
   }
   EXPECT_EQ(papers, 2 * 25);
+}
+
+TEST(ShippedSweepsFolderTest, ThePageIsUpToDate) {
+  std::ifstream stream(INLIER_SOURCE_DIR "/docs/reference/sweeps.md");
+  const std::string page((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  EXPECT_TRUE(page == SweepsMarkdown(INLIER_SOURCE_DIR)) << "run: ninja -C <build> update_reference";
 }
 
 TEST(ShippedSweepsFolderTest, TheSmokeSweepHasEightPoints) {
