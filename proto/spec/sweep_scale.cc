@@ -22,8 +22,8 @@ std::string EffectiveName(const v1::Axis& axis) {
   return name;
 }
 
-std::string AxisPath(const std::string& prefix, int index) {
-  return JoinPath(prefix, "axes[" + std::to_string(index) + "]");
+std::string ItemPath(const std::string& prefix, const char* list, int index) {
+  return JoinPath(prefix, std::string(list) + "[" + std::to_string(index) + "]");
 }
 
 bool RemovesAxis(const v1::Axis& axis) {
@@ -43,13 +43,13 @@ std::vector<std::pair<v1::Axis, std::string>> MergeAxes(const v1::SweepSpec& swe
   std::vector<std::pair<v1::Axis, std::string>> merged;
   std::vector<std::string> names;
   for (int i = 0; i < sweep.axes_size(); ++i) {
-    merged.emplace_back(sweep.axes(i), AxisPath("", i));
+    merged.emplace_back(sweep.axes(i), ItemPath("", "axes", i));
     names.push_back(EffectiveName(sweep.axes(i)));
   }
   const std::vector<std::string> known = names;
   for (int i = 0; i < scale.axes_size(); ++i) {
     const v1::Axis& axis = scale.axes(i);
-    const std::string path = AxisPath(prefix, i);
+    const std::string path = ItemPath(prefix, "axes", i);
     const std::string name = EffectiveName(axis);
     const auto place = std::find(names.begin(), names.end(), name);
     const auto at = merged.begin() + (place - names.begin());
@@ -86,31 +86,45 @@ std::vector<std::string> LabelsOf(const v1::Axis& axis) {
   return labels;
 }
 
-// Takes from a condition what the axis has no more; false when nothing is left.
+// Takes from a condition what the axis has no more; false when nothing is left. "" is where the axis does not
+// apply, and is no label.
 bool KeepLabels(const std::vector<std::string>& labels, google::protobuf::Value* wanted) {
-  if (wanted->kind_case() != google::protobuf::Value::kListValue) return IsIn(labels, ValueText(*wanted));
+  const auto is_there = [&](const google::protobuf::Value& value) {
+    const std::string label = ValueText(value);
+    return label.empty() || IsIn(labels, label);
+  };
+  if (wanted->kind_case() != google::protobuf::Value::kListValue) return is_there(*wanted);
   auto& values = *wanted->mutable_list_value()->mutable_values();
-  values.erase(std::remove_if(values.begin(), values.end(),
-                              [&](const auto& value) { return !IsIn(labels, ValueText(value)); }),
-               values.end());
+  values.erase(
+      std::remove_if(values.begin(), values.end(), [&](const auto& value) { return !is_there(value); }),
+      values.end());
   return !values.empty();
 }
 
-// The sweep's exclusions at a scale that has none of its own: without the labels and the axes that it took
-// away, where they would leave out nothing.
-void TrimExclusions(const v1::SweepScale& scale, v1::SweepSpec* sweep) {
-  auto& exclusions = *sweep->mutable_exclude();
-  exclusions.erase(std::remove_if(exclusions.begin(), exclusions.end(),
-                                  [&](v1::Exclusion& exclusion) {
-                                    for (const v1::Axis& axis : scale.axes()) {
-                                      const auto match = exclusion.mutable_match()->find(EffectiveName(axis));
-                                      if (match == exclusion.mutable_match()->end() || axis.zip_size() > 0)
-                                        continue;
-                                      if (!KeepLabels(LabelsOf(axis), &match->second)) return true;
-                                    }
-                                    return false;
-                                  }),
-                   exclusions.end());
+// Whether an exclusion of the sweep still leaves out something at a scale that has none of its own; labels
+// that the scale took away are taken from it.
+bool StillExcludes(const v1::SweepScale& scale, v1::Exclusion* exclusion) {
+  auto& match = *exclusion->mutable_match();
+  return std::all_of(scale.axes().begin(), scale.axes().end(), [&](const v1::Axis& axis) {
+    const auto wanted = match.find(EffectiveName(axis));
+    return wanted == match.end() || axis.zip_size() > 0 || KeepLabels(LabelsOf(axis), &wanted->second);
+  });
+}
+
+// The exclusions that hold at the scale, and where each comes from.
+std::vector<std::pair<v1::Exclusion, std::string>> MergeExclusions(const v1::SweepSpec& sweep,
+                                                                   const v1::SweepScale& scale,
+                                                                   const std::string& prefix) {
+  std::vector<std::pair<v1::Exclusion, std::string>> merged;
+  for (int i = 0; i < scale.exclude_size(); ++i)
+    merged.emplace_back(scale.exclude(i), ItemPath(prefix, "exclude", i));
+  if (!merged.empty()) return merged;
+  for (int i = 0; i < sweep.exclude_size(); ++i) {
+    v1::Exclusion exclusion = sweep.exclude(i);
+    if (StillExcludes(scale, &exclusion))
+      merged.emplace_back(std::move(exclusion), ItemPath("", "exclude", i));
+  }
+  return merged;
 }
 
 }  // namespace
@@ -129,13 +143,17 @@ std::string ScaleOrigins::PathInDocument(const std::string& path, const KnownDep
     const int words_before = static_cast<int>(std::count(prefix_.begin(), prefix_.end(), '.')) + 1;
     return known_depth(scaled) - words_before >= known_depth(path) ? scaled : path;
   }
-  if (IsWithin(path, "exclude")) return has_exclude_ ? scaled : path;
   if (IsWithin(path, "table")) return has_table_ ? scaled : path;
-  for (std::size_t i = 0; i < axes_.size(); ++i) {
-    const std::string axis = AxisPath("", static_cast<int>(i));
-    if (IsWithin(path, axis)) return axes_[i] + path.substr(axis.size());
-  }
-  return path;
+  const auto item_of = [&path](const char* list, const std::vector<std::string>& origins) {
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      const std::string item = ItemPath("", list, static_cast<int>(i));
+      if (IsWithin(path, item)) return origins[i] + path.substr(item.size());
+    }
+    return std::string();
+  };
+  std::string item = item_of("axes", axes_);
+  if (item.empty()) item = item_of("exclude", exclude_);
+  return item.empty() ? path : item;
 }
 
 ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems* problems) {
@@ -154,18 +172,18 @@ ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems*
   origins.prefix_ = JoinPath("scales", name);
   if (scale.has_base())
     ApplyStruct(scale.base(), JoinPath(origins.prefix_, "base"), sweep->mutable_base(), problems);
-  std::vector<std::pair<v1::Axis, std::string>> axes = MergeAxes(*sweep, scale, origins.prefix_, problems);
+  auto exclusions = MergeExclusions(*sweep, scale, origins.prefix_);
+  auto axes = MergeAxes(*sweep, scale, origins.prefix_, problems);
+  sweep->clear_exclude();
+  for (auto& [exclusion, origin] : exclusions) {
+    *sweep->add_exclude() = std::move(exclusion);
+    origins.exclude_.push_back(std::move(origin));
+  }
   sweep->clear_axes();
   for (auto& [axis, origin] : axes) {
     *sweep->add_axes() = std::move(axis);
     origins.axes_.push_back(std::move(origin));
   }
-  if (scale.exclude_size() > 0) {
-    *sweep->mutable_exclude() = scale.exclude();
-  } else {
-    TrimExclusions(scale, sweep);
-  }
-  origins.has_exclude_ = scale.exclude_size() > 0;
   if (scale.has_table()) *sweep->mutable_table() = scale.table();
   origins.has_table_ = scale.has_table();
   if (scale.has_description()) sweep->set_description(scale.description());

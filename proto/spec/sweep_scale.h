@@ -33,9 +33,10 @@ class ScaleOrigins {
  private:
   friend ScaleOrigins ApplyScale(const std::string&, v1::SweepSpec*, Problems*);
 
-  std::string prefix_;             // "scales.small"; empty when nothing was applied.
-  std::vector<std::string> axes_;  // Of each axis of the merged sweep: "axes[2]", "scales.small.axes[0]".
-  bool has_exclude_ = false;
+  std::string prefix_;  // "scales.small"; empty when nothing was applied.
+  // Of each axis and exclusion of the merged sweep: "axes[2]", "scales.small.axes[0]".
+  std::vector<std::string> axes_;
+  std::vector<std::string> exclude_;
   bool has_table_ = false;
 };
 

@@ -193,6 +193,18 @@ TEST(SweepScaleTest, MistakesOfTheMergedSweepAreToldWhereTheyStand) {
       ErrorOf("    table: {rows: [methd], columns: [{measurement: loss}]}\n"),
       "s.yaml:19:20: scales.small.table.rows[0]: \"methd\" is neither an axis of this sweep nor a column of "
       "trials; did you mean \"method\"?");
+  // The first exclusion is gone at this scale; the second keeps its place.
+  const std::string text = kSweep;
+  const std::string more = "exclude: [{seed: 1, method: plain}, {methd: gated}]";
+  const std::size_t at = text.find("exclude: [{method: gated, seed: 2}]");
+  EXPECT_EQ(
+      ReadSweepText(std::string(text).replace(at, 35, more) +
+                        "    axes: [{field: seed, values: [2]}]\n    table: "
+                        "{columns: [{measurement: loss}]}\n",
+                    "s.yaml", {}, "small")
+          .status()
+          .message(),
+      "s.yaml:13:38: exclude[1].methd: \"methd\" is not an axis of this sweep; did you mean \"method\"?");
   // The sweep's own table names a label that the scale's axis has no more.
   EXPECT_EQ(ErrorOf("    axes: [{field: seed, values: [2, 3]}]\n    exclude: [{seed: 3}]\n"),
             "s.yaml:16:47: table.columns[0].where.seed: \"1\" is not a label of axis seed; known: 2, 3");
