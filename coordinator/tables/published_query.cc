@@ -153,9 +153,10 @@ std::string GlueMetric(const v1::ClassificationDataSpec& data, const std::string
   std::string set = LowerCase(LastPart(data.path()));
   std::erase(set, '-');
   if (set == "mnli") absl::StrAppend(&set, data.validation_file() == "dev_mismatched.tsv" ? "_mm" : "_m");
-  const std::string measure = measurement == "accuracy"   ? "acc"
-                              : measurement == "matthews" ? "mcc"
-                                                          : measurement;
+  const std::string measure = measurement == "accuracy" ? "acc"
+                              : measurement == "matthews_correlation"
+                                  ? "mcc"
+                                  : measurement.substr(0, measurement.find('_'));
   return absl::StrCat(set, "_", measure);
 }
 

@@ -203,14 +203,14 @@ absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::WithSequenceLength(int
 int64_t TextDataset::vocab_size() const { return state_->cache->tokenizer().size(); }
 int64_t TextDataset::sequence_length() const { return state_->sequence_length; }
 v1::Objective TextDataset::objective() const { return state_->objective; }
-int64_t TextDataset::train_sequences() const { return state_->train->size(); }
-int64_t TextDataset::validation_sequences() const { return state_->validation->size(); }
+int64_t TextDataset::train_examples() const { return state_->train->size(); }
+int64_t TextDataset::validation_examples() const { return state_->validation->size(); }
 const std::string& TextDataset::dataset_digest() const { return state_->digest; }
 const SpecialTokens& TextDataset::special_tokens() const { return state_->special_tokens; }
 
 Batch TextDataset::TrainBatch(uint64_t seed, uint64_t index, int64_t batch_size) const {
   INLIER_CHECK(batch_size > 0);
-  const auto size = static_cast<uint64_t>(train_sequences());
+  const auto size = static_cast<uint64_t>(train_examples());
   std::vector<int64_t> sequences;
   std::vector<uint64_t> numbers;
   std::optional<RandomOrder> order;
@@ -224,15 +224,10 @@ Batch TextDataset::TrainBatch(uint64_t seed, uint64_t index, int64_t batch_size)
   return state_->MakeBatch(*state_->train, sequences, seed, "mask", numbers);
 }
 
-int64_t TextDataset::ValidationBatches(int64_t batch_size) const {
-  INLIER_CHECK(batch_size > 0);
-  return (validation_sequences() + batch_size - 1) / batch_size;
-}
-
 Batch TextDataset::ValidationBatch(int64_t index, int64_t batch_size, uint64_t mask_seed) const {
   INLIER_CHECK(index >= 0 && index < ValidationBatches(batch_size));
   std::vector<int64_t> sequences;
-  for (int64_t i = index * batch_size; i < std::min((index + 1) * batch_size, validation_sequences()); ++i) {
+  for (int64_t i = index * batch_size; i < std::min((index + 1) * batch_size, validation_examples()); ++i) {
     sequences.push_back(i);
   }
   return state_->MakeBatch(*state_->validation, sequences, mask_seed, "validation mask",

@@ -1,9 +1,5 @@
-// A corpus ready for training: tokenised once, cut into sequences of T tokens, served as batches that depend
-// on nothing but their number.
-//
-// Every batch is a pure function of (corpus, settings, seed, number): a resumed training asks for the next
-// number and meets exactly the batches it would have met. Masks are drawn per sequence, so neither the batch
-// size nor gradient accumulation changes them.
+// A corpus ready for training: tokenised once, cut into sequences of T tokens, which are the examples
+// (dataset.h).
 //
 // Texts are the corpus' non-empty lines (corpus.h). The last validation_fraction of them are the validation
 // part and are never packed with, nor seen by the vocabulary of, the training part. Each text gets its
@@ -22,10 +18,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "core/data/batch.h"
 #include "core/data/corpus.h"
+#include "core/data/dataset.h"
 #include "core/data/special_tokens.h"
-#include "inlier/v1/quantization_spec.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
@@ -37,7 +32,7 @@ struct UnigramPerplexity {
   double from_train = 0;  // p counted on the training part, one added to each count.
 };
 
-class TextDataset {
+class TextDataset : public Dataset {
  public:
   // Opens the corpus that `spec` names, making its vocabulary and token cache when they are not there yet;
   // processes that start together make them once. `spec` is resolved (every default filled in) and
@@ -51,40 +46,28 @@ class TextDataset {
   // fits a part; the message names evaluation.sequence_length.
   absl::StatusOr<std::unique_ptr<TextDataset>> WithSequenceLength(int64_t sequence_length) const;
 
-  ~TextDataset();
-  TextDataset(const TextDataset&) = delete;
-  TextDataset& operator=(const TextDataset&) = delete;
+  ~TextDataset() override;
 
   // Tokens in the vocabulary, special ones included. Of a vocabulary trained here at most what the spec asks
   // for; less when the corpus is so small that no pair of tokens occurs twice any more.
   int64_t vocab_size() const;
-  int64_t sequence_length() const;
+  int64_t sequence_length() const override;
   v1::Objective objective() const;
 
-  int64_t train_sequences() const;
-  int64_t validation_sequences() const;
+  int64_t train_examples() const override;
+  int64_t validation_examples() const override;
 
-  // Names the sequences: the corpus' content, the tokenizer, the split, T and the objective.
-  const std::string& dataset_digest() const;
+  // The corpus' content, the tokenizer, the split, T and the objective.
+  const std::string& dataset_digest() const override;
 
   // What is put around and in place of this dataset's tokens; its pad fills short sequences.
   const SpecialTokens& special_tokens() const;
   int64_t pad_id() const { return special_tokens().pad; }
 
-  // The micro-batch number `index` of training. All micro-batches are full: sequences are read epoch after
-  // epoch, each epoch in an order of its own drawn from (seed, epoch), and a batch may lie across the end of
-  // one.
-  Batch TrainBatch(uint64_t seed, uint64_t index, int64_t batch_size) const;
-
-  int64_t ValidationBatches(int64_t batch_size) const;
-
-  // Validation sequences in their order; the last batch may be smaller. Masks depend on `mask_seed` and on
-  // the sequence only. REQUIRES: index < ValidationBatches(batch_size).
-  Batch ValidationBatch(int64_t index, int64_t batch_size, uint64_t mask_seed) const;
-
-  // What range estimators see: TRAIN: sequences drawn without repetition by `seed`; VALIDATION: the first
-  // ones in order. Past the end of the split it starts again; all batches are full.
-  Batch CalibrationBatch(v1::Split split, int64_t index, int64_t batch_size, uint64_t seed) const;
+  // Masks of validation depend on `mask_seed` and on the sequence only.
+  Batch TrainBatch(uint64_t seed, uint64_t index, int64_t batch_size) const override;
+  Batch ValidationBatch(int64_t index, int64_t batch_size, uint64_t mask_seed) const override;
+  Batch CalibrationBatch(v1::Split split, int64_t index, int64_t batch_size, uint64_t seed) const override;
 
   // Over the tokens that validation predicts: MLM: every non-special token; CLM: all but the first token of
   // each sequence.

@@ -65,7 +65,7 @@ class WeightFiles {
     return found == tensors_.end() ? nullptr : &readers_[found->second].entries().at(name);
   }
   absl::StatusOr<at::Tensor> Load(const std::string& name) const {
-    return readers_[tensors_.at(name)].Load(name);
+    return readers_[tensors_.at(name)].LoadWeight(name);
   }
   const std::map<std::string, std::size_t>& names() const { return tensors_; }
 

@@ -25,8 +25,8 @@ struct HuggingFaceModel {
   bool has_head = true;          // False: the folder is a base model, and the head is not to be used.
 };
 
-// NotFound, DataLoss for a damaged file, InvalidArgument that names the tensor which is missing, left over or
-// of another shape.
+// NotFound, DataLoss for a damaged file, InvalidArgument that names the tensor which is missing, left over, of
+// another shape or not finite.
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder);
 
 // Copies into `model` what `source` has of it: a folder as above, or a single .safetensors file such as a

@@ -292,6 +292,16 @@ absl::StatusOr<at::Tensor> SafetensorsReader::Load(const std::string& name) cons
   return tensor;
 }
 
+absl::StatusOr<at::Tensor> SafetensorsReader::LoadWeight(const std::string& name) const {
+  ASSIGN_OR_RETURN(at::Tensor tensor, Load(name));
+  const auto bad = tensor.isfinite().logical_not().sum().item<std::int64_t>();
+  if (bad == 0) return tensor;
+  return absl::InvalidArgumentError(absl::StrCat(
+      file_->path.string(), ": the tensor ", name, " holds ", bad, " of ", tensor.numel(),
+      " values that are not finite: its training diverged or the file is damaged; use an earlier "
+      "checkpoint of it"));
+}
+
 absl::StatusOr<TensorMap> SafetensorsReader::LoadAll() const {
   TensorMap tensors;
   for (const auto& [name, entry] : file_->entries) {

@@ -50,6 +50,9 @@ class SafetensorsReader {
 
   // A copy of the tensor on the CPU. NotFound names the tensor and the file.
   absl::StatusOr<at::Tensor> Load(const std::string& name) const;
+  // The same of a model's weight. InvalidArgument, with their number, when some of its values are not finite:
+  // not every kernel that they reach lets such values show (the fused attention on a CPU gives zeros).
+  absl::StatusOr<at::Tensor> LoadWeight(const std::string& name) const;
   absl::StatusOr<TensorMap> LoadAll() const;
 
  private:

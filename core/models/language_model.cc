@@ -25,6 +25,11 @@ at::Tensor LanguageModel::Targets(const at::Tensor& labels) const {
   return (causal() ? labels.slice(1, 1) : labels).reshape({-1});
 }
 
+std::pair<at::Tensor, at::Tensor> LanguageModel::PairWithTargets(const at::Tensor& logits,
+                                                                 const at::Tensor& labels) const {
+  return {Predicting(logits), Targets(labels)};
+}
+
 at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap,
                                double label_smoothing) {
   at::Tensor hidden = Encode(input, tap);

@@ -3,13 +3,11 @@
 #define INLIER_CORE_MODELS_LANGUAGE_MODEL_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "core/models/model.h"
 
 namespace inlier {
-
-// The label of a position that predicts nothing.
-inline constexpr std::int64_t kIgnoredLabel = -100;
 
 class LanguageModel : public Model {
  public:
@@ -25,8 +23,10 @@ class LanguageModel : public Model {
   // Cross-entropy of every position, 0 where there is no target. Masked: (B, T); causal: (B, T - 1).
   at::Tensor LossPerToken(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr);
 
-  // Whether position t predicts the label of t + 1.
-  virtual bool causal() const = 0;
+  // Position t of a causal model predicts the label of t + 1. logits (B, T, V), labels (B, T).
+  std::pair<at::Tensor, at::Tensor> PairWithTargets(const at::Tensor& logits,
+                                                    const at::Tensor& labels) const override;
+
   // The token whose embedding starts at zero and gets no gradient from the lookup; -1: there is none.
   virtual std::int64_t pad_id() const = 0;
   virtual std::int64_t vocab_size() const = 0;

@@ -13,6 +13,7 @@
 #include <torch/nn/module.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "core/nn/activation_tap.h"
 
@@ -26,15 +27,28 @@ struct ModelInput {
   at::Tensor pixels;          // (B, channels, side, side), image classifiers only, and then nothing else.
 };
 
+// The label of a position that predicts nothing.
+inline constexpr std::int64_t kIgnoredLabel = -100;
+
 class Model : public torch::nn::Module {
  public:
-  // (B, T, V), or (B, classes).
+  // (B, T, V); of classifiers (B, classes), or (B, 1) for a number.
   virtual at::Tensor Logits(const ModelInput& input, ActivationTap* tap = nullptr) = 0;
 
-  // Mean cross-entropy over the batch's targets. With `label_smoothing` e > 0: (1 - e) * cross-entropy + e *
-  // the mean over classes of -log p.
+  // Mean cross-entropy over the batch's targets; of numbers the mean squared error. With `label_smoothing` e
+  // > 0: (1 - e) * cross-entropy + e * the mean over classes of -log p.
   virtual at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                           double label_smoothing = 0) = 0;
+
+  // Which row of the logits predicts which label: (N, classes) and (N), the labels that predict nothing
+  // kIgnoredLabel.
+  virtual std::pair<at::Tensor, at::Tensor> PairWithTargets(const at::Tensor& logits,
+                                                            const at::Tensor& labels) const {
+    return {logits, labels};
+  }
+
+  // Whether a position sees only those before it.
+  virtual bool causal() const { return false; }
 };
 
 }  // namespace inlier

@@ -30,7 +30,9 @@ double LrSchedule::At(std::int64_t k) const {
 
 LrSchedule MakeLrSchedule(const v1::ScheduleSpec& spec, double peak, std::int64_t steps) {
   INLIER_CHECK(steps >= 1);
-  const std::int64_t warmup = spec.warmup_steps();
+  const std::int64_t warmup = spec.has_warmup_fraction()
+                                  ? std::llround(spec.warmup_fraction() * static_cast<double>(steps))
+                                  : std::int64_t{spec.warmup_steps()};
   switch (spec.kind_case()) {
     case v1::ScheduleSpec::kConstant:
       return {LrSchedule::Decay::kConstant, peak, warmup, steps};

@@ -12,9 +12,13 @@ namespace inlier {
 // On `device`; nothing waits for the copy. The labels stay where they are.
 inline ModelInput InputOf(const Batch& batch, c10::Device device) {
   ModelInput input;
-  input.ids = batch.ids.to(device, /*non_blocking=*/true);
-  if (batch.attention_mask.defined())
-    input.attention_mask = batch.attention_mask.to(device, /*non_blocking=*/true);
+  const auto move = [device](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.to(device, /*non_blocking=*/true) : tensor;
+  };
+  input.ids = move(batch.ids);
+  input.attention_mask = move(batch.attention_mask);
+  input.token_type_ids = move(batch.token_type_ids);
+  input.pixels = move(batch.pixels);
   return input;
 }
 

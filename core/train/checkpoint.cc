@@ -117,9 +117,8 @@ std::string PeriodicCheckpointName(std::uint64_t step) {
   return absl::StrFormat("%s%010d%s", kPeriodicPrefix, step, kSuffix);
 }
 
-absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder,
-                                                   const LanguageModel& model, const Optimizer& optimizer,
-                                                   const CheckpointInfo& info) {
+absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
+                                                   const Optimizer& optimizer, const CheckpointInfo& info) {
   TensorMap tensors;
   for (const auto& [name, parameter] : ParametersOf(model)) tensors[name] = parameter.detach();
   if (!info.final) {
@@ -166,7 +165,7 @@ absl::Status Checkpoint::CheckMatches(const v1::TrialSpec& spec, const std::stri
   return absl::OkStatus();
 }
 
-absl::Status Checkpoint::LoadWeights(LanguageModel& model) const {
+absl::Status Checkpoint::LoadWeights(Model& model) const {
   const std::vector<NamedParameter> parameters = ParametersOf(model);
   const auto& entries = reader_.entries();
   std::size_t weights_in_file = 0;
@@ -195,7 +194,7 @@ absl::Status Checkpoint::LoadWeights(LanguageModel& model) const {
   }
   c10::NoGradGuard no_grad;
   for (const auto& [name, parameter] : parameters) {
-    ASSIGN_OR_RETURN(const at::Tensor tensor, reader_.Load(name));
+    ASSIGN_OR_RETURN(const at::Tensor tensor, reader_.LoadWeight(name));
     parameter.detach().copy_(tensor);
   }
   return absl::OkStatus();

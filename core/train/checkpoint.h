@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/io/safetensors.h"
-#include "core/models/language_model.h"
+#include "core/models/model.h"
 #include "core/optim/optimizer.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
@@ -43,9 +43,8 @@ std::string PeriodicCheckpointName(std::uint64_t step);
 // Writes folder/model.safetensors (info.final; `optimizer` is left out) or the periodic checkpoint of
 // info.step, then removes all but the newest two periodic ones of the folder. An error names the file and,
 // for a full disk, says so.
-absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder,
-                                                   const LanguageModel& model, const Optimizer& optimizer,
-                                                   const CheckpointInfo& info);
+absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
+                                                   const Optimizer& optimizer, const CheckpointInfo& info);
 
 // A checkpoint opened for reading.
 class Checkpoint {
@@ -61,7 +60,7 @@ class Checkpoint {
 
   // Copies the weights into `model`. InvalidArgument names the tensor that is missing, left over or of
   // another shape; nothing has been changed then.
-  absl::Status LoadWeights(LanguageModel& model) const;
+  absl::Status LoadWeights(Model& model) const;
 
   // Copies the optimizer's state. FailedPrecondition when the checkpoint is a final one.
   absl::Status LoadOptimizer(Optimizer& optimizer) const;

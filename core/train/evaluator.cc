@@ -3,9 +3,9 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -46,8 +46,8 @@ absl::Status CheckStop(const std::function<bool()>& stop_requested) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
-    LanguageModel& model, const TextDataset& dataset, const v1::TrialSpec& spec, c10::Device device,
-    TrialSink& sink, const std::function<bool()>& stop_requested) {
+    Model& model, const Dataset& dataset, const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
+    const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
   model.eval();
   ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization,
@@ -66,8 +66,8 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
   return quantization;
 }
 
-absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDataset& dataset,
-                                          const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
+absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,
+                                          c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested) {
   const Timestamp start = MonotonicNow();
   std::unique_ptr<Quantization> quantization;
@@ -80,20 +80,17 @@ absl::StatusOr<EvaluationResult> Evaluate(LanguageModel& model, const TextDatase
   return result;
 }
 
-absl::StatusOr<EvaluationResult> EvaluateQuantized(LanguageModel& model, const TextDataset& dataset,
+absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& dataset,
                                                    const v1::TrialSpec& spec, c10::Device device,
                                                    Quantization* quantization, TrialSink& sink,
                                                    const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
   const Timestamp start = MonotonicNow();
   model.eval();
-  ActivationRecorder recorder(spec.model().architecture_case(),
-                              {.kurtosis_batches = static_cast<int>(spec.evaluation().kurtosis_batches())});
-  TokenOutlierRecorder tokens(spec.model().architecture_case());
-  AttentionRecorder attention(model.causal());
-  std::vector<ActivationTap*> taps;
-  if (quantization != nullptr) taps.push_back(quantization);
-  taps.insert(taps.end(), {&recorder, &tokens, &attention});
+  OutlierProbe probe(model, spec.model().architecture_case(),
+                     static_cast<int>(spec.evaluation().kurtosis_batches()));
+  std::vector<ActivationTap*> taps = probe.taps();
+  if (quantization != nullptr) taps.insert(taps.begin(), quantization);
   TapChain tap(std::move(taps));
 
   const std::int64_t batch_size = spec.evaluation().batch_size();
@@ -101,30 +98,15 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(LanguageModel& model, const T
   if (spec.evaluation().has_batches()) batches = std::min<std::int64_t>(batches, spec.evaluation().batches());
   INLIER_CHECK(batches > 0);
   PhaseProgress progress("evaluate", batches, sink);
-  EvaluationLoss loss;
-  std::int64_t targets = 0, correct = 0;
+  ScoreSum scores;
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
-    const Prediction prediction = Predict(model, InputOf(batch, device), batch.labels.to(device), &tap);
-    loss.Add(prediction.loss, batch.ids.size(0));
-    targets += prediction.targets;
-    correct += prediction.correct;
-    progress.Done(i + 1, loss.Mean());
+    scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap), batch.labels.size(0));
+    progress.Done(i + 1, scores.MeanLoss());
   }
-  const double accuracy = static_cast<double>(correct) / std::max<double>(static_cast<double>(targets), 1);
-  EvaluationResult result{.loss = loss.Mean(),
-                          .perplexity = std::exp(loss.Mean()),
-                          .accuracy = accuracy,
-                          .outliers = recorder.Summary(),
-                          .sites = recorder.Sites(),
-                          .tokens = tokens.Summary(),
-                          .blocks = tokens.Blocks(),
-                          .attention = attention.Summary(),
-                          .attention_layers = attention.Layers(),
-                          .gates = attention.Gates(),
-                          .sequences = loss.sequences(),
-                          .seconds = 0};
+  EvaluationResult result{
+      .scores = scores.Summary(), .outliers = probe.Report(), .examples = scores.examples(), .seconds = 0};
   result.seconds = ToSeconds(MonotonicNow() - start);
   return result;
 }

@@ -2,29 +2,76 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
 #include "core/nn/precision.h"
+#include "core/train/label_metrics.h"
 
 namespace inlier {
+namespace {
 
-Prediction Predict(LanguageModel& model, const ModelInput& input, const at::Tensor& labels,
-                   ActivationTap* tap) {
-  at::Tensor logits = model.Logits(input, tap);  // (B, T, V)
-  at::Tensor targets = labels;                   // (B, T)
-  if (model.causal()) {                          // Position t predicts the label of t + 1.
-    logits = logits.slice(1, 0, logits.size(1) - 1);
-    targets = targets.slice(1, 1);
-  }
-  logits = logits.reshape({-1, logits.size(2)});
-  targets = targets.reshape({-1});
+Prediction PredictNumbers(const at::Tensor& outputs, const at::Tensor& labels) {
+  const at::Tensor numbers = outputs.squeeze(1).to(at::kDouble);
+  return {.loss = at::mse_loss(numbers, labels.to(at::kDouble)).item<double>(),
+          .targets = labels.numel(),
+          .predicted = numbers.to(at::kCPU),
+          .truth = labels.to(at::kCPU, at::kDouble)};
+}
+
+}  // namespace
+
+Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labels, ActivationTap* tap) {
+  const auto [logits, targets] =
+      model.PairWithTargets(model.Logits(input, tap), labels);  // (N, classes), (N)
+  if (targets.is_floating_point()) return PredictNumbers(logits, targets);
   const at::Tensor where = targets.ne(kIgnoredLabel).nonzero().squeeze(1);
-  Prediction prediction{.loss = 0, .targets = where.numel(), .correct = 0};
-  if (prediction.targets == 0) return prediction;
-  prediction.loss =
-      at::cross_entropy_loss(AtLeastFloat32(logits), targets, {}, at::Reduction::Mean, kIgnoredLabel)
-          .item<double>();
-  const at::Tensor best = logits.index_select(0, where).argmax(1);
-  prediction.correct = best.eq(targets.index_select(0, where)).sum().item<std::int64_t>();
+  Prediction prediction{.targets = where.numel(), .classes = logits.size(1)};
+  if (prediction.targets > 0) {
+    prediction.loss =
+        at::cross_entropy_loss(AtLeastFloat32(logits), targets, {}, at::Reduction::Mean, kIgnoredLabel)
+            .item<double>();
+    const at::Tensor best = logits.index_select(0, where).argmax(1);
+    prediction.correct = best.eq(targets.index_select(0, where)).sum().item<std::int64_t>();
+  }
+  if (labels.dim() == 1) {
+    prediction.predicted = logits.argmax(1).to(at::kCPU);
+    prediction.truth = labels.to(at::kCPU);
+  }
   return prediction;
+}
+
+void ScoreSum::Add(const Prediction& prediction, std::int64_t examples) {
+  loss_ += prediction.loss * static_cast<double>(examples);
+  examples_ += examples;
+  targets_ += prediction.targets;
+  correct_ += prediction.correct;
+  classes_ = prediction.classes;
+  if (!prediction.predicted.defined()) return;
+  predicted_.push_back(prediction.predicted);
+  truth_.push_back(prediction.truth);
+}
+
+Scores ScoreSum::Summary() const {
+  INLIER_CHECK(examples_ > 0);
+  Scores scores{.loss = MeanLoss()};
+  if (classes_ > 0) {
+    scores.accuracy = static_cast<double>(correct_) / std::max<double>(static_cast<double>(targets_), 1);
+  }
+  if (predicted_.empty()) {
+    scores.perplexity = std::exp(scores.loss);
+    return scores;
+  }
+  const at::Tensor predicted = at::cat(predicted_), truth = at::cat(truth_);
+  if (classes_ > 0) {
+    scores.f1 = F1(predicted, truth, classes_);
+    scores.matthews_correlation = MatthewsCorrelation(predicted, truth, classes_);
+  } else {
+    scores.pearson_correlation = PearsonCorrelation(predicted, truth);
+    scores.spearman_correlation = SpearmanCorrelation(predicted, truth);
+  }
+  return scores;
 }
 
 }  // namespace inlier

@@ -1,22 +1,64 @@
-// One forward pass of evaluation: the loss of a batch, and how many of its targets the model names.
+// One forward pass of evaluation: the loss of a batch and what the model predicts, and what a whole pass over
+// the validation part makes of it.
 #ifndef INLIER_CORE_TRAIN_PREDICTION_H_
 #define INLIER_CORE_TRAIN_PREDICTION_H_
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
-#include "core/models/language_model.h"
+#include "core/models/model.h"
 
 namespace inlier {
 
 struct Prediction {
-  double loss = 0;           // As LanguageModel::Loss.
-  std::int64_t targets = 0;  // Labels that are predicted: masked tokens, or all but the first of a sequence.
-  std::int64_t correct = 0;  // Those whose most probable token is the right one; of equals the first counts.
+  double loss = 0;  // As Model::Loss without smoothing; 0 when there is no target.
+  std::int64_t targets =
+      0;  // Labels that are predicted: masked tokens, all but the first of a sequence, or examples.
+  std::int64_t correct =
+      0;  // Those whose most probable class is the right one; of equals the first counts. 0 for numbers.
+  std::int64_t classes = 0;  // Of the model; 0 for numbers.
+  // Of examples with one label each: (B) on the CPU; int64, for numbers double. Undefined for tokens.
+  at::Tensor predicted;
+  at::Tensor truth;
 };
 
-// `labels` as LanguageModel::Loss takes them.
-Prediction Predict(LanguageModel& model, const ModelInput& input, const at::Tensor& labels,
+// `labels` as Model::Loss takes them.
+Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labels,
                    ActivationTap* tap = nullptr);
+
+// What an evaluation found. Perplexity is that of tokens; F1 and Matthews' correlation that of examples with
+// a class each, the other correlations that of numbers.
+struct Scores {
+  double loss = 0;  // The batches' mean losses, each weighted by its number of examples, as in the reference.
+  std::optional<double> perplexity;  // exp(loss)
+  std::optional<double> accuracy;    // Share of all targets that the model names.
+  std::optional<double> f1;
+  std::optional<double> matthews_correlation;
+  std::optional<double> pearson_correlation;
+  std::optional<double> spearman_correlation;
+};
+
+// Thread safety: none.
+class ScoreSum {
+ public:
+  // Of a batch of `examples` sequences or images.
+  void Add(const Prediction& prediction, std::int64_t examples);
+
+  double MeanLoss() const { return loss_ / static_cast<double>(examples_); }
+  std::int64_t examples() const { return examples_; }
+  // REQUIRES: at least one batch.
+  Scores Summary() const;
+
+ private:
+  double loss_ = 0;
+  std::int64_t examples_ = 0;
+  std::int64_t targets_ = 0;
+  std::int64_t correct_ = 0;
+  std::int64_t classes_ = 0;
+  std::vector<at::Tensor> predicted_;
+  std::vector<at::Tensor> truth_;
+};
 
 }  // namespace inlier
 

@@ -1,6 +1,7 @@
 #include "core/train/trainer.h"
 
 #include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,9 @@
 #include "core/data/random_stream.h"
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
+#include "core/train/outlier_probe.h"
+#include "core/train/prediction.h"
+#include "proto/spec/data_kind.h"
 
 namespace inlier {
 namespace {
@@ -33,14 +37,22 @@ struct Window {
 
 }  // namespace
 
-Trainer::Trainer(const v1::TrialSpec& spec, LanguageModel& model, const TextDataset& dataset,
-                 c10::Device device, TrialSink& sink)
+std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset) {
+  if (spec.has_steps()) return spec.steps();
+  const std::uint64_t examples = spec.epochs() * static_cast<std::uint64_t>(dataset.train_examples());
+  const std::uint64_t update = std::uint64_t{spec.batch_size()} * spec.gradient_accumulation();
+  return (examples + update - 1) / update;
+}
+
+Trainer::Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
+                 TrialSink& sink)
     : spec_(spec),
       model_(model),
       dataset_(dataset),
       device_(device),
       sink_(sink),
-      training_step_(MakeTrainingStep(model, spec.training())) {}
+      updates_(UpdatesOf(spec.training(), dataset)),
+      training_step_(MakeTrainingStep(model, spec.training(), static_cast<std::int64_t>(updates_))) {}
 
 absl::Status Trainer::Resume(const std::filesystem::path& path) {
   ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(path));
@@ -70,13 +82,21 @@ Trainer::Update Trainer::RunUpdate() {
   return {applied.learning_rate, loss, applied.gradient_norm};
 }
 
-void Trainer::Measure(const char* name, double value, bool final) {
-  v1::MeasurementPoint point;
-  point.set_name(name);
-  point.set_step(step_);
-  point.set_value(value);
-  point.set_final(final);
-  sink_.OnMeasurement(point);
+void Trainer::MeasureOutliers() {
+  // The first validation examples, always with the same masks: the points of a curve differ by the weights
+  // alone. Not in inference mode, whose tensors a later update could not use.
+  constexpr std::uint64_t kMaskSeed = 1;
+  const std::int64_t size = spec_.training().batch_size();
+  const Batch batch = dataset_.ValidationBatch(0, size, kMaskSeed);
+  const at::NoGradGuard no_gradient;
+  model_.eval();
+  OutlierProbe probe(model_, spec_.model().architecture_case(), /*kurtosis_batches=*/1);
+  TapChain tap(probe.taps());
+  const Prediction prediction = Predict(model_, InputOf(batch, device_), batch.labels.to(device_), &tap);
+  model_.train();
+  MeasurementWriter writer = Writer(ReportKind::kCurve);
+  writer.Add("loss", prediction.loss);
+  ReportOutliers(probe.Report(), writer);
 }
 
 absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
@@ -102,24 +122,23 @@ bool Trainer::IsDue(std::uint64_t period) const { return step_ % period == 0; }
 absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
                                          const std::function<bool()>& stop_requested) {
   const v1::TrainingSpec& training = spec_.training();
-  const std::uint64_t steps = training.steps();
   const double tokens_per_update = static_cast<double>(training.batch_size()) *
                                    static_cast<double>(training.gradient_accumulation()) *
-                                   static_cast<double>(dataset_.sequence_length());
+                                   static_cast<double>(SequenceLength(spec_));
   model_.train();
   v1::Progress progress;
   progress.set_phase("train");
-  progress.set_steps_total(steps);
+  progress.set_steps_total(updates_);
   Window window, whole;
   at::Tensor
       health;  // Sum of all losses and gradient norms not looked at yet: not finite once one of them is not.
 
-  while (step_ < steps) {
+  while (step_ < updates_) {
     const Timestamp start = MonotonicNow();
     const Update update = RunUpdate();
     health = health.defined() ? health.add(update.loss).add(update.gradient_norm)
                               : update.loss.add(update.gradient_norm);
-    const bool last = step_ == steps;
+    const bool last = step_ == updates_;
     const bool measure = IsDue(training.measure_every()) || step_ == 1 || last;
     const bool save = IsDue(training.checkpoint_every()) && !last;
     bool healthy = true;
@@ -139,34 +158,38 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
 
     if (measure || !healthy) {
       progress.set_rate(window.Rate());
-      Measure("train_loss", progress.loss());
-      Measure("learning_rate", update.learning_rate);
-      Measure("gradient_norm", update.gradient_norm.item<double>());
-      Measure("tokens_per_second", window.Rate() * tokens_per_update);
+      MeasurementWriter writer = Writer(ReportKind::kCurve);
+      writer.Add("train_loss", progress.loss());
+      writer.Add("learning_rate", update.learning_rate);
+      writer.Add("gradient_norm", update.gradient_norm.item<double>());
+      writer.Add("tokens_per_second", window.Rate() * tokens_per_update);
       window = Window();
     }
     if (!healthy) {
-      return TrainResult{TrainResult::End::kDiverged, step_,
-                         absl::StrCat("diverged at update ", step_, " of ", steps, ": loss ", progress.loss(),
-                                      ", gradient norm ", update.gradient_norm.item<double>(),
-                                      "; a lower learning rate or a longer warm-up may help")};
+      return TrainResult{
+          TrainResult::End::kDiverged, step_,
+          absl::StrCat("diverged at update ", step_, " of ", updates_, ": loss ", progress.loss(),
+                       ", gradient norm ", update.gradient_norm.item<double>(),
+                       "; a lower learning rate or a longer warm-up may help")};
     }
     progress.set_step(step_);
     sink_.OnProgress(progress);
+    if (training.measure_outliers_every() > 0 && IsDue(training.measure_outliers_every())) MeasureOutliers();
     const bool stop = !last && stop_requested && stop_requested();
     if (save || stop) RETURN_IF_ERROR(Save(folder, /*final=*/false));
     if (stop) {
       return TrainResult{TrainResult::End::kStopped, step_,
-                         absl::StrCat("stopped on request after update ", step_, " of ", steps,
+                         absl::StrCat("stopped on request after update ", step_, " of ", updates_,
                                       "; goes on from ", PeriodicCheckpointName(step_))};
     }
   }
   RETURN_IF_ERROR(Save(folder, /*final=*/true));
+  MeasurementWriter writer = Writer(ReportKind::kResult);
   if (whole.updates > 0) {
-    Measure("train_loss", progress.loss(), /*final=*/true);
-    Measure("tokens_per_second", whole.Rate() * tokens_per_update, /*final=*/true);
+    writer.Add("train_loss", progress.loss());
+    writer.Add("tokens_per_second", whole.Rate() * tokens_per_update);
   }
-  Measure("train_seconds", seconds_, /*final=*/true);
+  writer.Add("train_seconds", seconds_);
   return TrainResult{TrainResult::End::kFinished, step_, ""};
 }
 

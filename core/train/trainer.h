@@ -17,8 +17,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/data/text_dataset.h"
-#include "core/models/language_model.h"
+#include "core/data/dataset.h"
+#include "core/models/model.h"
+#include "core/train/measurement_writer.h"
 #include "core/train/training_step.h"
 #include "core/train/trial_sink.h"
 #include "inlier/v1/trial_spec.pb.h"
@@ -36,11 +37,14 @@ struct TrainResult {
   std::string message;  // For people; empty when finished.
 };
 
+// The number of updates that a training of `spec` on `dataset` has: its steps, or what its epochs take.
+std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset);
+
 class Trainer {
  public:
   // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`; CheckOptimizer
   // is OK of both. All of them must outlive the trainer.
-  Trainer(const v1::TrialSpec& spec, LanguageModel& model, const TextDataset& dataset, c10::Device device,
+  Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
           TrialSink& sink);
 
   // Goes on from a periodic checkpoint of the same training: loads weights and optimizer state. The error
@@ -63,14 +67,17 @@ class Trainer {
   };
   Update RunUpdate();
   bool IsDue(std::uint64_t period) const;
-  void Measure(const char* name, double value, bool final = false);
+  MeasurementWriter Writer(ReportKind kind) { return {kind, step_, sink_}; }
+  // Loss and outliers of one batch of the validation part, without dropout.
+  void MeasureOutliers();
   absl::Status Save(const std::filesystem::path& folder, bool final);
 
   const v1::TrialSpec& spec_;
-  LanguageModel& model_;
-  const TextDataset& dataset_;
+  Model& model_;
+  const Dataset& dataset_;
   const c10::Device device_;
   TrialSink& sink_;
+  const std::uint64_t updates_;  // In all.
   TrainingStep training_step_;
   std::uint64_t step_ = 0;
   double seconds_ = 0;  // Spent on updates, by the attempts before too.

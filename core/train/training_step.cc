@@ -73,10 +73,10 @@ TrainingStep::Applied TrainingStep::Apply(std::int64_t k) {
   return {rate, norm};
 }
 
-TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec) {
+TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates) {
   return TrainingStep(
       model, MakeOptimizer(spec.optimizer(), ParametersOf(model)),
-      {.schedule = MakeLrSchedule(spec.schedule(), PeakLearningRate(spec.optimizer()), spec.steps()),
+      {.schedule = MakeLrSchedule(spec.schedule(), PeakLearningRate(spec.optimizer()), updates),
        .gradient_clip_norm = spec.gradient_clip_norm(),
        .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),
        .precision = spec.precision(),

@@ -56,8 +56,9 @@ class TrainingStep {
   const c10::DeviceType device_type_;
 };
 
-// The settings and the optimizer that a resolved spec asks for.  REQUIRES: CheckOptimizer is OK.
-TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec);
+// The settings and the optimizer that a resolved spec asks for, for a training of `updates` updates.
+// REQUIRES: CheckOptimizer is OK.
+TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates);
 
 // The model's trainable tensors with their Hugging Face names, tied ones once.
 std::vector<NamedParameter> ParametersOf(const Model& model);

@@ -218,7 +218,7 @@ class Analysis {
                                                      dataset_->vocab_size(), " tokens and the model ",
                                                      model_->vocab_size(), "; they do not belong together"));
     }
-    if (has_head_) unigram_ = dataset_->ComputeUnigramPerplexity();
+    if (has_head_) baseline_.unigram_perplexity = dataset_->ComputeUnigramPerplexity().own;
     return absl::OkStatus();
   }
 
@@ -244,7 +244,7 @@ class Analysis {
   }
   std::int64_t SequencesUsed() const {
     return std::min<std::int64_t>(Batches() * spec_.evaluation().batch_size(),
-                                  dataset_->validation_sequences());
+                                  dataset_->validation_examples());
   }
 
   absl::Status MeasureFloat() {
@@ -288,7 +288,7 @@ class Analysis {
   }
 
   void Report(const std::string& name, const EvaluationResult& result, SettingSink& setting) {
-    ReportEvaluation(result, unigram_, /*step=*/0, setting);
+    ReportEvaluation(result, baseline_, /*step=*/0, setting);
     if (!has_head_) {
       for (const char* of_the_head : {"loss", "perplexity", "accuracy", "unigram_perplexity"})
         setting.measurements.erase(of_the_head);
@@ -303,7 +303,7 @@ class Analysis {
   std::shared_ptr<LanguageModel> model_;
   bool has_head_ = true;
   std::unique_ptr<TextDataset> dataset_;
-  UnigramPerplexity unigram_;  // Of the texts, so the same for all settings; only with a head.
+  Baseline baseline_;  // Of the texts, so the same for all settings; only with a head.
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"
-#include "core/data/text_dataset.h"
 #include "core/hugging_face/weights.h"
 #include "core/models/make_model.h"
 #include "core/optim/make_optimizer.h"
@@ -19,9 +18,9 @@
 #include "core/train/evaluator.h"
 #include "core/train/trainer.h"
 #include "core/trial/failure.h"
+#include "core/trial/open_data.h"
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
-#include "proto/spec/architecture.h"
 #include "proto/spec/validator.h"
 #include "proto/spec/yaml_reader.h"
 
@@ -34,8 +33,7 @@ using StopRequested = std::function<bool()>;
 struct Prepared {
   v1::TrialSpec spec;
   c10::Device device;
-  std::unique_ptr<TextDataset> dataset;
-  std::shared_ptr<LanguageModel> model;  // On the device, weights not set.
+  TrialData data;
 };
 
 absl::Status RequireFields(const v1::AttemptSpec& attempt) {
@@ -60,8 +58,7 @@ absl::Status MakeFolder(const std::string& folder) {
       absl::StrCat("output_dir: cannot make the folder ", folder, ": ", error.message()));
 }
 
-absl::StatusOr<std::unique_ptr<TextDataset>> OpenDataset(const v1::AttemptSpec& attempt,
-                                                         const v1::TrialSpec& spec, EventWriter& events) {
+TextOpenOptions DataOptions(const v1::AttemptSpec& attempt, EventWriter& events) {
   TextOpenOptions options;
   options.data_dir = attempt.data_dir();
   options.cache_dir = attempt.cache_dir();
@@ -73,26 +70,7 @@ absl::StatusOr<std::unique_ptr<TextDataset>> OpenDataset(const v1::AttemptSpec& 
     progress.set_steps_total(100);
     events.OnProgress(progress);
   };
-  return TextDataset::Open(spec.data().text(), spec.data().text().objective(), options);
-}
-
-absl::Status CheckVocabulary(const v1::TrialSpec& spec, const LanguageModel& model,
-                             const TextDataset& dataset) {
-  if (model.vocab_size() >= dataset.vocab_size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("model.", std::string(ArchitectureName(spec.model())), ".vocab_size: ", model.vocab_size(),
-                   " rows are too few for the tokenizer's ", dataset.vocab_size(), " tokens; give at least ",
-                   dataset.vocab_size(), ", or leave it out where the tokenizer's size is known"));
-}
-
-// The texts in sequences of another length than training had; null where evaluation reads the same.
-absl::StatusOr<std::unique_ptr<TextDataset>> OtherLength(const Prepared& prepared) {
-  const v1::EvaluationSpec& evaluation = prepared.spec.evaluation();
-  if (!evaluation.has_sequence_length() ||
-      evaluation.sequence_length() == prepared.dataset->sequence_length()) {
-    return nullptr;
-  }
-  return prepared.dataset->WithSequenceLength(evaluation.sequence_length());
+  return options;
 }
 
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
@@ -100,10 +78,9 @@ absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& ev
   ASSIGN_OR_RETURN(v1::TrialSpec spec, ResolveAndValidate(attempt.spec()));
   ASSIGN_OR_RETURN(const c10::Device device, ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
   RETURN_IF_ERROR(MakeFolder(attempt.output_dir()));
-  ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, OpenDataset(attempt, spec, events));
-  ASSIGN_OR_RETURN(std::shared_ptr<LanguageModel> model, MakeLanguageModel(spec));
-  RETURN_IF_ERROR(CheckVocabulary(spec, *model, *dataset));
-  return Prepared{std::move(spec), device, std::move(dataset), std::move(model)};
+  ASSIGN_OR_RETURN(TrialData data,
+                   OpenTrialData(spec, DataOptions(attempt, events), attempt.kind() == v1::EVALUATE_STAGE));
+  return Prepared{std::move(spec), device, std::move(data)};
 }
 
 void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWriter& events) {
@@ -118,8 +95,8 @@ void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWr
   started.set_threads(static_cast<std::uint32_t>(at::get_num_threads()));
   started.set_host(host);
   started.set_resumed_step(static_cast<std::uint32_t>(resumed_step));
-  started.set_dataset_digest(prepared.dataset->dataset_digest());
-  started.set_parameters(static_cast<std::uint64_t>(CountParameters(*prepared.model)));
+  started.set_dataset_digest(prepared.data.dataset->dataset_digest());
+  started.set_parameters(static_cast<std::uint64_t>(CountParameters(*prepared.data.model)));
   events.OnStarted(started);
 }
 
@@ -146,11 +123,12 @@ absl::Status StartFrom(const v1::TrainingSpec& training, Model& model) {
 absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
                                         const StopRequested& stop_requested) {
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
-  RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.model)));
-  InitialiseWeights(*prepared.model, prepared.spec, prepared.spec.seed());
-  if (attempt.resume_from().empty()) RETURN_IF_ERROR(StartFrom(prepared.spec.training(), *prepared.model));
-  prepared.model->to(prepared.device);
-  Trainer trainer(prepared.spec, *prepared.model, *prepared.dataset, prepared.device, events);
+  RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.data.model)));
+  InitialiseWeights(*prepared.data.model, prepared.spec, prepared.spec.seed());
+  if (attempt.resume_from().empty())
+    RETURN_IF_ERROR(StartFrom(prepared.spec.training(), *prepared.data.model));
+  prepared.data.model->to(prepared.device);
+  Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events);
   if (!attempt.resume_from().empty()) {
     const absl::Status resumed = trainer.Resume(attempt.resume_from());
     if (!resumed.ok()) {
@@ -179,16 +157,16 @@ absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventW
   absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.checkpoint());
   if (!checkpoint.ok())
     return AsDataLoss(checkpoint.status(), "train the model again or give another checkpoint");
-  RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.dataset->dataset_digest()));
-  RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.model));
-  prepared.model->to(prepared.device);
+  RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.data.dataset->dataset_digest()));
+  RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.data.model));
+  prepared.data.model->to(prepared.device);
   ReportStarted(prepared, 0, events);
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextDataset> other, OtherLength(prepared));
-  const TextDataset& dataset = other == nullptr ? *prepared.dataset : *other;
-  ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*prepared.model, dataset, prepared.spec,
-                                                           prepared.device, events, stop_requested));
-  ReportEvaluation(result, dataset.ComputeUnigramPerplexity(), checkpoint->info().step, events);
-  if (!std::isfinite(result.loss)) return Diverged(absl::StrCat("the evaluation loss is ", result.loss));
+  ASSIGN_OR_RETURN(const EvaluationResult result,
+                   Evaluate(*prepared.data.model, prepared.data.evaluated(), prepared.spec, prepared.device,
+                            events, stop_requested));
+  ReportEvaluation(result, prepared.data.baseline, checkpoint->info().step, events);
+  if (!std::isfinite(result.scores.loss))
+    return Diverged(absl::StrCat("the evaluation loss is ", result.scores.loss));
   return Succeeded();
 }
 

@@ -30,8 +30,8 @@ TEST(ValidatorTest, TheTinyModelsAreRight) {
 TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
   EXPECT_EQ(ResolveAndValidate(v1::TrialSpec()).status().message(),
             "model: nothing is chosen: give one of bert, opt, gpt2, llama or vit\n"
-            "data.text: is missing: give its fields\n"
-            "training.steps: is missing: give a whole number from 1 to 1000000000");
+            "data: nothing is chosen: give one of text, images, classification or instructions\n"
+            "training: nothing is chosen: give one of steps or epochs");
   EXPECT_EQ(ResolveAndValidate(TrialFrom("{model: {bert: {layers: 2, hidden_size: 8, heads: 2}}, data: "
                                          "{text: {}}, training: {steps: 1}}"))
                 .status()
@@ -61,9 +61,10 @@ TEST(ValidatorTest, NcsNeedsALengthThatTheModelHas) {
   EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: 1.5}}}}"),
             "attention.softmax.ncs.beta: 1.5 is more than zeta 1, which would lift every probability, those "
             "of masked keys too: give at most zeta (equal to it, it is the vanilla softmax)");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"),
-            "attention.softmax.ncs.length: ROW is the number of keys that a query of a causal model sees, and "
-            "model.bert sees both sides: use RUN, UNPADDED or CONFIGURED");
+  EXPECT_EQ(
+      ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"),
+      "attention.softmax.ncs.length: ROW is the number of keys that a query of a causal model sees, and "
+      "model.bert sees both sides: use RUN, UNPADDED or CONFIGURED");
 }
 
 TEST(ValidatorTest, ShapesAndPositionsOfEveryArchitectureAreChecked) {
@@ -75,18 +76,21 @@ TEST(ValidatorTest, ShapesAndPositionsOfEveryArchitectureAreChecked) {
   EXPECT_EQ(error_of("gpt2: {preset: tiny, rotary_theta: 500}"),
             "model.gpt2.rotary_theta: 500 has no effect without ROTARY positions: leave it out");
   EXPECT_EQ(error_of("llama: {preset: tiny, kv_heads: 2}"), "");
-  EXPECT_EQ(error_of("llama: {preset: tiny, kv_heads: 3}"),
-            "model.llama.kv_heads: 3 does not divide heads 4: every key head serves the same number of queries");
+  EXPECT_EQ(
+      error_of("llama: {preset: tiny, kv_heads: 3}"),
+      "model.llama.kv_heads: 3 does not divide heads 4: every key head serves the same number of queries");
   EXPECT_EQ(error_of("llama: {preset: tiny, position: LEARNED}"),
             "model.llama.position: LEARNED needs a table of positions, which Llama does not have: use ROTARY "
             "or NONE, or model.gpt2");
-  EXPECT_EQ(error_of("gpt2: {preset: tiny, hidden_size: 12, position: ROTARY}"),
-            "model.gpt2.position: ROTARY turns pairs of features, and hidden_size / heads is 3, an odd number: "
-            "choose heads so that it is even");
-  EXPECT_EQ(error_of("vit: {preset: s16, patch_size: 15, position: ROTARY}"),
-            "model.vit.patch_size: 15 does not divide image_size 224: an image is cut into whole patches\n"
-            "model.vit.position: ROTARY counts along a line, and patches lie in a plane: use LEARNED or NONE\n"
-            "data.text: model.vit reads images, and this is text: choose a model that reads text");
+  EXPECT_EQ(
+      error_of("gpt2: {preset: tiny, hidden_size: 12, position: ROTARY}"),
+      "model.gpt2.position: ROTARY turns pairs of features, and hidden_size / heads is 3, an odd number: "
+      "choose heads so that it is even");
+  EXPECT_EQ(
+      error_of("vit: {preset: s16, patch_size: 15, position: ROTARY}"),
+      "model.vit.patch_size: 15 does not divide image_size 224: an image is cut into whole patches\n"
+      "model.vit.position: ROTARY counts along a line, and patches lie in a plane: use LEARNED or NONE\n"
+      "data.text: model.vit reads images, and this is text: choose a model that reads text");
 }
 
 TEST(ValidatorTest, HadamardMatricesHavePowersOfTwo) {
@@ -148,16 +152,50 @@ TEST(ValidatorTest, SizesMustFitEachOther) {
   EXPECT_EQ(ErrorOf(kTinyBert, "{training: {schedule: {warmup_steps: 2000}}}"), "OK");
 }
 
+TEST(ValidatorTest, DataMustFitTheModel) {
+  const std::string vit = "{model: {vit: {preset: tiny}}, training: {steps: 1}, data: ";
+  const auto error = [](const std::string& yaml) {
+    return std::string(ResolveAndValidate(TrialFrom(yaml)).status().message());
+  };
+  EXPECT_EQ(error(vit + "{images: {dataset: fashion-mnist}}}"), "");
+  EXPECT_EQ(error("{model: {vit: {preset: s16}}, training: {steps: 1}, data: {text: {corpus: kjv}}}"),
+            "data.text: model.vit reads images, and this is text: choose a model that reads text");
+  const std::string bert = "{model: {bert: {preset: tiny}}, training: {epochs: 2}, data: ";
+  EXPECT_EQ(error(bert + "{classification: {dataset: wordnet-classes}}}"), "");
+  EXPECT_EQ(
+      error(bert + "{images: {dataset: fashion-mnist}}}"),
+      "model.bert.vocab_size: is missing: give a whole number from 5 to 16777216, or choose a preset\n"
+      "model.bert.max_positions: is missing: give a whole number from 1 to 1048576, or choose a preset\n"
+      "data.images: model.bert reads text, and these are images: use model.vit");
+  EXPECT_EQ(error(bert + "{instructions: {path: /x.jsonl}}}"),
+            "data.instructions: an answer is written token after token, and model.bert is not causal: use "
+            "model.gpt2, model.opt or model.llama");
+  const std::string gpt2 = "{model: {gpt2: {preset: tiny}}, training: {steps: 1}, data: ";
+  EXPECT_EQ(
+      error(gpt2 + "{instructions: {path: x.jsonl}}}"),
+      "data.instructions.path: \"x.jsonl\" is relative, and every worker stands elsewhere: give an absolute "
+      "path");
+  EXPECT_EQ(
+      error(gpt2 + "{classification: {path: /x.tsv}}}"),
+      "data.classification: sentences are classified with BERT's [CLS] token, and model.gpt2 has none: use "
+      "model.bert");
+  EXPECT_EQ(error("{model: {bert: {preset: tiny}}, training: {epochs: 2, schedule: {warmup_steps: 3, "
+                  "warmup_fraction: 0.1}}, data: {classification: {path: /x.tsv}}, evaluation: "
+                  "{sequence_length: 8}}"),
+            "evaluation.sequence_length: 8 can be met by data.text only, which is cut anew: leave it out\n"
+            "training.schedule.warmup_fraction: 0.1 and warmup_steps 3 exclude each other: give one of them");
+}
+
 TEST(ValidatorTest, TokenizersMustFitTheObjectiveAndTheModel) {
   EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {tokenizer: {wordpiece: {}}}}}"), "OK");
   EXPECT_EQ(ErrorOf(kTinyGpt2, "{data: {text: {tokenizer: {gpt2: {}}}}}"), "OK");
   EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
             "data.text.tokenizer.gpt2: its token 1 is a word, and model.opt pads with 1, a row that is never "
-            "learned: use byte_pair, or model.gpt2");
-  EXPECT_EQ(
-      ErrorOf(kTinyBert, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
-      "data.text.tokenizer: gpt2 has no [MASK], which MLM puts in the place of tokens: use wordpiece or "
-      "byte_pair");
+            "learned: use byte_pair, or model.gpt2, or OPT's own vocabulary by gpt2.vocab");
+  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
+            "data.text.tokenizer: gpt2 has no [MASK], which MLM puts in the place of tokens, and no [CLS]: "
+            "use wordpiece or "
+            "byte_pair");
   EXPECT_EQ(
       ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {wordpiece: {}}}}}"),
       "data.text.tokenizer: wordpiece drops case and spaces and has no token that separates texts, which "
@@ -220,7 +258,7 @@ TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
   EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {mask_probability: 0.15}}}"), "OK")
       << "its default says nothing";
   EXPECT_EQ(ErrorOf(kTinyOpt, "{evaluation: {mask_seed: 2}}"),
-            "evaluation.mask_seed: 2 has no effect with CLM, which masks nothing: leave it out");
+            "evaluation.mask_seed: 2 has no effect without MLM, for nothing is masked: leave it out");
   EXPECT_EQ(
       ErrorOf(kTinyBert, "{data: {text: {field: body}}}"),
       "data.text.field: \"body\" has no effect, for only the lines of a .jsonl file have fields: leave it "

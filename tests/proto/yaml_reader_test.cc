@@ -127,8 +127,8 @@ TEST(YamlReaderTest, GroupsWantMappings) {
   EXPECT_EQ(TrialError("attention: {softmax: {vanilla: }}"),
             "f.yaml:1:32: attention.softmax.vanilla: has no value; write a mapping: {}");
   EXPECT_EQ(TrialError("training: 5"),
-            "f.yaml:1:11: training: \"5\" is a single value; write a mapping with fields such as steps, "
-            "batch_size, gradient_accumulation, precision, ..., "
+            "f.yaml:1:11: training: \"5\" is a single value; write a mapping with fields such as steps, epochs, "
+            "batch_size, gradient_accumulation, ..., "
             "or {} to take it as it is");
   EXPECT_EQ(TrialError("- seed: 1"),
             "f.yaml:1:1: is a list; write a mapping with fields such as revision, seed, model, attention, "

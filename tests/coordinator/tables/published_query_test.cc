@@ -130,6 +130,15 @@ TEST(PublishedQueryTest, FineTuningIsKnownByWhatItStartsFromAndItsData) {
             "0.831 bert-base");
   EXPECT_EQ(Beside("liao2024/5", mnli + ", validation_file: dev_mismatched.tsv}\n", "accuracy"),
             "0.833 bert-base");
+  const auto glue = [](const std::string& set, const std::string& measurement) {
+    return Beside("liao2024/5", "model.bert.preset: base\ndata.classification.path: /data/glue/" + set + "\n",
+                  measurement);
+  };
+  EXPECT_EQ(glue("QQP", "f1"), "0.878 bert-base");
+  EXPECT_EQ(glue("CoLA", "matthews_correlation"), "0.616 bert-base");
+  EXPECT_EQ(glue("STS-B", "pearson_correlation"), "0.853 bert-base");
+  EXPECT_EQ(glue("STS-B", "spearman_correlation"), "0.85 bert-base");
+  EXPECT_EQ(glue("WNLI", "accuracy"), "none");
   EXPECT_EQ(Beside("liao2024/5", "model.bert.preset: base\ndata.classification.path: /data/glue/SST-2/\n",
                    "accuracy"),
             "0.931 bert-base");

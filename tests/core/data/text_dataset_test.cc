@@ -86,7 +86,7 @@ TEST_F(TextDatasetTest, AnyBatchCanBeMadeWithoutThoseBeforeIt) {
 
 TEST_F(TextDatasetTest, EveryEpochReadsEverySequenceOnceInAnOrderOfItsOwn) {
   const auto dataset = Open(v1::CLM);
-  const int64_t size = dataset->train_sequences();
+  const int64_t size = dataset->train_examples();
   ASSERT_GT(size, 100);
   std::vector<std::vector<int64_t>> epochs[2];
   for (int epoch = 0; epoch < 2; ++epoch) {
@@ -115,7 +115,7 @@ TEST_F(TextDatasetTest, TheBatchSizeChangesNeitherOrderNorMasks) {
 
 TEST_F(TextDatasetTest, MasksAreDrawnAnewInEveryEpochButOnTheSameText) {
   const auto dataset = Open(v1::MLM);
-  const int64_t size = dataset->train_sequences();
+  const int64_t size = dataset->train_examples();
   std::map<std::vector<int64_t>, torch::Tensor> masked;
   int same = 0, seen = 0;
   for (int64_t i = 0; i < 2 * size; ++i) {
@@ -178,7 +178,7 @@ TEST_F(TextDatasetTest, ValidationIsTheLastLinesAndNeverTrainedOn) {
     EXPECT_EQ(validation, expected.substr(0, validation.size()));
 
     std::string train;
-    for (int64_t i = 0; i < dataset->train_sequences(); ++i)
+    for (int64_t i = 0; i < dataset->train_examples(); ++i)
       train += dataset->Decode(Original(dataset->TrainBatch(1, i, 1))) + "|";
     const std::string_view first_line =
         corpus.texts()[corpus.texts().size() - std::llround(corpus.texts().size() * 0.1)];
@@ -188,7 +188,7 @@ TEST_F(TextDatasetTest, ValidationIsTheLastLinesAndNeverTrainedOn) {
 
 TEST_F(TextDatasetTest, TheLastValidationBatchMayBeSmaller) {
   const auto dataset = Open(v1::MLM);
-  const int64_t size = dataset->validation_sequences();
+  const int64_t size = dataset->validation_examples();
   const int64_t batch_size = size - 1;
   ASSERT_EQ(dataset->ValidationBatches(batch_size), 2);
   EXPECT_EQ(dataset->ValidationBatch(0, batch_size, 1).ids.size(0), batch_size);
@@ -212,7 +212,7 @@ TEST_F(TextDatasetTest, CalibrationDrawsTrainingSequencesBySeedOrTakesTheFirstOf
       Equal(dataset->CalibrationBatch(v1::TRAIN, 2, 4, 1), dataset->CalibrationBatch(v1::TRAIN, 2, 4, 2)));
   EXPECT_TRUE(Equal(dataset->CalibrationBatch(v1::VALIDATION, 1, 4, 5), dataset->ValidationBatch(1, 4, 1)));
   // Past the end it starts again, with full batches.
-  const int64_t size = dataset->validation_sequences();
+  const int64_t size = dataset->validation_examples();
   EXPECT_EQ(Row(dataset->CalibrationBatch(v1::VALIDATION, 1, size - 1, 1).ids, 1),
             Row(dataset->ValidationBatch(0, 1, 1).ids, 0));
   EXPECT_EQ(dataset->CalibrationBatch(v1::VALIDATION, 1, size - 1, 1).ids.size(0), size - 1);
@@ -226,7 +226,7 @@ TEST_F(TextDatasetTest, AShortGroupIsPaddedAndMaskedOut) {
   spec.set_path(folder_.Write("short.txt", text + "the end\n").string());
   spec.set_validation_fraction(0.01);
   const auto dataset = Open(v1::MLM, spec);
-  ASSERT_EQ(dataset->validation_sequences(), 1);
+  ASSERT_EQ(dataset->validation_examples(), 1);
   const Batch batch = dataset->ValidationBatch(0, 4, 1);
   ASSERT_TRUE(batch.attention_mask.defined());
   const int64_t length = batch.attention_mask.sum().item<int64_t>();
@@ -248,7 +248,7 @@ TEST_F(TextDatasetTest, UnigramPerplexityIsThatOfTheTargets) {
     const auto dataset = Open(objective);
     std::map<int64_t, double> counts;
     double total = 0;
-    for (int64_t i = 0; i < dataset->validation_sequences(); ++i) {
+    for (int64_t i = 0; i < dataset->validation_examples(); ++i) {
       const std::vector<int64_t> ids = Row(Original(dataset->ValidationBatch(i, 1, 1)), 0);
       for (size_t k = objective == v1::CLM ? 1 : 0; k < ids.size(); ++k) {
         if (objective == v1::MLM && kOwnMaskedTokens.IsSpecial(ids[k])) continue;
@@ -383,7 +383,7 @@ TEST_F(TextDatasetTest, AFolderAndJsonLinesAreTheSameTextsAsAFile) {
   spec.set_field("body");
   const auto from_objects = Open(v1::CLM, spec);
   for (const auto* dataset : {from_folder.get(), from_objects.get()}) {
-    ASSERT_EQ(dataset->validation_sequences(), from_file->validation_sequences());
+    ASSERT_EQ(dataset->validation_examples(), from_file->validation_examples());
     EXPECT_TRUE(Equal(dataset->ValidationBatch(0, 9, 1), from_file->ValidationBatch(0, 9, 1)));
     EXPECT_TRUE(Equal(dataset->TrainBatch(1, 5, 9), from_file->TrainBatch(1, 5, 9)));
   }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -178,6 +179,10 @@ TEST_F(HuggingFaceWeightsTest, WhatDoesNotFitIsNamedWithItsTensor) {
   EXPECT_THAT(
       ErrorWith(spoilt),
       ::testing::EndsWith("the tensor " + query + " has shape (16, 8) where config.json asks for (16, 16)"));
+  spoilt[query] = tensors.at(query).clone();
+  spoilt[query][0].fill_(std::numeric_limits<float>::quiet_NaN());
+  EXPECT_THAT(ErrorWith(spoilt),
+              ::testing::HasSubstr("the tensor " + query + " holds 16 of 256 values that are not finite"));
   spoilt = tensors;
   spoilt["bert.encoder.layer.2.output.dense.weight"] = torch::zeros({2, 2});
   EXPECT_THAT(ErrorWith(spoilt),

@@ -18,12 +18,16 @@ absl::StatusOr<EvaluationResult> EvaluateTiny(const v1::TrialSpec& spec, TrialSi
   return Evaluate(*TinyModel(spec), *TinyDataset(spec), spec, kCpu, sink, [] { return false; });
 }
 
-TEST(EvaluatorTest, BatchMeansAreWeightedBySequences) {
-  EvaluationLoss loss;
-  loss.Add(2.0, 4);
-  loss.Add(5.0, 1);
-  EXPECT_DOUBLE_EQ(loss.Mean(), 13.0 / 5.0);
-  EXPECT_EQ(loss.sequences(), 5);
+TEST(EvaluatorTest, BatchMeansAreWeightedByExamples) {
+  ScoreSum sum;
+  sum.Add({.loss = 2.0, .targets = 9, .correct = 3, .classes = 7}, 4);
+  sum.Add({.loss = 5.0, .targets = 1, .correct = 1, .classes = 7}, 1);
+  EXPECT_DOUBLE_EQ(sum.MeanLoss(), 13.0 / 5.0);
+  EXPECT_EQ(sum.examples(), 5);
+  const Scores scores = sum.Summary();
+  EXPECT_DOUBLE_EQ(*scores.perplexity, std::exp(13.0 / 5.0));
+  EXPECT_DOUBLE_EQ(*scores.accuracy, 0.4) << "by targets, not by examples";
+  EXPECT_FALSE(scores.f1.has_value()) << "a metric of examples";
 }
 
 // The definition written out: the first of the largest logits against each target.
@@ -63,12 +67,12 @@ TEST(EvaluatorTest, UntrainedModelIsAboutAsGoodAsChance) {
   CollectingSink sink;
   const absl::StatusOr<EvaluationResult> result = EvaluateTiny(TinySpec(), sink);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_NEAR(result->loss, std::log(300.0), 0.5);
-  EXPECT_DOUBLE_EQ(result->perplexity, std::exp(result->loss));
-  EXPECT_GE(result->accuracy, 0);
-  EXPECT_LT(result->accuracy, 0.2);
-  EXPECT_EQ(result->sequences, 8);
-  EXPECT_GT(result->outliers.max_inf_norm, 0);
+  EXPECT_NEAR(result->scores.loss, std::log(300.0), 0.5);
+  EXPECT_DOUBLE_EQ(*result->scores.perplexity, std::exp(result->scores.loss));
+  EXPECT_GE(*result->scores.accuracy, 0);
+  EXPECT_LT(*result->scores.accuracy, 0.2);
+  EXPECT_EQ(result->examples, 8);
+  EXPECT_GT(result->outliers.summary.max_inf_norm, 0);
   EXPECT_EQ(sink.progress.back().phase(), "evaluate");
   EXPECT_EQ(sink.progress.back().step(), 2u);
   EXPECT_EQ(sink.progress.back().steps_total(), 2u);
@@ -76,7 +80,7 @@ TEST(EvaluatorTest, UntrainedModelIsAboutAsGoodAsChance) {
 
 TEST(EvaluatorTest, SameEvaluationTwiceIsBitEqual) {
   CollectingSink sink;
-  EXPECT_EQ(EvaluateTiny(TinySpec(), sink)->loss, EvaluateTiny(TinySpec(), sink)->loss);
+  EXPECT_EQ(EvaluateTiny(TinySpec(), sink)->scores.loss, EvaluateTiny(TinySpec(), sink)->scores.loss);
 }
 
 TEST(EvaluatorTest, QuantizationIsCalibratedFirstAndFewerBitsHurtMore) {
@@ -86,16 +90,16 @@ TEST(EvaluatorTest, QuantizationIsCalibratedFirstAndFewerBitsHurtMore) {
                     " } calibration { batches: 3 batch_size: 4 } }");
   };
   CollectingSink sink;
-  const double exact = EvaluateTiny(TinySpec(), sink)->loss;
+  const double exact = EvaluateTiny(TinySpec(), sink)->scores.loss;
   sink.progress.clear();
   const absl::StatusOr<EvaluationResult> fine = EvaluateTiny(with_bits(16), sink);
   ASSERT_TRUE(fine.ok()) << fine.status();
   EXPECT_EQ(sink.progress.front().phase(), "calibrate");
   EXPECT_EQ(sink.progress.front().steps_total(), 3u);
-  const double coarse = EvaluateTiny(with_bits(2), sink)->loss;
-  EXPECT_NE(fine->loss, exact);
-  EXPECT_NEAR(fine->loss, exact, 1e-3);
-  EXPECT_GT(std::abs(coarse - exact), std::abs(fine->loss - exact));
+  const double coarse = EvaluateTiny(with_bits(2), sink)->scores.loss;
+  EXPECT_NE(fine->scores.loss, exact);
+  EXPECT_NEAR(fine->scores.loss, exact, 1e-3);
+  EXPECT_GT(std::abs(coarse - exact), std::abs(fine->scores.loss - exact));
 }
 
 TEST(EvaluatorTest, WeightsAloneCanBeQuantized) {
@@ -103,14 +107,14 @@ TEST(EvaluatorTest, WeightsAloneCanBeQuantized) {
   const absl::StatusOr<EvaluationResult> result =
       EvaluateTiny(TinySpec("quantization { weights { bits: 4 } }"), sink);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_NE(result->loss, EvaluateTiny(TinySpec(), sink)->loss);
+  EXPECT_NE(result->scores.loss, EvaluateTiny(TinySpec(), sink)->scores.loss);
 }
 
 TEST(EvaluatorTest, EverySchemeOfTheLinearsCanBeEvaluated) {
   const std::string opt = "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ";
   CollectingSink sink;
   for (const std::string& model : {std::string(), opt}) {
-    const double exact = EvaluateTiny(TinySpec(model), sink)->loss;
+    const double exact = EvaluateTiny(TinySpec(model), sink)->scores.loss;
     for (const char* scheme :
          {"absmax { }", "absmax { activation_axis: FEATURE }", "absmax { granularity: MODERATE }",
           "absmax { granularity: COARSE }", "absmax { granularity: COARSE calibrated: true }",
@@ -119,8 +123,8 @@ TEST(EvaluatorTest, EverySchemeOfTheLinearsCanBeEvaluated) {
       const absl::StatusOr<EvaluationResult> result =
           EvaluateTiny(TinySpec(model + "quantization { weights { } activations { } " + scheme + " }"), sink);
       ASSERT_TRUE(result.ok()) << scheme << ": " << result.status();
-      EXPECT_NE(result->loss, exact) << scheme;
-      EXPECT_NEAR(result->loss, exact, 0.05) << scheme;
+      EXPECT_NE(result->scores.loss, exact) << scheme;
+      EXPECT_NEAR(result->scores.loss, exact, 0.05) << scheme;
       const bool calibrated = std::string(scheme).find("calibrated") != std::string::npos;
       EXPECT_EQ(sink.progress.front().phase(), calibrated ? "calibrate" : "evaluate") << scheme;
     }
@@ -134,21 +138,21 @@ TEST(EvaluatorTest, TokensAttentionAndGatesAreMeasured) {
                             "attention { softmax { clipped { gamma: -0.5 } } gate { linear { } } }"),
                    sink);
   ASSERT_TRUE(result.ok()) << result.status();
-  ASSERT_TRUE(result->tokens.has_value());
-  EXPECT_GT(result->tokens->first.kurtosis, 1);
-  ASSERT_TRUE(result->tokens->rest.has_value());
-  EXPECT_EQ(result->blocks.size(), 2u);
-  ASSERT_TRUE(result->attention.has_value());
-  EXPECT_GT(result->attention->zero_share, 0.3) << "clipped softmax leaves zeros";
-  EXPECT_LT(result->attention->zero_share, 1);
-  EXPECT_EQ(result->attention_layers.size(), 2u);
-  ASSERT_EQ(result->gates.size(), 2u);
-  EXPECT_GT(result->gates[0].mean, 0);
-  EXPECT_LT(result->gates[0].mean, 1);
+  ASSERT_TRUE(result->outliers.tokens.has_value());
+  EXPECT_GT(result->outliers.tokens->first.kurtosis, 1);
+  ASSERT_TRUE(result->outliers.tokens->rest.has_value());
+  EXPECT_EQ(result->outliers.blocks.size(), 2u);
+  ASSERT_TRUE(result->outliers.attention.has_value());
+  EXPECT_GT(result->outliers.attention->zero_share, 0.3) << "clipped softmax leaves zeros";
+  EXPECT_LT(result->outliers.attention->zero_share, 1);
+  EXPECT_EQ(result->outliers.attention_layers.size(), 2u);
+  ASSERT_EQ(result->outliers.gates.size(), 2u);
+  EXPECT_GT(result->outliers.gates[0].mean, 0);
+  EXPECT_LT(result->outliers.gates[0].mean, 1);
   const EvaluationResult bert = *EvaluateTiny(TinySpec(), sink);
-  EXPECT_EQ(bert.blocks.size(), 2u);
-  EXPECT_EQ(bert.attention->zero_share, 0) << "nothing is clipped, every key is visible";
-  EXPECT_TRUE(bert.gates.empty());
+  EXPECT_EQ(bert.outliers.blocks.size(), 2u);
+  EXPECT_EQ(bert.outliers.attention->zero_share, 0) << "nothing is clipped, every key is visible";
+  EXPECT_TRUE(bert.outliers.gates.empty());
 }
 
 TEST(EvaluatorTest, StopsBetweenBatchesWhenAsked) {
@@ -166,7 +170,7 @@ TEST(EvaluatorTest, EveryReportedNameStandsInTheTableOfMeasurements) {
     CollectingSink sink;
     const absl::StatusOr<EvaluationResult> result = EvaluateTiny(spec, sink);
     ASSERT_TRUE(result.ok()) << result.status();
-    ReportEvaluation(*result, {.own = 123.0, .from_train = 130.0}, 20, sink);
+    ReportEvaluation(*result, {.unigram_perplexity = 123.0}, 20, sink);
     std::map<std::string, int> whole_model;
     for (const v1::MeasurementPoint& point : sink.measurements) {
       const MeasurementInfo* info = FindMeasurement(point.name());

@@ -57,6 +57,35 @@ TEST(TrainerTest, SameSpecTwiceGivesBitEqualWeightsAndCurves) {
   }
 }
 
+TEST(TrainerTest, OutlierCurvesAreTakenOnTheWayAndChangeNothing) {
+  const TemporaryFolder folder;
+  const auto every5 = Train(TinySpec("training { measure_outliers_every: 5 }"), folder.path());
+  const auto never = Train(TinySpec("training { measure_outliers_every: 0 }"), folder.path());
+  ExpectSameWeights(*every5->model, *never->model);
+  EXPECT_EQ(every5->sink.Curve("train_loss"), never->sink.Curve("train_loss"));
+  for (const char* name :
+       {"loss", "max_inf_norm", "avg_kurtosis", "kurtosis_first", "first_attention_share"}) {
+    EXPECT_EQ(every5->sink.Curve(name).size(), 4u) << name;
+    EXPECT_TRUE(never->sink.Curve(name).empty()) << name;
+  }
+  for (const v1::MeasurementPoint& point : every5->sink.measurements) {
+    EXPECT_TRUE(point.site().empty()) << "single layers are no curves: " << point.name();
+    const MeasurementInfo* info = FindMeasurement(point.name());
+    ASSERT_NE(info, nullptr) << point.name();
+    EXPECT_TRUE(point.final() ? info->final : info->curve) << point.name();
+  }
+  // The same batch with the same masks each time: what training learns shows.
+  EXPECT_LT(every5->sink.Curve("loss").back(), every5->sink.Curve("loss").front());
+}
+
+TEST(TrainerTest, EpochsAreCountedInUpdates) {
+  const v1::TrialSpec spec = TinySpec("training { epochs: 3 gradient_accumulation: 2 }");
+  const auto dataset = TinyDataset(spec);
+  const auto examples = static_cast<std::uint64_t>(dataset->train_examples());
+  EXPECT_EQ(UpdatesOf(spec.training(), *dataset), (3 * examples + 7) / 8);
+  EXPECT_EQ(UpdatesOf(TinySpec().training(), *dataset), 20u);
+}
+
 TEST(TrainerTest, AnotherSeedGivesAnotherTraining) {
   const TemporaryFolder folder;
   EXPECT_NE(Train(TinySpec(), folder.path())->sink.Curve("train_loss"),

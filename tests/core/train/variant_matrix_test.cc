@@ -86,7 +86,7 @@ class VariantMatrixTest : public ::testing::Test {
 
 void CheckUpdates(const v1::TrialSpec& spec, const std::string& what) {
   const Instance made = Make(spec);
-  TrainingStep step = MakeTrainingStep(*made.model, spec.training());
+  TrainingStep step = MakeTrainingStep(*made.model, spec.training(), spec.training().steps());
   std::map<std::string, at::Tensor> before;
   for (const auto& item : made.model->named_parameters()) before[item.key()] = item.value().detach().clone();
   double first = 0, last = 0;

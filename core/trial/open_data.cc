@@ -1,0 +1,65 @@
+#include "core/trial/open_data.h"
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "core/data/text_dataset.h"
+#include "core/models/make_model.h"
+#include "proto/spec/architecture.h"
+
+namespace inlier {
+namespace {
+
+absl::Status CheckVocabulary(const v1::TrialSpec& spec, std::int64_t tokens) {
+  std::int64_t rows = tokens;
+  VisitArchitecture(spec.model(), [&rows](std::string_view, const auto& model) {
+    if constexpr (requires { model.vocab_size(); }) rows = model.vocab_size();
+  });
+  if (rows >= tokens) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("model.", std::string(ArchitectureName(spec.model())), ".vocab_size: ", rows,
+                   " rows are too few for the tokenizer's ", tokens, " tokens; give at least ", tokens,
+                   ", or leave it out where the tokenizer's size is known"));
+}
+
+absl::StatusOr<TrialData> OpenText(const v1::TrialSpec& spec, const TextOpenOptions& options,
+                                   bool for_evaluation) {
+  const v1::TextDataSpec& text = spec.data().text();
+  ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, TextDataset::Open(text, text.objective(), options));
+  RETURN_IF_ERROR(CheckVocabulary(spec, dataset->vocab_size()));
+  TrialData data;
+  ASSIGN_OR_RETURN(data.model, MakeModel(spec));
+  if (for_evaluation) {
+    const TextDataset* evaluated = dataset.get();
+    std::unique_ptr<TextDataset> other;
+    const v1::EvaluationSpec& evaluation = spec.evaluation();
+    if (evaluation.has_sequence_length() && evaluation.sequence_length() != dataset->sequence_length()) {
+      ASSIGN_OR_RETURN(other, dataset->WithSequenceLength(evaluation.sequence_length()));
+      evaluated = other.get();
+    }
+    data.baseline.unigram_perplexity = evaluated->ComputeUnigramPerplexity().own;
+    data.evaluation = std::move(other);
+  }
+  data.dataset = std::move(dataset);
+  return data;
+}
+
+}  // namespace
+
+absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const TextOpenOptions& options,
+                                        bool for_evaluation) {
+  switch (resolved.data().kind_case()) {
+    case v1::DataSpec::kText:
+      return OpenText(resolved, options, for_evaluation);
+    case v1::DataSpec::kImages:
+    case v1::DataSpec::kClassification:
+    case v1::DataSpec::kInstructions:
+    case v1::DataSpec::KIND_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("data: one of text, images, classification and instructions is needed");
+}
+
+}  // namespace inlier

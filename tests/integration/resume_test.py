@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""kill -9 at ten random moments of a training, resumed each time from what is on disk: the trained model is the same file."""
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import unittest
+
+import harness
+
+KILLS = 10
+STEPS = 150
+SPEC = {
+    "seed": 5, "dropout": 0.1, "model": {"bert": {"preset": "tiny", "layers": 2}},
+    "attention": {"dropout": 0.1, "softmax": {"clipped": {"gamma": -0.03}}, "gate": {"linear": {}}},
+    "data": {"text": {"corpus": "gcide", "tokenizer": {"bytePair": {"vocabSize": 1000}}, "sequenceLength": 32}},
+    "training": {"steps": STEPS, "batchSize": 8, "gradientAccumulation": 2, "checkpointEvery": 3, "schedule": {"warmupSteps": 50}},
+}
+
+
+class Attempt:
+    """One process of the trial program, its events on a pipe."""
+
+    def __init__(self, folder, number, spec, resume_from):
+        self.output = folder / f"attempt-{number}"
+        self.output.mkdir()
+        attempt = {"stageId": "stage", "token": number + 1, "kind": "TRAIN_STAGE", "spec": spec, "outputDir": str(self.output),
+                   "dataDir": str(harness.DATA), "cacheDir": str(folder.parent / "cache"), "threads": 1, "device": "cpu"}
+        if resume_from:
+            attempt["resumeFrom"] = str(resume_from)
+        (self.output / "spec.json").write_text(json.dumps(attempt))
+        read, write = os.pipe()
+        with open(self.output / "log", "wb") as log:
+            # The program writes its events to descriptor 3.
+            self.process = subprocess.Popen(["/bin/sh", "-c", f'exec "$0" "$@" 3>&{write}', str(harness.BIN / "inlier-trial"), str(self.output / "spec.json")],
+                                            pass_fds=[write], stdout=log, stderr=log)
+        os.close(write)
+        self.events = os.fdopen(read, encoding="utf-8")
+
+    def started(self):
+        """Waits until the training runs; the updates that were already done."""
+        for line in self.events:
+            event = json.loads(line)
+            if "started" in event:
+                return event["started"].get("resumed_step", 0)
+            if "outcome" in event:
+                raise AssertionError(f"ended before it began: {line}")
+        raise AssertionError((self.output / "log").read_text()[-2000:])
+
+    def outcome(self):
+        """Reads to the end; the last event."""
+        with self.events:
+            last = json.loads(list(self.events)[-1])
+        self.process.wait(120)
+        return last["outcome"]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.events.close()
+
+
+def newest_checkpoint(folder):
+    """What a worker would resume from: the checkpoint of the most updates that any attempt left."""
+    found = sorted(folder.glob("attempt-*/step-*.safetensors"), key=lambda path: path.name)
+    return found[-1] if found else None
+
+
+class ResumeTest(unittest.TestCase):
+    def train_through_kills(self, folder, spec, seconds, seed):
+        moments = random.Random(seed)
+        attempt, kills, steps = 0, 0, []
+        while True:
+            trial = Attempt(folder, attempt, spec, newest_checkpoint(folder))
+            steps.append(trial.started())
+            if kills == KILLS:
+                self.assertEqual("SUCCEEDED", trial.outcome()["kind"])
+                return steps, folder / f"attempt-{attempt}" / "model.safetensors"
+            time.sleep(moments.uniform(0, 1.6 * seconds / KILLS))
+            if trial.process.poll() is not None:
+                raise AssertionError(f"ended after {kills} kills; the training is too short")
+            trial.kill()
+            kills += 1
+            attempt += 1
+
+    def compare(self, optimizer):
+        spec = json.loads(json.dumps(SPEC))
+        spec["training"]["optimizer"] = optimizer
+        with harness.temporary_folder() as root:
+            straight = root / "straight"
+            straight.mkdir()
+            whole = Attempt(straight, 0, spec, None)
+            whole.started()
+            begin = time.monotonic()
+            self.assertEqual("SUCCEEDED", whole.outcome()["kind"])
+            seconds = time.monotonic() - begin
+            killed = root / "killed"
+            killed.mkdir()
+            seed = random.randrange(2**32)
+            steps, model = self.train_through_kills(killed, spec, seconds * 0.7, seed)
+            print(f"{next(iter(optimizer))}: killed {KILLS} times (seed {seed}), resumed at updates {steps} of {STEPS}")
+            self.assertGreater(len(set(steps)), 3, "the kills all hit the beginning")
+            digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (straight / "attempt-0/model.safetensors", model)]
+            self.assertEqual(digests[0], digests[1], f"seed {seed}")
+
+    def test_adamw(self):
+        self.compare({"adamw": {"learningRate": 0.002}})
+
+    def test_ortho_adam(self):
+        self.compare({"orthoAdam": {"learningRate": 0.002, "side": "BOTH"}})
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
