@@ -139,7 +139,7 @@ void AddTraining(const v1::TrialSpec& spec, PublishedQuery* query) {
 // What stands before "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4".
 std::string PrecisionName(const v1::QuantizationSpec& quantization, const std::string& bits) {
   if (bits == "fp16") return "fp";
-  if (quantization.has_absmax()) {
+  if (quantization.has_absmax() && bits == "w8a8") {
     return absl::StrCat(
         "absmax_", LowerCase(v1::AbsmaxSchemeSpec::Granularity_Name(quantization.absmax().granularity())));
   }

@@ -88,6 +88,14 @@ TEST(PublishedQueryTest, OptimizersNormsAndSchemesHaveThePapersNames) {
                    ortho + "quantization: {weights: {}, activations: {}, absmax: {granularity: MODERATE}}\n",
                    "perplexity"),
             "23.1 gpt2-130m");
+  EXPECT_EQ(
+      Beside(
+          "kaul2024/3",
+          ortho +
+              "quantization: {weights: {bits: 4}, activations: {bits: 4}, absmax: {granularity: MODERATE}}\n",
+          "perplexity"),
+      "none")
+      << "the paper's have 8 bits";
   EXPECT_EQ(Beside("kaul2024/3", ortho + "quantization: {weights: {bits: 4}, zeropoint: {}}\n", "perplexity"),
             "24 gpt2-130m");
   EXPECT_EQ(

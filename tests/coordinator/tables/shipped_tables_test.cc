@@ -61,7 +61,7 @@ std::map<std::string, std::set<const PublishedFigure*>> FiguresByRow(
   return rows;
 }
 
-TEST(ShippedTablesTest, EveryRowOfAFullSizeTableHasAFigureBesideIt) {
+TEST(ShippedTablesTest, EveryFigureStandsBesideACellAndEveryRowHasOneAtFullSize) {
   int tables = 0;
   for (const ShippedTable& shipped : ShippedTables()) {
     SCOPED_TRACE(shipped.file.filename().string() + " " + shipped.scale);
@@ -79,6 +79,12 @@ TEST(ShippedTablesTest, EveryRowOfAFullSizeTableHasAFigureBesideIt) {
       found.insert(beside.begin(), beside.end());
     }
     EXPECT_GT(with_figures, 0u) << "no figure stands beside any row";
+    for (const PublishedFigure* figure : *figures) {
+      // The memory of a training is not measured, and the mean over GLUE's sets is no trial's.
+      if (!shipped.scale.empty() || figure->metric == "vram_gb" || figure->metric == "average") continue;
+      EXPECT_TRUE(found.contains(figure))
+          << "no cell of the table shows " << figure->model << " " << figure->method << " " << figure->metric;
+    }
     std::cout << shipped.file.stem().string() << (shipped.scale.empty() ? "" : " at " + shipped.scale) << ": "
               << found.size() << " of " << figures->size() << " figures stand beside " << with_figures
               << " rows\n";
