@@ -1,7 +1,6 @@
 #include "core/data/image_dataset.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +8,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "core/data/example_order.h"
 #include "core/data/image_augmentation.h"
 #include "core/data/image_mixing.h"
 #include "core/data/image_source.h"
@@ -168,18 +168,10 @@ std::int64_t ImageDataset::train_examples() const { return state_->source.train-
 std::int64_t ImageDataset::validation_examples() const { return state_->source.validation->size(); }
 
 Batch ImageDataset::TrainBatch(std::uint64_t seed, std::uint64_t index, std::int64_t batch_size) const {
-  INLIER_CHECK(batch_size > 0);
   const ImagePart& part = *state_->source.train;
-  const auto size = static_cast<std::uint64_t>(part.size());
-  // The number of the first example since training began.
+  const std::vector<std::int64_t> examples = TrainExamples(part.size(), seed, index, batch_size);
+  // The number of the first of them since training began.
   const std::uint64_t first = index * static_cast<std::uint64_t>(batch_size);
-  std::vector<std::int64_t> examples;
-  std::optional<RandomOrder> order;
-  for (std::int64_t row = 0; row < batch_size; ++row) {
-    const std::uint64_t number = first + row;
-    if (!order.has_value() || number % size == 0) order.emplace(size, seed, "epoch", number / size);
-    examples.push_back(static_cast<std::int64_t>(order->At(number % size)));
-  }
   const int side = static_cast<int>(state_->side), channels = static_cast<int>(state_->scales.size());
   Batch batch;
   batch.pixels = state_->Pixels(batch_size, [&](std::int64_t row) -> absl::StatusOr<Image> {
@@ -194,26 +186,15 @@ Batch ImageDataset::TrainBatch(std::uint64_t seed, std::uint64_t index, std::int
 
 Batch ImageDataset::ValidationBatch(std::int64_t index, std::int64_t batch_size,
                                     std::uint64_t mask_seed) const {
-  INLIER_CHECK(batch_size > 0 && index >= 0 && index < ValidationBatches(batch_size));
-  std::vector<std::int64_t> examples;
-  for (std::int64_t i = index * batch_size; i < std::min((index + 1) * batch_size, validation_examples());
-       ++i)
-    examples.push_back(i);
-  return state_->PlainBatch(*state_->source.validation, examples);
+  return state_->PlainBatch(*state_->source.validation,
+                            ValidationExamples(validation_examples(), index, batch_size));
 }
 
 Batch ImageDataset::CalibrationBatch(v1::Split split, std::int64_t index, std::int64_t batch_size,
                                      std::uint64_t seed) const {
-  INLIER_CHECK(index >= 0 && batch_size > 0);
-  const ImagePart& part = split == v1::TRAIN ? *state_->source.train : *state_->source.validation;
-  const auto size = static_cast<std::uint64_t>(part.size());
-  const RandomOrder order(size, seed, "calibration");
-  std::vector<std::int64_t> examples;
-  for (std::int64_t row = 0; row < batch_size; ++row) {
-    const std::uint64_t number = (static_cast<std::uint64_t>(index) * batch_size + row) % size;
-    examples.push_back(static_cast<std::int64_t>(split == v1::TRAIN ? order.At(number) : number));
-  }
-  return state_->PlainBatch(part, examples);
+  const bool drawn = split == v1::TRAIN;
+  const ImagePart& part = drawn ? *state_->source.train : *state_->source.validation;
+  return state_->PlainBatch(part, CalibrationExamples(part.size(), drawn, seed, index, batch_size));
 }
 
 }  // namespace inlier

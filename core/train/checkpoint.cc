@@ -165,6 +165,12 @@ absl::Status Checkpoint::CheckMatches(const v1::TrialSpec& spec, const std::stri
   return absl::OkStatus();
 }
 
+std::vector<std::int64_t> Checkpoint::WeightShape(const std::string& name) const {
+  const auto entry = reader_.entries().find(name);
+  if (entry == reader_.entries().end()) return {};
+  return {entry->second.shape.begin(), entry->second.shape.end()};
+}
+
 absl::Status Checkpoint::LoadWeights(Model& model) const {
   const std::vector<NamedParameter> parameters = ParametersOf(model);
   const auto& entries = reader_.entries();

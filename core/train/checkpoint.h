@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -57,6 +58,9 @@ class Checkpoint {
 
   // Whether this was written by the training of `spec` on this dataset. FailedPrecondition says what differs.
   absl::Status CheckMatches(const v1::TrialSpec& spec, const std::string& dataset_digest) const;
+
+  // The shape of a weight; empty where there is none of that name.
+  std::vector<std::int64_t> WeightShape(const std::string& name) const;
 
   // Copies the weights into `model`. InvalidArgument names the tensor that is missing, left over or of
   // another shape; nothing has been changed then.

@@ -5,6 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "core/data/classification_dataset.h"
+#include "core/data/image_dataset.h"
+#include "core/data/instruction_dataset.h"
 #include "core/data/text_dataset.h"
 #include "core/models/make_model.h"
 #include "proto/spec/architecture.h"
@@ -24,13 +27,18 @@ absl::Status CheckVocabulary(const v1::TrialSpec& spec, std::int64_t tokens) {
                    ", or leave it out where the tokenizer's size is known"));
 }
 
+absl::StatusOr<TrialData> WithModel(const v1::TrialSpec& spec, const ModelShape& shape = {}) {
+  TrialData data;
+  ASSIGN_OR_RETURN(data.model, MakeModel(spec, shape));
+  return data;
+}
+
 absl::StatusOr<TrialData> OpenText(const v1::TrialSpec& spec, const TextOpenOptions& options,
                                    bool for_evaluation) {
   const v1::TextDataSpec& text = spec.data().text();
   ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, TextDataset::Open(text, text.objective(), options));
   RETURN_IF_ERROR(CheckVocabulary(spec, dataset->vocab_size()));
-  TrialData data;
-  ASSIGN_OR_RETURN(data.model, MakeModel(spec));
+  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
   if (for_evaluation) {
     const TextDataset* evaluated = dataset.get();
     std::unique_ptr<TextDataset> other;
@@ -46,6 +54,47 @@ absl::StatusOr<TrialData> OpenText(const v1::TrialSpec& spec, const TextOpenOpti
   return data;
 }
 
+absl::StatusOr<TrialData> OpenImages(const v1::TrialSpec& spec, const TextOpenOptions& options) {
+  const v1::VitSpec& vit = spec.model().vit();
+  ImageOptions of_images;
+  of_images.data_dir = options.data_dir;
+  of_images.image_size = vit.image_size();
+  of_images.channels = vit.channels();
+  of_images.threads = options.threads;
+  of_images.progress = options.progress;
+  of_images.classes = vit.classes();
+  ASSIGN_OR_RETURN(std::unique_ptr<ImageDataset> images, ImageDataset::Open(spec.data().images(), of_images));
+  if (vit.classes() < images->classes()) {
+    return absl::InvalidArgumentError(absl::StrCat("model.vit.classes: ", vit.classes(),
+                                                   " are too few for the images' ", images->classes(),
+                                                   " classes; give at least ", images->classes()));
+  }
+  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
+  data.dataset = std::move(images);
+  return data;
+}
+
+absl::StatusOr<TrialData> OpenClassification(const v1::TrialSpec& spec, const TextOpenOptions& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ClassificationDataset> rows,
+                   ClassificationDataset::Open(spec.data().classification(), options));
+  RETURN_IF_ERROR(CheckVocabulary(spec, rows->vocab_size()));
+  ASSIGN_OR_RETURN(TrialData data, WithModel(spec, {.classes = rows->classes()}));
+  if (spec.data().classification().target() == v1::ClassificationDataSpec::CLASS) {
+    data.baseline.majority_accuracy = rows->majority_share();
+  }
+  data.dataset = std::move(rows);
+  return data;
+}
+
+absl::StatusOr<TrialData> OpenInstructions(const v1::TrialSpec& spec, const TextOpenOptions& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<InstructionDataset> pairs,
+                   InstructionDataset::Open(spec.data().instructions(), options));
+  RETURN_IF_ERROR(CheckVocabulary(spec, pairs->vocab_size()));
+  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
+  data.dataset = std::move(pairs);
+  return data;
+}
+
 }  // namespace
 
 absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const TextOpenOptions& options,
@@ -54,8 +103,11 @@ absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const Tex
     case v1::DataSpec::kText:
       return OpenText(resolved, options, for_evaluation);
     case v1::DataSpec::kImages:
+      return OpenImages(resolved, options);
     case v1::DataSpec::kClassification:
+      return OpenClassification(resolved, options);
     case v1::DataSpec::kInstructions:
+      return OpenInstructions(resolved, options);
     case v1::DataSpec::KIND_NOT_SET:
       break;
   }
