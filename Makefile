@@ -6,7 +6,7 @@ JOBS    ?= $(shell nproc)
 CMAKE   := cmake
 PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 
-.PHONY: help setup setup-test corpora build demo test bench golden format clean
+.PHONY: help setup setup-test corpora images build demo test bench golden format clean
 .DEFAULT_GOAL := help
 
 help:           ## This list
@@ -16,10 +16,13 @@ setup:          ## Install what building and the demo need (skips what is there)
 	@deploy/setup/setup packages torch corpora
 
 setup-test:     ## As setup, and what the tests need beside it
-	@deploy/setup/setup packages torch corpora test-packages python minilm
+	@deploy/setup/setup packages torch corpora images test-packages python minilm
 
 corpora:        ## Fetch the text corpora and vocabularies only
 	@deploy/setup/setup corpora
+
+images:         ## Fetch the images of Fashion-MNIST, for ViT (31 MB)
+	@deploy/setup/setup images
 
 build: setup    ## Build the four programs
 	@deploy/setup/configure $(PRESET)

@@ -13,6 +13,8 @@ namespace inlier {
 
 void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit) {
   command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/quickstart.yaml")->required();
+  command.add_option("--scale", arguments.scale,
+                     "Another size that the file has, such as small; `inlier check` lists them");
   command
       .add_option("--set", arguments.overrides,
                   "Change a field of the sweep's base: training.steps=100 (may be repeated)")
@@ -25,7 +27,7 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 
 absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
   CheckedSweep checked;
-  ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides));
+  ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides, arguments.scale));
   ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
   checked.exact = grid.kept().has_value();
   checked.points = grid.kept().value_or(grid.size());

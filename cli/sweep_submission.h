@@ -18,10 +18,11 @@ inline constexpr uint64_t kTrialsWithoutYes = 10000;
 struct SweepArguments {
   std::string file;
   std::vector<std::string> overrides;  // --set path=value, on the base.
+  std::string scale;                   // --scale NAME, merged before them.
   bool yes = false;
 };
 
-// Adds the file, --set and (when `may_submit`) --yes.
+// Adds the file, --scale, --set and (when `may_submit`) --yes.
 void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit);
 
 struct CheckedSweep {

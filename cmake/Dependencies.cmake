@@ -24,6 +24,9 @@ endif()
 
 if(core IN_LIST INLIER_COMPONENTS)
   find_package(ICU REQUIRED COMPONENTS uc i18n)
+  find_package(ZLIB REQUIRED)
+  find_package(PNG REQUIRED)
+  pkg_check_modules(turbojpeg REQUIRED IMPORTED_TARGET libturbojpeg)
 endif()
 
 if(INLIER_TESTS)

@@ -3,30 +3,60 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
+#include "nlohmann/json.hpp"
 #include "proto/spec/sweep_grid.h"
+#include "proto/spec/sweep_reader.h"
 
 namespace inlier {
 namespace {
 
-void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked) {
+struct CheckedScale {
+  std::string name;
+  CheckedSweep checked;
+};
+
+// The other sizes that the file has, each checked.
+absl::StatusOr<std::vector<CheckedScale>> CheckScales(const SweepArguments& arguments) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadScaleNames(arguments.file));
+  std::vector<CheckedScale> scales;
+  for (const std::string& name : names) {
+    SweepArguments scaled;
+    scaled.file = arguments.file;
+    scaled.scale = name;
+    ASSIGN_OR_RETURN(CheckedSweep checked, ReadAndCheck(scaled));
+    scales.push_back({name, std::move(checked)});
+  }
+  return scales;
+}
+
+std::string TrialsText(const CheckedSweep& checked) {
+  return absl::StrCat(checked.exact ? "" : "at most ", checked.points,
+                      checked.points == 1 ? " trial" : " trials");
+}
+
+void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked,
+                 const std::vector<CheckedScale>& scales) {
   const auto grid = SweepGrid::Create(checked.spec);
   if (!grid.ok()) return session.Finish(grid.status());
   if (session.mode() == OutputMode::kJson) {
     std::cout << "{\"trials\": " << checked.points << ", \"exact\": " << (checked.exact ? "true" : "false")
-              << ", \"sweep\": " << SpecToJson(checked.spec) << "}\n";
+              << ", \"scales\": {";
+    for (size_t i = 0; i < scales.size(); ++i)
+      std::cout << (i == 0 ? "" : ", ") << nlohmann::json(scales[i].name).dump() << ": "
+                << scales[i].checked.points;
+    std::cout << "}, \"sweep\": " << SpecToJson(checked.spec) << "}\n";
     return;
   }
   if (!session.people()) {
     std::cout << checked.points << "\n";
     return;
   }
-  std::cout << arguments.file << ": " << checked.spec.name() << " is right, "
-            << (checked.exact ? "" : "at most ") << checked.points
-            << (checked.points == 1 ? " trial\n" : " trials\n");
+  std::cout << arguments.file << ": " << checked.spec.name() << " is right, " << TrialsText(checked) << "\n";
   TextTable table({"axis", "values", "labels"});
   for (const SweepGrid::AxisInfo& axis : grid->axes()) {
     std::string labels;
@@ -40,6 +70,8 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
     table.AddRow({axis.name, absl::StrCat(axis.labels.size()), labels});
   }
   if (!table.empty()) std::cout << table.ToString();
+  for (const CheckedScale& scale : scales)
+    std::cout << "--scale " << scale.name << ": " << TrialsText(scale.checked) << "\n";
 }
 
 }  // namespace
@@ -51,7 +83,9 @@ void AddCheckCommand(CLI::App& app, Session& session) {
   command->callback([&session, arguments] {
     const auto checked = ReadAndCheck(*arguments);
     if (!checked.ok()) return session.Finish(checked.status());
-    ShowChecked(session, *arguments, *checked);
+    const auto scales = CheckScales(*arguments);
+    if (!scales.ok()) return session.Finish(scales.status());
+    ShowChecked(session, *arguments, *checked, *scales);
   });
 }
 

@@ -1,10 +1,12 @@
 #include "coordinator/tables/published.h"
 
 #include <algorithm>
-#include <set>
+#include <initializer_list>
 #include <sstream>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -17,7 +19,10 @@ namespace {
 
 constexpr char kHeader[] = "paper,table,model,method,settings,metric,mean,std";
 
-// "-4/512" is the papers' way to write alpha / T.
+// The paper's sequences, 512 of 256 tokens a step: tables 2 to 6.
+constexpr double kKaulTokensAStep = 512 * 256;
+
+// "-4/512" is the papers' way to write -alpha / T.
 std::optional<double> Number(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return ParseNumber(text);
@@ -29,8 +34,10 @@ std::optional<double> Number(const std::string& text) {
 
 bool SameValue(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  const std::optional<double> x = Number(a);
-  const std::optional<double> y = Number(b);
+  // The same alpha at another T is the same setting.
+  const bool of_alpha = a.find('/') != std::string::npos && b.find('/') != std::string::npos;
+  const std::optional<double> x = of_alpha ? ParseNumber(a.substr(0, a.find('/'))) : Number(a);
+  const std::optional<double> y = of_alpha ? ParseNumber(b.substr(0, b.find('/'))) : Number(b);
   return x.has_value() && y.has_value() && *x == *y;
 }
 
@@ -42,8 +49,13 @@ bool SettingsAgree(const PublishedFigure& figure, const PublishedQuery& query) {
 }
 
 bool IsOf(const PublishedFigure& figure, const std::string& architecture) {
-  return figure.model == architecture ||
-         figure.model.compare(0, architecture.size() + 1, architecture + "-") == 0;
+  if (architecture.empty() || figure.model.compare(0, architecture.size(), architecture) != 0) return false;
+  const std::size_t end = figure.model.find_first_not_of("0123456789", architecture.size());
+  return end == std::string::npos || figure.model[end] == '-';
+}
+
+bool EndsWithAnyOf(const std::string& text, std::initializer_list<std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return text.ends_with(end); });
 }
 
 }  // namespace
@@ -89,22 +101,50 @@ const std::vector<PublishedFigure>& PublishedFigures() {
   return figures;
 }
 
-absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::string& paper_and_table) {
+absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::string& wanted) {
+  const std::size_t first_slash = wanted.find('/');
+  const std::size_t slash =
+      first_slash == std::string::npos ? first_slash : wanted.find('/', first_slash + 1);
+  const std::string paper_and_table = wanted.substr(0, slash);
   std::vector<const PublishedFigure*> found;
   std::vector<std::string> known;
-  std::set<std::string> seen;
+  std::vector<std::string> models;
+  const auto add_new = [](const std::string& name, std::vector<std::string>* names) {
+    if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
+  };
   for (const PublishedFigure& figure : PublishedFigures()) {
     const std::string name = absl::StrCat(figure.paper, "/", figure.table);
-    if (name == paper_and_table) found.push_back(&figure);
-    if (seen.insert(name).second) known.push_back(name);
+    add_new(name, &known);
+    if (name != paper_and_table) continue;
+    found.push_back(&figure);
+    add_new(figure.model, &models);
   }
-  if (!found.empty()) return found;
-  const std::string nearest = Nearest(paper_and_table, known);
-  std::string all;
-  for (const std::string& name : known) absl::StrAppend(&all, all.empty() ? "" : ", ", name);
-  return absl::NotFoundError(absl::StrCat(
-      "no published table is named \"", paper_and_table, "\"",
-      nearest.empty() ? absl::StrCat("; known: ", all) : absl::StrCat("; did you mean \"", nearest, "\"?")));
+  if (found.empty()) {
+    const std::string nearest = Nearest(paper_and_table, known);
+    return absl::NotFoundError(absl::StrCat("no published table is named \"", paper_and_table, "\"",
+                                            nearest.empty()
+                                                ? absl::StrCat("; known: ", absl::StrJoin(known, ", "))
+                                                : absl::StrCat("; did you mean \"", nearest, "\"?")));
+  }
+  if (slash == std::string::npos) return found;
+  const std::vector<std::string> chosen = absl::StrSplit(wanted.substr(slash + 1), ',');
+  for (const std::string& model : chosen) {
+    if (std::find(models.begin(), models.end(), model) != models.end()) continue;
+    return absl::NotFoundError(absl::StrCat("the published table ", paper_and_table, " has no model \"",
+                                            model, "\"", DidYouMean(model, models)));
+  }
+  std::erase_if(found, [&](const PublishedFigure* figure) {
+    return std::find(chosen.begin(), chosen.end(), figure->model) == chosen.end();
+  });
+  return found;
+}
+
+double PublishedUnit(const std::string& metric) {
+  if (EndsWithAnyOf(metric, {"_top1", "_acc", "_accuracy", "_f1", "_mcc", "_pearson", "_spearman"}))
+    return 0.01;
+  if (metric == "a100_hours") return 3600;
+  if (metric == "iterations_per_second") return kKaulTokensAStep;
+  return 1;
 }
 
 const PublishedFigure* FindPublished(const std::vector<const PublishedFigure*>& figures,

@@ -11,7 +11,9 @@
 #include "base/status.h"
 #include "coordinator/store/param_view.h"
 #include "coordinator/tables/published.h"
+#include "coordinator/tables/published_query.h"
 #include "coordinator/tables/trial_values.h"
+#include "proto/spec/canonical.h"
 #include "proto/spec/did_you_mean.h"
 #include "proto/spec/measurements.h"
 #include "proto/spec/sweep_grid.h"
@@ -24,9 +26,8 @@ using Where = google::protobuf::Map<std::string, Value>;
 
 // What the papers' tables show.
 constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
-// Columns that say which published figure is ours; "seed" and the like have no place there.
-constexpr const char* kPublishedColumns[] = {"architecture", "preset",      "softmax",
-                                             "gate",         "weight_bits", "activation_bits"};
+// The column of the view `trials` that says which published figure is ours.
+constexpr char kSpecColumn[] = "spec";
 
 // The names that rows and conditions may use.
 class Names {
@@ -146,56 +147,23 @@ std::vector<std::pair<std::vector<std::string>, std::vector<const TrialValues*>>
   return result;
 }
 
-// What the papers call a trial like this one.
-PublishedQuery QueryOf(const TrialValues& trial, const std::string& measurement) {
-  const auto text = [&](const char* column) {
-    const auto found = trial.columns.find(column);
-    return found == trial.columns.end() ? std::string() : SqlText(found->second);
-  };
-  PublishedQuery query;
-  query.architecture = text("architecture");
-  query.model = absl::StrCat(query.architecture, "-", text("preset"));
-  const std::string softmax = text("softmax");
-  const std::string gate = text("gate");
-  query.method = softmax == "clipped"              ? "clipped_softmax"
-                 : softmax == "ncs"                ? "normalized_clipped_softmax"
-                 : softmax == "softmax_n"          ? "softmax1"
-                 : !gate.empty() && gate != "none" ? "gated_attention"
-                                                   : "vanilla";
-  for (const auto& [name, value] : trial.columns) query.settings[name] = SqlText(value);
-  if (query.method == "vanilla") query.settings.insert_or_assign("gamma", "0");
-  if (query.method == "vanilla") query.settings.insert_or_assign("zeta", "1");
-  const std::string weights = text("weight_bits");
-  const std::string activations = text("activation_bits");
-  const bool quantized = !weights.empty() || !activations.empty();
-  const std::string bits =
-      absl::StrCat("w", weights.empty() ? "16" : weights, "a", activations.empty() ? "16" : activations);
-  query.settings["bits"] = quantized ? bits : "fp16";
-  if (measurement == "perplexity") {
-    query.metrics = {absl::StrCat(quantized ? bits : "fp", "_perplexity"), "perplexity"};
-  } else if (!quantized) {
-    query.metrics = {measurement};
-    if (measurement == "avg_kurtosis") query.metrics.push_back("kurtosis");
-  } else {
-    query.metrics = {
-        measurement};  // The papers measure outliers on the floating-point model, which is the same one.
-  }
-  return query;
-}
+// The specs of trials, each read once.
+using Specs = std::map<const TrialValues*, v1::TrialSpec>;
 
-// The figure of all trials behind the cell; none when they are not of one kind.
+// The figure of all trials behind the cell, in our unit; none when they are not of one kind.
 void AttachPublished(const std::vector<const PublishedFigure*>& figures,
-                     const std::vector<const TrialValues*>& trials, const std::string& measurement,
-                     v1::TableCell* cell) {
+                     const std::vector<const TrialValues*>& trials, const Specs& specs,
+                     const std::string& measurement, v1::TableCell* cell) {
   const PublishedFigure* figure = nullptr;
   for (const TrialValues* trial : trials) {
-    const PublishedFigure* one = FindPublished(figures, QueryOf(*trial, measurement));
+    const PublishedFigure* one = FindPublished(figures, PublishedQueryOf(specs.at(trial), measurement));
     if (one == nullptr || (figure != nullptr && one != figure)) return;
     figure = one;
   }
   if (figure == nullptr) return;
-  cell->set_published_mean(figure->mean);
-  if (figure->std.has_value()) cell->set_published_std(*figure->std);
+  const double unit = PublishedUnit(figure->metric);
+  cell->set_published_mean(figure->mean * unit);
+  if (figure->std.has_value()) cell->set_published_std(*figure->std * unit);
 }
 
 }  // namespace
@@ -241,20 +209,15 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::Ta
     measurements.insert(column.measurement());
     for (const auto& [name, wanted] : column.where()) need(name);
   }
-  if (!figures.empty()) {
-    const std::vector<std::string>& all = ParamColumns();
-    for (const char* name : kPublishedColumns) columns.insert(name);
-    for (const PublishedFigure* figure : figures) {
-      for (const auto& [setting, value] : figure->settings) columns.insert(setting);
-    }
-    std::erase_if(columns, [&](const std::string& name) {
-      return std::find(all.begin(), all.end(), name) == all.end();
-    });
-  }
+  if (!figures.empty()) columns.insert(kSpecColumn);
   ASSIGN_OR_RETURN(const std::vector<TrialValues> trials, ReadTrials(reader, sweep, columns, measurements));
   std::vector<const TrialValues*> chosen;
+  Specs specs;
   for (const TrialValues& trial : trials) {
-    if (Matches(trial, spec.where())) chosen.push_back(&trial);
+    if (!Matches(trial, spec.where())) continue;
+    chosen.push_back(&trial);
+    if (figures.empty()) continue;
+    ASSIGN_OR_RETURN(specs[&trial], TrialSpecFromJson(SqlText(trial.columns.at(kSpecColumn))));
   }
 
   v1::Table table;
@@ -273,7 +236,7 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::Ta
                    [&](const TrialValues* trial) { return Matches(*trial, column.where()); });
       v1::TableCell* cell = row->add_cells();
       *cell = MakeCell(behind, column.measurement());
-      if (!figures.empty()) AttachPublished(figures, behind, column.measurement(), cell);
+      if (!figures.empty()) AttachPublished(figures, behind, specs, column.measurement(), cell);
     }
   }
   return table;

@@ -3,7 +3,8 @@
 // clang-format off
 // Two kinds of sites:
 //   W, A  quantization sites: where the reference code has a weight (OnWeight) or activation (OnActivation) quantizer,
-//         which it calls site + ".weight_quantizer" or site + ".activation_quantizer".
+//         which it calls site + ".weight_quantizer" or site + ".activation_quantizer". ViT's are placed by its paper's
+//         text (docs/decisions/0006-reference-quantizers.md).
 //   O     observation sites (OnActivation): something to measure that no quantizer sees. What a tap returns goes on in
 //         its place, so a quantizing tap must return them as they are: IsObservationSite tells.
 //
@@ -67,24 +68,43 @@
 //   W A  lm_head                                   (V, E) the float token table; logits (B, T, V). The reference quantizes
 //                                                  it with setup ALL only: a tap for another setup leaves it alone.
 //
-// GPT-2, L = transformer.h.<i>, S = L.attn; Llama, L = model.layers.<i>, S = L.self_attn; ViT, L = vit.encoder.layer.<i>,
-// S = L.attention.attention. The reference of Bondarenko et al. has none of them, and no site below is in a table of its
-// quantizers; weights and results of linears are what the schemes of Kaul et al. quantize (ActivationTap::OnLinear…).
-//   W    transformer.wte, transformer.wpe;  model.embed_tokens;  vit.embeddings.patch_embeddings.projection (and A)
-//   O    hidden.0                                  (B, T, d)  embedding output, after dropout
-//   W A  L.ln_1;  L.input_layernorm;  L.layernorm_before
-//   W A  S.c_attn (3d, d);  S.q_proj, S.k_proj, S.v_proj;  S.query, S.key, S.value
-//   A    S.attn_scores_act_quantizer, S.attn_probs_act_quantizer, S.context_act_quantizer; O S.probs, S.gate, S.context: as BERT
-//   W A  L.attn.c_proj;  S.o_proj;  L.attention.output.dense
-//   O    L.attn.residual;  S.residual;  L.attention.output.residual
-//   W A  L.ln_2;  L.post_attention_layernorm;  L.layernorm_after
-//   W    L.mlp.c_fc;  L.mlp.gate_proj, L.mlp.up_proj;  L.intermediate.dense
-//   O    L.mlp.act;  L.mlp.act;  L.intermediate.act   (B, T, F) what the second linear reads
-//   W A  L.mlp.c_proj;  L.mlp.down_proj;  L.output.dense
-//   O    L.mlp.residual;  L.mlp.residual;  L.output.residual
+// ViT, E = vit.embeddings, L = vit.encoder.layer.<i>, S = L.attention.attention, pre-LN, P patches:
+//   W A  E.patch_embeddings.projection             (d, C*p*p); (B, P, d)
+//   W A  E.patch_embeddings.norm                   (d); (B, P, d)   only with patch_norm
+//   A    E.sum_pos_embd_act_quantizer              (B, 1 + P, d)  [class, patches] + position; none without positions
+//   O    hidden.0                                  (B, T, d)  the same, after dropout
+//   W A  L.layernorm_before                        (d); (B, T, d)
+//   W A  S.query, S.key, S.value                   (d, d); (B, T, d)
+//   A O  S.attn_scores_act_quantizer … S.context   as BERT
+//   W A  L.attention.output.dense                  (d, d); (B, T, d)
+//   A    L.attention.output.res_act_quantizer      (B, T, d)  residual sum 1
+//   W A  L.layernorm_after                         (d); (B, T, d)
+//   W    L.intermediate.dense                      (F, d)
+//   A    L.intermediate.act_quantizer              (B, T, F)  output of the non-linearity
+//   W A  L.output.dense                            (d, F); (B, T, d)
+//   A    L.output.res_act_quantizer                (B, T, d)  residual sum 2
 //   O    L, and the same as hidden.<i + 1>         (B, T, d)  layer output
-//   W A  transformer.ln_f;  model.norm;  vit.layernorm
-//   W A  lm_head (V, d), tied or not;  classifier (classes, d)
+//   W A  vit.layernorm                             (d); (B, T, d)
+//   W A  classifier                                (classes, d); logits (B, classes), with setup ALL only
+//
+// GPT-2, L = transformer.h.<i>, S = L.attn; Llama, L = model.layers.<i>, S = L.self_attn. The reference of Bondarenko et al.
+// has none of them, and no site below is in a table of its quantizers; weights and results of linears are what the
+// schemes of Kaul et al. quantize (ActivationTap::OnLinear…).
+//   W    transformer.wte, transformer.wpe;  model.embed_tokens
+//   O    hidden.0                                  (B, T, d)  embedding output, after dropout
+//   W A  L.ln_1;  L.input_layernorm
+//   W A  S.c_attn (3d, d);  S.q_proj, S.k_proj, S.v_proj
+//   A    S.attn_scores_act_quantizer, S.attn_probs_act_quantizer, S.context_act_quantizer; O S.probs, S.gate, S.context: as BERT
+//   W A  L.attn.c_proj;  S.o_proj
+//   O    L.attn.residual;  S.residual
+//   W A  L.ln_2;  L.post_attention_layernorm
+//   W    L.mlp.c_fc;  L.mlp.gate_proj, L.mlp.up_proj
+//   O    L.mlp.act;  L.mlp.act                     (B, T, F)  what the second linear reads
+//   W A  L.mlp.c_proj;  L.mlp.down_proj
+//   O    L.mlp.residual;  L.mlp.residual
+//   O    L, and the same as hidden.<i + 1>         (B, T, d)  layer output
+//   W A  transformer.ln_f;  model.norm
+//   W A  lm_head (V, d), tied or not
 // clang-format on
 #ifndef INLIER_CORE_MODELS_SITES_H_
 #define INLIER_CORE_MODELS_SITES_H_

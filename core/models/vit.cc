@@ -40,7 +40,7 @@ std::int64_t Vit::tokens() const {
 }
 
 at::Tensor Vit::Embed(const ModelInput& input, const ForwardContext& context) const {
-  static const std::string kScope = "vit.embeddings.patch_embeddings.projection";
+  static const std::string kScope = "vit.embeddings";
   const at::Tensor& pixels = input.pixels;
   TORCH_CHECK(pixels.dim() == 4 && pixels.size(1) == options_.channels &&
                   pixels.size(2) == options_.image_size && pixels.size(3) == options_.image_size,
@@ -51,14 +51,14 @@ at::Tensor Vit::Embed(const ModelInput& input, const ForwardContext& context) co
   const at::Tensor cut = pixels.view({batch, options_.channels, side, patch, side, patch})
                              .permute({0, 2, 4, 1, 3, 5})
                              .reshape({batch, side * side, -1});
-  const Linear projection{.site = kScope,
+  const Linear projection{.site = kScope + ".patch_embeddings.projection",
                           .weight = projection_.flatten(1),
                           .bias = projection_bias_,
                           .layout = WeightLayout::kOutIn};
   at::Tensor x = projection(cut, context);
   if (!patch_norm_.empty()) x = patch_norm_[0](x, context);
   x = at::cat({class_token_.expand({batch, 1, -1}).to(x.scalar_type()), x}, 1);
-  if (positions_.defined()) x = x + positions_;
+  if (positions_.defined()) x = context.Activation(kScope, "sum_pos_embd_act_quantizer", x + positions_);
   if (context.training && options_.layer.dropout > 0) x = at::dropout(x, options_.layer.dropout, true);
   return x;
 }

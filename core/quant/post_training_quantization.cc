@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<PostTrainingQuantization>> PostTrainingQuantizati
     const v1::QuantizationSpec& spec, v1::ModelSpec::ArchitectureCase architecture) {
   if (!HasQuantizedSites(architecture)) {
     return absl::InvalidArgumentError(
-        "quantization.reference: the reference code has no quantizers for this architecture: use "
+        "quantization.reference: the reference has no quantizers for this architecture: use "
         "quantization.absmax or quantization.zeropoint");
   }
   ASSIGN_OR_RETURN(const PtqOptions options, PtqOptionsFromSpec(spec));

@@ -1,5 +1,5 @@
-// The scheme `reference` (quantization_spec.proto): every weight and activation that the reference code
-// quantizes is rounded on its way through the model, to a range estimated from the tensors seen.
+// The scheme `reference` (quantization_spec.proto): every weight and activation that the reference code, or
+// for ViT its paper, quantizes is rounded on its way through the model, to a range estimated from the tensors seen.
 //
 //   ASSIGN_OR_RETURN(auto ptq, PostTrainingQuantization::Create(spec, ModelSpec::kBert));
 //   for (batch of calibration) model->Logits(batch, ptq.get());

@@ -67,6 +67,33 @@ const std::vector<QuantizedSite>& OptSites() {
   };
   return *table;
 }
+
+// All weights and activations, as BERT has them, and the head: by the paper's text, for which there is no code.
+const std::vector<QuantizedSite>& VitSites() {
+  static const auto* const table = new std::vector<QuantizedSite>{
+      // path                                                      weight  activation
+      {"vit.embeddings.patch_embeddings.projection",               true,   true,   kBody},
+      {"vit.embeddings.patch_embeddings.norm",                     true,   true,   kNorm},
+      {"vit.embeddings.sum_pos_embd_act_quantizer",                false,  true,   kBody},
+      {"vit.encoder.layer.*.layernorm_before",                     true,   true,   kNorm},
+      {"vit.encoder.layer.*.attention.attention.query",            true,   true,   kBody},
+      {"vit.encoder.layer.*.attention.attention.key",              true,   true,   kBody},
+      {"vit.encoder.layer.*.attention.attention.value",            true,   true,   kBody},
+      {"vit.encoder.layer.*.attention.attention.attn_scores_act_quantizer", false, true, kBody},
+      {"vit.encoder.layer.*.attention.attention.attn_probs_act_quantizer",  false, true, kBody},
+      {"vit.encoder.layer.*.attention.attention.context_act_quantizer",     false, true, kBody},
+      {"vit.encoder.layer.*.attention.output.dense",               true,   true,   kBody},
+      {"vit.encoder.layer.*.attention.output.res_act_quantizer",   false,  true,   kBody},
+      {"vit.encoder.layer.*.layernorm_after",                      true,   true,   kNorm},
+      {"vit.encoder.layer.*.intermediate.dense",                   true,   false,  kBody},
+      {"vit.encoder.layer.*.intermediate.act_quantizer",           false,  true,   kBody},
+      {"vit.encoder.layer.*.output.dense",                         true,   true,   kBody},
+      {"vit.encoder.layer.*.output.res_act_quantizer",             false,  true,   kBody},
+      {"vit.layernorm",                                            true,   true,   kFinalNorm},
+      {"classifier",                                               true,   true,   kHead},
+  };
+  return *table;
+}
 // clang-format on
 
 // Whether `site` is `path` with a number in the place of "*".
@@ -82,11 +109,13 @@ bool Matches(std::string_view path, std::string_view site) {
 }  // namespace
 
 bool HasQuantizedSites(v1::ModelSpec::ArchitectureCase architecture) {
-  return architecture == v1::ModelSpec::kBert || architecture == v1::ModelSpec::kOpt;
+  return architecture == v1::ModelSpec::kBert || architecture == v1::ModelSpec::kOpt ||
+         architecture == v1::ModelSpec::kVit;
 }
 
 const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase architecture) {
   INLIER_CHECK(HasQuantizedSites(architecture));
+  if (architecture == v1::ModelSpec::kVit) return VitSites();
   return architecture == v1::ModelSpec::kBert ? BertSites() : OptSites();
 }
 

@@ -19,7 +19,8 @@ struct QuantizedSite {
   SitePart part;
 };
 
-// Whether there is a table for the architecture: the reference code has BERT and OPT.
+// Whether there is a table for the architecture: the reference code has BERT and OPT, the paper's text ViT
+// (docs/decisions/0006-reference-quantizers.md).
 bool HasQuantizedSites(v1::ModelSpec::ArchitectureCase architecture);
 
 // REQUIRES: HasQuantizedSites(architecture).

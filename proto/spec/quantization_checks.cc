@@ -42,16 +42,16 @@ void CheckReference(const v1::TrialSpec& spec, Problems* problems) {
   const v1::QuantizationSpec& quantization = spec.quantization();
   const v1::ReferenceSchemeSpec& reference = quantization.reference();
   const std::string architecture(ArchitectureName(spec.model()));
-  if (!architecture.empty() && !spec.model().has_bert() && !spec.model().has_opt()) {
+  if (spec.model().has_gpt2() || spec.model().has_llama()) {
     problems->Add("quantization.reference",
-                  "places quantizers where the reference code has them, and it has no model." + architecture +
+                  "places quantizers where the reference has them, and it has no model." + architecture +
                       ": use quantization.absmax or quantization.zeropoint");
     return;
   }
   if (spec.model().has_bert() && reference.setup() != v1::ReferenceSchemeSpec::FP32_HEAD) {
     problems->Add("quantization.reference.setup",
                   v1::ReferenceSchemeSpec::Setup_Name(reference.setup()) +
-                      " is for model.opt; the head of BERT is never quantized: leave it out");
+                      " is for model.opt and model.vit; the head of BERT is never quantized: leave it out");
   }
   const v1::WeightQuantizationSpec& weights = quantization.weights();
   if (weights.range().has_mse() && weights.per_channel() && !weights.symmetric()) {

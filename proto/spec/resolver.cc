@@ -117,6 +117,11 @@ absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
     filled = FillSizes(std::string(name), resolved.data(), architecture);
   });
   RETURN_IF_ERROR(filled);
+  // The paper leaves the heads of its language models float, and not that of ViT.
+  if (model.has_vit() && resolved.quantization().has_reference() &&
+      !resolved.quantization().reference().has_setup()) {
+    resolved.mutable_quantization()->mutable_reference()->set_setup(v1::ReferenceSchemeSpec::ALL);
+  }
   if (model.has_llama() && !resolved.has_norm()) resolved.set_norm(v1::RMS_NORM_M);
   if (resolved.attention().softmax().has_ncs() && !resolved.attention().softmax().ncs().has_length()) {
     resolved.mutable_attention()->mutable_softmax()->mutable_ncs()->set_length(

@@ -11,6 +11,7 @@
 #include "proto/spec/param_range.h"
 #include "proto/spec/struct_value.h"
 #include "proto/spec/sweep_grid.h"
+#include "proto/spec/sweep_scale.h"
 #include "proto/spec/utf8.h"
 #include "proto/spec/yaml_reader.h"
 
@@ -121,6 +122,7 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
   // The base alone need not be complete: its declarations are checked in the points.
   v1::SweepSpec frame = sweep;
   frame.clear_base();
+  frame.clear_scales();  // Other sizes are for who reads the file.
   CheckDeclarations(frame, "", &problems);
   CheckName(sweep, &problems);
   const std::optional<SweepGrid> grid = SweepGrid::Create(sweep, &problems);
@@ -133,22 +135,36 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
 absl::Status ValidateSweep(const v1::SweepSpec& sweep) { return FindSweepProblems(sweep).ToStatus(); }
 
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
-                                            const std::vector<std::string>& overrides) {
+                                            const std::vector<std::string>& overrides,
+                                            const std::string& scale) {
   v1::SweepSpec sweep;
   SourceMap positions;
   RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions));
+  Problems problems;
+  const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
+  RETURN_IF_ERROR(positions.ToStatus(file, problems));
   if (!overrides.empty()) {
     RETURN_IF_ERROR(ApplyOverrides(sweep.mutable_base(), overrides));
     RETURN_IF_ERROR(CheckOverrides(sweep, overrides));
   }
-  RETURN_IF_ERROR(positions.ToStatus(file, FindSweepProblems(sweep)));
+  const auto known_depth = [&positions](const std::string& path) { return positions.Depth(path); };
+  RETURN_IF_ERROR(positions.ToStatus(file, FindSweepProblems(sweep), [&](const std::string& path) {
+    return origins.PathInDocument(path, known_depth);
+  }));
   return sweep;
 }
 
 absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
-                                            const std::vector<std::string>& overrides) {
+                                            const std::vector<std::string>& overrides,
+                                            const std::string& scale) {
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
-  return ReadSweepText(text, file.string(), overrides);
+  return ReadSweepText(text, file.string(), overrides, scale);
+}
+
+absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file) {
+  v1::SweepSpec sweep;
+  RETURN_IF_ERROR(ReadYamlFile(file, &sweep));
+  return ScaleNames(sweep);
 }
 
 }  // namespace inlier

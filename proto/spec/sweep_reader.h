@@ -21,12 +21,17 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep);
 // FindSweepProblems as a Status; what the coordinator does with a submission.
 absl::Status ValidateSweep(const v1::SweepSpec& sweep);
 
-// Reads, applies `overrides` ("training.steps=100") to the base, and checks. Errors carry file, line and
-// column, and the path.
+// Reads, merges the scale of that name (none when empty), then applies `overrides` ("training.steps=100") to
+// the base, and checks. What is returned has no scales. Errors carry file, line and column, and the path.
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
-                                            const std::vector<std::string>& overrides = {});
+                                            const std::vector<std::string>& overrides = {},
+                                            const std::string& scale = "");
 absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
-                                            const std::vector<std::string>& overrides = {});
+                                            const std::vector<std::string>& overrides = {},
+                                            const std::string& scale = "");
+
+// The names of the scales that a file has, sorted.
+absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file);
 
 }  // namespace inlier
 

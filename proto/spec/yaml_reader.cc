@@ -1,5 +1,6 @@
 #include "proto/spec/yaml_reader.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <system_error>
@@ -342,9 +343,27 @@ SourceMap::Position SourceMap::Locate(std::string path) const {
   return {};
 }
 
+int SourceMap::Depth(std::string path) const {
+  while (!path.empty() && positions_.find(path) == positions_.end()) {
+    const std::size_t cut = path.find_last_of(".[");
+    path.resize(cut == std::string::npos ? 0 : cut);
+  }
+  if (path.empty()) return 0;
+  return 1 + static_cast<int>(
+                 std::count_if(path.begin(), path.end(), [](char c) { return c == '.' || c == '['; }));
+}
+
 absl::Status SourceMap::ToStatus(const std::string& file, const Problems& problems) const {
+  return ToStatus(file, problems, [](const std::string& path) { return path; });
+}
+
+absl::Status SourceMap::ToStatus(const std::string& file, const Problems& problems,
+                                 const std::function<std::string(const std::string&)>& path_of) const {
   Report report(file);
-  for (const Problem& problem : problems.kept()) report.Add(Locate(problem.path), problem.path, problem.text);
+  for (const Problem& problem : problems.kept()) {
+    const std::string path = path_of(problem.path);
+    report.Add(Locate(path), path, problem.text);
+  }
   return report.ToStatus(problems.count() - problems.kept().size());
 }
 

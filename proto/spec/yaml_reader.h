@@ -15,6 +15,7 @@
 #define INLIER_PROTO_SPEC_YAML_READER_H_
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,8 +39,13 @@ class SourceMap {
   // The place of `path`, or of the nearest thing above it that the document has ("a.b[2].c" -> "a.b[2]" ->
   // "a.b" -> "a" -> line 1).
   Position Locate(std::string path) const;
+  // How many words of `path` the document has: of "a.b[2].c" 3 when it has a.b[2] and nothing below it.
+  int Depth(std::string path) const;
   // `file:line:column: path: text` for each problem, as an InvalidArgument; OK when there is none.
   absl::Status ToStatus(const std::string& file, const Problems& problems) const;
+  // The same with the paths of another message; `path_of` says where the document has one.
+  absl::Status ToStatus(const std::string& file, const Problems& problems,
+                        const std::function<std::string(const std::string&)>& path_of) const;
 
  private:
   std::map<std::string, Position> positions_;

@@ -25,19 +25,35 @@ std::string ErrorOfArchitecture(const std::string& model, const std::string& qua
   return std::string(ResolveAndValidate(spec).status().message());
 }
 
-TEST(QuantizationChecksTest, TheReferenceIsForBertAndOpt) {
+TEST(QuantizationChecksTest, TheReferenceIsForBertOptAndVit) {
   EXPECT_EQ(ErrorOf(kTinyBert, "{weights: {}, activations: {}}"), "OK");
   EXPECT_EQ(ErrorOf(kTinyOpt, "{weights: {}, reference: {setup: FP32_HEAD_INT16_ALL_LN}}"), "OK");
   EXPECT_EQ(ErrorOfArchitecture("gpt2: {preset: tiny}", "{weights: {}}"),
-            "quantization.reference: places quantizers where the reference code has them, and it has no "
+            "quantization.reference: places quantizers where the reference has them, and it has no "
             "model.gpt2: "
             "use quantization.absmax or quantization.zeropoint");
   EXPECT_EQ(ErrorOfArchitecture("llama: {preset: tiny}", "{weights: {}, reference: {setup: ALL}}"),
-            "quantization.reference: places quantizers where the reference code has them, and it has no "
+            "quantization.reference: places quantizers where the reference has them, and it has no "
             "model.llama: "
             "use quantization.absmax or quantization.zeropoint");
+  EXPECT_EQ(ErrorOf(kTinyVit, "{weights: {}, activations: {}}"), "OK");
+  EXPECT_EQ(ErrorOf(kTinyVit, "{weights: {}, reference: {setup: FP32_HEAD_INT16_ALL_LN}}"), "OK");
   EXPECT_EQ(ErrorOfArchitecture("gpt2: {preset: tiny}", "{weights: {}, absmax: {head: true}}"), "");
   EXPECT_EQ(ErrorOfArchitecture("llama: {preset: tiny}", "{weights: {bits: 4}, zeropoint: {}}"), "");
+}
+
+TEST(QuantizationChecksTest, TheHeadOfVitIsQuantizedWhereNothingIsSaid) {
+  const auto setup_of = [](const char* base, const std::string& quantization) {
+    v1::TrialSpec spec = TrialFrom(base);
+    spec.MergeFrom(TrialFrom("{quantization: " + quantization + "}"));
+    return ResolveAndValidate(spec).value().quantization().reference().setup();
+  };
+  using Setup = v1::ReferenceSchemeSpec;
+  EXPECT_EQ(setup_of(kTinyVit, "{weights: {}}"), Setup::ALL);
+  EXPECT_EQ(setup_of(kTinyVit, "{weights: {}, reference: {}}"), Setup::ALL);
+  EXPECT_EQ(setup_of(kTinyVit, "{weights: {}, reference: {setup: FP32_HEAD}}"), Setup::FP32_HEAD);
+  EXPECT_EQ(setup_of(kTinyOpt, "{weights: {}}"), Setup::FP32_HEAD);
+  EXPECT_EQ(setup_of(kTinyBert, "{weights: {}}"), Setup::FP32_HEAD);
 }
 
 TEST(QuantizationChecksTest, EveryRangeOfTheReferenceCanBeHad) {

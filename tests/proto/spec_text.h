@@ -16,6 +16,8 @@ inline constexpr char kTinyGpt2[] =
     "{model: {gpt2: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}";
 inline constexpr char kTinyOpt[] =
     "{model: {opt: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2000}}";
+inline constexpr char kTinyVit[] =
+    "{model: {vit: {preset: tiny}}, data: {images: {dataset: fashion-mnist}}, training: {steps: 2000}}";
 
 inline v1::TrialSpec TrialFrom(const std::string& yaml) {
   const absl::StatusOr<v1::TrialSpec> spec = ReadYaml<v1::TrialSpec>(yaml, "trial.yaml");

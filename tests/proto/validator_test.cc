@@ -274,8 +274,8 @@ TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
             "quantization.calibration: has no effect, for only the ranges of activations are calibrated: "
             "give quantization.activations, or leave it out");
   EXPECT_EQ(ErrorOf(kTinyBert, "{quantization: {weights: {}, reference: {setup: ALL}}}"),
-            "quantization.reference.setup: ALL is for model.opt; the head of BERT is never quantized: leave "
-            "it out");
+            "quantization.reference.setup: ALL is for model.opt and model.vit; the head of BERT is never "
+            "quantized: leave it out");
   EXPECT_EQ(ErrorOf(kTinyOpt, "{quantization: {weights: {}, reference: {setup: ALL}}}"), "OK");
 }
 

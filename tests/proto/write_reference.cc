@@ -6,6 +6,7 @@
 #include "frozen_fields.h"
 #include "proto/spec/measurements.h"
 #include "proto/spec/param_reference.h"
+#include "sweeps_page.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -19,5 +20,7 @@ int main(int argc, char** argv) {
   measurements << inlier::MeasurementsMarkdown();
   std::ofstream frozen(root + "/tests/proto/frozen_fields.txt");
   frozen << inlier::FrozenFields();
-  return parameters.good() && measurements.good() && frozen.good() ? 0 : 1;
+  std::ofstream sweeps(root + "/docs/reference/sweeps.md");
+  sweeps << inlier::SweepsMarkdown(root);
+  return parameters.good() && measurements.good() && frozen.good() && sweeps.good() ? 0 : 1;
 }

@@ -133,6 +133,19 @@ TEST(OrchestratorSubmitTest, InvalidPointFailsAloneWithTheReason) {
   EXPECT_EQ(harness.RetrySweep(sweep), 0u);
 }
 
+TEST(OrchestratorSubmitTest, ScalesThatAClientSubmitsAreDropped) {
+  Harness harness;
+  v1::SweepSpec spec = SmallSweep("scaled", 1);
+  (*spec.mutable_scales())["small"].set_description("smaller");
+  const SweepId sweep = harness.Submit(spec);
+  const v1::SweepSpec kept = harness.orchestrator().Status(sweep, /*with_spec=*/true).spec();
+  EXPECT_EQ(kept.name(), "scaled");
+  EXPECT_TRUE(kept.scales().empty());
+  // The same request again is still the same.
+  EXPECT_EQ(harness.TrySubmit(spec, "request-1")->sweep_id(),
+            harness.TrySubmit(spec, "request-1")->sweep_id());
+}
+
 TEST(OrchestratorSubmitTest, UnknownSweepIsNotFoundWithTheNearestName) {
   Harness harness;
   harness.Submit(SmallSweep("clipped_softmax", 1));

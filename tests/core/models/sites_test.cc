@@ -79,13 +79,15 @@ TEST(SitesTest, ObservationsAreToldFromQuantizers) {
   for (const char* site :
        {"hidden.0", "hidden.12", "bert.encoder.layer.0.attention.self.probs", "model.decoder.layers.11",
         "bert.encoder.layer.3.attention.self.gate", "model.decoder.layers.0.self_attn.context",
-        "bert.encoder.layer.0.output.LayerNorm.input"}) {
+        "bert.encoder.layer.0.output.LayerNorm.input", "vit.encoder.layer.7",
+        "vit.encoder.layer.0.attention.attention.context"}) {
     EXPECT_TRUE(IsObservationSite(site)) << site;
   }
   for (const char* site :
        {"lm_head", "model.decoder.layers.11.fc2", "bert.encoder.layer.0.intermediate.0",
         "model.decoder.project_in", "bert.encoder.layer.0.attention.self.context_act_quantizer",
-        "model.decoder.embed_tokens"}) {
+        "model.decoder.embed_tokens", "vit.encoder.layer.0.intermediate.act_quantizer",
+        "vit.encoder.layer.0.output.res_act_quantizer", "vit.embeddings.sum_pos_embd_act_quantizer"}) {
     EXPECT_FALSE(IsObservationSite(site)) << site;
   }
 }

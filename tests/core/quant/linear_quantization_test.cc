@@ -177,12 +177,13 @@ TEST(MakeQuantizationTest, TheSchemeDecides) {
   };
   EXPECT_FALSE(is_linear("weights {}", v1::ModelSpec::kBert));
   EXPECT_FALSE(is_linear("weights {} reference {}", v1::ModelSpec::kOpt));
+  EXPECT_FALSE(is_linear("weights {} reference {}", v1::ModelSpec::kVit));
   EXPECT_TRUE(is_linear("weights {} absmax {}", v1::ModelSpec::kBert));
   EXPECT_TRUE(is_linear("weights {} zeropoint {}", v1::ModelSpec::kLlama));
 }
 
-TEST(MakeQuantizationTest, TheReferenceHasBertAndOptAlone) {
-  for (const auto architecture : {v1::ModelSpec::kGpt2, v1::ModelSpec::kLlama, v1::ModelSpec::kVit}) {
+TEST(MakeQuantizationTest, TheReferenceIsNotForGpt2AndLlama) {
+  for (const auto architecture : {v1::ModelSpec::kGpt2, v1::ModelSpec::kLlama}) {
     const absl::Status status = MakeQuantization(SpecOf("weights {} reference {}"), architecture).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()),

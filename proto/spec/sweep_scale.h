@@ -1,0 +1,51 @@
+// `--scale small`: another size of a sweep, kept in the same file.
+//
+// SweepSpec.scales says how: what a scale says stands over what the sweep says. A problem that is found in
+// the merged sweep is told at the place that it comes from, in the sweep or in the scale.
+//
+// Thread safety: pure functions and a value.
+#ifndef INLIER_PROTO_SPEC_SWEEP_SCALE_H_
+#define INLIER_PROTO_SPEC_SWEEP_SCALE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "inlier/v1/sweep_spec.pb.h"
+#include "proto/spec/problems.h"
+
+namespace inlier {
+
+// The names of the sweep's scales, sorted.
+std::vector<std::string> ScaleNames(const v1::SweepSpec& sweep);
+
+// From paths of a merged sweep to those of the document that it was written in.
+class ScaleOrigins {
+ public:
+  // How many words of a path the document has: "base.training.steps" -> 3, or 2 when it only has
+  // base.training.
+  using KnownDepth = std::function<int(const std::string& path)>;
+
+  // "axes[1].values[0]" -> "scales.small.axes[0].values[0]". Of the base, the place that says more of the
+  // path counts, the scale's when both say as much.
+  std::string PathInDocument(const std::string& path, const KnownDepth& known_depth) const;
+
+ private:
+  friend ScaleOrigins ApplyScale(const std::string&, v1::SweepSpec*, Problems*);
+
+  std::string prefix_;  // "scales.small"; empty when nothing was applied.
+  // Of each axis and exclusion of the merged sweep: "axes[2]", "scales.small.axes[0]".
+  std::vector<std::string> axes_;
+  std::vector<std::string> exclude_;
+  bool has_table_ = false;
+};
+
+// Merges the scale `name` into `sweep` and appends it to the sweep's name ("demo-small"); an empty name
+// merges nothing. The scales themselves are dropped in any case. Where the scale has no exclusions, those of
+// the sweep stay as far as they name labels that are still there. A scale that is not there, a `base` that
+// does not fit and the removal of an axis that is not there go to `problems`.
+ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems* problems);
+
+}  // namespace inlier
+
+#endif  // INLIER_PROTO_SPEC_SWEEP_SCALE_H_

@@ -1,0 +1,96 @@
+// Every sweep of the papers shows their figures: sweeps/*.yaml, at full size, without running anything.
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/tables/published_query.h"
+#include "coordinator/tables/trial_values.h"
+#include "gtest/gtest.h"
+#include "proto/spec/resolver.h"
+#include "proto/spec/sweep_grid.h"
+#include "proto/spec/sweep_reader.h"
+#include "proto/spec/validator.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ShippedTable {
+  fs::path file;
+  std::string scale;
+};
+
+std::vector<ShippedTable> ShippedTables() {
+  std::vector<ShippedTable> tables;
+  for (const fs::directory_entry& entry : fs::directory_iterator(INLIER_SOURCE_DIR "/sweeps")) {
+    if (entry.path().extension() != ".yaml") continue;
+    tables.push_back({entry.path(), ""});
+    const auto scales = ReadScaleNames(entry.path());
+    if (!scales.ok()) continue;  // Told by ShippedSweepsTest.
+    for (const std::string& scale : *scales) tables.push_back({entry.path(), scale});
+  }
+  return tables;
+}
+
+// Row labels -> figures beside it, over the points of the grid.
+std::map<std::string, std::set<const PublishedFigure*>> FiguresByRow(
+    const v1::SweepSpec& sweep, const std::vector<const PublishedFigure*>& figures) {
+  std::map<std::string, std::set<const PublishedFigure*>> rows;
+  const auto grid = SweepGrid::Create(sweep);
+  EXPECT_TRUE(grid.ok()) << grid.status();
+  for (auto index = grid->NextIndex(0); index; index = grid->NextIndex(*index + 1)) {
+    const absl::StatusOr<GridPoint> point = grid->At(*index);
+    const absl::StatusOr<v1::TrialSpec> spec = ResolveAndValidate(point->spec);
+    EXPECT_TRUE(spec.ok()) << spec.status();
+    if (!spec.ok()) continue;
+    TrialValues trial;
+    for (const auto& [axis, label] : point->labels) trial.labels[axis] = label;
+    if (!Matches(trial, sweep.table().where())) continue;
+    std::string row;
+    for (const std::string& name : sweep.table().rows()) row += trial.labels[name] + " | ";
+    std::set<const PublishedFigure*>& beside = rows[row];
+    for (const v1::TableColumn& column : sweep.table().columns()) {
+      if (!Matches(trial, column.where())) continue;
+      const PublishedFigure* figure = FindPublished(figures, PublishedQueryOf(*spec, column.measurement()));
+      if (figure != nullptr) beside.insert(figure);
+    }
+  }
+  return rows;
+}
+
+TEST(ShippedTablesTest, EveryFigureStandsBesideACellAndEveryRowHasOneAtFullSize) {
+  int tables = 0;
+  for (const ShippedTable& shipped : ShippedTables()) {
+    SCOPED_TRACE(shipped.file.filename().string() + " " + shipped.scale);
+    const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepFile(shipped.file, {}, shipped.scale);
+    ASSERT_TRUE(sweep.ok()) << sweep.status();
+    if (!sweep->table().has_published()) continue;
+    const auto figures = PublishedTable(sweep->table().published());
+    ASSERT_TRUE(figures.ok()) << figures.status();
+    ++tables;
+    std::size_t with_figures = 0;
+    std::set<const PublishedFigure*> found;
+    for (const auto& [row, beside] : FiguresByRow(*sweep, *figures)) {
+      if (shipped.scale.empty()) EXPECT_FALSE(beside.empty()) << "nothing beside the row " << row;
+      with_figures += beside.empty() ? 0 : 1;
+      found.insert(beside.begin(), beside.end());
+    }
+    EXPECT_GT(with_figures, 0u) << "no figure stands beside any row";
+    for (const PublishedFigure* figure : *figures) {
+      // The memory of a training is not measured, and the mean over GLUE's sets is no trial's.
+      if (!shipped.scale.empty() || figure->metric == "vram_gb" || figure->metric == "average") continue;
+      EXPECT_TRUE(found.contains(figure))
+          << "no cell of the table shows " << figure->model << " " << figure->method << " " << figure->metric;
+    }
+    std::cout << shipped.file.stem().string() << (shipped.scale.empty() ? "" : " at " + shipped.scale) << ": "
+              << found.size() << " of " << figures->size() << " figures stand beside " << with_figures
+              << " rows\n";
+  }
+  EXPECT_GT(tables, 0);
+}
+
+}  // namespace
+}  // namespace inlier
