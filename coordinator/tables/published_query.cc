@@ -177,7 +177,7 @@ std::vector<std::string> MetricNames(const v1::TrialSpec& spec, const std::strin
   const std::string precision = PrecisionName(spec.quantization(), bits);
   if (measurement == "perplexity") return {precision + "_perplexity", "perplexity"};
   if (spec.data().has_classification()) return {GlueMetric(spec.data().classification(), measurement)};
-  if (measurement == "accuracy" && spec.data().has_images()) return {precision + "_top1", bits + "_top1"};
+  if (measurement == "accuracy" && spec.data().has_images()) return {precision + "_top1"};
   if (measurement == "accuracy") return {"mlm_accuracy"};
   for (const auto& [ours, papers] : kNames) {
     // Where one largest element is printed it is that of all tokens, and with outliers token 1 has it.

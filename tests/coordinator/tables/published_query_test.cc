@@ -110,7 +110,7 @@ TEST(PublishedQueryTest, UnitsAreOurs) {
       "0.8098 vit-s16");
   EXPECT_EQ(Beside("bondarenko2023/8",
                    "model.vit.preset: s16\ndata.images.dataset: fashion-mnist\n"
-                   "quantization: {weights: {}, activations: {}, absmax: {granularity: COARSE}}\n",
+                   "quantization: {weights: {}, activations: {}}\n",
                    "accuracy"),
             "0.7127 vit-s16");
   EXPECT_EQ(Beside("bondarenko2023/11", "model.bert.preset: base\n", "train_seconds"), "334080 bert-base");
