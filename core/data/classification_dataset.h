@@ -8,7 +8,8 @@
 // on the right. attention_mask is always defined.
 //
 // Rows come from one file, part of them kept for validation by a hash of the (first) text, so that the same
-// text is never on both sides; or from a folder with a file for each part. Columns are named by their
+// text is never on both sides, and read in the order of the hashes, so that the first ones are a fair sample;
+// or from a folder with a file for each part. Columns are named by their
 // headings, or by their numbers from 1, and then the first line is a row too (GLUE's CoLA). There is no
 // quoting: a quotation mark is text. Tokens are kept in the cache (token_cache.h), and a vocabulary that is
 // trained here sees the training rows only.

@@ -67,11 +67,23 @@ absl::Status SplitRows(double validation_fraction, const fs::path& file, Classif
     source->rows.insert(source->rows.end(), validation.begin(), validation.end());
     return absl::OkStatus();
   }
-  const auto validation = std::stable_partition(
-      source->rows.begin(), source->rows.end(), [validation_fraction](const LabelledRow& row) {
-        return RandomStream(/*seed=*/0, row.text).Uniform() >= validation_fraction;
-      });
-  source->train_rows = validation - source->rows.begin();
+  // Validation rows stand in the order of their hashes, so that the first of them are like all of them even
+  // where the file is sorted by its labels.
+  std::vector<LabelledRow> train;
+  std::vector<std::pair<double, LabelledRow>> validation;
+  for (const LabelledRow& row : source->rows) {
+    const double hash = RandomStream(/*seed=*/0, row.text).Uniform();
+    if (hash < validation_fraction) {
+      validation.emplace_back(hash, row);
+    } else {
+      train.push_back(row);
+    }
+  }
+  std::stable_sort(validation.begin(), validation.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  source->train_rows = train.size();
+  source->rows = std::move(train);
+  for (const auto& [hash, row] : validation) source->rows.push_back(row);
   if (source->train_rows > 0 && source->train_rows < source->rows.size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(file.string(), ": no row for ", source->train_rows == 0 ? "training" : "validation",

@@ -188,6 +188,16 @@ TEST_F(ClassificationDatasetTest, AHashOfTheTextSplitsASingleFile) {
                              "fraction, or a folder with two files");
 }
 
+TEST_F(ClassificationDatasetTest, TheFirstValidationRowsOfASortedFileAreOfEveryClass) {
+  std::string rows = "label\tsentence\n";
+  for (int i = 0; i < 400; ++i) rows += absl::StrCat(i / 100, "\ttext ", i, "\n");
+  v1::ClassificationDataSpec spec = Spec();
+  spec.set_path(folder_.Write("sorted.tsv", rows).string());
+  spec.set_validation_fraction(0.5);
+  const at::Tensor labels = Open(spec)->ValidationBatch(0, 32, 0).labels;
+  EXPECT_EQ(std::get<0>(at::_unique(labels)).numel(), 4);
+}
+
 TEST_F(ClassificationDatasetTest, BatchesAreFunctionsOfTheirNumberOnly) {
   v1::ClassificationDataSpec spec = Spec();
   spec.set_path(folder_.Write("all.tsv", ManyRows()).string());
