@@ -76,11 +76,16 @@ TEST_P(ShippedSweepsTest, SmallScalesNeedNothingFromElsewhere) {
     const v1::DataSpec& data = spec.data();
     EXPECT_FALSE(spec.training().has_start_from());
     EXPECT_FALSE(data.has_instructions());
-    if (data.has_text())
+    if (data.has_text()) {
       EXPECT_NE(std::find(corpora.begin(), corpora.end(), data.text().corpus()), corpora.end());
-    if (data.has_text()) EXPECT_TRUE(data.text().tokenizer().has_byte_pair());
-    if (data.has_images()) EXPECT_EQ(data.images().dataset(), "fashion-mnist");
-    if (data.has_classification()) EXPECT_EQ(data.classification().dataset(), "wordnet-classes");
+      EXPECT_TRUE(data.text().tokenizer().has_byte_pair());
+    }
+    if (data.has_images()) {
+      EXPECT_EQ(data.images().dataset(), "fashion-mnist");
+    }
+    if (data.has_classification()) {
+      EXPECT_EQ(data.classification().dataset(), "wordnet-classes");
+    }
     EXPECT_EQ(spec.training().precision(), v1::FLOAT32);
     EXPECT_LE(spec.training().steps() * spec.training().gradient_accumulation(), 2000u);
     EXPECT_TRUE(spec.training().has_steps());
