@@ -1,0 +1,127 @@
+// Whole attempts on each kind of data beside text: trained, evaluated, quantized.
+#include "tests/core/trial/trial_program.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+class TrialDataTest : public TrialProgramTest {
+ protected:
+  // Trains and evaluates; what the evaluation measured.
+  std::map<std::string, double> TrainAndEvaluate(const std::string& name, const std::string& changes) {
+    const Ended trained = RunToEnd(Attempt(v1::TRAIN_STAGE, name, changes));
+    EXPECT_EQ(trained.outcome.kind(), v1::Outcome::SUCCEEDED) << trained.outcome.message() << Log();
+    if (trained.outcome.kind() != v1::Outcome::SUCCEEDED) return {};
+    losses_.clear();
+    for (const v1::TrialEvent& event : trained.events) {
+      const v1::MeasurementPoint& point = event.measurement();
+      if (point.name() == "train_loss" && !point.final()) losses_.push_back(point.value());
+    }
+    v1::AttemptSpec evaluate = Attempt(v1::EVALUATE_STAGE, name + "-evaluated", changes);
+    evaluate.set_checkpoint(folder_ / name / "model.safetensors");
+    const Ended evaluated = RunToEnd(evaluate);
+    EXPECT_EQ(evaluated.outcome.kind(), v1::Outcome::SUCCEEDED) << evaluated.outcome.message() << Log();
+    return FinalMeasurements(evaluated.events);
+  }
+
+  void Write(const std::string& name, const std::string& content) {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+
+  std::vector<double> losses_;
+};
+
+std::string BigEndian(std::uint32_t value) {
+  std::string bytes(4, '\0');
+  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>(value >> (24 - 8 * i));
+  return bytes;
+}
+
+// Images of 8 x 8: those of class 1 are bright in the right half, those of class 0 in the left.
+TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
+  for (const auto& [part, count] : {std::pair("train", 64), std::pair("t10k", 16)}) {
+    std::string pixels = BigEndian(2051) + BigEndian(count) + BigEndian(8) + BigEndian(8);
+    std::string labels = BigEndian(2049) + BigEndian(count);
+    for (int i = 0; i < count; ++i) {
+      labels += static_cast<char>(i % 2);
+      for (int pixel = 0; pixel < 64; ++pixel) {
+        const bool right = pixel % 8 >= 4;
+        pixels += static_cast<char>(right == (i % 2 == 1) ? 200 + i % 40 : (i * 7 + pixel) % 60);
+      }
+    }
+    Write("images/" + std::string(part) + "-images-idx3-ubyte", pixels);
+    Write("images/" + std::string(part) + "-labels-idx1-ubyte", labels);
+  }
+  const auto changes = [this](const std::string& folder, int classes) {
+    return "model { vit { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 "
+           "channels: 1 classes: " +
+           std::to_string(classes) + " } } data { images { path: '" + (folder_ / folder).string() +
+           "' augmentation { crop_padding: 1 mixup_alpha: 0.2 } } } attention { softmax { clipped { alpha: 1 "
+           "} "
+           "} } dropout: 0 training { epochs: 10 batch_size: 8 optimizer { adamw { learning_rate: 0.01 } } } "
+           "quantization { weights { bits: 8 } activations { bits: 8 } calibration { batches: 2 batch_size: "
+           "8 "
+           "} } evaluation { batch_size: 8 }";
+  };
+  const std::map<std::string, double> values = TrainAndEvaluate("vit", changes("images", 2));
+  ASSERT_TRUE(values.contains("accuracy"));
+  EXPECT_EQ(values.at("accuracy"), 1) << "the halves are easy to tell apart, with 8 bits too";
+  EXPECT_GT(values.at("max_inf_norm"), 0);
+  EXPECT_TRUE(values.contains("first_attention_share"));
+  EXPECT_FALSE(values.contains("perplexity"));
+  EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "nowhere", changes("nowhere", 2)), v1::INVALID_SPEC),
+              HasSubstr((folder_ / "nowhere").string()));
+  std::string labels = BigEndian(2049) + BigEndian(64) + std::string(64, '\2');
+  Write("images/train-labels-idx1-ubyte", labels);
+  EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "few", changes("images", 2)), v1::INVALID_SPEC),
+              HasSubstr("model.vit.classes: 2 are too few for the images' 3 classes"));
+}
+
+TEST_F(TrialDataTest, ABertLearnsToTellSentencesApart) {
+  std::string rows = "label\tsentence\n";
+  const char* const colours[] = {"red", "green", "blue", "white", "black"};
+  for (int i = 0; i < 200; ++i) {
+    const std::string colour = colours[i % 5];
+    rows += i % 3 == 0 ? "food\tthe " + colour + " apple tastes sweet today " + std::to_string(i) + "\n"
+                       : "travel\tthe " + colour + " train leaves the station " + std::to_string(i) + "\n";
+  }
+  Write("rows.tsv", rows);
+  const std::string data = "data { classification { path: '" + (folder_ / "rows.tsv").string() +
+                           "' tokenizer { byte_pair { vocab_size: 300 } } sequence_length: 24 } } ";
+  const std::map<std::string, double> values =
+      TrainAndEvaluate("classes", data +
+                                      "dropout: 0 training { steps: 80 batch_size: 8 optimizer { adamw { "
+                                      "learning_rate: 0.003 } } } evaluation { batches: 9 }");
+  ASSERT_TRUE(values.contains("accuracy"));
+  EXPECT_EQ(values.at("accuracy"), 1);
+  EXPECT_EQ(values.at("matthews_correlation"), 1);
+  EXPECT_EQ(values.at("f1"), 1);
+  EXPECT_GT(values.at("majority_accuracy"), 0.5);
+  EXPECT_LT(values.at("majority_accuracy"), 0.9);
+  EXPECT_FALSE(values.contains("perplexity"));
+}
+
+TEST_F(TrialDataTest, ACausalModelLearnsAnswers) {
+  std::string lines;
+  for (int i = 0; i < 60; ++i) {
+    lines += "{\"instruction\": \"Say the number after\", \"input\": \"" + std::to_string(i % 9) +
+             "\", \"output\": \"It is " + std::to_string(i % 9 + 1) + "\"}\n";
+  }
+  Write("pairs.jsonl", lines);
+  const std::map<std::string, double> values = TrainAndEvaluate(
+      "answers",
+      "model { gpt2 { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } data { instructions { path: '" +
+          (folder_ / "pairs.jsonl").string() +
+          "' tokenizer { byte_pair { vocab_size: 300 } } sequence_length: 96 validation_fraction: 0.1 } } "
+          "dropout: 0 training { steps: 60 batch_size: 8 optimizer { adamw { learning_rate: 0.01 } } }");
+  ASSERT_TRUE(values.contains("perplexity"));
+  EXPECT_LT(values.at("perplexity"), 3) << "chance is 300";
+  EXPECT_GT(values.at("accuracy"), 0.6);
+  ASSERT_FALSE(losses_.empty());
+  EXPECT_LT(losses_.back(), losses_.front() / 2);
+}
+
+}  // namespace
+}  // namespace inlier
