@@ -127,8 +127,29 @@ bool IsVariant(const std::string& parameter) {
 
 std::string Shape(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
 
-// Copies the files' tensors into the model; returns the parameters that they lack. `wanted_by` is who asks
-// for the shapes, for messages.
+// Who asks for the shapes, in messages.
+constexpr char kConfig[] = "config.json";
+constexpr char kTrial[] = "the trial's model";
+
+// What makes a trial's table of the stored size; nothing for other tensors.
+std::string TableRemedy(const std::string& wanted_by, const std::string& name,
+                        const std::vector<std::int64_t>& stored) {
+  if (wanted_by != kTrial || stored.empty()) return "";
+  std::int64_t rows = stored[0];
+  if (absl::EndsWith(name, "embed_positions.weight")) rows -= 2;  // OPT's first two rows stand for nothing.
+  if (absl::EndsWith(name, "position_embeddings.weight") || absl::EndsWith(name, "embed_positions.weight") ||
+      absl::EndsWith(name, "wpe.weight")) {
+    return absl::StrCat("; give the model max_positions ", rows);
+  }
+  if (absl::EndsWith(name, "word_embeddings.weight") || absl::EndsWith(name, "embed_tokens.weight") ||
+      absl::EndsWith(name, "wte.weight")) {
+    return absl::StrCat("; give the model vocab_size ", rows, " and the tokenizer that it was trained with");
+  }
+  return "";
+}
+
+// Copies the files' tensors into the model; returns the parameters that they lack. `wanted_by`:
+// one of the two above.
 absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, const WeightFiles& files,
                                                      const std::string& wanted_by,
                                                      bool (*may_lack)(const std::string&), Model& model) {
@@ -154,9 +175,9 @@ absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, c
       continue;
     }
     if (item.value().sizes() != at::IntArrayRef(entry->shape)) {
-      return absl::InvalidArgumentError(absl::StrCat(where, ": the tensor ", stored, " has shape ",
-                                                     Shape(entry->shape), " where ", wanted_by, " asks for ",
-                                                     Shape(item.value().sizes())));
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, ": the tensor ", stored, " has shape ", Shape(entry->shape), " where ", wanted_by,
+          " asks for ", Shape(item.value().sizes()), TableRemedy(wanted_by, item.key(), entry->shape)));
     }
     ASSIGN_OR_RETURN(const at::Tensor tensor, files.Load(stored));
     item.value().copy_(tensor);
@@ -219,7 +240,7 @@ absl::StatusOr<HuggingFaceModel> OpenAs(v1::TrialSpec spec, const std::filesyste
   HuggingFaceModel opened{.spec = std::move(spec), .model = nullptr};
   ASSIGN_OR_RETURN(opened.model, MakeModel(opened.spec, shape));
   ASSIGN_OR_RETURN(const std::vector<std::string> missing,
-                   CopyWeights(folder.string(), files, "config.json", IsHead, *opened.model));
+                   CopyWeights(folder.string(), files, kConfig, IsHead, *opened.model));
   opened.has_head = missing.empty();
   opened.model->eval();
   return opened;
@@ -244,7 +265,7 @@ absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesyst
                                                 ? WeightFiles::Open(source)
                                                 : WeightFiles::OpenFile(source));
   const auto may_lack = [](const std::string& name) { return IsHead(name) || IsVariant(name); };
-  return CopyWeights(source.string(), files, "the trial's model", may_lack, model);
+  return CopyWeights(source.string(), files, kTrial, may_lack, model);
 }
 
 absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,

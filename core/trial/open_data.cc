@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "core/data/classification_dataset.h"
 #include "core/data/image_dataset.h"
@@ -90,6 +91,11 @@ absl::StatusOr<TrialData> OpenInstructions(const v1::TrialSpec& spec, const Text
   ASSIGN_OR_RETURN(std::unique_ptr<InstructionDataset> pairs,
                    InstructionDataset::Open(spec.data().instructions(), options));
   RETURN_IF_ERROR(CheckVocabulary(spec, pairs->vocab_size()));
+  if (pairs->left_out() > 0) {
+    spdlog::warn(
+        "instructions_left_out pairs={} of={} reason=\"the prompt alone fills {} tokens\"", pairs->left_out(),
+        pairs->left_out() + pairs->train_examples() + pairs->validation_examples(), pairs->sequence_length());
+  }
   ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
   data.dataset = std::move(pairs);
   return data;

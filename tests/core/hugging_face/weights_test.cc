@@ -205,7 +205,12 @@ TEST_F(HuggingFaceWeightsTest, AStartThatDoesNotFitIsNamedWithItsTensor) {
   wider.mutable_model()->mutable_opt()->set_vocab_size(40);
   EXPECT_THAT(std::string(LoadStartingWeights(folder_.path(), *RandomModel(wider)).status().message()),
               ::testing::EndsWith("the tensor model.decoder.embed_tokens.weight has shape (31, 16) where the "
-                                  "trial's model asks for (40, 16)"));
+                                  "trial's model asks for (40, 16); give the model vocab_size 31 and the "
+                                  "tokenizer that it was trained with"));
+  wider = spec;
+  wider.mutable_model()->mutable_opt()->set_max_positions(20);
+  EXPECT_THAT(std::string(LoadStartingWeights(folder_.path(), *RandomModel(wider)).status().message()),
+              ::testing::EndsWith("asks for (22, 16); give the model max_positions 12"));
   // A single file, as inlier's checkpoints are, is read too.
   EXPECT_TRUE(LoadStartingWeights(folder_ / "model.safetensors", *RandomModel(spec)).ok());
 }
