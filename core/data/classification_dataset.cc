@@ -69,9 +69,6 @@ struct ClassificationDataset::State {
   explicit State(TokenCache opened) : cache(std::move(opened)) {}
 
   std::int64_t validation_rows() const { return rows - train_rows; }
-  std::int64_t TextLength(std::uint64_t text) const {
-    return static_cast<std::int64_t>(cache.text_begins()[text + 1] - cache.text_begins()[text]);
-  }
   void WriteRow(std::int64_t row, RowWriter writer) const;
   // `first` is added to every one of `chosen`.
   Batch MakeBatch(std::int64_t first, const std::vector<std::int64_t>& chosen) const;
@@ -92,7 +89,7 @@ struct ClassificationDataset::State {
 void ClassificationDataset::State::WriteRow(std::int64_t row, RowWriter writer) const {
   const auto text = static_cast<std::uint64_t>(row) * (pairs ? 2 : 1);
   std::int64_t room = sequence_length - (pairs ? 3 : 2);
-  std::int64_t first = TextLength(text), second = pairs ? TextLength(text + 1) : 0;
+  std::int64_t first = cache.TextLength(text), second = pairs ? cache.TextLength(text + 1) : 0;
   while (first + second > room) --(first > second ? first : second);
   writer.Add(special_tokens.begin, 0);
   writer.Add(cache, text, first, 0);

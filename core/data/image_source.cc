@@ -19,26 +19,17 @@ namespace fs = std::filesystem;
 constexpr const char* kFashionMnist = "fashion-mnist";
 constexpr const char* kDebiansFashionMnist = "/usr/share/datasets/fashion-mnist";
 
-class PartOfIdx : public ImagePart {
+// An IdxPart or an ImageFolder.
+template <typename Images>
+class PartOf : public ImagePart {
  public:
-  explicit PartOfIdx(IdxPart part) : part_(std::move(part)) {}
-  std::int64_t size() const override { return part_.size(); }
-  std::int64_t LabelOf(std::int64_t i) const override { return part_.LabelOf(i); }
-  absl::StatusOr<Image> ImageOf(std::int64_t i) const override { return part_.ImageOf(i); }
+  explicit PartOf(Images images) : images_(std::move(images)) {}
+  std::int64_t size() const override { return images_.size(); }
+  std::int64_t LabelOf(std::int64_t i) const override { return images_.LabelOf(i); }
+  absl::StatusOr<Image> ImageOf(std::int64_t i) const override { return images_.ImageOf(i); }
 
  private:
-  const IdxPart part_;
-};
-
-class PartOfFolder : public ImagePart {
- public:
-  explicit PartOfFolder(ImageFolder folder) : folder_(std::move(folder)) {}
-  std::int64_t size() const override { return folder_.size(); }
-  std::int64_t LabelOf(std::int64_t i) const override { return folder_.LabelOf(i); }
-  absl::StatusOr<Image> ImageOf(std::int64_t i) const override { return folder_.ImageOf(i); }
-
- private:
-  const ImageFolder folder_;
+  const Images images_;
 };
 
 // A name that stays within the data folder.
@@ -71,8 +62,8 @@ absl::StatusOr<ImageSource> OpenIdx(const fs::path& folder,
   for (std::int64_t label = 0; label < classes; ++label) source.class_names.push_back(std::to_string(label));
   source.content_digest =
       Sha256Hex(absl::StrCat("idx\n", train.ContentDigest(), "\n", validation.ContentDigest()));
-  source.train = std::make_unique<PartOfIdx>(std::move(train));
-  source.validation = std::make_unique<PartOfIdx>(std::move(validation));
+  source.train = std::make_unique<PartOf<IdxPart>>(std::move(train));
+  source.validation = std::make_unique<PartOf<IdxPart>>(std::move(validation));
   report(1);
   return source;
 }
@@ -92,8 +83,8 @@ absl::StatusOr<ImageSource> OpenFolders(const fs::path& folder, int threads,
   ImageSource source;
   source.class_names = folders.train.class_names();
   source.content_digest = Sha256Hex(absl::StrCat("folders\n", train, "\n", validation));
-  source.train = std::make_unique<PartOfFolder>(std::move(folders.train));
-  source.validation = std::make_unique<PartOfFolder>(std::move(folders.validation));
+  source.train = std::make_unique<PartOf<ImageFolder>>(std::move(folders.train));
+  source.validation = std::make_unique<PartOf<ImageFolder>>(std::move(folders.validation));
   return source;
 }
 

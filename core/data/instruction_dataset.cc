@@ -66,9 +66,6 @@ absl::StatusOr<std::vector<std::string>> ReadPairs(const v1::InstructionDataSpec
 struct InstructionDataset::State {
   explicit State(TokenCache opened) : cache(std::move(opened)) {}
 
-  std::int64_t TextLength(std::uint64_t text) const {
-    return static_cast<std::int64_t>(cache.text_begins()[text + 1] - cache.text_begins()[text]);
-  }
   // Pairs [first, end) whose prompt leaves room for an answer.
   std::vector<std::int64_t> Fitting(std::int64_t first, std::int64_t end) const;
   Batch MakeBatch(const std::vector<std::int64_t>& part, const std::vector<std::int64_t>& chosen) const;
@@ -86,7 +83,7 @@ std::vector<std::int64_t> InstructionDataset::State::Fitting(std::int64_t first,
   std::vector<std::int64_t> fitting;
   for (std::int64_t pair = first; pair < end; ++pair) {
     // With the token before it, and one of the answer.
-    if (TextLength(2 * pair) + 2 <= sequence_length) fitting.push_back(pair);
+    if (cache.TextLength(2 * pair) + 2 <= sequence_length) fitting.push_back(pair);
   }
   return fitting;
 }
@@ -102,9 +99,9 @@ Batch InstructionDataset::State::MakeBatch(const std::vector<std::int64_t>& part
     const std::uint64_t prompt = 2 * static_cast<std::uint64_t>(part[chosen[i]]), answer = prompt + 1;
     std::int64_t* ids = batch.ids.data_ptr<std::int64_t>() + i * sequence_length;
     ids[0] = special_tokens.begin;
-    const std::int64_t start = 1 + TextLength(prompt);
+    const std::int64_t start = 1 + cache.TextLength(prompt);
     cache.Read(cache.text_begins()[prompt], {ids + 1, static_cast<std::size_t>(start - 1)});
-    const std::int64_t kept = std::min(TextLength(answer), sequence_length - start);
+    const std::int64_t kept = std::min(cache.TextLength(answer), sequence_length - start);
     cache.Read(cache.text_begins()[answer], {ids + start, static_cast<std::size_t>(kept)});
     std::int64_t end = start + kept;
     if (end < sequence_length) ids[end++] = special_tokens.begin;

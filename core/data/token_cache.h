@@ -68,6 +68,9 @@ class TokenCache {
   // Text i has the ids [text_begins()[i], text_begins()[i + 1]), without special tokens. The first
   // train_texts() are for training.
   std::span<const uint64_t> text_begins() const { return text_begins_; }
+  int64_t TextLength(uint64_t text) const {
+    return static_cast<int64_t>(text_begins_[text + 1] - text_begins_[text]);
+  }
   uint64_t texts() const { return text_begins_.size() - 1; }
   uint64_t train_texts() const { return train_texts_; }
   uint64_t tokens() const { return tokens_; }

@@ -230,7 +230,7 @@ absl::StatusOr<HuggingFaceModel> OpenAs(v1::TrialSpec spec, const std::filesyste
   ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder));
   ModelShape shape;
   if (spec.data().has_classification()) {
-    const SafetensorsEntry* classifier = files.Find("classifier.weight");
+    const SafetensorsEntry* classifier = files.Find(kClassifierWeight);
     if (classifier == nullptr || classifier->shape.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(folder.string(), ": no matrix classifier.weight, which config.json asks for"));

@@ -27,8 +27,7 @@ at::Tensor BertClassifier::Loss(const ModelInput& input, const at::Tensor& label
                                 double label_smoothing) {
   const at::Tensor logits = AtLeastFloat32(Logits(input, tap));
   if (!labels.is_floating_point()) {
-    return at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, /*ignore_index=*/-100,
-                                  label_smoothing);
+    return at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, kIgnoredLabel, label_smoothing);
   }
   TORCH_CHECK(outputs() == 1, "numbers are predicted by one output, and this classifier has ", outputs());
   return at::mse_loss(logits.squeeze(1), labels.to(logits.scalar_type()));

@@ -13,6 +13,9 @@
 
 namespace inlier {
 
+// The matrix whose rows are the outputs: what a file says of their number.
+inline constexpr char kClassifierWeight[] = "classifier.weight";
+
 class BertClassifier : public Model {
  public:
   // `outputs`: the number of classes, or 1 for a number.

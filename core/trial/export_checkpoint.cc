@@ -5,15 +5,11 @@
 
 #include "base/status.h"
 #include "core/hugging_face/weights.h"
+#include "core/models/bert_classifier.h"
 #include "core/models/make_model.h"
 #include "core/train/checkpoint.h"
 
 namespace inlier {
-namespace {
-
-constexpr char kClassifierWeight[] = "classifier.weight";  // Of core/models/bert_classifier.h.
-
-}  // namespace
 
 absl::Status ExportCheckpoint(const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
   ASSIGN_OR_RETURN(const Checkpoint opened, Checkpoint::Open(checkpoint));
