@@ -11,8 +11,8 @@
 //   fail          FAILED/CRASHED with a message, exit 1
 //   invalid       FAILED/INVALID_SPEC, exit 1
 //   diverge       DIVERGED
-//   hang          never ends, says nothing (SIGTERM ends it as usual)
-//   stubborn      never ends, ignores SIGTERM
+//   hang          says so and never ends (SIGTERM ends it as usual)
+//   stubborn      hang, and ignores SIGTERM from before it says so
 //   flood         200,000 points of a curve, then succeeds
 //   chatter       100,000 lines on stderr, then succeeds
 //   garbage       prints garbage on descriptor 3, exits 3
@@ -21,10 +21,11 @@
 //   silent        exits 0 without an outcome
 //   crash         writes to stderr and dies by SIGSEGV
 //   bad_alloc     dies as C++ does without memory
-//   grandchild    leaves a grandchild of its group behind, its number in the file grandchild.pid, and
-//   succeeds escape        leaves a grandchild in a session of its own that keeps every descriptor open, and
-//   succeeds no_checkpoint succeeds without a final checkpoint wrong_digest  names a digest that is not the
-//   checkpoint's environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
+//   grandchild    leaves a grandchild of its group behind, its number in the file grandchild.pid, and succeeds
+//   escape        leaves a grandchild in a session of its own that keeps every descriptor open, and succeeds
+//   no_checkpoint succeeds without a final checkpoint
+//   wrong_digest  names a digest that is not the checkpoint's
+//   environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
 #include <google/protobuf/util/json_util.h>
 #include <sched.h>
 #include <signal.h>

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -87,7 +88,8 @@ class WorkerProgramTest : public testing::Test {
     fs::create_directories(folder_ / "data");
     std::ofstream(folder_ / "data/fake_trial.behaviour") << behaviour;
   }
-  // Assigns an attempt that hangs and waits for the number of its process.
+  // Assigns an attempt that hangs, waits until the child itself has said so (its handling of signals is set up
+  // by then), and gives the number of its process.
   pid_t HangingChild(CoordinatorStandIn& coordinator) {
     v1::Assignment assignment;
     assignment.set_token(1);
@@ -96,7 +98,10 @@ class WorkerProgramTest : public testing::Test {
     assignment.mutable_spec()->mutable_training()->set_steps(3);
     assignment.set_slot(0);
     coordinator.Assign(assignment);
-    EXPECT_TRUE(WaitForLog("attempt_started"));
+    EXPECT_TRUE(coordinator.WaitFor([](const State& state) {
+      return std::any_of(state.syncs.begin(), state.syncs.end(),
+                         [](const v1::WorkerSync& sync) { return sync.events_size() > 0; });
+    })) << Log();
     const std::string log = Log();
     return std::atoi(log.c_str() + log.find(" pid=", log.find("attempt_started")) + 5);
   }
@@ -191,12 +196,6 @@ TEST_F(WorkerProgramTest, ChildrenDieWithAKilledWorkerAndItsResultsAreDeliveredB
   SetBehaviour("hang");
   Start(coordinator->address());
   const pid_t child = HangingChild(*coordinator);
-  ASSERT_TRUE(coordinator->WaitFor([](const State& state) {
-    for (const auto& sync : state.syncs) {
-      if (sync.events_size() > 0) return true;
-    }
-    return false;
-  }));
   const std::string first = coordinator->state().last().incarnation();
   ::kill(pid_, SIGKILL);
   WaitForEnd();
