@@ -234,6 +234,7 @@ class CoordinatorClient::Impl {
   void OnAnswer(const v1::CoordinatorSync& answer, Timestamp now) {
     const std::uint64_t id = answer.sync_id();
     if (id > sync_id_ || id < last_answered_) return;  // Of another conversation, or overtaken.
+    if (answer.pushed()) return hooks_.on_answer(answer);
     last_answered_ = id;
     const Duration ttl = milliseconds(answer.lease_ttl_ms());
     if (answer.lease_ttl_ms() > 0) lease_.OnAnswered(id, ttl);

@@ -98,7 +98,11 @@ void Orchestrator::EndAttempt(Context& context, Token token, v1::TrialState outc
   scheduler_.Ended(attempt.sweep);
   by_progress_.erase({attempt.progressed, token});
   context.out.workers.insert(attempt.worker);
-  if (WorkerEntry* worker = workers_.Find(attempt.worker)) worker->stop_reasons[token] = stop_reason;
+  if (WorkerEntry* worker = workers_.Find(attempt.worker)) {
+    worker->stop_reasons[token] = stop_reason;
+    if (worker->listening) context.out.stopped.insert(attempt.worker);
+    RefreshOffer(*worker);
+  }
   context.out.changes.Add(AttemptEnded{
       .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
   ++stats_.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome)];
@@ -175,6 +179,8 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
     AttemptFailed(context, stage, attempt, v1::LOST, message);
   }
   for (WorkerEntry* worker : workers_.Expire(now.at)) {
+    worker->listening = false;
+    RefreshOffer(*worker);
     effects.log.push_back(
         absl::StrCat("worker_lost worker=", worker->name, " incarnation=", worker->incarnation));
     CommitWorker(context, *worker);

@@ -32,6 +32,8 @@ void Orchestrator::CheckInvariants() const {
   for (const auto& [incarnation, worker] : workers_.all()) {
     INLIER_CHECK(leases_.HeldBy(incarnation).size() <= worker.slots.size());
     if (worker.connected) slots += worker.slots.size();
+    const bool waits = worker.listening && worker.connected && !worker.draining && FreeSlot(worker);
+    INLIER_CHECK(waits == (worker.waits_as != 0) && waits == waiting_.contains(worker.waits_as));
   }
   INLIER_CHECK(slots == workers_.slots());
 

@@ -61,6 +61,8 @@ struct Effects {
   std::vector<std::string> log;                // One line each, at INFO.
   std::vector<double> lease_wait_seconds;      // For each lease granted: from ready to leased.
   std::vector<double> train_steps_per_second;  // For each train attempt that reported a result.
+  std::set<std::string> stopped;               // Incarnations that hold an attempt less than they know of.
+  std::map<std::string, v1::CoordinatorSync> pushes;  // By incarnation: to be sent once `changes` is committed.
 };
 
 // Counted since the process began; each becomes a counter of /metrics.
@@ -104,6 +106,7 @@ class Orchestrator {
   struct SyncLimits {
     bool take_events = true;
     bool grant_leases = true;
+    bool by_stream = false;  // Its worker can be sent what Offer() pushes.
   };
   // A worker's sync. FailedPrecondition for another version; InvalidArgument for a sync that makes no sense.
   absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, SyncLimits limits,
@@ -111,6 +114,14 @@ class Orchestrator {
   absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, Effects& effects) {
     return OnSync(sync, now, SyncLimits(), effects);
   }
+
+  // Whether a worker waits on its stream with nothing unanswered, so that it may be pushed new work. A sync
+  // ends it. Harmless for a worker that is not known.
+  void SetListening(const std::string& incarnation, bool listening);
+  // Leases what is ready to those that listen, unless the store cannot take leases now, and says in
+  // effects.pushes what to tell them, ended attempts included. Called after every other call, into the same
+  // effects.
+  void Offer(Moment now, bool grant_leases, Effects& effects);
 
   absl::StatusOr<v1::CancelResponse> OnCancel(const v1::CancelRequest& request, Moment now, Effects& effects);
   absl::StatusOr<v1::RetryResponse> OnRetry(const v1::RetryRequest& request, Moment now, Effects& effects);
@@ -224,6 +235,12 @@ class Orchestrator {
   v1::RetrySpec PolicyOf(const Stage& stage) const;
   void NoteProgress(Context& context, Attempt& attempt);
 
+  // offer.cc: workers that listen.
+  bool IsFree(const WorkerEntry& worker, std::uint32_t slot) const;
+  std::optional<std::uint32_t> FreeSlot(const WorkerEntry& worker) const;
+  // Whether the worker waits for work may have changed.
+  void RefreshOffer(WorkerEntry& worker);
+
   // sync.cc: the protocol.
   absl::Status CheckSync(const v1::WorkerSync& sync);
   void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new);
@@ -234,7 +251,7 @@ class Orchestrator {
   void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSaved& saved, WallTime at);
   void TakeOutcome(Context& context, Attempt& attempt, const v1::Outcome& outcome);
   void FillSlots(Context& context, WorkerEntry& worker);
-  v1::CoordinatorSync Reply(const WorkerEntry& worker, const v1::WorkerSync& sync) const;
+  v1::CoordinatorSync Reply(const WorkerEntry& worker, const v1::WorkerSync& sync, bool by_stream) const;
 
   StageTally& TallyOf(Sweep& sweep, const Stage& stage) {
     return stage.kind == v1::TRAIN_STAGE ? sweep.train : sweep.evaluate;
@@ -255,6 +272,8 @@ class Orchestrator {
   std::set<std::pair<Timestamp, Token>> by_progress_;    // (progressed, token) of live attempts.
   std::set<std::pair<Timestamp, StageId>> retries_due_;  // (not_before, stage).
   std::set<SweepId> expanding_;                          // Sweeps with an expander.
+  std::map<std::uint64_t, std::string> waiting_;         // Listening workers with a free slot, in turn.
+  std::uint64_t waited_ = 0;
   std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> stage_counts_;
   std::map<v1::TrialState, std::int64_t> trial_counts_;
   std::map<v1::SweepState, std::int64_t> sweep_counts_;

@@ -302,15 +302,15 @@ void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::W
 void Orchestrator::FillSlots(Context& context, WorkerEntry& worker) {
   if (worker.draining) return;
   for (const v1::Slot& slot : worker.slots) {
-    if (worker.occupied.contains(slot.index()) || leases_.SlotTaken(worker.incarnation, slot.index()))
-      continue;
+    if (!IsFree(worker, slot.index())) continue;
     const std::optional<Scheduler::Pick> pick = scheduler_.Next();
     if (!pick) return;
     Grant(context, worker, slot.index(), *pick);
   }
 }
 
-v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::WorkerSync& sync) const {
+v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::WorkerSync& sync,
+                                        bool by_stream) const {
   v1::CoordinatorSync reply;
   reply.set_sync_id(sync.sync_id());
   reply.set_acknowledged_sequence(worker.sequence);
@@ -329,7 +329,8 @@ v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::Wor
     return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(d).count());
   };
   Duration next = options_.lease_ttl / 3;
-  if (!worker.draining && held.size() < worker.slots.size()) {
+  // Who listens is told of work; the others ask for it.
+  if (!by_stream && !worker.draining && held.size() < worker.slots.size()) {
     next = std::min(next, kIdleSync * (1 + workers_.connected() / kWorkersAtIdleSync));
   }
   reply.set_lease_ttl_ms(ms(options_.lease_ttl));
@@ -343,6 +344,8 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
   Context context{now, effects};
   const bool is_new = workers_.Find(sync.incarnation()) == nullptr;
   WorkerEntry& worker = workers_.FindOrAdd(sync.incarnation());
+  worker.listening = false;
+  RefreshOffer(worker);
   // A sync that arrives twice or after a later one says nothing new, except for events that the later one
   // left out.
   const bool fresh = is_new || sync.sync_id() > worker.sync_id;
@@ -357,7 +360,7 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
     effects.workers.insert(worker.incarnation);
     if (IsBulk(effects.changes)) effects.changes.lane = Lane::kBulk;
   }
-  return Reply(worker, sync);
+  return Reply(worker, sync, limits.by_stream);
 }
 
 }  // namespace inlier

@@ -30,6 +30,8 @@ struct WorkerEntry {
   bool slots_told = false;      // By the worker itself; before that they are what the store remembers.
   bool draining = false;
   bool connected = false;
+  bool listening = false;      // Its stream is open and nothing on it is unanswered.
+  std::uint64_t waits_as = 0;  // Its number among those that wait for work; 0: it does not.
   Timestamp
       last_seen;  // Receipt of its last fresh sync; start of the process for one known from the store only.
   WallTime last_seen_wall;

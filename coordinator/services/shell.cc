@@ -68,7 +68,23 @@ void Shell::WhenCommitted(std::uint64_t control, Gate gate) {
   }
 }
 
+void Shell::PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes) {
+  if (pushes.empty()) return;
+  WhenCommitted(submitted_, [this, pushes = std::move(pushes)](absl::Status status) mutable {
+    if (!status.ok()) return;
+    for (auto& [incarnation, push] : pushes) listeners_.Push(incarnation, std::move(push));
+  });
+}
+
+void Shell::Listen(const std::string& incarnation, std::weak_ptr<Listener> listener) {
+  listeners_.Add(incarnation, std::move(listener));
+  orchestrator_.SetListening(incarnation, true);
+  // What became ready while it was being answered.
+  Deliver(Effects(), nullptr, nullptr);
+}
+
 void Shell::Deliver(Effects effects, const std::string* worker, Gate gate) {
+  if (!stopped_) orchestrator_.Offer(Now(), committer_.Health().status.ok(), effects);
   for (const std::string& line : effects.log) spdlog::info("{}", line);
   metrics_.ObserveEffects(effects);
   const bool bulk = effects.changes.lane == Lane::kBulk;
@@ -79,6 +95,7 @@ void Shell::Deliver(Effects effects, const std::string* worker, Gate gate) {
       Post([this, number, status] { ControlDone(number, status); });
     });
   }
+  PushWhenCommitted(std::move(effects.pushes));
   std::uint64_t control = submitted_;
   if (worker != nullptr) {
     const auto at = touched_.find(*worker);
@@ -120,11 +137,13 @@ void Shell::Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepR
           });
 }
 
-void Shell::Sync(const v1::WorkerSync& sync, Reply<v1::CoordinatorSync> reply) {
+void Shell::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply) {
+  listeners_.Remove(sync.incarnation());
   const CommitterHealth health = committer_.Health();
   Orchestrator::SyncLimits limits;
   limits.take_events = health.status.ok() && health.accepts_bulk;
   limits.grant_leases = health.status.ok();
+  limits.by_stream = by_stream;
   Effects effects;
   auto response = orchestrator_.OnSync(sync, Now(), limits, effects);
   const std::string worker = sync.incarnation();

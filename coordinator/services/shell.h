@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/metrics.h"
 #include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/services/listeners.h"
 #include "coordinator/store/committer.h"
 
 namespace inlier {
@@ -50,7 +52,9 @@ class Shell {
   }
 
   void Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply);
-  void Sync(const v1::WorkerSync& sync, Reply<v1::CoordinatorSync> reply);
+  void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
+  // The worker's stream has been answered and waits: new work is pushed to it until its next sync.
+  void Listen(const std::string& incarnation, std::weak_ptr<Listener> listener);
   void Cancel(const v1::CancelRequest& request, Reply<v1::CancelResponse> reply);
   void Retry(const v1::RetryRequest& request, Reply<v1::RetryResponse> reply);
 
@@ -77,6 +81,8 @@ class Shell {
   void WhenCommitted(std::uint64_t control, Gate gate);
   void ControlDone(std::uint64_t number, const absl::Status& status);
   void Fail(const absl::Status& status);
+  // Work for those that listen; sent when it is durable.
+  void PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes);
   void Tick();
   void Arm();
 
@@ -86,6 +92,7 @@ class Shell {
   CoordinatorMetrics& metrics_;
   std::function<void(absl::Status)> fatal_;
   boost::asio::steady_timer timer_;
+  Listeners listeners_;
   std::optional<Timestamp> armed_;
   bool stopped_ = true;
   std::uint64_t submitted_ = 0;  // Control batches, numbered from 1.

@@ -1,68 +1,126 @@
 #include "coordinator/services/worker_service.h"
 
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 namespace inlier {
 namespace {
 
-// One worker's stream. Read, post, write, and so on; exactly one of these is under way at any time, so Finish
-// is called once, and the object lives until OnDone.
-class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync> {
+// One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next sync
+// the worker listens: what is pushed then is written beside the read that waits. One write is under way at any
+// time; an answer that finds one waits for it and replaces pushes that wait. Finish is called once.
+class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>,
+                             public Listener,
+                             public std::enable_shared_from_this<SessionReactor> {
  public:
-  explicit SessionReactor(Calls& calls) : calls_(calls) { StartRead(&sync_); }
+  explicit SessionReactor(Calls& calls) : calls_(calls) {}
+
+  // gRPC holds it until OnDone.
+  void Start() {
+    self_ = shared_from_this();
+    StartRead(&sync_);
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      Finish(grpc::Status::OK);  // The worker has nothing more to say.
+      const std::lock_guard lock(mutex_);
+      End(grpc::Status::OK);  // The worker has nothing more to say.
       return;
     }
     begun_ = MonotonicNow();
-    calls_.shell().Post([this] {
-      calls_.shell().Sync(sync_,
-                          [this](absl::StatusOr<v1::CoordinatorSync> reply) { Answer(std::move(reply)); });
+    calls_.shell().Post([self = self_] {
+      self->calls_.shell().Sync(self->sync_, /*by_stream=*/true, [self](absl::StatusOr<v1::CoordinatorSync> reply) {
+        self->Answer(std::move(reply));
+      });
     });
   }
 
   void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
     if (!ok) {
-      Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the worker has gone"));
+      End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker has gone"));
       return;
     }
-    sync_.Clear();
-    StartRead(&sync_);
+    if (ended_) return;
+    if (std::exchange(answering_, false)) {
+      // Before the next sync can come, which ends the listening.
+      calls_.shell().Post([self = self_, incarnation = sync_.incarnation()] {
+        self->calls_.shell().Listen(incarnation, self);
+      });
+      sync_.Clear();
+      StartRead(&sync_);
+    }
+    WriteNext();
   }
 
-  void OnDone() override { delete this; }
+  void OnDone() override { self_.reset(); }
+
+  void Push(v1::CoordinatorSync push) override {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    next_push_ = std::move(push);
+    if (!writing_) WriteNext();
+  }
 
  private:
   void Answer(absl::StatusOr<v1::CoordinatorSync> reply) {
     const grpc::Status status = ToGrpcStatus(reply.status());
     calls_.Observe("Session", status, begun_);
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
     if (!reply.ok()) {
-      Finish(status);
+      End(status);
       return;
     }
-    reply_ = *std::move(reply);
-    StartWrite(&reply_);
+    next_push_.reset();  // The answer tells the same or more.
+    next_answer_ = *std::move(reply);
+    if (!writing_) WriteNext();
+  }
+
+  // Of all below: REQUIRES the lock.
+  void WriteNext() {
+    if (next_answer_) {
+      written_ = *std::exchange(next_answer_, std::nullopt);
+      answering_ = true;
+    } else if (next_push_) {
+      written_ = *std::exchange(next_push_, std::nullopt);
+    } else {
+      return;
+    }
+    writing_ = true;
+    StartWrite(&written_);
+  }
+  void End(const grpc::Status& status) {
+    if (!std::exchange(ended_, true)) Finish(status);
   }
 
   Calls& calls_;
+  std::shared_ptr<SessionReactor> self_;
   v1::WorkerSync sync_;
-  v1::CoordinatorSync reply_;
   Timestamp begun_;
+
+  std::mutex mutex_;
+  v1::CoordinatorSync written_;
+  std::optional<v1::CoordinatorSync> next_answer_, next_push_;
+  bool writing_ = false, answering_ = false, ended_ = false;
 };
 
 }  // namespace
 
 grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* WorkerService::Session(
     grpc::CallbackServerContext*) {
-  return new SessionReactor(calls_);
+  const auto session = std::make_shared<SessionReactor>(calls_);
+  session->Start();
+  return session.get();
 }
 
 grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
                                               const v1::WorkerSync* sync, v1::CoordinatorSync* reply) {
   return calls_.OnShell(context, "Sync", reply, [this, sync](Shell::Reply<v1::CoordinatorSync> answer) {
-    calls_.shell().Sync(*sync, std::move(answer));
+    calls_.shell().Sync(*sync, /*by_stream=*/false, std::move(answer));
   });
 }
 

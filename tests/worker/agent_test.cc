@@ -258,6 +258,28 @@ TEST_F(AgentTest, OneChildASlotAndTheNextStartsWhenItIsGone) {
   EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED);
 }
 
+TEST_F(AgentTest, PushedWorkStartsAtOnceAndAcknowledgesNothing) {
+  // Without a push nothing would be heard for a minute.
+  StartCoordinator({.ttl_ms = 180'000, .next_sync_ms = 60'000});
+  StartWorker();
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().sync_id() >= 1; }));
+  coordinator_->SetCommitting(false);
+  coordinator_->Push(TrainAssignment(1));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().events_size() > 0; }));
+  // It keeps what it has said until an answer says that it is committed.
+  const std::uint64_t first = coordinator_->state().last().events(0).sequence();
+  coordinator_->Push(TrainAssignment(1));
+  const std::uint64_t syncs = coordinator_->state().last().sync_id();
+  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) {
+    return state.last().sync_id() > syncs && state.last().events_size() > 0;
+  }));
+  EXPECT_EQ(coordinator_->state().last().events(0).sequence(), first);
+  coordinator_->SetCommitting(true);
+  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
+  EXPECT_EQ(coordinator_->state().outcomes[1].kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_EQ(coordinator_->state().doubled, 0u);
+}
+
 TEST_F(AgentTest, ATokenIsNeverRunTwice) {
   // The stand-in does not commit, so it goes on desiring what has ended.
   StartCoordinator();

@@ -104,14 +104,31 @@ grpc::Status CoordinatorStandIn::Session(
     ++state_.sessions;
   }
   v1::WorkerSync sync;
-  while (stream->Read(&sync)) {
+  grpc::Status status;
+  while (status.ok() && stream->Read(&sync)) {
+    const std::lock_guard writing(write_mutex_);
+    stream_ = stream;
     v1::CoordinatorSync answer;
     bool silent = false;
-    const grpc::Status status = Answer(sync, answer, silent);
-    if (!status.ok()) return status;
-    if (!silent && !stream->Write(answer)) break;
+    status = Answer(sync, answer, silent);
+    if (status.ok() && !silent && !stream->Write(answer)) break;
   }
-  return grpc::Status::OK;
+  const std::lock_guard writing(write_mutex_);
+  if (stream_ == stream) stream_ = nullptr;
+  return status;
+}
+
+void CoordinatorStandIn::Push(const v1::Assignment& assignment) {
+  const std::lock_guard writing(write_mutex_);
+  v1::CoordinatorSync push;
+  {
+    const std::lock_guard lock(mutex_);
+    desired_[assignment.token()] = assignment;
+    push.set_sync_id(state_.last().sync_id());
+    for (const auto& [token, desired] : desired_) *push.add_desired() = desired;
+  }
+  push.set_pushed(true);
+  stream_->Write(push);
 }
 
 grpc::Status CoordinatorStandIn::Sync(grpc::ServerContext* context, const v1::WorkerSync* sync,

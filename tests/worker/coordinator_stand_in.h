@@ -36,6 +36,8 @@ class CoordinatorStandIn final : public v1::WorkerService::Service {
 
   void Assign(const v1::Assignment& assignment);
   void Withdraw(std::uint64_t token, const std::string& reason);
+  // Assigns and says so at once on the open stream, unasked. REQUIRES: there is one.
+  void Push(const v1::Assignment& assignment);
   // Takes syncs and answers nothing, as a network that swallows packets.
   void SetSilent(bool silent);
   // Takes events and commits nothing, as with a full disk.
@@ -74,6 +76,8 @@ class CoordinatorStandIn final : public v1::WorkerService::Service {
   State state_;
   std::map<std::uint64_t, v1::Assignment> desired_;
   std::map<std::uint64_t, std::string> withdrawn_;
+  std::mutex write_mutex_;  // Taken before mutex_.
+  grpc::ServerReaderWriter<v1::CoordinatorSync, v1::WorkerSync>* stream_ = nullptr;  // Under write_mutex_.
   bool silent_ = false;
   bool committing_ = true;
   ListeningServer server_;

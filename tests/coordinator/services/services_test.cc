@@ -189,6 +189,32 @@ TEST_F(ServicesTest, WorkerOfAnotherVersionIsRefusedOnBothTransports) {
   EXPECT_EQ(session->Finish().error_message(), unary.error_message());
 }
 
+TEST_F(ServicesTest, ASweepIsPushedToASessionThatWaitsAndSoIsItsEnd) {
+  HandWorker worker = MakeWorker("w", 1);
+  grpc::ClientContext context;
+  auto session = workers_->Session(&context);
+  ASSERT_TRUE(session->Write(worker.Sync()));
+  v1::CoordinatorSync reply, push;
+  ASSERT_TRUE(session->Read(&reply));
+  EXPECT_EQ(reply.desired_size(), 0);
+  EXPECT_FALSE(reply.pushed());
+  Submit(SmallSweep("pushed", 1));
+  ASSERT_TRUE(session->Read(&push));  // Nothing was asked.
+  EXPECT_TRUE(push.pushed());
+  ASSERT_EQ(push.desired_size(), 1);
+  EXPECT_EQ(GetSweep("pushed").train_stages().running(), 1u);
+  v1::CancelRequest cancel;
+  cancel.set_sweep("pushed");
+  v1::CancelResponse cancelled;
+  grpc::ClientContext cancel_context;
+  ASSERT_TRUE(sweeps_->Cancel(&cancel_context, cancel, &cancelled).ok());
+  ASSERT_TRUE(session->Read(&push));
+  EXPECT_EQ(push.desired_size(), 0);
+  EXPECT_EQ(push.stop(0).reason(), "cancelled");
+  EXPECT_TRUE(session->WritesDone());
+  EXPECT_TRUE(session->Finish().ok());
+}
+
 TEST_F(ServicesTest, StaleTokenIsAcknowledgedStoppedAndChangesNothing) {
   Submit(SmallSweep("stale", 1));
   HandWorker worker = MakeWorker("w", 1);

@@ -1,0 +1,255 @@
+// dispatch_load: a steady load of no-op trials on a running coordinator, through real gRPC sessions.
+//
+//   dispatch_load throughput --address HOST:PORT --trials 20000 --sessions 64 --slots 16
+//   dispatch_load latency    --address HOST:PORT --trials 500
+//
+// Prints one JSON object. A trial is a training and its evaluation; with --evaluations E, E trials share a
+// training. "Committed" is what the coordinator has acknowledged, so each counted trial is on disk.
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "base/service/rpc.h"
+#include "base/time.h"
+#include "base/uuid.h"
+#include "base/version.h"
+#include "bench/dispatch/load_report.h"
+#include "bench/dispatch/load_session.h"
+#include "inlier/v1/sweep_service.grpc.pb.h"
+
+namespace inlier {
+namespace {
+
+struct LoadOptions {
+  std::string address = "127.0.0.1:7420";
+  std::string disk;  // Folder whose disk is timed.
+  std::uint32_t trials = 20'000;
+  std::uint32_t evaluations = 1;
+  std::uint32_t sessions = 64;
+  std::uint32_t slots = 16;
+  std::uint32_t points = 0;
+  std::uint32_t first_seed = 1;
+};
+
+[[noreturn]] void Die(const std::string& message) {
+  std::fprintf(stderr, "dispatch_load: error: %s\n", message.c_str());
+  std::exit(1);
+}
+
+v1::SubmitSweepRequest SweepOf(const LoadOptions& options, const std::string& name, std::uint32_t seed,
+                               std::uint32_t trainings) {
+  v1::SubmitSweepRequest request;
+  request.set_request_id(RandomUuid());
+  request.set_max_trials(static_cast<std::uint64_t>(trainings) * options.evaluations);
+  v1::SweepSpec& sweep = *request.mutable_sweep();
+  sweep.set_name(name);
+  v1::TrialSpec& base = *sweep.mutable_base();
+  base.mutable_model()->mutable_bert()->set_preset("tiny");
+  base.mutable_data()->mutable_text()->set_corpus("kjv");
+  base.mutable_training()->set_steps(100);
+  v1::Axis& seeds = *sweep.add_axes();
+  seeds.set_field("seed");
+  for (std::uint32_t i = 0; i < trainings; ++i) seeds.add_values()->set_number_value(seed + i);
+  if (options.evaluations > 1) {
+    v1::Axis& evaluations = *sweep.add_axes();
+    evaluations.set_field("quantization.calibration.seed");
+    for (std::uint32_t i = 1; i <= options.evaluations; ++i) evaluations.add_values()->set_number_value(i);
+  }
+  return request;
+}
+
+// The sessions, and what came of them.
+class Load {
+ public:
+  explicit Load(const LoadOptions& options) : options_(options) {
+    for (int i = 0; i < kChannels; ++i)
+      workers_.push_back(v1::WorkerService::NewStub(MakeChannel(options.address)));
+    sweeps_ = v1::SweepService::NewStub(MakeChannel(options.address));
+    const std::string run = RandomUuid().substr(0, 8);
+    for (std::uint32_t i = 0; i < options.sessions; ++i) {
+      LoadSession::Options session;
+      session.incarnation = absl::StrCat("load-", run, "-", i);
+      session.version = Version();
+      session.slots = options.slots;
+      session.points = options.points;
+      LoadSession::Hooks hooks;
+      hooks.on_lease = [this](const v1::Assignment& assignment) { OnLease(assignment); };
+      hooks.on_committed = [this](std::uint64_t count) { OnCommitted(count); };
+      hooks.on_end = [this](const grpc::Status& status) { OnEnd(status); };
+      sessions_.push_back(
+          std::make_unique<LoadSession>(*workers_[i % kChannels], std::move(session), std::move(hooks)));
+    }
+    for (auto& session : sessions_) session->Start();
+    poller_ = std::thread([this] {
+      while (!stop_) {
+        const Timestamp now = MonotonicNow();
+        for (auto& session : sessions_) session->Poll(now);
+        ::usleep(1000);
+      }
+    });
+  }
+
+  ~Load() {
+    stop_ = true;
+    poller_.join();
+    for (auto& session : sessions_) session->Cancel();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ == sessions_.size(); });
+  }
+
+  void Submit(const v1::SubmitSweepRequest& request) {
+    grpc::ClientContext context;
+    v1::SubmitSweepResponse response;
+    const grpc::Status status = sweeps_->SubmitSweep(&context, request, &response);
+    if (!status.ok()) Die(absl::StrCat("SubmitSweep: ", status.error_message()));
+    const std::lock_guard lock(mutex_);
+    committed_ += response.trials_known();
+  }
+
+  void WaitForCommitted(std::uint64_t count) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::minutes(10), [&] { return committed_ >= count || broken_; }) ||
+        broken_) {
+      Die(absl::StrCat(committed_, " of ", count, " trials committed, then ", broken_ ? problem_ : "nothing"));
+    }
+  }
+  Timestamp WaitForLeases(std::uint64_t count) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::minutes(1), [&] { return leases_ >= count || broken_; }) || broken_)
+      Die("no lease came");
+    return last_lease_;
+  }
+  std::uint64_t leases() {
+    const std::lock_guard lock(mutex_);
+    return leases_;
+  }
+  std::uint64_t points_committed() const {
+    std::uint64_t sum = 0;
+    for (const auto& session : sessions_) sum += session->points_committed();
+    return sum;
+  }
+
+ private:
+  static constexpr int kChannels = 4;
+
+  void OnLease(const v1::Assignment&) {
+    const Timestamp now = MonotonicNow();
+    const std::lock_guard lock(mutex_);
+    ++leases_;
+    last_lease_ = now;
+    changed_.notify_all();
+  }
+  void OnCommitted(std::uint64_t count) {
+    const std::lock_guard lock(mutex_);
+    committed_ += count;
+    changed_.notify_all();
+  }
+  void OnEnd(const grpc::Status& status) {
+    const std::lock_guard lock(mutex_);
+    ++ended_;
+    if (!stop_) {
+      broken_ = true;
+      problem_ = absl::StrCat("a session ended: ", status.error_message());
+    }
+    changed_.notify_all();
+  }
+
+  const LoadOptions options_;
+  std::vector<std::unique_ptr<v1::WorkerService::Stub>> workers_;
+  std::unique_ptr<v1::SweepService::Stub> sweeps_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t committed_ = 0, leases_ = 0, ended_ = 0;
+  Timestamp last_lease_;
+  bool broken_ = false;
+  std::string problem_;
+  std::atomic<bool> stop_ = false;
+  std::vector<std::unique_ptr<LoadSession>> sessions_;
+  std::thread poller_;
+};
+
+nlohmann::json Throughput(const LoadOptions& options) {
+  Load load(options);
+  const std::uint32_t trainings = std::max(1u, options.trials / options.evaluations);
+  const auto request = SweepOf(options, "load", options.first_seed, trainings);
+  const Timestamp begun = MonotonicNow();
+  load.Submit(request);
+  const Timestamp submitted = MonotonicNow();
+  const std::uint64_t trials = static_cast<std::uint64_t>(trainings) * options.evaluations;
+  load.WaitForCommitted(trials);
+  const double seconds = ToSeconds(MonotonicNow() - begun);
+  nlohmann::json result = {{"trials", trials},
+                           {"leases", load.leases()},
+                           {"seconds", seconds},
+                           {"submit_seconds", ToSeconds(submitted - begun)},
+                           {"trials_per_second", static_cast<double>(trials) / seconds},
+                           {"leases_per_second", static_cast<double>(load.leases()) / seconds}};
+  if (options.points > 0) {
+    result["points"] = load.points_committed();
+    result["points_per_second"] = static_cast<double>(load.points_committed()) / seconds;
+  }
+  return result;
+}
+
+nlohmann::json Latency(const LoadOptions& options) {
+  Load load(options);
+  // The first shows that the sessions are there; it is not counted.
+  std::vector<double> seconds;
+  for (std::uint32_t i = 0; i <= options.trials; ++i) {
+    const auto request = SweepOf(options, "latency", options.first_seed + i, 1);
+    const std::uint64_t before = load.leases();
+    const Timestamp begun = MonotonicNow();
+    load.Submit(request);
+    const Timestamp leased = load.WaitForLeases(before + 1);
+    if (i > 0) seconds.push_back(ToSeconds(leased - begun));
+    load.WaitForCommitted((i + 1) * static_cast<std::uint64_t>(options.evaluations));
+  }
+  return {{"submissions", seconds.size()},
+          {"submit_to_lease_p50_ms", 1e3 * Quantile(seconds, 0.5)},
+          {"submit_to_lease_p99_ms", 1e3 * Quantile(seconds, 0.99)}};
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("A steady load of no-op trials on a running coordinator");
+  LoadOptions options;
+  app.require_subcommand(1);
+  CLI::App* throughput = app.add_subcommand("throughput", "All trials submitted at once");
+  CLI::App* latency = app.add_subcommand("latency", "One trial at a time: from Submit to its lease at the worker");
+  for (CLI::App* mode : {throughput, latency}) {
+    mode->add_option("--address", options.address, "gRPC address of the coordinator");
+    mode->add_option("--disk", options.disk, "Folder whose disk is timed beside");
+    mode->add_option("--trials", options.trials, "How many");
+    mode->add_option("--evaluations", options.evaluations, "Trials that share a training");
+    mode->add_option("--sessions", options.sessions, "Connected workers");
+    mode->add_option("--slots", options.slots, "Places of each worker");
+    mode->add_option("--points", options.points, "Measurements of each evaluation");
+    mode->add_option("--first-seed", options.first_seed, "Seeds from here on, so that trials are new");
+  }
+  CLI11_PARSE(app, argc, argv);
+  nlohmann::json result = throughput->parsed() ? Throughput(options) : Latency(options);
+  result["sessions"] = options.sessions;
+  result["slots"] = options.slots;
+  if (!options.disk.empty()) {
+    const auto disk = TimeDisk(options.disk, 200);
+    if (!disk.ok()) Die(std::string(disk.status().message()));
+    result["fdatasync_p50_ms"] = 1e3 * Quantile(*disk, 0.5);
+    result["fdatasync_p99_ms"] = 1e3 * Quantile(*disk, 0.99);
+  }
+  std::printf("%s\n", result.dump(1).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace inlier
+
+int main(int argc, char** argv) { return inlier::Main(argc, argv); }

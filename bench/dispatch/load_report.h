@@ -1,0 +1,23 @@
+// Figures of a load: quantiles, the disk's own pace, a process's memory.
+#ifndef INLIER_BENCH_DISPATCH_LOAD_REPORT_H_
+#define INLIER_BENCH_DISPATCH_LOAD_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+// The value below which a share `q` of `values` lies; 0 for none.
+double Quantile(std::vector<double> values, double q);
+
+// Seconds of `count` appends of 4 KiB, each followed by fdatasync, to a file made in `folder` and removed.
+absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int count);
+
+// Resident memory of process `pid` in MiB; 0 when there is none.
+double ResidentMib(int pid);
+
+}  // namespace inlier
+
+#endif  // INLIER_BENCH_DISPATCH_LOAD_REPORT_H_

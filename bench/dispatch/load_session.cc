@@ -1,0 +1,127 @@
+#include "bench/dispatch/load_session.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+
+namespace inlier {
+
+LoadSession::LoadSession(v1::WorkerService::Stub& stub, Options options, Hooks hooks)
+    : stub_(stub), options_(std::move(options)), hooks_(std::move(hooks)) {}
+
+void LoadSession::Start() {
+  stub_.async()->Session(&context_, this);
+  AddHold();
+  StartRead(&answer_);
+  StartCall();
+  const std::lock_guard lock(mutex_);
+  started_ = true;
+  SendSync();
+}
+
+void LoadSession::Poll(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  if (started_ && !ended_ && !writing_ && !unanswered_ && now >= due_) SendSync();
+}
+
+std::uint64_t LoadSession::points_committed() const {
+  const std::lock_guard lock(mutex_);
+  return points_committed_;
+}
+
+void LoadSession::SendSync() {
+  sync_ = std::exchange(next_, {});
+  sync_.set_incarnation(options_.incarnation);
+  sync_.set_name(options_.incarnation);
+  sync_.set_host("bench");
+  sync_.set_version(options_.version);
+  sync_.set_sync_id(++sync_id_);
+  for (std::uint32_t i = 0; i < options_.slots; ++i) {
+    v1::Slot& slot = *sync_.add_slots();
+    slot.set_index(i);
+    slot.set_device("cpu");
+    slot.set_threads(1);
+  }
+  writing_ = true;
+  unanswered_ = true;
+  StartWrite(&sync_);
+}
+
+v1::TrialEvent& LoadSession::Say(const v1::Assignment& assignment) {
+  v1::NumberedEvent& event = *next_.add_events();
+  event.set_sequence(++sequence_);
+  event.set_token(assignment.token());
+  return *event.mutable_event();
+}
+
+void LoadSession::Run(const v1::Assignment& assignment) {
+  if (hooks_.on_lease) hooks_.on_lease(assignment);
+  const bool train = assignment.kind() == v1::TRAIN_STAGE;
+  if (train) {
+    v1::CheckpointSaved& saved = *Say(assignment).mutable_checkpoint();
+    saved.set_step(assignment.spec().training().steps());
+    saved.set_path("model.safetensors");
+    saved.set_sha256(Sha256Hex(assignment.stage_id()));
+    saved.set_bytes(1);
+    saved.set_final(true);
+  } else {
+    for (std::uint32_t i = 0; i < options_.points; ++i) {
+      v1::MeasurementPoint& point = *Say(assignment).mutable_measurement();
+      point.set_name("train_loss");
+      point.set_step(i + 1);
+      point.set_value(1.0 / (i + 1));
+      unacknowledged_.push_back({sequence_, false, true});
+    }
+  }
+  Say(assignment).mutable_outcome()->set_kind(v1::Outcome::SUCCEEDED);
+  if (!train) unacknowledged_.push_back({sequence_, true, false});
+}
+
+void LoadSession::OnReadDone(bool ok) {
+  if (!ok) {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(ended_, true)) RemoveHold();
+    return;
+  }
+  std::uint64_t committed = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    std::set<std::uint64_t> desired;
+    for (const v1::Assignment& assignment : answer_.desired()) {
+      desired.insert(assignment.token());
+      if (!seen_.contains(assignment.token())) Run(assignment);
+    }
+    if (answer_.pushed()) {
+      seen_.insert(desired.begin(), desired.end());
+    } else {
+      seen_ = std::move(desired);
+      while (!unacknowledged_.empty() && unacknowledged_.front().sequence <= answer_.acknowledged_sequence()) {
+        committed += unacknowledged_.front().evaluation;
+        points_committed_ += unacknowledged_.front().point;
+        unacknowledged_.pop_front();
+      }
+      unanswered_ = false;
+      due_ = MonotonicNow() + std::chrono::milliseconds(answer_.next_sync_ms());
+    }
+    if (!writing_ && !unanswered_ && next_.events_size() > 0) SendSync();
+  }
+  if (committed > 0 && hooks_.on_committed) hooks_.on_committed(committed);
+  StartRead(&answer_);
+}
+
+void LoadSession::OnWriteDone(bool ok) {
+  const std::lock_guard lock(mutex_);
+  writing_ = false;
+  if (!ok) {
+    if (!std::exchange(ended_, true)) RemoveHold();
+    return;
+  }
+  if (!ended_ && !unanswered_ && next_.events_size() > 0) SendSync();
+}
+
+void LoadSession::OnDone(const grpc::Status& status) {
+  if (hooks_.on_end) hooks_.on_end(status);
+}
+
+}  // namespace inlier

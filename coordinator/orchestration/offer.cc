@@ -1,0 +1,80 @@
+// Orchestrator: work for workers that wait. A worker whose stream is open and has nothing unanswered is
+// *listening*: what becomes ready is leased to it and pushed, so that nothing waits for a heartbeat.
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/check.h"
+#include "coordinator/orchestration/orchestrator.h"
+
+namespace inlier {
+
+bool Orchestrator::IsFree(const WorkerEntry& worker, std::uint32_t slot) const {
+  return !worker.occupied.contains(slot) && !leases_.SlotTaken(worker.incarnation, slot);
+}
+
+std::optional<std::uint32_t> Orchestrator::FreeSlot(const WorkerEntry& worker) const {
+  for (const v1::Slot& slot : worker.slots) {
+    if (IsFree(worker, slot.index())) return slot.index();
+  }
+  return std::nullopt;
+}
+
+void Orchestrator::RefreshOffer(WorkerEntry& worker) {
+  const bool wants =
+      worker.listening && worker.connected && !worker.draining && FreeSlot(worker).has_value();
+  if (wants == (worker.waits_as != 0)) return;
+  if (wants) {
+    worker.waits_as = ++waited_;
+    waiting_.emplace(worker.waits_as, worker.incarnation);
+  } else {
+    waiting_.erase(worker.waits_as);
+    worker.waits_as = 0;
+  }
+}
+
+void Orchestrator::SetListening(const std::string& incarnation, bool listening) {
+  WorkerEntry* worker = workers_.Find(incarnation);
+  if (worker == nullptr) return;
+  worker->listening = listening;
+  RefreshOffer(*worker);
+}
+
+void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
+  Context context{now, effects};
+  std::set<std::string> told = std::move(effects.stopped);
+  effects.stopped.clear();
+  std::erase_if(told, [this](const std::string& worker) {
+    const WorkerEntry* entry = workers_.Find(worker);
+    return entry == nullptr || !entry->listening;
+  });
+  while (grant_leases && !waiting_.empty()) {
+    const std::optional<Scheduler::Pick> pick = scheduler_.Next();
+    if (!pick) break;
+    WorkerEntry& worker = *workers_.Find(waiting_.begin()->second);
+    const std::optional<std::uint32_t> slot = FreeSlot(worker);
+    INLIER_CHECK(slot.has_value());
+    Grant(context, worker, *slot, *pick);
+    told.insert(worker.incarnation);
+    // The longest waiting first, one slot at a time: work spreads over the machines.
+    waiting_.erase(waiting_.begin());
+    worker.waits_as = 0;
+    RefreshOffer(worker);
+  }
+  for (const std::string& incarnation : told) {
+    const WorkerEntry& worker = *workers_.Find(incarnation);
+    v1::CoordinatorSync& push = effects.pushes[incarnation];
+    push.set_pushed(true);
+    push.set_sync_id(worker.sync_id);
+    for (const Token token : leases_.HeldBy(incarnation))
+      *push.add_desired() = attempts_.at(token).assignment;
+    for (const auto& [token, reason] : worker.stop_reasons) {
+      v1::Stop& stop = *push.add_stop();
+      stop.set_token(token);
+      stop.set_reason(reason);
+    }
+  }
+  if (!told.empty()) effects.changes.lane = Lane::kControl;
+}
+
+}  // namespace inlier
