@@ -120,12 +120,14 @@ class Load {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, std::chrono::minutes(10), [&] { return committed_ >= count || broken_; }) ||
         broken_) {
-      Die(absl::StrCat(committed_, " of ", count, " trials committed, then ", broken_ ? problem_ : "nothing"));
+      Die(absl::StrCat(committed_, " of ", count, " trials committed, then ",
+                       broken_ ? problem_ : "nothing"));
     }
   }
   Timestamp WaitForLeases(std::uint64_t count) {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::minutes(1), [&] { return leases_ >= count || broken_; }) || broken_)
+    if (!changed_.wait_for(lock, std::chrono::minutes(1), [&] { return leases_ >= count || broken_; }) ||
+        broken_)
       Die("no lease came");
     return last_lease_;
   }
@@ -224,7 +226,8 @@ int Main(int argc, char** argv) {
   LoadOptions options;
   app.require_subcommand(1);
   CLI::App* throughput = app.add_subcommand("throughput", "All trials submitted at once");
-  CLI::App* latency = app.add_subcommand("latency", "One trial at a time: from Submit to its lease at the worker");
+  CLI::App* latency =
+      app.add_subcommand("latency", "One trial at a time: from Submit to its lease at the worker");
   for (CLI::App* mode : {throughput, latency}) {
     mode->add_option("--address", options.address, "gRPC address of the coordinator");
     mode->add_option("--disk", options.disk, "Folder whose disk is timed beside");

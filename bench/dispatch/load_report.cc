@@ -29,7 +29,8 @@ absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int coun
   bool sound = true;
   for (int i = 0; i < count && sound; ++i) {
     const Timestamp begun = MonotonicNow();
-    sound = ::write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size()) && ::fdatasync(fd) == 0;
+    sound =
+        ::write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size()) && ::fdatasync(fd) == 0;
     seconds.push_back(ToSeconds(MonotonicNow() - begun));
   }
   ::close(fd);

@@ -96,7 +96,8 @@ void LoadSession::OnReadDone(bool ok) {
       seen_.insert(desired.begin(), desired.end());
     } else {
       seen_ = std::move(desired);
-      while (!unacknowledged_.empty() && unacknowledged_.front().sequence <= answer_.acknowledged_sequence()) {
+      while (!unacknowledged_.empty() &&
+             unacknowledged_.front().sequence <= answer_.acknowledged_sequence()) {
         committed += unacknowledged_.front().evaluation;
         points_committed_ += unacknowledged_.front().point;
         unacknowledged_.pop_front();

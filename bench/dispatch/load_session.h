@@ -63,14 +63,14 @@ class LoadSession final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
   v1::CoordinatorSync answer_;
 
   mutable std::mutex mutex_;
-  v1::WorkerSync sync_;                    // Being written.
-  v1::WorkerSync next_;                    // Events of the next one.
+  v1::WorkerSync sync_;  // Being written.
+  v1::WorkerSync next_;  // Events of the next one.
   bool writing_ = false, started_ = false, ended_ = false;
   bool unanswered_ = false;
   std::uint64_t sync_id_ = 0, sequence_ = 0, points_committed_ = 0;
-  std::set<std::uint64_t> seen_;           // Tokens of the latest answer that have been run.
-  std::deque<Sent> unacknowledged_;        // Outcomes of evaluations, and points.
-  Timestamp due_;                          // When the coordinator wants to hear from us.
+  std::set<std::uint64_t> seen_;     // Tokens of the latest answer that have been run.
+  std::deque<Sent> unacknowledged_;  // Outcomes of evaluations, and points.
+  Timestamp due_;                    // When the coordinator wants to hear from us.
 };
 
 }  // namespace inlier

@@ -51,7 +51,6 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   assignment.set_token(token);
   assignment.set_stage_id(stage.id.ToString());
   assignment.set_kind(stage.kind);
-  INLIER_CHECK(assignment.mutable_spec()->ParseFromString(stage.spec));
   assignment.set_slot(slot);
   assignment.set_attempt(stage.attempts);
   if (stage.kind == v1::EVALUATE_STAGE) {

@@ -128,7 +128,7 @@ struct Attempt {
   SweepId sweep;  // Charged for it.
   TrialId trial;  // The first trial that needed the stage.
   std::string worker;
-  v1::Assignment assignment;  // As the worker is told.
+  v1::Assignment assignment;  // As the worker is told, without the specification: that is its stage's.
   v1::Progress progress;
   Timestamp started;               // Or adopted after a restart.
   Timestamp progressed;            // Its progress changed last.

@@ -9,6 +9,11 @@
 
 namespace inlier {
 
+void Orchestrator::Desire(const Attempt& attempt, bool known, v1::Assignment& told) const {
+  told = attempt.assignment;
+  if (!known) INLIER_CHECK(told.mutable_spec()->ParseFromString(stages_.at(attempt.stage).spec));
+}
+
 bool Orchestrator::IsFree(const WorkerEntry& worker, std::uint32_t slot) const {
   return !worker.occupied.contains(slot) && !leases_.SlotTaken(worker.incarnation, slot);
 }
@@ -21,8 +26,7 @@ std::optional<std::uint32_t> Orchestrator::FreeSlot(const WorkerEntry& worker) c
 }
 
 void Orchestrator::RefreshOffer(WorkerEntry& worker) {
-  const bool wants =
-      worker.listening && worker.connected && !worker.draining && FreeSlot(worker).has_value();
+  const bool wants = worker.listening && worker.connected && !worker.draining && FreeSlot(worker).has_value();
   if (wants == (worker.waits_as != 0)) return;
   if (wants) {
     worker.waits_as = ++waited_;
@@ -67,13 +71,14 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
     push.set_pushed(true);
     push.set_sync_id(worker.sync_id);
     for (const Token token : leases_.HeldBy(incarnation))
-      *push.add_desired() = attempts_.at(token).assignment;
+      Desire(attempts_.at(token), /*known=*/false, *push.add_desired());
     for (const auto& [token, reason] : worker.stop_reasons) {
       v1::Stop& stop = *push.add_stop();
       stop.set_token(token);
       stop.set_reason(reason);
     }
   }
+  Finish(context);
   if (!told.empty()) effects.changes.lane = Lane::kControl;
 }
 

@@ -71,7 +71,7 @@ bool Orchestrator::WantsTrials(const Sweep& sweep) const {
 }
 
 StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const std::string& fingerprint,
-                                     const ExpandedTrial& trial, StageId train) {
+                                     const ExpandedTrial& trial, TrialId for_trial, StageId train) {
   const auto [known, inserted] = stage_of_fingerprint_.emplace(fingerprint, next_stage_);
   if (!inserted) return known->second;
   const StageId id = next_stage_;
@@ -88,11 +88,8 @@ StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const
     stages_.at(train).dependents.push_back(id);
   }
   ++stage_counts_[{kind, v1::PENDING}];
-  NewStage row{.id = id,
-               .kind = kind,
-               .fingerprint = fingerprint,
-               .train_stage = std::nullopt,
-               .spec_json = trial.spec_json};
+  NewStage row{
+      .id = id, .kind = kind, .fingerprint = fingerprint, .train_stage = std::nullopt, .spec_of = for_trial};
   if (kind == v1::EVALUATE_STAGE) row.train_stage = train;
   context.out.changes.Add(std::move(row));
   return id;
@@ -125,9 +122,10 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
                .message = ""};
   trial.labels = std::move(expanded.labels);
   if (expanded.problem.ok()) {
-    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, expanded.train_fingerprint, expanded, StageId());
+    trial.train =
+        FindOrAddStage(context, v1::TRAIN_STAGE, expanded.train_fingerprint, expanded, id, StageId());
     trial.evaluate =
-        FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate_fingerprint, expanded, trial.train);
+        FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate_fingerprint, expanded, id, trial.train);
     row.train_stage = trial.train;
     row.evaluate_stage = trial.evaluate;
     Stage& train = stages_.at(trial.train);

@@ -62,7 +62,8 @@ struct Effects {
   std::vector<double> lease_wait_seconds;      // For each lease granted: from ready to leased.
   std::vector<double> train_steps_per_second;  // For each train attempt that reported a result.
   std::set<std::string> stopped;               // Incarnations that hold an attempt less than they know of.
-  std::map<std::string, v1::CoordinatorSync> pushes;  // By incarnation: to be sent once `changes` is committed.
+  std::map<std::string, v1::CoordinatorSync>
+      pushes;  // By incarnation: to be sent once `changes` is committed.
 };
 
 // Counted since the process began; each becomes a counter of /metrics.
@@ -169,6 +170,9 @@ class Orchestrator {
     Moment now;
     Effects& out;
     std::set<SweepId> settle = {};  // Sweeps whose trials have ended; looked at when the call is done.
+    // Trials whose state has changed, with the one they had: what is left of it is stored when the call is
+    // done, so that a trial that passes through several states costs one row.
+    std::map<TrialId, v1::TrialState> changed = {};
   };
 
   // recover.cc.
@@ -179,8 +183,9 @@ class Orchestrator {
   void RecoverAttempt(const LiveAttempt& record, Context& context);
 
   // orchestrator.cc: submission, expansion, cancel, retry.
-  // Ends every call: what follows for the sweeps.
+  // Ends every call: what follows for the sweeps, then the states of trials that are to be stored.
   void Finish(Context& context);
+  void SettleSweeps(Context& context);
   absl::Status MakeExpander(Sweep& sweep);
   void AddSweepToScheduler(const Sweep& sweep);
   bool WantsTrials(const Sweep& sweep) const;
@@ -188,7 +193,7 @@ class Orchestrator {
   std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit);
   void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded);
   StageId FindOrAddStage(Context& context, v1::StageKind kind, const std::string& fingerprint,
-                         const ExpandedTrial& trial, StageId train);
+                         const ExpandedTrial& trial, TrialId for_trial, StageId train);
   void RegisterStage(Stage& stage, Sweep& sweep, double weight);
   void CancelTrial(Context& context, Trial& trial, const std::string& why);
   bool RetryTrial(Context& context, Trial& trial);
@@ -236,6 +241,8 @@ class Orchestrator {
   void NoteProgress(Context& context, Attempt& attempt);
 
   // offer.cc: workers that listen.
+  // `attempt` as its worker is told; one that it has reported is `known` and told without its specification.
+  void Desire(const Attempt& attempt, bool known, v1::Assignment& told) const;
   bool IsFree(const WorkerEntry& worker, std::uint32_t slot) const;
   std::optional<std::uint32_t> FreeSlot(const WorkerEntry& worker) const;
   // Whether the worker waits for work may have changed.

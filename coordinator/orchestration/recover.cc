@@ -121,7 +121,6 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
   assignment.set_token(record.token);
   assignment.set_stage_id(stage.id.ToString());
   assignment.set_kind(stage.kind);
-  INLIER_CHECK(assignment.mutable_spec()->ParseFromString(stage.spec));
   assignment.set_slot(record.slot);
   assignment.set_attempt(record.number);
   if (stage.kind == v1::EVALUATE_STAGE) {

@@ -315,7 +315,9 @@ v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::Wor
   reply.set_sync_id(sync.sync_id());
   reply.set_acknowledged_sequence(worker.sequence);
   const std::vector<Token> held = leases_.HeldBy(worker.incarnation);
-  for (const Token token : held) *reply.add_desired() = attempts_.at(token).assignment;
+  std::set<Token> known;  // It runs them: it need not be told again what they are.
+  for (const v1::AttemptReport& report : sync.attempts()) known.insert(report.token());
+  for (const Token token : held) Desire(attempts_.at(token), known.contains(token), *reply.add_desired());
   for (const v1::AttemptReport& report : sync.attempts()) {
     if (std::find(held.begin(), held.end(), report.token()) != held.end()) continue;
     v1::Stop* stop = reply.add_stop();
@@ -354,8 +356,9 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
     TakeReports(context, worker, sync);
   }
   if (limits.take_events) TakeEvents(context, worker, sync);
-  Finish(context);
+  SettleSweeps(context);
   if (fresh && limits.grant_leases) FillSlots(context, worker);
+  Finish(context);
   if (!effects.changes.empty()) {
     effects.workers.insert(worker.incarnation);
     if (IsBulk(effects.changes)) effects.changes.lane = Lane::kBulk;

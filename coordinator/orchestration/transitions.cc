@@ -192,10 +192,10 @@ void Orchestrator::SetTrialState(Context& context, Trial& trial, v1::TrialState 
   INLIER_CHECK(!IsResult(trial.state));
   Sweep& sweep = sweeps_.at(trial.sweep);
   CountTrial(sweep, trial.state, state);
+  context.changed.emplace(trial.id, trial.state);
   trial.state = state;
   trial.message = message;
   ++sweep.version;
-  context.out.changes.Add(TrialChange{.id = trial.id, .state = state, .message = message});
   if (!IsTerminal(state)) return;
   context.out.log.push_back(absl::StrCat("trial_ended trial=", trial.id.ToString(), " sweep=",
                                          sweep.id.ToString(), " state=", v1::TrialState_Name(state)));
@@ -282,12 +282,26 @@ void Orchestrator::Settle(Context& context, Sweep& sweep) {
   }
 }
 
-void Orchestrator::Finish(Context& context) {
+void Orchestrator::SettleSweeps(Context& context) {
   while (!context.settle.empty()) {
     const SweepId sweep = *context.settle.begin();
     context.settle.erase(context.settle.begin());
     Settle(context, sweeps_.at(sweep));
   }
+}
+
+void Orchestrator::Finish(Context& context) {
+  SettleSweeps(context);
+  for (const auto& [id, before] : context.changed) {
+    const Trial& trial = trials_.at(id);
+    if (trial.state == before && !IsTerminal(before)) continue;
+    if (IsTerminal(before) && trial.state != before && trial.state != v1::PENDING) {
+      // It was opened again on the way, and only so may it change.
+      context.out.changes.Add(TrialChange{.id = id, .state = v1::PENDING, .message = ""});
+    }
+    context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message});
+  }
+  context.changed.clear();
 }
 
 }  // namespace inlier

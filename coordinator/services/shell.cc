@@ -145,12 +145,13 @@ void Shell::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::Coordinat
   limits.grant_leases = health.status.ok();
   limits.by_stream = by_stream;
   Effects effects;
-  auto response = orchestrator_.OnSync(sync, Now(), limits, effects);
+  // Held by pointer: an answer can be large, and what waits may be copied.
+  auto response = std::make_shared<absl::StatusOr<v1::CoordinatorSync>>(
+      orchestrator_.OnSync(sync, Now(), limits, effects));
   const std::string worker = sync.incarnation();
-  Deliver(std::move(effects), &worker,
-          [response = std::move(response), reply = std::move(reply)](absl::Status status) {
-            reply(status.ok() ? response : absl::StatusOr<v1::CoordinatorSync>(status));
-          });
+  Deliver(std::move(effects), &worker, [response, reply = std::move(reply)](absl::Status status) {
+    reply(status.ok() ? std::move(*response) : absl::StatusOr<v1::CoordinatorSync>(status));
+  });
 }
 
 void Shell::Cancel(const v1::CancelRequest& request, Reply<v1::CancelResponse> reply) {

@@ -8,9 +8,9 @@
 namespace inlier {
 namespace {
 
-// One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next sync
-// the worker listens: what is pushed then is written beside the read that waits. One write is under way at any
-// time; an answer that finds one waits for it and replaces pushes that wait. Finish is called once.
+// One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next
+// sync the worker listens: what is pushed then is written beside the read that waits. One write is under way
+// at any time; an answer that finds one waits for it and replaces pushes that wait. Finish is called once.
 class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>,
                              public Listener,
                              public std::enable_shared_from_this<SessionReactor> {
@@ -31,9 +31,9 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
     }
     begun_ = MonotonicNow();
     calls_.shell().Post([self = self_] {
-      self->calls_.shell().Sync(self->sync_, /*by_stream=*/true, [self](absl::StatusOr<v1::CoordinatorSync> reply) {
-        self->Answer(std::move(reply));
-      });
+      self->calls_.shell().Sync(
+          self->sync_, /*by_stream=*/true,
+          [self](absl::StatusOr<v1::CoordinatorSync> reply) { self->Answer(std::move(reply)); });
     });
   }
 

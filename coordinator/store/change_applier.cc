@@ -47,9 +47,10 @@ struct ChangeApplier::Statements {
   BoundStatement sweep_state{
       db, "UPDATE sweep SET state = ?2, ended_ms = iif(?2 = 'ACTIVE', NULL, ?3) WHERE id = ?1"};
   BoundStatement sweep_point{db, "UPDATE sweep SET next_point = ?2 WHERE id = ?1"};
-  BoundStatement new_stage{db,
-                           "INSERT INTO stage (id, kind, fingerprint, train_stage) VALUES (?1, ?2, ?3, ?4)"};
-  BoundStatement new_stage_spec{db, "INSERT INTO stage_spec (stage, spec) VALUES (?1, ?2)"};
+  BoundStatement new_stage{
+      db,
+      "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial) VALUES (?1, ?2, "
+      "?3, ?4, ?5)"};
   BoundStatement stage_state{db,
                              "UPDATE stage SET state = ?2, crashes = ?3, out_of_memory = ?4, losses = ?5, "
                              "invalid = ?6, message = ?7 "
@@ -141,8 +142,8 @@ bool ChangeApplier::Apply(const SweepChange& change) {
 }
 
 bool ChangeApplier::Apply(const NewStage& change) {
-  sql_->new_stage.Run(change.id, v1::StageKind_Name(change.kind), change.fingerprint, change.train_stage);
-  sql_->new_stage_spec.Run(change.id, change.spec_json);
+  sql_->new_stage.Run(change.id, v1::StageKind_Name(change.kind), change.fingerprint, change.train_stage,
+                      change.spec_of);
   return true;
 }
 

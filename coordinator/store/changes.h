@@ -63,7 +63,7 @@ struct NewStage {
   v1::StageKind kind = v1::TRAIN_STAGE;
   std::string fingerprint{};             // Unique over all sweeps.
   std::optional<StageId> train_stage{};  // EVALUATE: whose checkpoint it needs.
-  std::string spec_json{};               // Resolved TrialSpec, as Assignment.spec carries it.
+  TrialId spec_of{};                     // Whose specification it runs: the trial it is made for.
 };
 
 struct NewTrial {

@@ -42,8 +42,6 @@ std::uint64_t TextBytes(const Change& change) {
           return alternative.site.size();
         } else if constexpr (std::is_same_v<T, NewTrial>) {
           return alternative.spec_json.size() + alternative.labels_json.size();
-        } else if constexpr (std::is_same_v<T, NewStage>) {
-          return alternative.spec_json.size();
         } else if constexpr (std::is_same_v<T, EventRow>) {
           return alternative.message.size();
         } else {

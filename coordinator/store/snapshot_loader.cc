@@ -52,8 +52,9 @@ void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
       database,
       "SELECT id, kind, fingerprint, train_stage, state, crashes, out_of_memory, losses, invalid, "
       "(SELECT count(*) FROM attempt WHERE attempt.stage = stage.id), result_token, checkpoint, message, "
-      "iif(state IN ('SUCCEEDED', 'DIVERGED'), '', (SELECT spec FROM stage_spec WHERE stage_spec.stage = "
-      "stage.id)) "
+      "CASE WHEN state IN ('SUCCEEDED', 'DIVERGED') THEN '' "
+      "WHEN spec_trial IS NULL THEN (SELECT spec FROM stage_spec WHERE stage_spec.stage = stage.id) "
+      "ELSE (SELECT spec FROM trial_spec WHERE trial_spec.trial = spec_trial) END "
       "FROM stage ORDER BY id");
   while (rows.executeStep()) {
     StageRecord& stage = snapshot.stages.emplace_back();

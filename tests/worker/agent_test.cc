@@ -270,9 +270,8 @@ TEST_F(AgentTest, PushedWorkStartsAtOnceAndAcknowledgesNothing) {
   const std::uint64_t first = coordinator_->state().last().events(0).sequence();
   coordinator_->Push(TrainAssignment(1));
   const std::uint64_t syncs = coordinator_->state().last().sync_id();
-  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) {
-    return state.last().sync_id() > syncs && state.last().events_size() > 0;
-  }));
+  ASSERT_TRUE(coordinator_->WaitFor(
+      [&](const State& state) { return state.last().sync_id() > syncs && state.last().events_size() > 0; }));
   EXPECT_EQ(coordinator_->state().last().events(0).sequence(), first);
   coordinator_->SetCommitting(true);
   ASSERT_TRUE(coordinator_->WaitForOutcome(1));

@@ -9,8 +9,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "tests/worker/coordinator_stand_in.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/worker/coordinator_stand_in.h"
 
 namespace inlier {
 namespace {

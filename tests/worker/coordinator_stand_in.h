@@ -76,7 +76,7 @@ class CoordinatorStandIn final : public v1::WorkerService::Service {
   State state_;
   std::map<std::uint64_t, v1::Assignment> desired_;
   std::map<std::uint64_t, std::string> withdrawn_;
-  std::mutex write_mutex_;  // Taken before mutex_.
+  std::mutex write_mutex_;                                                           // Taken before mutex_.
   grpc::ServerReaderWriter<v1::CoordinatorSync, v1::WorkerSync>* stream_ = nullptr;  // Under write_mutex_.
   bool silent_ = false;
   bool committing_ = true;

@@ -88,8 +88,8 @@ class WorkerProgramTest : public testing::Test {
     fs::create_directories(folder_ / "data");
     std::ofstream(folder_ / "data/fake_trial.behaviour") << behaviour;
   }
-  // Assigns an attempt that hangs, waits until the child itself has said so (its handling of signals is set up
-  // by then), and gives the number of its process.
+  // Assigns an attempt that hangs, waits until the child itself has said so (its handling of signals is set
+  // up by then), and gives the number of its process.
   pid_t HangingChild(CoordinatorStandIn& coordinator) {
     v1::Assignment assignment;
     assignment.set_token(1);

@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
-#include "tests/worker/coordinator_stand_in.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/worker/coordinator_stand_in.h"
 #include "worker/agent.h"
 
 namespace inlier {

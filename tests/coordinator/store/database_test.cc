@@ -6,7 +6,9 @@
 
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "base/version.h"
+#include "coordinator/store/store.h"
 #include "tests/coordinator/store/fault_vfs.h"
 #include "tests/coordinator/store/store_fixture.h"
 
@@ -15,7 +17,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string MessageOf(const TemporaryFolder& folder) { return Database::Open(folder.path()).status().ToString(); }
+std::string MessageOf(const TemporaryFolder& folder) {
+  return Database::Open(folder.path()).status().ToString();
+}
 
 void MakeFile(const TemporaryFolder& folder, const std::string& sql) {
   SQLite::Database database((folder.path() / "inlier.db").string(),
@@ -28,13 +32,13 @@ TEST(DatabaseTest, NewDatabaseIsMadeWithFolderAndIsDurable) {
   const auto database = Database::Open(folder.path() / "deep" / "state");
   ASSERT_TRUE(database.ok()) << database.status();
   EXPECT_EQ((*database)->path(), folder.path() / "deep" / "state" / "inlier.db");
-  EXPECT_EQ((*database)->version(), 1);
+  EXPECT_EQ((*database)->version(), BuiltinMigrations().back().to_version);
   SQLite::Database& connection = (*database)->connection();
   EXPECT_EQ(connection.execAndGet("PRAGMA journal_mode").getString(), "wal");
   EXPECT_EQ(connection.execAndGet("PRAGMA synchronous").getInt(), 2);
   EXPECT_EQ(connection.execAndGet("PRAGMA foreign_keys").getInt(), 1);
   EXPECT_EQ(connection.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
-  EXPECT_EQ(connection.execAndGet("PRAGMA user_version").getInt(), 1);
+  EXPECT_EQ(connection.execAndGet("PRAGMA user_version").getInt(), BuiltinMigrations().back().to_version);
 }
 
 TEST(DatabaseTest, NewDatabaseHasNoBackup) {
@@ -80,11 +84,12 @@ TEST(DatabaseTest, DatabaseWithoutAnyMarkButWithTablesIsRefused) {
 
 TEST(DatabaseTest, NewerDatabaseIsRefusedWithBothVersions) {
   const TemporaryFolder folder;
-  MakeFile(folder, "PRAGMA application_id = 1768844402; PRAGMA user_version = 7; CREATE TABLE sweep (x)");
+  MakeFile(folder, "PRAGMA application_id = 1768844402; PRAGMA user_version = 999; CREATE TABLE sweep (x)");
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
-                                   " has schema version 7, written by a newer inlier; this one (" +
-                                   Version() +
-                                   ") knows versions up to 1: use the newer program, or name another folder "
+                                   " has schema version 999, written by a newer inlier; this one (" +
+                                   Version() + ") knows versions up to " +
+                                   absl::StrCat(BuiltinMigrations().back().to_version) +
+                                   ": use the newer program, or name another folder "
                                    "with --set state_dir=FOLDER");
 }
 
@@ -118,10 +123,13 @@ TEST(DatabaseTest, StateFolderThatIsAFileIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr((folder.path() / "state").string()));
 }
 
-std::vector<Migration> TwoMigrations() {
+// The version that this program writes.
+int Newest() { return BuiltinMigrations().back().to_version; }
+
+std::vector<Migration> OneMoreMigration() {
   std::vector<Migration> migrations = BuiltinMigrations();
-  migrations.push_back(
-      {2, "0002_colour", "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'"});
+  migrations.push_back({Newest() + 1, "9999_colour",
+                        "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'"});
   return migrations;
 }
 
@@ -130,12 +138,12 @@ class MigrationTest : public StoreTest {};
 TEST_F(MigrationTest, OlderDatabaseIsBroughtForwardAfterABackup) {
   MustApply(Sweep(1));
   Close();
-  const auto migrated = Database::Open(folder_.path(), TwoMigrations());
+  const auto migrated = Database::Open(folder_.path(), OneMoreMigration());
   ASSERT_TRUE(migrated.ok()) << migrated.status();
-  EXPECT_EQ((*migrated)->version(), 2);
+  EXPECT_EQ((*migrated)->version(), Newest() + 1);
   EXPECT_EQ((*migrated)->connection().execAndGet("SELECT colour FROM sweep").getString(), "red");
-  SQLite::Database backup((folder_.path() / "inlier.db.v1.backup").string());
-  EXPECT_EQ(backup.execAndGet("PRAGMA user_version").getInt(), 1);
+  SQLite::Database backup((folder_.path() / absl::StrCat("inlier.db.v", Newest(), ".backup")).string());
+  EXPECT_EQ(backup.execAndGet("PRAGMA user_version").getInt(), Newest());
   EXPECT_EQ(backup.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
   EXPECT_EQ(backup.execAndGet("SELECT group_concat(name) FROM sweep").getString(), "gamma");
   EXPECT_EQ(
@@ -146,12 +154,12 @@ TEST_F(MigrationTest, FailedMigrationChangesNothing) {
   MustApply(Sweep(1));
   Close();
   std::vector<Migration> migrations = BuiltinMigrations();
-  migrations.push_back(
-      {2, "0002_broken", "ALTER TABLE sweep ADD COLUMN colour TEXT; INSERT INTO nowhere VALUES (1)"});
+  migrations.push_back({Newest() + 1, "9999_broken",
+                        "ALTER TABLE sweep ADD COLUMN colour TEXT; INSERT INTO nowhere VALUES (1)"});
   const absl::Status status = Database::Open(folder_.path(), migrations).status();
   EXPECT_THAT(status.ToString(), HasSubstr("no such table: nowhere"));
   Open();
-  EXPECT_EQ(database_->version(), 1);
+  EXPECT_EQ(database_->version(), Newest());
   EXPECT_EQ(database_->connection()
                 .execAndGet("SELECT count(*) FROM pragma_table_info('sweep') WHERE name = 'colour'")
                 .getInt(),
@@ -161,8 +169,26 @@ TEST_F(MigrationTest, FailedMigrationChangesNothing) {
 
 TEST_F(MigrationTest, DatabaseOfTheTestsNewerVersionIsRefusedByThisOne) {
   Close();
-  ASSERT_TRUE(Database::Open(folder_.path(), TwoMigrations()).ok());
-  EXPECT_THAT(MessageOf(folder_), HasSubstr("has schema version 2, written by a newer inlier"));
+  ASSERT_TRUE(Database::Open(folder_.path(), OneMoreMigration()).ok());
+  EXPECT_THAT(MessageOf(folder_),
+              HasSubstr(absl::StrCat("has schema version ", Newest() + 1, ", written by a newer inlier")));
+}
+
+TEST(OldDatabaseTest, StagesOfTheFirstSchemaKeepTheirSpecifications) {
+  const TemporaryFolder folder;
+  {
+    const auto old = Database::Open(folder.path(), {BuiltinMigrations().front()});
+    ASSERT_TRUE(old.ok()) << old.status();
+    (*old)->connection().exec(
+        "INSERT INTO stage (id, kind, fingerprint) VALUES (1, 'TRAIN_STAGE', 'f1');"
+        "INSERT INTO stage_spec VALUES (1, '{\"seed\":7}')");
+  }
+  const auto opened = Database::Open(folder.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const auto snapshot = Store(**opened).Load();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  ASSERT_EQ(snapshot->stages.size(), 1u);
+  EXPECT_EQ(snapshot->stages[0].spec_json, "{\"seed\":7}");
 }
 
 TEST_F(MigrationTest, ChangedAndUnknownViewsAreReplacedAtOpen) {

@@ -84,7 +84,7 @@ TEST_F(SnapshotTest, LiveAttemptComesBackWithItsToken) {
   EXPECT_EQ(snapshot.stages[0].state, v1::RUNNING);
   EXPECT_EQ(snapshot.stages[0].attempts, 2u);
   EXPECT_EQ(snapshot.stages[0].failures, (StageFailures{.out_of_memory = 1}));
-  EXPECT_EQ(snapshot.stages[0].spec_json, R"({"seed":1})");
+  EXPECT_EQ(snapshot.stages[0].spec_json, Trial(1, 1, 0, 1, 2).spec_json);  // Of the trial it was made for.
   EXPECT_EQ(snapshot.stages[1].kind, v1::EVALUATE_STAGE);
   EXPECT_EQ(snapshot.stages[1].train_stage, StageId(1));
   EXPECT_EQ(snapshot.stages[1].fingerprint, "f2");

@@ -52,7 +52,7 @@ void AddTrials(Store& store) {
       batch.Add(NewStage{.id = StageId(i),
                          .fingerprint = "fingerprint-" + std::to_string(i) + std::string(40, 'f'),
                          .train_stage = {},
-                         .spec_json = spec});
+                         .spec_of = TrialId(i)});
       batch.Add(NewTrial{.id = TrialId(i),
                          .sweep = SweepId(1),
                          .point = static_cast<std::uint64_t>(i),

@@ -105,14 +105,14 @@ class StoreTest : public ::testing::Test {
             .kind = v1::TRAIN_STAGE,
             .fingerprint = "f" + std::to_string(id),
             .train_stage = {},
-            .spec_json = R"({"seed":1})"};
+            .spec_of = TrialId(1)};
   }
   static NewStage Evaluate(int id, int train) {
     return {.id = StageId(id),
             .kind = v1::EVALUATE_STAGE,
             .fingerprint = "f" + std::to_string(id),
             .train_stage = StageId(train),
-            .spec_json = R"({"seed":1})"};
+            .spec_of = TrialId(1)};
   }
   static NewTrial Trial(int id, int sweep, int point, int train, int evaluate,
                         const std::string& labels = R"({"gamma":"-0.03","seed":"1"})",
