@@ -57,11 +57,14 @@ v1::SubmitSweepRequest SweepOf(const LoadOptions& options, const std::string& na
   base.mutable_model()->mutable_bert()->set_preset("tiny");
   base.mutable_data()->mutable_text()->set_corpus("kjv");
   base.mutable_training()->set_steps(100);
+  base.mutable_quantization()->mutable_weights()->set_bits(8);
+  base.mutable_quantization()->mutable_activations()->set_bits(8);
   v1::Axis& seeds = *sweep.add_axes();
   seeds.set_field("seed");
   for (std::uint32_t i = 0; i < trainings; ++i) seeds.add_values()->set_number_value(seed + i);
   if (options.evaluations > 1) {
     v1::Axis& evaluations = *sweep.add_axes();
+    evaluations.set_name("calibration_seed");
     evaluations.set_field("quantization.calibration.seed");
     for (std::uint32_t i = 1; i <= options.evaluations; ++i) evaluations.add_values()->set_number_value(i);
   }

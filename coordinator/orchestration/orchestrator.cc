@@ -62,7 +62,9 @@ absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
 }
 
 bool Orchestrator::WantsTrials(const Sweep& sweep) const {
-  if (!sweep.expander || sweep.Open() >= options_.expand_ahead) return false;
+  // A whole step's worth at a time: one commit for many trials, not one for each that ends.
+  const std::uint64_t step = std::min(options_.expand_per_tick, options_.expand_ahead);
+  if (!sweep.expander || sweep.Open() + step > options_.expand_ahead) return false;
   const auto count = [this](v1::TrialState state) -> std::uint64_t {
     const auto at = trial_counts_.find(state);
     return at == trial_counts_.end() ? 0 : static_cast<std::uint64_t>(at->second);
