@@ -113,7 +113,8 @@ absl::Status Coordinator::Parts::OpenPorts() {
   watches = std::make_unique<WatchHub>(io, *calls);
   sweep_service = std::make_unique<SweepService>(*calls, *watches, *reader);
   worker_service = std::make_unique<WorkerService>(*calls);
-  artifact_service = std::make_unique<ArtifactService>(*calls, metrics, *artifacts);
+  artifact_service =
+      std::make_unique<ArtifactService>(*calls, metrics, *artifacts, *reader, config.state_dir());
   http = std::make_unique<HttpServer>(io);
   AddHttpApi(*http, *shell, metrics);
   RETURN_IF_ERROR(http->Start(config.http_listen(), "http_listen"));

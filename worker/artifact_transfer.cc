@@ -258,7 +258,14 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
     job.SetBytes(bytes, bytes);
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<PartFile> part, PartFile::Open(job.path));
+  absl::StatusOr<std::unique_ptr<PartFile>> opened = PartFile::Open(job.path);
+  if (!opened.ok()) {
+    // Another worker on this folder receives it: what it gets on with counts.
+    const std::uint64_t bytes = fs::file_size(PartFile::NameOf(job.path), error);
+    if (!error) job.SetBytes(bytes, 0);
+    return opened.status();
+  }
+  const std::unique_ptr<PartFile> part = *std::move(opened);
   v1::DownloadArtifactRequest request;
   request.set_sha256(job.sha256);
   request.set_offset(part->size());

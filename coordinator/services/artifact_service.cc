@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "coordinator/artifacts/artifact_collector.h"
 
 namespace inlier {
 namespace {
@@ -180,6 +181,16 @@ grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::Stat
     stat.set_received(found.received);
     return stat;
   });
+}
+
+grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::CollectRequest* request,
+                                                   v1::CollectResponse* response) {
+  return calls_.OnPool(
+      context, "Collect", response, [this, request]() -> absl::StatusOr<v1::CollectResponse> {
+        const std::unique_lock one(collecting_, std::try_to_lock);
+        if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
+        return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
+      });
 }
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::Upload(

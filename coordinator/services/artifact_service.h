@@ -9,9 +9,13 @@
 
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
+#include <filesystem>
+#include <mutex>
+#include <utility>
 
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/services/calls.h"
+#include "coordinator/store/reader.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
 
 namespace inlier {
@@ -23,8 +27,14 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   static constexpr int kThreads = 2;
 
   // All outlive it.
-  ArtifactService(Calls& calls, CoordinatorMetrics& metrics, ArtifactStore& store)
-      : calls_(calls), metrics_(metrics), store_(store), pool_(kThreads) {}
+  ArtifactService(Calls& calls, CoordinatorMetrics& metrics, ArtifactStore& store, Reader& reader,
+                  std::filesystem::path state_dir)
+      : calls_(calls),
+        metrics_(metrics),
+        store_(store),
+        reader_(reader),
+        state_dir_(std::move(state_dir)),
+        pool_(kThreads) {}
 
   // Waits for the file work that runs. After the server's shutdown.
   void Join() { pool_.join(); }
@@ -36,6 +46,7 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   grpc::ServerReadReactor<v1::UploadArtifactRequest>* Upload(Context*, v1::UploadArtifactResponse*) override;
   grpc::ServerWriteReactor<v1::ArtifactChunk>* Download(Context*,
                                                         const v1::DownloadArtifactRequest*) override;
+  grpc::ServerUnaryReactor* Collect(Context*, const v1::CollectRequest*, v1::CollectResponse*) override;
 
  private:
   class UploadCall;
@@ -44,8 +55,11 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   Calls& calls_;
   CoordinatorMetrics& metrics_;
   ArtifactStore& store_;
+  Reader& reader_;
+  const std::filesystem::path state_dir_;
   boost::asio::thread_pool pool_;
   std::atomic<int> transfers_{0};
+  std::mutex collecting_;
 };
 
 }  // namespace inlier

@@ -142,6 +142,39 @@ TEST_F(ArtifactServiceTest, UploadsWithoutSenseAreRefusedWithTheReason) {
   EXPECT_EQ(content, "");
 }
 
+TEST_F(ArtifactServiceTest, ACollectionTellsWhatItWouldRemoveAndRemovesIt) {
+  const std::string stray = "artifacts/" + Sha256Hex("stray") + ".safetensors";
+  folder_.Write(stray, "stray");
+  std::filesystem::last_write_time(
+      folder_ / stray, std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 8));
+  ASSERT_TRUE(Send({Header(sha_, content_.size(), 0), Chunk(0, content_.substr(0, 1 << 20)),
+                    Chunk(1 << 20, content_.substr(1 << 20, 1 << 20)), Chunk(2 << 20, "tail")})
+                  .ok());
+  auto stub = v1::ArtifactService::NewStub(channel_);
+  const auto collect = [&stub](bool dry_run, std::uint32_t keep_days) {
+    grpc::ClientContext context;
+    v1::CollectRequest request;
+    request.set_dry_run(dry_run);
+    request.set_keep_days(keep_days);
+    v1::CollectResponse response;
+    const grpc::Status status = stub->Collect(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  };
+  const v1::CollectResponse planned = collect(true, 7);
+  ASSERT_EQ(planned.files_size(), 1);
+  EXPECT_EQ(planned.files(0).path(), stray);
+  EXPECT_EQ(planned.bytes_total(), 5u);
+  EXPECT_EQ(planned.files_kept(), 1u);
+  EXPECT_EQ(planned.bytes_kept(), content_.size());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / stray));
+  EXPECT_EQ(collect(false, 7).SerializeAsString(), planned.SerializeAsString());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / stray));
+  // What has just come is never taken for a leftover.
+  EXPECT_EQ(collect(false, 0).files_total(), 0u);
+  EXPECT_TRUE(Stat(sha_).complete());
+}
+
 TEST_F(ArtifactServiceTest, TheStoreIsKnownByTheIdInItsFolder) {
   auto stub = v1::ArtifactService::NewStub(channel_);
   grpc::ClientContext context;
