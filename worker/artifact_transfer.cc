@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr auto kAnswerWithin = std::chrono::seconds(10);  // Of the short calls.
 constexpr int kDamagedMax = 3;
+constexpr int kToldEveryTries = 5;
 
 double Random() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
@@ -144,6 +145,7 @@ void ArtifactTransfer::FindMode() {
   for (int tries = 1;; ++tries) {
     JobCall call(*mode_job_);
     call.EndsWithin(kAnswerWithin);
+    call.context()->set_wait_for_ready(true);  // As soon as there is a coordinator, attempts wait for this.
     v1::StoreDescription store;
     const absl::Status status =
         FromGrpcStatus(stub_->DescribeStore(call.context(), v1::DescribeStoreRequest(), &store));
@@ -154,6 +156,13 @@ void ArtifactTransfer::FindMode() {
       spdlog::info("artifacts mode={}", same ? "SHARED_FOLDER" : "STREAMED");
       on_change_();
       return;
+    }
+    if (tries % kToldEveryTries == 0) {
+      spdlog::warn(
+          "artifacts_mode_unknown: the coordinator does not say which folder it has ({}); nothing is run "
+          "before. "
+          "`artifacts: SHARED_FOLDER` or STREAMED goes without asking",
+          std::string(status.message()));
     }
     if (mode_job_->Wait(options_.backoff.Wait(tries, Random()))) return;
   }

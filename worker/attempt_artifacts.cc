@@ -1,7 +1,6 @@
 // Supervisor: checkpoints that come from other machines and go to them.
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "worker/artifact_cache.h"
 #include "worker/attempt_folder.h"
 #include "worker/supervisor.h"
 
@@ -163,6 +163,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
     }
   }
   if (found) {
+    MarkUsed(found_at);
     spec_.set_resume_from(found_at.string());
   } else if (!stopping()) {
     Tell(absl::StrCat("the checkpoint to go on from, ", resume->string(), ", ", Message(why),
