@@ -120,6 +120,12 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
   if (streamed) {
     const ArtifactProgress fetched = co_await FetchArtifact(assignment_.checkpoint_sha256());
     if (stopping()) co_return std::nullopt;
+    if (absl::IsDataLoss(fetched.status)) {
+      co_return Failed(
+          fetched.status,
+          "the coordinator's copy of the trained model is damaged; put a sound one in artifacts/ of "
+          "its state_dir (workers that have made or fetched it keep one in theirs)");
+    }
     if (!fetched.status.ok())
       co_return Failed(fetched.status, "the trained model could not be fetched from the coordinator");
   } else {
