@@ -39,6 +39,10 @@ std::string Sha256Hex(std::string_view bytes) {
   return sha.HexDigest();
 }
 
+bool IsSha256Hex(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return absl::NotFoundError(absl::StrCat("cannot read ", path.string()));

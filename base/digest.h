@@ -31,6 +31,9 @@ class Sha256 {
 std::string Sha256Hex(std::string_view bytes);
 absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path);
 
+// Whether `text` is 64 lower-case hexadecimal digits: what a file may be named after.
+bool IsSha256Hex(std::string_view text);
+
 }  // namespace inlier
 
 #endif  // INLIER_BASE_DIGEST_H_

@@ -21,6 +21,7 @@ void AddExportCommand(CLI::App& app, Session& session);
 void AddLogsCommand(CLI::App& app, Session& session);
 void AddCancelCommand(CLI::App& app, Session& session);
 void AddRetryCommand(CLI::App& app, Session& session);
+void AddGcCommand(CLI::App& app, Session& session);
 void AddWorkersCommand(CLI::App& app, Session& session);
 void AddParamsCommand(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);

@@ -16,11 +16,13 @@ std::string Session::Address() const {
   return v1::CoordinatorConfig().listen();
 }
 
+std::shared_ptr<grpc::Channel> Session::Channel() {
+  if (channel_ == nullptr) channel_ = MakeChannel(Address());
+  return channel_;
+}
+
 v1::SweepService::Stub& Session::Sweeps() {
-  if (stub_ == nullptr) {
-    channel_ = MakeChannel(Address());
-    stub_ = v1::SweepService::NewStub(channel_);
-  }
+  if (stub_ == nullptr) stub_ = v1::SweepService::NewStub(Channel());
   return *stub_;
 }
 

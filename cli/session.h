@@ -35,6 +35,8 @@ class Session {
 
   // Opens the connection on first use; calls then fail by their own status.
   v1::SweepService::Stub& Sweeps();
+  // The same connection for other services.
+  std::shared_ptr<grpc::Channel> Channel();
 
   // One unary call with a deadline. The error says which coordinator was asked and how to start one.
   template <typename Request, typename Response>

@@ -19,8 +19,10 @@
 #include "base/service/rpc.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/metrics.h"
 #include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/services/artifact_service.h"
 #include "coordinator/services/calls.h"
 #include "coordinator/services/http_api.h"
 #include "coordinator/services/shell.h"
@@ -75,11 +77,13 @@ struct Coordinator::Parts {
   Effects recovered;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<Reader> reader;
+  std::unique_ptr<ArtifactStore> artifacts;
   std::unique_ptr<Shell> shell;
   std::unique_ptr<Calls> calls;
   std::unique_ptr<WatchHub> watches;
   std::unique_ptr<SweepService> sweep_service;
   std::unique_ptr<WorkerService> worker_service;
+  std::unique_ptr<ArtifactService> artifact_service;
   std::unique_ptr<HttpServer> http;
   ListeningServer grpc;
   std::string http_address;
@@ -98,6 +102,7 @@ absl::Status Coordinator::Parts::OpenStore() {
   committer =
       std::make_unique<Committer>(*store, std::move(options), [this](absl::Status status) { Fatal(status); });
   reader = std::make_unique<Reader>(database->path(), Calls::kBlockingThreads);
+  ASSIGN_OR_RETURN(artifacts, ArtifactStore::Open(config.state_dir()));
   return absl::OkStatus();
 }
 
@@ -108,12 +113,15 @@ absl::Status Coordinator::Parts::OpenPorts() {
   watches = std::make_unique<WatchHub>(io, *calls);
   sweep_service = std::make_unique<SweepService>(*calls, *watches, *reader);
   worker_service = std::make_unique<WorkerService>(*calls);
+  artifact_service =
+      std::make_unique<ArtifactService>(*calls, metrics, *artifacts, *reader, config.state_dir());
   http = std::make_unique<HttpServer>(io);
   AddHttpApi(*http, *shell, metrics);
   RETURN_IF_ERROR(http->Start(config.http_listen(), "http_listen"));
   http_address = http->address();
   // Calls that arrive from here on wait in the io_context until the thread runs.
-  ASSIGN_OR_RETURN(grpc, StartServer(config.listen(), "listen", {sweep_service.get(), worker_service.get()}));
+  ASSIGN_OR_RETURN(grpc, StartServer(config.listen(), "listen",
+                                     {sweep_service.get(), worker_service.get(), artifact_service.get()}));
   v1::Endpoint endpoint;
   endpoint.set_grpc(grpc.address);
   endpoint.set_http(http_address);
@@ -152,6 +160,7 @@ void Coordinator::Parts::Stop() {
     }
   });
   if (grpc.server) grpc.server->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
+  if (artifact_service) artifact_service->Join();
   calls->Join();
   FlushWhileHealthy();
   // What the last commits and calls posted runs before the thread ends.

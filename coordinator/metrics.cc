@@ -20,9 +20,10 @@ constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v
                                           v1::LOST,         v1::PREEMPTED,     v1::STALLED};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
-constexpr const char* kMethods[] = {"Session",    "Sync",       "SubmitSweep", "ListSweeps", "GetSweep",
-                                    "ListTrials", "WatchSweep", "Cancel",      "Retry",      "ListWorkers",
-                                    "Query",      "BuildTable", "GetLogs"};
+constexpr const char* kMethods[] = {"Session",    "Sync",       "SubmitSweep", "ListSweeps",    "GetSweep",
+                                    "ListTrials", "WatchSweep", "Cancel",      "Retry",         "ListWorkers",
+                                    "Query",      "BuildTable", "GetLogs",     "DescribeStore", "Stat",
+                                    "Upload",     "Download",   "Collect"};
 
 std::string KindLabel(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
 
@@ -129,6 +130,12 @@ std::vector<MetricSpec> MakeTable() {
       {"inlier_commit_queue_bytes", gauge, "Memory of the changes that wait for their commit, estimated."},
       {"inlier_wal_bytes", gauge, "Size of the write-ahead log."},
       {"inlier_store_available", gauge, "1 while the database takes commits, 0 while its disk is full."},
+      {"inlier_artifact_bytes_total",
+       counter,
+       "Bytes of artifacts that came from workers and went to them.",
+       {"direction"},
+       {},
+       {{"received"}, {"sent"}}},
       {"inlier_rpcs_total",
        counter,
        "Calls answered, by method and gRPC code.",
@@ -174,6 +181,10 @@ void CoordinatorMetrics::ObserveCommit(const CommitStats& stats) {
 void CoordinatorMetrics::ObserveRpc(const std::string& method, const std::string& code, Duration duration) {
   registry_.CounterOf("inlier_rpcs_total", {method, code}).Increment();
   registry_.HistogramOf("inlier_rpc_seconds", {method}).Observe(ToSeconds(duration));
+}
+
+void CoordinatorMetrics::ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes) {
+  registry_.CounterOf("inlier_artifact_bytes_total", {direction}).Increment(static_cast<double>(bytes));
 }
 
 void CoordinatorMetrics::ObserveEffects(const Effects& effects) {

@@ -30,6 +30,8 @@ class CoordinatorMetrics {
 
   void ObserveCommit(const CommitStats& stats);
   void ObserveRpc(const std::string& method, const std::string& code, Duration duration);
+  // `direction`: "received" or "sent".
+  void ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes);
   // What a step of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 

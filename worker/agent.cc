@@ -25,6 +25,13 @@ void PostTo(asio::io_context& io, const std::shared_ptr<int>& alive, Work work) 
   });
 }
 
+ArtifactTransfer::Options ArtifactOptions(const Agent::Options& options) {
+  ArtifactTransfer::Options artifacts = options.artifacts;
+  artifacts.state_dir = options.attempts.state_dir;
+  artifacts.coordinator = options.client.address;
+  return artifacts;
+}
+
 }  // namespace
 
 Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetrics& metrics,
@@ -35,6 +42,12 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
       metrics_(metrics),
       on_end_(std::move(on_end)),
       delivery_timer_(io),
+      artifacts_(ArtifactOptions(options_), metrics,
+                 [this] {
+                   PostTo(io_, alive_, [this] {
+                     for (const auto& [token, supervisor] : running_) supervisor->Wake();
+                   });
+                 }),
       client_(
           options_.client, outbox, metrics,
           {.fill =
@@ -68,10 +81,14 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
 
 Agent::~Agent() {
   client_.Stop();
+  artifacts_.Stop();
   disk_.join();
 }
 
-void Agent::Start() { client_.Start(); }
+void Agent::Start() {
+  artifacts_.Start();
+  client_.Start();
+}
 
 void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   if (finished_) return;
@@ -84,7 +101,11 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   std::map<std::uint64_t, std::string> reasons;
   for (const v1::Stop& stop : answer.stop()) reasons[stop.token()] = stop.reason();
   for (const auto& [token, supervisor] : running_) {
-    if (desired_.count(token) > 0 || supervisor->stopping()) continue;
+    if (desired_.count(token) > 0) continue;
+    if (supervisor->stopping()) {
+      supervisor->Abandon();
+      continue;
+    }
     const auto reason = reasons.find(token);
     supervisor->Stop(StopKind::kNotDesired,
                      reason == reasons.end() ? "the coordinator does not want it any more" : reason->second,
@@ -120,9 +141,9 @@ void Agent::Reconcile() {
 
 void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
   const auto nudge = [this](CoordinatorClient::Urgency urgency) { client_.Nudge(urgency); };
-  auto supervisor = std::make_shared<Supervisor>(options_.attempts,
-                                                 WorkerParts{io_, disk_, outbox_, board_, metrics_, nudge},
-                                                 options_.slots[slot], assignment);
+  auto supervisor = std::make_shared<Supervisor>(
+      options_.attempts, WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, nudge},
+      options_.slots[slot], assignment);
   running_.emplace(assignment.token(), supervisor);
   const auto on_done = [](std::exception_ptr error) {
     if (error)
@@ -208,6 +229,7 @@ void Agent::Drain(const std::string& reason) {
   if (draining_ || finished_) return;
   draining_ = true;
   board_.SetDraining();
+  artifacts_.SetDraining();
   spdlog::info("draining reason=\"{}\" attempts={} events={}", reason, running_.size(), outbox_.size());
   for (const auto& [token, supervisor] : running_) {
     supervisor->Stop(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),

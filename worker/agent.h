@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker/artifact_transfer.h"
 #include "worker/coordinator_client.h"
 #include "worker/outbox.h"
 #include "worker/slot_plan.h"
@@ -40,6 +41,7 @@ class Agent {
     std::vector<SlotPlan> slots;
     AttemptSettings attempts;
     CoordinatorClient::Options client;
+    ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.
     // After the children have ended: how long their last events may take to be acknowledged.
     Duration delivery_wait = std::chrono::seconds(10);
     // The same while the coordinator cannot be reached; what is left stays in the outbox for the next worker.
@@ -105,6 +107,7 @@ class Agent {
   absl::Status end_status_;
   boost::asio::steady_timer delivery_timer_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Tells late posts that this object is gone.
+  ArtifactTransfer artifacts_;                             // Its threads use the members above.
   CoordinatorClient client_;                               // Last: its thread uses the members above.
 };
 

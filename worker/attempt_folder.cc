@@ -46,8 +46,7 @@ absl::Status PrepareAttemptFolder(const fs::path& folder, const v1::AttemptSpec&
 }
 
 absl::StatusOr<fs::path> ArtifactPath(const fs::path& state_dir, const std::string& sha256) {
-  const bool hex = sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!hex)
+  if (!IsSha256Hex(sha256))
     return absl::InvalidArgumentError(
         absl::StrCat("'", sha256, "' is not a SHA-256 in lower-case hexadecimal"));
   return state_dir / "artifacts" / absl::StrCat(sha256, ".safetensors");

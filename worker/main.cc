@@ -86,6 +86,8 @@ absl::Status Run(const DaemonOptions& options) {
   agent_options.attempts.line_bytes_max = config.line_bytes_max();
   agent_options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
   agent_options.client.address = config.coordinator();
+  agent_options.artifacts.artifacts = config.artifacts();
+  agent_options.artifacts.cache_bytes_max = std::uint64_t{config.artifact_cache_mib_max()} << 20;
   Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
     ended = status;
     io.stop();

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "worker/attempt_folder.h"
@@ -22,7 +23,6 @@ namespace fs = std::filesystem;
 
 // Lines of output that go to the coordinator for one attempt; the rest is in log.txt only.
 constexpr std::uint64_t kLogLinesSentMax = 1000;
-constexpr auto kArtifactLookEvery = std::chrono::milliseconds(100);
 
 v1::Outcome FailedOutcome(v1::FailureClass failure, std::string message) {
   v1::Outcome outcome;
@@ -30,13 +30,6 @@ v1::Outcome FailedOutcome(v1::FailureClass failure, std::string message) {
   outcome.set_failure(failure);
   outcome.set_message(std::move(message));
   return outcome;
-}
-
-// The failure of something the worker does for the attempt. A spec that can never work is told apart from a
-// machine in trouble.
-v1::Outcome FailedToPrepare(const absl::Status& status) {
-  return FailedOutcome(absl::IsInvalidArgument(status) ? v1::INVALID_SPEC : v1::CRASHED,
-                       absl::StrCat("the worker could not start the trial: ", std::string(status.message())));
 }
 
 v1::TrialEvent LogEvent(std::string text) {
@@ -48,6 +41,11 @@ v1::TrialEvent LogEvent(std::string text) {
 
 }  // namespace
 
+v1::Outcome FailedToPrepare(const absl::Status& status) {
+  return FailedOutcome(absl::IsInvalidArgument(status) ? v1::INVALID_SPEC : v1::CRASHED,
+                       absl::StrCat("the worker could not start the trial: ", std::string(status.message())));
+}
+
 Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot,
                        v1::Assignment assignment)
     : settings_(settings),
@@ -56,7 +54,8 @@ Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotP
       assignment_(std::move(assignment)),
       reader_(settings.line_bytes_max),
       kill_timer_(parts_.io),
-      wait_timer_(parts_.io) {
+      wait_timer_(parts_.io),
+      send_timer_(parts_.io) {
   parts_.board.Add(token(), assignment_.stage_id(), slot_.index);
 }
 
@@ -93,22 +92,11 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
   result.outcome_sequence = Report(std::move(last));
   result.outcome = *std::move(outcome);
   parts_.metrics.AttemptEnded(result.outcome);
+  parts_.artifacts.SetLive(folder_, false);
   spdlog::info("attempt_ended stage={} token={} slot={} outcome={} message=\"{}\"", assignment_.stage_id(),
                token(), slot_.index, OutcomeLabel(result.outcome),
                absl::StrReplaceAll(result.outcome.message(), {{"\n", " |"}}));
   co_return result;
-}
-
-asio::awaitable<bool> Supervisor::WaitForFile(fs::path path) {
-  const Timestamp deadline = MonotonicNow() + settings_.artifact_wait;
-  for (;;) {
-    std::error_code error;
-    if (fs::is_regular_file(path, error)) co_return true;
-    if (stopping() || MonotonicNow() >= deadline) co_return false;
-    wait_timer_.expires_after(std::min<Duration>(kArtifactLookEvery, settings_.artifact_wait));
-    boost::system::error_code ignored;
-    co_await wait_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-  }
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
@@ -129,28 +117,8 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
     Tell(std::string(opened.message()));
 
-  if (assignment_.kind() == v1::EVALUATE_STAGE) {
-    const absl::StatusOr<fs::path> artifact =
-        ArtifactPath(settings_.state_dir, assignment_.checkpoint_sha256());
-    if (!artifact.ok()) co_return FailedToPrepare(artifact.status());
-    const bool found = co_await WaitForFile(*artifact);
-    if (!found && !stopping()) {
-      co_return FailedToPrepare(absl::NotFoundError(
-          absl::StrCat("the trained model ", artifact->string(),
-                       " is not there; all workers of one coordinator must share one state_dir")));
-    }
-    spec_.set_checkpoint(artifact->string());
-  } else if (assignment_.has_resume_path()) {
-    const absl::StatusOr<fs::path> resume = PathBelow(settings_.state_dir, assignment_.resume_path());
-    if (!resume.ok()) co_return FailedToPrepare(resume.status());
-    const bool found = co_await WaitForFile(*resume);
-    if (found) {
-      spec_.set_resume_from(resume->string());
-    } else if (!stopping()) {
-      Tell(absl::StrCat("the checkpoint to go on from, ", resume->string(),
-                        ", is not there; training starts from the beginning"));
-    }
-  }
+  std::optional<v1::Outcome> outcome = co_await PrepareCheckpoint();
+  if (outcome) co_return outcome;
   if (stopping()) co_return std::nullopt;
   const absl::Status written = PrepareAttemptFolder(folder_, spec_);
   if (!written.ok()) co_return FailedToPrepare(written);
@@ -192,6 +160,7 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
                        .first_garbage = reader_.first_garbage(),
                        .last_output = log_.last_lines()};
   v1::Outcome outcome = ClassifyEnd(end);
+  co_await EndSending(/*wanted=*/outcome.kind() == v1::Outcome::FAILED);
   if (outcome.kind() == v1::Outcome::FAILED) co_return outcome;
   if (!final_checkpoint_) {
     if (assignment_.kind() == v1::TRAIN_STAGE && outcome.kind() == v1::Outcome::SUCCEEDED) {
@@ -208,10 +177,20 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
     co_return FailedOutcome(
         v1::CRASHED, absl::StrCat("the trained model could not be kept: ", std::string(published.message())));
   }
+  if (SendsCheckpoints()) {
+    const absl::Status sent = co_await SendModel();
+    if (!sent.ok()) {
+      co_return FailedOutcome(v1::LOST,
+                              absl::StrCat("the trained model could not be sent to the coordinator: ",
+                                           std::string(sent.message())));
+    }
+  }
   co_return outcome;
 }
 
 void Supervisor::Stop(StopKind kind, const std::string& reason, Duration grace) {
+  if (kind == StopKind::kNotDesired) Abandon();
+  if (delivering_) return;
   if (!stopping()) {
     stopped_ = kind;
     stop_reason_ = reason;
@@ -219,7 +198,7 @@ void Supervisor::Stop(StopKind kind, const std::string& reason, Duration grace) 
     spdlog::info("attempt_stopping stage={} token={} slot={} reason=\"{}\" grace_seconds={}",
                  assignment_.stage_id(), token(), slot_.index, reason, ToSeconds(grace));
     log_.WriteLine(absl::StrCat("stopping: ", reason));
-    wait_timer_.cancel();
+    Wake();
     if (process_) process_->Signal(SIGTERM);
   }
   ArmKill(grace);
@@ -286,6 +265,10 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
       case v1::TrialEvent::kCheckpoint:
         if (event.checkpoint().final()) {
           final_checkpoint_ = event.checkpoint();  // Held until it is in artifacts/.
+          break;
+        }
+        if (SendsCheckpoints() && IsSha256Hex(event.checkpoint().sha256())) {
+          SendCheckpoint(std::move(event));
           break;
         }
         [[fallthrough]];

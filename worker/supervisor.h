@@ -1,8 +1,9 @@
 // One attempt from its assignment to its outcome: folder, child, events, checkpoint, end.
 //
 // The story is one coroutine, Run(). The outcome event is the last thing that goes into the outbox, after the
-// child is gone and, for a finished training, after its model is in artifacts/: who sees the outcome can rely
-// on both.
+// child is gone and, for a finished training, after its model is where every worker can get it: in
+// artifacts/, and with the coordinator where no folder is shared. Who sees the outcome can rely on both; the
+// lease is renewed meanwhile. In the same way a checkpoint to go on from is told of when it has arrived.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_SUPERVISOR_H_
@@ -23,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "inlier/v1/worker_service.pb.h"
+#include "worker/artifact_transfer.h"
 #include "worker/attempt_board.h"
 #include "worker/attempt_end.h"
 #include "worker/coordinator_client.h"
@@ -52,8 +54,13 @@ struct WorkerParts {
   Outbox& outbox;
   AttemptBoard& board;
   WorkerMetrics& metrics;
+  ArtifactTransfer& artifacts;
   std::function<void(CoordinatorClient::Urgency)> nudge;
 };
+
+// The failure of something the worker does for the attempt. A spec that can never work is told apart from a
+// machine in trouble.
+v1::Outcome FailedToPrepare(const absl::Status& status);
 
 class Supervisor {
  public:
@@ -70,8 +77,13 @@ class Supervisor {
   boost::asio::awaitable<Result> Run();
 
   // Asks the child to end, and kills its group after `grace`. A later call can only shorten the grace; the
-  // first reason stays.
+  // first reason stays. A training that is done, its model on its way to the coordinator, goes on with that
+  // unless it is not desired.
   void Stop(StopKind kind, const std::string& reason, Duration grace);
+  // One that is stopping is not desired either: nothing more of it is to be delivered.
+  void Abandon();
+  // A transfer of artifacts has ended, or the mode is known.
+  void Wake();
 
   std::uint64_t token() const { return assignment_.token(); }
   const v1::Assignment& assignment() const { return assignment_; }
@@ -85,10 +97,26 @@ class Supervisor {
  private:
   // What stands before the child can start: OK, or the outcome of an attempt that never will.
   boost::asio::awaitable<std::optional<v1::Outcome>> Prepare();
-  boost::asio::awaitable<bool> WaitForFile(
-      std::filesystem::path path);  // False after settings.artifact_wait, or when stopped.
   absl::Status StartChild();
   boost::asio::awaitable<v1::Outcome> Finish(ProcessExit exit);
+
+  // attempt_artifacts.cc. What the spec needs of other attempts: nothing, or the outcome that ends this one.
+  boost::asio::awaitable<std::optional<v1::Outcome>> PrepareCheckpoint();
+  boost::asio::awaitable<std::optional<v1::Outcome>> PrepareModel(bool streamed);
+  boost::asio::awaitable<std::optional<v1::Outcome>> PrepareResume(bool streamed);
+  // The first of `paths` that is there; false after settings.artifact_wait, or when stopped.
+  boost::asio::awaitable<bool> WaitForAny(std::vector<std::filesystem::path> paths,
+                                          std::filesystem::path* found);
+  boost::asio::awaitable<ArtifactProgress> FetchArtifact(std::string sha256);
+  bool SendsCheckpoints() const;
+  // Sends the checkpoint, then reports `event`; of those that wait the newest alone.
+  void SendCheckpoint(v1::TrialEvent event);
+  boost::asio::awaitable<void> SendCheckpoints();
+  // Waits for the checkpoint that is being sent; gives it up when it is not `wanted`.
+  boost::asio::awaitable<void> EndSending(bool wanted);
+  boost::asio::awaitable<absl::Status> SendModel();
+  void ShowTransfer(const char* phase, const ArtifactProgress& seen);
+  static boost::asio::awaitable<void> Pause(boost::asio::steady_timer& timer, Duration longest);
 
   void OnEvents(std::string_view bytes);
   void OnOutput(std::string_view bytes);
@@ -116,6 +144,13 @@ class Supervisor {
   std::uint64_t log_lines_sent_ = 0;
   boost::asio::steady_timer kill_timer_;
   boost::asio::steady_timer wait_timer_;
+  boost::asio::steady_timer send_timer_;
+  ArtifactHandle fetched_;                      // Kept while the child may read it.
+  std::optional<v1::TrialEvent> next_to_send_;  // A checkpoint to go on from.
+  bool sending_ = false;                        // SendCheckpoints runs.
+  bool sends_no_more_ = false;
+  bool delivering_ = false;  // The child is gone; the model is on its way.
+  bool not_desired_ = false;
   std::optional<Timestamp> kill_at_;
   double cpu_seconds_counted_ = 0;
   std::shared_ptr<int> alive_ =

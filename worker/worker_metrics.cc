@@ -39,6 +39,19 @@ std::vector<MetricSpec> WorkerMetricsTable() {
       {"inlier_worker_train_steps_total", kCounter, "Optimizer updates done by children."},
       {"inlier_worker_child_cpu_seconds_total", kCounter, "CPU time of children, live and ended."},
       {"inlier_worker_child_resident_bytes", kGauge, "Memory of live children that is in RAM."},
+      {"inlier_worker_artifacts_total",
+       kCounter,
+       "Checkpoints moved whole, from the coordinator or to it.",
+       {"direction"},
+       {},
+       {{"fetched"}, {"sent"}}},
+      {"inlier_worker_artifact_bytes_total",
+       kCounter,
+       "Bytes of checkpoints moved, those that were moved again included.",
+       {"direction"},
+       {},
+       {{"fetched"}, {"sent"}}},
+      {"inlier_worker_artifact_failures_total", kCounter, "Times a transfer of a checkpoint broke."},
   };
 }
 
@@ -69,7 +82,12 @@ WorkerMetrics::WorkerMetrics()
       connected(registry.GaugeOf("inlier_worker_connected")),
       train_steps(registry.CounterOf("inlier_worker_train_steps_total")),
       child_cpu_seconds(registry.CounterOf("inlier_worker_child_cpu_seconds_total")),
-      child_resident_bytes(registry.GaugeOf("inlier_worker_child_resident_bytes")) {
+      child_resident_bytes(registry.GaugeOf("inlier_worker_child_resident_bytes")),
+      artifacts_fetched(registry.CounterOf("inlier_worker_artifacts_total", {"fetched"})),
+      artifacts_sent(registry.CounterOf("inlier_worker_artifacts_total", {"sent"})),
+      artifact_bytes_fetched(registry.CounterOf("inlier_worker_artifact_bytes_total", {"fetched"})),
+      artifact_bytes_sent(registry.CounterOf("inlier_worker_artifact_bytes_total", {"sent"})),
+      artifact_failures(registry.CounterOf("inlier_worker_artifact_failures_total")) {
   registry.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1);
 }
 

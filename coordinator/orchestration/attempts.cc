@@ -60,6 +60,7 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   } else if (!stage.resume_path.empty()) {
     assignment.set_resume_path(stage.resume_path);
     assignment.set_resume_step(stage.resume_step);
+    if (!stage.resume_sha256.empty()) assignment.set_resume_sha256(stage.resume_sha256);
   }
 
   leases_.Grant(token, worker.incarnation, slot, context.now.at);

@@ -1,6 +1,7 @@
 // Orchestrator: what people see of it.
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "base/check.h"
 #include "coordinator/orchestration/orchestrator.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 // Share of an attempt that is done, as far as it says.
 double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
+  if (absl::StartsWith(progress.phase(), "uploading")) return 1;  // The training is done.
   if (progress.steps_total() == 0) return 0;
   if (progress.phase() != (kind == v1::TRAIN_STAGE ? "train" : "evaluate")) return 0;
   return std::clamp(static_cast<double>(progress.step()) / static_cast<double>(progress.steps_total()), 0.0,

@@ -58,6 +58,7 @@ struct Stage {
   std::vector<StageId> dependents;  // TRAIN: the evaluate stages that wait for its checkpoint.
   std::string resume_path;          // TRAIN: latest committed checkpoint; empty: none.
   std::uint64_t resume_step = 0;
+  std::string resume_sha256;  // Its digest, where the trial told it.
   bool ready = false;  // In the scheduler's queues.
   Timestamp ready_since;
   std::optional<Timestamp> not_before;  // Waits for a retry.

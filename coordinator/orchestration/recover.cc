@@ -128,6 +128,7 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
   } else if (!stage.resume_path.empty()) {
     assignment.set_resume_path(stage.resume_path);
     assignment.set_resume_step(stage.resume_step);
+    if (!stage.resume_sha256.empty()) assignment.set_resume_sha256(stage.resume_sha256);
   }
   leases_.Grant(record.token, record.worker, record.slot, context.now.at);
   scheduler_.Started(attempt.sweep);
@@ -149,6 +150,7 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
     if (IsResult(stage.state) || checkpoint.final) continue;
     stage.resume_path = checkpoint.path;
     stage.resume_step = checkpoint.step;
+    stage.resume_sha256 = checkpoint.sha256;
   }
   for (const StageRecord& record : snapshot.stages) {
     Stage& stage = stages_.at(record.id);

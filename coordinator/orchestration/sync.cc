@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/digest.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "proto/spec/measurements.h"
 
@@ -37,10 +38,6 @@ bool IsInnerPath(const std::string& path) {
     begin = end + 1;
   }
   return true;
-}
-
-bool IsSha256(const std::string& text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 std::string Shortened(const std::string& text, std::size_t bytes) {
@@ -160,7 +157,7 @@ void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::
                                   WallTime at) {
   Stage& stage = stages_.at(attempt.stage);
   const bool sound = stage.kind == v1::TRAIN_STAGE && (saved.final() || IsInnerPath(saved.path())) &&
-                     (IsSha256(saved.sha256()) || (!saved.final() && saved.sha256().empty()));
+                     (IsSha256Hex(saved.sha256()) || (!saved.final() && saved.sha256().empty()));
   if (!sound) {
     ++stats_.events_invalid;
     context.out.log.push_back(
@@ -183,6 +180,7 @@ void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::
   } else if (saved.step() >= stage.resume_step) {
     stage.resume_path = path;
     stage.resume_step = saved.step();
+    stage.resume_sha256 = saved.sha256();
   }
 }
 

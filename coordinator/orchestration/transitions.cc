@@ -225,6 +225,7 @@ void Orchestrator::StageSucceeded(Context& context, Stage& stage, const Attempt&
   stage.checkpoint = attempt.final_checkpoint;
   stage.resume_path.clear();
   stage.resume_step = 0;
+  stage.resume_sha256.clear();
   for (const TrialId id : trials) NoLongerNeed(context, stage, trials_.at(id));
   for (const TrialId id : trials) SetTrialState(context, trials_.at(id), v1::PENDING, "");
   for (const StageId id : stage.dependents) RefreshReadiness(context, stages_.at(id));
@@ -236,6 +237,7 @@ void Orchestrator::StageDiverged(Context& context, Stage& stage) {
   stage.spec.clear();
   stage.resume_path.clear();
   stage.resume_step = 0;
+  stage.resume_sha256.clear();
   for (const StageId id : stage.dependents) {
     Stage& evaluate = stages_.at(id);
     if (evaluate.needed_by.empty()) continue;

@@ -3,8 +3,9 @@
 //
 // A good trial by default: TRAIN runs `training.steps` steps (default 10) at FAKE_STEP_MS milliseconds each
 // (default 0), reports progress and a curve, saves a checkpoint every `training.checkpoint_every` steps, goes
-// on from `resume_from`, ends with a final checkpoint; EVALUATE needs its checkpoint file and reports final
-// measurements. The numbers depend on nothing but the spec. SIGTERM: checkpoint, PREEMPTED, exit 75.
+// on from `resume_from`, ends with a final checkpoint (of FAKE_MODEL_BYTES bytes when that is set); EVALUATE
+// needs its checkpoint file and reports final measurements. The numbers depend on nothing but the spec.
+// SIGTERM: checkpoint, PREEMPTED, exit 75.
 //
 // Misbehaviour is chosen by FAKE_TRIAL in the environment, or by a file `fake_trial.behaviour` in the data
 // folder of the spec:
@@ -12,6 +13,7 @@
 //   invalid       FAILED/INVALID_SPEC, exit 1
 //   diverge       DIVERGED
 //   hang          says so and never ends (SIGTERM ends it as usual)
+//   hang_evaluate the same in evaluate stages; trains as it should
 //   stubborn      hang, and ignores SIGTERM from before it says so
 //   flood         200,000 points of a curve, then succeeds
 //   chatter       100,000 lines on stderr, then succeeds
@@ -95,8 +97,13 @@ int SayOutcome(v1::Outcome::Kind kind, v1::FailureClass failure = v1::CRASHED,
 
 void SayCheckpoint(const v1::AttemptSpec& spec, std::uint64_t step, bool final, bool wrong_digest) {
   // What "training" has learnt: a function of the spec and the steps done.
-  const std::string content =
+  std::string content =
       "fake checkpoint\n" + spec.spec().ShortDebugString() + "\nstep " + std::to_string(step) + "\n";
+  if (const char* bytes = std::getenv("FAKE_MODEL_BYTES"); bytes != nullptr && final) {
+    while (content.size() < std::strtoull(bytes, nullptr, 10))
+      content += Sha256Hex(content.substr(0, 64)) + content.substr(0, 4096);
+    content.resize(std::strtoull(bytes, nullptr, 10));
+  }
   const std::string name =
       final ? "model.safetensors" : "checkpoint-" + std::to_string(step) + ".safetensors";
   if (!WriteFileAtomically(fs::path(spec.output_dir()) / name, content).ok()) std::_Exit(9);
@@ -194,7 +201,8 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   if (behaviour == "invalid") return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "no such corpus");
   if (behaviour == "diverge")
     return SayOutcome(v1::Outcome::DIVERGED, v1::CRASHED, "the loss is not finite at step 3");
-  if (behaviour == "hang" || behaviour == "stubborn") {
+  if (behaviour == "hang" || behaviour == "stubborn" ||
+      (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
     if (behaviour == "stubborn") ::signal(SIGTERM, SIG_IGN);
     v1::TrialEvent event;
     event.mutable_log()->set_text("hanging");

@@ -101,7 +101,7 @@ TEST_F(DaemonTest, StandardHealthServiceSaysServing) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(slice.begin()), slice.size()), std::string("\x08\x01"));
 }
 
-TEST_F(DaemonTest, ReflectionListsBothServices) {
+TEST_F(DaemonTest, ReflectionListsTheServices) {
   grpc::GenericStub stub(channel_);
   grpc::ClientContext context;
   grpc::CompletionQueue queue;
@@ -122,6 +122,7 @@ TEST_F(DaemonTest, ReflectionListsBothServices) {
   const std::string text(reinterpret_cast<const char*>(slice.begin()), slice.size());
   EXPECT_THAT(text, HasSubstr("inlier.v1.SweepService"));
   EXPECT_THAT(text, HasSubstr("inlier.v1.WorkerService"));
+  EXPECT_THAT(text, HasSubstr("inlier.v1.ArtifactService"));
   call->WritesDone(nullptr);
   ASSERT_TRUE(queue.Next(&tag, &ok));
   grpc::Status status;

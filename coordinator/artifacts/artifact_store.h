@@ -1,0 +1,124 @@
+// The coordinator's artifacts/ folder: files named by their SHA-256, received in parts that can be gone on
+// with.
+//
+//   artifacts/<sha256>.safetensors       complete: never changes
+//   artifacts/<sha256>.safetensors.part  being received
+//   artifacts/store.id                   fresh text of every start; tells a worker whether it shares the
+//   folder
+//
+// The only thing a client can name is a digest of 64 hexadecimal digits; nothing else becomes a path.
+//
+// Thread safety: every function on any thread; they wait for the disk. An Upload or Download is used by one
+// thread at a time.
+#ifndef INLIER_COORDINATOR_ARTIFACTS_ARTIFACT_STORE_H_
+#define INLIER_COORDINATOR_ARTIFACTS_ARTIFACT_STORE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/part_file.h"
+#include "base/time.h"
+
+namespace inlier {
+
+struct ArtifactStoreLimits {
+  int uploads_max = 16;  // At once; one that has been silent makes room.
+  Duration silence = std::chrono::seconds(10);
+  std::uint64_t disk_reserve_bytes = 64 << 20;  // Never filled by uploads: the database needs it.
+};
+
+class ArtifactStore {
+ public:
+  // Makes the folder and writes a new store id.
+  static absl::StatusOr<std::unique_ptr<ArtifactStore>> Open(const std::filesystem::path& state_dir,
+                                                             ArtifactStoreLimits limits = {});
+
+  const std::string& id() const { return id_; }
+
+  struct Found {
+    bool complete = false;
+    std::uint64_t bytes = 0;     // When complete.
+    std::uint64_t received = 0;  // When not.
+  };
+  // InvalidArgument for what is no SHA-256. A complete artifact counts as used now: see RemoveIfOlder.
+  absl::StatusOr<Found> Stat(const std::string& sha256);
+
+  // One artifact on its way in. What it has written stays when it is destroyed.
+  class Upload {
+   public:
+    ~Upload();
+    Upload(const Upload&) = delete;
+    Upload& operator=(const Upload&) = delete;
+
+    // Nothing is to be sent.
+    bool already_complete() const { return part_ == nullptr; }
+    // `offset` must be where the last bytes ended. Aborted when another upload of the artifact has taken
+    // over; ResourceExhausted when the disk is full.
+    absl::Status Write(std::uint64_t offset, std::string_view bytes);
+    // Makes the artifact visible, durable and checked. Aborted when bytes are missing (they can be sent by
+    // another upload); DataLoss when they are not what the digest says: all of it is to be sent again.
+    absl::Status Complete();
+
+   private:
+    friend class ArtifactStore;
+    struct Active;
+    Upload(ArtifactStore& store, std::string sha256, std::uint64_t bytes);
+    ArtifactStore& store_;
+    const std::string sha256_;
+    const std::uint64_t bytes_;
+    std::unique_ptr<PartFile> part_;
+    std::shared_ptr<Active> active_;
+  };
+  // Goes on at `offset` with an artifact of `bytes`. OutOfRange when less is there; Unavailable while another
+  // sends the same one; ResourceExhausted when there is no room on the disk or there are too many uploads.
+  absl::StatusOr<std::unique_ptr<Upload>> BeginUpload(const std::string& sha256, std::uint64_t bytes,
+                                                      std::uint64_t offset);
+
+  // A complete artifact on its way out; it stays readable when it is removed meanwhile.
+  class Download {
+   public:
+    Download(int fd, std::uint64_t bytes, std::uint64_t offset) : fd_(fd), bytes_(bytes), offset_(offset) {}
+    ~Download();
+    Download(const Download&) = delete;
+    Download& operator=(const Download&) = delete;
+    std::uint64_t bytes() const { return bytes_; }
+    std::uint64_t offset() const { return offset_; }
+    // The next bytes, at most `count`; none at the end.
+    absl::StatusOr<std::string> Read(std::size_t count);
+
+   private:
+    int fd_;
+    std::uint64_t bytes_;
+    std::uint64_t offset_;
+  };
+  // NotFound when it is not complete here; OutOfRange for an offset behind its end.
+  absl::StatusOr<std::unique_ptr<Download>> BeginDownload(const std::string& sha256, std::uint64_t offset);
+
+  // Removes the regular file `path` when it was last written or used more than `age` before `now` and is not
+  // being received; whether it did (or, with `dry_run`, would). No Stat or upload can come in between.
+  absl::StatusOr<bool> RemoveIfOlder(const std::filesystem::path& path, Duration age, WallTime now,
+                                     bool dry_run);
+
+  std::filesystem::path PathOf(const std::string& sha256) const;
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  ArtifactStore(std::filesystem::path folder, std::string id, ArtifactStoreLimits limits);
+  absl::Status CheckRoom(std::uint64_t wanted) const;  // REQUIRES: mutex_ is held.
+
+  const std::filesystem::path folder_;
+  const std::string id_;
+  const ArtifactStoreLimits limits_;
+  std::mutex mutex_;  // Before that of an Upload::Active.
+  std::map<std::string, std::shared_ptr<Upload::Active>> uploads_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_ARTIFACTS_ARTIFACT_STORE_H_

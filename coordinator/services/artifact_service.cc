@@ -1,0 +1,206 @@
+#include "coordinator/services/artifact_service.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "coordinator/artifacts/artifact_collector.h"
+
+namespace inlier {
+namespace {
+
+grpc::Status TooMany() {
+  return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                      absl::StrCat("there are ", ArtifactService::kTransfersMax,
+                                   " transfers of artifacts already, the most at once; try again"));
+}
+
+}  // namespace
+
+// Of both calls: exactly one of a read, a write and a piece of file work is under way at any time, so Finish
+// is called once, and the object lives until OnDone.
+class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
+ public:
+  UploadCall(ArtifactService& service, v1::UploadArtifactResponse& response)
+      : service_(service), response_(response), begun_(MonotonicNow()) {
+    if (service_.transfers_.fetch_add(1) >= kTransfersMax) {
+      End(TooMany());
+      return;
+    }
+    StartRead(&request_);
+  }
+
+  void OnReadDone(bool ok) override {
+    boost::asio::post(service_.pool_, [this, ok] {
+      const absl::Status status = ok ? Take() : Complete();
+      if (ok && status.ok()) {
+        StartRead(&request_);
+      } else {
+        End(ToGrpcStatus(status));
+      }
+    });
+  }
+
+  void OnDone() override {
+    --service_.transfers_;
+    delete this;
+  }
+
+ private:
+  absl::Status Take() {
+    if (request_.has_header()) {
+      if (upload_ != nullptr) return absl::InvalidArgumentError("header: comes once, first");
+      const v1::UploadHeader& header = request_.header();
+      ASSIGN_OR_RETURN(upload_,
+                       service_.store_.BeginUpload(header.sha256(), header.bytes(), header.offset()));
+      name_ = header.sha256();
+      return absl::OkStatus();
+    }
+    if (upload_ == nullptr) return absl::InvalidArgumentError("an upload begins with a header");
+    const v1::ArtifactChunk& chunk = request_.chunk();
+    if (chunk.data().empty() || chunk.data().size() > kChunkBytesMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("chunk.data: ", chunk.data().size(), " bytes; a chunk has 1 to ", kChunkBytesMax));
+    }
+    if (Sha256Hex(chunk.data()) != chunk.sha256()) {
+      return absl::AbortedError(absl::StrCat("the chunk at ", chunk.offset(),
+                                             " was damaged on its way: its SHA-256 is not the one it names"));
+    }
+    RETURN_IF_ERROR(upload_->Write(chunk.offset(), chunk.data()));
+    if (!upload_->already_complete()) {
+      taken_ += chunk.data().size();
+      service_.metrics_.ObserveArtifactBytes("received", chunk.data().size());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Complete() {
+    if (upload_ == nullptr) return absl::InvalidArgumentError("an upload begins with a header");
+    RETURN_IF_ERROR(upload_->Complete());
+    response_.set_bytes_taken(taken_);
+    if (!upload_->already_complete()) spdlog::info("artifact_received sha256={} bytes={}", name_, taken_);
+    return absl::OkStatus();
+  }
+
+  void End(const grpc::Status& status) {
+    // A client that learns of the end must be able to begin anew at once.
+    upload_.reset();
+    service_.calls_.Observe("Upload", status, begun_);
+    Finish(status);
+  }
+
+  ArtifactService& service_;
+  v1::UploadArtifactResponse& response_;
+  const Timestamp begun_;
+  v1::UploadArtifactRequest request_;
+  std::string name_;
+  std::unique_ptr<ArtifactStore::Upload> upload_;
+  std::uint64_t taken_ = 0;
+};
+
+class ArtifactService::DownloadCall final : public grpc::ServerWriteReactor<v1::ArtifactChunk> {
+ public:
+  DownloadCall(ArtifactService& service, const v1::DownloadArtifactRequest& request)
+      : service_(service), begun_(MonotonicNow()) {
+    if (service_.transfers_.fetch_add(1) >= kTransfersMax) {
+      End(TooMany());
+      return;
+    }
+    boost::asio::post(service_.pool_, [this, &request] {
+      absl::StatusOr<std::unique_ptr<ArtifactStore::Download>> download =
+          service_.store_.BeginDownload(request.sha256(), request.offset());
+      if (!download.ok()) {
+        End(ToGrpcStatus(download.status()));
+        return;
+      }
+      download_ = *std::move(download);
+      Next();
+    });
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) {
+      End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker has gone"));
+      return;
+    }
+    service_.metrics_.ObserveArtifactBytes("sent", chunk_.data().size());
+    boost::asio::post(service_.pool_, [this] { Next(); });
+  }
+
+  void OnDone() override {
+    --service_.transfers_;
+    delete this;
+  }
+
+ private:
+  void Next() {
+    const std::uint64_t offset = download_->offset();
+    absl::StatusOr<std::string> bytes = download_->Read(kChunkBytesMax);
+    if (!bytes.ok() || bytes->empty()) {
+      End(ToGrpcStatus(bytes.status()));
+      return;
+    }
+    chunk_.set_offset(offset);
+    chunk_.set_bytes_total(download_->bytes());
+    chunk_.set_sha256(Sha256Hex(*bytes));
+    chunk_.set_data(*std::move(bytes));
+    StartWrite(&chunk_);
+  }
+
+  void End(const grpc::Status& status) {
+    download_.reset();
+    service_.calls_.Observe("Download", status, begun_);
+    Finish(status);
+  }
+
+  ArtifactService& service_;
+  const Timestamp begun_;
+  std::unique_ptr<ArtifactStore::Download> download_;
+  v1::ArtifactChunk chunk_;
+};
+
+grpc::ServerUnaryReactor* ArtifactService::DescribeStore(Context* context, const v1::DescribeStoreRequest*,
+                                                         v1::StoreDescription* response) {
+  response->set_store_id(store_.id());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  calls_.Observe("DescribeStore", grpc::Status::OK, MonotonicNow());
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::StatArtifactRequest* request,
+                                                v1::ArtifactStat* response) {
+  return calls_.OnPool(context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
+    ASSIGN_OR_RETURN(const ArtifactStore::Found found, store_.Stat(request->sha256()));
+    v1::ArtifactStat stat;
+    stat.set_complete(found.complete);
+    stat.set_bytes(found.bytes);
+    stat.set_received(found.received);
+    return stat;
+  });
+}
+
+grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::CollectRequest* request,
+                                                   v1::CollectResponse* response) {
+  return calls_.OnPool(
+      context, "Collect", response, [this, request]() -> absl::StatusOr<v1::CollectResponse> {
+        const std::unique_lock one(collecting_, std::try_to_lock);
+        if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
+        return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
+      });
+}
+
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::Upload(
+    Context*, v1::UploadArtifactResponse* response) {
+  return new UploadCall(*this, *response);
+}
+
+grpc::ServerWriteReactor<v1::ArtifactChunk>* ArtifactService::Download(
+    Context*, const v1::DownloadArtifactRequest* request) {
+  return new DownloadCall(*this, *request);
+}
+
+}  // namespace inlier

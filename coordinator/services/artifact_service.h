@@ -1,0 +1,67 @@
+// Workers' door for checkpoints: they come and go in checked chunks, and a call that breaks is gone on with.
+//
+// Files are read and written on a pool of its own, so that neither the coordinator's thread nor people's
+// queries wait for them. A call holds one chunk at a time: the next is read when the last is written.
+//
+// Thread safety: gRPC calls it on its own threads.
+#ifndef INLIER_COORDINATOR_SERVICES_ARTIFACT_SERVICE_H_
+#define INLIER_COORDINATOR_SERVICES_ARTIFACT_SERVICE_H_
+
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+#include "coordinator/artifacts/artifact_store.h"
+#include "coordinator/services/calls.h"
+#include "coordinator/store/reader.h"
+#include "inlier/v1/artifact_service.grpc.pb.h"
+
+namespace inlier {
+
+class ArtifactService final : public v1::ArtifactService::CallbackService {
+ public:
+  static constexpr std::size_t kChunkBytesMax = 1 << 20;
+  static constexpr int kTransfersMax = 64;  // Uploads and downloads at once; more are RESOURCE_EXHAUSTED.
+  static constexpr int kThreads = 2;
+
+  // All outlive it.
+  ArtifactService(Calls& calls, CoordinatorMetrics& metrics, ArtifactStore& store, Reader& reader,
+                  std::filesystem::path state_dir)
+      : calls_(calls),
+        metrics_(metrics),
+        store_(store),
+        reader_(reader),
+        state_dir_(std::move(state_dir)),
+        pool_(kThreads) {}
+
+  // Waits for the file work that runs. After the server's shutdown.
+  void Join() { pool_.join(); }
+
+  using Context = grpc::CallbackServerContext;
+  grpc::ServerUnaryReactor* DescribeStore(Context*, const v1::DescribeStoreRequest*,
+                                          v1::StoreDescription*) override;
+  grpc::ServerUnaryReactor* Stat(Context*, const v1::StatArtifactRequest*, v1::ArtifactStat*) override;
+  grpc::ServerReadReactor<v1::UploadArtifactRequest>* Upload(Context*, v1::UploadArtifactResponse*) override;
+  grpc::ServerWriteReactor<v1::ArtifactChunk>* Download(Context*,
+                                                        const v1::DownloadArtifactRequest*) override;
+  grpc::ServerUnaryReactor* Collect(Context*, const v1::CollectRequest*, v1::CollectResponse*) override;
+
+ private:
+  class UploadCall;
+  class DownloadCall;
+
+  Calls& calls_;
+  CoordinatorMetrics& metrics_;
+  ArtifactStore& store_;
+  Reader& reader_;
+  const std::filesystem::path state_dir_;
+  boost::asio::thread_pool pool_;
+  std::atomic<int> transfers_{0};
+  std::mutex collecting_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SERVICES_ARTIFACT_SERVICE_H_

@@ -1,0 +1,62 @@
+// The bound on what a worker keeps of streamed checkpoints.
+#include "worker/artifact_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/temporary_folder.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ArtifactCacheTest : public testing::Test {
+ protected:
+  // A file of 100 bytes, last used so long ago.
+  void Write(const std::string& path, int minutes_ago) {
+    fs::create_directories((folder_ / path).parent_path());
+    folder_.Write(path, std::string(100, 'x'));
+    fs::last_write_time(folder_ / path, fs::file_time_type::clock::now() - std::chrono::minutes(minutes_ago));
+  }
+  std::set<std::string> Left() {
+    std::set<std::string> left;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) left.insert(entry.path().lexically_relative(folder_.path()).string());
+    }
+    return left;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ArtifactCacheTest, TheLeastRecentlyUsedGoUntilTheRestFits) {
+  Write("artifacts/a.safetensors", 1);
+  Write("artifacts/b.safetensors", 4);
+  Write("artifacts/c.safetensors", 3);
+  Write("attempts/st-1/7/checkpoint-10.safetensors", 5);
+  Write("attempts/st-1/7/log.txt", 9);
+  const auto none = [](const fs::path&) { return false; };
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 400, none), 0u);
+  EXPECT_EQ(Left().size(), 5u);
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 250, none), 200u);
+  EXPECT_EQ(Left(), (std::set<std::string>{"artifacts/a.safetensors", "artifacts/c.safetensors",
+                                           "attempts/st-1/7/log.txt"}));
+  Write("artifacts/a.safetensors", 60);
+  MarkUsed(folder_ / "artifacts/a.safetensors");
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 100, none), 100u);
+  EXPECT_EQ(Left(), (std::set<std::string>{"artifacts/a.safetensors", "attempts/st-1/7/log.txt"}));
+}
+
+TEST_F(ArtifactCacheTest, WhatIsInUseStaysAndCounts) {
+  Write("artifacts/a.safetensors", 9);
+  Write("artifacts/b.safetensors", 1);
+  const auto a_is_used = [](const fs::path& path) { return path.filename() == "a.safetensors"; };
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 100, a_is_used), 100u);
+  EXPECT_EQ(Left(), std::set<std::string>{"artifacts/a.safetensors"});
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 50, a_is_used), 0u);
+  EXPECT_EQ(Left(), std::set<std::string>{"artifacts/a.safetensors"});
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,339 @@
+// Real workers with a state folder each and a real coordinator, all as processes: models go from the one that
+// trained to those that evaluate by way of the coordinator, once, whatever is killed on the way.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <fstream>
+#include <map>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/service/endpoint_file.h"
+#include "base/service/rpc.h"
+#include "base/time.h"
+#include "inlier/v1/sweep_service.grpc.pb.h"
+#include "tests/coordinator/orchestration/harness.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/worker/holding_proxy.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using Environment = std::map<std::string, std::string>;
+
+constexpr std::uint64_t kModelBytes = 12 << 20;
+
+// A program of ours; killed when the test is over.
+class Program {
+ public:
+  Program(std::vector<std::string> arguments, const fs::path& log, const Environment& environment = {})
+      : log_(log) {
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::dup2(fd, 1);
+    ::dup2(fd, 2);
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execv(pointers[0], pointers.data());
+    ::_exit(127);
+  }
+  ~Program() { Kill(); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void Signal(int signal) { ::kill(pid_, signal); }
+  void Kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  std::string log() const { return ReadFile(log_).value_or(""); }
+
+ private:
+  const fs::path log_;
+  pid_t pid_ = -1;
+};
+
+bool WaitFor(const std::function<bool()>& ready) {
+  const Timestamp deadline = MonotonicNow() + std::chrono::minutes(2);
+  while (!ready()) {
+    if (MonotonicNow() > deadline) return false;
+    ::usleep(5000);
+  }
+  return true;
+}
+
+class ArtifactStreamingTest : public testing::Test {
+ protected:
+  void StartCoordinator(int lease_ttl_ms = 15000) {
+    coordinator_ = std::make_unique<Program>(
+        std::vector<std::string>{INLIER_COORDINATOR_PROGRAM, "--set", "state_dir=" + Coordinator().string(),
+                                 "--set", "listen=127.0.0.1:0", "--set", "http_listen=127.0.0.1:0", "--set",
+                                 "lease_ttl_ms=" + std::to_string(lease_ttl_ms), "--set",
+                                 "lease_margin_ms=100"},
+        folder_ / "coordinator.log");
+    ASSERT_TRUE(WaitFor([this] {
+      const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(Coordinator());
+      if (!endpoint.ok() || endpoint->pid() == endpoint_.pid()) return false;
+      endpoint_ = *endpoint;
+      port_ = ParseAddress(endpoint_.grpc(), "listen")->port;
+      return true;
+    })) << coordinator_->log();
+    sweeps_ = v1::SweepService::NewStub(MakeChannel(endpoint_.grpc()));
+  }
+
+  // A worker with the state folder `name`.
+  std::unique_ptr<Program> StartWorker(const std::string& name, const std::string& address, int slots,
+                                       const std::string& behaviour = "",
+                                       const std::vector<std::string>& more = {},
+                                       const Environment& environment = {}) {
+    fs::create_directories(folder_ / (name + ".data"));
+    std::ofstream(folder_ / (name + ".data") / "fake_trial.behaviour") << behaviour;
+    std::vector<std::string> arguments = {INLIER_WORKER_PROGRAM};
+    for (const std::string& set :
+         {"coordinator=" + address, "state_dir=" + (folder_ / name).string(),
+          "data_dir=" + (folder_ / (name + ".data")).string(),
+          std::string("trial_program=" INLIER_FAKE_TRIAL), std::string("http_listen=127.0.0.1:0"),
+          "slots=" + std::to_string(slots), "name=" + name}) {
+      arguments.insert(arguments.end(), {"--set", set});
+    }
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Environment all = environment;
+    all.emplace("FAKE_MODEL_BYTES", std::to_string(kModelBytes));
+    return std::make_unique<Program>(arguments, folder_ / (name + ".log"), all);
+  }
+
+  std::string Submit(const v1::SweepSpec& sweep) {
+    v1::SubmitSweepRequest request;
+    *request.mutable_sweep() = sweep;
+    v1::SubmitSweepResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = sweeps_->SubmitSweep(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.sweep_id();
+  }
+
+  // The first cells of one SELECT's rows; empty while the coordinator does not answer.
+  std::vector<std::string> Sql(const std::string& sql) {
+    v1::QueryRequest request;
+    request.set_sql(sql);
+    v1::QueryResponse response;
+    grpc::ClientContext context;
+    if (!sweeps_->Query(&context, request, &response).ok()) return {};
+    std::vector<std::string> rows;
+    for (const v1::QueryRow& row : response.rows()) {
+      const v1::QueryValue& value = row.values(0);
+      rows.push_back(value.has_text() ? value.text() : std::to_string(value.integer()));
+    }
+    return rows;
+  }
+  bool WaitForSql(const std::string& sql, const std::string& row) {
+    return WaitFor([&] { return Sql(sql) == std::vector<std::string>{row}; });
+  }
+  bool WaitForSuccess(int trials) {
+    return WaitForSql("SELECT count(*) FROM trials WHERE state = 'SUCCEEDED'", std::to_string(trials));
+  }
+
+  // The value of `line` in the /metrics of `http`.
+  static double Metric(const std::string& http, const std::string& line) {
+    const auto address = ParseAddress(http, "http");
+    boost::asio::io_context io;
+    boost::asio::ip::tcp::socket socket(io);
+    boost::system::error_code error;
+    socket.connect({boost::asio::ip::make_address(address->host), address->port}, error);
+    const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    boost::asio::write(socket, boost::asio::buffer(request), error);
+    std::string text;
+    boost::asio::read(socket, boost::asio::dynamic_buffer(text), error);
+    const std::size_t at = text.find("\n" + line + " ");
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size() + 2));
+  }
+  double Received() {
+    return Metric(endpoint_.http(), "inlier_artifact_bytes_total{direction=\"received\"}");
+  }
+  double Sent() { return Metric(endpoint_.http(), "inlier_artifact_bytes_total{direction=\"sent\"}"); }
+  static std::string HttpOf(const Program& program) {
+    const std::string log = program.log();
+    const std::size_t at = log.find(" http=");
+    return log.substr(at + 6, log.find_first_of(" \n", at + 6) - at - 6);
+  }
+  static double Count(const std::string& text, const std::string& what) {
+    double count = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+    return count;
+  }
+
+  fs::path Coordinator() { return folder_ / "coordinator"; }
+  // Files of the coordinator's artifacts/ that end with `suffix`.
+  std::vector<fs::path> Artifacts(const std::string& suffix) {
+    std::vector<fs::path> found;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(Coordinator() / "artifacts", error)) {
+      if (entry.path().extension() == suffix) found.push_back(entry.path());
+    }
+    return found;
+  }
+  // Bytes of the one upload that is in the middle.
+  std::uint64_t PartBytes() {
+    const std::vector<fs::path> parts = Artifacts(".part");
+    std::error_code error;
+    return parts.size() == 1 ? fs::file_size(parts[0], error) : 0;
+  }
+  // Waits until the proxy holds back an upload of which all that it let pass has been written.
+  bool WaitForHeldUpload(const HoldingProxy& proxy) {
+    std::uint64_t last = 0;
+    int same = 0;
+    return WaitFor([&] {
+      const std::uint64_t bytes = PartBytes();
+      same = proxy.holds() && bytes > 0 && bytes == last ? same + 1 : 0;
+      last = bytes;
+      return same >= 40;
+    });
+  }
+
+  TemporaryFolder folder_;
+  v1::Endpoint endpoint_;
+  std::atomic<int> port_ = 0;  // Read by the proxy.
+  std::unique_ptr<Program> coordinator_;
+  std::unique_ptr<v1::SweepService::Stub> sweeps_;
+};
+
+TEST_F(ArtifactStreamingTest, AModelIsEvaluatedOnAnotherWorkerAndMovedOnceToEach) {
+  StartCoordinator();
+  // The one that trains never finishes an evaluation.
+  const auto trainer = StartWorker("trainer", endpoint_.grpc(), 1, "hang_evaluate");
+  Submit(SmallSweep("streamed", 1, {8, 7, 6, 5}));
+  ASSERT_TRUE(
+      WaitForSql("SELECT count(*) FROM attempt JOIN stage ON stage.id = attempt.stage WHERE "
+                 "kind = 'EVALUATE_STAGE'",
+                 "1"))
+      << trainer->log();
+  const auto evaluator = StartWorker("evaluator", endpoint_.grpc(), 3);
+  ASSERT_TRUE(WaitForSuccess(3)) << evaluator->log();
+  trainer->Signal(SIGTERM);
+  ASSERT_TRUE(WaitForSuccess(4)) << trainer->log() << evaluator->log();
+
+  ASSERT_EQ(Artifacts(".safetensors").size(), 1u);
+  const std::string name = Artifacts(".safetensors")[0].filename().string();
+  EXPECT_EQ(*Sha256HexOfFile(Artifacts(".safetensors")[0]) + ".safetensors", name);
+  EXPECT_EQ(*Sha256HexOfFile(folder_ / "evaluator/artifacts" / name) + ".safetensors", name);
+  EXPECT_TRUE(Artifacts(".part").empty());
+  EXPECT_EQ(Received(), kModelBytes);
+  EXPECT_EQ(Sent(), kModelBytes);
+  const std::string http = HttpOf(*evaluator);
+  EXPECT_EQ(Metric(http, "inlier_worker_artifacts_total{direction=\"fetched\"}"), 1);
+  EXPECT_EQ(Metric(http, "inlier_worker_artifacts_total{direction=\"sent\"}"), 0);
+  EXPECT_EQ(Metric(http, "inlier_worker_artifact_bytes_total{direction=\"fetched\"}"), kModelBytes);
+  // Each evaluation was counted once, and none ran where the model was not.
+  EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE outcome = 'SUCCEEDED'"), std::vector<std::string>{"5"});
+}
+
+TEST_F(ArtifactStreamingTest, WorkersInTheCoordinatorsFolderMoveNothing) {
+  StartCoordinator();
+  fs::create_directory_symlink(Coordinator(), folder_ / "same");
+  const auto worker = StartWorker("same", endpoint_.grpc(), 1);
+  Submit(SmallSweep("shared", 1, {8, 7}));
+  ASSERT_TRUE(WaitForSuccess(2)) << worker->log();
+  EXPECT_THAT(worker->log(), testing::HasSubstr("artifacts mode=SHARED_FOLDER"));
+  EXPECT_EQ(Received(), 0);
+  EXPECT_EQ(Sent(), 0);
+}
+
+TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheCoordinatorWasKilled) {
+  StartCoordinator(/*lease_ttl_ms=*/60000);
+  HoldingProxy proxy([this] { return port_.load(); });
+  const auto worker = StartWorker("worker", proxy.address(), 1);
+  proxy.HoldAfter(5 << 20);
+  Submit(SmallSweep("killed", 1));
+  ASSERT_TRUE(WaitForHeldUpload(proxy)) << worker->log();
+  coordinator_->Kill();
+  const std::uint64_t there = PartBytes();
+  EXPECT_GT(there, 0u);
+  EXPECT_LT(there, kModelBytes);
+  EXPECT_TRUE(Artifacts(".safetensors").empty());
+  proxy.LetPass();
+  StartCoordinator(60000);
+  ASSERT_TRUE(WaitForSuccess(1)) << worker->log();
+  EXPECT_EQ(Received(), kModelBytes - there);
+  EXPECT_EQ(Artifacts(".safetensors").size(), 1u);
+  EXPECT_TRUE(Artifacts(".part").empty());
+  // The training was done once.
+  EXPECT_EQ(Sql("SELECT count(*) FROM attempt"), std::vector<std::string>{"2"});
+}
+
+TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheWorkerWasKilled) {
+  StartCoordinator(/*lease_ttl_ms=*/1500);
+  HoldingProxy proxy([this] { return port_.load(); });
+  auto worker = StartWorker("worker", proxy.address(), 1);
+  proxy.HoldAfter(5 << 20);
+  Submit(SmallSweep("killed", 1));
+  ASSERT_TRUE(WaitForHeldUpload(proxy)) << worker->log();
+  worker->Kill();
+  proxy.LetPass();
+  EXPECT_TRUE(Artifacts(".safetensors").empty());
+  EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE outcome = 'SUCCEEDED'"), std::vector<std::string>{"0"});
+  // The next one trains again, to the same bytes, and sends what is missing.
+  const auto other = StartWorker("other", endpoint_.grpc(), 1);
+  ASSERT_TRUE(WaitForSuccess(1)) << other->log();
+  EXPECT_EQ(Received(), kModelBytes);
+  EXPECT_EQ(Artifacts(".safetensors").size(), 1u);
+}
+
+TEST_F(ArtifactStreamingTest, ATrainingGoesOnElsewhereFromACheckpointThatWasStreamed) {
+  StartCoordinator(/*lease_ttl_ms=*/1500);
+  v1::SweepSpec sweep = SmallSweep("resumed", 1);
+  sweep.mutable_base()->mutable_training()->set_checkpoint_every(10);
+  auto first = StartWorker("first", endpoint_.grpc(), 1, "", {}, {{"FAKE_STEP_MS", "100"}});
+  Submit(sweep);
+  ASSERT_TRUE(WaitFor([this] {
+    const std::vector<std::string> found = Sql("SELECT count(*) FROM artifact WHERE final = 0");
+    return found.size() == 1 && found[0] != "0";
+  })) << first->log();
+  first->Kill();
+  const auto second = StartWorker("second", endpoint_.grpc(), 1);
+  ASSERT_TRUE(WaitForSuccess(1)) << second->log();
+  const std::vector<std::string> resumed =
+      Sql("SELECT resumed_step FROM attempt WHERE number = 2 AND outcome = 'SUCCEEDED' AND resumed_step > 0");
+  ASSERT_EQ(resumed.size(), 1u) << second->log();
+  EXPECT_EQ(std::stoi(resumed[0]) % 10, 0);
+  EXPECT_EQ(Count(second->log(), "artifact_fetched"), 1);
+}
+
+TEST_F(ArtifactStreamingTest, ADamagedModelIsNeverEvaluatedAndTheReasonIsTold) {
+  StartCoordinator();
+  auto trainer = StartWorker("trainer", endpoint_.grpc(), 1, "hang_evaluate");
+  v1::SweepSpec sweep = SmallSweep("damaged", 1);
+  sweep.mutable_retry()->set_max_crashes(0);
+  Submit(sweep);
+  ASSERT_TRUE(
+      WaitForSql("SELECT count(*) FROM stage WHERE kind = 'TRAIN_STAGE' AND state = 'SUCCEEDED'", "1"))
+      << trainer->log();
+  trainer->Signal(SIGTERM);
+  std::fstream(Artifacts(".safetensors")[0], std::ios::in | std::ios::out | std::ios::binary) << "damage";
+  const auto evaluator = StartWorker("evaluator", endpoint_.grpc(), 1);
+  ASSERT_TRUE(WaitForSql("SELECT count(*) FROM trials WHERE state = 'FAILED'", "1")) << evaluator->log();
+  const std::vector<std::string> why = Sql("SELECT message FROM attempt WHERE failure = 'CRASHED'");
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_THAT(why[0],
+              testing::HasSubstr(
+                  "the coordinator's copy of the trained model is damaged; put a sound one in artifacts/"));
+  EXPECT_THAT(why[0], testing::HasSubstr("has the SHA-256"));
+}
+
+}  // namespace
+}  // namespace inlier

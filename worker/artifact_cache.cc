@@ -1,0 +1,69 @@
+#include "worker/artifact_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/log.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CachedFile {
+  fs::path path;
+  std::uint64_t bytes = 0;
+  timespec used{};
+};
+
+// Whether `name` is a checkpoint, or one on its way.
+bool IsCheckpoint(const fs::path& path) {
+  return path.extension() == ".safetensors" || path.extension() == ".part";
+}
+
+void List(const fs::path& folder, std::vector<CachedFile>& files) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    struct stat found {};
+    if (!IsCheckpoint(entry.path()) || ::lstat(entry.path().c_str(), &found) != 0 || !S_ISREG(found.st_mode))
+      continue;
+    files.push_back({entry.path(), static_cast<std::uint64_t>(found.st_size), found.st_mtim});
+  }
+}
+
+}  // namespace
+
+void MarkUsed(const fs::path& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
+
+std::uint64_t TrimArtifactCache(const fs::path& state_dir, std::uint64_t bytes_max,
+                                const std::function<bool(const fs::path&)>& in_use) {
+  std::vector<CachedFile> files;
+  List(state_dir / "artifacts", files);
+  std::error_code error;
+  for (const auto& stage : fs::directory_iterator(state_dir / "attempts", error)) {
+    std::error_code inner;
+    for (const auto& attempt : fs::directory_iterator(stage.path(), inner)) List(attempt.path(), files);
+  }
+  std::uint64_t total = 0, removed = 0;
+  for (const CachedFile& file : files) total += file.bytes;
+  std::sort(files.begin(), files.end(), [](const CachedFile& a, const CachedFile& b) {
+    if (a.used.tv_sec != b.used.tv_sec) return a.used.tv_sec < b.used.tv_sec;
+    return a.used.tv_nsec < b.used.tv_nsec;
+  });
+  for (const CachedFile& file : files) {
+    if (total <= bytes_max) break;
+    if (in_use(file.path)) continue;
+    if (!fs::remove(file.path, error)) continue;
+    spdlog::info("artifact_forgotten path={} bytes={}", file.path.string(), file.bytes);
+    total -= file.bytes;
+    removed += file.bytes;
+  }
+  return removed;
+}
+
+}  // namespace inlier

@@ -1,0 +1,122 @@
+// Checkpoints between this worker and the coordinator, for workers that share no folder with it.
+//
+// A transfer is asked for by its digest and goes on by itself: it is tried again after a back-off, from the
+// byte where it broke. Whoever asks for a digest that is on its way already waits for the same transfer, so
+// it is moved once. When nobody wants it any more it stops; what was moved stays for the next time.
+//
+// Thread safety: every function on any thread; none waits for the disk or the network but Stop.
+#ifndef INLIER_WORKER_ARTIFACT_TRANSFER_H_
+#define INLIER_WORKER_ARTIFACT_TRANSFER_H_
+
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "base/backoff.h"
+#include "inlier/v1/artifact_service.grpc.pb.h"
+#include "inlier/v1/config.pb.h"
+#include "worker/worker_metrics.h"
+
+namespace inlier {
+
+enum class ArtifactMode {
+  kUnknown,       // The coordinator has not been asked yet.
+  kSharedFolder,  // Files are seen by all; nothing is transferred.
+  kStreamed,
+};
+
+// A transfer that somebody wants. Dropping the last reference gives it up.
+class ArtifactJob;
+using ArtifactHandle = std::shared_ptr<const ArtifactJob>;
+
+struct ArtifactProgress {
+  bool done = false;
+  absl::Status status;  // When done. Cancelled when the worker is ending.
+  std::uint64_t bytes = 0;
+  std::uint64_t bytes_total = 0;
+  int failures = 0;  // Tries that broke.
+};
+ArtifactProgress Look(const ArtifactHandle& handle);
+
+class ArtifactTransfer {
+ public:
+  struct Options {
+    std::filesystem::path state_dir;
+    std::string coordinator;  // gRPC address.
+    v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
+    std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
+    Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
+    // Failures in a row, without a byte moved, after which a fetch ends. Sending ends so only while draining:
+    // what a training has made is worth waiting for.
+    int tries_max = 8;
+    int tries_max_draining = 3;
+  };
+
+  // `on_change` is called on threads of the transfer when the mode is known and when a transfer has ended.
+  // `metrics` outlives it.
+  ArtifactTransfer(Options options, WorkerMetrics& metrics, std::function<void()> on_change);
+  ~ArtifactTransfer();  // Stops.
+  ArtifactTransfer(const ArtifactTransfer&) = delete;
+  ArtifactTransfer& operator=(const ArtifactTransfer&) = delete;
+
+  // Finds out the mode.
+  void Start();
+  // Breaks what is under way and waits for it.
+  void Stop();
+  ArtifactMode mode() const { return mode_; }
+
+  // Gets artifacts/<sha256>.safetensors into the state folder, checked. While the handle lives the file is
+  // not removed for want of room. REQUIRES: `sha256` is one.
+  ArtifactHandle Fetch(const std::string& sha256);
+  // Gets `path`, whose digest is `sha256`, to the coordinator, durable there. NotFound when there is no file.
+  ArtifactHandle Send(const std::filesystem::path& path, const std::string& sha256);
+
+  // The files in the folder of a live attempt are not removed for want of room.
+  void SetLive(const std::filesystem::path& attempt_folder, bool live);
+  void SetDraining() { draining_ = true; }
+
+ private:
+  friend class ArtifactJob;
+  using Key = std::pair<bool, std::string>;  // Whether it is sent; its digest.
+  struct Entry {
+    std::shared_ptr<ArtifactJob> job;
+    std::weak_ptr<const ArtifactJob> wanted;
+  };
+
+  ArtifactHandle Begin(bool send, const std::string& sha256, const std::filesystem::path& path);
+  void FindMode();
+  void Run(ArtifactJob& job);
+  absl::Status FetchOnce(ArtifactJob& job);
+  absl::Status SendOnce(ArtifactJob& job);
+  // Whether `status` ends the job after `tries` failures without progress and `damaged` of the content.
+  bool IsFinal(const absl::Status& status, bool send, int tries, int damaged) const;
+  void Trim();
+
+  const Options options_;
+  WorkerMetrics& metrics_;
+  const std::function<void()> on_change_;
+  std::unique_ptr<v1::ArtifactService::Stub> stub_;
+  std::atomic<ArtifactMode> mode_;
+  std::atomic<bool> draining_ = false;
+  std::mutex mutex_;
+  bool stopped_ = false;
+  std::map<Key, Entry> jobs_;
+  std::set<std::filesystem::path> live_;
+  std::shared_ptr<ArtifactJob> mode_job_;  // Its wait ends with Stop.
+  std::mutex trim_mutex_;
+  boost::asio::thread_pool fetching_{2};
+  boost::asio::thread_pool sending_{2};
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_ARTIFACT_TRANSFER_H_

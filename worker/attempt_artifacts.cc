@@ -1,0 +1,254 @@
+// Supervisor: checkpoints that come from other machines and go to them.
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "worker/artifact_cache.h"
+#include "worker/attempt_folder.h"
+#include "worker/supervisor.h"
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+constexpr auto kLookEvery = std::chrono::milliseconds(100);
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+// Whether another worker, or this one later, may well have more luck.
+bool IsOfTheWay(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kCancelled:
+      return true;
+    default:
+      return false;
+  }
+}
+
+v1::Outcome Failed(const absl::Status& status, const std::string& what) {
+  v1::Outcome outcome;
+  outcome.set_kind(v1::Outcome::FAILED);
+  outcome.set_failure(IsOfTheWay(status) ? v1::LOST : v1::CRASHED);
+  outcome.set_message(absl::StrCat(what, ": ", Message(status)));
+  return outcome;
+}
+
+}  // namespace
+
+asio::awaitable<void> Supervisor::Pause(asio::steady_timer& timer, Duration longest) {
+  timer.expires_after(longest);
+  boost::system::error_code ignored;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+void Supervisor::Wake() {
+  wait_timer_.cancel();
+  send_timer_.cancel();
+}
+
+asio::awaitable<bool> Supervisor::WaitForAny(std::vector<fs::path> paths, fs::path* found) {
+  const Timestamp deadline = MonotonicNow() + settings_.artifact_wait;
+  for (;;) {
+    for (const fs::path& path : paths) {
+      std::error_code error;
+      if (!fs::is_regular_file(path, error)) continue;
+      *found = path;
+      co_return true;
+    }
+    if (stopping() || MonotonicNow() >= deadline) co_return false;
+    co_await Pause(wait_timer_, std::min<Duration>(kLookEvery, settings_.artifact_wait));
+  }
+}
+
+asio::awaitable<ArtifactProgress> Supervisor::FetchArtifact(std::string sha256) {
+  fetched_ = parts_.artifacts.Fetch(sha256);
+  for (;;) {
+    const ArtifactProgress seen = Look(fetched_);
+    if (seen.done) co_return seen;
+    if (stopping()) {
+      fetched_.reset();
+      co_return ArtifactProgress{.done = true, .status = absl::CancelledError("the attempt was stopped")};
+    }
+    ShowTransfer("fetching", seen);
+    co_await Pause(wait_timer_, kLookEvery);
+  }
+}
+
+void Supervisor::ShowTransfer(const char* phase, const ArtifactProgress& seen) {
+  v1::Progress progress;
+  // A transfer that is tried again and again is not stalled: the coordinator's disk may be full, for example.
+  progress.set_phase(seen.failures == 0 ? std::string(phase)
+                                        : absl::StrCat(phase, ", try ", seen.failures + 1));
+  progress.set_step(seen.bytes);
+  progress.set_steps_total(seen.bytes_total);
+  parts_.board.SetProgress(token(), progress);
+  parts_.nudge(CoordinatorClient::Urgency::kProgress);
+}
+
+asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareCheckpoint() {
+  while (parts_.artifacts.mode() == ArtifactMode::kUnknown && !stopping()) {
+    co_await Pause(wait_timer_, kLookEvery);
+  }
+  if (stopping()) co_return std::nullopt;
+  const bool streamed = parts_.artifacts.mode() == ArtifactMode::kStreamed;
+  if (streamed) parts_.artifacts.SetLive(folder_, true);
+  if (assignment_.kind() == v1::EVALUATE_STAGE) {
+    co_return co_await PrepareModel(streamed);
+  }
+  if (assignment_.has_resume_path()) {
+    co_return co_await PrepareResume(streamed);
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool streamed) {
+  const absl::StatusOr<fs::path> artifact =
+      ArtifactPath(settings_.state_dir, assignment_.checkpoint_sha256());
+  if (!artifact.ok()) co_return FailedToPrepare(artifact.status());
+  if (streamed) {
+    const ArtifactProgress fetched = co_await FetchArtifact(assignment_.checkpoint_sha256());
+    if (stopping()) co_return std::nullopt;
+    if (absl::IsDataLoss(fetched.status)) {
+      co_return Failed(
+          fetched.status,
+          "the coordinator's copy of the trained model is damaged; put a sound one in artifacts/ of "
+          "its state_dir (workers that have made or fetched it keep one in theirs)");
+    }
+    if (!fetched.status.ok())
+      co_return Failed(fetched.status, "the trained model could not be fetched from the coordinator");
+  } else {
+    fs::path found_at;
+    std::vector<fs::path> places = {*artifact};
+    const bool found = co_await WaitForAny(std::move(places), &found_at);
+    if (!found && !stopping()) {
+      co_return FailedToPrepare(absl::NotFoundError(
+          absl::StrCat("the trained model ", artifact->string(),
+                       " is not there; all workers of one coordinator must share one state_dir, or be set to "
+                       "`artifacts: STREAMED`")));
+    }
+  }
+  spec_.set_checkpoint(artifact->string());
+  co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool streamed) {
+  const absl::StatusOr<fs::path> resume = PathBelow(settings_.state_dir, assignment_.resume_path());
+  if (!resume.ok()) co_return FailedToPrepare(resume.status());
+  // Where its own attempt wrote it, or where it came by way of the coordinator.
+  std::vector<fs::path> places = {*resume};
+  const bool named = IsSha256Hex(assignment_.resume_sha256());
+  if (named) places.push_back(*ArtifactPath(settings_.state_dir, assignment_.resume_sha256()));
+  std::error_code error;
+  absl::Status why = absl::NotFoundError("is not there");
+  fs::path found_at;
+  bool found = false;
+  if (!streamed || fs::is_regular_file(*resume, error)) {
+    found = co_await WaitForAny(places, &found_at);
+  } else if (named) {
+    const ArtifactProgress fetched = co_await FetchArtifact(assignment_.resume_sha256());
+    found = fetched.status.ok();
+    found_at = places.back();
+    if (!found) {
+      why = absl::Status(fetched.status.code(), absl::StrCat("could not be fetched from the coordinator: ",
+                                                             Message(fetched.status)));
+      // To train from the beginning takes longer than to try again.
+      if (!stopping() && IsOfTheWay(fetched.status))
+        co_return Failed(why, absl::StrCat("the checkpoint to go on from, ", assignment_.resume_path()));
+    }
+  }
+  if (found) {
+    MarkUsed(found_at);
+    spec_.set_resume_from(found_at.string());
+  } else if (!stopping()) {
+    Tell(absl::StrCat("the checkpoint to go on from, ", resume->string(), ", ", Message(why),
+                      "; training starts from the beginning"));
+  }
+  co_return std::nullopt;
+}
+
+bool Supervisor::SendsCheckpoints() const { return parts_.artifacts.mode() == ArtifactMode::kStreamed; }
+
+void Supervisor::SendCheckpoint(v1::TrialEvent event) {
+  next_to_send_ = std::move(event);  // One that was not begun is not needed any more.
+  if (std::exchange(sending_, true)) return;
+  const auto on_done = [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  };
+  asio::co_spawn(parts_.io, SendCheckpoints(), on_done);
+}
+
+asio::awaitable<void> Supervisor::SendCheckpoints() {
+  while (next_to_send_ && !sends_no_more_) {
+    v1::TrialEvent event = *std::exchange(next_to_send_, std::nullopt);
+    const v1::CheckpointSaved& saved = event.checkpoint();
+    const absl::StatusOr<fs::path> path = PathBelow(folder_, saved.path());
+    absl::Status status = path.status();
+    if (path.ok() && IsSha256Hex(saved.sha256())) {
+      const ArtifactHandle sent = parts_.artifacts.Send(*path, saved.sha256());
+      ArtifactProgress seen = Look(sent);
+      while (!seen.done && !sends_no_more_) {
+        co_await Pause(send_timer_, kLookEvery);
+        seen = Look(sent);
+      }
+      status = seen.done ? seen.status : absl::CancelledError("");
+    }
+    if (sends_no_more_) break;
+    if (status.ok()) {
+      std::vector<v1::TrialEvent> events;
+      events.push_back(std::move(event));
+      Report(std::move(events));
+    } else {
+      Tell(absl::StrCat(
+          "the checkpoint at step ", saved.step(),
+          " could not be sent to the coordinator, so nothing goes on from it: ", Message(status)));
+    }
+  }
+  next_to_send_.reset();
+  sending_ = false;
+  wait_timer_.cancel();
+}
+
+asio::awaitable<void> Supervisor::EndSending(bool wanted) {
+  if (!wanted) sends_no_more_ = true;
+  send_timer_.cancel();
+  while (sending_) {
+    if (not_desired_ || stopped_ == StopKind::kFenced) {
+      sends_no_more_ = true;
+      send_timer_.cancel();
+    }
+    co_await Pause(wait_timer_, kLookEvery);
+  }
+}
+
+asio::awaitable<absl::Status> Supervisor::SendModel() {
+  const absl::StatusOr<fs::path> model = ArtifactPath(settings_.state_dir, final_checkpoint_->sha256());
+  if (!model.ok()) co_return model.status();
+  delivering_ = true;
+  const ArtifactHandle sent = parts_.artifacts.Send(*model, final_checkpoint_->sha256());
+  for (;;) {
+    const ArtifactProgress seen = Look(sent);
+    if (seen.done) co_return seen.status;
+    if (not_desired_) co_return absl::CancelledError("the coordinator does not want the attempt any more");
+    ShowTransfer("uploading", seen);
+    co_await Pause(wait_timer_, kLookEvery);
+  }
+}
+
+void Supervisor::Abandon() {
+  not_desired_ = true;
+  Wake();
+}
+
+}  // namespace inlier
