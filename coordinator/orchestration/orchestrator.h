@@ -180,7 +180,8 @@ class Orchestrator {
                          const ExpandedTrial& trial, StageId train);
   void RegisterStage(Stage& stage, Sweep& sweep, double weight);
   void CancelTrial(Context& context, Trial& trial, const std::string& why);
-  bool RetryTrial(Context& context, Trial& trial);
+  // `pruned_too`: also one that pruning ended, which is then not pruned again.
+  bool RetryTrial(Context& context, Trial& trial, bool pruned_too);
   absl::StatusOr<TrialId> FindTrial(const std::string& id) const;
 
   // transitions.cc: what follows from what.
@@ -223,6 +224,16 @@ class Orchestrator {
   void FailStage(Context& context, Stage& stage, const std::string& message);
   v1::RetrySpec PolicyOf(const Stage& stage) const;
   void NoteProgress(Context& context, Attempt& attempt);
+
+  // pruning.cc: trainings that are ended because others do better.
+  void SetPruning(Sweep& sweep, Trial& trial, TrialPruningState state);
+  // The training ended so for the trial's sweep before.
+  bool IsPruned(const Trial& trial) const;
+  static bool WantsPruned(const Sweep& sweep, StageId stage);
+  // Judges a point of a curve for every sweep that needs the stage, and ends the attempt when all of them
+  // want it.
+  void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementPoint& point);
+  void PruneStage(Context& context, Stage& stage, const std::string& reason);
 
   // sync.cc: the protocol.
   absl::Status CheckSync(const v1::WorkerSync& sync);

@@ -13,9 +13,14 @@
 namespace inlier {
 namespace {
 
+// The schema that this program has.
+const int kVersion = BuiltinMigrations().back().to_version;
+
 using ::testing::HasSubstr;
 
-std::string MessageOf(const TemporaryFolder& folder) { return Database::Open(folder.path()).status().ToString(); }
+std::string MessageOf(const TemporaryFolder& folder) {
+  return Database::Open(folder.path()).status().ToString();
+}
 
 void MakeFile(const TemporaryFolder& folder, const std::string& sql) {
   SQLite::Database database((folder.path() / "inlier.db").string(),
@@ -28,13 +33,13 @@ TEST(DatabaseTest, NewDatabaseIsMadeWithFolderAndIsDurable) {
   const auto database = Database::Open(folder.path() / "deep" / "state");
   ASSERT_TRUE(database.ok()) << database.status();
   EXPECT_EQ((*database)->path(), folder.path() / "deep" / "state" / "inlier.db");
-  EXPECT_EQ((*database)->version(), 1);
+  EXPECT_EQ((*database)->version(), kVersion);
   SQLite::Database& connection = (*database)->connection();
   EXPECT_EQ(connection.execAndGet("PRAGMA journal_mode").getString(), "wal");
   EXPECT_EQ(connection.execAndGet("PRAGMA synchronous").getInt(), 2);
   EXPECT_EQ(connection.execAndGet("PRAGMA foreign_keys").getInt(), 1);
   EXPECT_EQ(connection.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
-  EXPECT_EQ(connection.execAndGet("PRAGMA user_version").getInt(), 1);
+  EXPECT_EQ(connection.execAndGet("PRAGMA user_version").getInt(), kVersion);
 }
 
 TEST(DatabaseTest, NewDatabaseHasNoBackup) {
@@ -80,11 +85,11 @@ TEST(DatabaseTest, DatabaseWithoutAnyMarkButWithTablesIsRefused) {
 
 TEST(DatabaseTest, NewerDatabaseIsRefusedWithBothVersions) {
   const TemporaryFolder folder;
-  MakeFile(folder, "PRAGMA application_id = 1768844402; PRAGMA user_version = 7; CREATE TABLE sweep (x)");
+  MakeFile(folder, "PRAGMA application_id = 1768844402; PRAGMA user_version = 999; CREATE TABLE sweep (x)");
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
-                                   " has schema version 7, written by a newer inlier; this one (" +
-                                   Version() +
-                                   ") knows versions up to 1: use the newer program, or name another folder "
+                                   " has schema version 999, written by a newer inlier; this one (" +
+                                   Version() + ") knows versions up to " + std::to_string(kVersion) +
+                                   ": use the newer program, or name another folder "
                                    "with --set state_dir=FOLDER");
 }
 
@@ -118,10 +123,10 @@ TEST(DatabaseTest, StateFolderThatIsAFileIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr((folder.path() / "state").string()));
 }
 
-std::vector<Migration> TwoMigrations() {
+std::vector<Migration> OneMoreMigration() {
   std::vector<Migration> migrations = BuiltinMigrations();
   migrations.push_back(
-      {2, "0002_colour", "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'"});
+      {kVersion + 1, "colour", "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'"});
   return migrations;
 }
 
@@ -130,12 +135,12 @@ class MigrationTest : public StoreTest {};
 TEST_F(MigrationTest, OlderDatabaseIsBroughtForwardAfterABackup) {
   MustApply(Sweep(1));
   Close();
-  const auto migrated = Database::Open(folder_.path(), TwoMigrations());
+  const auto migrated = Database::Open(folder_.path(), OneMoreMigration());
   ASSERT_TRUE(migrated.ok()) << migrated.status();
-  EXPECT_EQ((*migrated)->version(), 2);
+  EXPECT_EQ((*migrated)->version(), kVersion + 1);
   EXPECT_EQ((*migrated)->connection().execAndGet("SELECT colour FROM sweep").getString(), "red");
-  SQLite::Database backup((folder_.path() / "inlier.db.v1.backup").string());
-  EXPECT_EQ(backup.execAndGet("PRAGMA user_version").getInt(), 1);
+  SQLite::Database backup((folder_.path() / ("inlier.db.v" + std::to_string(kVersion) + ".backup")).string());
+  EXPECT_EQ(backup.execAndGet("PRAGMA user_version").getInt(), kVersion);
   EXPECT_EQ(backup.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
   EXPECT_EQ(backup.execAndGet("SELECT group_concat(name) FROM sweep").getString(), "gamma");
   EXPECT_EQ(
@@ -147,11 +152,11 @@ TEST_F(MigrationTest, FailedMigrationChangesNothing) {
   Close();
   std::vector<Migration> migrations = BuiltinMigrations();
   migrations.push_back(
-      {2, "0002_broken", "ALTER TABLE sweep ADD COLUMN colour TEXT; INSERT INTO nowhere VALUES (1)"});
+      {kVersion + 1, "broken", "ALTER TABLE sweep ADD COLUMN colour TEXT; INSERT INTO nowhere VALUES (1)"});
   const absl::Status status = Database::Open(folder_.path(), migrations).status();
   EXPECT_THAT(status.ToString(), HasSubstr("no such table: nowhere"));
   Open();
-  EXPECT_EQ(database_->version(), 1);
+  EXPECT_EQ(database_->version(), kVersion);
   EXPECT_EQ(database_->connection()
                 .execAndGet("SELECT count(*) FROM pragma_table_info('sweep') WHERE name = 'colour'")
                 .getInt(),
@@ -161,8 +166,9 @@ TEST_F(MigrationTest, FailedMigrationChangesNothing) {
 
 TEST_F(MigrationTest, DatabaseOfTheTestsNewerVersionIsRefusedByThisOne) {
   Close();
-  ASSERT_TRUE(Database::Open(folder_.path(), TwoMigrations()).ok());
-  EXPECT_THAT(MessageOf(folder_), HasSubstr("has schema version 2, written by a newer inlier"));
+  ASSERT_TRUE(Database::Open(folder_.path(), OneMoreMigration()).ok());
+  EXPECT_THAT(MessageOf(folder_), HasSubstr("has schema version " + std::to_string(kVersion + 1) +
+                                            ", written by a newer inlier"));
 }
 
 TEST_F(MigrationTest, ChangedAndUnknownViewsAreReplacedAtOpen) {
