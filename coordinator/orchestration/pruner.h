@@ -7,12 +7,12 @@
 // in the order in which they were committed. So a restart, which reads them back, changes nothing, and the
 // stored rows can be judged again.
 //
-//   median  Golovin et al. 2017 ("Google Vizier"): worse than the median of the others is pruned.
-//   asha    Li et al. 2020, in its stopping form: a training goes on past a rung when at that moment it is in
-//   the best
-//           1/eta of the rung, and is stopped otherwise. The paper's form pauses trainings and promotes them
-//           when others have fallen behind; ours train without a pause, so the decision is taken once, when
-//           the rung is reached. The best so far always goes on, also before eta values are there.
+// Median (Golovin et al. 2017, "Google Vizier"): worse than the median of the others is pruned.
+//
+// Asha (Li et al. 2020) in its stopping form: a training goes on past a rung when at that moment it is in the
+// best 1/eta of the rung, and is stopped otherwise. The paper's form pauses trainings and promotes them when
+// others have fallen behind; ours train without a pause, so the decision is taken once, when the rung is
+// reached. The best so far always goes on, also before eta values are there.
 //
 // What is not a number is worse than every number. Equal values are not worse.
 //

@@ -163,7 +163,7 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
     SetPruning(sweeps_.at(trial.sweep), trial, record.state);
   }
   for (const PruningDecision& decision : snapshot.pruning_decisions)
-    sweeps_.at(decision.sweep).pruner->Record(decision);
+    if (Sweep& sweep = sweeps_.at(decision.sweep); sweep.pruner) sweep.pruner->Record(decision);
   for (WorkerRecord& record : snapshot.workers) RecoverWorker(std::move(record), now);
   for (const LiveAttempt& record : snapshot.live_attempts) RecoverAttempt(record, context);
   for (const StageRecord& record : snapshot.stages) RefreshReadiness(context, stages_.at(record.id));
