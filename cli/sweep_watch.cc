@@ -121,7 +121,8 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
 }
 
 ExitCode ExitCodeOfSweep(const v1::SweepStatus& status) {
-  return status.state() == v1::COMPLETE && status.trials().failed() == 0 && status.trials().cancelled() == 0
+  return status.state() == v1::COMPLETE && status.trials().failed() == 0 &&
+                 status.trials().cancelled() == status.trials().pruned()
              ? kExitOk
              : kExitFailed;
 }

@@ -74,7 +74,9 @@ std::string DescribeTrials(const v1::TrialCounts& counts) {
   std::string text = absl::StrCat(EndedTrials(counts), "/", TotalTrials(counts), " trials");
   if (counts.diverged() > 0) absl::StrAppend(&text, ", ", counts.diverged(), " diverged");
   if (counts.failed() > 0) absl::StrAppend(&text, ", ", counts.failed(), " FAILED");
-  if (counts.cancelled() > 0) absl::StrAppend(&text, ", ", counts.cancelled(), " cancelled");
+  if (counts.pruned() > 0) absl::StrAppend(&text, ", ", counts.pruned(), " pruned");
+  if (counts.cancelled() > counts.pruned())
+    absl::StrAppend(&text, ", ", counts.cancelled() - counts.pruned(), " cancelled");
   return text;
 }
 

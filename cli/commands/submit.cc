@@ -44,8 +44,9 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
   const auto grid = SweepGrid::Create(checked.spec);
   if (!grid.ok()) return session.Finish(grid.status());
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"trials\": " << checked.points << ", \"exact\": " << (checked.exact ? "true" : "false")
-              << ", \"scales\": {";
+    std::cout << "{\"trials\": " << checked.points << ", \"exact\": " << (checked.exact ? "true" : "false");
+    if (!grid->sampling().empty()) std::cout << ", \"sampling\": " << nlohmann::json(grid->sampling()).dump();
+    std::cout << ", \"scales\": {";
     for (size_t i = 0; i < scales.size(); ++i)
       std::cout << (i == 0 ? "" : ", ") << nlohmann::json(scales[i].name).dump() << ": "
                 << scales[i].checked.points;
@@ -57,9 +58,14 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
     return;
   }
   std::cout << arguments.file << ": " << checked.spec.name() << " is right, " << TrialsText(checked) << "\n";
+  if (!grid->sampling().empty()) std::cout << "sampling: " << grid->sampling() << "\n";
   TextTable table({"axis", "values", "labels"});
   for (const SweepGrid::AxisInfo& axis : grid->axes()) {
-    std::string labels;
+    if (!axis.range.empty()) {
+      table.AddRow({axis.name, "range", axis.range});
+      continue;
+    }
+    std::string labels = axis.each ? "each of " : "";
     for (size_t i = 0; i < axis.labels.size(); ++i) {
       if (labels.size() > 60) {
         absl::StrAppend(&labels, ", …");

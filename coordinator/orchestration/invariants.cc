@@ -114,6 +114,14 @@ void Orchestrator::CheckInvariants() const {
         if (stage->needed_by.contains(id)) ++tally.needed;
       }
     }
+    std::map<StageId, std::uint32_t> pruned, kept;
+    for (const TrialId trial_id : sweep.trials) {
+      const Trial& trial = trials_.at(trial_id);
+      if (trial.pruning == TrialPruningState::kPruned) ++pruned[trial.train];
+      if (trial.pruning == TrialPruningState::kKept) ++kept[trial.train];
+      INLIER_CHECK(trial.pruning != TrialPruningState::kPruned || trial.state == v1::CANCELLED);
+    }
+    INLIER_CHECK(pruned == sweep.pruned && kept == sweep.kept_from_pruning);
     for (const auto& [state, count] : sweep.counts) INLIER_CHECK(count == counts[state]);
     INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
     INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
@@ -135,6 +143,7 @@ std::string Orchestrator::DurableState() const {
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
                     " known=", sweep.trials_known, " request=", sweep.request_id,
                     " ended=", sweep.ended ? sweep.ended->unix_ms : 0, "\n");
+    if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
   for (std::int64_t value = 1; value < next_stage_.value(); ++value) {
     const Stage& stage = stages_.at(StageId(value));
@@ -149,6 +158,7 @@ std::string Orchestrator::DurableState() const {
     const Trial& trial = trials_.at(TrialId(value));
     absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(), " point=", trial.point, " ",
                     v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),
+                    " pruning=", static_cast<int>(trial.pruning),
                     " message=", IsResult(trial.state) ? "" : trial.message, "\n");
   }
   for (const auto& [token, attempt] : attempts_) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "coordinator/orchestration/pruner.h"
 #include "coordinator/orchestration/sweep_expander.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
@@ -72,6 +73,7 @@ struct Trial {
   StageId evaluate;
   v1::TrialState state = v1::PENDING;
   std::string message;
+  TrialPruningState pruning = TrialPruningState::kNone;
   std::vector<std::pair<std::string, std::string>>
       labels;  // Empty when it has a result and was read from the store.
 };
@@ -105,6 +107,10 @@ struct Sweep {
   std::map<v1::TrialState, std::uint64_t> counts;  // Of the trials made so far.
   StageTally train;
   StageTally evaluate;
+  std::optional<Pruner> pruner;  // With SweepSpec.pruning.
+  // Train stage -> trials of the sweep that were pruned with it, and that a person asked for all the same.
+  std::map<StageId, std::uint32_t> pruned;
+  std::map<StageId, std::uint32_t> kept_from_pruning;
   std::uint64_t version = 0;        // Grows with everything that a watcher can see.
   std::deque<std::string> notices;  // The latest; the last one's number is notices_end - 1.
   std::uint64_t notices_end = 0;

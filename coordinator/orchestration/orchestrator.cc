@@ -150,6 +150,8 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
   row.state = trial.state;
   row.message = trial.message;
   context.out.changes.Add(std::move(row));
+  if (trial.pruning != TrialPruningState::kNone)
+    context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
   sweep.trials.push_back(id);
   CountTrial(sweep, std::nullopt, trial.state);
   ++sweep.version;
@@ -221,6 +223,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   Sweep& sweep = sweeps_.emplace(id, std::move(made)).first->second;
   sweep.expander.emplace(std::move(grid), 0);
   expanding_.insert(id);
+  if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
   if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, id);
   ++sweep_counts_[v1::ACTIVE];
   ++stats_.sweeps_submitted;
@@ -308,12 +311,18 @@ absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelReques
   return response;
 }
 
-bool Orchestrator::RetryTrial(Context& context, Trial& trial) {
+bool Orchestrator::RetryTrial(Context& context, Trial& trial, bool pruned_too) {
   if (trial.state != v1::FAILED && trial.state != v1::CANCELLED) return false;
   if (!trial.train) return false;  // An invalid spec can never run.
+  const TrialPruningState before = trial.pruning;
+  if (before == TrialPruningState::kPruned) {
+    if (!pruned_too) return false;
+    SetPruning(sweeps_.at(trial.sweep), trial, TrialPruningState::kKept);
+  }
   SetTrialState(context, trial, v1::PENDING, "");
   std::string message;
   const v1::TrialState state = Link(context, trial, /*reopen_train=*/true, /*reopen_evaluate=*/true, message);
+  if (trial.pruning != before) context.out.changes.Add(TrialPruning{.id = trial.id, .state = trial.pruning});
   SetTrialState(context, trial, state, message);
   return true;
 }
@@ -329,12 +338,12 @@ absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& 
   SweepId sweep_id;
   if (request.has_trial()) {
     ASSIGN_OR_RETURN(const TrialId id, FindTrial(request.trial()));
-    if (RetryTrial(context, trials_.at(id))) ++retried;
+    if (RetryTrial(context, trials_.at(id), /*pruned_too=*/true)) ++retried;
     sweep_id = trials_.at(id).sweep;
   } else {
     ASSIGN_OR_RETURN(sweep_id, FindSweep(request.sweep()));
     for (const TrialId id : sweeps_.at(sweep_id).trials) {
-      if (RetryTrial(context, trials_.at(id))) ++retried;
+      if (RetryTrial(context, trials_.at(id), /*pruned_too=*/false)) ++retried;
     }
   }
   Sweep& sweep = sweeps_.at(sweep_id);

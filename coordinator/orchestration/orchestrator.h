@@ -196,7 +196,8 @@ class Orchestrator {
                          const ExpandedTrial& trial, TrialId for_trial, StageId train);
   void RegisterStage(Stage& stage, Sweep& sweep, double weight);
   void CancelTrial(Context& context, Trial& trial, const std::string& why);
-  bool RetryTrial(Context& context, Trial& trial);
+  // `pruned_too`: also one that pruning ended, which is then not pruned again.
+  bool RetryTrial(Context& context, Trial& trial, bool pruned_too);
   absl::StatusOr<TrialId> FindTrial(const std::string& id) const;
 
   // transitions.cc: what follows from what.
@@ -247,6 +248,16 @@ class Orchestrator {
   std::optional<std::uint32_t> FreeSlot(const WorkerEntry& worker) const;
   // Whether the worker waits for work may have changed.
   void RefreshOffer(WorkerEntry& worker);
+
+  // pruning.cc: trainings that are ended because others do better.
+  void SetPruning(Sweep& sweep, Trial& trial, TrialPruningState state);
+  // The training ended so for the trial's sweep before.
+  bool IsPruned(const Trial& trial) const;
+  static bool WantsPruned(const Sweep& sweep, StageId stage);
+  // Judges a point of a curve for every sweep that needs the stage, and ends the attempt when all of them
+  // want it.
+  void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementPoint& point);
+  void PruneStage(Context& context, Stage& stage, const std::string& reason);
 
   // sync.cc: the protocol.
   absl::Status CheckSync(const v1::WorkerSync& sync);

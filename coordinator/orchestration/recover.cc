@@ -22,6 +22,7 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   sweep.request_digest = std::move(record.request_digest);
   sweep.submitted = record.submitted_at;
   sweep.ended = record.ended_at;
+  if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
   if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, sweep.id);
   ++sweep_counts_[sweep.state];
   AddSweepToScheduler(sweep);
@@ -158,6 +159,12 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
     if (stage.kind == v1::EVALUATE_STAGE) stage.weight *= kEvaluateWeight;
   }
   for (TrialRecord& record : snapshot.trials) RecoverTrial(std::move(record));
+  for (const TrialPruning& record : snapshot.trial_prunings) {
+    Trial& trial = trials_.at(record.id);
+    SetPruning(sweeps_.at(trial.sweep), trial, record.state);
+  }
+  for (const PruningDecision& decision : snapshot.pruning_decisions)
+    if (Sweep& sweep = sweeps_.at(decision.sweep); sweep.pruner) sweep.pruner->Record(decision);
   for (WorkerRecord& record : snapshot.workers) RecoverWorker(std::move(record), now);
   for (const LiveAttempt& record : snapshot.live_attempts) RecoverAttempt(record, context);
   for (const StageRecord& record : snapshot.stages) RefreshReadiness(context, stages_.at(record.id));

@@ -265,6 +265,7 @@ void Orchestrator::TakeEvent(Context& context, const WorkerEntry& worker, const 
                                              .site = point.site(),
                                              .final = point.final(),
                                              .at = at});
+      JudgePoint(context, attempt, point);  // May end the attempt.
       return;
     }
     case v1::TrialEvent::kCheckpoint:

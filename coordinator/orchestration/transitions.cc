@@ -169,6 +169,12 @@ v1::TrialState Orchestrator::Link(Context& context, Trial& trial, bool reopen_tr
     CommitStage(context, evaluate);
     return v1::DIVERGED;
   }
+  if (IsPruned(trial)) {
+    SetPruning(sweeps_.at(trial.sweep), trial, TrialPruningState::kPruned);
+    message = train.message;
+    CancelIfUnneeded(context, evaluate);
+    return v1::CANCELLED;
+  }
   for (const auto& [stage, reopen] :
        {std::pair(&train, reopen_train), std::pair(&evaluate, reopen_evaluate)}) {
     if (stage->state != v1::FAILED || reopen) continue;

@@ -107,6 +107,14 @@ struct ChangeApplier::Statements {
       "excluded.name, "
       "host = excluded.host, version = excluded.version, slots = excluded.slots, devices = excluded.devices, "
       "draining = excluded.draining, connected = excluded.connected, last_seen_ms = excluded.last_seen_ms"};
+  BoundStatement pruning_decision{
+      db,
+      "INSERT INTO pruning_decision (sweep, stage, token, rung, step, value, verdict, others, threshold, "
+      "at_ms) "
+      "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM attempt WHERE token = ?3 AND ended_ms IS NULL"};
+  BoundStatement trial_pruning{db,
+                               "INSERT INTO trial_pruning (trial, state) VALUES (?1, ?2) "
+                               "ON CONFLICT (trial) DO UPDATE SET state = excluded.state"};
   BoundStatement acknowledged{
       db, "UPDATE worker SET acknowledged_sequence = max(acknowledged_sequence, ?2) WHERE incarnation = ?1"};
   BoundStatement next_token{db, "UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'"};
@@ -230,6 +238,20 @@ bool ChangeApplier::Apply(const WorkerRow& change) {
 bool ChangeApplier::Apply(const WorkerAcknowledged& change) {
   RequireOneRow(sql_->acknowledged.Run(change.incarnation, Clamp(change.sequence)),
                 absl::StrCat("worker ", change.incarnation));
+  return true;
+}
+
+bool ChangeApplier::Apply(const PruningDecision& change) {
+  return sql_->pruning_decision.Run(change.sweep, change.stage, change.token, Clamp(change.rung),
+                                    Clamp(change.step), change.value,
+                                    std::string(change.prune ? "PRUNE" : "CONTINUE"), Clamp(change.others),
+                                    change.threshold, change.at) == 1;
+}
+
+bool ChangeApplier::Apply(const TrialPruning& change) {
+  INLIER_CHECK(change.state != TrialPruningState::kNone);
+  const std::string state = change.state == TrialPruningState::kPruned ? "PRUNED" : "KEPT";
+  RequireOneRow(sql_->trial_pruning.Run(change.id, state), change.id.ToString());
   return true;
 }
 

@@ -46,6 +46,8 @@ class ChangeApplier {
   bool Apply(const EventRow& change);
   bool Apply(const WorkerRow& change);
   bool Apply(const WorkerAcknowledged& change);
+  bool Apply(const PruningDecision& change);
+  bool Apply(const TrialPruning& change);
 
   std::unique_ptr<Statements> sql_;
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.

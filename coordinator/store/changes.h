@@ -157,6 +157,33 @@ struct CheckpointRow {
   WallTime at{};
 };
 
+// What pruning said of a training at a rung. Applied where its token's attempt is live, like the measurement
+// that it rests on, which is in the same batch.
+struct PruningDecision {
+  SweepId sweep{};
+  StageId stage{};
+  Token token = 0;
+  std::uint64_t rung = 0;  // Step from which on the sweep's trainings are compared here.
+  std::uint64_t step = 0;  // Of the value.
+  double value = 0;        // NaN is stored as NULL.
+  bool prune = false;
+  std::uint64_t others = 0;           // Values that were there at this rung before.
+  std::optional<double> threshold{};  // A worse value is pruned.
+  WallTime at{};
+};
+
+enum class TrialPruningState {
+  kNone,    // Not pruned.
+  kPruned,  // CANCELLED by pruning.
+  kKept,    // Was pruned, and a person asked for it all the same: not pruned any more.
+};
+
+// How a trial stands with pruning; kept apart from its state, for few trials are ever pruned.
+struct TrialPruning {
+  TrialId id{};
+  TrialPruningState state = TrialPruningState::kPruned;  // Not kNone.
+};
+
 // State change or notice, for people. Zero or empty members: not about one.
 struct EventRow {
   WallTime at{};
@@ -190,7 +217,7 @@ struct WorkerAcknowledged {
 
 using Change = std::variant<NewSweep, SweepChange, NewStage, NewTrial, TrialChange, StageChange,
                             AttemptStarted, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
-                            EventRow, WorkerRow, WorkerAcknowledged>;
+                            EventRow, WorkerRow, WorkerAcknowledged, PruningDecision, TrialPruning>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

@@ -72,7 +72,7 @@ View Sweeps() {
        {"succeeded", count("SUCCEEDED"), "Trials with a result."},
        {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
        {"failed", count("FAILED"), "Trials without a result."},
-       {"cancelled", count("CANCELLED"), "Trials ended by a person."},
+       {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
        {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
        {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
        {"description", "sweep.spec->>'$.description'", "What the sweep is for."},
@@ -232,6 +232,23 @@ View Events() {
           "event"};
 }
 
+View PruningDecisions() {
+  return {"pruning_decisions",
+          "What pruning said of each training at each rung, in order.",
+          {{"sweep_id", Id("s-", "pruning_decision.sweep"), "Whose rule decided."},
+           {"stage", Id("st-", "pruning_decision.stage"), "The training."},
+           {"token", "pruning_decision.token", "The attempt that measured the value."},
+           {"rung", "pruning_decision.rung", "Step from which on trainings are compared here."},
+           {"step", "pruning_decision.step", "Step of the value."},
+           {"value", "pruning_decision.value", "What was compared; NULL: not a number."},
+           {"verdict", "pruning_decision.verdict", "CONTINUE or PRUNE."},
+           {"others", "pruning_decision.others", "Values that were there at this rung before."},
+           {"threshold", "pruning_decision.threshold", "A worse value is pruned; NULL: there was none."},
+           {"at", Utc("pruning_decision.at_ms"), "UTC."},
+           {"number", "pruning_decision.id", "Grows: the order of the decisions."}},
+          "pruning_decision"};
+}
+
 View Workers() {
   return {"workers",
           "Worker processes, as last stored.",
@@ -261,8 +278,8 @@ std::string View::CreateSql() const {
 }
 
 const std::vector<View>& PeoplesViews() {
-  static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Curves(), Attempts(),
-                                          Failures(), Logs(),   Events(),  Workers()};
+  static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Curves(),  Attempts(),
+                                          Failures(), Logs(),   Events(),  Workers(), PruningDecisions()};
   return views;
 }
 

@@ -82,7 +82,9 @@ constexpr char kSweepColumns[] =
     "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'SUCCEEDED'), "
     "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'DIVERGED'), "
     "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'FAILED'), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'CANCELLED'), spec";
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'CANCELLED'), "
+    "(SELECT count(*) FROM trial_pruning JOIN trial ON trial.id = trial_pruning.trial "
+    "WHERE trial.sweep = sweep.id AND trial_pruning.state = 'PRUNED'), spec";
 
 void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
   status->set_sweep_id(SweepId(Integer(row[0])).ToString());
@@ -99,6 +101,7 @@ void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
   counts->set_diverged(Integer(row[8]));
   counts->set_failed(Integer(row[9]));
   counts->set_cancelled(Integer(row[10]));
+  counts->set_pruned(Integer(row[11]));
 }
 
 void FillLabels(const std::string& json, google::protobuf::Map<std::string, std::string>* labels) {

@@ -99,6 +99,8 @@ struct Snapshot {
   // highest step (the latest written of those), which the next attempt resumes from.
   std::vector<CheckpointRecord> checkpoints{};
   std::vector<WorkerRecord> workers{};
+  std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.
+  std::vector<TrialPruning> trial_prunings{};        // By trial.
   SweepId next_sweep{1};
   TrialId next_trial{1};
   StageId next_stage{1};

@@ -2,6 +2,8 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "google/protobuf/util/json_util.h"
@@ -126,6 +128,33 @@ void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
+void LoadPruning(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement decisions(
+      database,
+      "SELECT sweep, stage, token, rung, step, value, verdict = 'PRUNE', others, threshold, "
+      "at_ms FROM pruning_decision ORDER BY id");
+  while (decisions.executeStep()) {
+    PruningDecision& decision = snapshot.pruning_decisions.emplace_back();
+    decision.sweep = SweepId(decisions.getColumn(0).getInt64());
+    decision.stage = StageId(decisions.getColumn(1).getInt64());
+    decision.token = static_cast<Token>(decisions.getColumn(2).getInt64());
+    decision.rung = static_cast<std::uint64_t>(decisions.getColumn(3).getInt64());
+    decision.step = static_cast<std::uint64_t>(decisions.getColumn(4).getInt64());
+    decision.value = decisions.getColumn(5).isNull() ? std::numeric_limits<double>::quiet_NaN()
+                                                     : decisions.getColumn(5).getDouble();
+    decision.prune = decisions.getColumn(6).getInt() == 1;
+    decision.others = static_cast<std::uint64_t>(decisions.getColumn(7).getInt64());
+    if (!decisions.getColumn(8).isNull()) decision.threshold = decisions.getColumn(8).getDouble();
+    decision.at = Time(decisions.getColumn(9));
+  }
+  SQLite::Statement trials(database, "SELECT trial, state = 'PRUNED' FROM trial_pruning ORDER BY trial");
+  while (trials.executeStep()) {
+    snapshot.trial_prunings.push_back(
+        {TrialId(trials.getColumn(0).getInt64()),
+         trials.getColumn(1).getInt() == 1 ? TrialPruningState::kPruned : TrialPruningState::kKept});
+  }
+}
+
 absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
   SQLite::Statement rows(database,
                          "SELECT incarnation, name, host, version, slots, devices, draining, connected, "
@@ -161,6 +190,7 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   LoadTrials(database, snapshot);
   LoadLiveAttempts(database, snapshot);
   LoadCheckpoints(database, snapshot);
+  LoadPruning(database, snapshot);
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));
   if (!snapshot.sweeps.empty()) snapshot.next_sweep = SweepId(snapshot.sweeps.back().id.value() + 1);
   if (!snapshot.stages.empty()) snapshot.next_stage = StageId(snapshot.stages.back().id.value() + 1);

@@ -36,8 +36,9 @@ class Names {
     ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep));
     Names names;
     for (const SweepGrid::AxisInfo& axis : grid.axes()) {
-      names.axes_.emplace(axis.name, axis.labels);
       names.known_.push_back(axis.name);
+      if (!axis.range.empty()) continue;  // Any number between its ends is a label.
+      names.axes_.emplace(axis.name, axis.labels);
     }
     for (const std::string& column : ParamColumns()) {
       if (!names.axes_.contains(column)) names.known_.push_back(column);

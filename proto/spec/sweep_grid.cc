@@ -166,6 +166,12 @@ std::optional<SweepGrid::Digits> SweepGrid::FindPoint(
 
 std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
   if (from >= size_) return std::nullopt;
+  if (sampled_) {
+    const auto& is_point = sampled_->is_point;
+    const auto at = std::find(is_point.begin() + static_cast<std::ptrdiff_t>(from), is_point.end(), true);
+    if (at == is_point.end()) return std::nullopt;
+    return static_cast<std::uint64_t>(at - is_point.begin());
+  }
   const std::optional<Digits> digits = Search(*this).First(DigitsOf(from));
   if (!digits) return std::nullopt;
   unsigned __int128 index = 0;
@@ -181,14 +187,21 @@ absl::StatusOr<GridPoint> SweepGrid::At(std::uint64_t index) const {
     return absl::OutOfRangeError("point " + std::to_string(index) + " is beyond the grid's " +
                                  std::to_string(size_));
   }
-  const Digits digits = DigitsOf(index);
+  const Digits digits = sampled_ ? Digits() : DigitsOf(index);
   std::vector<bool> active;
-  if (!IsPoint(digits, &active)) {
+  if (sampled_ ? !sampled_->is_point[index] : !IsPoint(digits, &active)) {
     return absl::NotFoundError(
-        "index " + std::to_string(index) +
-        " names no point: it is excluded, or repeats one in which a conditional axis does not apply");
+        "index " + std::to_string(index) + " names no point: it is excluded, or repeats " +
+        (sampled_ ? "an earlier sample" : "one in which a conditional axis does not apply"));
   }
-  GridPoint point = PointOf(digits, active);
+  GridPoint point;
+  if (sampled_) {
+    Sample sample = Draw(index);
+    IsSampledPoint(sample);
+    point = PointOf(sample);
+  } else {
+    point = PointOf(digits, active);
+  }
   point.index = index;
   return point;
 }

@@ -8,7 +8,11 @@
 //   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) { GridPoint point =
 //   *grid.At(*index); ... }
 //
-// Memory: O(values of the axes). Thread safety: const after Create.
+// With `sampling` the points are samples: index = sample * (points of the axes that say each) + which of
+// those. A sample is a function of the sampling and its number (sampled_grid.cc); what repeats an earlier
+// point is no point.
+//
+// Memory: O(values of the axes), and a bit an index with sampling. Thread safety: const after Create.
 #ifndef INLIER_PROTO_SPEC_SWEEP_GRID_H_
 #define INLIER_PROTO_SPEC_SWEEP_GRID_H_
 
@@ -21,7 +25,9 @@
 #include "absl/status/statusor.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "proto/spec/field_path.h"
 #include "proto/spec/problems.h"
+#include "proto/spec/sampling.h"
 
 namespace inlier {
 
@@ -38,7 +44,8 @@ class SweepGrid {
   static constexpr std::uint64_t kSizeMax =
       0x7fffffffffffffffu;  // Larger grids say this size; it fits SQLite's integers.
   static constexpr int kAxesMax = 64;
-  static constexpr int kValuesMax = 100'000;  // On one axis.
+  static constexpr int kValuesMax = 100'000;             // On one axis.
+  static constexpr std::uint64_t kSampledMax = 100'000;  // Indexes of a sweep with sampling.
 
   // Checks the form of the axes, that what they name exists, types and ranges of all values, and that no two
   // axes set the same field or choose different members of one choice at the same point. InvalidArgument with
@@ -66,9 +73,13 @@ class SweepGrid {
 
   struct AxisInfo {
     std::string name;
-    std::string field;  // Path for `field` axes, else "".
-    std::vector<std::string> labels;
+    std::string field;                // Path for `field` axes, else "".
+    std::vector<std::string> labels;  // Of an axis with a range: its two ends.
+    std::string range = {};           // "1e-5 to 0.01, log"; empty for axes with values or variants.
+    bool each = false;                // With sampling: every sample runs with all of its points.
   };
+  // "256 samples, Sobol, scrambled, seed 1"; empty for the whole product.
+  std::string sampling() const { return sampled_ ? sampled_->plan.ToString() : ""; }
   // One for each axis of the sweep, in its order.
   const std::vector<AxisInfo>& axes() const { return axes_; }
 
@@ -99,8 +110,29 @@ class SweepGrid {
     int last_axis = 0;
   };
 
-  // A search for points from the first axis to the last; see sweep_grid.cc.
+  // A search for points from the first axis to the last; see sweep_grid.cc. With sampling it knows the two
+  // ends of a range, and serves only to check values.
   class Search;
+
+  // What an axis with a range sets.
+  struct DrawnField {
+    SampleRange range;
+    FieldPath field;
+  };
+  struct Sampled {
+    SamplePlan plan;
+    std::vector<std::optional<DrawnField>> drawn;  // By axis; for those with a range.
+    std::vector<int> dimension;                    // By axis; -1: each.
+    std::vector<std::uint64_t> suffix;             // By axis: of those that say each.
+    std::uint64_t each_size = 1;
+    std::vector<bool> is_point;  // By index.
+  };
+  // One index of a sampled sweep, drawn.
+  struct Sample {
+    Digits digits;               // 0 for ranges.
+    std::vector<double> values;  // Of ranges.
+    std::vector<bool> active;
+  };
 
   SweepGrid() = default;
   std::uint32_t length(std::size_t axis) const {
@@ -117,10 +149,23 @@ class SweepGrid {
   std::optional<std::uint64_t> CountPoints() const;
   GridPoint PointOf(const Digits& digits, const std::vector<bool>& active) const;
 
+  // sampled_grid.cc.
+  // Which axes are drawn and which are crossed, from the axes that are there.
+  void CompileSampling(const v1::SamplingSpec& spec, Problems* problems);
+  // Draws every index once, to find those that are points.
+  void FindSampledPoints();
+  Sample Draw(std::uint64_t index) const;
+  // Also fills `active`.
+  bool IsSampledPoint(Sample& sample) const;
+  // Equal for samples that are the same trial.
+  std::string KeyOf(const Sample& sample) const;
+  GridPoint PointOf(const Sample& sample) const;
+
   v1::TrialSpec base_;
   std::vector<AxisInfo> axes_;
   std::vector<AxisPoints> points_;
   std::vector<ExclusionSets> exclude_;
+  std::optional<Sampled> sampled_;
   std::uint64_t size_ = 1;
   std::optional<std::uint64_t> kept_;
 };

@@ -70,7 +70,9 @@ class SweepGridBuilder {
                                  std::to_string(SweepGrid::kAxesMax) + "; split the sweep");
       return std::nullopt;
     }
+    if (sweep_.has_sampling()) grid_.sampled_.emplace();
     for (int i = 0; i < sweep_.axes_size(); ++i) AddAxis(i);
+    if (problems_->count() == before && grid_.sampled_) grid_.CompileSampling(sweep_.sampling(), problems_);
     // Conditions and exclusions name axes and labels, which must be right first.
     if (problems_->count() != before) return std::nullopt;
     for (int i = 0; i < sweep_.axes_size(); ++i) AddWhen(i);
@@ -79,7 +81,12 @@ class SweepGridBuilder {
     ClassifyLabels();
     ComputeSize();
     CheckConflicts();
-    grid_.kept_ = grid_.CountPoints();
+    if (problems_->count() != before) return std::nullopt;
+    if (grid_.sampled_) {
+      grid_.FindSampledPoints();
+    } else {
+      grid_.kept_ = grid_.CountPoints();
+    }
     if (grid_.kept_ == 0) problems_->Add("exclude", "leaves out every point; remove an exclusion");
     if (problems_->count() != before) return std::nullopt;
     return std::move(grid_);
@@ -93,6 +100,16 @@ class SweepGridBuilder {
     grid_.points_.emplace_back();
     const bool is_field = axis.has_field(), is_zip = axis.zip_size() > 0,
                is_variants = axis.variants_size() > 0;
+    info().each = axis.each();
+    if (axis.each() && !sweep_.has_sampling())
+      problems_->Add(path + ".each",
+                     "has an effect only with sampling; leave it out, or add sampling to the sweep");
+    if (grid_.sampled_) grid_.sampled_->drawn.emplace_back();
+    if (axis.has_range()) {
+      AddRangeAxis(axis, path);
+      CheckAxisName(path);
+      return;
+    }
     if (is_field + is_zip + is_variants != 1 || (is_variants && axis.values_size() > 0)) {
       problems_->Add(
           path, std::string(is_field + is_zip + is_variants == 0 ? "says nothing to vary" : "mixes forms") +
@@ -149,6 +166,57 @@ class SweepGridBuilder {
       if (!problem.empty()) problems_->Add(value_path, problem);
       AddPoint(std::move(label), std::move(patch), value_path);
     }
+  }
+
+  // The axis is there with the two ends of its range, which stand for all between them in the checks.
+  void AddRangeAxis(const v1::Axis& axis, const std::string& path) {
+    const std::string range_path = path + ".range";
+    if (!axis.has_field() || axis.zip_size() > 0 || axis.variants_size() > 0 || axis.values_size() > 0) {
+      problems_->Add(path, axis.values_size() > 0 ? "has values and a range; keep one of them"
+                                                  : "a range is of one field; give field with range");
+      return;
+    }
+    if (!sweep_.has_sampling()) {
+      problems_->Add(
+          range_path,
+          "has no end of values to run them all; add sampling to the sweep, such as {sobol: {trials: "
+          "64}}, or give values");
+      return;
+    }
+    if (axis.each()) {
+      problems_->Add(path + ".each",
+                     "a range cannot be run with each of its values; leave out each, or give values");
+      return;
+    }
+    const std::optional<FieldPath> field = LeafNamed(axis.field(), path + ".field");
+    if (!field) return;
+    info().field = field->text();
+    info().name = axis.has_name() ? axis.name() : field->last_word();
+    using google::protobuf::FieldDescriptor;
+    const FieldDescriptor::CppType type = field->field()->cpp_type();
+    const bool whole = type == FieldDescriptor::CPPTYPE_INT32 || type == FieldDescriptor::CPPTYPE_UINT32;
+    if (!whole && type != FieldDescriptor::CPPTYPE_DOUBLE) {
+      problems_->Add(range_path, field->text() + " is not a number; give values");
+      return;
+    }
+    const std::string problem = RangeSpecProblem(axis.range(), whole);
+    if (!problem.empty()) {
+      problems_->Add(range_path, problem);
+      return;
+    }
+    for (const auto& [end, name] :
+         {std::pair(axis.range().min(), ".min"), std::pair(axis.range().max(), ".max")}) {
+      Value value;
+      value.set_number_value(end);
+      v1::TrialSpec patch;
+      std::string label;
+      const std::string end_problem = SetField(*field, value, &patch, &label);
+      if (!end_problem.empty()) problems_->Add(range_path + name, end_problem);
+      AddPoint(std::move(label), std::move(patch), range_path + name);
+    }
+    const SampleRange range(axis.range(), whole);
+    info().range = range.ToString();
+    grid_.sampled_->drawn.back() = SweepGrid::DrawnField{range, *field};
   }
 
   void AddZipAxis(const v1::Axis& axis, const std::string& path) {
@@ -254,6 +322,13 @@ class SweepGridBuilder {
         set.where_inactive = true;
         return;
       }
+      if (!named.range.empty()) {
+        problems_->Add(one_path,
+                       "axis " + named.name +
+                           " has a range, so its numbers cannot be named; make the range narrower, or "
+                           "give values");
+        return;
+      }
       auto it = std::find(named.labels.begin(), named.labels.end(), text);
       if (it == named.labels.end()) {
         if (const std::optional<double> number = ParseNumber(text))
@@ -343,7 +418,7 @@ class SweepGridBuilder {
       grid_.points_[i].suffix = static_cast<std::uint64_t>(product);
       product = std::min<unsigned __int128>(product * grid_.length(i), SweepGrid::kSizeMax);
     }
-    grid_.size_ = static_cast<std::uint64_t>(product);
+    if (!grid_.sampled_) grid_.size_ = static_cast<std::uint64_t>(product);
   }
 
   // Two axes that set one field, or choose different members of one choice, at the same point: the later one

@@ -9,6 +9,7 @@
 #include "proto/spec/measurements.h"
 #include "proto/spec/overrides.h"
 #include "proto/spec/param_range.h"
+#include "proto/spec/pruning_checks.h"
 #include "proto/spec/struct_value.h"
 #include "proto/spec/sweep_grid.h"
 #include "proto/spec/sweep_scale.h"
@@ -90,6 +91,7 @@ class TableChecker {
   }
 
   void CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path) {
+    if (!axis.range.empty()) return;  // Any number between its ends.
     const std::string text = ValueText(value);
     if (text.empty() || std::find(axis.labels.begin(), axis.labels.end(), text) != axis.labels.end()) return;
     problems_->Add(path,
@@ -128,6 +130,7 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
   const std::optional<SweepGrid> grid = SweepGrid::Create(sweep, &problems);
   if (!grid) return problems;
   grid->CheckValues(&problems);
+  if (sweep.has_pruning()) CheckPruning(sweep, *grid, &problems);
   if (sweep.has_table()) TableChecker(*grid, &problems).Check(sweep.table());
   return problems;
 }

@@ -27,7 +27,7 @@ std::string ItemPath(const std::string& prefix, const char* list, int index) {
 }
 
 bool RemovesAxis(const v1::Axis& axis) {
-  return axis.values().empty() && axis.variants().empty() && axis.zip().empty();
+  return axis.values().empty() && axis.variants().empty() && axis.zip().empty() && !axis.has_range();
 }
 
 // Whether `path` is `parent` or below it.
@@ -144,6 +144,8 @@ std::string ScaleOrigins::PathInDocument(const std::string& path, const KnownDep
     return known_depth(scaled) - words_before >= known_depth(path) ? scaled : path;
   }
   if (IsWithin(path, "table")) return has_table_ ? scaled : path;
+  if (IsWithin(path, "pruning")) return has_pruning_ ? scaled : path;
+  if (IsWithin(path, "sampling")) return has_sampling_ ? scaled : path;
   const auto item_of = [&path](const char* list, const std::vector<std::string>& origins) {
     for (std::size_t i = 0; i < origins.size(); ++i) {
       const std::string item = ItemPath("", list, static_cast<int>(i));
@@ -184,6 +186,10 @@ ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems*
     *sweep->add_axes() = std::move(axis);
     origins.axes_.push_back(std::move(origin));
   }
+  if (scale.has_sampling()) *sweep->mutable_sampling() = scale.sampling();
+  origins.has_sampling_ = scale.has_sampling();
+  if (scale.has_pruning()) *sweep->mutable_pruning() = scale.pruning();
+  origins.has_pruning_ = scale.has_pruning();
   if (scale.has_table()) *sweep->mutable_table() = scale.table();
   origins.has_table_ = scale.has_table();
   if (scale.has_description()) sweep->set_description(scale.description());

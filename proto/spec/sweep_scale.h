@@ -38,6 +38,8 @@ class ScaleOrigins {
   std::vector<std::string> axes_;
   std::vector<std::string> exclude_;
   bool has_table_ = false;
+  bool has_sampling_ = false;
+  bool has_pruning_ = false;
 };
 
 // Merges the scale `name` into `sweep` and appends it to the sweep's name ("demo-small"); an empty name

@@ -242,6 +242,8 @@ class Harness {
     Commit(std::move(effects));
     return response.ok() ? response->retried() : 0;
   }
+  // What the store holds now.
+  absl::StatusOr<Snapshot> Load() { return store_->Load(); }
   v1::SweepStatus Status(SweepId sweep) const { return orchestrator_->Status(sweep, false); }
 
   // The coordinator dies and comes back on the same folder. What it knows afterwards is what it knew before.

@@ -48,6 +48,32 @@ TEST(SweepExpanderTest, GoesOnWhereAnEarlierOneStopped) {
   EXPECT_EQ(tail[0].evaluate_fingerprint, all[2].evaluate_fingerprint);
 }
 
+// Samples are a function of their number: expanded in pieces, from any place, they are the same trials.
+TEST(SweepExpanderTest, SamplesInPiecesAreTheSamplesOfTheWhole) {
+  v1::SweepSpec sweep = SmallSweep("s", 2);
+  sweep.mutable_sampling()->mutable_sobol()->set_trials(20);
+  sweep.mutable_axes(0)->set_each(true);
+  v1::Axis& rate = *sweep.add_axes();
+  rate.set_field("training.optimizer.adamw.learning_rate");
+  rate.mutable_range()->set_min(1e-5);
+  rate.mutable_range()->set_max(1e-2);
+  rate.mutable_range()->set_log(true);
+  const auto all = Expander(sweep).Next(100);
+  ASSERT_EQ(all.size(), 40u);
+  std::set<std::string> trainings;
+  std::uint64_t next = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    SweepExpander piece = Expander(sweep, next);
+    const auto one = piece.Next(1);
+    ASSERT_EQ(one.size(), 1u);
+    EXPECT_EQ(one[0].spec_json, all[i].spec_json);
+    EXPECT_EQ(one[0].labels, all[i].labels);
+    next = piece.next_point();
+    trainings.insert(one[0].train_fingerprint);
+  }
+  EXPECT_EQ(trainings.size(), 40u);
+}
+
 TEST(SweepExpanderTest, InvalidPointBecomesATrialWithItsProblem) {
   v1::SweepSpec sweep = SmallSweep("s", 1);
   // Each value is allowed by itself; at 3 heads the width of 128 cannot be shared out.

@@ -15,6 +15,8 @@
 namespace inlier {
 namespace {
 
+// The schema that this program has.
+
 using ::testing::HasSubstr;
 
 std::string MessageOf(const TemporaryFolder& folder) {

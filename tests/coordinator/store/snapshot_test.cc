@@ -1,4 +1,6 @@
 // Load() gives back all that was applied, also after the file was closed and opened again.
+#include <cmath>
+
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -172,6 +174,45 @@ TEST_F(SnapshotTest, WorkersComeBackWithWhatWasAcknowledged) {
   EXPECT_FALSE(worker.connected);
   EXPECT_EQ(worker.last_seen, WallTime{77});
   EXPECT_EQ(worker.acknowledged_sequence, 12u);
+}
+
+PruningDecision Decision(Token token, std::uint64_t rung, double value, bool prune) {
+  return {.sweep = SweepId(1),
+          .stage = StageId(1),
+          .token = token,
+          .rung = rung,
+          .step = rung + 1,
+          .value = value,
+          .prune = prune,
+          .others = 3,
+          .threshold = 2.5,
+          .at = {50}};
+}
+
+TEST_F(SnapshotTest, PruningComesBackInOrderAndOnlyOfLiveAttempts) {
+  MustAddTrial();
+  MustApply(Start(1, 1), Decision(1, 20, 1.25, false), Decision(1, 10, NAN, true), Fail(1, v1::LOST));
+  const auto late = Apply(Decision(1, 30, 1, true));
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_EQ(late->fenced, 1u);
+  MustApply(TrialPruning{.id = TrialId(1), .state = TrialPruningState::kPruned});
+  const auto status = reader_->GetSweep(SweepId(1));
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->trials().pruned(), 1u);
+  EXPECT_THAT(Rows("SELECT sweep_id, stage, token, rung, step, value, verdict, others, threshold FROM "
+                   "pruning_decisions ORDER BY number"),
+              ElementsAre("s-1|st-1|1|20|21|1.25|CONTINUE|3|2.5", "s-1|st-1|1|10|11|NULL|PRUNE|3|2.5"));
+  MustApply(TrialPruning{.id = TrialId(1), .state = TrialPruningState::kKept});
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.pruning_decisions.size(), 2u);
+  EXPECT_EQ(snapshot.pruning_decisions[0].rung, 20u);
+  EXPECT_EQ(snapshot.pruning_decisions[0].threshold, 2.5);
+  EXPECT_EQ(snapshot.pruning_decisions[0].at, WallTime{50});
+  EXPECT_TRUE(std::isnan(snapshot.pruning_decisions[1].value));
+  EXPECT_TRUE(snapshot.pruning_decisions[1].prune);
+  ASSERT_EQ(snapshot.trial_prunings.size(), 1u);
+  EXPECT_EQ(snapshot.trial_prunings[0].state, TrialPruningState::kKept);
+  EXPECT_EQ(reader_->GetSweep(SweepId(1))->trials().pruned(), 0u);
 }
 
 }  // namespace
