@@ -92,7 +92,8 @@ void Orchestrator::CommitWorker(Context& context, const WorkerEntry& worker) {
                 .devices = {},
                 .draining = worker.draining,
                 .connected = worker.connected,
-                .last_seen = worker.last_seen_wall};
+                .last_seen = worker.last_seen_wall,
+                .held = worker.held};
   for (const v1::Slot& slot : worker.slots) row.devices.push_back(slot.device());
   context.out.changes.Add(std::move(row));
   context.out.workers.insert(worker.incarnation);
@@ -196,6 +197,10 @@ void Orchestrator::TakeOutcome(Context& context, Attempt& live, const v1::Outcom
   };
   switch (outcome.kind()) {
     case v1::Outcome::FAILED:
+      if (!attempt.yields.empty() && outcome.failure() == v1::PREEMPTED) {
+        Preempted(context, attempt, attempt.yields);
+        return;
+      }
       failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
       return;
     case v1::Outcome::DIVERGED:
@@ -300,7 +305,7 @@ void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::W
 }
 
 void Orchestrator::FillSlots(Context& context, WorkerEntry& worker) {
-  if (worker.draining) return;
+  if (worker.draining || worker.held) return;
   for (const v1::Slot& slot : worker.slots) {
     if (worker.occupied.contains(slot.index()) || leases_.SlotTaken(worker.incarnation, slot.index()))
       continue;
@@ -315,11 +320,18 @@ v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::Wor
   reply.set_sync_id(sync.sync_id());
   reply.set_acknowledged_sequence(worker.sequence);
   const std::vector<Token> held = leases_.HeldBy(worker.incarnation);
-  for (const Token token : held) *reply.add_desired() = attempts_.at(token).assignment;
+  for (const Token token : held) {
+    if (attempts_.at(token).yields.empty()) *reply.add_desired() = attempts_.at(token).assignment;
+  }
   for (const v1::AttemptReport& report : sync.attempts()) {
-    if (std::find(held.begin(), held.end(), report.token()) != held.end()) continue;
+    const bool is_held = std::find(held.begin(), held.end(), report.token()) != held.end();
+    if (is_held && attempts_.at(report.token()).yields.empty()) continue;
     v1::Stop* stop = reply.add_stop();
     stop->set_token(report.token());
+    if (is_held) {
+      stop->set_reason(attempts_.at(report.token()).yields);
+      continue;
+    }
     const auto reason = worker.stop_reasons.find(report.token());
     stop->set_reason(reason == worker.stop_reasons.end()
                          ? "fenced: another attempt or none has the right to run"
@@ -351,6 +363,7 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
     TakeReports(context, worker, sync);
   }
   if (limits.take_events) TakeEvents(context, worker, sync);
+  if (fresh) EndForgottenYields(context, worker, sync);
   Finish(context);
   if (fresh && limits.grant_leases) FillSlots(context, worker);
   if (!effects.changes.empty()) {

@@ -28,7 +28,8 @@ struct WorkerEntry {
   std::string version;
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   bool slots_told = false;      // By the worker itself; before that they are what the store remembers.
-  bool draining = false;
+  bool draining = false;        // It says so itself.
+  bool held = false;            // A person drains it.
   bool connected = false;
   Timestamp
       last_seen;  // Receipt of its last fresh sync; start of the process for one known from the store only.

@@ -60,6 +60,23 @@ void AppendTableColumns(const std::string& create, std::string& out) {
   }
 }
 
+// Columns that later migrations added: ALTER TABLE <table> ADD COLUMN <name> <type> ...; -- <comment>
+void AppendAddedColumns(const std::string& table, std::string& out) {
+  const std::string start = absl::StrCat("ALTER TABLE ", table, " ADD COLUMN ");
+  for (const Migration& migration : BuiltinMigrations()) {
+    std::istringstream lines(migration.sql);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t comment = line.find("; -- ");
+      if (line.compare(0, start.size(), start) != 0 || comment == std::string::npos) continue;
+      std::istringstream words(line.substr(start.size(), comment - start.size()));
+      std::string name;
+      std::string type;
+      words >> name >> type;
+      absl::StrAppend(&out, "| ", name, " | ", type, " | ", Cell(line.substr(comment + 5)), " |\n");
+    }
+  }
+}
+
 }  // namespace
 
 std::string SchemaReference() {
@@ -100,6 +117,7 @@ std::string SchemaReference() {
     absl::StrAppend(&out, "\n### ", name, "\n\n", comment_of(absl::StrCat("CREATE TABLE ", name, " ")),
                     "\n\n");
     AppendTableColumns(tables.getColumn(1).getString(), out);
+    AppendAddedColumns(name, out);
   }
   absl::StrAppend(&out, "\n## Rules the database itself keeps\n\n");
   SQLite::Statement unique(database,
