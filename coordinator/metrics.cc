@@ -20,10 +20,10 @@ constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v
                                           v1::LOST,         v1::PREEMPTED,     v1::STALLED};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
-constexpr const char* kMethods[] = {"Session",    "Sync",       "SubmitSweep", "ListSweeps", "GetSweep",
-                                    "ListTrials", "WatchSweep", "Cancel",      "Retry",      "PauseSweep",
-                                    "ResumeSweep", "EditSweep", "DrainWorker", "Explain",   "ListWorkers",
-                                    "Query",      "BuildTable", "GetLogs"};
+constexpr const char* kMethods[] = {"Session",     "Sync",       "SubmitSweep", "ListSweeps", "GetSweep",
+                                    "ListTrials",  "WatchSweep", "Cancel",      "Retry",      "PauseSweep",
+                                    "ResumeSweep", "EditSweep",  "DrainWorker", "Explain",    "ListWorkers",
+                                    "Query",       "BuildTable", "GetLogs"};
 
 std::string KindLabel(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
 

@@ -152,9 +152,9 @@ absl::StatusOr<std::string> Orchestrator::FindWorker(const std::string& name) co
     return absl::NotFoundError(absl::StrCat("there is no worker \"", name, "\"", DidYouMean(name, names),
                                             "; ListWorkers (inlier workers) shows all"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(found.size(), " workers are called ", name,
-                                                    "; name one by its incarnation: ",
-                                                    absl::StrJoin(found, ", ")));
+  return absl::FailedPreconditionError(
+      absl::StrCat(found.size(), " workers are called ", name,
+                   "; name one by its incarnation: ", absl::StrJoin(found, ", ")));
 }
 
 absl::StatusOr<v1::DrainWorkerResponse> Orchestrator::Drain(const v1::DrainWorkerRequest& request, Moment now,

@@ -28,7 +28,8 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
 }  // namespace
 
 void Orchestrator::Withdraw(Context& context, Sweep& sweep, Trial& trial) {
-  if (!IsTerminal(trial.state)) SetTrialState(context, trial, v1::CANCELLED, "withdrawn by an edit of the sweep");
+  if (!IsTerminal(trial.state))
+    SetTrialState(context, trial, v1::CANCELLED, "withdrawn by an edit of the sweep");
   --sweep.counts[trial.state];
   --trial_counts_[trial.state];
   trial.withdrawn = true;
@@ -71,6 +72,8 @@ std::uint64_t Orchestrator::MoveTrials(Context& context, Sweep& sweep, const Swe
     trial.point = *point;
   }
   // All leave their places before any takes one.
+  std::vector<Change>& changes = context.out.changes.changes;
+  changes.reserve(changes.size() + 3 * gone.size() + 2 * moved.size());
   for (const TrialId id : gone) context.out.changes.Add(TrialMoved{.id = id, .point = std::nullopt});
   for (const auto& [id, point] : moved) context.out.changes.Add(TrialMoved{.id = id, .point = std::nullopt});
   for (const auto& [id, point] : moved) context.out.changes.Add(TrialMoved{.id = id, .point = point});
@@ -90,14 +93,13 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(request.sweep()));
   Sweep& sweep = sweeps_.at(id);
   if (request.has_revision() && request.revision() != sweep.revision) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("sweep ", id.ToString(), " has been edited since: it is at revision ", sweep.revision,
-                     ", the edit was made from ", request.revision(), "; look at it again and repeat the edit"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sweep ", id.ToString(), " has been edited since: it is at revision ", sweep.revision,
+        ", the edit was made from ", request.revision(), "; look at it again and repeat the edit"));
   }
   v1::SweepSpec spec = request.spec();
   spec.clear_scales();  // Other sizes are for who reads the file.
-  const bool same_grid =
-      google::protobuf::util::MessageDifferencer::Equals(GridOf(sweep.spec), GridOf(spec));
+  const bool same_grid = google::protobuf::util::MessageDifferencer::Equals(GridOf(sweep.spec), GridOf(spec));
   std::optional<SweepEdit> edit;
   const std::uint64_t trials_before = sweep.Total();
   std::uint64_t trials = trials_before;

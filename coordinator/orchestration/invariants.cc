@@ -64,8 +64,8 @@ void Orchestrator::CheckInvariants() const {
         INLIER_CHECK(needer.train == id || needer.evaluate == id);
       }
     }
-    // (7) Attempts stay within the most generous policy of the sweeps that have it. An edit may lower a policy
-    // below what has happened.
+    // (7) Attempts stay within the most generous policy of the sweeps that have it. An edit may lower a
+    // policy below what has happened.
     const bool edited = std::any_of(sweeps_.begin(), sweeps_.end(),
                                     [](const auto& entry) { return entry.second.revision > 1; });
     if (!IsTerminal(stage.state) && !edited) {
@@ -157,8 +157,9 @@ std::string Orchestrator::DurableState() const {
   }
   for (std::int64_t value = 1; value < next_trial_.value(); ++value) {
     const Trial& trial = trials_.at(TrialId(value));
-    absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(), " point=",
-                    trial.withdrawn ? std::string("withdrawn") : absl::StrCat(trial.point), " ", v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),
+    absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(),
+                    " point=", trial.withdrawn ? std::string("withdrawn") : absl::StrCat(trial.point), " ",
+                    v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),
                     " message=", IsResult(trial.state) ? "" : trial.message, "\n");
   }
   for (const auto& [token, attempt] : attempts_) {

@@ -110,7 +110,7 @@ struct Sweep {
   std::string request_digest;
   WallTime submitted;
   std::optional<WallTime> ended;
-  std::vector<TrialId> trials;       // Without those withdrawn.
+  std::vector<TrialId> trials;  // Without those withdrawn.
   std::uint64_t withdrawn = 0;
   std::map<v1::TrialState, std::uint64_t> counts;  // Of the trials made so far.
   StageTally train;

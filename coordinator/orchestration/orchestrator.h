@@ -53,8 +53,8 @@ struct OrchestratorOptions {
   std::uint64_t expand_at_submit = 1024;            // Trials made while a submission is answered.
   std::uint64_t expand_per_tick = 128;              // Trials made in one later step.
   std::uint64_t expand_ahead = 1024;                // Trials of a sweep that are kept ready.
-  std::uint64_t passed_per_tick = 10'000;           // Points that have a trial already, passed over in one step.
-  std::map<std::string, std::uint32_t> quotas{};    // Group of sweeps -> most attempts at once.
+  std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
+  std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 
   static OrchestratorOptions FromConfig(const v1::CoordinatorConfig& config, const std::string& version);
 };
@@ -218,8 +218,8 @@ class Orchestrator {
   // edit.cc.
   absl::StatusOr<v1::EditSweepResponse> Edit(const v1::EditSweepRequest& request, Moment now,
                                              Effects& effects);
-  // Gives the kept trials their places in the new grid and withdraws the others; returns how many of those had
-  // not ended.
+  // Gives the kept trials their places in the new grid and withdraws the others; returns how many of those
+  // had not ended.
   std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit);
   void Withdraw(Context& context, Sweep& sweep, Trial& trial);
   // Stages that no trial of the sweep has any more are none of its stages.
@@ -246,8 +246,8 @@ class Orchestrator {
 
   // AlreadyExists when the id was used for something else; `digest` becomes that of the method and the
   // content.
-  absl::Status CheckRequest(const char* method, const std::string& id, const google::protobuf::Message& request,
-                            std::string& digest) const;
+  absl::Status CheckRequest(const char* method, const std::string& id,
+                            const google::protobuf::Message& request, std::string& digest) const;
   // Answers a request that has a request_id once: `decide` runs for the first, and its answer is remembered.
   template <typename Response, typename Request, typename Decide>
   absl::StatusOr<Response> Once(const char* method, const Request& request, Moment now, Effects& effects,

@@ -8,9 +8,9 @@
 //
 // Service is counted in attempts started. Each sweep has a virtual time that grows by 1 / weight with every
 // attempt, and the smallest goes next, so that sweeps that always have something ready start attempts in the
-// proportion of their weights. A sweep that had nothing ready (or might not start) begins again at the virtual
-// time of its priority, the one at which the last attempt was started: waiting saves nothing up. Virtual
-// times are not durable; after a restart all begin equal.
+// proportion of their weights. A sweep that had nothing ready (or might not start) begins again at the
+// virtual time of its priority, the one at which the last attempt was started: waiting saves nothing up.
+// Virtual times are not durable; after a restart all begin equal.
 //
 // Next() is O(1), every change O(log sweeps + log stages). Everything is ordered, so that the same history
 // gives the same choices.
@@ -42,9 +42,10 @@ class Scheduler {
   // What a sweep is given, beside others.
   struct Rules {
     std::int32_t priority = 0;
-    std::optional<std::uint32_t> max_parallel{};  // Most attempts charged to it at once; no limit when absent.
-    double weight = 1;                            // From 0.001 to 1000.
-    std::string group{};                          // Whose quota it shares; empty: none.
+    std::optional<std::uint32_t>
+        max_parallel{};   // Most attempts charged to it at once; no limit when absent.
+    double weight = 1;    // From 0.001 to 1000.
+    std::string group{};  // Whose quota it shares; empty: none.
     bool paused = false;
   };
 
@@ -89,7 +90,7 @@ class Scheduler {
   std::uint64_t ReadyAbove(std::int32_t priority) const;
 
  private:
-  using StageKey = std::tuple<int, TrialId, StageId>;                  // Rank of the kind, first trial, stage.
+  using StageKey = std::tuple<int, TrialId, StageId>;                 // Rank of the kind, first trial, stage.
   using SweepKey = std::tuple<std::int64_t, std::uint64_t, SweepId>;  // -priority, virtual time, sweep.
 
   struct Group {
@@ -119,7 +120,7 @@ class Scheduler {
 
   std::map<SweepId, Queue> sweeps_;
   std::map<std::string, Group> groups_;
-  std::set<SweepKey> eligible_;                     // Sweeps without a group, and the best of each group.
+  std::set<SweepKey> eligible_;                   // Sweeps without a group, and the best of each group.
   std::map<std::int32_t, std::uint64_t> clocks_;  // By priority: virtual time of the last start.
 };
 

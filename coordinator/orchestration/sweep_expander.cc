@@ -35,8 +35,7 @@ std::vector<std::pair<std::string, std::string>> LabelsFromJson(const std::strin
 SweepExpander::SweepExpander(SweepGrid grid, std::uint64_t next_point)
     : grid_(std::move(grid)), next_point_(next_point) {}
 
-std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit,
-                                               std::unordered_set<std::uint64_t>& taken,
+std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
                                                std::uint64_t pass_limit) {
   std::vector<ExpandedTrial> trials;
   std::uint64_t passed = 0;

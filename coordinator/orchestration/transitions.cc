@@ -273,7 +273,8 @@ std::string Orchestrator::WhyStopByFailures(const Sweep& sweep) {
   if (spec.has_stop_after_failure_ratio() && ended >= kFailureRatioTrialsMin &&
       static_cast<double>(failed) >= spec.stop_after_failure_ratio() * static_cast<double>(ended)) {
     return absl::StrCat("the sweep was stopped after ", failed, " of ", ended,
-                        " trials had failed (stop_after_failure_ratio = ", spec.stop_after_failure_ratio(), ")");
+                        " trials had failed (stop_after_failure_ratio = ", spec.stop_after_failure_ratio(),
+                        ")");
   }
   return "";
 }

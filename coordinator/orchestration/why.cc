@@ -31,9 +31,9 @@ std::string LabelsText(const Trial& trial) {
 v1::Explanation Orchestrator::ExplainAttempt(const Attempt& attempt, Moment now) const {
   v1::Explanation node;
   const WorkerEntry* worker = workers_.Find(attempt.worker);
-  std::string text = absl::StrCat("attempt ", attempt.assignment.attempt(), " runs on worker ",
-                                  worker != nullptr ? worker->name : attempt.worker, ", slot ",
-                                  attempt.assignment.slot());
+  std::string text =
+      absl::StrCat("attempt ", attempt.assignment.attempt(), " runs on worker ",
+                   worker != nullptr ? worker->name : attempt.worker, ", slot ", attempt.assignment.slot());
   if (attempt.unclaimed) {
     absl::StrAppend(&text, "; the coordinator has restarted and the worker has not come back yet");
   } else if (attempt.progress.steps_total() > 0) {
@@ -55,10 +55,12 @@ void Orchestrator::ExplainHold(const Sweep& sweep, v1::Explanation& of) const {
   if (sweep.paused) Because(of, absl::StrCat(name, " is paused (inlier resume ", sweep.id.ToString(), ")"));
   const Scheduler::Rules& rules = scheduler_.rules(sweep.id);
   if (rules.max_parallel && scheduler_.running(sweep.id) >= *rules.max_parallel) {
-    v1::Explanation& cap = Because(of, absl::StrCat(name, " is at its max_parallel of ", *rules.max_parallel));
+    v1::Explanation& cap =
+        Because(of, absl::StrCat(name, " is at its max_parallel of ", *rules.max_parallel));
     for (const auto& [token, attempt] : attempts_) {
-      if (attempt.sweep == sweep.id) cap.add_because()->set_text(
-          absl::StrCat(attempt.stage.ToString(), " of ", attempt.trial.ToString(), " runs"));
+      if (attempt.sweep == sweep.id)
+        cap.add_because()->set_text(
+            absl::StrCat(attempt.stage.ToString(), " of ", attempt.trial.ToString(), " runs"));
       if (cap.because_size() == 10) break;
     }
   }
@@ -81,9 +83,10 @@ void Orchestrator::ExplainWorkers(v1::Explanation& of) const {
   for (const auto& [incarnation, worker] : workers_.all()) {
     if (!worker.connected) continue;
     if (worker.held || worker.draining) {
-      Because(of, absl::StrCat("worker ", worker.name,
-                               worker.held ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
-                                           : std::string(" is ending and takes nothing new")));
+      Because(of,
+              absl::StrCat("worker ", worker.name,
+                           worker.held ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
+                                       : std::string(" is ending and takes nothing new")));
       continue;
     }
     slots += worker.slots.size();
@@ -92,14 +95,15 @@ void Orchestrator::ExplainWorkers(v1::Explanation& of) const {
     }
   }
   if (slots > 0 && busy == slots) {
-    Because(of, slots == 1 ? std::string("the only slot is busy") : absl::StrCat("all ", slots, " slots are busy"));
+    Because(of, slots == 1 ? std::string("the only slot is busy")
+                           : absl::StrCat("all ", slots, " slots are busy"));
   }
 }
 
 v1::Explanation Orchestrator::ExplainStage(const Stage& stage, SweepId sweep, Moment now) const {
   v1::Explanation node;
-  node.set_text(absl::StrCat(stage.kind == v1::TRAIN_STAGE ? "train stage " : "evaluate stage ",
-                             stage.id.ToString()));
+  node.set_text(
+      absl::StrCat(stage.kind == v1::TRAIN_STAGE ? "train stage " : "evaluate stage ", stage.id.ToString()));
   node.set_state(v1::TrialState_Name(stage.state));
   if (stage.live != 0) {
     *node.add_because() = ExplainAttempt(attempts_.at(stage.live), now);
@@ -134,7 +138,8 @@ v1::Explanation Orchestrator::ExplainStage(const Stage& stage, SweepId sweep, Mo
     node.mutable_because()->MergeFrom(others.because());
   }
   ExplainWorkers(node);
-  if (node.because_size() == 0) Because(node, "it is ready: the next free worker that asks gets it, in its turn");
+  if (node.because_size() == 0)
+    Because(node, "it is ready: the next free worker that asks gets it, in its turn");
   return node;
 }
 

@@ -28,10 +28,9 @@ SweepService::Unary* SweepService::Show(Context* context, const char* method, Re
 }
 
 template <typename Request, typename Response>
-SweepService::Unary* SweepService::Change(Context* context, const char* method, const Request* request,
-                                          Response* response,
-                                          absl::StatusOr<Response> (Orchestrator::*decide)(const Request&,
-                                                                                           Moment, Effects&)) {
+SweepService::Unary* SweepService::Change(
+    Context* context, const char* method, const Request* request, Response* response,
+    absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&)) {
   return calls_.OnShell(context, method, response, [this, request, decide](Shell::Reply<Response> reply) {
     calls_.shell().Decide(decide, *request, std::move(reply));
   });
@@ -89,17 +88,17 @@ SweepService::Unary* SweepService::Cancel(Context* context, const v1::CancelRequ
 }
 
 SweepService::Unary* SweepService::Retry(Context* context, const v1::RetryRequest* request,
-                                          v1::RetryResponse* response) {
+                                         v1::RetryResponse* response) {
   return Change(context, "Retry", request, response, &Orchestrator::OnRetry);
 }
 
 SweepService::Unary* SweepService::PauseSweep(Context* context, const v1::PauseSweepRequest* request,
-                                          v1::PauseSweepResponse* response) {
+                                              v1::PauseSweepResponse* response) {
   return Change(context, "PauseSweep", request, response, &Orchestrator::OnPause);
 }
 
 SweepService::Unary* SweepService::ResumeSweep(Context* context, const v1::ResumeSweepRequest* request,
-                                          v1::ResumeSweepResponse* response) {
+                                               v1::ResumeSweepResponse* response) {
   return Change(context, "ResumeSweep", request, response, &Orchestrator::OnResume);
 }
 
@@ -137,7 +136,7 @@ SweepService::Unary* SweepService::Explain(Context* context, const v1::ExplainRe
 }
 
 SweepService::Unary* SweepService::DrainWorker(Context* context, const v1::DrainWorkerRequest* request,
-                                          v1::DrainWorkerResponse* response) {
+                                               v1::DrainWorkerResponse* response) {
   return Change(context, "DrainWorker", request, response, &Orchestrator::OnDrain);
 }
 

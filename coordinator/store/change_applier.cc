@@ -71,8 +71,7 @@ struct ChangeApplier::Statements {
       db,
       "INSERT INTO attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"};
-  BoundStatement attempt_yields{db,
-                                "UPDATE attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement attempt_yields{db, "UPDATE attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement stage_runs{db, "UPDATE stage SET state = 'RUNNING' WHERE id = ?1"};
   // Going on from step s overwrites what earlier attempts measured after s; from scratch, all of it.
   BoundStatement overwrite{db,
@@ -147,17 +146,17 @@ bool ChangeApplier::Apply(const SweepChange& change) {
   const std::string what = change.id.ToString();
   if (change.state.has_value())
     RequireOneRow(sql_->sweep_state.Run(change.id, v1::SweepState_Name(*change.state), change.at), what);
-  if (change.paused.has_value())
-    RequireOneRow(sql_->sweep_paused.Run(change.id, *change.paused), what);
+  if (change.paused.has_value()) RequireOneRow(sql_->sweep_paused.Run(change.id, *change.paused), what);
   if (change.next_point.has_value())
     RequireOneRow(sql_->sweep_point.Run(change.id, Clamp(*change.next_point)), what);
   return true;
 }
 
 bool ChangeApplier::Apply(const SweepEdited& change) {
-  RequireOneRow(sql_->sweep_edited.Run(change.id, SweepSpecJson(change.spec), Clamp(change.points),
-                                       Clamp(change.trials), Clamp(change.next_point), Clamp(change.revision)),
-                change.id.ToString());
+  RequireOneRow(
+      sql_->sweep_edited.Run(change.id, SweepSpecJson(change.spec), Clamp(change.points),
+                             Clamp(change.trials), Clamp(change.next_point), Clamp(change.revision)),
+      change.id.ToString());
   return true;
 }
 

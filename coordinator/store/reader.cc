@@ -264,15 +264,15 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
   }
   if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
   const std::uint32_t size = std::min(request.page_size(), kPageSizeMax);
-  ASSIGN_OR_RETURN(
-      const SqlRows found,
-      Select("SELECT trial.id, state, message, train_stage, evaluate_stage, labels, spec, "
-             "(SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
-             "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id "
-             "WHERE sweep = ?1 AND point >= 0 AND trial.id > ?2 AND (?3 IS NULL OR state = ?3) ORDER BY trial.id LIMIT ?4",
-             {sweep.value(), after,
-              request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
-              static_cast<std::int64_t>(size) + 1}));
+  ASSIGN_OR_RETURN(const SqlRows found,
+                   Select("SELECT trial.id, state, message, train_stage, evaluate_stage, labels, spec, "
+                          "(SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
+                          "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id "
+                          "WHERE sweep = ?1 AND point >= 0 AND trial.id > ?2 AND (?3 IS NULL OR state = ?3) "
+                          "ORDER BY trial.id LIMIT ?4",
+                          {sweep.value(), after,
+                           request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
+                           static_cast<std::int64_t>(size) + 1}));
   v1::ListTrialsResponse response;
   for (const auto& row : found.rows) {
     if (static_cast<std::uint32_t>(response.trials_size()) == size) {
@@ -312,7 +312,8 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
   ASSIGN_OR_RETURN(const TrialId id, FindTrial(trial));
   ASSIGN_OR_RETURN(
       const SqlRows found,
-      Select("SELECT * FROM (SELECT attempt.token, stage.kind, attempt.number, attempt.outcome, attempt.failure, "
+      Select("SELECT * FROM (SELECT attempt.token, stage.kind, attempt.number, attempt.outcome, "
+             "attempt.failure, "
              "attempt.message, coalesce(worker.name, attempt.worker), "
              "(attempt.ended_ms - attempt.started_ms) / 1000.0 FROM trial "
              "CROSS JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "

@@ -97,10 +97,11 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
 }
 
 void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
-  SQLite::Statement rows(database,
-                         "SELECT token, stage, number, worker, slot, resume_step, started_ms, sweep, yields FROM attempt "
-                         "WHERE ended_ms IS NULL "
-                         "ORDER BY token");
+  SQLite::Statement rows(
+      database,
+      "SELECT token, stage, number, worker, slot, resume_step, started_ms, sweep, yields FROM attempt "
+      "WHERE ended_ms IS NULL "
+      "ORDER BY token");
   while (rows.executeStep()) {
     snapshot.live_attempts.push_back(
         {static_cast<Token>(rows.getColumn(0).getInt64()), StageId(rows.getColumn(1).getInt64()),

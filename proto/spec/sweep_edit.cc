@@ -45,9 +45,9 @@ bool SameConditions(const v1::SweepSpec& from, const v1::SweepSpec& to) {
 absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid, const v1::SweepSpec& to,
                            const SweepGrid& to_grid) {
   if (from.name() != to.name()) {
-    return absl::FailedPreconditionError(absl::StrCat("name: the sweep is called ", from.name(), ", not ",
-                                                      to.name(),
-                                                      "; give the file of this sweep, or submit another one"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("name: the sweep is called ", from.name(), ", not ", to.name(),
+                     "; give the file of this sweep, or submit another one"));
   }
   if (!MessageDifferencer::Equals(from.base(), to.base())) {
     MessageDifferencer differences;
@@ -87,7 +87,8 @@ class SweepEdit::Counter {
       for (std::uint32_t digit = 0; digit < edit.digit_of_[axis].size(); ++digit) {
         const std::uint32_t new_digit = edit.digit_of_[axis][digit];
         if (new_digit == kGone) continue;
-        Class& members = classes[{from_.points_[axis].class_of[digit], to_.points_[axis].class_of[new_digit]}];
+        Class& members =
+            classes[{from_.points_[axis].class_of[digit], to_.points_[axis].class_of[new_digit]}];
         members.from = digit;
         members.to = new_digit;
         ++members.size;
@@ -132,7 +133,8 @@ class SweepEdit::Counter {
       from_digits_[axis] = members.from;
       to_digits_[axis] = members.to;
       active_[axis] = true;
-      if (!IsExcluded(axis)) count += static_cast<unsigned __int128>(members.size) * Capped(CountFrom(axis + 1));
+      if (!IsExcluded(axis))
+        count += static_cast<unsigned __int128>(members.size) * Capped(CountFrom(axis + 1));
       if (count > SweepGrid::kSizeMax) count = SweepGrid::kSizeMax;
     }
     return count;
@@ -152,8 +154,8 @@ absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid
   RETURN_IF_ERROR(CheckEditable(from, from_grid, to, to_grid));
   SweepEdit edit(std::move(from_grid), std::move(to_grid));
   bool same_order = true;
-  bool same_values = true;   // On every axis but the first.
-  bool first_grows = true;   // The first axis has its old values in front.
+  bool same_values = true;  // On every axis but the first.
+  bool first_grows = true;  // The first axis has its old values in front.
   unsigned __int128 product = 1;
   for (std::size_t axis = 0; axis < edit.from_.axes_.size(); ++axis) {
     std::size_t at = 0;
@@ -162,15 +164,16 @@ absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid
     same_order = same_order && at == axis;
     const std::vector<std::string>& new_labels = edit.to_.axes_[at].labels;
     std::unordered_map<std::string, std::uint32_t> digits;
-    for (std::uint32_t digit = 0; digit < new_labels.size(); ++digit) digits.emplace(new_labels[digit], digit);
+    for (std::uint32_t digit = 0; digit < new_labels.size(); ++digit)
+      digits.emplace(new_labels[digit], digit);
     std::vector<std::uint32_t>& map = edit.digit_of_.emplace_back();
     std::uint64_t found = 0;
     bool in_place = true;
     for (std::uint32_t digit = 0; digit < edit.from_.length(axis); ++digit) {
       const auto same = digits.find(edit.from_.axes_[axis].labels[digit]);
-      const bool stays = same != digits.end() &&
-                         MessageDifferencer::Equals(edit.from_.points_[axis].patches[digit],
-                                                    edit.to_.points_[at].patches[same->second]);
+      const bool stays =
+          same != digits.end() && MessageDifferencer::Equals(edit.from_.points_[axis].patches[digit],
+                                                             edit.to_.points_[at].patches[same->second]);
       map.push_back(stays ? same->second : kGone);
       found += stays ? 1 : 0;
       in_place = in_place && stays && same->second == digit;

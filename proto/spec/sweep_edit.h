@@ -24,8 +24,8 @@
 
 namespace inlier {
 
-// FailedPrecondition, with the place and the remedy, where `to` cannot take the place of `from`: another name,
-// another base, other axes (by name). Everything else may change.
+// FailedPrecondition, with the place and the remedy, where `to` cannot take the place of `from`: another
+// name, another base, other axes (by name). Everything else may change.
 absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid, const v1::SweepSpec& to,
                            const SweepGrid& to_grid);
 
@@ -38,7 +38,8 @@ class SweepEdit {
   // Index in the new grid of the point with this index in the old one; nullopt when it has left.
   std::optional<std::uint64_t> NewIndex(std::uint64_t old_index) const;
 
-  // Points that are in both, exact; nullopt when conditions and exclusions are too entangled to count quickly.
+  // Points that are in both, exact; nullopt when conditions and exclusions are too entangled to count
+  // quickly.
   std::optional<std::uint64_t> common() const { return common_; }
 
   // Every old point is a new one under the same index, and every new one lies behind the old grid: values
@@ -55,8 +56,9 @@ class SweepEdit {
 
   SweepGrid from_;
   SweepGrid to_;
-  std::vector<int> axis_of_;                         // Old axis -> new axis.
-  std::vector<std::vector<std::uint32_t>> digit_of_;  // Old axis, old digit -> digit on the new axis, or kGone.
+  std::vector<int> axis_of_;  // Old axis -> new axis.
+  std::vector<std::vector<std::uint32_t>>
+      digit_of_;  // Old axis, old digit -> digit on the new axis, or kGone.
   std::optional<std::uint64_t> common_;
   bool only_appends_ = false;
 };

@@ -99,34 +99,37 @@ TEST(SweepEditTest, AxesMayChangeTheirOrder) {
 
 constexpr char kVariants[] =
     "axes:\n"
-    "  - {name: method, variants: [{label: vanilla, set: {}}, {label: clipped, set: {attention: {softmax: {clipped: "
+    "  - {name: method, variants: [{label: vanilla, set: {}}, {label: clipped, set: {attention: {softmax: "
+    "{clipped: "
     "{gamma: -0.03}}}}}]}\n"
     "  - {field: training.batch_size, values: [2, 4, 8], when: {method: clipped}}\n"
     "  - {field: seed, values: [1, 2]}\n"
     "exclude: [{batch_size: 8, seed: 2}]\n";
 
 TEST(SweepEditTest, VariantThatSetsSomethingElseIsAnotherPoint) {
-  const SweepEdit edit = CheckAgainstPoints(
-      kVariants,
-      "axes:\n"
-      "  - {name: method, variants: [{label: vanilla, set: {}}, {label: clipped, set: {attention: {softmax: {clipped: "
-      "{gamma: -0.1}}}}}]}\n"
-      "  - {field: training.batch_size, values: [2, 4, 8], when: {method: clipped}}\n"
-      "  - {field: seed, values: [1, 2]}\n"
-      "exclude: [{batch_size: 8, seed: 2}]\n");
+  const SweepEdit edit =
+      CheckAgainstPoints(kVariants,
+                         "axes:\n"
+                         "  - {name: method, variants: [{label: vanilla, set: {}}, {label: clipped, set: "
+                         "{attention: {softmax: {clipped: "
+                         "{gamma: -0.1}}}}}]}\n"
+                         "  - {field: training.batch_size, values: [2, 4, 8], when: {method: clipped}}\n"
+                         "  - {field: seed, values: [1, 2]}\n"
+                         "exclude: [{batch_size: 8, seed: 2}]\n");
   EXPECT_EQ(edit.common(), 2u);  // Those of vanilla.
 }
 
 TEST(SweepEditTest, ConditionsAndExclusionsMayChange) {
-  const SweepEdit edit = CheckAgainstPoints(
-      kVariants,
-      "axes:\n"
-      "  - {name: method, variants: [{label: clipped, set: {attention: {softmax: {clipped: {gamma: -0.03}}}}}, "
-      "{label: vanilla, set: {}}]}\n"
-      "  - {field: training.batch_size, values: [4, 2, 8, 16]}\n"
-      "  - {field: seed, values: [2, 1, 3]}\n"
-      "exclude: [{batch_size: 4}]\n");
-  EXPECT_EQ(edit.common(), 3u);  // Clipped with 2 and two seeds, with 8 and one; vanilla has a batch size now.
+  const SweepEdit edit = CheckAgainstPoints(kVariants,
+                                            "axes:\n"
+                                            "  - {name: method, variants: [{label: clipped, set: {attention: "
+                                            "{softmax: {clipped: {gamma: -0.03}}}}}, "
+                                            "{label: vanilla, set: {}}]}\n"
+                                            "  - {field: training.batch_size, values: [4, 2, 8, 16]}\n"
+                                            "  - {field: seed, values: [2, 1, 3]}\n"
+                                            "exclude: [{batch_size: 4}]\n");
+  EXPECT_EQ(edit.common(),
+            3u);  // Clipped with 2 and two seeds, with 8 and one; vanilla has a batch size now.
 }
 
 TEST(SweepEditTest, MillionPointsAreMappedAxisByAxis) {
@@ -135,7 +138,7 @@ TEST(SweepEditTest, MillionPointsAreMappedAxisByAxis) {
   const v1::SweepSpec from = Read("axes:\n  - {field: seed, values: [" + values +
                                   "]}\n  - {field: training.batch_size, values: [" + values + "]}\n");
   v1::SweepSpec to = from;
-  to.mutable_axes(0)->mutable_values()->DeleteSubrange(0, 1);                           // Seed 1 leaves.
+  to.mutable_axes(0)->mutable_values()->DeleteSubrange(0, 1);  // Seed 1 leaves.
   to.mutable_axes(1)->add_values()->set_number_value(1001);
   const absl::StatusOr<SweepEdit> edit = Make(from, to);
   ASSERT_TRUE(edit.ok()) << edit.status();
@@ -152,7 +155,8 @@ TEST(SweepEditTest, OtherNameBaseAndAxesAreRefusedWithTheRemedy) {
   EXPECT_THAT(std::string(Make(from, name).status().message()), HasSubstr("is called edited, not other"));
   v1::SweepSpec base = from;
   base.mutable_base()->mutable_training()->set_steps(11);
-  EXPECT_THAT(std::string(Make(from, base).status().message()), HasSubstr("modified: training.steps: 10 -> 11"));
+  EXPECT_THAT(std::string(Make(from, base).status().message()),
+              HasSubstr("modified: training.steps: 10 -> 11"));
   v1::SweepSpec axes = from;
   axes.mutable_axes()->RemoveLast();
   EXPECT_THAT(std::string(Make(from, axes).status().message()),

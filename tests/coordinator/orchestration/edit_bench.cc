@@ -46,7 +46,8 @@ void Measure(const char* what, std::uint64_t made, const v1::SweepSpec& to) {
   harness.Commit(std::move(effects));
   const double committed = MsSince(begin);
   std::printf("%-28s %6llu made  check %7.2f ms  decide %7.2f ms  commit %7.2f ms (%zu rows)  %s %s\n", what,
-              static_cast<unsigned long long>(made), checked, decided, committed, rows, valid ? "" : "INVALID",
+              static_cast<unsigned long long>(made), checked, decided, committed, rows,
+              valid ? "" : "INVALID",
               response.ok() ? response->ShortDebugString().c_str() : response.status().ToString().c_str());
 }
 

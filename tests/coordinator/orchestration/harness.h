@@ -245,7 +245,7 @@ class Harness {
   // Any other request of a person; `method` is the orchestrator's.
   template <typename Request, typename Response>
   absl::StatusOr<Response> Ask(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment,
-                                                                               Effects&),
+                                                                                Effects&),
                                const Request& request) {
     Effects effects;
     absl::StatusOr<Response> response = (orchestrator_.get()->*method)(request, now_, effects);

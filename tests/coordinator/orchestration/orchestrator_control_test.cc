@@ -33,8 +33,8 @@ bool Resume(Harness& harness, SweepId sweep) {
   return response.ok() && response->changed();
 }
 
-absl::StatusOr<v1::DrainWorkerResponse> Drain(Harness& harness, const std::string& worker, bool resume = false,
-                                              bool now = false) {
+absl::StatusOr<v1::DrainWorkerResponse> Drain(Harness& harness, const std::string& worker,
+                                              bool resume = false, bool now = false) {
   v1::DrainWorkerRequest request;
   request.set_worker(worker);
   request.set_resume(resume);
@@ -157,9 +157,10 @@ TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndGoesOnFromItUncounte
   EXPECT_EQ(harness.orchestrator().stats().retries, 0u);
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
-  EXPECT_THAT(Notices(harness, sweep),
-              ElementsAre("the sweep is paused: nothing new of it is started",
-                          HasSubstr("PREEMPTED: sweep s-1 is paused; goes on from step 41"), "the sweep goes on"));
+  EXPECT_THAT(
+      Notices(harness, sweep),
+      ElementsAre("the sweep is paused: nothing new of it is started",
+                  HasSubstr("PREEMPTED: sweep s-1 is paused; goes on from step 41"), "the sweep goes on"));
 }
 
 TEST(OrchestratorPauseTest, AttemptThatYieldsIsRememberedOverARestart) {
@@ -326,7 +327,8 @@ TEST(OrchestratorRequestTest, RequestIdWithOtherContentIsRefused) {
   resume.set_sweep(first.ToString());
   resume.set_request_id("id");
   EXPECT_EQ(harness.Ask(&Orchestrator::OnResume, resume).status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(harness.TrySubmit(SmallSweep("third", 1), "id").status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(harness.TrySubmit(SmallSweep("third", 1), "id").status().code(),
+            absl::StatusCode::kAlreadyExists);
   EXPECT_FALSE(harness.Status(second).paused());
 }
 

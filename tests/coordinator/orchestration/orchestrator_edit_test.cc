@@ -10,7 +10,8 @@ namespace {
 using testing::HasSubstr;
 
 absl::StatusOr<v1::EditSweepResponse> Edit(Harness& harness, SweepId sweep, const v1::SweepSpec& spec,
-                                           const std::string& request_id = "", std::uint64_t max_trials = 10000) {
+                                           const std::string& request_id = "",
+                                           std::uint64_t max_trials = 10000) {
   v1::EditSweepRequest request;
   request.set_sweep(sweep.ToString());
   *request.mutable_spec() = spec;
@@ -250,7 +251,8 @@ TEST(OrchestratorEditTest, WithdrawnTrialCannotBeRetried) {
   ASSERT_TRUE(Edit(harness, sweep, SmallSweep("s", 1)).ok());
   v1::RetryRequest retry;
   retry.set_trial("t-2");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnRetry, retry).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(harness.Ask(&Orchestrator::OnRetry, retry).status().code(),
+            absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(harness.RetrySweep(sweep), 0u);
 }
 

@@ -33,7 +33,9 @@ void Turn(Harness& harness, HandWorker& worker) {
   harness.Tick();
 }
 
-std::uint64_t Ended(const Harness& harness, SweepId sweep) { return harness.Status(sweep).trials().succeeded(); }
+std::uint64_t Ended(const Harness& harness, SweepId sweep) {
+  return harness.Status(sweep).trials().succeeded();
+}
 
 std::uint32_t Running(const Harness& harness, SweepId sweep) {
   const v1::SweepStatus status = harness.Status(sweep);

@@ -26,7 +26,8 @@ TEST(RequestLogTest, RemembersTheAnswerUnderItsId) {
 
 TEST(RequestLogTest, KeepsTheLatestAndForgetsTheOldest) {
   RequestLog log;
-  for (std::uint64_t i = 1; i <= kRequestsKept + 2; ++i) log.Add(absl::StrCat("id-", i), "Cancel", "d", Answer(i), {});
+  for (std::uint64_t i = 1; i <= kRequestsKept + 2; ++i)
+    log.Add(absl::StrCat("id-", i), "Cancel", "d", Answer(i), {});
   EXPECT_EQ(log.size(), kRequestsKept);
   EXPECT_EQ(log.Find("id-1"), nullptr);
   EXPECT_EQ(log.Find("id-2"), nullptr);

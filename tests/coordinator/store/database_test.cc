@@ -16,7 +16,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string MessageOf(const TemporaryFolder& folder) { return Database::Open(folder.path()).status().ToString(); }
+std::string MessageOf(const TemporaryFolder& folder) {
+  return Database::Open(folder.path()).status().ToString();
+}
 
 int CurrentVersion() { return BuiltinMigrations().back().to_version; }
 
@@ -86,9 +88,7 @@ TEST(DatabaseTest, NewerDatabaseIsRefusedWithBothVersions) {
   MakeFile(folder, "PRAGMA application_id = 1768844402; PRAGMA user_version = 99; CREATE TABLE sweep (x)");
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
                                    " has schema version 99, written by a newer inlier; this one (" +
-                                   Version() +
-                                   ") knows versions up to " +
-                                   std::to_string(CurrentVersion()) +
+                                   Version() + ") knows versions up to " + std::to_string(CurrentVersion()) +
                                    ": use the newer program, or name another folder "
                                    "with --set state_dir=FOLDER");
 }
@@ -125,8 +125,8 @@ TEST(DatabaseTest, StateFolderThatIsAFileIsRefused) {
 
 std::vector<Migration> OneMore() {
   std::vector<Migration> migrations = BuiltinMigrations();
-  migrations.push_back(
-      {CurrentVersion() + 1, "colour", "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'"});
+  migrations.push_back({CurrentVersion() + 1, "colour",
+                        "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'"});
   return migrations;
 }
 
@@ -139,7 +139,8 @@ TEST_F(MigrationTest, OlderDatabaseIsBroughtForwardAfterABackup) {
   ASSERT_TRUE(migrated.ok()) << migrated.status();
   EXPECT_EQ((*migrated)->version(), CurrentVersion() + 1);
   EXPECT_EQ((*migrated)->connection().execAndGet("SELECT colour FROM sweep").getString(), "red");
-  SQLite::Database backup((folder_.path() / ("inlier.db.v" + std::to_string(CurrentVersion()) + ".backup")).string());
+  SQLite::Database backup(
+      (folder_.path() / ("inlier.db.v" + std::to_string(CurrentVersion()) + ".backup")).string());
   EXPECT_EQ(backup.execAndGet("PRAGMA user_version").getInt(), CurrentVersion());
   EXPECT_EQ(backup.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
   EXPECT_EQ(backup.execAndGet("SELECT group_concat(name) FROM sweep").getString(), "gamma");
@@ -151,8 +152,8 @@ TEST_F(MigrationTest, OlderDatabaseIsBroughtForwardAfterABackup) {
 TEST(ControlMigrationTest, DatabaseOfTheFirstVersionGoesForwardWithItsData) {
   const TemporaryFolder folder;
   const std::vector<Migration> first(BuiltinMigrations().begin(), BuiltinMigrations().begin() + 1);
-  const std::vector<std::string> tables = {"sweep", "trial", "trial_spec", "stage", "stage_spec", "attempt",
-                                           "event", "worker"};
+  const std::vector<std::string> tables = {"sweep",      "trial",   "trial_spec", "stage",
+                                           "stage_spec", "attempt", "event",      "worker"};
   std::map<std::string, int> rows;
   {
     const auto old = Database::Open(folder.path(), first);
@@ -161,14 +162,16 @@ TEST(ControlMigrationTest, DatabaseOfTheFirstVersionGoesForwardWithItsData) {
     SQLite::Database& connection = (*old)->connection();
     connection.exec(
         "INSERT INTO sweep (id, name, spec, points, trials, next_point, request_id, submitted_ms) VALUES "
-        "(1, 'gamma', '{\"name\":\"gamma\"}', 4, 4, 1, 'id', 1000), (2, 'other', '{\"name\":\"other\"}', 1, 1, 0, "
+        "(1, 'gamma', '{\"name\":\"gamma\"}', 4, 4, 1, 'id', 1000), (2, 'other', '{\"name\":\"other\"}', 1, "
+        "1, 0, "
         "NULL, 1000);"
         "INSERT INTO stage (id, kind, fingerprint) VALUES (1, 'TRAIN_STAGE', 'f1');"
         "INSERT INTO stage_spec VALUES (1, '{}');"
         "INSERT INTO trial (id, sweep, point, train_stage) VALUES (1, 1, 0, 1);"
         "INSERT INTO trial_spec VALUES (1, '{\"seed\":\"1\"}', '{}');"
         "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (7, 1, 1, 'w', 0, 2000);"
-        "INSERT INTO event (at_ms, kind, sweep, message) VALUES (1, 'a', 1, 'first'), (2, 'b', 2, 'elsewhere'), "
+        "INSERT INTO event (at_ms, kind, sweep, message) VALUES (1, 'a', 1, 'first'), (2, 'b', 2, "
+        "'elsewhere'), "
         "(3, 'c', NULL, 'about none'), (4, 'd', 1, 'second');"
         "INSERT INTO worker VALUES ('w', 'name', 'here', '1.0', 1, '[\"cpu\"]', 0, 1, 3000, 5)");
     for (const std::string& table : tables)
@@ -195,18 +198,20 @@ TEST(ControlMigrationTest, DatabaseOfTheFirstVersionGoesForwardWithItsData) {
   EXPECT_FALSE(snapshot->live_attempts[0].sweep);
   EXPECT_EQ(snapshot->live_attempts[0].yields, "");
   EXPECT_FALSE(snapshot->workers.at(0).held);
-  EXPECT_EQ(connection.execAndGet("SELECT group_concat(message) FROM (SELECT message FROM event WHERE sweep = 1 AND "
-                                  "notice IS NOT NULL ORDER BY notice)")
-                .getString(),
-            "first,second");
+  EXPECT_EQ(
+      connection
+          .execAndGet("SELECT group_concat(message) FROM (SELECT message FROM event WHERE sweep = 1 AND "
+                      "notice IS NOT NULL ORDER BY notice)")
+          .getString(),
+      "first,second");
 }
 
 TEST_F(MigrationTest, FailedMigrationChangesNothing) {
   MustApply(Sweep(1));
   Close();
   std::vector<Migration> migrations = BuiltinMigrations();
-  migrations.push_back(
-      {CurrentVersion() + 1, "broken", "ALTER TABLE sweep ADD COLUMN colour TEXT; INSERT INTO nowhere VALUES (1)"});
+  migrations.push_back({CurrentVersion() + 1, "broken",
+                        "ALTER TABLE sweep ADD COLUMN colour TEXT; INSERT INTO nowhere VALUES (1)"});
   const absl::Status status = Database::Open(folder_.path(), migrations).status();
   EXPECT_THAT(status.ToString(), HasSubstr("no such table: nowhere"));
   Open();
@@ -221,7 +226,8 @@ TEST_F(MigrationTest, FailedMigrationChangesNothing) {
 TEST_F(MigrationTest, DatabaseOfTheTestsNewerVersionIsRefusedByThisOne) {
   Close();
   ASSERT_TRUE(Database::Open(folder_.path(), OneMore()).ok());
-  EXPECT_THAT(MessageOf(folder_), HasSubstr("has schema version " + std::to_string(CurrentVersion() + 1) + ", written by a newer inlier"));
+  EXPECT_THAT(MessageOf(folder_), HasSubstr("has schema version " + std::to_string(CurrentVersion() + 1) +
+                                            ", written by a newer inlier"));
 }
 
 TEST_F(MigrationTest, ChangedAndUnknownViewsAreReplacedAtOpen) {
