@@ -34,8 +34,13 @@ int main(int argc, char** argv) {
   inlier::AddLogsCommand(app, session);
   inlier::AddCancelCommand(app, session);
   inlier::AddRetryCommand(app, session);
+  inlier::AddPauseCommand(app, session);
+  inlier::AddResumeCommand(app, session);
+  inlier::AddEditCommand(app, session);
+  inlier::AddWhyCommand(app, session);
   inlier::AddWorkersCommand(app, session);
   inlier::AddGcCommand(app, session);
+  inlier::AddDrainCommand(app, session);
   inlier::AddParamsCommand(app, session);
   inlier::AddCompletionCommand(app, session);
 

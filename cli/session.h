@@ -6,9 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/backoff.h"
+#include "base/status.h"
+#include "base/uuid.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "grpcpp/grpcpp.h"
@@ -52,6 +56,21 @@ class Session {
     return response;
   }
 
+  // The same for a call that changes something: with a fresh request_id, unless the request has one, so that
+  // it can be repeated safely while the coordinator is away for a moment.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> CallOnce(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*,
+                                                                                   const Request&, Response*),
+                                    Request request, double timeout_seconds = 30) {
+    if (request.request_id().empty()) request.set_request_id(RandomUuid());
+    const Backoff backoff;
+    for (int tries = 1;; ++tries) {
+      auto response = Call(method, request, timeout_seconds);
+      if (response.ok() || !IsRetriable(response.status()) || tries == kTries) return response;
+      std::this_thread::sleep_for(backoff.Wait(tries, 0.5));
+    }
+  }
+
   // A gRPC error in words for people.
   absl::Status ExplainRpcError(const grpc::Status& status) const;
 
@@ -61,6 +80,8 @@ class Session {
   int exit_code() const { return exit_code_; }
 
  private:
+  static constexpr int kTries = 5;
+
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> stub_;
   int exit_code_ = kExitOk;

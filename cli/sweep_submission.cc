@@ -1,11 +1,7 @@
 #include "cli/sweep_submission.h"
 
-#include <thread>
-
 #include "absl/strings/str_cat.h"
-#include "base/backoff.h"
 #include "base/status.h"
-#include "base/uuid.h"
 #include "proto/spec/sweep_grid.h"
 #include "proto/spec/sweep_reader.h"
 
@@ -45,15 +41,9 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
         "; give --yes to submit it all the same, or fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;
-  request.set_request_id(RandomUuid());
   *request.mutable_sweep() = sweep.spec;
   if (yes) request.set_max_trials(SweepGrid::kSizeMax);
-  const Backoff backoff;
-  for (int tries = 1;; ++tries) {
-    auto response = session.Call(&v1::SweepService::Stub::SubmitSweep, request, 60);
-    if (response.ok() || !IsRetriable(response.status()) || tries == 5) return response;
-    std::this_thread::sleep_for(backoff.Wait(tries, 0.5));
-  }
+  return session.CallOnce(&v1::SweepService::Stub::SubmitSweep, request, 60);
 }
 
 }  // namespace inlier

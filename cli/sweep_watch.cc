@@ -20,9 +20,11 @@ namespace {
 // One WatchSweep call, read on a thread of its own.
 class UpdateStream {
  public:
-  UpdateStream(Session& session, const std::string& sweep) {
+  // `after`: number of the last notice that was told; only new notices when absent.
+  UpdateStream(Session& session, const std::string& sweep, std::optional<uint64_t> after) {
     v1::WatchSweepRequest request;
     request.set_sweep(sweep);
+    if (after) request.set_from_sequence(*after);
     reader_ = session.Sweeps().WatchSweep(&context_, request);
     thread_ = std::thread([this] { ReadAll(); });
   }
@@ -82,11 +84,12 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
                                             const WatchOptions& options) {
   WatchView view(TerminalWidth(), StdoutIsTerminal());
   v1::SweepUpdate latest;
+  std::optional<uint64_t> sequence;
   const Backoff backoff;
   int failures = 0;
   Timestamp answered = MonotonicNow();
   while (true) {
-    UpdateStream stream(session, sweep);
+    UpdateStream stream(session, sweep, sequence);
     while (true) {
       RETURN_IF_ERROR(options.poll());
       if (Interrupted()) {
@@ -96,6 +99,7 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
       if (std::optional<v1::SweepUpdate> update = stream.Next(std::chrono::milliseconds(200));
           update.has_value()) {
         latest = *update;
+        if (latest.has_sequence()) sequence = latest.sequence();
         failures = 0;
         answered = MonotonicNow();
         if (session.people()) Write(view.Show(latest, answered));

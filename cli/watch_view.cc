@@ -80,6 +80,17 @@ std::string DescribeTrials(const v1::TrialCounts& counts) {
   return text;
 }
 
+namespace {
+
+// Why less happens than could: beside the counts.
+std::string DescribeHold(const v1::SweepStatus& status) {
+  std::string text = status.paused() && status.state() == v1::ACTIVE ? ", PAUSED" : "";
+  for (const std::string& warning : status.warnings()) absl::StrAppend(&text, "; ", warning);
+  return text;
+}
+
+}  // namespace
+
 std::string WatchView::Show(const v1::SweepUpdate& update, Timestamp now) {
   if (!started_) {
     started_ = true;
@@ -102,8 +113,8 @@ std::string WatchView::Show(const v1::SweepUpdate& update, Timestamp now) {
 std::string WatchView::Line(const v1::SweepUpdate& update, Timestamp now) {
   const v1::SweepStatus& status = update.status();
   std::string line =
-      absl::StrFormat("%s  %3.0f%%  %s, %s", status.name(), std::floor(update.work_done() * 100),
-                      DescribeTrials(status.trials()), DescribeStages(status));
+      absl::StrFormat("%s  %3.0f%%  %s, %s%s", status.name(), std::floor(update.work_done() * 100),
+                      DescribeTrials(status.trials()), DescribeStages(status), DescribeHold(status));
   absl::StrAppend(&line, ", ", FormatDuration(now - first_));
   if (update.has_seconds_left() && status.state() == v1::ACTIVE) {
     absl::StrAppend(&line, ", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
@@ -121,7 +132,8 @@ std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
     absl::StrAppend(&head, ", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
   }
   lines.push_back(head);
-  lines.push_back(absl::StrCat("  ", DescribeTrials(status.trials()), ", ", DescribeStages(status)));
+  lines.push_back(absl::StrCat("  ", DescribeTrials(status.trials()), ", ", DescribeStages(status),
+                               DescribeHold(status)));
   for (const v1::RunningAttempt& attempt : update.running()) {
     if (lines.size() >= 18) {
       lines.push_back(absl::StrCat("  … and ", update.running_size() - 16, " more"));

@@ -110,7 +110,7 @@ absl::Status Coordinator::Parts::OpenPorts() {
   shell = std::make_unique<Shell>(io, *orchestrator, *committer, metrics,
                                   [this](absl::Status status) { Fatal(status); });
   calls = std::make_unique<Calls>(*shell, metrics);
-  watches = std::make_unique<WatchHub>(io, *calls);
+  watches = std::make_unique<WatchHub>(io, *calls, *reader);
   sweep_service = std::make_unique<SweepService>(*calls, *watches, *reader);
   worker_service = std::make_unique<WorkerService>(*calls);
   artifact_service =

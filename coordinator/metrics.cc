@@ -20,10 +20,11 @@ constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v
                                           v1::LOST,         v1::PREEMPTED,     v1::STALLED};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
-constexpr const char* kMethods[] = {"Session",    "Sync",       "SubmitSweep", "ListSweeps",    "GetSweep",
-                                    "ListTrials", "WatchSweep", "Cancel",      "Retry",         "ListWorkers",
-                                    "Query",      "BuildTable", "GetLogs",     "DescribeStore", "Stat",
-                                    "Upload",     "Download",   "Collect"};
+constexpr const char* kMethods[] = {"Session",     "Sync",       "SubmitSweep", "ListSweeps", "GetSweep",
+                                    "ListTrials",  "WatchSweep", "Cancel",      "Retry",      "PauseSweep",
+                                    "ResumeSweep", "EditSweep",  "DrainWorker", "Explain",    "ListWorkers",
+                                    "Query",       "BuildTable", "GetLogs",    "DescribeStore", "Stat",
+                                    "Upload",      "Download",   "Collect"};
 
 std::string KindLabel(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
 
@@ -75,6 +76,7 @@ std::vector<MetricSpec> MakeTable() {
        {"state"},
        {},
        LabelsOf(kSweepStates, [](v1::SweepState s) { return v1::SweepState_Name(s); })},
+      {"inlier_sweeps_paused", gauge, "ACTIVE sweeps that are paused."},
       {"inlier_trials",
        gauge,
        "Trials by state, those of lazy grids that are not made yet left out.",
@@ -212,6 +214,7 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const auto& [state, count] : orchestrator.sweep_counts()) {
     set("inlier_sweeps", {v1::SweepState_Name(state)}, static_cast<double>(count));
   }
+  set("inlier_sweeps_paused", {}, static_cast<double>(orchestrator.paused_sweeps()));
   for (const auto& [state, count] : orchestrator.trial_counts()) {
     set("inlier_trials", {v1::TrialState_Name(state)}, static_cast<double>(count));
   }
@@ -220,7 +223,7 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   }
   std::map<std::string, int> workers;
   for (const auto& [incarnation, worker] : orchestrator.workers().all()) {
-    ++workers[!worker.connected ? "lost" : worker.draining ? "draining" : "connected"];
+    ++workers[!worker.connected ? "lost" : worker.draining || worker.held ? "draining" : "connected"];
   }
   for (const char* state : kWorkerStates) set("inlier_workers", {state}, workers[state]);
   set("inlier_leases", {}, static_cast<double>(orchestrator.leases()));

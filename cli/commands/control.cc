@@ -1,4 +1,4 @@
-// inlier cancel, inlier retry: one sweep or one trial.
+// inlier cancel, retry, pause, resume, drain: what people say about running things.
 #include <iostream>
 #include <memory>
 
@@ -23,13 +23,30 @@ Request MakeRequest(const std::string& name) {
   return request;
 }
 
-void Report(Session& session, const google::protobuf::Message& response, uint64_t count,
-            const std::string& done) {
+void Report(Session& session, const google::protobuf::Message& response, const std::string& text) {
   if (session.mode() == OutputMode::kJson) {
     std::cout << ToJson(response) << std::flush;
   } else if (session.people()) {
-    std::cout << count << (count == 1 ? " trial " : " trials ") << done << "\n";
+    std::cout << text << "\n";
   }
+}
+
+void Report(Session& session, const google::protobuf::Message& response, uint64_t count,
+            const std::string& done) {
+  Report(session, response, absl::StrCat(count, count == 1 ? " trial " : " trials ", done));
+}
+
+// ", 2 attempts run to their end, 1 stops after a checkpoint"
+std::string Running(uint64_t running, uint64_t stopping) {
+  std::string text;
+  if (running > 0)
+    absl::StrAppend(&text, ", ", running,
+                    running == 1 ? " attempt runs to its end" : " attempts run to their end");
+  if (stopping > 0)
+    absl::StrAppend(
+        &text, ", ", stopping,
+        stopping == 1 ? " attempt stops after a checkpoint" : " attempts stop after a checkpoint");
+  return text;
 }
 
 }  // namespace
@@ -40,7 +57,7 @@ void AddCancelCommand(CLI::App& app, Session& session) {
   command->add_option("sweep-or-trial", *name, "Sweep id or name, or trial id (t-17)")->required();
   command->callback([&session, name] {
     const auto response =
-        session.Call(&v1::SweepService::Stub::Cancel, MakeRequest<v1::CancelRequest>(*name));
+        session.CallOnce(&v1::SweepService::Stub::Cancel, MakeRequest<v1::CancelRequest>(*name));
     if (!response.ok()) return session.Finish(response.status());
     Report(session, *response, response->cancelled(), "cancelled");
   });
@@ -51,9 +68,65 @@ void AddRetryCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("retry", "Make failed or cancelled trials ready again");
   command->add_option("sweep-or-trial", *name, "Sweep id or name, or trial id (t-17)")->required();
   command->callback([&session, name] {
-    const auto response = session.Call(&v1::SweepService::Stub::Retry, MakeRequest<v1::RetryRequest>(*name));
+    const auto response =
+        session.CallOnce(&v1::SweepService::Stub::Retry, MakeRequest<v1::RetryRequest>(*name));
     if (!response.ok()) return session.Finish(response.status());
     Report(session, *response, response->retried(), "ready again");
+  });
+}
+
+void AddPauseCommand(CLI::App& app, Session& session) {
+  auto name = std::make_shared<std::string>();
+  auto now = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("pause", "Start nothing new of a sweep until it is resumed");
+  command->add_option("sweep", *name, "Sweep id or name")->required();
+  command->add_flag("--now", *now, "Stop what runs, too; it goes on from its checkpoint later");
+  command->callback([&session, name, now] {
+    v1::PauseSweepRequest request;
+    request.set_sweep(*name);
+    if (*now) request.set_now(true);
+    const auto response = session.CallOnce(&v1::SweepService::Stub::PauseSweep, request);
+    if (!response.ok()) return session.Finish(response.status());
+    Report(session, *response,
+           absl::StrCat(*name, response->changed() ? " is paused" : " was paused already",
+                        Running(response->running(), response->stopping())));
+  });
+}
+
+void AddResumeCommand(CLI::App& app, Session& session) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("resume", "Let a paused sweep go on");
+  command->add_option("sweep", *name, "Sweep id or name")->required();
+  command->callback([&session, name] {
+    v1::ResumeSweepRequest request;
+    request.set_sweep(*name);
+    const auto response = session.CallOnce(&v1::SweepService::Stub::ResumeSweep, request);
+    if (!response.ok()) return session.Finish(response.status());
+    Report(session, *response, absl::StrCat(*name, response->changed() ? " goes on" : " was not paused"));
+  });
+}
+
+void AddDrainCommand(CLI::App& app, Session& session) {
+  auto name = std::make_shared<std::string>();
+  auto resume = std::make_shared<bool>(false);
+  auto now = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("drain", "Give a worker nothing new; what it has it finishes");
+  command->add_option("worker", *name, "Name or incarnation, see `inlier workers`")->required();
+  CLI::Option* ends = command->add_flag("--resume", *resume, "Give it work again");
+  command->add_flag("--now", *now, "Stop what it runs, too; it goes on elsewhere from its checkpoint")
+      ->excludes(ends);
+  command->callback([&session, name, resume, now] {
+    v1::DrainWorkerRequest request;
+    request.set_worker(*name);
+    if (*resume) request.set_resume(true);
+    if (*now) request.set_now(true);
+    const auto response = session.CallOnce(&v1::SweepService::Stub::DrainWorker, request);
+    if (!response.ok()) return session.Finish(response.status());
+    const char* done = *resume               ? response->changed() ? " gets work again" : " was not drained"
+                       : response->changed() ? " gets nothing new"
+                                             : " was drained already";
+    Report(session, *response,
+           absl::StrCat(*name, done, *resume ? "" : Running(response->running(), response->stopping())));
   });
 }
 

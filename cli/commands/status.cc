@@ -11,10 +11,10 @@
 namespace inlier {
 namespace {
 
-std::string StateWord(v1::SweepState state) {
-  switch (state) {
+std::string StateWord(const v1::SweepStatus& sweep) {
+  switch (sweep.state()) {
     case v1::ACTIVE:
-      return "active";
+      return sweep.paused() ? "paused" : "active";
     case v1::COMPLETE:
       return "complete";
     case v1::SWEEP_CANCELLED:
@@ -43,7 +43,7 @@ void ShowSweeps(Session& session) {
   }
   TextTable table({"sweep", "name", "state", "trials", "trained", "evaluated", "submitted"});
   for (const v1::SweepStatus& sweep : response->sweeps()) {
-    table.AddRow({sweep.sweep_id(), sweep.name(), StateWord(sweep.state()), DescribeTrials(sweep.trials()),
+    table.AddRow({sweep.sweep_id(), sweep.name(), StateWord(sweep), DescribeTrials(sweep.trials()),
                   absl::StrCat(sweep.train_stages().ended(), "/", sweep.train_stages().total()),
                   absl::StrCat(sweep.evaluate_stages().ended(), "/", sweep.evaluate_stages().total()),
                   FormatUtc({sweep.submitted_unix_ms()})});
@@ -75,8 +75,11 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
     return;
   }
   if (session.people()) {
-    std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(sweep->state()) << ", "
-              << DescribeTrials(sweep->trials()) << "\n";
+    std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(*sweep) << ", "
+              << DescribeTrials(sweep->trials());
+    if (sweep->withdrawn() > 0) std::cout << ", " << sweep->withdrawn() << " withdrawn";
+    std::cout << "\n";
+    for (const std::string& warning : sweep->warnings()) std::cout << "  " << warning << "\n";
   }
   TextTable table({"trial", "state", "labels", "attempts", "message"});
   for (const v1::TrialStatus& trial : all.trials()) {

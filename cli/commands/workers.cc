@@ -21,6 +21,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
     for (const v1::WorkerStatus& worker : response->workers()) {
       table.AddRow({worker.name(), worker.host(),
                     !worker.connected() ? "lost"
+                    : worker.held()     ? "drained"
                     : worker.draining() ? "draining"
                                         : "connected",
                     absl::StrCat(worker.slots()), absl::StrCat(worker.busy()),

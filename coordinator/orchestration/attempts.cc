@@ -32,6 +32,7 @@ const char* KindName(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "tra
 void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick) {
   Stage& stage = stages_.at(pick.stage);
   INLIER_CHECK(stage.live == 0 && IsReady(stage));
+  INLIER_CHECK(scheduler_.HasRoom(pick.sweep) && !sweeps_.at(pick.sweep).paused);
   const Token token = next_token_++;
   ++stage.attempts;
   stage.live = token;
@@ -72,7 +73,8 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
                                          .worker = worker.incarnation,
                                          .slot = slot,
                                          .resume_step = assignment.resume_step(),
-                                         .at = context.now.wall});
+                                         .at = context.now.wall,
+                                         .sweep = pick.sweep});
   SetStageState(stage, v1::RUNNING);
   RefreshReadiness(context, stage);
   UpdateTrialsOf(context, stage);
@@ -97,6 +99,7 @@ void Orchestrator::EndAttempt(Context& context, Token token, v1::TrialState outc
   if (leases_.Find(token) != nullptr) leases_.End(token);  // An expired lease is gone already.
   scheduler_.Ended(attempt.sweep);
   by_progress_.erase({attempt.progressed, token});
+  yields_due_.erase({attempt.yields_until, token});
   context.out.workers.insert(attempt.worker);
   if (WorkerEntry* worker = workers_.Find(attempt.worker)) {
     worker->stop_reasons[token] = stop_reason;
@@ -194,6 +197,7 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
     EndAttempt(context, attempt.token, v1::FAILED, v1::STALLED, message, "stalled");
     AttemptFailed(context, stages_.at(attempt.stage), attempt, v1::STALLED, message);
   }
+  EndOverdueYields(context);
   while (!retries_due_.empty() && retries_due_.begin()->first <= now.at) {
     Stage& stage = stages_.at(retries_due_.begin()->second);
     ForgetRetry(stage);
@@ -219,6 +223,7 @@ std::optional<Timestamp> Orchestrator::NextDeadline() const {
   consider(workers_.NextDeadline());
   if (!by_progress_.empty()) consider(by_progress_.begin()->first + options_.stall);
   if (!retries_due_.empty()) consider(retries_due_.begin()->first);
+  if (!yields_due_.empty()) consider(yields_due_.begin()->first);
   for (const SweepId sweep : expanding_) {
     if (WantsTrials(sweeps_.at(sweep))) {
       consider(Timestamp{});

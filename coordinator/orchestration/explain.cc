@@ -65,13 +65,18 @@ v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
   };
   fill(sweep.train, running[0], *status.mutable_train_stages());
   fill(sweep.evaluate, running[1], *status.mutable_evaluate_stages());
+  status.set_paused(sweep.paused);
+  status.set_revision(sweep.revision);
+  if (sweep.withdrawn > 0) status.set_withdrawn(sweep.withdrawn);
   status.set_submitted_unix_ms(sweep.submitted.unix_ms);
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
+  if (active && !sweep.paused && workers_.connected() == 0 && sweep.Open() > 0)
+    status.add_warnings("no worker is connected: nothing can run until one registers");
   if (with_spec) *status.mutable_spec() = sweep.spec;
   return status;
 }
 
-v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t& notices_from) const {
+v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t sequence) const {
   const Sweep& sweep = sweeps_.at(id);
   v1::SweepUpdate update;
   *update.mutable_status() = Status(id, /*with_spec=*/false);
@@ -148,11 +153,11 @@ v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t& no
     }
   }
 
-  const std::uint64_t oldest = sweep.notices_end - sweep.notices.size();
-  for (std::uint64_t number = std::max(notices_from, oldest); number < sweep.notices_end; ++number) {
-    update.add_notices(sweep.notices[number - oldest]);
+  const std::uint64_t forgotten = NoticesForgotten(id);
+  for (std::uint64_t number = std::max(sequence, forgotten) + 1; number <= sweep.notices_told; ++number) {
+    update.add_notices(sweep.notices[number - forgotten - 1]);
   }
-  notices_from = sweep.notices_end;
+  update.set_sequence(sweep.notices_told);
   return update;
 }
 
@@ -173,7 +178,8 @@ v1::ListWorkersResponse Orchestrator::ListWorkers() const {
     status.set_host(worker.host);
     status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
     status.set_busy(static_cast<std::uint32_t>(leases_.HeldBy(incarnation).size()));
-    status.set_draining(worker.draining);
+    status.set_draining(worker.draining || worker.held);
+    if (worker.held) status.set_held(true);
     status.set_connected(worker.connected);
     status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
     for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());

@@ -25,6 +25,7 @@ void Orchestrator::CheckInvariants() const {
     const WorkerEntry* worker = workers_.Find(attempt.worker);
     INLIER_CHECK(worker != nullptr && worker->HasSlot(lease->slot));
     ++running[attempt.sweep];
+    INLIER_CHECK(attempt.yields.empty() == !yields_due_.contains({attempt.yields_until, token}));
   }
   INLIER_CHECK(leases_.size() == static_cast<int>(attempts_.size()));
   INLIER_CHECK(by_progress_.size() == attempts_.size());
@@ -32,7 +33,7 @@ void Orchestrator::CheckInvariants() const {
   for (const auto& [incarnation, worker] : workers_.all()) {
     INLIER_CHECK(leases_.HeldBy(incarnation).size() <= worker.slots.size());
     if (worker.connected) slots += worker.slots.size();
-    const bool waits = worker.listening && worker.connected && !worker.draining && FreeSlot(worker);
+    const bool waits = worker.listening && worker.connected && worker.TakesWork() && FreeSlot(worker);
     INLIER_CHECK(waits == (worker.waits_as != 0) && waits == waiting_.contains(worker.waits_as));
   }
   INLIER_CHECK(slots == workers_.slots());
@@ -65,8 +66,11 @@ void Orchestrator::CheckInvariants() const {
         INLIER_CHECK(needer.train == id || needer.evaluate == id);
       }
     }
-    // (7) Attempts stay within the most generous policy of the sweeps that have it.
-    if (!IsTerminal(stage.state)) {
+    // (7) Attempts stay within the most generous policy of the sweeps that have it. An edit may lower a
+    // policy below what has happened.
+    const bool edited = std::any_of(sweeps_.begin(), sweeps_.end(),
+                                    [](const auto& entry) { return entry.second.revision > 1; });
+    if (!IsTerminal(stage.state) && !edited) {
       std::uint32_t crashes = 0, out_of_memory = 0, losses = 0;
       for (const SweepId sweep : stage.sweeps) {
         const v1::RetrySpec& retry = sweeps_.at(sweep).spec.retry();
@@ -82,13 +86,16 @@ void Orchestrator::CheckInvariants() const {
   }
   for (const auto& [key, count] : stage_counts_) INLIER_CHECK(count == stage_counts[key]);
 
+  std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;
   for (const auto& [id, sweep] : sweeps_) {
     std::map<v1::TrialState, std::uint64_t> counts;
     StageTally train, evaluate;
     std::set<StageId> seen;
+    std::set<std::uint64_t> points;
     for (const TrialId trial_id : sweep.trials) {
       const Trial& trial = trials_.at(trial_id);
+      INLIER_CHECK(!trial.withdrawn && points.insert(trial.point).second);
       ++counts[trial.state];
       ++trial_counts[trial.state];
       if (!trial.train) {
@@ -126,6 +133,9 @@ void Orchestrator::CheckInvariants() const {
     INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
     INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
     INLIER_CHECK(scheduler_.running(id) == running[id]);
+    INLIER_CHECK(scheduler_.rules(id).paused == sweep.paused);
+    if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
+    for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
     INLIER_CHECK(sweep.expander.has_value() == expanding_.contains(id));
     INLIER_CHECK(!sweep.expander || sweep.state == v1::ACTIVE);
     // A sweep is ACTIVE while there is something left of it.
@@ -133,6 +143,7 @@ void Orchestrator::CheckInvariants() const {
     INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
   }
   for (const auto& [state, count] : trial_counts_) INLIER_CHECK(count == trial_counts[state]);
+  INLIER_CHECK(paused == paused_sweeps_);
 }
 
 std::string Orchestrator::DurableState() const {
@@ -142,7 +153,8 @@ std::string Orchestrator::DurableState() const {
     absl::StrAppend(&text, id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
                     " known=", sweep.trials_known, " request=", sweep.request_id,
-                    " ended=", sweep.ended ? sweep.ended->unix_ms : 0, "\n");
+                    " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
+                    " revision=", sweep.revision, " notices=", sweep.notices_told, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
   for (std::int64_t value = 1; value < next_stage_.value(); ++value) {
@@ -156,19 +168,22 @@ std::string Orchestrator::DurableState() const {
   }
   for (std::int64_t value = 1; value < next_trial_.value(); ++value) {
     const Trial& trial = trials_.at(TrialId(value));
-    absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(), " point=", trial.point, " ",
+    absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(),
+                    " point=", trial.withdrawn ? std::string("withdrawn") : absl::StrCat(trial.point), " ",
                     v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),
                     " pruning=", static_cast<int>(trial.pruning),
                     " message=", IsResult(trial.state) ? "" : trial.message, "\n");
   }
   for (const auto& [token, attempt] : attempts_) {
     absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
-                    " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(), "\n");
+                    " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(),
+                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields, "\n");
   }
   for (const auto& [incarnation, worker] : workers_.all()) {
     absl::StrAppend(&text, "worker ", incarnation, " ", worker.name, " slots=", worker.slots.size(),
-                    " sequence=", worker.sequence, "\n");
+                    " sequence=", worker.sequence, " held=", worker.held, "\n");
   }
+  absl::StrAppend(&text, "requests ", requests_.last(), " kept ", requests_.size(), "\n");
   return text;
 }
 

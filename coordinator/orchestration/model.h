@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,10 @@ inline bool IsResult(v1::TrialState state) { return state == v1::SUCCEEDED || st
 
 // Evaluating costs about so much of training, for estimates of the work that is done.
 inline constexpr double kEvaluateWeight = 0.1;
+
+// How long an attempt that was told to yield may take to write its checkpoint and stop: the worker gives its
+// child stop_grace_ms (at most 600 s) and then kills it.
+inline constexpr Duration kYieldTerm = std::chrono::seconds(660);
 
 struct Stage {
   StageId id;
@@ -71,6 +76,7 @@ struct Trial {
   std::uint64_t point = 0;
   StageId train;  // Both zero for a trial that is invalid.
   StageId evaluate;
+  bool withdrawn = false;  // By an edit of the sweep: no point of it any more, and in none of its counts.
   v1::TrialState state = v1::PENDING;
   std::string message;
   TrialPruningState pruning = TrialPruningState::kNone;
@@ -97,13 +103,18 @@ struct Sweep {
   std::optional<std::uint64_t> kept;  // Exact number of trials, where the grid knows it.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
+  // Points from next_point on that have a trial already: the sweep was edited. Expansion passes over them.
+  std::unordered_set<std::uint64_t> ahead;
+  bool paused = false;
+  std::uint64_t revision = 1;
   std::optional<SweepExpander>
       expander;  // Absent when every point is a trial, or when no more are to be made.
   std::string request_id;
   std::string request_digest;
   WallTime submitted;
   std::optional<WallTime> ended;
-  std::vector<TrialId> trials;
+  std::vector<TrialId> trials;  // Without those withdrawn.
+  std::uint64_t withdrawn = 0;
   std::map<v1::TrialState, std::uint64_t> counts;  // Of the trials made so far.
   StageTally train;
   StageTally evaluate;
@@ -112,8 +123,8 @@ struct Sweep {
   std::map<StageId, std::uint32_t> pruned;
   std::map<StageId, std::uint32_t> kept_from_pruning;
   std::uint64_t version = 0;        // Grows with everything that a watcher can see.
-  std::deque<std::string> notices;  // The latest; the last one's number is notices_end - 1.
-  std::uint64_t notices_end = 0;
+  std::deque<std::string> notices;  // The latest; the last one's number is `notices_told`.
+  std::uint64_t notices_told = 0;   // Notices are numbered from 1 for the life of the sweep.
 
   std::uint64_t Count(v1::TrialState of) const {
     const auto at = counts.find(of);
@@ -124,7 +135,7 @@ struct Sweep {
   // Trials it has when fully expanded: exact when the grid can count, else the points not looked at yet count
   // as trials.
   std::uint64_t Total() const {
-    return Exhausted() ? trials.size() : kept ? *kept : trials.size() + (points - next_point);
+    return Exhausted() ? trials.size() : kept ? *kept : trials.size() + (points - next_point - ahead.size());
   }
 };
 
@@ -141,6 +152,8 @@ struct Attempt {
   Timestamp progressed;            // Its progress changed last.
   bool recovered = false;          // Started before this process did: its times are not known.
   bool unclaimed = false;          // Recovered, and its worker has not come back yet.
+  std::string yields;              // Why it was told to write a checkpoint and stop; empty: it was not.
+  Timestamp yields_until;          // With `yields`: it is given up then.
   std::uint64_t resumed_step = 0;  // Where it says it began.
   std::string final_checkpoint;    // TRAIN: digest, once complete.
   std::uint64_t final_step = 0;

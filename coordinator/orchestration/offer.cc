@@ -26,7 +26,7 @@ std::optional<std::uint32_t> Orchestrator::FreeSlot(const WorkerEntry& worker) c
 }
 
 void Orchestrator::RefreshOffer(WorkerEntry& worker) {
-  const bool wants = worker.listening && worker.connected && !worker.draining && FreeSlot(worker).has_value();
+  const bool wants = worker.listening && worker.connected && worker.TakesWork() && FreeSlot(worker).has_value();
   if (wants == (worker.waits_as != 0)) return;
   if (wants) {
     worker.waits_as = ++waited_;
@@ -70,8 +70,16 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
     v1::CoordinatorSync& push = effects.pushes[incarnation];
     push.set_pushed(true);
     push.set_sync_id(worker.sync_id);
-    for (const Token token : leases_.HeldBy(incarnation))
-      Desire(attempts_.at(token), /*known=*/false, *push.add_desired());
+    for (const Token token : leases_.HeldBy(incarnation)) {
+      const Attempt& attempt = attempts_.at(token);
+      if (attempt.yields.empty()) {
+        Desire(attempt, /*known=*/false, *push.add_desired());
+      } else {
+        v1::Stop& stop = *push.add_stop();
+        stop.set_token(token);
+        stop.set_reason(attempt.yields);
+      }
+    }
     for (const auto& [token, reason] : worker.stop_reasons) {
       v1::Stop& stop = *push.add_stop();
       stop.set_token(token);

@@ -1,33 +1,14 @@
 #include "coordinator/orchestration/orchestrator.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/digest.h"
 #include "base/status.h"
 #include "proto/spec/canonical.h"
 #include "proto/spec/did_you_mean.h"
 
 namespace inlier {
-namespace {
-
-std::string RequestDigest(const v1::SubmitSweepRequest& request) {
-  // Deterministic bytes: maps inside SweepSpec are written in the order of their keys.
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    request.sweep().SerializeToCodedStream(&coded);
-  }
-  return Sha256Hex(bytes);
-}
-
-}  // namespace
 
 OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig& config,
                                                     const std::string& version) {
@@ -37,18 +18,25 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   options.lease_margin = std::chrono::milliseconds(config.lease_margin_ms());
   options.stall = std::chrono::seconds(config.stall_seconds());
   options.materialised_trials_max = config.materialised_trials_max();
+  for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
   return options;
 }
 
 Orchestrator::Orchestrator(OrchestratorOptions options)
     : options_(std::move(options)),
       leases_(options_.lease_ttl + options_.lease_margin),
-      workers_(options_.lease_ttl + options_.lease_margin) {}
+      workers_(options_.lease_ttl + options_.lease_margin) {
+  for (const auto& [group, max_parallel] : options_.quotas) scheduler_.SetQuota(group, max_parallel);
+}
 
-void Orchestrator::AddSweepToScheduler(const Sweep& sweep) {
-  std::optional<std::uint32_t> max_parallel;
-  if (sweep.spec.max_parallel() > 0) max_parallel = sweep.spec.max_parallel();
-  scheduler_.AddSweep(sweep.id, sweep.spec.priority(), max_parallel);
+Scheduler::Rules Orchestrator::RulesOf(const Sweep& sweep) const {
+  Scheduler::Rules rules;
+  rules.priority = sweep.spec.priority();
+  if (sweep.spec.max_parallel() > 0) rules.max_parallel = sweep.spec.max_parallel();
+  rules.weight = sweep.spec.weight();
+  rules.group = sweep.spec.group();
+  rules.paused = sweep.paused;
+  return rules;
 }
 
 absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
@@ -161,7 +149,8 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
 std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   const std::uint64_t room = options_.expand_ahead - std::min(options_.expand_ahead, sweep.Open());
   std::uint64_t known = 0;
-  for (ExpandedTrial& expanded : sweep.expander->Next(std::min(limit, room))) {
+  for (ExpandedTrial& expanded :
+       sweep.expander->Next(std::min(limit, room), sweep.ahead, options_.passed_per_tick)) {
     Materialise(context, sweep, std::move(expanded));
     if (IsResult(trials_.at(sweep.trials.back()).state)) ++known;
   }
@@ -180,7 +169,7 @@ std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t
 absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitSweepRequest& request,
                                                                Moment now, Effects& effects) {
   Context context{now, effects};
-  const std::string digest = RequestDigest(request);
+  const std::string digest = ContentDigest(request.sweep());
   v1::SubmitSweepResponse response;
   if (!request.request_id().empty()) {
     const auto earlier = sweep_of_request_.find(request.request_id());
@@ -195,6 +184,11 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
       response.set_trials(sweep.Total());
       response.set_trials_known(sweep.trials_known);
       return response;
+    }
+    if (const RequestRow* other = requests_.Find(request.request_id())) {
+      return absl::AlreadyExistsError(absl::StrCat("request_id ", request.request_id(),
+                                                   " was used for another call (", other->method,
+                                                   "); use a new request_id"));
     }
   }
   Sweep made;
@@ -227,7 +221,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, id);
   ++sweep_counts_[v1::ACTIVE];
   ++stats_.sweeps_submitted;
-  AddSweepToScheduler(sweep);
+  scheduler_.AddSweep(id, RulesOf(sweep));
 
   // The row of the sweep comes before those of its trials, yet tells how many of them were known.
   const std::size_t row = effects.changes.changes.size();
@@ -275,6 +269,18 @@ absl::StatusOr<TrialId> Orchestrator::FindTrial(const std::string& id) const {
 
 absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelRequest& request, Moment now,
                                                           Effects& effects) {
+  return Once<v1::CancelResponse>("Cancel", request, now, effects,
+                                  [&] { return Cancel(request, now, effects); });
+}
+
+absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& request, Moment now,
+                                                        Effects& effects) {
+  return Once<v1::RetryResponse>("Retry", request, now, effects,
+                                 [&] { return Retry(request, now, effects); });
+}
+
+absl::StatusOr<v1::CancelResponse> Orchestrator::Cancel(const v1::CancelRequest& request, Moment now,
+                                                        Effects& effects) {
   if (request.has_sweep() == request.has_trial()) {
     return absl::InvalidArgumentError("Cancel needs a sweep or a trial, one of the two");
   }
@@ -312,7 +318,7 @@ absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelReques
 }
 
 bool Orchestrator::RetryTrial(Context& context, Trial& trial, bool pruned_too) {
-  if (trial.state != v1::FAILED && trial.state != v1::CANCELLED) return false;
+  if (trial.withdrawn || (trial.state != v1::FAILED && trial.state != v1::CANCELLED)) return false;
   if (!trial.train) return false;  // An invalid spec can never run.
   const TrialPruningState before = trial.pruning;
   if (before == TrialPruningState::kPruned) {
@@ -327,8 +333,8 @@ bool Orchestrator::RetryTrial(Context& context, Trial& trial, bool pruned_too) {
   return true;
 }
 
-absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& request, Moment now,
-                                                        Effects& effects) {
+absl::StatusOr<v1::RetryResponse> Orchestrator::Retry(const v1::RetryRequest& request, Moment now,
+                                                      Effects& effects) {
   if (request.has_sweep() == request.has_trial()) {
     return absl::InvalidArgumentError("Retry needs a sweep or a trial, one of the two");
   }
@@ -338,6 +344,11 @@ absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& 
   SweepId sweep_id;
   if (request.has_trial()) {
     ASSIGN_OR_RETURN(const TrialId id, FindTrial(request.trial()));
+    if (trials_.at(id).withdrawn) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("trial ", id.ToString(),
+                       " was withdrawn by an edit of its sweep; bring its values back with another edit"));
+    }
     if (RetryTrial(context, trials_.at(id), /*pruned_too=*/true)) ++retried;
     sweep_id = trials_.at(id).sweep;
   } else {

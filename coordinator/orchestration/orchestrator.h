@@ -28,9 +28,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/check.h"
 #include "base/time.h"
 #include "coordinator/orchestration/lease_table.h"
 #include "coordinator/orchestration/model.h"
+#include "coordinator/orchestration/request_log.h"
 #include "coordinator/orchestration/scheduler.h"
 #include "coordinator/orchestration/worker_registry.h"
 #include "coordinator/store/changes.h"
@@ -38,6 +40,7 @@
 #include "inlier/v1/config.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/worker_service.pb.h"
+#include "proto/spec/sweep_edit.h"
 
 namespace inlier {
 
@@ -50,6 +53,8 @@ struct OrchestratorOptions {
   std::uint64_t expand_at_submit = 1024;            // Trials made while a submission is answered.
   std::uint64_t expand_per_tick = 128;              // Trials made in one later step.
   std::uint64_t expand_ahead = 1024;                // Trials of a sweep that are kept ready.
+  std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
+  std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 
   static OrchestratorOptions FromConfig(const v1::CoordinatorConfig& config, const std::string& version);
 };
@@ -126,6 +131,16 @@ class Orchestrator {
 
   absl::StatusOr<v1::CancelResponse> OnCancel(const v1::CancelRequest& request, Moment now, Effects& effects);
   absl::StatusOr<v1::RetryResponse> OnRetry(const v1::RetryRequest& request, Moment now, Effects& effects);
+  absl::StatusOr<v1::PauseSweepResponse> OnPause(const v1::PauseSweepRequest& request, Moment now,
+                                                 Effects& effects);
+  absl::StatusOr<v1::ResumeSweepResponse> OnResume(const v1::ResumeSweepRequest& request, Moment now,
+                                                   Effects& effects);
+  // REQUIRES: ValidateSweep(request.spec()) is OK. FailedPrecondition where the sweep cannot become the new
+  // one (SweepEdit), or has been edited since request.revision.
+  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                               Effects& effects);
+  absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
+                                                  Effects& effects);
 
   // What time brings: ended leases, silent workers, stalled attempts, retries that are due, further trials.
   // Does a bounded amount; when there is more, NextDeadline() is not later than `now`.
@@ -135,14 +150,21 @@ class Orchestrator {
   // What people see. NotFound names what comes close.
   absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name) const;
   v1::SweepStatus Status(SweepId sweep, bool with_spec) const;
-  // The present state, with the notices from number `notices_from` on, which becomes the number of the next
-  // one.
-  v1::SweepUpdate Describe(SweepId sweep, Moment now, std::uint64_t& notices_from) const;
+  // The present state, with the notices after number `sequence` that are still in memory; the update says how
+  // far it has told.
+  v1::SweepUpdate Describe(SweepId sweep, Moment now, std::uint64_t sequence) const;
   // Grows with everything that Describe tells.
   std::uint64_t VersionOf(SweepId sweep) const { return sweeps_.at(sweep).version; }
-  std::uint64_t NoticesEnd(SweepId sweep) const { return sweeps_.at(sweep).notices_end; }
+  // Number of the sweep's latest notice, and of the one before the oldest that Describe still has.
+  std::uint64_t NoticesTold(SweepId sweep) const { return sweeps_.at(sweep).notices_told; }
+  std::uint64_t NoticesForgotten(SweepId sweep) const {
+    return NoticesTold(sweep) - sweeps_.at(sweep).notices.size();
+  }
   // It has ended and nothing of it runs.
   bool IsOver(SweepId sweep) const;
+  // Why a trial, or the trials of a sweep, stand where they do, as far as the state in memory says; past
+  // attempts are in the store.
+  absl::StatusOr<v1::Explanation> Explain(const v1::ExplainRequest& request, Moment now) const;
   v1::ListSweepsResponse ListSweeps() const;  // Newest first.
   v1::ListWorkersResponse ListWorkers() const;
 
@@ -154,6 +176,7 @@ class Orchestrator {
   }
   const std::map<v1::TrialState, std::int64_t>& trial_counts() const { return trial_counts_; }
   const std::map<v1::SweepState, std::int64_t>& sweep_counts() const { return sweep_counts_; }
+  std::int64_t paused_sweeps() const { return paused_sweeps_; }  // ACTIVE ones.
   const WorkerRegistry& workers() const { return workers_; }
   std::uint64_t leases() const { return static_cast<std::uint64_t>(leases_.size()); }
   Duration silence_term() const { return options_.lease_ttl + options_.lease_margin; }
@@ -187,7 +210,7 @@ class Orchestrator {
   void Finish(Context& context);
   void SettleSweeps(Context& context);
   absl::Status MakeExpander(Sweep& sweep);
-  void AddSweepToScheduler(const Sweep& sweep);
+  Scheduler::Rules RulesOf(const Sweep& sweep) const;
   bool WantsTrials(const Sweep& sweep) const;
   // Makes up to `limit` further trials; returns how many were complete at once.
   std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit);
@@ -199,6 +222,53 @@ class Orchestrator {
   // `pruned_too`: also one that pruning ended, which is then not pruned again.
   bool RetryTrial(Context& context, Trial& trial, bool pruned_too);
   absl::StatusOr<TrialId> FindTrial(const std::string& id) const;
+  absl::StatusOr<v1::CancelResponse> Cancel(const v1::CancelRequest& request, Moment now, Effects& effects);
+  absl::StatusOr<v1::RetryResponse> Retry(const v1::RetryRequest& request, Moment now, Effects& effects);
+
+  // control.cc: pausing, draining, and what stops attempts without a fault of theirs.
+  absl::StatusOr<v1::PauseSweepResponse> Pause(const v1::PauseSweepRequest& request, Moment now,
+                                               Effects& effects);
+  absl::StatusOr<v1::ResumeSweepResponse> Resume(const v1::ResumeSweepRequest& request, Moment now,
+                                                 Effects& effects);
+  absl::StatusOr<v1::DrainWorkerResponse> Drain(const v1::DrainWorkerRequest& request, Moment now,
+                                                Effects& effects);
+  // edit.cc.
+  absl::StatusOr<v1::EditSweepResponse> Edit(const v1::EditSweepRequest& request, Moment now,
+                                             Effects& effects);
+  // Gives the kept trials their places in the new grid and withdraws the others; returns how many of those
+  // had not ended.
+  std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit);
+  void Withdraw(Context& context, Sweep& sweep, Trial& trial);
+  // Stages that no trial of the sweep has any more are none of its stages.
+  void ForgetStages(Sweep& sweep, const std::vector<TrialId>& withdrawn);
+
+  // why.cc.
+  v1::Explanation ExplainTrial(const Trial& trial, Moment now) const;
+  v1::Explanation ExplainSweep(const Sweep& sweep) const;
+  v1::Explanation ExplainStage(const Stage& stage, SweepId sweep, Moment now) const;
+  v1::Explanation ExplainAttempt(const Attempt& attempt, Moment now) const;
+  void ExplainHold(const Sweep& sweep, v1::Explanation& of) const;
+  void ExplainWorkers(v1::Explanation& of) const;
+
+  void SetPaused(Context& context, Sweep& sweep, bool paused);
+  absl::StatusOr<std::string> FindWorker(const std::string& name) const;
+  // Tells the attempt to write a checkpoint and stop: it stays live, keeps its slot, and ends by itself or at
+  // yields_until. False: it was told before.
+  bool Yield(Context& context, Attempt& attempt, const std::string& why);
+  // It has stopped for something else: its stage waits again, and nothing is counted against it.
+  void Preempted(Context& context, const Attempt& attempt, const std::string& message);
+  // Yielding attempts of which the worker knows nothing have nothing to tell any more.
+  void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync);
+  void EndOverdueYields(Context& context);
+
+  // AlreadyExists when the id was used for something else; `digest` becomes that of the method and the
+  // content.
+  absl::Status CheckRequest(const char* method, const std::string& id,
+                            const google::protobuf::Message& request, std::string& digest) const;
+  // Answers a request that has a request_id once: `decide` runs for the first, and its answer is remembered.
+  template <typename Response, typename Request, typename Decide>
+  absl::StatusOr<Response> Once(const char* method, const Request& request, Moment now, Effects& effects,
+                                Decide decide);
 
   // transitions.cc: what follows from what.
   // Where a trial stands, from its stages; reopens failed ones where `reopen` says so.
@@ -219,7 +289,9 @@ class Orchestrator {
   bool IsReady(const Stage& stage) const;
   void RefreshReadiness(Context& context, Stage& stage);
   void Settle(Context& context, Sweep& sweep);
-  void StopByFailures(Context& context, Sweep& sweep);
+  // Empty: its failures are within its limits.
+  static std::string WhyStopByFailures(const Sweep& sweep);
+  void StopByFailures(Context& context, Sweep& sweep, const std::string& why);
   // Tells those who watch the sweep, and keeps it as an event.
   void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
               EventRow about = {});
@@ -285,22 +357,42 @@ class Orchestrator {
   std::unordered_map<TrialId, Trial> trials_;  // Looked up, never walked where it shows.
   std::unordered_map<StageId, Stage> stages_;
   std::unordered_map<std::string, StageId> stage_of_fingerprint_;
-  std::map<std::string, SweepId> sweep_of_request_;
+  std::map<std::string, SweepId> sweep_of_request_;  // Submissions; every other request is in requests_.
+  RequestLog requests_;
   std::map<Token, Attempt> attempts_;
   std::set<std::pair<Timestamp, Token>> by_progress_;    // (progressed, token) of live attempts.
   std::set<std::pair<Timestamp, StageId>> retries_due_;  // (not_before, stage).
+  std::set<std::pair<Timestamp, Token>> yields_due_;     // (yields_until, token).
   std::set<SweepId> expanding_;                          // Sweeps with an expander.
   std::map<std::uint64_t, std::string> waiting_;         // Listening workers with a free slot, in turn.
   std::uint64_t waited_ = 0;
   std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> stage_counts_;
   std::map<v1::TrialState, std::int64_t> trial_counts_;
   std::map<v1::SweepState, std::int64_t> sweep_counts_;
+  std::int64_t paused_sweeps_ = 0;
 
   SweepId next_sweep_{1};
   TrialId next_trial_{1};
   StageId next_stage_{1};
   Token next_token_ = 1;
 };
+
+template <typename Response, typename Request, typename Decide>
+absl::StatusOr<Response> Orchestrator::Once(const char* method, const Request& request, Moment now,
+                                            Effects& effects, Decide decide) {
+  const std::string& id = request.request_id();
+  if (id.empty()) return decide();
+  std::string digest;
+  if (absl::Status known = CheckRequest(method, id, request, digest); !known.ok()) return known;
+  if (const RequestRow* earlier = requests_.Find(id)) {
+    Response response;
+    INLIER_CHECK(response.ParseFromString(earlier->answer));
+    return response;
+  }
+  absl::StatusOr<Response> response = decide();
+  if (response.ok()) effects.changes.Add(requests_.Add(id, method, digest, *response, now.wall));
+  return response;
+}
 
 }  // namespace inlier
 

@@ -24,8 +24,12 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
   if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, sweep.id);
+  sweep.paused = record.paused;
+  sweep.revision = record.revision;
+  sweep.notices_told = record.notices;
   ++sweep_counts_[sweep.state];
-  AddSweepToScheduler(sweep);
+  if (sweep.paused && sweep.state == v1::ACTIVE) ++paused_sweeps_;
+  scheduler_.AddSweep(sweep.id, RulesOf(sweep));
 }
 
 void Orchestrator::RecoverStage(StageRecord record) {
@@ -57,13 +61,19 @@ void Orchestrator::RecoverTrial(TrialRecord record) {
   Trial& trial = trials_[record.id];
   trial.id = record.id;
   trial.sweep = record.sweep;
-  trial.point = record.point;
+  trial.withdrawn = !record.point;
+  trial.point = record.point.value_or(0);
   trial.train = record.train_stage.value_or(StageId());
   trial.evaluate = record.evaluate_stage.value_or(StageId());
   trial.state = record.state;
   trial.message = std::move(record.message);
   trial.labels = LabelsFromJson(record.labels_json);
+  if (trial.withdrawn) {
+    ++sweep.withdrawn;
+    return;
+  }
   sweep.trials.push_back(trial.id);
+  if (trial.point >= sweep.next_point) sweep.ahead.insert(trial.point);
   CountTrial(sweep, std::nullopt, trial.state);
   const double steps = std::max(1.0, static_cast<double>(sweep.spec.base().training().steps()));
   for (const StageId id : {trial.train, trial.evaluate}) {
@@ -80,6 +90,7 @@ void Orchestrator::RecoverWorker(WorkerRecord record, Moment now) {
   worker.host = std::move(record.host);
   worker.version = std::move(record.version);
   worker.draining = record.draining;
+  worker.held = record.held;
   worker.sequence = record.acknowledged_sequence;
   std::vector<v1::Slot> slots(record.slots);
   for (std::uint32_t i = 0; i < record.slots; ++i) {
@@ -102,21 +113,26 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
   Attempt& attempt = attempts_[record.token];
   attempt.token = record.token;
   attempt.stage = stage.id;
-  // Charged to the first sweep that needs it and has room.
-  attempt.sweep = stage.needed_by.begin()->first;
+  // Of a database from before charges were kept: to the first sweep that needs it and has room.
+  attempt.sweep = record.sweep ? record.sweep : stage.needed_by.begin()->first;
   for (const auto& [id, needing] : stage.needed_by) {
-    const std::uint32_t most = sweeps_.at(id).spec.max_parallel();
-    if (most > 0 && scheduler_.running(id) >= most) continue;
+    if (record.sweep || !scheduler_.HasRoom(id)) continue;
     attempt.sweep = id;
     break;
   }
-  attempt.trial = *stage.needed_by.at(attempt.sweep).begin();
+  const auto needing = stage.needed_by.find(attempt.sweep);
+  attempt.trial = *(needing == stage.needed_by.end() ? stage.needed_by.begin() : needing)->second.begin();
   attempt.worker = record.worker;
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
   attempt.recovered = true;
   attempt.unclaimed = true;
   attempt.resumed_step = record.resume_step;
+  attempt.yields = record.yields;
+  if (!attempt.yields.empty()) {
+    attempt.yields_until = context.now.at + kYieldTerm;
+    yields_due_.emplace(attempt.yields_until, attempt.token);
+  }
   by_progress_.emplace(attempt.progressed, attempt.token);
   v1::Assignment& assignment = attempt.assignment;
   assignment.set_token(record.token);
@@ -142,6 +158,7 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
   next_trial_ = snapshot.next_trial;
   next_stage_ = snapshot.next_stage;
   next_token_ = snapshot.next_token;
+  for (RequestRow& row : snapshot.requests) requests_.Restore(std::move(row));
   for (SweepRecord& record : snapshot.sweeps) RecoverSweep(std::move(record));
   for (StageRecord& record : snapshot.stages) RecoverStage(std::move(record));
   for (CheckpointRecord& checkpoint : snapshot.checkpoints) {

@@ -1,12 +1,19 @@
 // Which ready stage runs next on a free slot.
 //
-// Order: sweeps of higher priority first; among equals the sweep with the fewest running attempts, then the
-// one served longest ago (round robin); within a sweep evaluate stages first, since they finish trials, then
-// the stage whose first trial is earliest. A sweep at its max_parallel waits. A stage that trials of several
-// sweeps wait for is ready in each of them; the sweep it is taken from is charged for the attempt.
+// Order: sweeps of higher priority first; among equals the one that has had the least service for its weight;
+// within a sweep evaluate stages first, since they finish trials, then the stage whose first trial is
+// earliest. A paused sweep waits, and so does one at its max_parallel or whose group is at its quota. A stage
+// that trials of several sweeps wait for is ready in each of them; the sweep it is taken from is charged for
+// the attempt.
 //
-// Next() is O(log sweeps + log stages). Everything is ordered, so that the same history gives the same
-// choices.
+// Service is counted in attempts started. Each sweep has a virtual time that grows by 1 / weight with every
+// attempt, and the smallest goes next, so that sweeps that always have something ready start attempts in the
+// proportion of their weights. A sweep that had nothing ready (or might not start) begins again at the
+// virtual time of its priority, the one at which the last attempt was started: waiting saves nothing up.
+// Virtual times are not durable; after a restart all begin equal.
+//
+// Next() is O(1), every change O(log sweeps + log stages). Everything is ordered, so that the same history
+// gives the same choices.
 //
 // Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_ORCHESTRATION_SCHEDULER_H_
@@ -16,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "coordinator/store/ids.h"
@@ -31,12 +39,26 @@ class Scheduler {
     friend bool operator==(const Pick&, const Pick&) = default;
   };
 
-  // `max_parallel`: most attempts charged to the sweep at once; no limit when absent.
+  // What a sweep is given, beside others.
+  struct Rules {
+    std::int32_t priority = 0;
+    std::optional<std::uint32_t>
+        max_parallel{};   // Most attempts charged to it at once; no limit when absent.
+    double weight = 1;    // From 0.001 to 1000.
+    std::string group{};  // Whose quota it shares; empty: none.
+    bool paused = false;
+  };
+
+  // Most attempts at once of all sweeps of a group. REQUIRES: no sweep of it is known.
+  void SetQuota(const std::string& group, std::uint32_t max_parallel);
+
   // REQUIRES: the sweep is not known.
-  void AddSweep(SweepId sweep, std::int32_t priority, std::optional<std::uint32_t> max_parallel);
+  void AddSweep(SweepId sweep, const Rules& rules);
+  // From now on. What runs beyond a smaller limit goes on, and nothing new starts until it is below.
+  // REQUIRES of all that follow: the sweep is known.
+  void SetRules(SweepId sweep, const Rules& rules);
 
   // `stage` may run for `sweep`; `first_trial` orders it within the sweep. Adding it again changes nothing.
-  // REQUIRES: the sweep is known.
   void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial);
   // It may no longer (it runs, it has ended, nobody waits). Harmless when it was not ready.
   void RemoveReady(SweepId sweep, StageId stage);
@@ -52,29 +74,54 @@ class Scheduler {
   std::uint32_t running(SweepId sweep) const { return sweeps_.at(sweep).running; }
   std::uint64_t ready(SweepId sweep) const { return sweeps_.at(sweep).ready.size(); }
   bool IsReady(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.contains(stage); }
+  const Rules& rules(SweepId sweep) const { return sweeps_.at(sweep).rules; }
+
+  // Whether one more attempt may be charged to the sweep now: within its own limit and its group's quota.
+  bool HasRoom(SweepId sweep) const;
+
+  // Of the group: attempts that run, and its quota (absent: none).
+  struct Usage {
+    std::uint32_t running = 0;
+    std::optional<std::uint32_t> max_parallel;
+  };
+  Usage GroupUsage(const std::string& group) const;
+
+  // Stages that go before any of this sweep because of a higher priority, as things are. Walks the sweeps.
+  std::uint64_t ReadyAbove(std::int32_t priority) const;
 
  private:
-  using StageKey = std::tuple<int, TrialId, StageId>;  // Rank of the kind, first trial, stage.
-  using SweepKey =
-      std::tuple<std::int64_t, std::uint32_t, std::uint64_t, SweepId>;  // -priority, running, served, sweep.
+  using StageKey = std::tuple<int, TrialId, StageId>;                 // Rank of the kind, first trial, stage.
+  using SweepKey = std::tuple<std::int64_t, std::uint64_t, SweepId>;  // -priority, virtual time, sweep.
 
+  struct Group {
+    Usage usage;
+    std::set<SweepKey> eligible;  // Its sweeps that could start something if the quota lets them.
+  };
   struct Queue {
-    std::int32_t priority = 0;
-    std::optional<std::uint32_t> max_parallel;
+    Rules rules;
+    Group* group = nullptr;
     std::uint32_t running = 0;
-    std::uint64_t served = 0;  // Value of served_ when it was last picked from.
+    std::uint64_t virtual_time = 0;
+    bool eligible = false;  // Its key is in the set.
     std::set<StageKey> ready;
     std::map<StageId, StageKey> keys;
   };
 
   static SweepKey KeyOf(SweepId sweep, const Queue& queue);
+  static bool MayStart(const Queue& queue);
+  static bool IsFull(const Group& group);
+  Group* GroupOf(const Rules& rules);
+  // The best sweep of a group stands for it among all, while there is room in the group.
+  void List(const Group* group);
+  void Unlist(const Group* group);
   // Runs `change` on the sweep's queue and puts the sweep where it then belongs.
   template <typename Change>
   void Update(SweepId sweep, Change change);
 
   std::map<SweepId, Queue> sweeps_;
-  std::set<SweepKey> eligible_;  // Sweeps with ready stages below their max_parallel.
-  std::uint64_t served_ = 0;
+  std::map<std::string, Group> groups_;
+  std::set<SweepKey> eligible_;                   // Sweeps without a group, and the best of each group.
+  std::map<std::int32_t, std::uint64_t> clocks_;  // By priority: virtual time of the last start.
 };
 
 }  // namespace inlier

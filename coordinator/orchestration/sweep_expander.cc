@@ -35,15 +35,21 @@ std::vector<std::pair<std::string, std::string>> LabelsFromJson(const std::strin
 SweepExpander::SweepExpander(SweepGrid grid, std::uint64_t next_point)
     : grid_(std::move(grid)), next_point_(next_point) {}
 
-std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit) {
+std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
+                                               std::uint64_t pass_limit) {
   std::vector<ExpandedTrial> trials;
-  while (trials.size() < limit && next_point_ < grid_.size()) {
+  std::uint64_t passed = 0;
+  while (trials.size() < limit && (passed == 0 || passed < pass_limit) && next_point_ < grid_.size()) {
     const std::optional<std::uint64_t> index = grid_.NextIndex(next_point_);
     if (!index) {
       next_point_ = grid_.size();
       break;
     }
     next_point_ = *index + 1;
+    if (taken.erase(*index) > 0) {
+      ++passed;
+      continue;
+    }
     absl::StatusOr<GridPoint> point = grid_.At(*index);
     INLIER_CHECK(point.ok());
     ExpandedTrial& trial = trials.emplace_back();

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -38,8 +39,14 @@ class SweepExpander {
   // Goes on at index `next_point` of the grid.
   SweepExpander(SweepGrid grid, std::uint64_t next_point);
 
-  // The next trials, at most `limit`; fewer only at the end of the grid.
-  std::vector<ExpandedTrial> Next(std::uint64_t limit);
+  // The next trials, at most `limit`; fewer at the end of the grid, or when `pass_limit` points of `taken`,
+  // which have a trial already, have been passed over. Those are taken out of `taken`.
+  std::vector<ExpandedTrial> Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
+                                  std::uint64_t pass_limit);
+  std::vector<ExpandedTrial> Next(std::uint64_t limit) {
+    std::unordered_set<std::uint64_t> none;
+    return Next(limit, none, 0);
+  }
 
   // Index from which Next() goes on; the grid's size when it is exhausted.
   std::uint64_t next_point() const { return next_point_; }

@@ -89,7 +89,8 @@ void Orchestrator::CommitWorker(Context& context, const WorkerEntry& worker) {
                 .devices = {},
                 .draining = worker.draining,
                 .connected = worker.connected,
-                .last_seen = worker.last_seen_wall};
+                .last_seen = worker.last_seen_wall,
+                .held = worker.held};
   for (const v1::Slot& slot : worker.slots) row.devices.push_back(slot.device());
   context.out.changes.Add(std::move(row));
   context.out.workers.insert(worker.incarnation);
@@ -194,6 +195,10 @@ void Orchestrator::TakeOutcome(Context& context, Attempt& live, const v1::Outcom
   };
   switch (outcome.kind()) {
     case v1::Outcome::FAILED:
+      if (!attempt.yields.empty() && outcome.failure() == v1::PREEMPTED) {
+        Preempted(context, attempt, attempt.yields);
+        return;
+      }
       failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
       return;
     case v1::Outcome::DIVERGED:
@@ -299,7 +304,7 @@ void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::W
 }
 
 void Orchestrator::FillSlots(Context& context, WorkerEntry& worker) {
-  if (worker.draining) return;
+  if (!worker.TakesWork()) return;
   for (const v1::Slot& slot : worker.slots) {
     if (!IsFree(worker, slot.index())) continue;
     const std::optional<Scheduler::Pick> pick = scheduler_.Next();
@@ -316,11 +321,19 @@ v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::Wor
   const std::vector<Token> held = leases_.HeldBy(worker.incarnation);
   std::set<Token> known;  // It runs them: it need not be told again what they are.
   for (const v1::AttemptReport& report : sync.attempts()) known.insert(report.token());
-  for (const Token token : held) Desire(attempts_.at(token), known.contains(token), *reply.add_desired());
+  for (const Token token : held) {
+    const Attempt& attempt = attempts_.at(token);
+    if (attempt.yields.empty()) Desire(attempt, known.contains(token), *reply.add_desired());
+  }
   for (const v1::AttemptReport& report : sync.attempts()) {
-    if (std::find(held.begin(), held.end(), report.token()) != held.end()) continue;
+    const bool is_held = std::find(held.begin(), held.end(), report.token()) != held.end();
+    if (is_held && attempts_.at(report.token()).yields.empty()) continue;
     v1::Stop* stop = reply.add_stop();
     stop->set_token(report.token());
+    if (is_held) {
+      stop->set_reason(attempts_.at(report.token()).yields);
+      continue;
+    }
     const auto reason = worker.stop_reasons.find(report.token());
     stop->set_reason(reason == worker.stop_reasons.end()
                          ? "fenced: another attempt or none has the right to run"
@@ -331,7 +344,7 @@ v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::Wor
   };
   Duration next = options_.lease_ttl / 3;
   // Who listens is told of work; the others ask for it.
-  if (!by_stream && !worker.draining && held.size() < worker.slots.size()) {
+  if (!by_stream && worker.TakesWork() && held.size() < worker.slots.size()) {
     next = std::min(next, kIdleSync * (1 + workers_.connected() / kWorkersAtIdleSync));
   }
   reply.set_lease_ttl_ms(ms(options_.lease_ttl));
@@ -355,6 +368,7 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
     TakeReports(context, worker, sync);
   }
   if (limits.take_events) TakeEvents(context, worker, sync);
+  if (fresh) EndForgottenYields(context, worker, sync);
   SettleSweeps(context);
   if (fresh && limits.grant_leases) FillSlots(context, worker);
   Finish(context);

@@ -11,6 +11,7 @@ namespace inlier {
 namespace {
 
 constexpr std::size_t kNoticesKept = 200;
+constexpr std::uint64_t kFailureRatioTrialsMin = 10;  // Ended trials before their ratio is looked at.
 
 std::vector<TrialId> TrialsNeeding(const Stage& stage) {
   std::vector<TrialId> trials;
@@ -29,8 +30,9 @@ void Orchestrator::Notice(Context& context, Sweep& sweep, const std::string& kin
                           EventRow about) {
   sweep.notices.push_back(text);
   if (sweep.notices.size() > kNoticesKept) sweep.notices.pop_front();
-  ++sweep.notices_end;
+  ++sweep.notices_told;
   ++sweep.version;
+  about.notice = sweep.notices_told;
   about.at = context.now.wall;
   about.kind = kind;
   about.sweep = sweep.id;
@@ -78,6 +80,7 @@ void Orchestrator::CountTrial(Sweep& sweep, std::optional<v1::TrialState> from, 
 }
 
 void Orchestrator::SetSweepState(Context& context, Sweep& sweep, v1::SweepState state) {
+  if (sweep.paused) paused_sweeps_ += (state == v1::ACTIVE ? 1 : 0) - (sweep.state == v1::ACTIVE ? 1 : 0);
   --sweep_counts_[sweep.state];
   ++sweep_counts_[state];
   sweep.state = state;
@@ -267,10 +270,24 @@ void Orchestrator::CancelTrial(Context& context, Trial& trial, const std::string
   SetTrialState(context, trial, v1::CANCELLED, why);
 }
 
-void Orchestrator::StopByFailures(Context& context, Sweep& sweep) {
-  const std::string why =
-      absl::StrCat("the sweep was stopped after ", sweep.Count(v1::FAILED),
-                   " failed trials (stop_after_failures = ", sweep.spec.stop_after_failures(), ")");
+std::string Orchestrator::WhyStopByFailures(const Sweep& sweep) {
+  const v1::SweepSpec& spec = sweep.spec;
+  const std::uint64_t failed = sweep.Count(v1::FAILED);
+  if (spec.stop_after_failures() > 0 && failed >= spec.stop_after_failures()) {
+    return absl::StrCat("the sweep was stopped after ", failed,
+                        " failed trials (stop_after_failures = ", spec.stop_after_failures(), ")");
+  }
+  const std::uint64_t ended = failed + sweep.Count(v1::SUCCEEDED) + sweep.Count(v1::DIVERGED);
+  if (spec.has_stop_after_failure_ratio() && ended >= kFailureRatioTrialsMin &&
+      static_cast<double>(failed) >= spec.stop_after_failure_ratio() * static_cast<double>(ended)) {
+    return absl::StrCat("the sweep was stopped after ", failed, " of ", ended,
+                        " trials had failed (stop_after_failure_ratio = ", spec.stop_after_failure_ratio(),
+                        ")");
+  }
+  return "";
+}
+
+void Orchestrator::StopByFailures(Context& context, Sweep& sweep, const std::string& why) {
   sweep.expander.reset();
   expanding_.erase(sweep.id);
   SetSweepState(context, sweep, v1::STOPPED_BY_FAILURES);
@@ -283,8 +300,8 @@ void Orchestrator::StopByFailures(Context& context, Sweep& sweep) {
 
 void Orchestrator::Settle(Context& context, Sweep& sweep) {
   if (sweep.state != v1::ACTIVE) return;
-  if (sweep.spec.stop_after_failures() > 0 && sweep.Count(v1::FAILED) >= sweep.spec.stop_after_failures()) {
-    StopByFailures(context, sweep);
+  if (const std::string why = WhyStopByFailures(sweep); !why.empty()) {
+    StopByFailures(context, sweep, why);
   } else if (sweep.Open() == 0 && sweep.Exhausted()) {
     SetSweepState(context, sweep, v1::COMPLETE);
   }

@@ -28,7 +28,8 @@ struct WorkerEntry {
   std::string version;
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   bool slots_told = false;      // By the worker itself; before that they are what the store remembers.
-  bool draining = false;
+  bool draining = false;        // It says so itself.
+  bool held = false;            // A person drains it.
   bool connected = false;
   bool listening = false;      // Its stream is open and nothing on it is unanswered.
   std::uint64_t waits_as = 0;  // Its number among those that wait for work; 0: it does not.
@@ -43,6 +44,8 @@ struct WorkerEntry {
   std::map<std::uint64_t, std::string>
       stop_reasons;  // Token -> why, for attempts it reports that have ended here.
 
+  // Whether it may be given anything new.
+  bool TakesWork() const { return !draining && !held; }
   // Whether slot `index` exists.
   bool HasSlot(std::uint32_t index) const;
 };

@@ -68,6 +68,9 @@ class Calls {
     return reactor;
   }
 
+  // Runs `work` on the pool, or `refuse` at once when too much waits there.
+  void RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse);
+
   // Counts a call that was answered by other means.
   void Observe(const char* method, const grpc::Status& status, Timestamp begun);
 
@@ -83,8 +86,6 @@ class Calls {
       reactor->Finish(status);
     };
   }
-  void RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse);
-
   Shell& shell_;
   CoordinatorMetrics& metrics_;
   boost::asio::thread_pool pool_;

@@ -154,24 +154,6 @@ void Shell::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::Coordinat
   });
 }
 
-void Shell::Cancel(const v1::CancelRequest& request, Reply<v1::CancelResponse> reply) {
-  Effects effects;
-  auto response = orchestrator_.OnCancel(request, Now(), effects);
-  Deliver(std::move(effects), nullptr,
-          [response = std::move(response), reply = std::move(reply)](absl::Status status) {
-            reply(status.ok() ? response : absl::StatusOr<v1::CancelResponse>(status));
-          });
-}
-
-void Shell::Retry(const v1::RetryRequest& request, Reply<v1::RetryResponse> reply) {
-  Effects effects;
-  auto response = orchestrator_.OnRetry(request, Now(), effects);
-  Deliver(std::move(effects), nullptr,
-          [response = std::move(response), reply = std::move(reply)](absl::Status status) {
-            reply(status.ok() ? response : absl::StatusOr<v1::RetryResponse>(status));
-          });
-}
-
 void Shell::Tick() {
   if (stopped_) return;
   armed_.reset();

@@ -55,8 +55,17 @@ class Shell {
   void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
   // The worker's stream has been answered and waits: new work is pushed to it until its next sync.
   void Listen(const std::string& incarnation, std::weak_ptr<Listener> listener);
-  void Cancel(const v1::CancelRequest& request, Reply<v1::CancelResponse> reply);
-  void Retry(const v1::RetryRequest& request, Reply<v1::RetryResponse> reply);
+  // Every other call that changes something: `method` is the orchestrator's.
+  template <typename Request, typename Response>
+  void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
+              const Request& request, Reply<Response> reply) {
+    Effects effects;
+    absl::StatusOr<Response> response = (orchestrator_.*method)(request, Now(), effects);
+    Deliver(std::move(effects), nullptr,
+            [response = std::move(response), reply = std::move(reply)](absl::Status status) {
+              reply(status.ok() ? response : absl::StatusOr<Response>(status));
+            });
+  }
 
   // Runs `call` when everything decided so far is durable; with an error when it never will be.
   void AfterCommit(std::function<void(absl::Status)> call);

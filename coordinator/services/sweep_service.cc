@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint32_t kQueryRowsMax = 1'000'000;
 constexpr std::uint32_t kLogLinesMax = 100'000;
-constexpr std::size_t kRequestIdBytesMax = 256;
 
 }  // namespace
 
@@ -26,6 +25,15 @@ SweepService::Unary* SweepService::Show(Context* context, const char* method, Re
           reply(status.ok() ? seen : absl::StatusOr<Response>(status));
         });
       });
+}
+
+template <typename Request, typename Response>
+SweepService::Unary* SweepService::Change(
+    Context* context, const char* method, const Request* request, Response* response,
+    absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&)) {
+  return calls_.OnShell(context, method, response, [this, request, decide](Shell::Reply<Response> reply) {
+    calls_.shell().Decide(decide, *request, std::move(reply));
+  });
 }
 
 SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
@@ -71,21 +79,65 @@ SweepService::Unary* SweepService::ListTrials(Context* context, const v1::ListTr
 
 grpc::ServerWriteReactor<v1::SweepUpdate>* SweepService::WatchSweep(Context*,
                                                                     const v1::WatchSweepRequest* request) {
-  return watches_.Open(request->sweep());
+  return watches_.Open(*request);
 }
 
 SweepService::Unary* SweepService::Cancel(Context* context, const v1::CancelRequest* request,
                                           v1::CancelResponse* response) {
-  return calls_.OnShell(context, "Cancel", response, [this, request](Shell::Reply<v1::CancelResponse> reply) {
-    calls_.shell().Cancel(*request, std::move(reply));
-  });
+  return Change(context, "Cancel", request, response, &Orchestrator::OnCancel);
 }
 
 SweepService::Unary* SweepService::Retry(Context* context, const v1::RetryRequest* request,
                                          v1::RetryResponse* response) {
-  return calls_.OnShell(context, "Retry", response, [this, request](Shell::Reply<v1::RetryResponse> reply) {
-    calls_.shell().Retry(*request, std::move(reply));
+  return Change(context, "Retry", request, response, &Orchestrator::OnRetry);
+}
+
+SweepService::Unary* SweepService::PauseSweep(Context* context, const v1::PauseSweepRequest* request,
+                                              v1::PauseSweepResponse* response) {
+  return Change(context, "PauseSweep", request, response, &Orchestrator::OnPause);
+}
+
+SweepService::Unary* SweepService::ResumeSweep(Context* context, const v1::ResumeSweepRequest* request,
+                                               v1::ResumeSweepResponse* response) {
+  return Change(context, "ResumeSweep", request, response, &Orchestrator::OnResume);
+}
+
+SweepService::Unary* SweepService::EditSweep(Context* context, const v1::EditSweepRequest* request,
+                                             v1::EditSweepResponse* response) {
+  return calls_.OnPoolThen(context, "EditSweep", response,
+                           [this, request](Shell::Reply<v1::EditSweepResponse> reply) {
+                             if (const absl::Status status = ValidateSweep(request->spec()); !status.ok()) {
+                               reply(status);
+                               return;
+                             }
+                             calls_.shell().Post([this, request, reply = std::move(reply)] {
+                               calls_.shell().Decide(&Orchestrator::OnEdit, *request, reply);
+                             });
+                           });
+}
+
+SweepService::Unary* SweepService::Explain(Context* context, const v1::ExplainRequest* request,
+                                           v1::Explanation* response) {
+  return calls_.OnShell(context, "Explain", response, [this, request](Shell::Reply<v1::Explanation> reply) {
+    absl::StatusOr<v1::Explanation> seen = calls_.shell().orchestrator().Explain(*request, Shell::Now());
+    calls_.shell().AfterCommit([this, request, seen = std::move(seen), reply](absl::Status status) {
+      if (!status.ok() || !seen.ok() || !request->has_trial()) {
+        reply(status.ok() ? seen : absl::StatusOr<v1::Explanation>(status));
+        return;
+      }
+      // What was tried before is in the database alone.
+      const auto add_attempts = [this, request, explanation = *seen, reply]() mutable {
+        const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
+        reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
+      };
+      calls_.RunBlocking(add_attempts, reply);
+    });
   });
+}
+
+SweepService::Unary* SweepService::DrainWorker(Context* context, const v1::DrainWorkerRequest* request,
+                                               v1::DrainWorkerResponse* response) {
+  return Change(context, "DrainWorker", request, response, &Orchestrator::OnDrain);
 }
 
 SweepService::Unary* SweepService::ListWorkers(Context* context, const v1::ListWorkersRequest*,

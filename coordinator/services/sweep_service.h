@@ -1,4 +1,4 @@
-// People's door: submit, look, watch, cancel, retry, query.
+// People's door: submit, look, watch, query, and whatever changes what runs.
 //
 // What changes or shows the state in memory runs on the coordinator's thread; what reads the database, and
 // the checks of a submitted sweep, run on the pool.
@@ -29,6 +29,11 @@ class SweepService final : public v1::SweepService::CallbackService {
   grpc::ServerWriteReactor<v1::SweepUpdate>* WatchSweep(Context*, const v1::WatchSweepRequest*) override;
   Unary* Cancel(Context*, const v1::CancelRequest*, v1::CancelResponse*) override;
   Unary* Retry(Context*, const v1::RetryRequest*, v1::RetryResponse*) override;
+  Unary* PauseSweep(Context*, const v1::PauseSweepRequest*, v1::PauseSweepResponse*) override;
+  Unary* ResumeSweep(Context*, const v1::ResumeSweepRequest*, v1::ResumeSweepResponse*) override;
+  Unary* EditSweep(Context*, const v1::EditSweepRequest*, v1::EditSweepResponse*) override;
+  Unary* Explain(Context*, const v1::ExplainRequest*, v1::Explanation*) override;
+  Unary* DrainWorker(Context*, const v1::DrainWorkerRequest*, v1::DrainWorkerResponse*) override;
   Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   Unary* Query(Context*, const v1::QueryRequest*, v1::QueryResponse*) override;
   Unary* BuildTable(Context*, const v1::BuildTableRequest*, v1::Table*) override;
@@ -38,6 +43,11 @@ class SweepService final : public v1::SweepService::CallbackService {
   // Shows what `look(orchestrator)` says, once that is durable.
   template <typename Response, typename Look>
   Unary* Show(Context* context, const char* method, Response* response, Look look);
+
+  // Has the orchestrator's `decide` answer, once that is durable.
+  template <typename Request, typename Response>
+  Unary* Change(Context* context, const char* method, const Request* request, Response* response,
+                absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&));
 
   Calls& calls_;
   WatchHub& watches_;

@@ -1,5 +1,6 @@
 #include "coordinator/services/watch_hub.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,10 +13,11 @@ namespace inlier {
 // what was posted before OnDone's deletion runs before it.
 class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate> {
  public:
-  Watcher(WatchHub& hub, std::string sweep) : hub_(hub), name_(std::move(sweep)), begun_(MonotonicNow()) {}
+  Watcher(WatchHub& hub, v1::WatchSweepRequest request)
+      : hub_(hub), request_(std::move(request)), begun_(MonotonicNow()) {}
 
   void Begin() {
-    const absl::StatusOr<SweepId> found = shell().orchestrator().FindSweep(name_);
+    const absl::StatusOr<SweepId> found = shell().orchestrator().FindSweep(request_.sweep());
     if (!found.ok()) {
       End(ToGrpcStatus(found.status()));
       return;
@@ -26,7 +28,8 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
       return;
     }
     sweep_ = *found;
-    notices_from_ = shell().orchestrator().NoticesEnd(sweep_);
+    sequence_ = shell().orchestrator().NoticesTold(sweep_);
+    if (request_.has_from_sequence()) sequence_ = std::min(sequence_, request_.from_sequence());
     hub_.Add(this);
     Look();
   }
@@ -34,10 +37,15 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   // Sends the present state when it is new, unless the last update is still under way.
   void Look() {
     if (busy_ || end_) return;
+    if (sequence_ < shell().orchestrator().NoticesForgotten(sweep_)) {
+      LookBack();
+      return;
+    }
     const std::uint64_t version = shell().orchestrator().VersionOf(sweep_);
     if (sent_version_ == version) return;
     sent_version_ = version;
-    update_ = shell().orchestrator().Describe(sweep_, Shell::Now(), notices_from_);
+    update_ = shell().orchestrator().Describe(sweep_, Shell::Now(), sequence_);
+    sequence_ = update_.sequence();
     last_ = shell().orchestrator().IsOver(sweep_);
     busy_ = true;
     shell().AfterCommit([this](absl::Status status) {
@@ -61,6 +69,38 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   }
 
  private:
+  // Sends notices that are only in the database, as many as fit into one update.
+  void LookBack() {
+    busy_ = true;
+    const std::uint64_t last = shell().orchestrator().NoticesForgotten(sweep_);
+    shell().AfterCommit([this, last](absl::Status status) {
+      if (!status.ok()) {
+        TellOld(status);
+        return;
+      }
+      hub_.calls_.RunBlocking(
+          [this, last] {
+            auto notices = hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate);
+            shell().Post([this, notices = std::move(notices)] { TellOld(notices); });
+          },
+          [this](absl::Status refused) { TellOld(refused); });
+    });
+  }
+  void TellOld(const absl::StatusOr<std::vector<std::string>>& notices) {
+    if (!notices.ok() || notices->empty() || end_) {
+      busy_ = false;
+      End(ToGrpcStatus(notices.ok() ? absl::DataLossError("notices of the sweep are not in the database")
+                                    : notices.status()));
+      return;
+    }
+    const Orchestrator& orchestrator = shell().orchestrator();
+    update_ = orchestrator.Describe(sweep_, Shell::Now(), orchestrator.NoticesTold(sweep_));
+    sequence_ += notices->size();
+    for (const std::string& notice : *notices) update_.add_notices(notice);
+    update_.set_sequence(sequence_);
+    StartWrite(&update_);
+  }
+
   Shell& shell() { return hub_.calls_.shell(); }
 
   void OnWriteDone(bool ok) override {
@@ -68,6 +108,8 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
       busy_ = false;
       if (end_ || !ok || last_) {
         End(ok ? grpc::Status::OK : grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone"));
+      } else if (sequence_ < shell().orchestrator().NoticesForgotten(sweep_)) {
+        LookBack();
       }
     });
   }
@@ -79,10 +121,10 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   }
 
   WatchHub& hub_;
-  const std::string name_;
+  const v1::WatchSweepRequest request_;
   const Timestamp begun_;
   SweepId sweep_;
-  std::uint64_t notices_from_ = 0;
+  std::uint64_t sequence_ = 0;  // Number of the last notice told.
   std::optional<std::uint64_t> sent_version_;
   v1::SweepUpdate update_;
   bool last_ = false;  // update_ is the final one.
@@ -91,8 +133,8 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   std::optional<grpc::Status> end_;  // To be ended with.
 };
 
-grpc::ServerWriteReactor<v1::SweepUpdate>* WatchHub::Open(const std::string& sweep) {
-  auto* watcher = new Watcher(*this, sweep);
+grpc::ServerWriteReactor<v1::SweepUpdate>* WatchHub::Open(const v1::WatchSweepRequest& request) {
+  auto* watcher = new Watcher(*this, request);
   calls_.shell().Post([watcher] { watcher->Begin(); });
   return watcher;
 }

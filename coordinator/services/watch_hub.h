@@ -1,5 +1,6 @@
 // Everybody who watches a sweep: the present state at once, then an update when something changed, at most
-// ten a second, until the sweep is over. A slow watcher gets fewer updates, never a queue of them.
+// ten a second, until the sweep is over. A slow watcher gets fewer updates, never a queue of them, and misses
+// no notice: those that are no longer in memory are read from the database.
 //
 // Thread safety: Open from any thread; the rest on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SERVICES_WATCH_HUB_H_
@@ -10,9 +11,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <set>
-#include <string>
 
 #include "coordinator/services/calls.h"
+#include "coordinator/store/reader.h"
 
 namespace inlier {
 
@@ -21,11 +22,15 @@ class WatchHub {
   static constexpr Duration kPeriod = std::chrono::milliseconds(100);
   static constexpr int kWatchersMax = 1000;
 
-  // Both outlive the hub, and the hub outlives the server that uses it.
-  WatchHub(boost::asio::io_context& io, Calls& calls) : calls_(calls), timer_(io) {}
+  // Notices that are read from the database for one update.
+  static constexpr std::uint32_t kNoticesPerUpdate = 500;
+
+  // All outlive the hub, and the hub outlives the server that uses it.
+  WatchHub(boost::asio::io_context& io, Calls& calls, Reader& reader)
+      : calls_(calls), reader_(reader), timer_(io) {}
 
   // The reactor of one WatchSweep call; gRPC owns it until it is done.
-  grpc::ServerWriteReactor<v1::SweepUpdate>* Open(const std::string& sweep);
+  grpc::ServerWriteReactor<v1::SweepUpdate>* Open(const v1::WatchSweepRequest& request);
 
   int watchers() const { return static_cast<int>(watchers_.size()); }
   // No updates any more.
@@ -39,6 +44,7 @@ class WatchHub {
   void Arm();
 
   Calls& calls_;
+  Reader& reader_;
   boost::asio::steady_timer timer_;
   std::set<Watcher*> watchers_;
   bool armed_ = false;

@@ -47,6 +47,10 @@ struct ChangeApplier::Statements {
   BoundStatement sweep_state{
       db, "UPDATE sweep SET state = ?2, ended_ms = iif(?2 = 'ACTIVE', NULL, ?3) WHERE id = ?1"};
   BoundStatement sweep_point{db, "UPDATE sweep SET next_point = ?2 WHERE id = ?1"};
+  BoundStatement sweep_paused{db, "UPDATE sweep SET paused = ?2 WHERE id = ?1"};
+  BoundStatement sweep_edited{
+      db,
+      "UPDATE sweep SET spec = ?2, points = ?3, trials = ?4, next_point = ?5, revision = ?6 WHERE id = ?1"};
   BoundStatement new_stage{
       db,
       "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial) VALUES (?1, ?2, "
@@ -60,12 +64,15 @@ struct ChangeApplier::Statements {
       "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state, message) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
   BoundStatement new_trial_spec{db, "INSERT INTO trial_spec (trial, labels, spec) VALUES (?1, ?2, ?3)"};
+  // Of a trial that is no point any more: unique, and below every point.
+  BoundStatement trial_point{db, "UPDATE trial SET point = coalesce(?2, -id) WHERE id = ?1"};
   BoundStatement trial_state{db, "UPDATE trial SET state = ?2, message = ?3 WHERE id = ?1"};
 
   BoundStatement new_attempt{
       db,
-      "INSERT INTO attempt (token, stage, number, worker, slot, resume_step, started_ms) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
+      "INSERT INTO attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"};
+  BoundStatement attempt_yields{db, "UPDATE attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement stage_runs{db, "UPDATE stage SET state = 'RUNNING' WHERE id = ?1"};
   // Going on from step s overwrites what earlier attempts measured after s; from scratch, all of it.
   BoundStatement overwrite{db,
@@ -97,16 +104,17 @@ struct ChangeApplier::Statements {
       "INSERT INTO artifact (token, kind, step, path, sha256, bytes, final, at_ms) "
       "SELECT ?1, 'CHECKPOINT', ?2, ?3, ?4, ?5, ?6, ?7 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement event{db,
-                       "INSERT INTO event (at_ms, kind, sweep, trial, stage, token, worker, message) "
-                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"};
+                       "INSERT INTO event (at_ms, kind, sweep, trial, stage, token, worker, message, notice) "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"};
   BoundStatement worker{
       db,
       "INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, "
-      "last_seen_ms) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (incarnation) DO UPDATE SET name = "
+      "last_seen_ms, held) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (incarnation) DO UPDATE SET name = "
       "excluded.name, "
       "host = excluded.host, version = excluded.version, slots = excluded.slots, devices = excluded.devices, "
-      "draining = excluded.draining, connected = excluded.connected, last_seen_ms = excluded.last_seen_ms"};
+      "draining = excluded.draining, connected = excluded.connected, last_seen_ms = excluded.last_seen_ms, "
+      "held = excluded.held"};
   BoundStatement pruning_decision{
       db,
       "INSERT INTO pruning_decision (sweep, stage, token, rung, step, value, verdict, others, threshold, "
@@ -117,6 +125,9 @@ struct ChangeApplier::Statements {
                                "ON CONFLICT (trial) DO UPDATE SET state = excluded.state"};
   BoundStatement acknowledged{
       db, "UPDATE worker SET acknowledged_sequence = max(acknowledged_sequence, ?2) WHERE incarnation = ?1"};
+  BoundStatement request{
+      db, "INSERT INTO request (number, id, method, digest, answer, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"};
+  BoundStatement forget_requests{db, "DELETE FROM request WHERE number <= ?1"};
   BoundStatement next_token{db, "UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'"};
 };
 
@@ -144,8 +155,17 @@ bool ChangeApplier::Apply(const SweepChange& change) {
   const std::string what = change.id.ToString();
   if (change.state.has_value())
     RequireOneRow(sql_->sweep_state.Run(change.id, v1::SweepState_Name(*change.state), change.at), what);
+  if (change.paused.has_value()) RequireOneRow(sql_->sweep_paused.Run(change.id, *change.paused), what);
   if (change.next_point.has_value())
     RequireOneRow(sql_->sweep_point.Run(change.id, Clamp(*change.next_point)), what);
+  return true;
+}
+
+bool ChangeApplier::Apply(const SweepEdited& change) {
+  RequireOneRow(
+      sql_->sweep_edited.Run(change.id, SweepSpecJson(change.spec), Clamp(change.points),
+                             Clamp(change.trials), Clamp(change.next_point), Clamp(change.revision)),
+      change.id.ToString());
   return true;
 }
 
@@ -159,6 +179,13 @@ bool ChangeApplier::Apply(const NewTrial& change) {
   sql_->new_trial.Run(change.id, change.sweep, Clamp(change.point), change.train_stage, change.evaluate_stage,
                       v1::TrialState_Name(change.state), change.message);
   sql_->new_trial_spec.Run(change.id, change.labels_json, change.spec_json);
+  return true;
+}
+
+bool ChangeApplier::Apply(const TrialMoved& change) {
+  std::optional<std::int64_t> point;
+  if (change.point.has_value()) point = Clamp(*change.point);
+  RequireOneRow(sql_->trial_point.Run(change.id, point), change.id.ToString());
   return true;
 }
 
@@ -179,11 +206,15 @@ bool ChangeApplier::Apply(const StageChange& change) {
 
 bool ChangeApplier::Apply(const AttemptStarted& change) {
   sql_->new_attempt.Run(change.token, change.stage, change.number, change.worker, change.slot,
-                        Clamp(change.resume_step), change.at);
+                        Clamp(change.resume_step), change.at, IdOrNull(change.sweep));
   RequireOneRow(sql_->stage_runs.Run(change.stage), change.stage.ToString());
   if (change.number > 1) sql_->overwrite.Run(change.token, Clamp(change.resume_step));
   next_token_ = std::max(next_token_, change.token + 1);
   return true;
+}
+
+bool ChangeApplier::Apply(const AttemptYields& change) {
+  return sql_->attempt_yields.Run(change.token, change.reason) == 1;
 }
 
 bool ChangeApplier::Apply(const AttemptInfo& change) {
@@ -224,14 +255,15 @@ bool ChangeApplier::Apply(const CheckpointRow& change) {
 bool ChangeApplier::Apply(const EventRow& change) {
   sql_->event.Run(change.at, change.kind, IdOrNull(change.sweep), IdOrNull(change.trial),
                   IdOrNull(change.stage), Unless(change.token == 0, change.token),
-                  Unless(change.worker.empty(), change.worker), change.message);
+                  Unless(change.worker.empty(), change.worker), change.message,
+                  Unless(change.notice == 0, Clamp(change.notice)));
   return true;
 }
 
 bool ChangeApplier::Apply(const WorkerRow& change) {
   const std::string devices = nlohmann::json(change.devices).dump();
   sql_->worker.Run(change.incarnation, change.name, change.host, change.version, change.slots, devices,
-                   change.draining, change.connected, change.last_seen);
+                   change.draining, change.connected, change.last_seen, change.held);
   return true;
 }
 
@@ -252,6 +284,13 @@ bool ChangeApplier::Apply(const TrialPruning& change) {
   INLIER_CHECK(change.state != TrialPruningState::kNone);
   const std::string state = change.state == TrialPruningState::kPruned ? "PRUNED" : "KEPT";
   RequireOneRow(sql_->trial_pruning.Run(change.id, state), change.id.ToString());
+  return true;
+}
+
+bool ChangeApplier::Apply(const RequestRow& change) {
+  sql_->request.Run(Clamp(change.number), change.id, change.method, change.digest, Blob{change.answer},
+                    change.at);
+  if (change.number > kRequestsKept) sql_->forget_requests.Run(Clamp(change.number - kRequestsKept));
   return true;
 }
 

@@ -33,11 +33,14 @@ class ChangeApplier {
 
   bool Apply(const NewSweep& change);
   bool Apply(const SweepChange& change);
+  bool Apply(const SweepEdited& change);
   bool Apply(const NewStage& change);
   bool Apply(const NewTrial& change);
+  bool Apply(const TrialMoved& change);
   bool Apply(const TrialChange& change);
   bool Apply(const StageChange& change);
   bool Apply(const AttemptStarted& change);
+  bool Apply(const AttemptYields& change);
   bool Apply(const AttemptInfo& change);
   bool Apply(const AttemptEnded& change);
   bool Apply(const MeasurementRow& change);
@@ -48,6 +51,7 @@ class ChangeApplier {
   bool Apply(const WorkerAcknowledged& change);
   bool Apply(const PruningDecision& change);
   bool Apply(const TrialPruning& change);
+  bool Apply(const RequestRow& change);
 
   std::unique_ptr<Statements> sql_;
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.

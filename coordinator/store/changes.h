@@ -56,6 +56,17 @@ struct SweepChange {
   std::optional<v1::SweepState> state{};
   std::optional<std::uint64_t> next_point{};  // Points of the grid expanded so far.
   WallTime at{};
+  std::optional<bool> paused{};
+};
+
+// The sweep is another one from now on. Which trials it keeps is told by TrialMoved.
+struct SweepEdited {
+  SweepId id{};
+  v1::SweepSpec spec{};
+  std::uint64_t points = 0;
+  std::uint64_t trials = 0;
+  std::uint64_t next_point = 0;
+  std::uint64_t revision = 1;
 };
 
 struct NewStage {
@@ -79,6 +90,13 @@ struct NewTrial {
   std::optional<StageId> evaluate_stage{};
   v1::TrialState state = v1::PENDING;  // Terminal at once when its stages are known.
   std::string message{};
+};
+
+// The trial is another point of its sweep's grid, or, without one, no longer a part of the sweep (withdrawn).
+// Points are unique within a sweep after every single change: trials that change places are withdrawn first.
+struct TrialMoved {
+  TrialId id{};
+  std::optional<std::uint64_t> point{};
 };
 
 // SUCCEEDED and DIVERGED never change; FAILED and CANCELLED change only to PENDING (Retry).
@@ -108,6 +126,13 @@ struct AttemptStarted {
   std::uint32_t slot = 0;
   std::uint64_t resume_step = 0;  // TRAIN: step of the checkpoint it is to go on from; 0 from scratch.
   WallTime at{};
+  SweepId sweep{};  // Charged for it; zero: none.
+};
+
+// The attempt is told to write a checkpoint and stop; it stays live until it has.
+struct AttemptYields {
+  Token token = 0;
+  std::string reason{};
 };
 
 // What the child said when it began: provenance, and the step it really resumed from.
@@ -194,6 +219,7 @@ struct EventRow {
   Token token = 0;
   std::string worker{};
   std::string message{};
+  std::uint64_t notice = 0;  // Number among the notices of the sweep; 0: no notice.
 };
 
 // A worker process, made or brought up to date by its incarnation. acknowledged_sequence is not touched.
@@ -207,7 +233,20 @@ struct WorkerRow {
   bool draining = false;
   bool connected = true;
   WallTime last_seen{};
+  bool held = false;  // A person drains it.
 };
+
+// What was asked for under a request_id, and answered. REQUIRES: `number` is above every earlier one; those
+// that are kRequestsKept below it are forgotten.
+struct RequestRow {
+  std::uint64_t number = 0;
+  std::string id{};
+  std::string method{};
+  std::string digest{};
+  std::string answer{};
+  WallTime at{};
+};
+inline constexpr std::uint64_t kRequestsKept = 10'000;
 
 // Events of this incarnation up to `sequence` are in this batch or in earlier ones. Never goes back.
 struct WorkerAcknowledged {
@@ -215,9 +254,10 @@ struct WorkerAcknowledged {
   std::uint64_t sequence = 0;
 };
 
-using Change = std::variant<NewSweep, SweepChange, NewStage, NewTrial, TrialChange, StageChange,
-                            AttemptStarted, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
-                            EventRow, WorkerRow, WorkerAcknowledged, PruningDecision, TrialPruning>;
+using Change =
+    std::variant<NewSweep, SweepChange, SweepEdited, NewStage, NewTrial, TrialMoved, TrialChange, StageChange,
+                 AttemptStarted, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow,
+                 CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow, PruningDecision, TrialPruning>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

@@ -33,6 +33,9 @@ const ViewColumn kStage = {"stage", Id("st-", "stage.id"), "Id of the stage, st-
 const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END",
                           "TRAIN or EVALUATE."};
 
+const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
+                               "1: an edit of the sweep took its point away."};
+
 // A trial with what defines it.
 constexpr char kTrials[] =
     "trial\n  JOIN sweep ON sweep.id = trial.sweep\n  JOIN trial_spec ON trial_spec.trial = trial.id";
@@ -58,7 +61,7 @@ void AppendParams(std::vector<ViewColumn>& columns) {
 View Sweeps() {
   const auto count = [](const char* state) {
     return absl::StrCat("(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.state = '", state,
-                        "')");
+                        "' AND trial.point >= 0)");
   };
   return {
       "sweeps",
@@ -73,10 +76,14 @@ View Sweeps() {
        {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
        {"failed", count("FAILED"), "Trials without a result."},
        {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
+       {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
+        "Trials that edits took out of it; in none of the counts."},
+       {"paused", "sweep.paused", "1: nothing new of it is started."},
+       {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
        {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
        {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
        {"description", "sweep.spec->>'$.description'", "What the sweep is for."},
-       {"spec", "sweep.spec", "The sweep as submitted, JSON."}},
+       {"spec", "sweep.spec", "The sweep as it stands, JSON."}},
       "sweep"};
 }
 
@@ -92,7 +99,8 @@ View Trials() {
                kTrials};
   AppendParams(view.columns);
   view.columns.push_back({"message", "trial.message", "Why it failed."});
-  view.columns.push_back({"point", "trial.point", "Index in the sweep's grid."});
+  view.columns.push_back({"point", "iif(trial.point < 0, NULL, trial.point)", "Index in the sweep's grid."});
+  view.columns.push_back(kWithdrawn);
   view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
                           "Stage of its training; shared with all trials of the same fingerprint."});
   view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
@@ -112,6 +120,7 @@ View Results() {
                    "\n  LEFT JOIN stage AS evaluated ON evaluated.id = trial.evaluate_stage"
                    "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
   AppendParams(view.columns);
+  view.columns.push_back(kWithdrawn);
   for (const MeasurementInfo& measurement : Measurements()) {
     if (!measurement.final || measurement.axis == "site") continue;
     const std::string name(measurement.name);
@@ -228,6 +237,7 @@ View Events() {
            {"token", "event.token", "The attempt."},
            {"worker", "event.worker", "Incarnation of the worker."},
            {"message", "event.message", "For people."},
+           {"notice", "event.notice", "Number among the notices of its sweep; NULL: no notice."},
            {"number", "event.id", "Grows: the order of arrival."}},
           "event"};
 }
@@ -259,6 +269,7 @@ View Workers() {
            {"slots", "worker.slots", "Places to run."},
            {"devices", "worker.devices", "A JSON list, one for each slot."},
            {"draining", "worker.draining", "1: wants nothing new."},
+           {"held", "worker.held", "1: a person drains it."},
            {"connected", "worker.connected", "1: its lease had not run out."},
            {"last_seen_at", Utc("worker.last_seen_ms"), "UTC."}},
           "worker"};

@@ -77,14 +77,14 @@ bool IsNull(const SqlValue& value) { return std::holds_alternative<std::monostat
 // Columns of a SweepStatus, in the order of FillSweep.
 constexpr char kSweepColumns[] =
     "id, name, state, submitted_ms, ended_ms, "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'PENDING'), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'RUNNING'), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'SUCCEEDED'), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'DIVERGED'), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'FAILED'), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'CANCELLED'), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'PENDING' AND point >= 0), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'RUNNING' AND point >= 0), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'SUCCEEDED' AND point >= 0), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'DIVERGED' AND point >= 0), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'FAILED' AND point >= 0), "
+    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'CANCELLED' AND point >= 0), "
     "(SELECT count(*) FROM trial_pruning JOIN trial ON trial.id = trial_pruning.trial "
-    "WHERE trial.sweep = sweep.id AND trial_pruning.state = 'PRUNED'), spec";
+    "WHERE trial.sweep = sweep.id AND trial.point >= 0 AND trial_pruning.state = 'PRUNED'), spec";
 
 void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
   status->set_sweep_id(SweepId(Integer(row[0])).ToString());
@@ -245,7 +245,7 @@ absl::StatusOr<v1::SweepStatus> Reader::GetSweep(SweepId sweep) {
         Select(
             absl::StrFormat("SELECT count(*), count(*) FILTER (WHERE state NOT IN ('PENDING', 'RUNNING')), "
                             "count(*) FILTER (WHERE state = 'RUNNING') FROM stage WHERE id IN (SELECT %s "
-                            "FROM trial WHERE sweep = ?1)",
+                            "FROM trial WHERE sweep = ?1 AND point >= 0)",
                             train ? "train_stage" : "evaluate_stage"),
             {sweep.value()}));
     v1::StageCounts* stages = train ? status.mutable_train_stages() : status.mutable_evaluate_stages();
@@ -267,15 +267,15 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
   }
   if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
   const std::uint32_t size = std::min(request.page_size(), kPageSizeMax);
-  ASSIGN_OR_RETURN(
-      const SqlRows found,
-      Select("SELECT trial.id, state, message, train_stage, evaluate_stage, labels, spec, "
-             "(SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
-             "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id "
-             "WHERE sweep = ?1 AND trial.id > ?2 AND (?3 IS NULL OR state = ?3) ORDER BY trial.id LIMIT ?4",
-             {sweep.value(), after,
-              request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
-              static_cast<std::int64_t>(size) + 1}));
+  ASSIGN_OR_RETURN(const SqlRows found,
+                   Select("SELECT trial.id, state, message, train_stage, evaluate_stage, labels, spec, "
+                          "(SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
+                          "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id "
+                          "WHERE sweep = ?1 AND point >= 0 AND trial.id > ?2 AND (?3 IS NULL OR state = ?3) "
+                          "ORDER BY trial.id LIMIT ?4",
+                          {sweep.value(), after,
+                           request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
+                           static_cast<std::int64_t>(size) + 1}));
   v1::ListTrialsResponse response;
   for (const auto& row : found.rows) {
     if (static_cast<std::uint32_t>(response.trials_size()) == size) {
@@ -296,6 +296,47 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
     trial->set_attempts(static_cast<std::uint32_t>(Integer(row[7])));
   }
   return response;
+}
+
+absl::StatusOr<std::vector<std::string>> Reader::Notices(SweepId sweep, std::uint64_t after,
+                                                         std::uint64_t last, std::uint32_t limit) {
+  ASSIGN_OR_RETURN(
+      const SqlRows found,
+      Select("SELECT message FROM event WHERE sweep = ?1 AND notice > ?2 AND notice <= ?3 ORDER BY notice "
+             "LIMIT ?4",
+             {sweep.value(), static_cast<std::int64_t>(after), static_cast<std::int64_t>(last),
+              static_cast<std::int64_t>(limit)}));
+  std::vector<std::string> notices;
+  for (const auto& row : found.rows) notices.push_back(Text(row[0]));
+  return notices;
+}
+
+absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& explanation) {
+  ASSIGN_OR_RETURN(const TrialId id, FindTrial(trial));
+  ASSIGN_OR_RETURN(
+      const SqlRows found,
+      Select("SELECT * FROM (SELECT attempt.token, stage.kind, attempt.number, attempt.outcome, "
+             "attempt.failure, "
+             "attempt.message, coalesce(worker.name, attempt.worker), "
+             "(attempt.ended_ms - attempt.started_ms) / 1000.0 FROM trial "
+             "CROSS JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "
+             "CROSS JOIN attempt ON attempt.stage = stage.id "
+             "LEFT JOIN worker ON worker.incarnation = attempt.worker "
+             "WHERE trial.id = ?1 AND attempt.ended_ms IS NOT NULL ORDER BY attempt.token DESC LIMIT ?2) "
+             "ORDER BY token",
+             {id.value(), static_cast<std::int64_t>(kAttemptsTold)}));
+  for (const auto& row : found.rows) {
+    v1::Explanation& attempt = *explanation.add_because();
+    const double* seconds = std::get_if<double>(&row[7]);
+    attempt.set_text(absl::StrCat("attempt ", Integer(row[2]), " to ",
+                                  Text(row[1]) == "TRAIN_STAGE" ? "train" : "evaluate", " on worker ",
+                                  Text(row[6]), " ended after ",
+                                  FormatDuration(FromSeconds(seconds == nullptr ? 0 : *seconds)),
+                                  IsNull(row[4]) ? "" : absl::StrCat(", ", Text(row[4])),
+                                  Text(row[5]).empty() ? "" : absl::StrCat(": ", Text(row[5]))));
+    attempt.set_state(Text(row[3]));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<v1::GetLogsResponse> Reader::Logs(TrialId trial, std::uint32_t max_lines) {

@@ -63,8 +63,15 @@ class Reader {
   absl::StatusOr<v1::ListSweepsResponse> ListSweeps();
   // With its spec.
   absl::StatusOr<v1::SweepStatus> GetSweep(SweepId sweep);
-  // By id. The page token is the last trial of the page before.
+  // By id, without those that an edit withdrew. The page token is the last trial of the page before.
   absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request);
+  // Messages of the sweep's notices number after + 1 to `last`, at most `limit`, oldest first.
+  absl::StatusOr<std::vector<std::string>> Notices(SweepId sweep, std::uint64_t after, std::uint64_t last,
+                                                   std::uint32_t limit);
+  // A statement for each attempt at the trial's stages that has ended, oldest first; the latest
+  // kAttemptsTold.
+  absl::Status AddPastAttempts(const std::string& trial, v1::Explanation& explanation);
+  static constexpr int kAttemptsTold = 50;
   // Lines of all attempts of the trial's stages, oldest first; the last `max_lines` of them.
   absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint32_t max_lines);
 

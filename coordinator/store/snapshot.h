@@ -26,6 +26,9 @@ struct SweepRecord {
   std::string request_digest{};
   WallTime submitted_at{};
   std::optional<WallTime> ended_at{};
+  bool paused = false;
+  std::uint64_t revision = 1;
+  std::uint64_t notices = 0;  // Number of its latest notice.
 };
 
 // Every stage ever made: fingerprints are known for ever.
@@ -47,7 +50,7 @@ struct StageRecord {
 struct TrialRecord {
   TrialId id{};
   SweepId sweep{};
-  std::uint64_t point = 0;
+  std::optional<std::uint64_t> point{};  // Absent: withdrawn by an edit of the sweep.
   std::optional<StageId> train_stage{};
   std::optional<StageId> evaluate_stage{};
   v1::TrialState state = v1::PENDING;
@@ -64,6 +67,8 @@ struct LiveAttempt {
   std::uint32_t slot = 0;
   std::uint64_t resume_step = 0;
   WallTime started_at{};
+  SweepId sweep{};       // Charged for it; zero: not known.
+  std::string yields{};  // Why it was told to write a checkpoint and stop; empty: it was not.
 };
 
 // A committed checkpoint.
@@ -88,6 +93,7 @@ struct WorkerRecord {
   bool connected = false;
   WallTime last_seen{};
   std::uint64_t acknowledged_sequence = 0;
+  bool held = false;
 };
 
 struct Snapshot {
@@ -101,6 +107,7 @@ struct Snapshot {
   std::vector<WorkerRecord> workers{};
   std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.
   std::vector<TrialPruning> trial_prunings{};        // By trial.
+  std::vector<RequestRow> requests{};
   SweepId next_sweep{1};
   TrialId next_trial{1};
   StageId next_stage{1};

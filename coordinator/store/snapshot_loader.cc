@@ -31,7 +31,9 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
   SQLite::Statement rows(database,
                          "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
                          "request_digest, submitted_ms, "
-                         "ended_ms FROM sweep ORDER BY id");
+                         "ended_ms, paused, revision, "
+                         "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
+                         "notice IS NOT NULL) FROM sweep ORDER BY id");
   while (rows.executeStep()) {
     SweepRecord& sweep = snapshot.sweeps.emplace_back();
     sweep.id = SweepId(rows.getColumn(0).getInt64());
@@ -45,6 +47,9 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
     sweep.request_digest = rows.getColumn(8).getString();
     sweep.submitted_at = Time(rows.getColumn(9));
     if (!rows.getColumn(10).isNull()) sweep.ended_at = Time(rows.getColumn(10));
+    sweep.paused = rows.getColumn(11).getInt() == 1;
+    sweep.revision = rows.getColumn(12).getInt64();
+    sweep.notices = rows.getColumn(13).getInt64();
   }
   return absl::OkStatus();
 }
@@ -85,7 +90,7 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
     TrialRecord& trial = snapshot.trials.emplace_back();
     trial.id = TrialId(rows.getColumn(0).getInt64());
     trial.sweep = SweepId(rows.getColumn(1).getInt64());
-    trial.point = rows.getColumn(2).getInt64();
+    if (const std::int64_t point = rows.getColumn(2).getInt64(); point >= 0) trial.point = point;
     trial.train_stage = OptionalId<StageId>(rows.getColumn(3));
     trial.evaluate_stage = OptionalId<StageId>(rows.getColumn(4));
     trial.state = State(rows.getColumn(5));
@@ -95,15 +100,17 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
 }
 
 void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
-  SQLite::Statement rows(database,
-                         "SELECT token, stage, number, worker, slot, resume_step, started_ms FROM attempt "
-                         "WHERE ended_ms IS NULL "
-                         "ORDER BY token");
+  SQLite::Statement rows(
+      database,
+      "SELECT token, stage, number, worker, slot, resume_step, started_ms, sweep, yields FROM attempt "
+      "WHERE ended_ms IS NULL "
+      "ORDER BY token");
   while (rows.executeStep()) {
     snapshot.live_attempts.push_back(
         {static_cast<Token>(rows.getColumn(0).getInt64()), StageId(rows.getColumn(1).getInt64()),
          rows.getColumn(2).getUInt(), rows.getColumn(3).getString(), rows.getColumn(4).getUInt(),
-         static_cast<std::uint64_t>(rows.getColumn(5).getInt64()), Time(rows.getColumn(6))});
+         static_cast<std::uint64_t>(rows.getColumn(5).getInt64()), Time(rows.getColumn(6)),
+         SweepId(rows.getColumn(7).getInt64()), rows.getColumn(8).getString()});
   }
 }
 
@@ -158,7 +165,7 @@ void LoadPruning(SQLite::Database& database, Snapshot& snapshot) {
 absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
   SQLite::Statement rows(database,
                          "SELECT incarnation, name, host, version, slots, devices, draining, connected, "
-                         "last_seen_ms, acknowledged_sequence "
+                         "last_seen_ms, acknowledged_sequence, held "
                          "FROM worker ORDER BY rowid");
   while (rows.executeStep()) {
     WorkerRecord& worker = snapshot.workers.emplace_back();
@@ -177,8 +184,22 @@ absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
     worker.connected = rows.getColumn(7).getInt() == 1;
     worker.last_seen = Time(rows.getColumn(8));
     worker.acknowledged_sequence = rows.getColumn(9).getInt64();
+    worker.held = rows.getColumn(10).getInt() == 1;
   }
   return absl::OkStatus();
+}
+
+void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
+  SQLite::Statement rows(database,
+                         "SELECT number, id, method, digest, answer, at_ms FROM request ORDER BY number");
+  while (rows.executeStep()) {
+    snapshot.requests.push_back({.number = static_cast<std::uint64_t>(rows.getColumn(0).getInt64()),
+                                 .id = rows.getColumn(1).getString(),
+                                 .method = rows.getColumn(2).getString(),
+                                 .digest = rows.getColumn(3).getString(),
+                                 .answer = rows.getColumn(4).getString(),
+                                 .at = Time(rows.getColumn(5))});
+  }
 }
 
 }  // namespace
@@ -192,6 +213,7 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   LoadCheckpoints(database, snapshot);
   LoadPruning(database, snapshot);
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));
+  LoadRequests(database, snapshot);
   if (!snapshot.sweeps.empty()) snapshot.next_sweep = SweepId(snapshot.sweeps.back().id.value() + 1);
   if (!snapshot.stages.empty()) snapshot.next_stage = StageId(snapshot.stages.back().id.value() + 1);
   if (!snapshot.trials.empty()) snapshot.next_trial = TrialId(snapshot.trials.back().id.value() + 1);

@@ -17,6 +17,11 @@
 
 namespace inlier {
 
+// Bytes that are no text.
+struct Blob {
+  const std::string& bytes;
+};
+
 class BoundStatement {
  public:
   BoundStatement(SQLite::Database& database, const char* sql) : statement_(database, sql) {}
@@ -35,6 +40,9 @@ class BoundStatement {
 
  private:
   void Bind(int index, const std::string& value) { statement_.bindNoCopy(index, value); }
+  void Bind(int index, const Blob& value) {
+    statement_.bindNoCopy(index, value.bytes.data(), static_cast<int>(value.bytes.size()));
+  }
   void Bind(int index, double value) { statement_.bind(index, value); }
   void Bind(int index, WallTime value) { statement_.bind(index, static_cast<std::int64_t>(value.unix_ms)); }
   template <typename Tag>

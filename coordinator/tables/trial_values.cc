@@ -31,9 +31,9 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
                                                     const std::set<std::string>& measurements) {
   std::string select = "SELECT trial, state, labels";
   for (const std::string& column : columns) absl::StrAppend(&select, ", ", Quoted(column));
-  ASSIGN_OR_RETURN(
-      const SqlRows rows,
-      reader.Select(select + " FROM trials WHERE sweep_id = ?1 ORDER BY point", {sweep.ToString()}));
+  ASSIGN_OR_RETURN(const SqlRows rows,
+                   reader.Select(select + " FROM trials WHERE sweep_id = ?1 AND withdrawn = 0 ORDER BY point",
+                                 {sweep.ToString()}));
   std::vector<TrialValues> trials;
   std::unordered_map<std::string, std::size_t> index;
   for (const std::vector<SqlValue>& row : rows.rows) {
@@ -53,9 +53,10 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
 
   select = "SELECT trial";
   for (const std::string& measurement : measurements) absl::StrAppend(&select, ", ", Quoted(measurement));
-  ASSIGN_OR_RETURN(const SqlRows results,
-                   reader.Select(select + " FROM results WHERE sweep_id = ?1 AND state = 'SUCCEEDED'",
-                                 {sweep.ToString()}));
+  ASSIGN_OR_RETURN(
+      const SqlRows results,
+      reader.Select(select + " FROM results WHERE sweep_id = ?1 AND withdrawn = 0 AND state = 'SUCCEEDED'",
+                    {sweep.ToString()}));
   for (const std::vector<SqlValue>& row : results.rows) {
     const auto found = index.find(std::get<std::string>(row[0]));
     if (found == index.end()) continue;  // Stored after the first query.

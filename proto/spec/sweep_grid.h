@@ -85,6 +85,7 @@ class SweepGrid {
 
  private:
   friend class SweepGridBuilder;
+  friend class SweepEdit;
 
   // Labels of one axis that a condition or an exclusion names.
   struct LabelSet {

@@ -38,6 +38,15 @@ TEST(WatchViewTest, NoticesAndTheEndAreAlwaysShown) {
   EXPECT_THAT(view.Show(Update(0.5, 4, 0), At(2)), HasSubstr("4/4 trials"));
 }
 
+TEST(WatchViewTest, PauseAndWhatKeepsTrialsFromRunningStandBesideTheCounts) {
+  WatchView view(100, false);
+  v1::SweepUpdate update = Update(0.5, 2, 2);
+  update.mutable_status()->set_state(v1::ACTIVE);
+  update.mutable_status()->set_paused(true);
+  update.mutable_status()->add_warnings("no worker is connected");
+  EXPECT_THAT(view.Show(update, At(0)), HasSubstr(", PAUSED; no worker is connected"));
+}
+
 TEST(WatchViewTest, FailuresAndDivergencesAreNamedInTheCounts) {
   v1::TrialCounts counts;
   counts.set_succeeded(3);

@@ -28,13 +28,13 @@ Pick Take(Scheduler& scheduler) {
 
 TEST(SchedulerTest, NothingReadyGivesNothing) {
   Scheduler scheduler;
-  scheduler.AddSweep(kFirst, 0, std::nullopt);
+  scheduler.AddSweep(kFirst, {0});
   EXPECT_EQ(scheduler.Next(), std::nullopt);
 }
 
 TEST(SchedulerTest, EvaluateStagesGoBeforeTrainStagesThenTheEarliestTrial) {
   Scheduler scheduler;
-  scheduler.AddSweep(kFirst, 0, std::nullopt);
+  scheduler.AddSweep(kFirst, {0});
   AddReady(scheduler, kFirst, 10, v1::TRAIN_STAGE, 1);
   AddReady(scheduler, kFirst, 11, v1::TRAIN_STAGE, 2);
   AddReady(scheduler, kFirst, 20, v1::EVALUATE_STAGE, 9);
@@ -48,8 +48,8 @@ TEST(SchedulerTest, EvaluateStagesGoBeforeTrainStagesThenTheEarliestTrial) {
 
 TEST(SchedulerTest, HigherPriorityGoesFirstEvenWithTrainStages) {
   Scheduler scheduler;
-  scheduler.AddSweep(kFirst, 0, std::nullopt);
-  scheduler.AddSweep(kSecond, 5, std::nullopt);
+  scheduler.AddSweep(kFirst, {0});
+  scheduler.AddSweep(kSecond, {5});
   AddReady(scheduler, kFirst, 10, v1::EVALUATE_STAGE, 1);
   AddReady(scheduler, kSecond, 20, v1::TRAIN_STAGE, 2);
   EXPECT_EQ(Take(scheduler), Of(kSecond, 20));
@@ -58,8 +58,8 @@ TEST(SchedulerTest, HigherPriorityGoesFirstEvenWithTrainStages) {
 
 TEST(SchedulerTest, SweepsOfEqualPriorityShareTheSlotsEvenly) {
   Scheduler scheduler;
-  scheduler.AddSweep(kFirst, 0, std::nullopt);
-  scheduler.AddSweep(kSecond, 0, std::nullopt);
+  scheduler.AddSweep(kFirst, {0});
+  scheduler.AddSweep(kSecond, {0});
   for (int i = 0; i < 4; ++i) AddReady(scheduler, kFirst, 10 + i, v1::TRAIN_STAGE, i);
   for (int i = 0; i < 4; ++i) AddReady(scheduler, kSecond, 20 + i, v1::TRAIN_STAGE, 10 + i);
   for (int i = 0; i < 6; ++i) Take(scheduler);
@@ -69,8 +69,8 @@ TEST(SchedulerTest, SweepsOfEqualPriorityShareTheSlotsEvenly) {
 
 TEST(SchedulerTest, SweepServedLongestAgoGoesNextWhenAllRunEquallyMany) {
   Scheduler scheduler;
-  scheduler.AddSweep(kFirst, 0, std::nullopt);
-  scheduler.AddSweep(kSecond, 0, std::nullopt);
+  scheduler.AddSweep(kFirst, {0});
+  scheduler.AddSweep(kSecond, {0});
   for (int i = 0; i < 4; ++i) AddReady(scheduler, kFirst, 10 + i, v1::TRAIN_STAGE, i);
   for (int i = 0; i < 4; ++i) AddReady(scheduler, kSecond, 20 + i, v1::TRAIN_STAGE, 10 + i);
   // One slot: each attempt ends before the next begins.
@@ -85,8 +85,8 @@ TEST(SchedulerTest, SweepServedLongestAgoGoesNextWhenAllRunEquallyMany) {
 
 TEST(SchedulerTest, MaxParallelHoldsASweepBackUntilAnAttemptEnds) {
   Scheduler scheduler;
-  scheduler.AddSweep(kFirst, 9, 1);
-  scheduler.AddSweep(kSecond, 0, std::nullopt);
+  scheduler.AddSweep(kFirst, {9, 1});
+  scheduler.AddSweep(kSecond, {0});
   AddReady(scheduler, kFirst, 10, v1::TRAIN_STAGE, 1);
   AddReady(scheduler, kFirst, 11, v1::TRAIN_STAGE, 2);
   AddReady(scheduler, kSecond, 20, v1::TRAIN_STAGE, 3);
@@ -99,7 +99,7 @@ TEST(SchedulerTest, MaxParallelHoldsASweepBackUntilAnAttemptEnds) {
 
 TEST(SchedulerTest, StageAddedTwiceIsReadyOnceAndGoneAfterRemoval) {
   Scheduler scheduler;
-  scheduler.AddSweep(kFirst, 0, std::nullopt);
+  scheduler.AddSweep(kFirst, {0});
   AddReady(scheduler, kFirst, 10, v1::TRAIN_STAGE, 5);
   AddReady(scheduler, kFirst, 10, v1::TRAIN_STAGE, 3);
   EXPECT_EQ(scheduler.ready(kFirst), 1u);

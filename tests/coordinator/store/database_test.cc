@@ -5,6 +5,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <fstream>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "base/version.h"
@@ -15,9 +16,10 @@
 namespace inlier {
 namespace {
 
-// The schema that this program has.
-
 using ::testing::HasSubstr;
+
+// The version that this program writes.
+int Newest() { return BuiltinMigrations().back().to_version; }
 
 std::string MessageOf(const TemporaryFolder& folder) {
   return Database::Open(folder.path()).status().ToString();
@@ -34,13 +36,13 @@ TEST(DatabaseTest, NewDatabaseIsMadeWithFolderAndIsDurable) {
   const auto database = Database::Open(folder.path() / "deep" / "state");
   ASSERT_TRUE(database.ok()) << database.status();
   EXPECT_EQ((*database)->path(), folder.path() / "deep" / "state" / "inlier.db");
-  EXPECT_EQ((*database)->version(), BuiltinMigrations().back().to_version);
+  EXPECT_EQ((*database)->version(), Newest());
   SQLite::Database& connection = (*database)->connection();
   EXPECT_EQ(connection.execAndGet("PRAGMA journal_mode").getString(), "wal");
   EXPECT_EQ(connection.execAndGet("PRAGMA synchronous").getInt(), 2);
   EXPECT_EQ(connection.execAndGet("PRAGMA foreign_keys").getInt(), 1);
   EXPECT_EQ(connection.execAndGet("PRAGMA application_id").getInt(), 0x696e6c72);
-  EXPECT_EQ(connection.execAndGet("PRAGMA user_version").getInt(), BuiltinMigrations().back().to_version);
+  EXPECT_EQ(connection.execAndGet("PRAGMA user_version").getInt(), Newest());
 }
 
 TEST(DatabaseTest, NewDatabaseHasNoBackup) {
@@ -90,7 +92,7 @@ TEST(DatabaseTest, NewerDatabaseIsRefusedWithBothVersions) {
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: " + (folder.path() / "inlier.db").string() +
                                    " has schema version 999, written by a newer inlier; this one (" +
                                    Version() + ") knows versions up to " +
-                                   absl::StrCat(BuiltinMigrations().back().to_version) +
+                                   absl::StrCat(Newest()) +
                                    ": use the newer program, or name another folder "
                                    "with --set state_dir=FOLDER");
 }
@@ -125,9 +127,6 @@ TEST(DatabaseTest, StateFolderThatIsAFileIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr((folder.path() / "state").string()));
 }
 
-// The version that this program writes.
-int Newest() { return BuiltinMigrations().back().to_version; }
-
 std::vector<Migration> OneMoreMigration() {
   std::vector<Migration> migrations = BuiltinMigrations();
   migrations.push_back({Newest() + 1, "9999_colour",
@@ -150,6 +149,64 @@ TEST_F(MigrationTest, OlderDatabaseIsBroughtForwardAfterABackup) {
   EXPECT_EQ(backup.execAndGet("SELECT group_concat(name) FROM sweep").getString(), "gamma");
   EXPECT_EQ(
       backup.execAndGet("SELECT count(*) FROM pragma_table_info('sweep') WHERE name = 'colour'").getInt(), 0);
+}
+
+// A database of the first version with one of everything goes forward without losing a row.
+TEST(ControlMigrationTest, DatabaseOfTheFirstVersionGoesForwardWithItsData) {
+  const TemporaryFolder folder;
+  const std::vector<Migration> first(BuiltinMigrations().begin(), BuiltinMigrations().begin() + 1);
+  const std::vector<std::string> tables = {"sweep",      "trial",   "trial_spec", "stage",
+                                           "stage_spec", "attempt", "event",      "worker"};
+  std::map<std::string, int> rows;
+  {
+    const auto old = Database::Open(folder.path(), first);
+    // Its views name columns that the first version has not got: they are made anew at the next start.
+    ASSERT_TRUE(old.ok()) << old.status();
+    SQLite::Database& connection = (*old)->connection();
+    connection.exec(
+        "INSERT INTO sweep (id, name, spec, points, trials, next_point, request_id, submitted_ms) VALUES "
+        "(1, 'gamma', '{\"name\":\"gamma\"}', 4, 4, 1, 'id', 1000), (2, 'other', '{\"name\":\"other\"}', 1, "
+        "1, 0, "
+        "NULL, 1000);"
+        "INSERT INTO stage (id, kind, fingerprint) VALUES (1, 'TRAIN_STAGE', 'f1');"
+        "INSERT INTO stage_spec VALUES (1, '{}');"
+        "INSERT INTO trial (id, sweep, point, train_stage) VALUES (1, 1, 0, 1);"
+        "INSERT INTO trial_spec VALUES (1, '{\"seed\":\"1\"}', '{}');"
+        "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (7, 1, 1, 'w', 0, 2000);"
+        "INSERT INTO event (at_ms, kind, sweep, message) VALUES (1, 'a', 1, 'first'), (2, 'b', 2, "
+        "'elsewhere'), "
+        "(3, 'c', NULL, 'about none'), (4, 'd', 1, 'second');"
+        "INSERT INTO worker VALUES ('w', 'name', 'here', '1.0', 1, '[\"cpu\"]', 0, 1, 3000, 5)");
+    for (const std::string& table : tables)
+      rows[table] = connection.execAndGet("SELECT count(*) FROM " + table).getInt();
+  }
+  const auto database = Database::Open(folder.path());
+  ASSERT_TRUE(database.ok()) << database.status();
+  SQLite::Database& connection = (*database)->connection();
+  EXPECT_EQ((*database)->version(), Newest());
+  for (const std::string& table : tables)
+    EXPECT_EQ(connection.execAndGet("SELECT count(*) FROM " + table).getInt(), rows[table]) << table;
+  EXPECT_EQ(connection.execAndGet("SELECT count(*) FROM pragma_foreign_key_check").getInt(), 0);
+  const auto snapshot = Store(**database).Load();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  ASSERT_EQ(snapshot->sweeps.size(), 2u);
+  EXPECT_FALSE(snapshot->sweeps[0].paused);
+  EXPECT_EQ(snapshot->sweeps[0].revision, 1u);
+  EXPECT_EQ(snapshot->sweeps[0].notices, 2u);
+  EXPECT_EQ(snapshot->sweeps[1].notices, 1u);
+  EXPECT_EQ(snapshot->sweeps[0].request_id, "id");
+  ASSERT_EQ(snapshot->trials.size(), 1u);
+  EXPECT_EQ(snapshot->trials[0].point, std::uint64_t{0});
+  ASSERT_EQ(snapshot->live_attempts.size(), 1u);
+  EXPECT_FALSE(snapshot->live_attempts[0].sweep);
+  EXPECT_EQ(snapshot->live_attempts[0].yields, "");
+  EXPECT_FALSE(snapshot->workers.at(0).held);
+  EXPECT_EQ(
+      connection
+          .execAndGet("SELECT group_concat(message) FROM (SELECT message FROM event WHERE sweep = 1 AND "
+                      "notice IS NOT NULL ORDER BY notice)")
+          .getString(),
+      "first,second");
 }
 
 TEST_F(MigrationTest, FailedMigrationChangesNothing) {

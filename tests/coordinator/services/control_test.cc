@@ -1,0 +1,181 @@
+// Control over gRPC: pause, drain, edit, why, and a watch that goes on where it was cut.
+#include "tests/coordinator/services/fixture.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+class ControlTest : public CoordinatorTest {
+ protected:
+  template <typename Request, typename Response>
+  grpc::Status Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                   Response*),
+                    const Request& request, Response* response) {
+    grpc::ClientContext context;
+    return (sweeps_.get()->*method)(&context, request, response);
+  }
+
+  void Pause(const std::string& sweep) {
+    v1::PauseSweepRequest request;
+    request.set_sweep(sweep);
+    v1::PauseSweepResponse response;
+    const grpc::Status status = Call(&v1::SweepService::Stub::PauseSweep, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  void Resume(const std::string& sweep) {
+    v1::ResumeSweepRequest request;
+    request.set_sweep(sweep);
+    v1::ResumeSweepResponse response;
+    const grpc::Status status = Call(&v1::SweepService::Stub::ResumeSweep, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+
+  // The notices after `from`, read until number `until` has been told.
+  std::vector<std::string> Watch(const std::string& sweep, std::uint64_t from, std::uint64_t until) {
+    v1::WatchSweepRequest request;
+    request.set_sweep(sweep);
+    request.set_from_sequence(from);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    auto updates = sweeps_->WatchSweep(&context, request);
+    std::vector<std::string> notices;
+    v1::SweepUpdate update;
+    std::uint64_t told = from;
+    do {
+      if (!updates->Read(&update)) {
+        ADD_FAILURE() << "the watch ended: " << updates->Finish().error_message();
+        return notices;
+      }
+      EXPECT_EQ(update.sequence(), told + static_cast<std::uint64_t>(update.notices_size()));
+      told = update.sequence();
+      notices.insert(notices.end(), update.notices().begin(), update.notices().end());
+    } while (told < until);
+    context.TryCancel();
+    updates->Finish();
+    return notices;
+  }
+};
+
+TEST_F(ControlTest, WatchGoesOnFromItsSequenceAlsoAfterARestartAndPastWhatIsInMemory) {
+  Submit(SmallSweep("watched", 1));
+  // More than the coordinator keeps in memory and than one update takes from the database.
+  constexpr int kRounds = 300;
+  for (int i = 0; i < kRounds; ++i) {
+    Pause("watched");
+    Resume("watched");
+  }
+  const std::vector<std::string> all = Watch("watched", 0, 2 * kRounds);
+  ASSERT_EQ(all.size(), 2u * kRounds);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    ASSERT_EQ(all[i], i % 2 == 0 ? "the sweep is paused: nothing new of it is started" : "the sweep goes on");
+  Restart();
+  Pause("watched");
+  const std::vector<std::string> rest = Watch("watched", 2 * kRounds - 1, 2 * kRounds + 1);
+  EXPECT_EQ(rest, (std::vector<std::string>{"the sweep goes on",
+                                            "the sweep is paused: nothing new of it is started"}));
+}
+
+TEST_F(ControlTest, PausedSweepIsShownAndSurvivesARestart) {
+  Submit(SmallSweep("held", 2));
+  Pause("held");
+  Restart();
+  EXPECT_TRUE(GetSweep("held").paused());
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  EXPECT_TRUE(worker.running().empty());
+  Resume("held");
+  RunAll(worker);
+  EXPECT_EQ(GetSweep("held").state(), v1::COMPLETE);
+}
+
+TEST_F(ControlTest, RepeatedCancelWithItsRequestIdGivesTheFirstAnswerAfterARestart) {
+  Submit(SmallSweep("once", 3));
+  v1::CancelRequest request;
+  request.set_sweep("once");
+  request.set_request_id("c-1");
+  v1::CancelResponse first, again;
+  ASSERT_TRUE(Call(&v1::SweepService::Stub::Cancel, request, &first).ok());
+  EXPECT_EQ(first.cancelled(), 3u);
+  Restart();
+  ASSERT_TRUE(Call(&v1::SweepService::Stub::Cancel, request, &again).ok());
+  EXPECT_EQ(again.cancelled(), 3u);
+  request.set_sweep("s-1");
+  EXPECT_EQ(Call(&v1::SweepService::Stub::Cancel, request, &again).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS);
+}
+
+TEST_F(ControlTest, EditedSweepKeepsItsResultsAndItsTableShowsOnlyWhatIsLeft) {
+  Submit(SmallSweep("edited", 2, {8, 4}));
+  HandWorker worker = MakeWorker("w", 2);
+  RunAll(worker);
+  v1::EditSweepRequest request;
+  request.set_sweep("edited");
+  request.set_revision(1);
+  *request.mutable_spec() = SmallSweep("edited", 1, {8, 6});
+  v1::EditSweepResponse response;
+  const grpc::Status edited = Call(&v1::SweepService::Stub::EditSweep, request, &response);
+  ASSERT_TRUE(edited.ok()) << edited.error_message();
+  EXPECT_EQ(response.kept(), 1u);
+  EXPECT_EQ(response.added(), 1u);
+  EXPECT_EQ(response.withdrawn(), 3u);
+  RunAll(worker);
+  EXPECT_EQ(GetSweep("edited").state(), v1::COMPLETE);
+  v1::BuildTableRequest table_request;
+  table_request.set_sweep("edited");
+  table_request.mutable_table()->add_rows("bits");
+  table_request.mutable_table()->add_columns()->set_measurement("perplexity");
+  v1::Table table;
+  ASSERT_TRUE(Call(&v1::SweepService::Stub::BuildTable, table_request, &table).ok());
+  ASSERT_EQ(table.rows_size(), 2);
+  EXPECT_EQ(table.rows(0).cells(0).count(), 1u);
+  v1::ListTrialsRequest list;
+  list.set_sweep("edited");
+  v1::ListTrialsResponse trials;
+  ASSERT_TRUE(Call(&v1::SweepService::Stub::ListTrials, list, &trials).ok());
+  EXPECT_EQ(trials.trials_size(), 2);
+  // A value that cannot be is refused with its place.
+  *request.mutable_spec() = SmallSweep("edited", 1, {77});
+  request.clear_revision();
+  const grpc::Status bad = Call(&v1::SweepService::Stub::EditSweep, request, &response);
+  EXPECT_EQ(bad.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(bad.error_message(), HasSubstr("77"));
+}
+
+TEST_F(ControlTest, WhyTellsPastAttemptsAndWhatHoldsTheNextOne) {
+  Submit(SmallSweep("asked", 1));
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
+  Sync(worker);
+  Pause("asked");
+  v1::ExplainRequest request;
+  request.set_trial("t-1");
+  v1::Explanation explanation;
+  const grpc::Status status = Call(&v1::SweepService::Stub::Explain, request, &explanation);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(explanation.state(), "PENDING");
+  ASSERT_EQ(explanation.because_size(), 2);
+  EXPECT_THAT(explanation.because(0).ShortDebugString(), HasSubstr("it is tried again in"));
+  EXPECT_THAT(explanation.because(1).text(), HasSubstr("attempt 1 to train on worker worker-w ended after"));
+  EXPECT_THAT(explanation.because(1).text(), HasSubstr("CRASHED: signal 11"));
+  request.set_trial("t-9");
+  EXPECT_EQ(Call(&v1::SweepService::Stub::Explain, request, &explanation).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ControlTest, DrainedWorkerIsShownAsSuch) {
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  v1::DrainWorkerRequest request;
+  request.set_worker("worker-w");
+  v1::DrainWorkerResponse response;
+  ASSERT_TRUE(Call(&v1::SweepService::Stub::DrainWorker, request, &response).ok());
+  EXPECT_EQ(response.incarnation(), "w");
+  v1::ListWorkersResponse workers;
+  ASSERT_TRUE(Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest(), &workers).ok());
+  EXPECT_TRUE(workers.workers(0).held());
+}
+
+}  // namespace
+}  // namespace inlier
