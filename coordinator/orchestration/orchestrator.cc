@@ -342,7 +342,8 @@ absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& 
   // too.
   const bool unfinished = request.has_sweep() && sweep.state != v1::ACTIVE && !sweep.Exhausted();
   if (unfinished) retried += sweep.Total() - sweep.trials.size();
-  if (sweep.state != v1::ACTIVE && retried > 0) {
+  // One trial of a sweep that ended before all its points were trials runs alone: the others stay unmade.
+  if (sweep.state != v1::ACTIVE && retried > 0 && (request.has_sweep() || sweep.Exhausted())) {
     SetSweepState(context, sweep, v1::ACTIVE);
     Notice(context, sweep, "sweep_retried", absl::StrCat("a retry was asked for: ", retried, " trials"));
     if (unfinished) RETURN_IF_ERROR(MakeExpander(sweep));

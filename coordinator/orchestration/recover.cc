@@ -36,7 +36,7 @@ void Orchestrator::RecoverStage(StageRecord record) {
   stage.failures = record.failures;
   stage.attempts = record.attempts;
   stage.checkpoint = std::move(record.checkpoint);
-  stage.message = std::move(record.message);
+  if (!IsResult(stage.state)) stage.message = std::move(record.message);  // Kept of failures only.
   if (record.train_stage) {
     stage.train = *record.train_stage;
     stages_.at(stage.train).dependents.push_back(stage.id);

@@ -286,6 +286,10 @@ void Orchestrator::TakeEvent(Context& context, const WorkerEntry& worker, const 
 }
 
 void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
+  // A worker sends on before it has an answer. When an earlier sync was not taken (no space, another
+  // process), this one must not be, either: acknowledging it would acknowledge what is missing. The worker
+  // sees that and begins again.
+  if (sync.events_after() > worker.sequence) return;
   const std::uint64_t before = worker.sequence;
   for (const v1::NumberedEvent& event : sync.events()) {
     if (event.sequence() <= worker.sequence) {

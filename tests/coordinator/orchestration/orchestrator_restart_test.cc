@@ -112,5 +112,21 @@ TEST(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
   EXPECT_EQ(harness.orchestrator().workers().connected(), 0);
 }
 
+// Found by the simulation: the words of an outcome that succeeded were gone from memory and back after a
+// restart.
+TEST(OrchestratorRestartTest, MessageOfAResultIsNoReasonOfAFailure) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  worker.Emit(token, CheckpointEvent(100, true));
+  v1::TrialEvent outcome = OutcomeEvent(v1::Outcome::SUCCEEDED);
+  outcome.mutable_outcome()->set_message("went well");
+  worker.Emit(token, outcome);
+  harness.Sync(worker);
+  harness.Restart();
+}
+
 }  // namespace
 }  // namespace inlier
