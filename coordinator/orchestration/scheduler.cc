@@ -1,6 +1,7 @@
 #include "coordinator/orchestration/scheduler.h"
 
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 
 namespace inlier {
 
@@ -15,7 +16,9 @@ void Scheduler::Update(SweepId sweep, Change change) {
   Queue& queue = at->second;
   eligible_.erase(KeyOf(sweep, queue));
   change(queue);
-  if (!queue.ready.empty() && (!queue.max_parallel || queue.running < *queue.max_parallel)) {
+  if (!queue.ready.empty() &&
+      (!queue.max_parallel ||
+       queue.running < *queue.max_parallel + (INLIER_BUG("max_parallel_off_by_one") ? 1 : 0))) {
     eligible_.insert(KeyOf(sweep, queue));
   }
 }
@@ -38,6 +41,7 @@ void Scheduler::RemoveReady(SweepId sweep, StageId stage) {
   Update(sweep, [&](Queue& queue) {
     const auto key = queue.keys.find(stage);
     if (key == queue.keys.end()) return;
+    if (INLIER_BUG("leased_stage_stays_ready")) return;
     queue.ready.erase(key->second);
     queue.keys.erase(key);
   });

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "nlohmann/json.hpp"
 #include "proto/spec/canonical.h"
 #include "proto/spec/resolver.h"
@@ -43,7 +44,7 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit) {
       next_point_ = grid_.size();
       break;
     }
-    next_point_ = *index + 1;
+    next_point_ = *index + (INLIER_BUG("grid_point_skipped") ? 2 : 1);
     absl::StatusOr<GridPoint> point = grid_.At(*index);
     INLIER_CHECK(point.ok());
     ExpandedTrial& trial = trials.emplace_back();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "coordinator/orchestration/orchestrator.h"
 
 namespace inlier {
@@ -87,8 +88,9 @@ void Orchestrator::SetSweepState(Context& context, Sweep& sweep, v1::SweepState 
   } else {
     sweep.ended = context.now.wall;
   }
-  context.out.changes.Add(
-      SweepChange{.id = sweep.id, .state = state, .next_point = std::nullopt, .at = context.now.wall});
+  if (!INLIER_BUG("sweep_end_not_stored"))
+    context.out.changes.Add(
+        SweepChange{.id = sweep.id, .state = state, .next_point = std::nullopt, .at = context.now.wall});
   context.out.log.push_back(
       absl::StrCat("sweep_state sweep=", sweep.id.ToString(), " state=", v1::SweepState_Name(state)));
 }
@@ -112,7 +114,7 @@ void Orchestrator::NoLongerNeed(Context& context, Stage& stage, const Trial& tri
   --tally.needed;
   tally.weight_needed -= stage.weight;
   scheduler_.RemoveReady(trial.sweep, stage.id);
-  if (stage.needed_by.empty()) CancelIfUnneeded(context, stage);
+  if (stage.needed_by.empty() || INLIER_BUG("shared_stage_cancelled")) CancelIfUnneeded(context, stage);
 }
 
 void Orchestrator::ForgetRetry(Stage& stage) {
@@ -122,8 +124,8 @@ void Orchestrator::ForgetRetry(Stage& stage) {
 }
 
 void Orchestrator::CancelIfUnneeded(Context& context, Stage& stage) {
-  if (!stage.needed_by.empty() || IsTerminal(stage.state)) return;
-  if (stage.live != 0)
+  if ((!stage.needed_by.empty() && !INLIER_BUG("shared_stage_cancelled")) || IsTerminal(stage.state)) return;
+  if (stage.live != 0 && !INLIER_BUG("cancel_forgets_running_attempt"))
     EndAttempt(context, stage.live, v1::CANCELLED, std::nullopt, "no trial needs it any more", "cancelled");
   ForgetRetry(stage);
   stage.ready = false;
@@ -133,7 +135,8 @@ void Orchestrator::CancelIfUnneeded(Context& context, Stage& stage) {
 
 bool Orchestrator::IsReady(const Stage& stage) const {
   if (stage.state != v1::PENDING || stage.needed_by.empty() || stage.not_before) return false;
-  return stage.kind == v1::TRAIN_STAGE || stages_.at(stage.train).state == v1::SUCCEEDED;
+  return stage.kind == v1::TRAIN_STAGE || INLIER_BUG("evaluate_leased_before_checkpoint") ||
+         stages_.at(stage.train).state == v1::SUCCEEDED;
 }
 
 void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
@@ -154,7 +157,7 @@ void Orchestrator::Reopen(Context& context, Stage& stage) {
   stage.failures = {};
   stage.message.clear();
   SetStageState(stage, v1::PENDING);
-  CommitStage(context, stage);
+  if (!INLIER_BUG("reopened_stage_not_stored")) CommitStage(context, stage);
 }
 
 v1::TrialState Orchestrator::Link(Context& context, Trial& trial, bool reopen_train, bool reopen_evaluate,
@@ -195,7 +198,8 @@ void Orchestrator::SetTrialState(Context& context, Trial& trial, v1::TrialState 
   trial.state = state;
   trial.message = message;
   ++sweep.version;
-  context.out.changes.Add(TrialChange{.id = trial.id, .state = state, .message = message});
+  if (!INLIER_BUG("trial_end_not_stored") || !IsTerminal(state))
+    context.out.changes.Add(TrialChange{.id = trial.id, .state = state, .message = message});
   if (!IsTerminal(state)) return;
   context.out.log.push_back(absl::StrCat("trial_ended trial=", trial.id.ToString(), " sweep=",
                                          sweep.id.ToString(), " state=", v1::TrialState_Name(state)));
@@ -227,6 +231,7 @@ void Orchestrator::StageSucceeded(Context& context, Stage& stage, const Attempt&
   stage.resume_step = 0;
   for (const TrialId id : trials) NoLongerNeed(context, stage, trials_.at(id));
   for (const TrialId id : trials) SetTrialState(context, trials_.at(id), v1::PENDING, "");
+  if (INLIER_BUG("evaluate_never_ready")) return;
   for (const StageId id : stage.dependents) RefreshReadiness(context, stages_.at(id));
 }
 
@@ -238,7 +243,7 @@ void Orchestrator::StageDiverged(Context& context, Stage& stage) {
   stage.resume_step = 0;
   for (const StageId id : stage.dependents) {
     Stage& evaluate = stages_.at(id);
-    if (evaluate.needed_by.empty()) continue;
+    if (evaluate.needed_by.empty() || INLIER_BUG("evaluate_survives_diverged_training")) continue;
     ForgetRetry(evaluate);
     SetStageState(evaluate, v1::DIVERGED);
     evaluate.message.clear();
@@ -250,7 +255,7 @@ void Orchestrator::StageDiverged(Context& context, Stage& stage) {
 void Orchestrator::FailStage(Context& context, Stage& stage, const std::string& message) {
   SetStageState(stage, v1::FAILED);
   stage.message = message;
-  CommitStage(context, stage);
+  if (!INLIER_BUG("failed_stage_not_stored")) CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_failed", absl::StrCat("FAILED, ", message), 0);
   for (const TrialId id : TrialsNeeding(stage)) SetTrialState(context, trials_.at(id), v1::FAILED, message);
 }
@@ -277,7 +282,8 @@ void Orchestrator::Settle(Context& context, Sweep& sweep) {
   if (sweep.state != v1::ACTIVE) return;
   if (sweep.spec.stop_after_failures() > 0 && sweep.Count(v1::FAILED) >= sweep.spec.stop_after_failures()) {
     StopByFailures(context, sweep);
-  } else if (sweep.Open() == 0 && sweep.Exhausted()) {
+  } else if (sweep.Open() == 0 && (sweep.Exhausted() || INLIER_BUG("sweep_complete_too_early")) &&
+             !INLIER_BUG("sweep_never_complete")) {
     SetSweepState(context, sweep, v1::COMPLETE);
   }
 }

@@ -20,7 +20,8 @@ std::uint64_t ReleaseGate::Decided(const Effects& effects, const std::string* wo
     number = ++numbers_;
     if (effects.changes.lane == Lane::kControl) {
       control_decided_ = number;
-      for (const std::string& touched : effects.workers) touched_[touched] = number;
+      if (!INLIER_BUG("changes_of_worker_not_awaited"))
+        for (const std::string& touched : effects.workers) touched_[touched] = number;
     } else {
       OpenBulk& open = open_bulk_[number];
       if (worker != nullptr) {
@@ -30,13 +31,14 @@ std::uint64_t ReleaseGate::Decided(const Effects& effects, const std::string* wo
       bulk = number;
     }
   }
-  std::uint64_t control = control_decided_;
+  std::uint64_t control = INLIER_BUG("people_not_made_to_wait") ? control_committed_ : control_decided_;
   if (worker != nullptr) {
     const auto touched = touched_.find(*worker);
     control = touched == touched_.end() ? 0 : touched->second;
     const auto last = last_bulk_.find(*worker);
-    if (last != last_bulk_.end()) bulk = last->second;
+    if (last != last_bulk_.end() && !INLIER_BUG("earlier_bulk_not_awaited")) bulk = last->second;
   }
+  if (INLIER_BUG("reply_released_when_decided")) bulk = control = 0;
   if (reply) Wait(bulk, control, std::move(reply));
   return number;
 }
@@ -48,7 +50,8 @@ void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Reply reply) {
   }
   const auto open = open_bulk_.find(bulk);
   if (open != open_bulk_.end()) {
-    open->second.waiting.push_back({control, std::move(reply)});
+    open->second.waiting.push_back(
+        {INLIER_BUG("control_not_awaited_after_bulk") ? 0 : control, std::move(reply)});
   } else if (control <= control_committed_) {
     reply(absl::OkStatus());
   } else {
@@ -77,13 +80,14 @@ void ReleaseGate::BulkSettled(std::uint64_t number) {
 }
 
 void ReleaseGate::ControlSettled(std::uint64_t number) {
-  control_committed_ = std::max(control_committed_, number);
+  control_committed_ =
+      std::max(control_committed_, number + (INLIER_BUG("next_batch_counts_as_committed") ? 2 : 0));
   while (!waiting_.empty() && waiting_.begin()->first <= control_committed_) {
     const Reply reply = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
     reply(absl::OkStatus());
   }
-  if (control_committed_ == control_decided_) touched_.clear();
+  if (control_committed_ == control_decided_ || INLIER_BUG("touched_forgotten_too_early")) touched_.clear();
 }
 
 void ReleaseGate::Close(const absl::Status& reason) {

@@ -3,6 +3,7 @@
 #define INLIER_COORDINATOR_STORE_COMMIT_FATE_H_
 
 #include "absl/status/status.h"
+#include "base/deliberate_bug.h"
 
 namespace inlier {
 
@@ -15,6 +16,8 @@ enum class CommitFate {
 
 inline CommitFate FateOf(const absl::Status& status) {
   if (status.ok()) return CommitFate::kDurable;
+  if (INLIER_BUG("batch_dropped_on_no_space") && absl::IsResourceExhausted(status))
+    return CommitFate::kDurable;
   if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) return CommitFate::kTryAgain;
   return absl::IsDataLoss(status) ? CommitFate::kEnd : CommitFate::kRefused;
 }

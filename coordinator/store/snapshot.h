@@ -64,6 +64,8 @@ struct LiveAttempt {
   std::uint32_t slot = 0;
   std::uint64_t resume_step = 0;
   WallTime started_at{};
+  std::string final_checkpoint{};  // Digest of the trained model, once it is stored; its outcome is not yet.
+  std::uint64_t final_step = 0;
 };
 
 // A committed checkpoint.

@@ -312,7 +312,7 @@ void CoordinatorProcess::CommitEnds() {
     world_.Count("disk full, recovered");
   }
   health_ = absl::OkStatus();
-  if (stats->fenced > 0)
+  if (stats.ok() && stats->fenced > 0)
     world_.Violate(absl::StrCat(stats->fenced, " changes had a stale token and reached the store"));
   world_.Count("commits");
   oracle_.Committed();

@@ -93,6 +93,11 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
   } else if (!attempt.failure.empty()) {
     ++stage.crashes;
   }
+  if (attempt.failure == "CRASHED") {
+    const Emission* said = FindByMark(static_cast<Token>(token), attempt.message);
+    Must(said != nullptr && said->kind == v1::TrialEvent::kOutcome,
+         absl::StrCat(name, " counts as crashed (", attempt.message, "), and its worker did not say so"));
+  }
   if (attempt.outcome != "SUCCEEDED" && attempt.outcome != "DIVERGED") return;
   const Emission* said = FindByMark(static_cast<Token>(token), attempt.message);
   Must(said != nullptr && said->kind == v1::TrialEvent::kOutcome && said->sound,
@@ -133,6 +138,12 @@ void Oracle::CheckWhole() {
          absl::StrCat("attempt ", token, " is live, and its stage is ", stages_[attempt.stage].state));
     Must(!NeededBy(attempt.stage).empty(),
          absl::StrCat("attempt ", token, " is live, and no trial needs it"));
+  }
+  for (const auto& [id, stage] : stages_) {
+    Must(stage.state != "RUNNING" || of_stage.contains(id),
+         absl::StrCat("stage ", id, " is RUNNING without an attempt"));
+    Must(stage.state != "PENDING" || trials_of_stage_[id].empty() || !NeededBy(id).empty(),
+         absl::StrCat("stage ", id, " is PENDING, and no trial needs it"));
   }
   for (const auto& [id, sweep] : sweeps_) {
     if (sweep.state == "COMPLETE") {

@@ -227,6 +227,8 @@ void WorkerProcess::Number(Token token, const v1::TrialEvent& event, bool sound)
   v1::NumberedEvent numbered;
   numbered.set_sequence(++sequence_);
   numbered.set_token(token);
+  if (const auto child = children_.find(token); child != children_.end())
+    numbered.set_stage_id(child->second.assignment.stage_id());
   *numbered.mutable_event() = event;
   oracle_.Emitted(incarnation_, numbered, sound);
   outbox_.emplace_back(std::move(numbered), sound);
