@@ -207,6 +207,7 @@ class CoordinatorClient::Impl {
     v1::WorkerSync sync;
     hooks_.fill(sync);
     sync.set_sync_id(++sync_id_);
+    sync.set_events_after(sent_through_);
     Sent sent{now, 0};
     const std::uint64_t published = outbox_.last_sequence();
     for (v1::NumberedEvent& event :

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "coordinator/orchestration/retry_policy.h"
 
@@ -32,9 +33,10 @@ const char* KindName(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "tra
 void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick) {
   Stage& stage = stages_.at(pick.stage);
   INLIER_CHECK(stage.live == 0 && IsReady(stage));
-  INLIER_CHECK(scheduler_.HasRoom(pick.sweep) && !sweeps_.at(pick.sweep).paused);
-  const Token token = next_token_++;
-  ++stage.attempts;
+  INLIER_CHECK(INLIER_BUG("max_parallel_off_by_one") || scheduler_.HasRoom(pick.sweep));
+  INLIER_CHECK(!sweeps_.at(pick.sweep).paused);
+  const Token token = INLIER_BUG("token_does_not_grow") && next_token_ > 1 ? next_token_ - 1 : next_token_++;
+  if (!INLIER_BUG("attempt_not_counted")) ++stage.attempts;
   stage.live = token;
   context.out.lease_wait_seconds.push_back(ToSeconds(context.now.at - stage.ready_since));
 
@@ -65,9 +67,10 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   }
 
   leases_.Grant(token, worker.incarnation, slot, context.now.at);
-  scheduler_.Started(pick.sweep);
+  if (!INLIER_BUG("capacity_not_taken")) scheduler_.Started(pick.sweep);
   context.out.workers.insert(worker.incarnation);
-  context.out.changes.Add(AttemptStarted{.token = token,
+  if (!INLIER_BUG("lease_not_stored"))
+    context.out.changes.Add(AttemptStarted{.token = token,
                                          .stage = stage.id,
                                          .number = stage.attempts,
                                          .worker = worker.incarnation,
@@ -96,8 +99,10 @@ void Orchestrator::EndAttempt(Context& context, Token token, v1::TrialState outc
   INLIER_CHECK(stage.live == token);
   Touch(stage);
   stage.live = 0;
-  if (leases_.Find(token) != nullptr) leases_.End(token);  // An expired lease is gone already.
-  scheduler_.Ended(attempt.sweep);
+  if (leases_.Find(token) != nullptr && !INLIER_BUG("lease_outlives_attempt"))
+    leases_.End(token);  // An expired lease is gone already.
+  if (!INLIER_BUG("capacity_never_freed")) scheduler_.Ended(attempt.sweep);
+  if (INLIER_BUG("capacity_freed_twice")) scheduler_.Ended(attempt.sweep);
   by_progress_.erase({attempt.progressed, token});
   yields_due_.erase({attempt.yields_until, token});
   context.out.workers.insert(attempt.worker);
@@ -134,7 +139,7 @@ v1::RetrySpec Orchestrator::PolicyOf(const Stage& stage) const {
 
 void Orchestrator::AttemptFailed(Context& context, Stage& stage, const Attempt& attempt,
                                  v1::FailureClass failure, const std::string& message) {
-  CountFailure(failure, stage.failures);
+  if (!INLIER_BUG("failure_not_counted")) CountFailure(failure, stage.failures);
   const RetryDecision decision = DecideRetry(failure, stage.failures, PolicyOf(stage));
   const std::string what =
       absl::StrCat(v1::FailureClass_Name(failure), message.empty() ? "" : absl::StrCat(": ", message));
@@ -149,7 +154,7 @@ void Orchestrator::AttemptFailed(Context& context, Stage& stage, const Attempt& 
     stage.not_before = context.now.at + decision.wait;
     retries_due_.emplace(*stage.not_before, stage.id);
   }
-  CommitStage(context, stage);
+  if (!INLIER_BUG("retry_counts_not_stored")) CommitStage(context, stage);
   std::string next = decision.wait > Duration::zero()
                          ? absl::StrCat("tried again in ", FormatDuration(decision.wait))
                          : std::string("tried again");
@@ -179,7 +184,7 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
                      FormatDuration(options_.lease_ttl + options_.lease_margin));
     ++stats_.leases_expired;
     EndAttempt(context, lease.token, v1::FAILED, v1::LOST, message, "fenced: the lease ran out");
-    AttemptFailed(context, stage, attempt, v1::LOST, message);
+    if (!INLIER_BUG("lost_stage_never_ready")) AttemptFailed(context, stage, attempt, v1::LOST, message);
   }
   for (WorkerEntry* worker : workers_.Expire(now.at)) {
     worker->listening = false;

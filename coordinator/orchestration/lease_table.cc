@@ -1,6 +1,7 @@
 #include "coordinator/orchestration/lease_table.h"
 
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 
 namespace inlier {
 
@@ -17,7 +18,7 @@ int LeaseTable::Renew(const std::string& worker, Timestamp now) {
   for (const auto& [slot, token] : held->second) {
     Lease& lease = leases_.at(token);
     const Timestamp ends = now + term_;
-    if (ends <= lease.ends) continue;
+    if (ends <= lease.ends || (INLIER_BUG("only_first_lease_renewed") && slot != 0)) continue;
     by_end_.erase({lease.ends, token});
     lease.ends = ends;
     by_end_.emplace(ends, token);
@@ -42,6 +43,7 @@ void LeaseTable::End(std::uint64_t token) {
 
 std::vector<Lease> LeaseTable::Expire(Timestamp now) {
   std::vector<Lease> ended;
+  if (INLIER_BUG("lease_never_expires")) return ended;
   while (!by_end_.empty() && by_end_.begin()->first <= now) {
     const auto at = leases_.find(by_end_.begin()->second);
     ended.push_back(at->second);

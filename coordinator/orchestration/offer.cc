@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "coordinator/orchestration/orchestrator.h"
 
 namespace inlier {
@@ -15,7 +16,8 @@ void Orchestrator::Desire(const Attempt& attempt, bool known, v1::Assignment& to
 }
 
 bool Orchestrator::IsFree(const WorkerEntry& worker, std::uint32_t slot) const {
-  return !worker.occupied.contains(slot) && !leases_.SlotTaken(worker.incarnation, slot);
+  return (!worker.occupied.contains(slot) || INLIER_BUG("occupied_slot_leased")) &&
+         (!leases_.SlotTaken(worker.incarnation, slot) || INLIER_BUG("slot_leased_twice"));
 }
 
 std::optional<std::uint32_t> Orchestrator::FreeSlot(const WorkerEntry& worker) const {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "proto/spec/canonical.h"
 #include "proto/spec/did_you_mean.h"
@@ -24,7 +25,8 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
 
 Orchestrator::Orchestrator(OrchestratorOptions options)
     : options_(std::move(options)),
-      leases_(options_.lease_ttl + options_.lease_margin),
+      leases_(INLIER_BUG("margin_forgotten") ? options_.lease_ttl
+                                             : options_.lease_ttl + options_.lease_margin),
       workers_(options_.lease_ttl + options_.lease_margin) {
   for (const auto& [group, max_parallel] : options_.quotas) scheduler_.SetQuota(group, max_parallel);
 }
@@ -155,8 +157,9 @@ std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t
     if (IsResult(trials_.at(sweep.trials.back()).state)) ++known;
   }
   sweep.next_point = sweep.expander->next_point();
-  context.out.changes.Add(SweepChange{
-      .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
+  if (!INLIER_BUG("next_point_not_stored"))
+    context.out.changes.Add(SweepChange{
+        .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
   if (sweep.expander->exhausted()) {
     sweep.expander.reset();
     expanding_.erase(sweep.id);
@@ -218,7 +221,8 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   sweep.expander.emplace(std::move(grid), 0);
   expanding_.insert(id);
   if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
-  if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, id);
+  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
+    sweep_of_request_.emplace(sweep.request_id, id);
   ++sweep_counts_[v1::ACTIVE];
   ++stats_.sweeps_submitted;
   scheduler_.AddSweep(id, RulesOf(sweep));
@@ -289,7 +293,7 @@ absl::StatusOr<v1::CancelResponse> Orchestrator::Cancel(const v1::CancelRequest&
   if (request.has_trial()) {
     ASSIGN_OR_RETURN(const TrialId id, FindTrial(request.trial()));
     Trial& trial = trials_.at(id);
-    if (!IsTerminal(trial.state)) {
+    if (!IsTerminal(trial.state) || INLIER_BUG("terminal_state_overwritten")) {
       CancelTrial(context, trial, "cancelled");
       response.set_cancelled(1);
     }
@@ -318,7 +322,10 @@ absl::StatusOr<v1::CancelResponse> Orchestrator::Cancel(const v1::CancelRequest&
 }
 
 bool Orchestrator::RetryTrial(Context& context, Trial& trial, bool pruned_too) {
-  if (trial.withdrawn || (trial.state != v1::FAILED && trial.state != v1::CANCELLED)) return false;
+  if (trial.withdrawn) return false;
+  if (trial.state != v1::FAILED && trial.state != v1::CANCELLED &&
+      !(INLIER_BUG("result_retried") && trial.state == v1::DIVERGED))
+    return false;
   if (!trial.train) return false;  // An invalid spec can never run.
   const TrialPruningState before = trial.pruning;
   if (before == TrialPruningState::kPruned) {
@@ -362,7 +369,9 @@ absl::StatusOr<v1::RetryResponse> Orchestrator::Retry(const v1::RetryRequest& re
   // too.
   const bool unfinished = request.has_sweep() && sweep.state != v1::ACTIVE && !sweep.Exhausted();
   if (unfinished) retried += sweep.Total() - sweep.trials.size();
-  if (sweep.state != v1::ACTIVE && retried > 0) {
+  // One trial of a sweep that ended before all its points were trials runs alone: the others stay unmade.
+  if (sweep.state != v1::ACTIVE && retried > 0 &&
+      (request.has_sweep() || sweep.Exhausted() || INLIER_BUG("retried_trial_reopens_sweep"))) {
     SetSweepState(context, sweep, v1::ACTIVE);
     Notice(context, sweep, "sweep_retried", absl::StrCat("a retry was asked for: ", retried, " trials"));
     if (unfinished) RETURN_IF_ERROR(MakeExpander(sweep));

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "proto/spec/canonical.h"
@@ -17,13 +18,14 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   sweep.points = record.points;
   sweep.kept = record.trials;
   sweep.trials_known = record.trials_known;
-  sweep.next_point = record.next_point;
+  sweep.next_point = INLIER_BUG("grid_begun_anew_after_restart") ? 0 : record.next_point;
   sweep.request_id = std::move(record.request_id);
   sweep.request_digest = std::move(record.request_digest);
   sweep.submitted = record.submitted_at;
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
-  if (!sweep.request_id.empty()) sweep_of_request_.emplace(sweep.request_id, sweep.id);
+  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_forgotten_after_restart"))
+    sweep_of_request_.emplace(sweep.request_id, sweep.id);
   sweep.paused = record.paused;
   sweep.revision = record.revision;
   sweep.notices_told = record.notices;
@@ -38,10 +40,10 @@ void Orchestrator::RecoverStage(StageRecord record) {
   stage.kind = record.kind;
   stage.fingerprint = record.fingerprint;
   stage.state = record.state;
-  stage.failures = record.failures;
+  if (!INLIER_BUG("retry_counts_forgotten_after_restart")) stage.failures = record.failures;
   stage.attempts = record.attempts;
   stage.checkpoint = std::move(record.checkpoint);
-  stage.message = std::move(record.message);
+  if (!IsResult(stage.state)) stage.message = std::move(record.message);  // Kept of failures only.
   if (record.train_stage) {
     stage.train = *record.train_stage;
     stages_.at(stage.train).dependents.push_back(stage.id);
@@ -91,7 +93,7 @@ void Orchestrator::RecoverWorker(WorkerRecord record, Moment now) {
   worker.version = std::move(record.version);
   worker.draining = record.draining;
   worker.held = record.held;
-  worker.sequence = record.acknowledged_sequence;
+  if (!INLIER_BUG("acknowledged_forgotten_after_restart")) worker.sequence = record.acknowledged_sequence;
   std::vector<v1::Slot> slots(record.slots);
   for (std::uint32_t i = 0; i < record.slots; ++i) {
     slots[i].set_index(i);
@@ -133,6 +135,9 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
     attempt.yields_until = context.now.at + kYieldTerm;
     yields_due_.emplace(attempt.yields_until, attempt.token);
   }
+  if (!INLIER_BUG("final_checkpoint_forgotten_after_restart"))
+    attempt.final_checkpoint = record.final_checkpoint;
+  attempt.final_step = record.final_step;
   by_progress_.emplace(attempt.progressed, attempt.token);
   v1::Assignment& assignment = attempt.assignment;
   assignment.set_token(record.token);
@@ -147,7 +152,8 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
     assignment.set_resume_step(stage.resume_step);
     if (!stage.resume_sha256.empty()) assignment.set_resume_sha256(stage.resume_sha256);
   }
-  leases_.Grant(record.token, record.worker, record.slot, context.now.at);
+  const Duration grace = INLIER_BUG("no_grace_after_restart") ? Duration(0) : options_.lease_ttl;
+  leases_.Grant(record.token, record.worker, record.slot, context.now.at + grace - options_.lease_ttl);
   scheduler_.Started(attempt.sweep);
 }
 
@@ -157,7 +163,8 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
   next_sweep_ = snapshot.next_sweep;
   next_trial_ = snapshot.next_trial;
   next_stage_ = snapshot.next_stage;
-  next_token_ = snapshot.next_token;
+  next_token_ =
+      snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) requests_.Restore(std::move(row));
   for (SweepRecord& record : snapshot.sweeps) RecoverSweep(std::move(record));
   for (StageRecord& record : snapshot.stages) RecoverStage(std::move(record));
@@ -166,6 +173,7 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
     if (stage.weight == 0) stage.weight = std::max(1.0, static_cast<double>(checkpoint.step));
     // A trained model without its outcome has no optimizer state: nothing can go on from it.
     if (IsResult(stage.state) || checkpoint.final) continue;
+    if (INLIER_BUG("resume_forgotten_after_restart")) continue;
     stage.resume_path = checkpoint.path;
     stage.resume_step = checkpoint.step;
     stage.resume_sha256 = checkpoint.sha256;

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 
 namespace inlier {
 namespace {
@@ -14,7 +15,8 @@ constexpr Backoff kCrashBackoff{.first = std::chrono::seconds(1), .longest = std
 
 RetryDecision WithinLimit(std::uint32_t count, std::uint32_t limit, const char* did, const char* field,
                           Duration wait) {
-  if (count < limit) return {.again = true, .wait = wait, .why_not = ""};
+  if (count < limit || (INLIER_BUG("retry_cap_off_by_one") && count == limit))
+    return {.again = true, .wait = wait, .why_not = ""};
   return {.why_not = absl::StrCat(did, count == 1 ? " once" : absl::StrCat(" ", count, " times"), " (", field,
                                   " = ", limit, ")")};
 }
@@ -46,6 +48,8 @@ RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts,
                           const v1::RetrySpec& policy) {
   switch (failure) {
     case v1::INVALID_SPEC:
+      if (INLIER_BUG("invalid_spec_tried_again"))
+        return {.again = true, .wait = Duration::zero(), .why_not = ""};
       return {.why_not = "can never run as it is"};
     case v1::OUT_OF_MEMORY:
       return WithinLimit(counts.out_of_memory, policy.max_out_of_memory(), "ran out of memory",

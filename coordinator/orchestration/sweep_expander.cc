@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "nlohmann/json.hpp"
 #include "proto/spec/canonical.h"
 #include "proto/spec/resolver.h"
@@ -45,7 +46,7 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unorder
       next_point_ = grid_.size();
       break;
     }
-    next_point_ = *index + 1;
+    next_point_ = *index + (INLIER_BUG("grid_point_skipped") ? 2 : 1);
     if (taken.erase(*index) > 0) {
       ++passed;
       continue;

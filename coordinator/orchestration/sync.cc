@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "proto/spec/measurements.h"
@@ -115,7 +116,7 @@ void Orchestrator::UpdateWorker(Context& context, WorkerEntry& worker, const v1:
     worker.events_thinned = sync.events_thinned();
   }
   workers_.Seen(worker, context.now.at, context.now.wall);
-  leases_.Renew(worker.incarnation, context.now.at);
+  if (!INLIER_BUG("lease_not_renewed")) leases_.Renew(worker.incarnation, context.now.at);
   if (joined) {
     context.out.log.push_back(absl::StrCat("worker_joined worker=", worker.name,
                                            " incarnation=", worker.incarnation, " host=", worker.host,
@@ -168,13 +169,14 @@ void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::
   const std::string path =
       saved.final() ? absl::StrCat("artifacts/", saved.sha256(), ".safetensors")
                     : absl::StrCat("attempts/", stage.id.ToString(), "/", attempt.token, "/", saved.path());
-  context.out.changes.Add(CheckpointRow{.token = attempt.token,
-                                        .step = saved.step(),
-                                        .path = path,
-                                        .sha256 = saved.sha256(),
-                                        .bytes = saved.bytes(),
-                                        .final = saved.final(),
-                                        .at = at});
+  if (!INLIER_BUG("checkpoint_not_stored"))
+    context.out.changes.Add(CheckpointRow{.token = attempt.token,
+                                          .step = saved.step(),
+                                          .path = path,
+                                          .sha256 = saved.sha256(),
+                                          .bytes = saved.bytes(),
+                                          .final = saved.final(),
+                                          .at = at});
   if (saved.final()) {
     attempt.final_checkpoint = saved.sha256();
     attempt.final_step = saved.step();
@@ -235,8 +237,14 @@ void Orchestrator::TakeOutcome(Context& context, Attempt& live, const v1::Outcom
 
 void Orchestrator::TakeEvent(Context& context, const WorkerEntry& worker, const v1::NumberedEvent& numbered) {
   ++stats_.events_received;
-  const auto live = attempts_.find(numbered.token());
-  if (live == attempts_.end() || live->second.worker != worker.incarnation) {
+  auto live = attempts_.find(numbered.token());
+  if (INLIER_BUG("token_check_dropped") && live == attempts_.end()) {
+    live = std::find_if(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
+      return entry.second.assignment.stage_id() == numbered.stage_id();
+    });
+  }
+  if (live == attempts_.end() ||
+      (live->second.worker != worker.incarnation && !INLIER_BUG("token_check_dropped"))) {
     ++stats_.events_stale;
     return;
   }
@@ -290,9 +298,13 @@ void Orchestrator::TakeEvent(Context& context, const WorkerEntry& worker, const 
 }
 
 void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
+  // A worker sends on before it has an answer. When an earlier sync was not taken (no space, another
+  // process), this one must not be, either: acknowledging it would acknowledge what is missing. The worker
+  // sees that and begins again.
+  if (sync.events_after() > worker.sequence && !INLIER_BUG("gap_in_events_ignored")) return;
   const std::uint64_t before = worker.sequence;
   for (const v1::NumberedEvent& event : sync.events()) {
-    if (event.sequence() <= worker.sequence) {
+    if (event.sequence() <= worker.sequence && !INLIER_BUG("event_applied_twice")) {
       ++stats_.events_doubled;
       continue;
     }
@@ -300,11 +312,13 @@ void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::W
     TakeEvent(context, worker, event);
   }
   if (worker.sequence == before) return;
+  if (INLIER_BUG("acknowledged_too_far")) ++worker.sequence;
+  if (INLIER_BUG("acknowledgement_not_stored")) return;
   context.out.changes.Add(WorkerAcknowledged{.incarnation = worker.incarnation, .sequence = worker.sequence});
 }
 
 void Orchestrator::FillSlots(Context& context, WorkerEntry& worker) {
-  if (!worker.TakesWork()) return;
+  if (!worker.TakesWork() && !(INLIER_BUG("draining_worker_gets_work") && worker.draining)) return;
   for (const v1::Slot& slot : worker.slots) {
     if (!IsFree(worker, slot.index())) continue;
     const std::optional<Scheduler::Pick> pick = scheduler_.Next();
@@ -325,6 +339,8 @@ v1::CoordinatorSync Orchestrator::Reply(const WorkerEntry& worker, const v1::Wor
     const Attempt& attempt = attempts_.at(token);
     if (attempt.yields.empty()) Desire(attempt, known.contains(token), *reply.add_desired());
   }
+  if (INLIER_BUG("lease_of_another_told") && !attempts_.empty())
+    Desire(attempts_.begin()->second, /*known=*/false, *reply.add_desired());
   for (const v1::AttemptReport& report : sync.attempts()) {
     const bool is_held = std::find(held.begin(), held.end(), report.token()) != held.end();
     if (is_held && attempts_.at(report.token()).yields.empty()) continue;
@@ -362,7 +378,7 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
   RefreshOffer(worker);
   // A sync that arrives twice or after a later one says nothing new, except for events that the later one
   // left out.
-  const bool fresh = is_new || sync.sync_id() > worker.sync_id;
+  const bool fresh = is_new || sync.sync_id() > worker.sync_id || INLIER_BUG("stale_sync_accepted");
   if (fresh) {
     UpdateWorker(context, worker, sync, is_new);
     TakeReports(context, worker, sync);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "coordinator/orchestration/orchestrator.h"
 
 namespace inlier {
@@ -90,8 +91,9 @@ void Orchestrator::SetSweepState(Context& context, Sweep& sweep, v1::SweepState 
   } else {
     sweep.ended = context.now.wall;
   }
-  context.out.changes.Add(
-      SweepChange{.id = sweep.id, .state = state, .next_point = std::nullopt, .at = context.now.wall});
+  if (!INLIER_BUG("sweep_end_not_stored"))
+    context.out.changes.Add(
+        SweepChange{.id = sweep.id, .state = state, .next_point = std::nullopt, .at = context.now.wall});
   context.out.log.push_back(
       absl::StrCat("sweep_state sweep=", sweep.id.ToString(), " state=", v1::SweepState_Name(state)));
 }
@@ -115,7 +117,7 @@ void Orchestrator::NoLongerNeed(Context& context, Stage& stage, const Trial& tri
   --tally.needed;
   tally.weight_needed -= stage.weight;
   scheduler_.RemoveReady(trial.sweep, stage.id);
-  if (stage.needed_by.empty()) CancelIfUnneeded(context, stage);
+  if (stage.needed_by.empty() || INLIER_BUG("shared_stage_cancelled")) CancelIfUnneeded(context, stage);
 }
 
 void Orchestrator::ForgetRetry(Stage& stage) {
@@ -125,8 +127,8 @@ void Orchestrator::ForgetRetry(Stage& stage) {
 }
 
 void Orchestrator::CancelIfUnneeded(Context& context, Stage& stage) {
-  if (!stage.needed_by.empty() || IsTerminal(stage.state)) return;
-  if (stage.live != 0)
+  if ((!stage.needed_by.empty() && !INLIER_BUG("shared_stage_cancelled")) || IsTerminal(stage.state)) return;
+  if (stage.live != 0 && !INLIER_BUG("cancel_forgets_running_attempt"))
     EndAttempt(context, stage.live, v1::CANCELLED, std::nullopt, "no trial needs it any more", "cancelled");
   ForgetRetry(stage);
   stage.ready = false;
@@ -136,7 +138,8 @@ void Orchestrator::CancelIfUnneeded(Context& context, Stage& stage) {
 
 bool Orchestrator::IsReady(const Stage& stage) const {
   if (stage.state != v1::PENDING || stage.needed_by.empty() || stage.not_before) return false;
-  return stage.kind == v1::TRAIN_STAGE || stages_.at(stage.train).state == v1::SUCCEEDED;
+  return stage.kind == v1::TRAIN_STAGE || INLIER_BUG("evaluate_leased_before_checkpoint") ||
+         stages_.at(stage.train).state == v1::SUCCEEDED;
 }
 
 void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
@@ -157,7 +160,7 @@ void Orchestrator::Reopen(Context& context, Stage& stage) {
   stage.failures = {};
   stage.message.clear();
   SetStageState(stage, v1::PENDING);
-  CommitStage(context, stage);
+  if (!INLIER_BUG("reopened_stage_not_stored")) CommitStage(context, stage);
 }
 
 v1::TrialState Orchestrator::Link(Context& context, Trial& trial, bool reopen_train, bool reopen_evaluate,
@@ -237,6 +240,7 @@ void Orchestrator::StageSucceeded(Context& context, Stage& stage, const Attempt&
   stage.resume_sha256.clear();
   for (const TrialId id : trials) NoLongerNeed(context, stage, trials_.at(id));
   for (const TrialId id : trials) SetTrialState(context, trials_.at(id), v1::PENDING, "");
+  if (INLIER_BUG("evaluate_never_ready")) return;
   for (const StageId id : stage.dependents) RefreshReadiness(context, stages_.at(id));
 }
 
@@ -249,7 +253,7 @@ void Orchestrator::StageDiverged(Context& context, Stage& stage) {
   stage.resume_sha256.clear();
   for (const StageId id : stage.dependents) {
     Stage& evaluate = stages_.at(id);
-    if (evaluate.needed_by.empty()) continue;
+    if (evaluate.needed_by.empty() || INLIER_BUG("evaluate_survives_diverged_training")) continue;
     ForgetRetry(evaluate);
     SetStageState(evaluate, v1::DIVERGED);
     evaluate.message.clear();
@@ -261,7 +265,7 @@ void Orchestrator::StageDiverged(Context& context, Stage& stage) {
 void Orchestrator::FailStage(Context& context, Stage& stage, const std::string& message) {
   SetStageState(stage, v1::FAILED);
   stage.message = message;
-  CommitStage(context, stage);
+  if (!INLIER_BUG("failed_stage_not_stored")) CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_failed", absl::StrCat("FAILED, ", message), 0);
   for (const TrialId id : TrialsNeeding(stage)) SetTrialState(context, trials_.at(id), v1::FAILED, message);
 }
@@ -302,7 +306,8 @@ void Orchestrator::Settle(Context& context, Sweep& sweep) {
   if (sweep.state != v1::ACTIVE) return;
   if (const std::string why = WhyStopByFailures(sweep); !why.empty()) {
     StopByFailures(context, sweep, why);
-  } else if (sweep.Open() == 0 && sweep.Exhausted()) {
+  } else if (sweep.Open() == 0 && (sweep.Exhausted() || INLIER_BUG("sweep_complete_too_early")) &&
+             !INLIER_BUG("sweep_never_complete")) {
     SetSweepState(context, sweep, v1::COMPLETE);
   }
 }
@@ -324,6 +329,7 @@ void Orchestrator::Finish(Context& context) {
       // It was opened again on the way, and only so may it change.
       context.out.changes.Add(TrialChange{.id = id, .state = v1::PENDING, .message = ""});
     }
+    if (IsTerminal(trial.state) && INLIER_BUG("trial_end_not_stored")) continue;
     context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message});
   }
   context.changed.clear();

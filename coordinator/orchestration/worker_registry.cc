@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
+
 namespace inlier {
 
 bool WorkerEntry::HasSlot(std::uint32_t index) const {
@@ -33,7 +35,8 @@ void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots) 
 void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
   if (worker.connected) {
     by_silence_.erase({worker.last_seen, worker.incarnation});
-  } else {
+  }
+  if (!worker.connected || INLIER_BUG("slots_counted_twice")) {
     slots_ += worker.slots.size();
   }
   worker.connected = true;

@@ -36,41 +36,24 @@ void Shell::Stop() {
 }
 
 void Shell::Fail(const absl::Status& status) {
-  if (!failed_.ok()) return;
-  failed_ = status;
-  std::multimap<std::uint64_t, Gate> waiting;
-  waiting.swap(waiting_);
-  for (auto& [number, gate] : waiting) gate(status);
+  if (!gate_.closed().ok()) return;
+  gate_.Close(status);
   if (!absl::IsUnavailable(status)) fatal_(status);
 }
 
-void Shell::ControlDone(std::uint64_t number, const absl::Status& status) {
-  if (!status.ok()) {
-    Fail(status);
-    return;
-  }
-  committed_ = number;
-  while (!waiting_.empty() && waiting_.begin()->first <= committed_) {
-    Gate gate = std::move(waiting_.begin()->second);
-    waiting_.erase(waiting_.begin());
-    gate(absl::OkStatus());
-  }
-  if (committed_ == submitted_) touched_.clear();
-}
-
-void Shell::WhenCommitted(std::uint64_t control, Gate gate) {
-  if (!failed_.ok()) {
-    gate(failed_);
-  } else if (control <= committed_) {
-    gate(absl::OkStatus());
+// A batch that will never be durable ends it all: memory says something that the store does not. Only a fault
+// of the disk or the end of the process does that.
+void Shell::Settled(std::uint64_t number, const absl::Status& status) {
+  if (status.ok()) {
+    gate_.Settled(number, status);
   } else {
-    waiting_.emplace(control, std::move(gate));
+    Fail(status);
   }
 }
 
 void Shell::PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes) {
   if (pushes.empty()) return;
-  WhenCommitted(submitted_, [this, pushes = std::move(pushes)](absl::Status status) mutable {
+  gate_.AfterAll([this, pushes = std::move(pushes)](absl::Status status) mutable {
     if (!status.ok()) return;
     for (auto& [incarnation, push] : pushes) listeners_.Push(incarnation, std::move(push));
   });
@@ -83,45 +66,22 @@ void Shell::Listen(const std::string& incarnation, std::weak_ptr<Listener> liste
   Deliver(Effects(), nullptr, nullptr);
 }
 
-void Shell::Deliver(Effects effects, const std::string* worker, Gate gate) {
+void Shell::Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply) {
   if (!stopped_) orchestrator_.Offer(Now(), committer_.Health().status.ok(), effects);
   for (const std::string& line : effects.log) spdlog::info("{}", line);
   metrics_.ObserveEffects(effects);
-  const bool bulk = effects.changes.lane == Lane::kBulk;
-  if (!effects.changes.empty() && !bulk) {
-    const std::uint64_t number = ++submitted_;
-    for (const std::string& touched : effects.workers) touched_[touched] = number;
+  std::map<std::string, v1::CoordinatorSync> pushes = std::move(effects.pushes);
+  const std::uint64_t number = gate_.Decided(effects, worker, std::move(reply));
+  PushWhenCommitted(std::move(pushes));
+  if (number != 0) {
     committer_.Submit(std::move(effects.changes), [this, number](absl::Status status) {
-      Post([this, number, status] { ControlDone(number, status); });
+      Post([this, number, status] { Settled(number, status); });
     });
-  }
-  PushWhenCommitted(std::move(effects.pushes));
-  std::uint64_t control = submitted_;
-  if (worker != nullptr) {
-    const auto at = touched_.find(*worker);
-    control = at == touched_.end() ? 0 : at->second;
-  }
-  if (bulk && !effects.changes.empty()) {
-    committer_.Submit(std::move(effects.changes),
-                      [this, control, gate = std::move(gate)](absl::Status status) {
-                        Post([this, control, gate, status] {
-                          if (!status.ok()) {
-                            // What was taken in memory is not in the store: only a fault of the disk or the
-                            // end of the process does that.
-                            Fail(status);
-                          }
-                          if (gate) WhenCommitted(control, gate);
-                        });
-                      });
-  } else if (gate) {
-    WhenCommitted(control, std::move(gate));
   }
   Arm();
 }
 
-void Shell::AfterCommit(std::function<void(absl::Status)> call) {
-  WhenCommitted(submitted_, std::move(call));
-}
+void Shell::AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
 
 void Shell::Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply) {
   if (const absl::Status store = committer_.Health().status; !store.ok()) {
@@ -140,9 +100,7 @@ void Shell::Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepR
 void Shell::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply) {
   listeners_.Remove(sync.incarnation());
   const CommitterHealth health = committer_.Health();
-  Orchestrator::SyncLimits limits;
-  limits.take_events = health.status.ok() && health.accepts_bulk;
-  limits.grant_leases = health.status.ok();
+  Orchestrator::SyncLimits limits = SyncLimitsUnder(health);
   limits.by_stream = by_stream;
   Effects effects;
   // Held by pointer: an answer can be large, and what waits may be copied.

@@ -31,6 +31,7 @@
 #include "coordinator/metrics.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "coordinator/services/listeners.h"
+#include "coordinator/services/release_gate.h"
 #include "coordinator/store/committer.h"
 
 namespace inlier {
@@ -82,13 +83,10 @@ class Shell {
   static Moment Now() { return {MonotonicNow(), WallNow()}; }
 
  private:
-  using Gate = std::function<void(absl::Status)>;
-
-  // Logs and commits; then `gate` runs when the batch is durable, and all control batches up to number
-  // `control` (by default all). `control` is looked at after the batch got its number.
-  void Deliver(Effects effects, const std::string* worker, Gate gate);
-  void WhenCommitted(std::uint64_t control, Gate gate);
-  void ControlDone(std::uint64_t number, const absl::Status& status);
+  // Logs and commits what a call of `worker` (nullptr: a person, or time) decided; `reply` leaves through the
+  // gate.
+  void Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply);
+  void Settled(std::uint64_t number, const absl::Status& status);
   void Fail(const absl::Status& status);
   // Work for those that listen; sent when it is durable.
   void PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes);
@@ -104,12 +102,7 @@ class Shell {
   Listeners listeners_;
   std::optional<Timestamp> armed_;
   bool stopped_ = true;
-  std::uint64_t submitted_ = 0;  // Control batches, numbered from 1.
-  std::uint64_t committed_ = 0;
-  absl::Status failed_;                         // Why nothing can be committed any more.
-  std::multimap<std::uint64_t, Gate> waiting_;  // By the control batch they wait for.
-  std::map<std::string, std::uint64_t>
-      touched_;  // Worker -> last control batch that touched it, while not committed.
+  ReleaseGate gate_;
 };
 
 }  // namespace inlier

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 
 namespace inlier {
 namespace {
@@ -140,13 +141,17 @@ std::vector<QueuedBatch> CommitQueue::Take(std::uint64_t rows_max) {
   };
   while (!control_.empty() && fits(control_.front())) {
     const std::size_t before = taken.size();
-    TakeBulkBefore(control_.front(), taken);
+    if (!INLIER_BUG("control_overtakes_its_bulk")) TakeBulkBefore(control_.front(), taken);
     Account(control_.front(), /*arrives=*/false);
+    if (INLIER_BUG("batch_applied_twice")) taken.push_back(control_.front());
     taken.push_back(std::move(control_.front()));
     control_.pop_front();
     for (std::size_t i = before; i < taken.size(); ++i) rows += taken[i].batch.rows();
   }
-  if (!control_.empty()) return taken;
+  if (!control_.empty()) {
+    if (INLIER_BUG("batch_lost_at_the_row_limit")) control_.pop_front();
+    return taken;
+  }
   while (!bulk_.empty() && fits(bulk_.front())) {
     Account(bulk_.front(), /*arrives=*/false);
     rows += bulk_.front().batch.rows();

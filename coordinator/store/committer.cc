@@ -11,15 +11,11 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "coordinator/store/commit_fate.h"
 #include "coordinator/store/commit_queue.h"
 
 namespace inlier {
 namespace {
-
-// Whether waiting may help: no space, or somebody else's lock.
-bool MayPass(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-}
 
 std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   std::vector<const ChangeBatch*> batches;
@@ -160,8 +156,8 @@ bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
 
 void Committer::State::Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group) {
   const absl::Status status = ended_ ? health_.status : ApplyUntilSettled(lock, group);
-  if (absl::IsDataLoss(status) && !ended_) Fail(lock, status);
-  if (status.ok() || group.size() == 1 || ended_ || MayPass(status))
+  if (FateOf(status) == CommitFate::kEnd && !ended_) Fail(lock, status);
+  if (status.ok() || group.size() == 1 || ended_ || FateOf(status) == CommitFate::kTryAgain)
     return Finish(lock, std::move(group), status);
   // One of them broke a constraint: the others must not suffer for it.
   for (QueuedBatch& queued : group) {
@@ -212,7 +208,7 @@ absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& l
       dirty_ = true;
       break;
     }
-    if (!MayPass(stats.status()) || stopping_) break;
+    if (FateOf(stats.status()) != CommitFate::kTryAgain || stopping_) break;
     if (health_.status.ok())
       spdlog::error("commit_waits reason=\"{}\"", std::string(stats.status().message()));
     health_.status = stats.status();

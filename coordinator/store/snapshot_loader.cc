@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
@@ -100,17 +101,20 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
 }
 
 void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
-  SQLite::Statement rows(
-      database,
-      "SELECT token, stage, number, worker, slot, resume_step, started_ms, sweep, yields FROM attempt "
-      "WHERE ended_ms IS NULL "
-      "ORDER BY token");
+  if (INLIER_BUG("live_attempts_forgotten_after_restart")) return;
+  SQLite::Statement rows(database,
+                         "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, "
+                         "attempt.sweep, yields, coalesce(artifact.sha256, ''), coalesce(artifact.step, 0) FROM attempt "
+                         "LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
+                         "WHERE saved.token = attempt.token AND saved.final = 1) "
+                         "WHERE ended_ms IS NULL ORDER BY attempt.token");
   while (rows.executeStep()) {
     snapshot.live_attempts.push_back(
         {static_cast<Token>(rows.getColumn(0).getInt64()), StageId(rows.getColumn(1).getInt64()),
          rows.getColumn(2).getUInt(), rows.getColumn(3).getString(), rows.getColumn(4).getUInt(),
          static_cast<std::uint64_t>(rows.getColumn(5).getInt64()), Time(rows.getColumn(6)),
-         SweepId(rows.getColumn(7).getInt64()), rows.getColumn(8).getString()});
+         SweepId(rows.getColumn(7).getInt64()), rows.getColumn(8).getString(), rows.getColumn(9).getString(),
+         static_cast<std::uint64_t>(rows.getColumn(10).getInt64())});
   }
 }
 

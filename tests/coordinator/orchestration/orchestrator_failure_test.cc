@@ -216,6 +216,37 @@ TEST(OrchestratorFailureTest, RetryOfACancelledSweepMakesTheRestOfItsTrialsToo) 
   EXPECT_EQ(harness.Status(sweep).trials().pending(), 5u);
 }
 
+// Found by the simulation: the sweep became ACTIVE with nothing that makes its other trials, and never ended;
+// and a restart made them, though nobody had asked for them.
+TEST(OrchestratorFailureTest, RetryOfOneTrialOfACancelledSweepRunsThatTrialAlone) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.expand_at_submit = 2;
+  options.expand_ahead = 2;
+  Harness harness(options);
+  const SweepId sweep = harness.Submit(SmallSweep("s", 5));
+  harness.CancelSweep(sweep);
+  v1::RetryRequest request;
+  request.set_trial("t-1");
+  Effects effects;
+  const auto response = harness.orchestrator().OnRetry(request, harness.now(), effects);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->retried(), 1u);
+  harness.Commit(std::move(effects));
+  harness.Restart();
+  harness.Tick();
+  HandWorker worker("w", 4);
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 1u);
+  EXPECT_FALSE(harness.orchestrator().IsOver(sweep));
+  for (int stage = 0; stage < 2; ++stage) {
+    worker.Finish(OnlyToken(worker));
+    harness.Sync(worker);
+  }
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
+  EXPECT_EQ(harness.Status(sweep).trials().cancelled(), 4u);
+  EXPECT_TRUE(harness.orchestrator().IsOver(sweep));
+}
+
 TEST(OrchestratorFailureTest, StageThatFailedForAnotherSweepIsTriedAgainForANewOne) {
   Harness harness;
   const SweepId first = harness.Submit(SmallSweep("first", 1));

@@ -112,5 +112,40 @@ TEST(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
   EXPECT_EQ(harness.orchestrator().workers().connected(), 0);
 }
 
+// Found by the simulation: the words of an outcome that succeeded were gone from memory and back after a
+// restart.
+TEST(OrchestratorRestartTest, MessageOfAResultIsNoReasonOfAFailure) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  worker.Emit(token, CheckpointEvent(100, true));
+  v1::TrialEvent outcome = OutcomeEvent(v1::Outcome::SUCCEEDED);
+  outcome.mutable_outcome()->set_message("went well");
+  worker.Emit(token, outcome);
+  harness.Sync(worker);
+  harness.Restart();
+}
+
+// Found by the simulation's deliberate bugs: when the coordinator was restarted between a trained model and
+// its outcome, it took the outcome for a lie ("SUCCEEDED without a final checkpoint") and trained again.
+TEST(OrchestratorRestartTest, TrainedModelThatCameBeforeTheRestartCounts) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  worker.Emit(token, CheckpointEvent(100, true, 'b'));
+  harness.Sync(worker);
+  harness.Restart();
+  worker.Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(sweep).train_stages().ended(), 1u);
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 1u);
+  EXPECT_EQ(worker.running().begin()->second.checkpoint_sha256(), std::string(64, 'b'));
+}
+
 }  // namespace
 }  // namespace inlier

@@ -313,5 +313,30 @@ TEST(OrchestratorSyncTest, UpdateTellsProgressShareOfWorkAndTimeLeft) {
   EXPECT_EQ(update.status().trials().pending(), 1u);
 }
 
+// Found while the simulation was written: a worker sends on before it has an answer. When the disk was full
+// at the first sync and not at the second, acknowledging the second's events acknowledged the first's, which
+// nobody had taken.
+TEST(OrchestratorSyncTest, EventsAfterASyncThatWasNotTakenWaitForIt) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  worker.Emit(token, CheckpointEvent(100, true));
+  const v1::WorkerSync first = worker.Sync();
+  worker.Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  v1::WorkerSync second = worker.Sync();
+  second.mutable_events()->DeleteSubrange(0, 1);
+  second.set_events_after(1);
+  Effects effects;
+  const Orchestrator::SyncLimits full{.take_events = false, .grant_leases = false};
+  ASSERT_TRUE(harness.orchestrator().OnSync(first, harness.now(), full, effects).ok());
+  harness.Commit(std::move(effects));
+  const auto reply = harness.TrySync(second);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->acknowledged_sequence(), 0u);
+  EXPECT_EQ(harness.Sync(worker).acknowledged_sequence(), 2u);  // All of it again.
+}
+
 }  // namespace
 }  // namespace inlier

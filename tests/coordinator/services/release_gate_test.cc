@@ -1,0 +1,104 @@
+// When a reply may leave, batch by batch.
+#include "coordinator/services/release_gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class ReleaseGateTest : public ::testing::Test {
+ protected:
+  static Effects Control(std::set<std::string> touched = {}) {
+    Effects effects;
+    effects.changes.Add(EventRow{});
+    effects.workers = std::move(touched);
+    return effects;
+  }
+  static Effects Bulk() {
+    Effects effects;
+    effects.changes.lane = Lane::kBulk;
+    effects.changes.Add(EventRow{});
+    return effects;
+  }
+  // A call of `worker` (empty: a person) whose reply is called `name`.
+  std::uint64_t Call(const std::string& name, const Effects& effects, const std::string& worker = "") {
+    return gate_.Decided(effects, worker.empty() ? nullptr : &worker, [this, name](absl::Status status) {
+      left_.push_back(status.ok() ? name : name + ": " + std::string(status.message()));
+    });
+  }
+  std::vector<std::string> Left() { return std::exchange(left_, {}); }
+  void Settle(std::uint64_t number) { gate_.Settled(number, absl::OkStatus()); }
+
+  ReleaseGate gate_;
+  std::vector<std::string> left_;
+};
+
+TEST_F(ReleaseGateTest, PersonWaitsForEveryControlBatch) {
+  const std::uint64_t first = Call("a", Control());
+  EXPECT_EQ(Call("b", {}), 0u);
+  EXPECT_THAT(Left(), IsEmpty());
+  Settle(first);
+  EXPECT_THAT(Left(), ElementsAre("a", "b"));
+  Call("c", {});
+  EXPECT_THAT(Left(), ElementsAre("c"));
+}
+
+TEST_F(ReleaseGateTest, WorkerWaitsForWhatTouchedItAndForNothingElse) {
+  const std::uint64_t other = Call("submit", Control());
+  Call("idle", {}, "w-1");
+  EXPECT_THAT(Left(), ElementsAre("idle"));
+  const std::uint64_t cancel = Call("cancel", Control({"w-1"}));
+  Call("told", {}, "w-1");
+  Call("elsewhere", {}, "w-2");
+  EXPECT_THAT(Left(), ElementsAre("elsewhere"));
+  Settle(other);
+  EXPECT_THAT(Left(), ElementsAre("submit"));
+  Settle(cancel);
+  EXPECT_THAT(Left(), ElementsAre("cancel", "told"));
+}
+
+TEST_F(ReleaseGateTest, BulkHoldsBackItsOwnReplyAndNoPersons) {
+  const std::uint64_t bulk = Call("points", Bulk(), "w-1");
+  Call("person", {});
+  EXPECT_THAT(Left(), ElementsAre("person"));
+  Settle(bulk);
+  EXPECT_THAT(Left(), ElementsAre("points"));
+}
+
+// A worker that connects again says the same, nothing of it is new, and the answer acknowledges events that
+// are still on their way to the disk: it left at once, and a crash lost what was acknowledged.
+TEST_F(ReleaseGateTest, LaterReplyToTheSameWorkerWaitsForItsEarlierBulk) {
+  const std::uint64_t bulk = Call("points", Bulk(), "w-1");
+  Call("again", {}, "w-1");
+  const std::uint64_t control = Call("joined", Control({"w-1"}), "w-1");
+  Settle(control);
+  EXPECT_THAT(Left(), IsEmpty());
+  Settle(bulk);
+  EXPECT_THAT(Left(), ElementsAre("points", "again", "joined"));
+}
+
+TEST_F(ReleaseGateTest, ReplyThatWaitsForBulkWaitsForControlToo) {
+  const std::uint64_t control = Call("cancel", Control({"w-1"}));
+  const std::uint64_t bulk = Call("points", Bulk(), "w-1");
+  Settle(bulk);
+  EXPECT_THAT(Left(), IsEmpty());
+  Settle(control);
+  EXPECT_THAT(Left(), ElementsAre("cancel", "points"));
+}
+
+TEST_F(ReleaseGateTest, WhatCannotBeCommittedEndsAllReplies) {
+  const std::uint64_t first = Call("a", Control());
+  Call("b", Bulk(), "w-1");
+  gate_.Settled(first, absl::DataLossError("disk"));
+  EXPECT_THAT(Left(), ::testing::UnorderedElementsAre("a: disk", "b: disk"));
+  Call("c", {});
+  gate_.Close(absl::UnavailableError("another reason"));
+  EXPECT_THAT(Left(), ElementsAre("c: disk"));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,393 @@
+#include "tests/simulation/oracle.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/coordinator_process.h"
+
+namespace inlier {
+namespace {
+
+bool IsTerminalName(const std::string& state) { return state != "PENDING" && state != "RUNNING"; }
+
+}  // namespace
+
+Oracle::Emission* Oracle::FindByMark(Token token, const std::string& mark) {
+  const auto at = by_mark_.find({token, mark});
+  if (at == by_mark_.end()) return nullptr;
+  return &workers_.at(at->second.first).emitted.at(at->second.second - 1);
+}
+
+std::uint64_t Oracle::AskedFor(std::int64_t stage) {
+  std::uint64_t asked = 0;
+  std::set<std::int64_t> sweeps;
+  for (const std::int64_t trial : trials_of_stage_[stage]) {
+    asked += 1 + retries_[TrialId(trial).ToString()];
+    sweeps.insert(trials_[trial].sweep);
+  }
+  for (const std::int64_t sweep : sweeps) asked += retries_[SweepId(sweep).ToString()];
+  return asked;
+}
+
+std::set<std::int64_t> Oracle::NeededBy(std::int64_t stage) const {
+  std::set<std::int64_t> sweeps;
+  const auto trials = trials_of_stage_.find(stage);
+  if (trials == trials_of_stage_.end()) return sweeps;
+  for (const std::int64_t id : trials->second) {
+    const TrialRow& trial = trials_.at(id);
+    if (!IsTerminalName(trial.state)) sweeps.insert(trial.sweep);
+  }
+  return sweeps;
+}
+
+void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
+  const std::string name = absl::StrCat("attempt ", token, " of stage ", attempt.stage);
+  StageRow& stage = stages_[attempt.stage];
+  Must(attempts_.rbegin()->first == token, absl::StrCat(name, ": its token is not above all earlier ones"));
+  ++stage.attempts;
+  Must(attempt.number == stage.attempts,
+       absl::StrCat(name, ": it is number ", attempt.number, " and not ", stage.attempts));
+  Must(workers_[attempt.worker].slots > attempt.slot, absl::StrCat(name, ": its worker has no such slot"));
+  if (stage.kind == "EVALUATE_STAGE") {
+    const StageRow& train = stages_[stage.train];
+    Must(train.state == "SUCCEEDED" || final_of_.contains({train.result_token, train.checkpoint}) ||
+             changed_["stage"].contains(stage.train),
+         absl::StrCat(name, ": the checkpoint of its training is not stored"));
+  }
+  std::int64_t crashes = 0, out_of_memory = 0, losses = 0;
+  for (const std::int64_t trial : trials_of_stage_[attempt.stage]) {
+    const SweepRow& sweep = sweeps_[trials_[trial].sweep];
+    crashes = std::max(crashes, sweep.max_crashes);
+    out_of_memory = std::max(out_of_memory, sweep.max_out_of_memory);
+    losses = std::max(losses, sweep.max_losses);
+  }
+  const bool within = (stage.crashes == 0 || stage.crashes < crashes) &&
+                      (stage.out_of_memory == 0 || stage.out_of_memory < out_of_memory) &&
+                      (stage.losses == 0 || stage.losses < losses) && stage.invalid == 0;
+  Must(within || AskedFor(attempt.stage) > stage.resets + 1,
+       absl::StrCat(name, ": tried again after ", stage.crashes, " crashes, ", stage.out_of_memory,
+                    " without memory, ", stage.losses, " losses"));
+  live_.insert(token);
+  const std::set<std::int64_t> needing = NeededBy(attempt.stage);
+  // A stage that one sweep alone needs is charged to it.
+  attempt.charged = needing.size() == 1 ? *needing.begin() : 0;
+  if (attempt.charged == 0) return;
+  const SweepRow& sweep = sweeps_.at(attempt.charged);
+  const auto running = std::count_if(live_.begin(), live_.end(), [&](std::int64_t live) {
+    return attempts_.at(live).charged == attempt.charged;
+  });
+  Must(sweep.max_parallel == 0 || running <= sweep.max_parallel,
+       absl::StrCat(name, ": sweep ", attempt.charged, " runs ", running, " at once, max_parallel is ",
+                    sweep.max_parallel));
+}
+
+void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
+  StageRow& stage = stages_[attempt.stage];
+  const std::string name = absl::StrCat("attempt ", token);
+  if (attempt.failure == "OUT_OF_MEMORY") {
+    ++stage.out_of_memory;
+  } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED") {
+    ++stage.losses;
+  } else if (attempt.failure == "INVALID_SPEC") {
+    ++stage.invalid;
+  } else if (!attempt.failure.empty()) {
+    ++stage.crashes;
+  }
+  if (attempt.failure == "CRASHED") {
+    const Emission* said = FindByMark(static_cast<Token>(token), attempt.message);
+    Must(said != nullptr && said->kind == v1::TrialEvent::kOutcome,
+         absl::StrCat(name, " counts as crashed (", attempt.message, "), and its worker did not say so"));
+  }
+  if (attempt.outcome != "SUCCEEDED" && attempt.outcome != "DIVERGED") return;
+  const Emission* said = FindByMark(static_cast<Token>(token), attempt.message);
+  Must(said != nullptr && said->kind == v1::TrialEvent::kOutcome && said->sound,
+       absl::StrCat(name, " is ", attempt.outcome, ", and no worker said so"));
+  if (said == nullptr) return;
+  Must(by_mark_.at({static_cast<Token>(token), attempt.message}).first == attempt.worker,
+       absl::StrCat(name, ": its outcome is another worker's"));
+}
+
+// The measurement or checkpoint is what a worker said with the live token, for the first time.
+void Oracle::CheckStoredEvent(Token token, const std::string& mark, const char* what) {
+  Emission* said = FindByMark(token, mark);
+  const std::string name = absl::StrCat(what, " ", mark, " of attempt ", token);
+  if (said == nullptr) return Must(false, absl::StrCat(name, ": nobody said it"));
+  Must(said->sound, absl::StrCat(name, ": it was not to be believed"));
+  Must(!said->stored, absl::StrCat(name, " is stored twice"));
+  said->stored = true;
+  const auto attempt = attempts_.find(static_cast<std::int64_t>(token));
+  if (attempt == attempts_.end()) return;  // It began in the same transaction.
+  Must(!attempt->second.ended, absl::StrCat(name, ": its token is stale"));
+  Must(by_mark_.at({token, mark}).first == attempt->second.worker,
+       absl::StrCat(name, ": it is another worker's"));
+  Must(said->sequence > attempt->second.last_sequence || what[0] != 'm',
+       absl::StrCat(name, ": out of order"));
+  if (what[0] == 'm') attempt->second.last_sequence = said->sequence;
+}
+
+// What concerns several rows.
+void Oracle::CheckWhole() {
+  std::map<std::int64_t, std::int64_t> of_stage;
+  std::set<std::pair<std::string, std::int64_t>> slots;
+  for (const std::int64_t token : live_) {
+    const AttemptRow& attempt = attempts_.at(token);
+    Must(++of_stage[attempt.stage] == 1, absl::StrCat("stage ", attempt.stage, " has two live attempts"));
+    Must(slots.emplace(attempt.worker, attempt.slot).second,
+         absl::StrCat("slot ", attempt.slot, " of worker ", attempt.worker, " has two live attempts"));
+    Must(stages_[attempt.stage].state == "RUNNING",
+         absl::StrCat("attempt ", token, " is live, and its stage is ", stages_[attempt.stage].state));
+    Must(!NeededBy(attempt.stage).empty(),
+         absl::StrCat("attempt ", token, " is live, and no trial needs it"));
+  }
+  for (const auto& [id, stage] : stages_) {
+    Must(stage.state != "RUNNING" || of_stage.contains(id),
+         absl::StrCat("stage ", id, " is RUNNING without an attempt"));
+    Must(stage.state != "PENDING" || trials_of_stage_[id].empty() || !NeededBy(id).empty(),
+         absl::StrCat("stage ", id, " is PENDING, and no trial needs it"));
+  }
+  for (const auto& [id, sweep] : sweeps_) {
+    if (sweep.state == "COMPLETE") {
+      Must(static_cast<std::int64_t>(sweep.trial_ids.size()) == sweep.trials,
+           absl::StrCat("sweep ", id, " is COMPLETE without all its trials"));
+    }
+    if (sweep.state == "ACTIVE") continue;
+    for (const std::int64_t trial : sweep.trial_ids) {
+      Must(sweep.state != "COMPLETE" || IsTerminalName(trials_.at(trial).state),
+           absl::StrCat("sweep ", id, " is COMPLETE, and trial ", trial, " is ", trials_.at(trial).state));
+    }
+  }
+}
+
+void Oracle::CoordinatorStarts(bool reopened) {
+  if (reopened) ReadAll();
+  started_ = world_.now();
+  granted_.clear();
+  for (auto& [incarnation, worker] : workers_) {
+    worker.sync_id = 0;
+    worker.occupied.clear();
+  }
+  for (const std::int64_t token : live_) {
+    AttemptRow& attempt = attempts_.at(token);
+    const std::set<std::int64_t> needing = NeededBy(attempt.stage);
+    attempt.charged = needing.size() == 1 ? *needing.begin() : 0;
+    granted_[static_cast<Token>(token)] = attempt.worker;
+  }
+}
+
+void Oracle::SyncArrives(const v1::WorkerSync& sync) {
+  WorkerView& worker = workers_[sync.incarnation()];
+  fresh_ = sync.sync_id() > worker.sync_id || world_.now() - worker.heard > std::chrono::hours(1);
+  if (!fresh_) return;
+  worker.sync_id = sync.sync_id();
+  worker.heard = world_.now();
+  worker.draining = sync.draining();
+  worker.occupied.clear();
+  for (const v1::AttemptReport& report : sync.attempts()) worker.occupied[report.slot()] = report.token();
+}
+
+void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync) {
+  const Duration term = CoordinatorProcess::Options().lease_ttl + CoordinatorProcess::Options().lease_margin;
+  for (const Change& change : effects.changes.changes) {
+    if (const auto* started = std::get_if<AttemptStarted>(&change)) {
+      granted_[started->token] = started->worker;
+      const std::string name = absl::StrCat("lease ", started->token);
+      if (sync == nullptr) {
+        Must(false, absl::StrCat(name, " without a worker's sync"));
+        continue;
+      }
+      const WorkerView& worker = workers_[started->worker];
+      Must(sync->incarnation() == started->worker, absl::StrCat(name, " for a worker that did not ask"));
+      Must(fresh_, absl::StrCat(name, " for a message that is out of date"));
+      Must(!worker.draining, absl::StrCat(name, " for a worker that is draining"));
+      Must(!worker.occupied.contains(started->slot),
+           absl::StrCat(name, " on slot ", started->slot, " that its worker says is taken"));
+    } else if (const auto* ended = std::get_if<AttemptEnded>(&change)) {
+      const Timestamp heard = workers_[granted_[ended->token]].heard;
+      const Duration silent = world_.now() - std::max(heard, started_);
+      if (ended->failure == v1::LOST) {
+        Must(silent >= term, absl::StrCat("attempt ", ended->token, " is given up ",
+                                          silent.count() / 1'000'000, " ms after its worker was heard"));
+      } else if (ended->failure == v1::STALLED && sync == nullptr) {
+        Must(silent < term,
+             absl::StrCat("attempt ", ended->token, " counts as stalled, and its worker is silent"));
+      }
+    }
+  }
+}
+
+void Oracle::CheckAcknowledged(const std::string& incarnation, WorkerView& worker, std::uint64_t sequence) {
+  for (; worker.checked < std::min<std::uint64_t>(sequence, worker.emitted.size()); ++worker.checked) {
+    const Emission& event = worker.emitted[worker.checked];
+    if (!event.sound || event.stored) continue;
+    const auto at = attempts_.find(static_cast<std::int64_t>(event.token));
+    if (at == attempts_.end() || at->second.worker != incarnation) continue;  // Not its token.
+    const AttemptRow& attempt = at->second;
+    const std::string name =
+        absl::StrCat("event ", event.sequence, " of worker ", incarnation, " (attempt ", event.token, ")");
+    if (!attempt.ended) {
+      Must(event.kind != v1::TrialEvent::kMeasurement && event.kind != v1::TrialEvent::kCheckpoint &&
+               event.kind != v1::TrialEvent::kOutcome,
+           absl::StrCat(name, " is acknowledged and not stored"));
+      continue;
+    }
+    if (event.kind != v1::TrialEvent::kMeasurement && event.kind != v1::TrialEvent::kCheckpoint) continue;
+    // Its attempt has ended by what it said later: what it said before was taken, too.
+    const Emission* outcome = FindByMark(event.token, attempt.message);
+    Must(outcome == nullptr || outcome->sequence < event.sequence,
+         absl::StrCat(name, " is acknowledged and not stored, though its attempt ended later"));
+  }
+}
+
+void Oracle::ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& reply) {
+  const std::string& incarnation = sync.incarnation();
+  WorkerView& worker = workers_[incarnation];
+  Must(reply.acknowledged_sequence() <= worker.acknowledged,
+       absl::StrCat("worker ", incarnation, " is told that event ", reply.acknowledged_sequence(),
+                    " is stored; stored is ", worker.acknowledged));
+  CheckAcknowledged(incarnation, worker, reply.acknowledged_sequence());
+  std::set<std::uint32_t> slots;
+  for (const v1::Assignment& desired : reply.desired()) {
+    const std::string name = absl::StrCat("worker ", incarnation, " is told of lease ", desired.token());
+    const auto at = attempts_.find(static_cast<std::int64_t>(desired.token()));
+    if (at == attempts_.end()) {
+      Must(false, absl::StrCat(name, ", which is not stored"));
+      continue;
+    }
+    Must(at->second.worker == incarnation && StageId(at->second.stage).ToString() == desired.stage_id(),
+         absl::StrCat(name, ", which is another's"));
+    Must(slots.insert(desired.slot()).second, absl::StrCat(name, ": its slot is told twice"));
+    if (desired.kind() == v1::EVALUATE_STAGE) {
+      Must(stages_[stages_[at->second.stage].train].checkpoint == desired.checkpoint_sha256(),
+           absl::StrCat(name, " with a checkpoint that is not its training's"));
+    }
+    Must(desired.resume_path().empty() || paths_.contains(desired.resume_path()),
+         absl::StrCat(name, " that goes on from a checkpoint that is not stored"));
+  }
+}
+
+void Oracle::SubmitAnswered(const v1::SubmitSweepRequest& request, const v1::SubmitSweepResponse& response) {
+  const auto at = told_.emplace(request.request_id(), response.sweep_id()).first;
+  Must(at->second == response.sweep_id(), absl::StrCat("request ", request.request_id(), " became ",
+                                                       at->second, " and then ", response.sweep_id()));
+  const auto sweep = SweepId::Parse(response.sweep_id());
+  Must(sweep && sweeps_.contains(sweep->value()) &&
+           sweeps_.at(sweep->value()).request_id == request.request_id(),
+       absl::StrCat("sweep ", response.sweep_id(), " is acknowledged and not stored"));
+}
+
+void Oracle::SweepCancelled(const std::string& id, std::uint64_t retries_before) {
+  const auto sweep = SweepId::Parse(id);
+  if (!sweep || !sweeps_.contains(sweep->value()))
+    return Must(false, absl::StrCat(id, " was cancelled and is not stored"));
+  if (Retries(id) != retries_before) return;
+  Must(sweeps_.at(sweep->value()).state != "ACTIVE", absl::StrCat(id, " was cancelled and is ACTIVE"));
+  for (const std::int64_t trial : sweeps_.at(sweep->value()).trial_ids) {
+    Must(IsTerminalName(trials_.at(trial).state),
+         absl::StrCat(id, " was cancelled and its trial ", trial, " is ", trials_.at(trial).state));
+  }
+}
+
+std::uint64_t Oracle::Retries(const std::string& sweep) {
+  std::uint64_t retries = retries_[sweep];
+  const auto id = SweepId::Parse(sweep);
+  if (id && sweeps_.contains(id->value())) {
+    for (const std::int64_t trial : sweeps_.at(id->value()).trial_ids)
+      retries += retries_[TrialId(trial).ToString()];
+  }
+  return retries;
+}
+
+// Results only become more: what was shown is stored.
+void Oracle::SweepShown(const v1::SweepStatus& status) {
+  const auto sweep = SweepId::Parse(status.sweep_id());
+  if (!sweep || !sweeps_.contains(sweep->value()))
+    return Must(false, absl::StrCat(status.sweep_id(), " is shown and not stored"));
+  std::uint64_t succeeded = 0, diverged = 0;
+  for (const std::int64_t trial : sweeps_.at(sweep->value()).trial_ids) {
+    if (trials_.at(trial).state == "SUCCEEDED") ++succeeded;
+    if (trials_.at(trial).state == "DIVERGED") ++diverged;
+  }
+  Must(status.trials().succeeded() <= succeeded && status.trials().diverged() <= diverged,
+       absl::StrCat(status.sweep_id(), " is shown with results that are not stored"));
+}
+
+void Oracle::Emitted(const std::string& incarnation, const v1::NumberedEvent& event, bool sound) {
+  Emission emission{event.sequence(), event.token(), event.event().event_case(), "", sound, false};
+  const v1::TrialEvent& what = event.event();
+  if (what.has_measurement()) {
+    emission.mark = absl::StrCat(static_cast<std::int64_t>(what.measurement().value()));
+  } else if (what.has_checkpoint()) {
+    emission.mark = what.checkpoint().sha256();
+  } else if (what.has_outcome()) {
+    emission.mark = what.outcome().message();
+  }
+  if (!emission.mark.empty()) {
+    by_mark_.emplace(std::pair(emission.token, emission.mark), std::pair(incarnation, event.sequence()));
+  }
+  workers_[incarnation].emitted.push_back(std::move(emission));
+}
+
+void Oracle::Begins(const std::string& incarnation, Token token, const std::string& stage, bool keeps_rules) {
+  executing_[stage].push_back({incarnation, token, keeps_rules});
+}
+
+void Oracle::Ends(const std::string& incarnation, Token token) {
+  for (auto at = executing_.begin(); at != executing_.end();) {
+    std::erase_if(at->second,
+                  [&](const Execution& e) { return e.token == token && e.incarnation == incarnation; });
+    at = at->second.empty() ? executing_.erase(at) : std::next(at);
+  }
+}
+
+// An attempt that was cancelled, or counts as stalled, goes on until its worker hears of it. One whose lease
+// ran out must have ended by then.
+void Oracle::Executes(const std::string& incarnation, Token token, const std::string& stage) {
+  const auto at = executing_.find(stage);
+  if (at == executing_.end() || at->second.size() < 2) return;
+  const auto self = std::find_if(at->second.begin(), at->second.end(), [&](const Execution& e) {
+    return e.token == token && e.incarnation == incarnation;
+  });
+  if (self == at->second.end()) return;
+  for (const Execution& other : at->second) {
+    if (other.token == token || paused_.contains(other.incarnation)) continue;
+    const Execution& older = other.token < token ? other : *self;
+    const auto attempt = attempts_.find(static_cast<std::int64_t>(older.token));
+    if (!older.keeps_rules || attempt == attempts_.end()) continue;
+    Must(attempt->second.ended && attempt->second.failure != "LOST",
+         absl::StrCat(stage, " runs as attempt ", token, " on ", incarnation, " and as attempt ", other.token,
+                      " on ", other.incarnation, " at the same time"));
+  }
+}
+
+std::vector<std::string> Oracle::trial_ids() const {
+  std::vector<std::string> ids;
+  for (const auto& [id, trial] : trials_) ids.push_back(TrialId(id).ToString());
+  return ids;
+}
+
+bool Oracle::AllOver() const {
+  return std::all_of(sweeps_.begin(), sweeps_.end(),
+                     [](const auto& entry) { return entry.second.state != "ACTIVE"; }) &&
+         std::all_of(trials_.begin(), trials_.end(),
+                     [](const auto& entry) { return IsTerminalName(entry.second.state); });
+}
+
+void Oracle::CheckEnd() {
+  ReadAll();
+  for (const auto& [request, sweep] : told_) {
+    Must(requests_.contains(request), absl::StrCat("request ", request, " was acknowledged and is gone"));
+  }
+  for (const auto& [id, sweep] : sweeps_) {
+    Must(sweep.state != "ACTIVE", absl::StrCat("sweep ", id, " does not end"));
+  }
+  for (const auto& [id, trial] : trials_) {
+    Must(IsTerminalName(trial.state), absl::StrCat("trial ", id, " does not end"));
+    if (trial.state == "SUCCEEDED") {
+      Must(stages_[trial.train].state == "SUCCEEDED" && stages_[trial.evaluate].state == "SUCCEEDED",
+           absl::StrCat("trial ", id, " SUCCEEDED without its stages"));
+    }
+  }
+  Must(live_.empty(), "an attempt is live and nothing is left to do");
+}
+
+}  // namespace inlier

@@ -1,0 +1,195 @@
+// What must be true as seen from outside: it knows what people and workers said and were told, and reads the
+// rows that each transaction changed from the database itself (SQLite tells which), and trusts nobody else.
+//
+//  - what was acknowledged to a worker (events, leases) or to a person (sweeps, cancellations, counts) is
+//    stored when the reply leaves, and is never gone again;
+//  - a stage has one result, and it is what the attempt with the live token said; nothing of a stale token is
+//    there; events are stored once, and in order;
+//  - terminal states stay, except where a person retries; rows never vanish; tokens grow;
+//  - slots, max_parallel and the retry policy are never exceeded; a draining worker gets nothing;
+//  - an evaluation starts only when its training's checkpoint is stored;
+//  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the
+//  start
+//    of the coordinator at the earliest;
+//  - no stage runs on two workers that keep the rules because a lease ran out.
+//
+// Thread safety: none.
+#ifndef INLIER_TESTS_SIMULATION_ORACLE_H_
+#define INLIER_TESTS_SIMULATION_ORACLE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/orchestration/orchestrator.h"
+#include "inlier/v1/sweep_service.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+#include "tests/simulation/world.h"
+
+namespace SQLite {
+class Database;
+}
+
+namespace inlier {
+
+class Oracle {
+ public:
+  explicit Oracle(World& world);
+  ~Oracle();
+
+  // The store: which connection writes, and how its transactions end.
+  void Watch(SQLite::Database& connection);
+  void Unwatch();
+  void Committed();
+  void RolledBack();
+
+  // The coordinator. `reopened`: from a copy of the files; everything is read again.
+  void CoordinatorStarts(bool reopened);
+  void SyncArrives(const v1::WorkerSync& sync);
+  void Decided(const Effects& effects, const v1::WorkerSync* sync);
+  void ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& reply);
+
+  // People. A retry is asked of the coordinator; answers are told to who asked.
+  void RetryArrives(const v1::RetryRequest& request) {
+    ++retries_[request.has_trial() ? request.trial() : request.sweep()];
+  }
+  void SubmitAnswered(const v1::SubmitSweepRequest& request, const v1::SubmitSweepResponse& response);
+  // `retries_before`: Retries() when it was decided.
+  void SweepCancelled(const std::string& sweep, std::uint64_t retries_before);
+  // Asked for so far, for the sweep or one of its trials.
+  std::uint64_t Retries(const std::string& sweep);
+  void SweepShown(const v1::SweepStatus& status);
+
+  // Workers. `sound`: the coordinator may store it.
+  void Emitted(const std::string& incarnation, const v1::NumberedEvent& event, bool sound);
+  void Begins(const std::string& incarnation, Token token, const std::string& stage, bool keeps_rules);
+  void Ends(const std::string& incarnation, Token token);
+  void Executes(const std::string& incarnation, Token token, const std::string& stage);
+  void Pauses(const std::string& incarnation) { paused_.insert(incarnation); }
+  void Resumes(const std::string& incarnation) { paused_.erase(incarnation); }
+
+  // Reads everything again and compares.
+  void ReadAll();
+  // Trouble is over and nothing is left to do: everything has ended, and says so.
+  bool AllOver() const;
+  void CheckEnd();
+
+  struct SweepRow;
+  struct StageRow;
+  struct TrialRow;
+  struct AttemptRow;
+  const std::map<std::int64_t, SweepRow>& sweeps() const { return sweeps_; }
+  std::vector<std::string> trial_ids() const;
+
+ private:
+  struct Statements;
+  struct Emission {
+    std::uint64_t sequence = 0;
+    Token token = 0;
+    int kind = 0;      // v1::TrialEvent::EventCase.
+    std::string mark;  // What makes it recognisable in the store.
+    bool sound = false;
+    bool stored = false;
+  };
+  struct WorkerView {
+    std::vector<Emission> emitted;  // By sequence.
+    std::uint64_t checked = 0;      // Acknowledged and found stored up to here.
+    std::uint64_t sync_id = 0;      // Highest that arrived in this life of the coordinator.
+    Timestamp heard;
+    bool draining = false;
+    std::map<std::uint32_t, Token> occupied;  // As its latest sync says.
+    std::uint32_t slots = 0;
+    std::uint64_t acknowledged = 0;  // Of its row.
+  };
+  struct Execution {
+    std::string incarnation;
+    Token token = 0;
+    bool keeps_rules = false;
+  };
+
+  void Must(bool holds, const std::string& what) {
+    if (!holds) world_.Violate(what);
+  }
+  void OnChange(const std::string& table, std::int64_t row);
+  void ReadSweep(std::int64_t id);
+  void ReadStage(std::int64_t id);
+  void ReadTrial(std::int64_t id);
+  void ReadAttempt(std::int64_t token);
+  void ReadMeasurement(std::int64_t id);
+  void ReadArtifact(std::int64_t id);
+  void ReadWorker(std::int64_t row);
+  void ReadChanged();
+  void CheckNewAttempt(std::int64_t token, AttemptRow& attempt);
+  void CheckEnded(std::int64_t token, const AttemptRow& attempt);
+  void CheckWhole();
+  void CheckAcknowledged(const std::string& incarnation, WorkerView& worker, std::uint64_t sequence);
+  std::set<std::int64_t> NeededBy(std::int64_t stage) const;
+  void CheckStoredEvent(Token token, const std::string& mark, const char* what);
+  // How often the retry counts of a stage may have begun anew.
+  std::uint64_t AskedFor(std::int64_t stage);
+  Emission* FindByMark(Token token, const std::string& mark);
+
+  World& world_;
+  SQLite::Database* connection_ = nullptr;
+  std::unique_ptr<Statements> sql_;
+  std::map<std::string, std::set<std::int64_t>> changed_;  // Table -> rows of the open transaction.
+
+  // As the store has it.
+  std::map<std::int64_t, SweepRow> sweeps_;
+  std::map<std::int64_t, StageRow> stages_;
+  std::map<std::int64_t, TrialRow> trials_;
+  std::map<std::int64_t, AttemptRow> attempts_;
+  std::map<std::int64_t, std::set<std::int64_t>> trials_of_stage_;
+  std::set<std::int64_t> live_;  // Tokens.
+  std::set<std::int64_t> measurements_, artifacts_;
+  std::map<std::string, std::int64_t> requests_;  // request_id -> sweep, of rows.
+
+  std::map<std::string, WorkerView> workers_;
+  std::map<std::pair<Token, std::string>, std::pair<std::string, std::uint64_t>> by_mark_;  // -> emission.
+  std::map<std::string, std::vector<Execution>> executing_;                                 // By stage.
+  std::set<std::string> paused_;
+  bool fresh_ = false;                            // The sync that is looked at now is not out of date.
+  std::map<std::string, std::string> told_;       // request_id -> sweep.
+  std::map<std::string, std::uint64_t> retries_;  // Sweep or trial -> how often it was asked for.
+  std::set<std::pair<std::int64_t, std::string>> final_of_;  // (token, digest) of final checkpoints.
+  std::set<std::string> paths_;                              // Of stored checkpoints.
+  std::map<Token, std::string> granted_;                     // Decided in this life of the coordinator.
+  Timestamp started_;                                        // Of the coordinator.
+};
+
+struct Oracle::SweepRow {
+  std::string state;
+  std::int64_t points = 0, trials = 0, next_point = 0;
+  std::int64_t max_parallel = 0, max_crashes = 0, max_out_of_memory = 0, max_losses = 0;
+  std::string request_id;
+  std::set<std::int64_t> trial_ids;
+  std::uint64_t reopens = 0;
+};
+struct Oracle::StageRow {
+  std::string kind, state, checkpoint;
+  std::int64_t train = 0, result_token = 0;
+  std::int64_t attempts = 0;
+  // Failed attempts since it was made or reopened, by class.
+  std::int64_t crashes = 0, out_of_memory = 0, losses = 0, invalid = 0;
+  std::uint64_t resets = 0;
+};
+struct Oracle::TrialRow {
+  std::int64_t sweep = 0, train = 0, evaluate = 0;
+  std::string state;
+  std::uint64_t reopens = 0;
+};
+struct Oracle::AttemptRow {
+  std::int64_t stage = 0, number = 0, slot = 0, charged = 0;
+  std::string worker, outcome, failure, message;
+  bool ended = false;
+  std::uint64_t last_sequence = 0;  // Of its measurements.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_SIMULATION_ORACLE_H_

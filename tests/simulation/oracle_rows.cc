@@ -1,0 +1,285 @@
+// Oracle: the rows of the database, read after each transaction that changed them.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/store/ids.h"
+#include "tests/simulation/oracle.h"
+
+namespace inlier {
+namespace {
+
+constexpr const char* kTables[] = {"sweep", "stage", "trial", "attempt", "measurement", "artifact", "worker"};
+
+bool IsTerminalName(const std::string& state) { return state != "PENDING" && state != "RUNNING"; }
+bool IsResultName(const std::string& state) { return state == "SUCCEEDED" || state == "DIVERGED"; }
+
+}  // namespace
+
+struct Oracle::Statements {
+  explicit Statements(SQLite::Database& db)
+      : sweep(db,
+              "SELECT state, points, trials, next_point, coalesce(spec->>'$.max_parallel', 0), "
+              "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 1), "
+              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, '') FROM sweep WHERE id = ?"),
+        stage(
+            db,
+            "SELECT kind, state, coalesce(checkpoint, ''), coalesce(train_stage, 0), coalesce(result_token, "
+            "0), crashes, out_of_memory, losses, invalid FROM stage WHERE id = ?"),
+        trial(
+            db,
+            "SELECT sweep, coalesce(train_stage, 0), coalesce(evaluate_stage, 0), state FROM trial WHERE id "
+            "= ?"),
+        attempt(db,
+                "SELECT stage, number, worker, slot, ended_ms IS NOT NULL, coalesce(outcome, ''), "
+                "coalesce(failure, ''), message FROM attempt WHERE token = ?"),
+        measurement(db, "SELECT token, value FROM measurement WHERE id = ?"),
+        artifact(db, "SELECT token, sha256, path, final FROM artifact WHERE id = ?"),
+        worker(db, "SELECT incarnation, slots, acknowledged_sequence FROM worker WHERE rowid = ?") {}
+  SQLite::Statement sweep, stage, trial, attempt, measurement, artifact, worker;
+};
+
+// One row, read by its number; false: it is not there.
+static bool Read(SQLite::Statement& statement, std::int64_t row) {
+  statement.reset();
+  statement.bind(1, row);
+  return statement.executeStep();
+}
+
+Oracle::Oracle(World& world) : world_(world) {}
+Oracle::~Oracle() { Unwatch(); }
+
+void Oracle::Watch(SQLite::Database& connection) {
+  connection_ = &connection;
+  sql_ = std::make_unique<Statements>(connection);
+  sqlite3_update_hook(
+      connection.getHandle(),
+      [](void* self, int, const char*, const char* table, sqlite3_int64 row) {
+        static_cast<Oracle*>(self)->OnChange(table, row);
+      },
+      this);
+}
+
+void Oracle::Unwatch() {
+  if (connection_ == nullptr) return;
+  sqlite3_update_hook(connection_->getHandle(), nullptr, nullptr);
+  sql_.reset();
+  connection_ = nullptr;
+}
+
+void Oracle::OnChange(const std::string& table, std::int64_t row) { changed_[table].insert(row); }
+void Oracle::RolledBack() { changed_.clear(); }
+
+void Oracle::Committed() {
+  ReadChanged();
+  changed_.clear();
+  CheckWhole();
+}
+
+void Oracle::ReadChanged() {
+  for (const std::int64_t row : changed_["worker"]) ReadWorker(row);
+  for (const std::int64_t id : changed_["sweep"]) ReadSweep(id);
+  for (const std::int64_t id : changed_["trial"]) ReadTrial(id);
+  // An attempt is judged by the rows of the same transaction, and a stage by those of its attempts.
+  const std::set<std::int64_t>& stages = changed_["stage"];
+  for (const std::int64_t id : stages) {
+    if (Read(sql_->stage, id)) {
+      StageRow& stage = stages_[id];
+      stage.kind = sql_->stage.getColumn(0).getString();
+      stage.train = sql_->stage.getColumn(3).getInt64();
+    }
+    sql_->stage.reset();
+  }
+  for (const std::int64_t id : changed_["artifact"]) ReadArtifact(id);
+  for (const std::int64_t id : changed_["measurement"]) ReadMeasurement(id);
+  for (const std::int64_t id : changed_["attempt"]) ReadAttempt(id);
+  for (const std::int64_t id : stages) ReadStage(id);
+}
+
+void Oracle::ReadAll() {
+  if (connection_ == nullptr) return;
+  std::map<std::string, std::set<std::int64_t>> all;
+  for (const char* table : kTables) {
+    SQLite::Statement rows(*connection_, absl::StrCat("SELECT rowid FROM ", table));
+    while (rows.executeStep()) all[table].insert(rows.getColumn(0).getInt64());
+  }
+  const auto vanished = [&](const std::string& table, const auto& known) {
+    for (const auto& entry : known) {
+      std::int64_t id = 0;
+      if constexpr (std::is_same_v<std::decay_t<decltype(entry)>, std::int64_t>) {
+        id = entry;
+      } else {
+        id = entry.first;
+      }
+      Must(all[table].contains(id), absl::StrCat("row ", id, " of ", table, " was committed and is gone"));
+    }
+  };
+  vanished("sweep", sweeps_);
+  vanished("stage", stages_);
+  vanished("trial", trials_);
+  vanished("attempt", attempts_);
+  vanished("measurement", measurements_);
+  vanished("artifact", artifacts_);
+  changed_ = std::move(all);
+  Committed();
+}
+
+void Oracle::ReadSweep(std::int64_t id) {
+  if (!Read(sql_->sweep, id)) return Must(false, absl::StrCat("sweep ", id, " has gone"));
+  SweepRow& sweep = sweeps_[id];
+  const bool fresh = sweep.state.empty();
+  const SweepRow before = sweep;
+  sweep.state = sql_->sweep.getColumn(0).getString();
+  sweep.points = sql_->sweep.getColumn(1).getInt64();
+  sweep.trials = sql_->sweep.getColumn(2).getInt64();
+  sweep.next_point = sql_->sweep.getColumn(3).getInt64();
+  sweep.max_parallel = sql_->sweep.getColumn(4).getInt64();
+  sweep.max_crashes = sql_->sweep.getColumn(5).getInt64();
+  sweep.max_out_of_memory = sql_->sweep.getColumn(6).getInt64();
+  sweep.max_losses = sql_->sweep.getColumn(7).getInt64();
+  sweep.request_id = sql_->sweep.getColumn(8).getString();
+  sql_->sweep.reset();
+  if (!sweep.request_id.empty()) {
+    Must(requests_.emplace(sweep.request_id, id).first->second == id, "two sweeps of one request");
+  }
+  if (fresh) return;
+  Must(sweep.next_point >= before.next_point, absl::StrCat("sweep ", id, " goes back in its grid"));
+  if (before.state == "ACTIVE" || before.state == sweep.state) return;
+  std::uint64_t retries = retries_[SweepId(id).ToString()];
+  for (const std::int64_t trial : sweep.trial_ids) retries += retries_[TrialId(trial).ToString()];
+  Must(++sweep.reopens <= retries,
+       absl::StrCat("sweep ", id, " changed from ", before.state, " to ", sweep.state, " without a retry"));
+}
+
+void Oracle::ReadTrial(std::int64_t id) {
+  if (!Read(sql_->trial, id)) return Must(false, absl::StrCat("trial ", id, " has gone"));
+  TrialRow& trial = trials_[id];
+  const std::string before = trial.state;
+  trial.sweep = sql_->trial.getColumn(0).getInt64();
+  trial.train = sql_->trial.getColumn(1).getInt64();
+  trial.evaluate = sql_->trial.getColumn(2).getInt64();
+  trial.state = sql_->trial.getColumn(3).getString();
+  sql_->trial.reset();
+  if (before.empty()) {
+    sweeps_[trial.sweep].trial_ids.insert(id);
+    for (const std::int64_t stage : {trial.train, trial.evaluate}) {
+      if (stage == 0) continue;
+      trials_of_stage_[stage].insert(id);
+    }
+  }
+  if (IsResultName(before)) {
+    Must(trial.state == before, absl::StrCat("trial ", id, " changed from ", before, " to ", trial.state));
+  } else if (IsTerminalName(before) && !before.empty() && trial.state != before) {
+    Must(++trial.reopens <= retries_[TrialId(id).ToString()] + retries_[SweepId(trial.sweep).ToString()],
+         absl::StrCat("trial ", id, " changed from ", before, " to ", trial.state, " without a retry"));
+  }
+}
+
+void Oracle::ReadStage(std::int64_t id) {
+  if (!Read(sql_->stage, id)) return Must(false, absl::StrCat("stage ", id, " has gone"));
+  StageRow& stage = stages_[id];
+  const StageRow before = stage;
+  SQLite::Statement& row = sql_->stage;
+  stage.state = row.getColumn(1).getString();
+  stage.checkpoint = row.getColumn(2).getString();
+  stage.result_token = row.getColumn(4).getInt64();
+  const std::int64_t stored[4] = {row.getColumn(5).getInt64(), row.getColumn(6).getInt64(),
+                                  row.getColumn(7).getInt64(), row.getColumn(8).getInt64()};
+  row.reset();
+  const std::string name = absl::StrCat("stage ", id);
+  if (!before.state.empty() && IsResultName(before.state)) {
+    Must(stage.state == before.state && stage.result_token == before.result_token &&
+             stage.checkpoint == before.checkpoint,
+         absl::StrCat("the result of ", name, " changed"));
+  }
+  if (stage.state == "SUCCEEDED") {
+    const auto result = attempts_.find(stage.result_token);
+    Must(result != attempts_.end() && result->second.stage == id && result->second.outcome == "SUCCEEDED",
+         absl::StrCat(name, " SUCCEEDED, and no attempt of it did"));
+    if (stage.kind == "TRAIN_STAGE") {
+      Must(final_of_.contains({stage.result_token, stage.checkpoint}),
+           absl::StrCat(name, ": its checkpoint is not what its result's attempt saved"));
+    }
+  } else if (stage.state == "DIVERGED" && stage.result_token == 0) {
+    Must(stage.kind == "EVALUATE_STAGE", absl::StrCat(name, " DIVERGED without an attempt"));
+  }
+  // The retry counts are those of the attempts that failed since somebody asked for it (again).
+  std::int64_t* const counted[4] = {&stage.crashes, &stage.out_of_memory, &stage.losses, &stage.invalid};
+  bool equal = true;
+  for (int i = 0; i < 4; ++i) equal = equal && *counted[i] == stored[i];
+  if (equal) return;
+  Must(++stage.resets <= AskedFor(id),
+       absl::StrCat(name, ": its retry counts are not those of its attempts (", stored[0], "/", stored[1],
+                    "/", stored[2], "/", stored[3], " stored, ", stage.crashes, "/", stage.out_of_memory, "/",
+                    stage.losses, "/", stage.invalid, " counted)"));
+  for (int i = 0; i < 4; ++i) *counted[i] = stored[i];
+}
+
+void Oracle::ReadAttempt(std::int64_t token) {
+  if (!Read(sql_->attempt, token)) return Must(false, absl::StrCat("attempt ", token, " has gone"));
+  const auto [at, fresh] = attempts_.emplace(token, AttemptRow());
+  AttemptRow& attempt = at->second;
+  SQLite::Statement& row = sql_->attempt;
+  if (fresh) {
+    attempt.stage = row.getColumn(0).getInt64();
+    attempt.number = row.getColumn(1).getInt64();
+    attempt.worker = row.getColumn(2).getString();
+    attempt.slot = row.getColumn(3).getInt64();
+  }
+  const bool ended = row.getColumn(4).getInt() != 0;
+  const std::string outcome = row.getColumn(5).getString();
+  const std::string failure = row.getColumn(6).getString();
+  if (attempt.ended) {
+    Must(ended && outcome == attempt.outcome && failure == attempt.failure,
+         absl::StrCat("attempt ", token, " had ended and changed"));
+    row.reset();
+    return;
+  }
+  attempt.outcome = outcome;
+  attempt.failure = failure;
+  attempt.message = row.getColumn(7).getString();
+  attempt.ended = ended;
+  row.reset();
+  if (fresh) CheckNewAttempt(token, attempt);
+  if (ended) {
+    live_.erase(token);
+    CheckEnded(token, attempt);
+  }
+}
+
+void Oracle::ReadMeasurement(std::int64_t id) {
+  if (!measurements_.insert(id).second) return;
+  Read(sql_->measurement, id);
+  const Token token = static_cast<Token>(sql_->measurement.getColumn(0).getInt64());
+  const std::string mark = absl::StrCat(sql_->measurement.getColumn(1).getInt64());
+  sql_->measurement.reset();
+  CheckStoredEvent(token, mark, "measurement");
+}
+
+void Oracle::ReadArtifact(std::int64_t id) {
+  if (!artifacts_.insert(id).second) return;
+  Read(sql_->artifact, id);
+  const Token token = static_cast<Token>(sql_->artifact.getColumn(0).getInt64());
+  const std::string sha256 = sql_->artifact.getColumn(1).getString();
+  paths_.insert(sql_->artifact.getColumn(2).getString());
+  if (sql_->artifact.getColumn(3).getInt() != 0) final_of_.emplace(static_cast<std::int64_t>(token), sha256);
+  sql_->artifact.reset();
+  CheckStoredEvent(token, sha256, "checkpoint");
+}
+
+void Oracle::ReadWorker(std::int64_t number) {
+  if (!Read(sql_->worker, number)) return;
+  const std::string incarnation = sql_->worker.getColumn(0).getString();
+  WorkerView& worker = workers_[incarnation];
+  worker.slots = sql_->worker.getColumn(1).getUInt();
+  const std::uint64_t acknowledged = static_cast<std::uint64_t>(sql_->worker.getColumn(2).getInt64());
+  sql_->worker.reset();
+  Must(acknowledged >= worker.acknowledged,
+       absl::StrCat("worker ", incarnation, ": acknowledged less than before"));
+  Must(acknowledged <= worker.emitted.size(),
+       absl::StrCat("worker ", incarnation, ": acknowledged event ", acknowledged, ", and it has said ",
+                    worker.emitted.size()));
+  worker.acknowledged = acknowledged;
+}
+
+}  // namespace inlier

@@ -1,0 +1,364 @@
+#include "tests/simulation/worker_process.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kEventsPerSync = 6;
+constexpr std::uint64_t kSteps = 100;
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& coordinator,
+                             const std::string& name, const std::string& incarnation)
+    : world_(world),
+      oracle_(oracle),
+      coordinator_(coordinator),
+      link_(world),
+      name_(name),
+      incarnation_(incarnation) {
+  Random& random = world_.random();
+  slots_ = static_cast<std::uint32_t>(1 + random.Below(2));
+  ordered_ = random.PerMille(600);
+  // The margin of 1 s in 16 forgives a clock that is slow by a twentieth. Others lie.
+  const bool lies = random.PerMille(100);
+  rate_ppm_ = lies ? 200'000 + random.Below(3'000'000) : 950'000 + random.Below(100'000);
+  keeps_rules_ = rate_ppm_ >= 940'000;
+  clock_base_ = random.Between(seconds(0), seconds(100'000));
+  slowness_ = random.PerMille(200) ? 6 : 1;
+  if (random.PerMille(100)) link_.set_longest_copy(std::chrono::hours(1));
+}
+
+Timestamp WorkerProcess::Local() const {
+  const std::int64_t us = world_.now().since_start.count() / 1000;
+  return {clock_base_ + Duration(us * rate_ppm_ / 1000)};
+}
+
+void WorkerProcess::Start() {
+  world_.Note(absl::StrCat("worker ", incarnation_, " starts, slots ", slots_,
+                           ordered_ ? ", stream" : ", calls", ", clock ", rate_ppm_ / 1000, " per mille"));
+  heartbeat_at_ = world_.now();
+  WakeAt(world_.now());
+}
+
+void WorkerProcess::WakeAt(Timestamp at) {
+  wake_at_ = at;
+  world_.At(at, [this, waking = ++wakings_] {
+    if (waking == wakings_) Wake();
+  });
+}
+
+void WorkerProcess::Wake() {
+  if (!alive_) return;
+  if (Frozen()) return WakeAt(frozen_until_);
+  if (Hangs()) return WakeAt(hangs_until_);
+  oracle_.Resumes(incarnation_);
+  CheckLease();
+  for (auto& [token, child] : children_) {
+    for (const auto& [event, sound] : child.unread) Number(token, event, sound);
+    child.unread.clear();
+  }
+  for (auto at = children_.begin(); at != children_.end();) {
+    const Token token = at->first;
+    const bool over = (at->second.ends && world_.now() >= *at->second.ends) || finished_.contains(token);
+    ++at;
+    if (over) EndChild(token);
+  }
+  const Duration patience = lease_.end() ? lease_.ttl() / 2 : Duration(seconds(5));
+  if (!unanswered_.empty() && world_.now() - unanswered_.begin()->second.at >= patience) Reconnect();
+  if (coordinator_.up() && coordinator_.life() != life_seen_) Reconnect();
+  const bool news = sequence_ > sent_through_ && !outbox_.empty();
+  if ((news && unanswered_.empty()) || world_.now() >= heartbeat_at_) Send();
+  const Duration nap = world_.random().Between(milliseconds(60), milliseconds(600)) * slowness_;
+  Timestamp next =
+      std::min(heartbeat_at_, world_.now() + (children_.empty() && outbox_.empty() ? nap * 8 : nap * 2));
+  // Its lease's clock wakes it, too.
+  if (lease_.NextChange(Local()) && !children_.empty()) {
+    const Duration left = *lease_.NextChange(Local()) - Local();
+    next = std::min(next,
+                    world_.now() + Duration(left.count() / 1000 * 1'000'000 / rate_ppm_ * 1000 + 1'000'000));
+  }
+  WakeAt(std::max(next, world_.now() + milliseconds(1)));
+}
+
+// As worker/supervisor.cc: in the last part of the lease children are asked to end, and after it they are
+// dead.
+void WorkerProcess::CheckLease() {
+  if (lease_.StateAt(Local()) != LeaseGuard::State::kExpired) return;
+  if (children_.empty()) return;
+  world_.Note(absl::StrCat("worker ", incarnation_, " fences itself"));
+  world_.Count("fenced by themselves");
+  while (!children_.empty()) EndChild(children_.begin()->first);
+}
+
+void WorkerProcess::Reconnect() {
+  ++call_;
+  life_seen_ = coordinator_.life();
+  unanswered_.clear();
+  sent_through_ = acknowledged_;
+  link_.Renew();
+  heartbeat_at_ = world_.now();
+}
+
+v1::WorkerSync WorkerProcess::State() const {
+  v1::WorkerSync sync;
+  sync.set_incarnation(incarnation_);
+  sync.set_name(name_);
+  sync.set_host("host");
+  sync.set_version("1.0");
+  sync.set_draining(draining_);
+  for (std::uint32_t i = 0; i < slots_; ++i) {
+    v1::Slot& slot = *sync.add_slots();
+    slot.set_index(i);
+    slot.set_device("cpu");
+    slot.set_threads(1);
+  }
+  for (const auto& [token, child] : children_) {
+    if (finished_.contains(token)) continue;
+    v1::AttemptReport& report = *sync.add_attempts();
+    report.set_token(token);
+    report.set_stage_id(child.assignment.stage_id());
+    report.set_slot(child.assignment.slot());
+    report.set_stopping(child.ends.has_value());
+    report.mutable_progress()->set_phase("train");
+    report.mutable_progress()->set_step(child.step);
+    report.mutable_progress()->set_steps_total(kSteps);
+  }
+  return sync;
+}
+
+void WorkerProcess::Send() {
+  v1::WorkerSync sync = State();
+  sync.set_sync_id(++sync_id_);
+  sync.set_events_after(sent_through_);
+  Sent sent{world_.now(), 0};
+  for (const auto& [event, sound] : outbox_) {
+    if (event.sequence() <= sent_through_) continue;
+    if (static_cast<std::size_t>(sync.events_size()) == kEventsPerSync) break;
+    *sync.add_events() = event;
+    sent.last_sequence = event.sequence();
+  }
+  if (sent.last_sequence > 0) sent_through_ = sent.last_sequence;
+  unanswered_[sync_id_] = sent;
+  lease_.OnSent(sync_id_, Local());
+  const bool idle = children_.empty() && outbox_.empty();
+  heartbeat_at_ = world_.now() + (idle ? world_.random().Between(milliseconds(300), seconds(4))
+                                       : world_.random().Between(milliseconds(4500), milliseconds(5000)));
+  link_.Send(Link::Way::kRequest, ordered_, [this, sync = std::move(sync), call = call_] {
+    const auto arrive = [this, sync, call] {
+      if (!coordinator_.up()) return;
+      coordinator_.Sync(sync, [this, call](absl::StatusOr<v1::CoordinatorSync> reply) {
+        if (!reply.ok()) return;
+        world_.Trace(reply->SerializeAsString());
+        link_.Send(Link::Way::kReply, ordered_, [this, call, answer = *std::move(reply)] {
+          // On a stream the answer belongs to the call; a single call's answer may be late.
+          if (alive_ && (call == call_ || !ordered_)) OnAnswer(answer);
+        });
+      });
+    };
+    if (coordinator_.stalled_until() > world_.now()) {
+      world_.At(coordinator_.stalled_until(), arrive);
+    } else {
+      arrive();
+    }
+  });
+}
+
+void WorkerProcess::OnAnswer(const v1::CoordinatorSync& answer) {
+  if (Frozen() || Hangs()) {  // It waits in the socket.
+    world_.At(std::max(frozen_until_, hangs_until_), [this, answer] {
+      if (alive_) OnAnswer(answer);
+    });
+    return;
+  }
+  const std::uint64_t id = answer.sync_id();
+  if (id < last_answered_) return;
+  last_answered_ = id;
+  lease_.OnAnswered(id, milliseconds(answer.lease_ttl_ms()));
+  while (!outbox_.empty() && outbox_.front().first.sequence() <= answer.acknowledged_sequence())
+    outbox_.pop_front();
+  acknowledged_ = std::max(acknowledged_, answer.acknowledged_sequence());
+  std::uint64_t carried = 0;
+  while (!unanswered_.empty() && unanswered_.begin()->first <= id) {
+    carried = std::max(carried, unanswered_.begin()->second.last_sequence);
+    unanswered_.erase(unanswered_.begin());
+  }
+  if (carried > answer.acknowledged_sequence()) sent_through_ = answer.acknowledged_sequence();
+  CheckLease();
+  std::set<Token> desired;
+  for (const v1::Assignment& assignment : answer.desired()) desired.insert(assignment.token());
+  for (auto& [token, child] : children_) {
+    if (desired.contains(token) || child.ends) continue;
+    child.ends = world_.now() + world_.random().Between(milliseconds(0), seconds(2));
+  }
+  if (lease_.StateAt(Local()) != LeaseGuard::State::kHeld) return;
+  for (const v1::Assignment& assignment : answer.desired()) {
+    if (!children_.contains(assignment.token()) && !finished_.contains(assignment.token()))
+      StartChild(assignment);
+  }
+}
+
+void WorkerProcess::StartChild(const v1::Assignment& assignment) {
+  const Token token = assignment.token();
+  Child& child = children_[token];
+  child.assignment = assignment;
+  child.step = assignment.resume_step();
+  oracle_.Begins(incarnation_, token, assignment.stage_id(), keeps_rules_);
+  world_.Note(absl::StrCat("worker ", incarnation_, " begins token ", token, " of ", assignment.stage_id()));
+  ChildActs(token);
+}
+
+void WorkerProcess::EndChild(Token token) {
+  children_.erase(token);
+  finished_.insert(token);
+  oracle_.Ends(incarnation_, token);
+}
+
+void WorkerProcess::Number(Token token, const v1::TrialEvent& event, bool sound) {
+  v1::NumberedEvent numbered;
+  numbered.set_sequence(++sequence_);
+  numbered.set_token(token);
+  if (const auto child = children_.find(token); child != children_.end())
+    numbered.set_stage_id(child->second.assignment.stage_id());
+  *numbered.mutable_event() = event;
+  oracle_.Emitted(incarnation_, numbered, sound);
+  outbox_.emplace_back(std::move(numbered), sound);
+}
+
+void WorkerProcess::Say(Child& child, v1::TrialEvent event, bool sound) {
+  if (world_.Chance(100)) event.set_time_unix_ms(static_cast<std::int64_t>(world_.random().Next()) / 4);
+  if (Hangs()) {
+    child.unread.emplace_back(std::move(event), sound);
+  } else {
+    Number(child.assignment.token(), event, sound);
+  }
+}
+
+void WorkerProcess::ChildActs(Token token) {
+  const auto at = children_.find(token);
+  if (!alive_ || at == children_.end() || finished_.contains(token)) return;
+  Random& random = world_.random();
+  if (Frozen()) {
+    world_.At(frozen_until_, [this, token] { ChildActs(token); });
+    return;
+  }
+  Child& child = at->second;
+  if (!Hangs() && lease_.StateAt(Local()) == LeaseGuard::State::kExpired) return WakeAt(world_.now());
+  if (!Hangs()) oracle_.Executes(incarnation_, token, child.assignment.stage_id());
+  const std::uint64_t mark = world_.NewMark();
+  const bool train = child.assignment.kind() == v1::TRAIN_STAGE;
+  const auto outcome = [&](v1::Outcome::Kind kind) {
+    v1::TrialEvent event;
+    event.mutable_outcome()->set_kind(kind);
+    event.mutable_outcome()->set_message(absl::StrCat("o", mark));
+    return event;
+  };
+  const auto measure = [&](bool final) {
+    v1::TrialEvent event;
+    v1::MeasurementPoint& point = *event.mutable_measurement();
+    point.set_name(train ? "train_loss" : "perplexity");
+    point.set_step(child.step);
+    point.set_value(static_cast<double>(mark));
+    point.set_final(final);
+    return event;
+  };
+  const auto checkpoint = [&](bool final) {
+    v1::TrialEvent event;
+    v1::CheckpointSaved& saved = *event.mutable_checkpoint();
+    saved.set_step(child.step);
+    saved.set_path(absl::StrCat("step-", child.step, ".safetensors"));
+    saved.set_sha256(absl::StrFormat("%064x", mark));
+    saved.set_bytes(1000);
+    saved.set_final(final);
+    return event;
+  };
+  const int what = random.Below(1000);
+  const int fails = world_.calm() ? 0 : world_.plan().fails;
+  if (child.stuck && !world_.calm()) {
+    // Alive, and nothing comes of it.
+  } else if (!child.started) {
+    child.started = true;
+    v1::TrialEvent event;
+    event.mutable_started()->set_pid(static_cast<std::int64_t>(mark));
+    event.mutable_started()->set_resumed_step(static_cast<std::uint32_t>(child.step));
+    Say(child, event, true);
+  } else if (what < 20 && !world_.calm()) {
+    child.stuck = true;
+  } else if (what < 20 + fails) {
+    static constexpr v1::FailureClass kFailures[] = {v1::CRASHED,   v1::OUT_OF_MEMORY, v1::INVALID_SPEC,
+                                                     v1::PREEMPTED, v1::TIMED_OUT,     v1::CRASHED};
+    v1::TrialEvent event = outcome(v1::Outcome::FAILED);
+    event.mutable_outcome()->set_failure(kFailures[random.Below(6)]);
+    Say(child, event, true);
+    finished_.insert(token);
+  } else if (what < 25 + fails && !world_.calm()) {
+    Say(child, outcome(v1::Outcome::DIVERGED), true);
+    finished_.insert(token);
+  } else if (what < 25 + fails + world_.plan().lies && !world_.calm()) {
+    v1::TrialEvent event = random.PerMille(500) ? measure(false) : checkpoint(false);
+    if (event.has_measurement()) {
+      event.mutable_measurement()->set_name("no such measurement");
+    } else {
+      event.mutable_checkpoint()->set_path("../../elsewhere");
+    }
+    Say(child, event, false);
+  } else if (child.step < kSteps && train) {
+    child.step = std::min(kSteps, child.step + 30);
+    Say(child, random.PerMille(400) ? checkpoint(false) : measure(false), true);
+  } else if (!train && random.PerMille(500)) {
+    Say(child, measure(false), true);
+  } else {
+    child.step = kSteps;
+    Say(child, train ? checkpoint(true) : measure(true), true);
+    Say(child, outcome(v1::Outcome::SUCCEEDED), true);
+    finished_.insert(token);
+  }
+  if (finished_.contains(token)) {
+    if (!Hangs()) {
+      EndChild(token);
+      WakeAt(world_.now());
+    }
+    return;
+  }
+  world_.After(random.Between(milliseconds(200), milliseconds(2000)) * slowness_,
+               [this, token] { ChildActs(token); });
+}
+
+void WorkerProcess::Kill(WorkerProcess* heir) {
+  world_.Note(absl::StrCat("worker ", incarnation_, " is killed"));
+  while (!children_.empty()) EndChild(children_.begin()->first);
+  alive_ = false;
+  if (heir == nullptr) return;
+  for (const auto& [event, sound] : outbox_) heir->Number(event.token(), event.event(), sound);
+}
+
+void WorkerProcess::Hang(Duration for_long) {
+  world_.Note(absl::StrCat("worker ", incarnation_, " hangs"));
+  hangs_until_ = world_.now() + for_long;
+  oracle_.Pauses(incarnation_);  // It keeps no rules meanwhile.
+}
+
+void WorkerProcess::Pause(Duration for_long) {
+  world_.Note(absl::StrCat("worker ", incarnation_, " pauses"));
+  frozen_until_ = world_.now() + for_long;
+  oracle_.Pauses(incarnation_);
+}
+
+void WorkerProcess::Calm() {
+  frozen_until_ = hangs_until_ = Timestamp{};
+  draining_ = false;
+  link_.Mend();
+  slowness_ = 1;
+  WakeAt(world_.now() + milliseconds(1));
+}
+
+}  // namespace inlier

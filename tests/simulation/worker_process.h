@@ -1,0 +1,111 @@
+// A worker and its children as a state machine: what worker/ does with threads, sockets and processes, in
+// virtual time. The lease's clock is the production one (LeaseGuard); syncs, the numbered outbox and its
+// pipelining on a stream follow worker/coordinator_client.cc and worker/outbox.cc.
+//
+// It may be slow, hung (its children go on), paused, killed and replaced, and its clocks may lie.
+#ifndef INLIER_TESTS_SIMULATION_WORKER_PROCESS_H_
+#define INLIER_TESTS_SIMULATION_WORKER_PROCESS_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "inlier/v1/worker_service.pb.h"
+#include "tests/simulation/coordinator_process.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/oracle.h"
+#include "tests/simulation/world.h"
+#include "worker/lease_guard.h"
+
+namespace inlier {
+
+class WorkerProcess {
+ public:
+  // All outlive it. `name` is a label that others may share; `incarnation` is its own.
+  WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& coordinator, const std::string& name,
+                const std::string& incarnation);
+
+  void Start();
+  // Its children die with it. What its outbox held is taken over by `heir`, if any.
+  void Kill(WorkerProcess* heir);
+  void Hang(Duration for_long);   // The agent; its children go on.
+  void Pause(Duration for_long);  // All of it.
+  void Drain(bool draining) { draining_ = draining; }
+  void Calm();
+
+  bool alive() const { return alive_; }
+  Link& link() { return link_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  struct Child {
+    v1::Assignment assignment;
+    std::uint64_t step = 0;
+    bool started = false;
+    bool stuck = false;                                  // Makes no progress any more.
+    std::optional<Timestamp> ends;                       // Told to end; it takes until then.
+    std::deque<std::pair<v1::TrialEvent, bool>> unread;  // Written while the agent hangs.
+  };
+  struct Sent {
+    Timestamp at;
+    std::uint64_t last_sequence = 0;
+  };
+
+  bool Frozen() const { return world_.now() < frozen_until_; }
+  bool Hangs() const { return world_.now() < hangs_until_; }
+  // Its own monotonic clock.
+  Timestamp Local() const;
+
+  void Wake();
+  void WakeAt(Timestamp at);
+  void CheckLease();
+  void Send();
+  void Reconnect();
+  void OnAnswer(const v1::CoordinatorSync& answer);
+  void StartChild(const v1::Assignment& assignment);
+  void ChildActs(Token token);
+  void Say(Child& child, v1::TrialEvent event, bool sound);
+  void Number(Token token, const v1::TrialEvent& event, bool sound);
+  void EndChild(Token token);
+  v1::WorkerSync State() const;
+
+  World& world_;
+  Oracle& oracle_;
+  CoordinatorProcess& coordinator_;
+  Link link_;
+  std::string name_;
+  std::string incarnation_;
+  std::uint32_t slots_;
+  bool ordered_;      // A stream, or single calls.
+  bool keeps_rules_;  // Its clock is good enough for the lease's margin.
+  std::int64_t rate_ppm_;
+  Duration clock_base_;
+  int slowness_;
+
+  bool alive_ = true;
+  bool draining_ = false;
+  Timestamp frozen_until_, hangs_until_;
+  LeaseGuard lease_;
+  std::map<Token, Child> children_;
+  std::set<Token> finished_;
+  std::deque<std::pair<v1::NumberedEvent, bool>> outbox_;  // With whether it is sound.
+  std::uint64_t sequence_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t sent_through_ = 0;
+  std::uint64_t sync_id_ = 0;
+  std::uint64_t last_answered_ = 0;
+  std::map<std::uint64_t, Sent> unanswered_;
+  std::uint64_t call_ = 0;       // Grows with each reconnect.
+  std::uint64_t life_seen_ = 0;  // Of the coordinator, when this call was opened.
+  Timestamp heartbeat_at_;
+  Timestamp wake_at_;
+  std::uint64_t wakings_ = 0;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_SIMULATION_WORKER_PROCESS_H_
