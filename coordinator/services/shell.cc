@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -49,6 +50,7 @@ void Shell::ControlDone(std::uint64_t number, const absl::Status& status) {
     Fail(status);
     return;
   }
+  Failpoint("reply.before");
   committed_ = number;
   while (!waiting_.empty() && waiting_.begin()->first <= committed_) {
     Gate gate = std::move(waiting_.begin()->second);
