@@ -18,7 +18,7 @@ LEASE_MARGIN_MS = 1000
 DISK_BYTES = 512 << 20
 SECOND = 1_000_000_000
 
-COORDINATOR_POINTS = {"commit.before": 300, "commit.after": 300, "commit.acknowledge": 300, "reply.before": 300, "wal.move.before": 3,
+COORDINATOR_POINTS = {"commit.before": 60, "commit.after": 60, "commit.acknowledge": 60, "reply.before": 60, "wal.move.before": 3,
                       "wal.move.after": 3}
 WORKER_POINTS = {"outbox.sync.before": 20, "outbox.sync.after": 20, "checkpoint.send": 12, "artifact.rename.before": 4,
                  "artifact.rename.after": 4, "attempt.folder.written": 8, "child.started": 8}
