@@ -4,9 +4,11 @@ PRESET  ?= release
 BUILD   := build/$(PRESET)
 JOBS    ?= $(shell nproc)
 CMAKE   := cmake
+# Nothing of it needs LibTorch; a release build is used where there is one.
+CHAOS_PRESET := $(if $(wildcard build/release/bin/inlier-trial),release,service)
 PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 
-.PHONY: help setup setup-test corpora images build demo test bench golden format clean
+.PHONY: help setup setup-test corpora images build demo test bench golden chaos fuzz format clean
 .DEFAULT_GOAL := help
 
 help:           ## This list
@@ -43,6 +45,17 @@ golden: setup-test  ## Every golden case, one line each (INLIER_GOLDEN_DIR names
 
 bench: build    ## Measure this build (writes bench/results)
 	@bench/run $(BUILD)
+
+chaos:          ## Kill, cut off, pause and fill up real processes for CHAOS_SECONDS (600), then judge the store
+	@deploy/setup/setup packages
+	@$(CMAKE) --preset $(CHAOS_PRESET) >/dev/null
+	@$(CMAKE) --build build/$(CHAOS_PRESET) -j $(JOBS) --target chaos_client
+	@INLIER_BIN=$(CURDIR)/build/$(CHAOS_PRESET)/bin python3 -B tests/chaos/chaos.py
+
+fuzz:           ## Every fuzz target under libFuzzer for FUZZ_SECONDS (600) each; findings stay in build/fuzz/findings
+	@deploy/setup/setup packages test-packages fuzz
+	@$(CMAKE) --preset fuzz >/dev/null
+	@tests/fuzz/run build/fuzz $(JOBS)
 
 format:         ## Format the sources
 	@git ls-files '*.cc' '*.h' | xargs clang-format -i

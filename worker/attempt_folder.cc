@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/status.h"
 
@@ -42,7 +43,9 @@ absl::Status PrepareAttemptFolder(const fs::path& folder, const v1::AttemptSpec&
   options.add_whitespace = true;
   const auto printed = google::protobuf::util::MessageToJsonString(spec, &json, options);
   if (!printed.ok()) return absl::InternalError(absl::StrCat("spec.json: ", printed.ToString()));
-  return WriteFileAtomically(folder / kAttemptSpecName, json);
+  RETURN_IF_ERROR(WriteFileAtomically(folder / kAttemptSpecName, json));
+  Failpoint("attempt.folder.written");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<fs::path> ArtifactPath(const fs::path& state_dir, const std::string& sha256) {
@@ -72,7 +75,10 @@ absl::Status PublishArtifact(const fs::path& state_dir, const fs::path& folder,
   }
   RETURN_IF_ERROR(MakeWritableFolder(to.parent_path()));
   RETURN_IF_ERROR(SyncPath(from));
-  return RenameDurably(from, to);
+  Failpoint("artifact.rename.before");
+  RETURN_IF_ERROR(RenameDurably(from, to));
+  Failpoint("artifact.rename.after");
+  return absl::OkStatus();
 }
 
 absl::Status RemoveOldCheckpoints(const fs::path& state_dir, const std::string& stage_id,

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -65,9 +66,9 @@ std::vector<v1::NumberedEvent> ParseJournal(std::string_view bytes) {
   return events;
 }
 
-// An open file with an exclusive lock, or -1 when another process holds it. errno tells other troubles.
-int LockFile(const std::filesystem::path& path, bool create) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0644);
+// The file with an exclusive lock, or -1 when it is not there or another process holds it.
+int LockFile(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return -1;
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   ::close(fd);
@@ -117,9 +118,14 @@ absl::StatusOr<std::unique_ptr<Outbox>> Outbox::Open(const std::filesystem::path
 
 absl::Status Outbox::OpenFiles() {
   RETURN_IF_ERROR(MakeWritableFolder(folder_));
-  // The lock comes first: a folder without one is still being made, and is left alone.
-  lock_fd_ = LockFile(folder_ / "lock", true);
-  if (lock_fd_ < 0) return ErrnoStatus(absl::StrCat("cannot lock ", (folder_ / "lock").string()));
+  // The lock comes first, and is held before it has its name: a folder without one is still being made, and
+  // is left alone by workers that start beside us; one whose lock is free belongs to the dead.
+  std::string unnamed = (folder_ / "lock.XXXXXX").string();
+  lock_fd_ = ::mkostemp(unnamed.data(), O_CLOEXEC);
+  if (lock_fd_ < 0 || ::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0 ||
+      ::rename(unnamed.c_str(), (folder_ / "lock").c_str()) != 0) {
+    return ErrnoStatus(absl::StrCat("cannot lock ", (folder_ / "lock").string()));
+  }
   journal_fd_ = ::open((folder_ / "journal").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (journal_fd_ < 0) return ErrnoStatus(absl::StrCat("cannot open ", (folder_ / "journal").string()));
   RETURN_IF_ERROR(SyncPath(folder_));
@@ -127,7 +133,7 @@ absl::Status Outbox::OpenFiles() {
 }
 
 absl::Status Outbox::TakeOver(const std::filesystem::path& folder) {
-  const int lock = LockFile(folder / "lock", false);
+  const int lock = LockFile(folder / "lock");
   if (lock < 0) return absl::OkStatus();  // Its worker lives, or it was never finished.
   absl::Status status;
   const absl::StatusOr<std::string> bytes = ReadFile(folder / "journal");
@@ -167,6 +173,7 @@ absl::Status Outbox::WriteJournal(const std::string& records, bool sync) {
     left.remove_prefix(static_cast<size_t>(written));
   }
   journal_bytes_ += records.size();
+  if (sync) Failpoint("outbox.sync.before");
   if (sync && ::fdatasync(journal_fd_) != 0) {
     return ErrnoStatus(absl::StrCat("cannot write ", (folder_ / "journal").string(), " to the disk"));
   }
@@ -196,6 +203,7 @@ absl::Status Outbox::Append(std::vector<Entry> entries, std::uint64_t* last_sequ
     numbered.push_back(std::move(pending));
   }
   const absl::Status status = WriteJournal(records, results);
+  if (results) Failpoint("outbox.sync.after");
   const std::lock_guard lock(mutex_);
   for (Pending_& pending : numbered) {
     if (pending.result) last_result_ = pending.event.sequence();

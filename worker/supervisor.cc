@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/digest.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "worker/attempt_folder.h"
@@ -75,6 +76,7 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
     if (const absl::Status started = StartChild(); !started.ok()) outcome = FailedToPrepare(started);
   }
   if (!outcome) {
+    Failpoint("child.started");
     spdlog::info("attempt_started stage={} token={} attempt={} slot={} pid={} resume_step={}",
                  assignment_.stage_id(), token(), assignment_.attempt(), slot_.index, process_->pid(),
                  assignment_.resume_step());
@@ -263,6 +265,7 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         said_ = event.outcome();  // Held until the child is gone.
         break;
       case v1::TrialEvent::kCheckpoint:
+        Failpoint("checkpoint.send");
         if (event.checkpoint().final()) {
           final_checkpoint_ = event.checkpoint();  // Held until it is in artifacts/.
           break;

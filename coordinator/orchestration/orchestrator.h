@@ -200,7 +200,7 @@ class Orchestrator {
 
   // recover.cc.
   void RecoverSweep(SweepRecord record);
-  void RecoverStage(StageRecord record);
+  absl::Status RecoverStage(StageRecord record);
   void RecoverTrial(TrialRecord record);
   void RecoverWorker(WorkerRecord record, Moment now);
   void RecoverAttempt(const LiveAttempt& record, Context& context);

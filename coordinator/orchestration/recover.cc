@@ -34,7 +34,7 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   scheduler_.AddSweep(sweep.id, RulesOf(sweep));
 }
 
-void Orchestrator::RecoverStage(StageRecord record) {
+absl::Status Orchestrator::RecoverStage(StageRecord record) {
   Stage& stage = stages_[record.id];
   stage.id = record.id;
   stage.kind = record.kind;
@@ -49,13 +49,14 @@ void Orchestrator::RecoverStage(StageRecord record) {
     stages_.at(stage.train).dependents.push_back(stage.id);
   }
   if (!record.spec_json.empty()) {
-    const absl::StatusOr<v1::TrialSpec> spec = TrialSpecFromJson(record.spec_json);
-    INLIER_CHECK(spec.ok());  // We wrote it, and fields are never taken away.
+    absl::StatusOr<v1::TrialSpec> spec = TrialSpecFromJson(record.spec_json);
+    if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("while recovering ", stage.id.ToString()));
     stage.spec = spec->SerializeAsString();
     stage.weight = std::max(1.0, static_cast<double>(spec->training().steps()));
   }
   stage_of_fingerprint_.emplace(stage.fingerprint, stage.id);
   ++stage_counts_[{stage.kind, stage.state}];
+  return absl::OkStatus();
 }
 
 void Orchestrator::RecoverTrial(TrialRecord record) {
@@ -167,7 +168,7 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) requests_.Restore(std::move(row));
   for (SweepRecord& record : snapshot.sweeps) RecoverSweep(std::move(record));
-  for (StageRecord& record : snapshot.stages) RecoverStage(std::move(record));
+  for (StageRecord& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(std::move(record)));
   for (CheckpointRecord& checkpoint : snapshot.checkpoints) {
     Stage& stage = stages_.at(checkpoint.stage);
     if (stage.weight == 0) stage.weight = std::max(1.0, static_cast<double>(checkpoint.step));

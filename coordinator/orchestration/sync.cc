@@ -2,6 +2,7 @@
 // every reply tells the whole of what it should do, so that a lost, doubled or late message heals at the next
 // one.
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <variant>
@@ -17,6 +18,8 @@ namespace inlier {
 namespace {
 
 constexpr int kSlotsMax = 1024;
+// The store's integers end here; above it memory and store would differ.
+constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 constexpr int kAttemptsMax = 4096;
 constexpr int kNameBytesMax = 256;
 constexpr int kSiteBytesMax = 512;
@@ -73,6 +76,8 @@ absl::Status Orchestrator::CheckSync(const v1::WorkerSync& sync) {
     problem = absl::StrCat(sync.slots_size(), " slots; at most ", kSlotsMax, " are allowed");
   } else if (static_cast<int>(indices.size()) != sync.slots_size()) {
     problem = "two slots have the same index";
+  } else if (!indices.empty() && *indices.rbegin() >= indices.size()) {
+    problem = "slots are numbered from 0 without gaps";
   } else if (sync.attempts_size() > kAttemptsMax) {
     problem = absl::StrCat(sync.attempts_size(), " attempts; at most ", kAttemptsMax, " are allowed");
   }
@@ -100,7 +105,8 @@ void Orchestrator::CommitWorker(Context& context, const WorkerEntry& worker) {
 void Orchestrator::UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync,
                                 bool is_new) {
   const bool joined = !worker.connected || is_new;
-  const bool changed = joined || worker.draining != sync.draining() ||
+  const bool changed = joined || worker.draining != sync.draining() || worker.name != sync.name() ||
+                       worker.host != sync.host() ||
                        context.now.wall.unix_ms - worker.last_seen_written_ms >= kLastSeenWrittenMs;
   if (!worker.slots_told) {
     workers_.SetSlots(worker, {sync.slots().begin(), sync.slots().end()});
@@ -158,12 +164,13 @@ void Orchestrator::TakeReports(Context& context, WorkerEntry& worker, const v1::
 void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSaved& saved,
                                   WallTime at) {
   Stage& stage = stages_.at(attempt.stage);
-  const bool sound = stage.kind == v1::TRAIN_STAGE && (saved.final() || IsInnerPath(saved.path())) &&
+  const bool sound = stage.kind == v1::TRAIN_STAGE && saved.step() <= kNumberMax &&
+                     (saved.final() || IsInnerPath(saved.path())) &&
                      (IsSha256Hex(saved.sha256()) || (!saved.final() && saved.sha256().empty()));
   if (!sound) {
     ++stats_.events_invalid;
     context.out.log.push_back(
-        absl::StrCat("event_invalid token=", attempt.token, " reason=\"checkpoint path or digest\""));
+        absl::StrCat("event_invalid token=", attempt.token, " reason=\"checkpoint path, digest or step\""));
     return;
   }
   const std::string path =
@@ -306,6 +313,10 @@ void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::W
   for (const v1::NumberedEvent& event : sync.events()) {
     if (event.sequence() <= worker.sequence && !INLIER_BUG("event_applied_twice")) {
       ++stats_.events_doubled;
+      continue;
+    }
+    if (event.sequence() > kNumberMax) {
+      ++stats_.events_invalid;
       continue;
     }
     worker.sequence = event.sequence();

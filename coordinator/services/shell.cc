@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -45,6 +46,7 @@ void Shell::Fail(const absl::Status& status) {
 // of the disk or the end of the process does that.
 void Shell::Settled(std::uint64_t number, const absl::Status& status) {
   if (status.ok()) {
+    Failpoint("reply.before");
     gate_.Settled(number, status);
   } else {
     Fail(status);

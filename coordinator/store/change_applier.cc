@@ -86,7 +86,8 @@ struct ChangeApplier::Statements {
                               "WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement stage_result{
       db,
-      "UPDATE stage SET state = ?2, result_token = ?1, message = ?3, checkpoint = iif(kind = 'TRAIN_STAGE', "
+      "UPDATE stage SET state = ?2, result_token = ?1, message = ?3, checkpoint = iif(kind = 'TRAIN_STAGE' "
+      "AND ?2 = 'SUCCEEDED', "
       "(SELECT sha256 FROM artifact WHERE token = ?1 AND final = 1 ORDER BY id DESC LIMIT 1), NULL) "
       "WHERE id = (SELECT stage FROM attempt WHERE token = ?1 AND ended_ms IS NULL)"};
   BoundStatement attempt_ended{db,
@@ -261,7 +262,9 @@ bool ChangeApplier::Apply(const EventRow& change) {
 }
 
 bool ChangeApplier::Apply(const WorkerRow& change) {
-  const std::string devices = nlohmann::json(change.devices).dump();
+  // A worker may say anything: what is no UTF-8 is shown as such instead of ending the process.
+  const std::string devices =
+      nlohmann::json(change.devices).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   sql_->worker.Run(change.incarnation, change.name, change.host, change.version, change.slots, devices,
                    change.draining, change.connected, change.last_seen, change.held);
   return true;

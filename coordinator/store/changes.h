@@ -143,9 +143,9 @@ struct AttemptInfo {
 };
 
 // The attempt is over. SUCCEEDED and DIVERGED make it the stage's one result, in the same statement: the
-// stage takes that state, the token becomes its result_token, and a TRAIN stage takes the digest of this
-// token's final checkpoint (SUCCEEDED fails without one). With FAILED and CANCELLED the stage stays RUNNING
-// until a StageChange says what becomes of it.
+// stage takes that state, the token becomes its result_token, and a TRAIN stage that SUCCEEDED takes the
+// digest of this token's final checkpoint (it fails without one). With FAILED and CANCELLED the stage stays
+// RUNNING until a StageChange says what becomes of it.
 struct AttemptEnded {
   Token token = 0;
   v1::TrialState outcome = v1::FAILED;        // SUCCEEDED, DIVERGED, FAILED or CANCELLED.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "coordinator/store/commit_fate.h"
@@ -221,6 +222,7 @@ absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& l
 void Committer::State::Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group,
                               const absl::Status& status) {
   lock.unlock();
+  Failpoint("commit.acknowledge");
   for (QueuedBatch& queued : group) {
     if (queued.done) queued.done(status);
   }

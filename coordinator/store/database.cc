@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -96,7 +97,9 @@ absl::Status Migrate(SQLite::Database& connection, const std::filesystem::path& 
     connection.exec(migration.sql);
     connection.exec(absl::StrFormat("PRAGMA application_id = %d; PRAGMA user_version = %d", kApplicationId,
                                     migration.to_version));
+    Failpoint("migration.before");
     transaction.commit();
+    Failpoint("migration.after");
     spdlog::info("database_migrated to_version={} migration={}", migration.to_version, migration.name);
   }
   return absl::OkStatus();
@@ -210,6 +213,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
 
 absl::Status Database::Checkpoint(bool truncate) {
   sqlite3* handle = connection_->getHandle();
+  Failpoint("wal.move.before");
   int frames = 0;
   int moved = 0;
   // Truncation would wait for readers as long as the busy handler does; the writer has better things to do.
@@ -217,6 +221,7 @@ absl::Status Database::Checkpoint(bool truncate) {
   const int code = sqlite3_wal_checkpoint_v2(
       handle, "main", truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  Failpoint("wal.move.after");
   if (code == SQLITE_OK && frames == moved) wal_frames_ = 0;
   if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
     return absl::OkStatus();

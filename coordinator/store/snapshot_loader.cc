@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
 #include "base/status.h"
+#include "coordinator/store/snapshot_check.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 
@@ -226,6 +227,7 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
                                 "SELECT max((SELECT value FROM meta WHERE key = 'next_token'), "
                                 "1 + (SELECT coalesce(max(token), 0) FROM attempt))")
                             .getInt64();
+  RETURN_IF_ERROR(CheckSnapshot(snapshot));
   return snapshot;
 }
 

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "base/deliberate_bug.h"
+#include "base/failpoint.h"
 #include "base/status.h"
 #include "coordinator/store/change_applier.h"
 #include "coordinator/store/snapshot_loader.h"
@@ -59,7 +60,9 @@ absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batc
       }
     }
     statements_->applier.Finish();
+    Failpoint("commit.before");
     statements_->commit.Run();
+    Failpoint("commit.after");
     return stats;
   } catch (const SQLite::Exception& exception) {
     const absl::Status status = SqliteStatus(exception, "writing to " + database_.path().string());

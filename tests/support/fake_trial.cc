@@ -23,11 +23,15 @@
 //   silent        exits 0 without an outcome
 //   crash         writes to stderr and dies by SIGSEGV
 //   bad_alloc     dies as C++ does without memory
-//   grandchild    leaves a grandchild of its group behind, its number in the file grandchild.pid, and succeeds
-//   escape        leaves a grandchild in a session of its own that keeps every descriptor open, and succeeds
-//   no_checkpoint succeeds without a final checkpoint
-//   wrong_digest  names a digest that is not the checkpoint's
-//   environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
+//   grandchild    leaves a grandchild of its group behind, its number in the file grandchild.pid, and
+//   succeeds escape        leaves a grandchild in a session of its own that keeps every descriptor open, and
+//   succeeds no_checkpoint succeeds without a final checkpoint wrong_digest  names a digest that is not the
+//   checkpoint's environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
+//
+// FAKE_TRIAL_EVIDENCE names a file to which it adds, a line each, when it began, each step and its end:
+// "begin|at|end TOKEN STAGE PID WORKER_PID MONOTONIC_NANOSECONDS". It says what really ran when, whatever the
+// services believe.
+#include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
 #include <sched.h>
 #include <signal.h>
@@ -64,6 +68,18 @@ void WriteAll(int fd, std::string_view bytes) {
     if (written <= 0) std::_Exit(9);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
+}
+
+// One write for a line, so that lines of several children never mix.
+void Testify(const char* what, const v1::AttemptSpec& spec) {
+  static const char* const file = std::getenv("FAKE_TRIAL_EVIDENCE");
+  if (file == nullptr) return;
+  static const int fd = ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  WriteAll(fd, std::string(what) + " " + std::to_string(spec.token()) + " " + spec.stage_id() + " " +
+                   std::to_string(::getpid()) + " " + std::to_string(::getppid()) + " " +
+                   std::to_string(now.tv_sec * 1'000'000'000 + now.tv_nsec) + "\n");
 }
 
 void Say(v1::TrialEvent event) {
@@ -155,6 +171,7 @@ int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {
   const std::uint64_t every = training.has_checkpoint_every() ? training.checkpoint_every() : 0;
   for (std::uint64_t step = first + 1; step <= steps; ++step) {
     if (step_time.count() > 0) std::this_thread::sleep_for(step_time);
+    Testify("at", spec);
     const double loss = 7.0 / static_cast<double>(step);
     v1::TrialEvent event;
     event.mutable_progress()->set_phase("train");
@@ -281,7 +298,10 @@ int Main(int argc, char** argv) {
   std::string behaviour;
   if (const char* given = std::getenv("FAKE_TRIAL")) behaviour = given;
   std::ifstream(fs::path(spec.data_dir()) / "fake_trial.behaviour") >> behaviour;
-  return Behave(behaviour, spec);
+  Testify("begin", spec);
+  const int status = Behave(behaviour, spec);
+  Testify("end", spec);
+  return status;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/file.h"
 #include "tests/support/temporary_folder.h"
@@ -152,6 +153,27 @@ TEST(OutboxTest, TheOutboxOfALivingWorkerIsLeftAlone) {
   EXPECT_EQ(other->taken_over(), 0u);
   EXPECT_TRUE(fs::exists(state.path() / "outbox" / "living" / "journal"));
   EXPECT_THAT(Steps(living->Pending(0, 100, 1 << 20)), ElementsAre(1));
+}
+
+// A worker's folder was found by another that started at the same moment, between the making of its lock and
+// the taking of it: that one took it for a dead worker's, removed it, and this one ended with "cannot open
+// journal".
+TEST(OutboxTest, WorkersThatStartAtTheSameMomentLeaveEachOtherAlone) {
+  const TemporaryFolder state;
+  constexpr int kRounds = 150;
+  const auto start = [&state](const std::string& name) {
+    for (int round = 0; round < kRounds; ++round) {
+      const auto outbox = Outbox::Open(state.path(), name + std::to_string(round), 1000);
+      ASSERT_TRUE(outbox.ok()) << outbox.status();
+      ASSERT_TRUE((*outbox)->Remove().ok());
+    }
+  };
+  std::thread first(start, "a");
+  std::thread second(start, "b");
+  std::thread third(start, "c");
+  first.join();
+  second.join();
+  third.join();
 }
 
 TEST(OutboxTest, ATornTailIsIgnoredAndWhatIsBeforeItIsKept) {

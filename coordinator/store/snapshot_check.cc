@@ -1,0 +1,126 @@
+#include "coordinator/store/snapshot_check.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+// Numbers that a counter can still pass.
+constexpr std::int64_t kIdMax = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::uint32_t kSlotsMax = 1024;  // As a sync may have.
+
+absl::Status Damaged(const std::string& what) {
+  return absl::DataLossError(
+      absl::StrCat("the database is damaged or was edited: ", what,
+                   "; restore inlier.db from a backup, or salvage it with `sqlite3 inlier.db .recover`"));
+}
+
+template <typename Record>
+absl::Status CheckIds(const std::vector<Record>& records) {
+  std::int64_t before = 0;
+  for (const Record& record : records) {
+    if (record.id.value() <= before || record.id.value() > kIdMax)
+      return Damaged(absl::StrCat("the row after ", before, " has the id ", record.id.value()));
+    before = record.id.value();
+  }
+  return absl::OkStatus();
+}
+
+// REQUIRES: CheckIds is OK.
+template <typename Record, typename Id>
+const Record* Find(const std::vector<Record>& records, Id id) {
+  const auto at = std::lower_bound(records.begin(), records.end(), id, [](const Record& record, Id wanted) {
+    return record.id.value() < wanted.value();
+  });
+  return at != records.end() && at->id == id ? &*at : nullptr;
+}
+
+bool IsOpen(v1::TrialState state) { return state == v1::PENDING || state == v1::RUNNING; }
+
+absl::Status CheckStages(const Snapshot& snapshot) {
+  for (const StageRecord& stage : snapshot.stages) {
+    const std::string name = stage.id.ToString();
+    if ((stage.kind == v1::EVALUATE_STAGE) != stage.train_stage.has_value())
+      return Damaged(absl::StrCat(name, " names a train stage or lacks one against its kind"));
+    if (!stage.train_stage) continue;
+    const StageRecord* train = Find(snapshot.stages, *stage.train_stage);
+    if (train == nullptr || train->kind != v1::TRAIN_STAGE || stage.id.value() <= train->id.value())
+      return Damaged(absl::StrCat(name, " has the train stage ", stage.train_stage->ToString(),
+                                  ", which is none before it"));
+  }
+  return absl::OkStatus();
+}
+
+// `open` gets, for each stage, whether a trial that has not ended needs it.
+absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
+  open.assign(snapshot.stages.size(), false);
+  for (const TrialRecord& trial : snapshot.trials) {
+    const std::string name = trial.id.ToString();
+    if (Find(snapshot.sweeps, trial.sweep) == nullptr)
+      return Damaged(absl::StrCat(name, " belongs to ", trial.sweep.ToString(), ", which is not there"));
+    if (trial.train_stage.has_value() != trial.evaluate_stage.has_value() ||
+        (!trial.train_stage && trial.state != v1::FAILED))
+      return Damaged(absl::StrCat(name, " lacks a stage"));
+    if (!trial.train_stage) continue;
+    const StageRecord* train = Find(snapshot.stages, *trial.train_stage);
+    const StageRecord* evaluate = Find(snapshot.stages, *trial.evaluate_stage);
+    if (train == nullptr || evaluate == nullptr || train->kind != v1::TRAIN_STAGE ||
+        evaluate->train_stage != trial.train_stage)
+      return Damaged(absl::StrCat(name, " has stages that are not there or do not belong together"));
+    if (!IsOpen(trial.state)) continue;
+    for (const StageRecord* stage : {train, evaluate}) {
+      if (stage->state != v1::SUCCEEDED)
+        open[static_cast<std::size_t>(stage - snapshot.stages.data())] = true;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& needed) {
+  if (snapshot.next_token == 0 || snapshot.next_token > static_cast<Token>(kIdMax))
+    return Damaged(absl::StrCat("the next token is ", snapshot.next_token));
+  std::vector<bool> live(snapshot.stages.size(), false);
+  Token before = 0;
+  for (const LiveAttempt& attempt : snapshot.live_attempts) {
+    const StageRecord* stage = Find(snapshot.stages, attempt.stage);
+    const auto at = static_cast<std::size_t>(stage - snapshot.stages.data());
+    if (stage == nullptr || stage->state != v1::RUNNING || !needed[at] || live[at] ||
+        attempt.token <= before || attempt.token >= snapshot.next_token) {
+      return Damaged(absl::StrCat("attempt ", attempt.token, " is live although ", attempt.stage.ToString(),
+                                  " is not running for a trial, or has another"));
+    }
+    live[at] = true;
+    before = attempt.token;
+  }
+  for (const CheckpointRecord& checkpoint : snapshot.checkpoints) {
+    if (Find(snapshot.stages, checkpoint.stage) == nullptr)
+      return Damaged(
+          absl::StrCat("a checkpoint belongs to ", checkpoint.stage.ToString(), ", which is not there"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckSnapshot(const Snapshot& snapshot) {
+  RETURN_IF_ERROR(CheckIds(snapshot.sweeps));
+  RETURN_IF_ERROR(CheckIds(snapshot.stages));
+  RETURN_IF_ERROR(CheckIds(snapshot.trials));
+  RETURN_IF_ERROR(CheckStages(snapshot));
+  std::vector<bool> needed;
+  RETURN_IF_ERROR(CheckTrials(snapshot, needed));
+  RETURN_IF_ERROR(CheckAttempts(snapshot, needed));
+  for (const WorkerRecord& worker : snapshot.workers) {
+    if (worker.slots > kSlotsMax)
+      return Damaged(absl::StrCat("worker ", worker.incarnation, " has ", worker.slots, " slots"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+"""Real faults on real processes: `make chaos`, or chaos.py [--seconds N] [--seed N] [--json] [--keep].
+
+A coordinator, workers whose trials take a fraction of a second, and clients run while processes are killed (kill -9, at
+random and at named failpoints), paused beyond their lease, cut off silently, and the coordinator's disk fills up. Then
+the faults stop, everything must come to its end, and an oracle compares what clients were promised and what children
+really did with the store. Exit status 0: nothing lost, nothing doubled, nothing orphaned.
+"""
+import argparse
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import oracle
+import world as worlds
+
+SETTLE_SECONDS = 180
+# How often each fault is chosen.
+WEIGHTS = {"kill -9 trial": 5, "kill -9 worker": 4, "kill -9 coordinator": 3, "kill -9 client": 3, "pause worker": 2, "pause coordinator": 1,
+           "pause trial": 1, "partition": 6, "disk full": 0.5}
+
+
+class Chaos:
+    def __init__(self, folder, seed, log):
+        self.log = log
+        self.random = random.Random(seed)
+        self.world = worlds.World(folder, workers=4, clients=4, log=log)
+        self.oracle = oracle.Oracle(self.world)
+        self.injected = collections.Counter()
+        self.later = []  # (when, action)
+        self.cut = set()
+        self.disk_full = False
+        self.injecting = True
+        self.totals = collections.Counter()
+        self.counted = {}  # Metrics of the life that runs now.
+        self.orphans = {}  # pid -> since when its worker is gone.
+
+    # Processes.
+
+    def failpoint(self, program):
+        if not self.injecting or not program.points or self.random.random() < 0.5:
+            return None
+        name = self.random.choice(sorted(program.points))
+        action = "stop" if self.random.random() < 0.2 else "kill"
+        return f"{name}={action}@{self.random.randint(1, program.points[name])}"
+
+    def start_fresh_database(self):
+        """The first starts, of which two end in the middle of making the tables."""
+        for point in ("migration.before", "migration.after"):
+            self.world.coordinator.start(f"{point}=kill@1")
+            self.world.coordinator.process.wait(30)
+            self.note_end(self.world.coordinator)
+        for program in self.world.programs():
+            program.start()
+
+    def note_end(self, program):
+        """Why a process ended: by us, at a failpoint, as it was told; anything else is a finding."""
+        status, said = program.process.returncode, program.said()
+        if program.killed_by_us:
+            return
+        for line in said.splitlines():
+            if status == -signal.SIGKILL and line.startswith("failpoint "):
+                self.injected[f"kill at {line.split(' ')[1]}"] += 1
+                return
+        if self.disk_full and status == 1 and any(sign in said for sign in ("No space left", "is full", "free space")):
+            self.totals["starts refused while the disk was full"] += 1
+            return
+        if not self.injecting and status == 0:
+            return
+        self.oracle.find("BROKEN", f"{program.name} ended by itself with {status}: {said[-600:]}")
+
+    def tend(self):
+        """Starts what has ended, wakes what stopped itself, does what is due."""
+        now = time.monotonic()
+        for program in self.world.programs():
+            if program.process is not None and program.process.poll() is not None:
+                self.note_end(program)
+                program.process = None
+                long = program is self.world.coordinator and self.random.random() < 0.1
+                program.again_at = now + (self.random.uniform(2, 5) if long else self.random.uniform(0, 0.4))
+                if program is self.world.coordinator:
+                    self.bank_metrics()
+            if program.process is None and now >= program.again_at:
+                program.start(self.failpoint(program))
+            if program.stopped_by_itself():
+                name = next((line.split(" ")[1] for line in reversed(program.said().splitlines()) if line.startswith("failpoint ")), "?")
+                self.injected[f"pause at {name}"] += 1
+                program.paused_since = time.monotonic_ns()
+                for pid in program.children():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGSTOP)
+                self.resume_later(program, program.process, self.random.uniform(0.2, 4))
+        for due in [entry for entry in self.later if entry[0] <= now]:
+            self.later.remove(due)
+            due[1]()
+
+    def after(self, seconds, action):
+        self.later.append((time.monotonic() + seconds, action))
+
+    def resume_later(self, program, process, seconds):
+        self.after(seconds, lambda: program.resume() if program.process is process else None)
+
+    # Faults.
+
+    def inject(self):
+        kinds = list(WEIGHTS)
+        kind = self.random.choices(kinds, [WEIGHTS[k] for k in kinds])[0]
+        done = getattr(self, "fault_" + kind.replace(" -9", "").replace(" ", "_"))()
+        if done:
+            self.injected[kind if done is True else done] += 1
+
+    def trials(self):
+        workers = {w.process.pid for w in self.world.workers if w.alive() and w.paused_since is None}
+        return [pid for pid, parent, name in worlds.processes(self.world.shared) if name == "fake_trial" and parent in workers]
+
+    def fault_kill_trial(self):
+        found = self.trials()
+        with contextlib.suppress(IndexError, ProcessLookupError):
+            os.kill(self.random.choice(found), signal.SIGKILL)
+            return True
+        return False
+
+    def fault_pause_trial(self):
+        found = self.trials()
+        if not found:
+            return False
+        pid = self.random.choice(found)
+
+        def go_on():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+        self.after(self.random.uniform(0.2, 2), go_on)
+        return True
+
+    def fault_kill_worker(self):
+        return self.random.choice(self.world.workers).kill()
+
+    def fault_kill_client(self):
+        return self.random.choice(self.world.clients).kill()
+
+    def fault_kill_coordinator(self):
+        return self.world.coordinator.kill()
+
+    def fault_pause_worker(self):
+        program = self.random.choice(self.world.workers)
+        if not program.pause():
+            return False
+        self.resume_later(program, program.process, self.random.uniform(0.3, 5))
+        return True
+
+    def fault_pause_coordinator(self):
+        program = self.world.coordinator
+        if not program.pause():
+            return False
+        self.resume_later(program, program.process, self.random.uniform(0.2, 4))
+        return True
+
+    def fault_partition(self):
+        free = [i for i in range(len(self.world.workers)) if i not in self.cut]
+        if len(free) <= 1:
+            return False
+        worker = self.random.choice(free)
+        kind = self.random.choice(self.world.network.kinds())
+        self.cut.add(worker)
+        self.world.network.cut(worker, kind)
+
+        def heal():
+            self.world.network.heal(worker)
+            self.cut.discard(worker)
+        self.after(self.random.uniform(0.3, 5), heal)
+        return {"link": "partition: link down", "up": "partition: worker unheard", "down": "partition: worker deaf"}.get(kind, "partition: both ways")
+
+    def fault_disk_full(self):
+        if self.disk_full or not self.world.fill_disk():
+            return False
+        self.disk_full = True
+        self.after(self.random.uniform(1, 3), self.world.free_disk)
+
+        def settled():
+            self.disk_full = False
+        self.after(5, settled)
+        return True
+
+    # What is seen meanwhile.
+
+    def bank_metrics(self):
+        self.totals.update(self.counted)
+        self.counted = {}
+
+    def look(self):
+        self.oracle.look()
+        self.counted = self.world.metrics() or self.counted
+        workers = {w.process.pid for w in self.world.workers if w.alive()}
+        paused = any(w.paused_since is not None for w in self.world.workers)
+        seen = {pid for pid, parent, name in worlds.processes(self.world.shared) if name == "fake_trial" and parent not in workers}
+        self.orphans = {pid: self.orphans.get(pid, time.monotonic()) for pid in seen}
+        for pid, since in self.orphans.items():
+            if not paused and time.monotonic() - since > 5:
+                self.oracle.find("ORPHANED", f"trial {pid} goes on though its worker has ended")
+
+    def run(self, seconds, pace):
+        started = time.monotonic()
+        self.start_fresh_database()
+        next_fault = next_look = time.monotonic() + 1
+        while time.monotonic() - started < seconds:
+            self.tend()
+            if time.monotonic() >= next_fault:
+                self.inject()
+                next_fault = time.monotonic() + self.random.uniform(0, 2 * pace)
+            if time.monotonic() >= next_look:
+                self.look()
+                next_look = time.monotonic() + 1
+            time.sleep(0.02)
+        self.log("the faults stop")
+        self.settle()
+
+    def settle(self):
+        self.injecting = False
+        while self.later:
+            self.later.pop(0)[1]()
+        self.world.free_disk()
+        self.disk_full = False
+        for program in self.world.programs():
+            program.resume()
+        # Lives that still carry a failpoint may reach it.
+        for program in [self.world.coordinator, *self.world.workers]:
+            program.kill()
+        deadline = time.monotonic() + SETTLE_SECONDS
+        clients_told = False
+        while time.monotonic() < deadline:
+            if clients_told:
+                for client in [c for c in self.world.clients if c.process is not None and c.process.poll() is not None]:
+                    self.note_end(client)
+                    client.process, client.again_at = None, float("inf")
+            self.tend()
+            if not clients_told and all(c.alive() for c in self.world.clients):
+                time.sleep(0.5)  # The last life has set its handler.
+                for client in self.world.clients:
+                    client.signal(signal.SIGTERM)
+                clients_told = True
+            if clients_told and all(c.process is None for c in self.world.clients) and self.ended():
+                break
+            time.sleep(0.1)
+        self.look()
+        self.bank_metrics()
+        for client in self.world.clients:
+            if client.process is not None and client.process.poll() is None:
+                self.oracle.find("LOST", f"{client.name} waits for an answer {SETTLE_SECONDS} s after the last fault")
+        for program in [*self.world.workers, self.world.coordinator]:
+            program.signal(signal.SIGTERM)
+            with contextlib.suppress(Exception):
+                program.process.wait(30)
+            if program.process is None or program.process.poll() != 0:
+                self.oracle.find("BROKEN", f"{program.name} does not end when asked: {program.said()[-600:]}")
+        for pid, _, name in worlds.processes(self.world.folder):
+            if not name.startswith("python") and pid != os.getpid():
+                self.oracle.find("ORPHANED", f"process {pid} ({name}) is left")
+        self.oracle.judge()
+
+    def ended(self):
+        with contextlib.suppress(Exception):
+            return self.oracle.sql("SELECT (SELECT count(*) FROM sweep WHERE state = 'ACTIVE') + "
+                                   "(SELECT count(*) FROM trial WHERE state IN ('PENDING', 'RUNNING'))") == [(0,)]
+        return False
+
+    # The report.
+
+    def report(self):
+        rows = self.oracle.sql("SELECT (SELECT count(*) FROM sweep), (SELECT count(*) FROM trial), (SELECT count(*) FROM trial WHERE "
+                               "state = 'SUCCEEDED'), (SELECT count(*) FROM attempt), (SELECT count(*) FROM measurement)")[0]
+        failures = dict(self.oracle.sql("SELECT failure, count(*) FROM attempt WHERE failure NOT NULL GROUP BY failure"))
+        named = {"leases expired": "leases_expired_total", "attempts adopted after a restart": "attempts_adopted_total",
+                 "late events refused (stale token)": "stale_events_total", "doubled events dropped": "doubled_events_total",
+                 "stages tried again": "stage_retries_total"}
+        happened = {text: int(self.totals["inlier_" + name]) for text, name in named.items()}
+        happened["starts refused while the disk was full"] = self.totals["starts refused while the disk was full"]
+        happened["overlaps of a worker that slept"] = self.oracle.overlaps_excused
+        happened.update({f"attempts ended {name}": count for name, count in sorted(failures.items())})
+        return {
+            "work": {"requests sent": self.oracle.submitted, "acknowledged": self.oracle.acknowledged, "sweeps": rows[0], "trials": rows[1],
+                     "trials succeeded": rows[2], "attempts": rows[3], "children seen": self.oracle.children, "measurements": rows[4]},
+            "injected": dict(sorted(self.injected.items())),
+            "kills": sum(count for name, count in self.injected.items() if name.startswith("kill")),
+            "partitions": sum(count for name, count in self.injected.items() if name.startswith("partition")),
+            "happened": happened,
+            "verdict": {name.lower(): len(found) for name, found in self.oracle.findings.items()},
+            "findings": self.oracle.findings,
+        }
+
+
+def print_table(report):
+    for title in ("work", "injected", "happened"):
+        print(title)
+        for name, count in report[title].items():
+            print(f"  {name:44}{count:>9}")
+    print(f"in all: {report['kills']} kills, {report['partitions']} partitions")
+    verdict = report["verdict"]
+    print(f"verdict: {verdict['lost']} lost, {verdict['doubled']} doubled, {verdict['orphaned']} orphaned, {verdict['broken']} broken")
+    for name, found in report["findings"].items():
+        for text in found:
+            print(f"  {name}: {text}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("CHAOS_SECONDS", 600)), help="how long faults are injected")
+    parser.add_argument("--pace", type=float, default=0.22, help="mean seconds between two faults")
+    parser.add_argument("--seed", type=int, default=None, help="of the choice of faults")
+    parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")
+    parser.add_argument("--keep", action="store_true", help="keep the folder with the logs")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="inlier-chaos-"))
+    log = lambda text: print(f"chaos: {text}", file=sys.stderr, flush=True)
+    log(f"seed {seed}, {options.seconds:g} s, {folder}")
+    chaos = Chaos(folder, seed, log)
+    if not chaos.world.network.namespaces:
+        log("no network namespaces (they need root): partitions are made by the proxies alone")
+    if not chaos.world.tmpfs:
+        log("no disk of limited size (mounting one needs root): the disk is never full")
+    try:
+        chaos.run(options.seconds, options.pace)
+        report = {"seed": seed, "seconds": options.seconds, **chaos.report()}
+    finally:
+        chaos.world.close()
+        if options.keep:
+            log(f"kept {folder}")
+    if options.json:
+        print(json.dumps(report, indent=1))
+    else:
+        print_table(report)
+    if not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0 if chaos.oracle.clean() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

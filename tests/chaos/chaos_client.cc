@@ -1,0 +1,220 @@
+// chaos_client ADDRESS NAME HISTORY: a person with a script, on a network and a machine that fail.
+//
+// Submits small sweeps, each under a request id of its own and again and again until it is acknowledged;
+// looks at them, cancels and retries some. Every intent is written to HISTORY before the call and every
+// answer after it, so that the file says what this client was promised, also when it is killed; started again
+// it goes on where the file ends. SIGTERM: what is begun is still acknowledged, then it ends with 0. Lines:
+//   submit REQUEST                 acknowledged REQUEST SWEEP TRIALS
+//   state SWEEP STATE              trial TRIAL SWEEP STATE (only ended ones)
+//   cancel SWEEP                   retry SWEEP
+//   broken TEXT                    a promise that was not kept
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "base/service/rpc.h"
+#include "inlier/v1/sweep_service.grpc.pb.h"
+
+namespace inlier {
+namespace {
+
+constexpr auto kCallDeadline = std::chrono::milliseconds(1500);
+constexpr auto kBetweenTries = std::chrono::milliseconds(60);
+constexpr size_t kOpenSweepsMax = 3;
+
+volatile std::sig_atomic_t ending = 0;
+
+struct Sweep {
+  std::string id;
+  int looks = 0;
+};
+
+v1::Axis NumberAxis(const std::string& field, const std::vector<double>& values) {
+  v1::Axis axis;
+  axis.set_field(field);
+  for (const double value : values) axis.add_values()->set_number_value(value);
+  return axis;
+}
+
+// What a request asks for is a function of its id alone, so that repeating it says the same. Few different
+// trainings: sweeps share stages, and know some already.
+v1::SweepSpec SpecOf(const std::string& request) {
+  std::mt19937_64 random(std::hash<std::string>()(request));
+  v1::SweepSpec sweep;
+  sweep.set_name("chaos-" + request);
+  v1::TrialSpec& base = *sweep.mutable_base();
+  base.mutable_model()->mutable_bert()->set_preset("tiny");
+  base.mutable_data()->mutable_text()->set_corpus("kjv");
+  // Most end in a fraction of a second; some outlive a restart or a pause and are resumed or adopted.
+  const std::uint64_t steps = random() % 4 == 0 ? 60 + random() % 100 : 5 + random() % 30;
+  base.mutable_training()->set_steps(static_cast<std::uint32_t>(steps));
+  base.mutable_training()->set_checkpoint_every(8);
+  std::vector<double> seeds;
+  const double first = static_cast<double>(random() % 5000);
+  for (int i = 0; i < 1 + static_cast<int>(random() % 3); ++i) seeds.push_back(first + i);
+  *sweep.add_axes() = NumberAxis("seed", seeds);
+  *sweep.add_axes() = NumberAxis("quantization.weights.bits",
+                                 random() % 2 == 0 ? std::vector<double>{8} : std::vector<double>{8, 4});
+  sweep.mutable_retry()->set_max_crashes(30);
+  sweep.mutable_retry()->set_max_losses(200);
+  return sweep;
+}
+
+class Client {
+ public:
+  Client(const std::string& address, std::string name, const std::string& history)
+      : name_(std::move(name)), stub_(v1::SweepService::NewStub(MakeChannel(address))) {
+    Replay(history);
+    fd_ = ::open(history.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  }
+
+  int Run() {
+    while (ending == 0 || !unanswered_.empty()) {
+      if (!unanswered_.empty()) {
+        Submit(unanswered_.front());
+        unanswered_.pop_front();
+      } else if (open_.size() < kOpenSweepsMax) {
+        unanswered_.push_back(name_ + "-" + std::to_string(++count_));
+        Say("submit " + unanswered_.back());
+      } else {
+        Look();
+      }
+    }
+    return 0;
+  }
+
+ private:
+  void Replay(const std::string& history) {
+    std::ifstream in(history);
+    std::map<std::string, bool> known;
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line);
+      std::string verb, what, id;
+      words >> verb >> what >> id;
+      if (verb == "submit") known[what] = false, ++count_;
+      if (verb == "acknowledged") known[what] = true;
+    }
+    for (const auto& [request, acknowledged] : known) {
+      if (!acknowledged) unanswered_.push_back(request);
+    }
+  }
+
+  void Say(const std::string& line) {
+    const std::string text = line + "\n";
+    if (::write(fd_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) std::_Exit(3);
+  }
+
+  // Until it is answered, one way or the other. A refusal that a repetition cannot help is a broken promise.
+  template <typename Request, typename Response, typename Method>
+  bool Call(Method method, const Request& request, Response* response, int tries_max) {
+    for (int tries = 0; tries_max == 0 || tries < tries_max; ++tries) {
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
+      const grpc::Status status = (*stub_.*method)(&context, request, response);
+      if (status.ok()) return true;
+      const grpc::StatusCode code = status.error_code();
+      const bool may_pass = code == grpc::UNAVAILABLE || code == grpc::DEADLINE_EXCEEDED ||
+                            code == grpc::RESOURCE_EXHAUSTED || code == grpc::CANCELLED;
+      if (!may_pass) {
+        Say("broken " + std::to_string(code) + " " + status.error_message());
+        return false;
+      }
+      std::this_thread::sleep_for(kBetweenTries);
+    }
+    return false;
+  }
+
+  void Submit(const std::string& request_id) {
+    v1::SubmitSweepRequest request;
+    request.set_request_id(request_id);
+    *request.mutable_sweep() = SpecOf(request_id);
+    v1::SubmitSweepResponse response;
+    if (!Call(&v1::SweepService::Stub::SubmitSweep, request, &response, 0)) return;
+    Say("acknowledged " + request_id + " " + response.sweep_id() + " " + std::to_string(response.trials()));
+    open_.push_back({response.sweep_id(), 0});
+    if (random_() % 3 == 0) {
+      v1::SubmitSweepResponse again;
+      if (Call(&v1::SweepService::Stub::SubmitSweep, request, &again, 5) &&
+          again.sweep_id() != response.sweep_id())
+        Say("broken " + request_id + " is " + response.sweep_id() + " and " + again.sweep_id());
+    }
+  }
+
+  void Look() {
+    Sweep sweep = open_.front();
+    open_.pop_front();
+    v1::GetSweepRequest request;
+    request.set_sweep(sweep.id);
+    v1::SweepStatus status;
+    if (Call(&v1::SweepService::Stub::GetSweep, request, &status, 5)) {
+      if (status.state() != v1::ACTIVE) {
+        Say("state " + sweep.id + " " + v1::SweepState_Name(status.state()));
+        return Read(sweep.id);
+      }
+      if (random_() % 400 == 0) return CancelAndMaybeRetry(sweep.id);
+    }
+    if (++sweep.looks < 300) open_.push_back(sweep);  // Else it goes on without us.
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+
+  void Read(const std::string& id) {
+    v1::ListTrialsRequest request;
+    request.set_sweep(id);
+    v1::ListTrialsResponse response;
+    if (!Call(&v1::SweepService::Stub::ListTrials, request, &response, 5)) return;
+    for (const v1::TrialStatus& trial : response.trials()) {
+      if (trial.state() != v1::PENDING && trial.state() != v1::RUNNING)
+        Say("trial " + trial.trial_id() + " " + id + " " + v1::TrialState_Name(trial.state()));
+    }
+  }
+
+  void CancelAndMaybeRetry(const std::string& id) {
+    Say("cancel " + id);
+    v1::CancelRequest cancel;
+    cancel.set_sweep(id);
+    v1::CancelResponse cancelled;
+    Call(&v1::SweepService::Stub::Cancel, cancel, &cancelled, 20);
+    if (random_() % 2 == 0) return;
+    Say("retry " + id);
+    v1::RetryRequest retry;
+    retry.set_sweep(id);
+    v1::RetryResponse retried;
+    if (Call(&v1::SweepService::Stub::Retry, retry, &retried, 20)) open_.push_back({id, 0});
+  }
+
+  const std::string name_;
+  const std::unique_ptr<v1::SweepService::Stub> stub_;
+  int fd_ = -1;
+  std::mt19937_64 random_{std::random_device()()};
+  std::uint64_t count_ = 0;
+  std::deque<std::string> unanswered_;
+  std::deque<Sweep> open_;
+};
+
+int Main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: chaos_client ADDRESS NAME HISTORY\n");
+    return 2;
+  }
+  struct sigaction action = {};
+  action.sa_handler = [](int) { ending = 1; };
+  ::sigaction(SIGTERM, &action, nullptr);
+  return Client(argv[1], argv[2], argv[3]).Run();
+}
+
+}  // namespace
+}  // namespace inlier
+
+int main(int argc, char** argv) { return inlier::Main(argc, argv); }

@@ -1,0 +1,172 @@
+"""What must be true of the store, given what clients were promised and what children really did.
+
+Three kinds of finding: LOST (something acknowledged or begun is gone), DOUBLED (something is there or ran twice),
+ORPHANED (something is left that belongs to nothing). Read-only SQL, as a stranger would.
+"""
+import collections
+import contextlib
+import hashlib
+import pathlib
+import sqlite3
+
+TERMINAL = ("SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED")
+# A worker that was asleep stops its children when it wakes; they may have run so long beside the next attempt.
+WAKING_NS = 2_000_000_000
+
+# Each selects what must not be; the first column names it.
+INVARIANTS = {
+    "ORPHANED": {
+        "a stage is needed by no trial": "SELECT id FROM stage WHERE state IN ('PENDING', 'RUNNING') AND id NOT IN (SELECT train_stage FROM trial "
+                                         "WHERE train_stage NOT NULL AND state IN ('PENDING', 'RUNNING') UNION SELECT evaluate_stage FROM trial "
+                                         "WHERE evaluate_stage NOT NULL AND state IN ('PENDING', 'RUNNING'))",
+        "an attempt is live although its stage does not run": "SELECT token FROM attempt JOIN stage ON stage.id = attempt.stage "
+                                                              "WHERE ended_ms IS NULL AND stage.state <> 'RUNNING'",
+        "a running stage has no live attempt": "SELECT id FROM stage WHERE state = 'RUNNING' AND NOT EXISTS "
+                                                                       "(SELECT 1 FROM attempt WHERE attempt.stage = stage.id AND ended_ms IS NULL)",
+        "a sweep has ended with open trials": "SELECT sweep.id FROM sweep JOIN trial ON trial.sweep = sweep.id WHERE sweep.state <> 'ACTIVE' "
+                                              "AND trial.state IN ('PENDING', 'RUNNING')",
+        "a trial's row has no specification": "SELECT id FROM trial WHERE id NOT IN (SELECT trial FROM trial_spec)",
+        "a stage's row has no specification": "SELECT id FROM stage WHERE id NOT IN (SELECT stage FROM stage_spec)",
+        "an attempt has no worker": "SELECT token FROM attempt WHERE worker NOT IN (SELECT incarnation FROM worker)",
+    },
+    "LOST": {
+        "a trial succeeded without its stages": "SELECT trial.id FROM trial JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "
+                                                "WHERE trial.state = 'SUCCEEDED' AND stage.state <> 'SUCCEEDED'",
+        "a stage succeeded without a final measurement": "SELECT id FROM stage WHERE state = 'SUCCEEDED' AND NOT EXISTS "
+                                                         "(SELECT 1 FROM measurement WHERE token = result_token AND final = 1)",
+        "a point of the curve of a result is missing": "SELECT stage.id FROM stage JOIN attempt ON token = result_token WHERE kind = 'TRAIN_STAGE' AND "
+                                                       "stage.state = 'SUCCEEDED' AND (SELECT count(*) FROM measurement m WHERE m.token = "
+                                                       "result_token AND final = 0) <> (SELECT max(step) FROM measurement m WHERE m.token = "
+                                                       "result_token) - coalesce(resumed_step, 0)",
+        "a complete sweep lacks trials": "SELECT sweep.id FROM sweep WHERE state = 'COMPLETE' AND trials <> "
+                                         "(SELECT count(*) FROM trial WHERE sweep = sweep.id)",
+        "the token of an attempt is above the counter": "SELECT token FROM attempt WHERE token >= (SELECT value FROM meta WHERE key = 'next_token')",
+    },
+    "DOUBLED": {
+        "a stage has two results": "SELECT stage FROM attempt WHERE outcome IN ('SUCCEEDED', 'DIVERGED') GROUP BY stage HAVING count(*) > 1",
+        "a stage has two live attempts": "SELECT stage FROM attempt WHERE ended_ms IS NULL GROUP BY stage HAVING count(*) > 1",
+        "a measurement was stored twice": "SELECT token FROM measurement GROUP BY token, name, step, site, final HAVING count(*) > 1",
+        "a final checkpoint was stored twice": "SELECT token FROM artifact WHERE final = 1 GROUP BY token HAVING count(*) > 1",
+        "a trial of a sweep is there twice": "SELECT sweep FROM trial GROUP BY sweep, point HAVING count(*) > 1",
+        "a result is not the attempt that succeeded": "SELECT stage.id FROM stage JOIN attempt ON token = result_token "
+                                                      "WHERE attempt.stage <> stage.id OR outcome <> stage.state",
+    },
+}
+
+
+class Oracle:
+    def __init__(self, world):
+        self.world = world
+        self.findings = {"LOST": [], "DOUBLED": [], "ORPHANED": [], "BROKEN": []}
+        self.results = {}   # stage -> (state, token, checkpoint) as once seen committed.
+        self.outcomes = {}  # token -> outcome.
+
+    def find(self, kind, text):
+        if len(self.findings[kind]) < 50 and text not in self.findings[kind]:
+            self.findings[kind].append(text)
+            self.world.log(f"{kind}: {text}")
+
+    def sql(self, statement, *values):
+        with contextlib.closing(sqlite3.connect(f"file:{self.world.state}/inlier.db?mode=ro", uri=True, timeout=5)) as connection:
+            return connection.execute(statement, values).fetchall()
+
+    def look(self):
+        """While it runs: what was once committed stays, and what must never be is not. A busy or absent file is looked at later."""
+        try:
+            results = self.sql("SELECT id, state, result_token, checkpoint FROM stage WHERE result_token NOT NULL")
+            outcomes = self.sql("SELECT token, outcome FROM attempt WHERE ended_ms NOT NULL")
+        except sqlite3.OperationalError:
+            return
+        self._stays("the result of stage", self.results, {row[0]: row[1:] for row in results})
+        self._stays("the outcome of attempt", self.outcomes, dict(outcomes))
+
+    def _stays(self, what, before, now):
+        for key, value in before.items():
+            if now.get(key) != value:
+                self.find("LOST", f"{what} {key} was {value} and is {now.get(key)}")
+        before.update(now)
+
+    def judge(self):
+        """At the end, when faults have stopped and everything has had its time."""
+        self.look()
+        for kind, rules in INVARIANTS.items():
+            for text, statement in rules.items():
+                if rows := self.sql(statement):
+                    self.find(kind, f"{text}: {[row[0] for row in rows[:5]]}")
+        for text, statement in {"integrity_check": "PRAGMA integrity_check", "foreign_key_check": "PRAGMA foreign_key_check"}.items():
+            if (rows := self.sql(statement)) not in ([("ok",)], []):
+                self.find("LOST", f"{text}: {rows[:3]}")
+        for trial, state in self.sql("SELECT id, state FROM trial WHERE state IN ('PENDING', 'RUNNING')"):
+            self.find("LOST", f"trial t-{trial} never ended ({state})")
+        for sweep, in self.sql("SELECT id FROM sweep WHERE state = 'ACTIVE'"):
+            self.find("LOST", f"sweep s-{sweep} never ended")
+        self._promises()
+        self._children()
+        self._files()
+
+    def _promises(self):
+        """What clients were told."""
+        sweeps = {request: (f"s-{number}", trials) for number, request, trials in self.sql("SELECT id, request_id, trials FROM sweep")}
+        trials = {f"t-{number}": state for number, state in self.sql("SELECT id, state FROM trial")}
+        self.submitted = self.acknowledged = 0
+        intents = set()
+        for client in range(len(self.world.clients)):
+            history = self.world.folder / f"client-{client}.history"
+            for line in history.read_text().splitlines() if history.exists() else []:
+                verb, *words = line.split(" ")
+                if verb == "submit":
+                    intents.add(words[0])
+                elif verb == "acknowledged":
+                    self.acknowledged += 1
+                    if sweeps.get(words[0]) != (words[1], int(words[2])):
+                        self.find("LOST", f"{line}, and the store has {sweeps.get(words[0])}")
+                elif verb == "trial" and words[2] in ("SUCCEEDED", "DIVERGED") and trials.get(words[0]) != words[2]:
+                    self.find("LOST", f"{line}, and the store has {trials.get(words[0])}")
+                elif verb == "trial" and words[0] not in trials:
+                    self.find("LOST", f"{line}, and the store has no such trial")
+                elif verb == "broken":
+                    self.find("BROKEN", f"client c{client}: {line}")
+        self.submitted = len(intents)
+        for request in sweeps.keys() - intents:
+            self.find("DOUBLED", f"a sweep with request id {request}, which no client sent")
+
+    def _children(self):
+        """What really ran: only what was leased durably, and never two attempts of a stage at one time."""
+        tokens = {token: (f"st-{stage}", ended) for token, stage, ended in self.sql("SELECT token, stage, outcome FROM attempt")}
+        runs = {}  # token -> [stage, first, last, worker's pid]
+        for line in self.world.evidence.read_text().splitlines() if self.world.evidence.exists() else []:
+            what, token, stage, _, worker, at = line.split(" ")
+            token, at = int(token), int(at)
+            if tokens.get(token, (None,))[0] != stage:
+                self.find("LOST", f"a child ran attempt {token} of {stage}, and the store has {tokens.get(token)}")
+            if what == "begin" and token in runs:
+                self.find("DOUBLED", f"attempt {token} was started twice")
+            run = runs.setdefault(token, [stage, at, at, int(worker)])
+            run[2] = at
+        self.children = len(runs)
+        pauses = [pause for worker in self.world.workers for pause in worker.pauses]
+        by_stage = collections.defaultdict(list)
+        for token, run in runs.items():
+            by_stage[run[0]].append((token, *run[1:]))
+        self.overlaps_excused = 0
+        for stage, attempts in by_stage.items():
+            attempts.sort()
+            for i, (older, _, last, worker) in enumerate(attempts):
+                for newer, first, *_ in attempts[i + 1:]:
+                    if first >= last:
+                        continue
+                    if any(pid == worker and since <= first and last <= until + WAKING_NS for pid, since, until in pauses):
+                        self.overlaps_excused += 1
+                        continue
+                    self.find("DOUBLED", f"attempts {older} and {newer} of {stage} ran together for {(last - first) / 1e6:.0f} ms")
+
+    def _files(self):
+        """Every committed model is there, whole."""
+        for stage, path, digest in self.sql("SELECT stage.id, path, sha256 FROM stage JOIN artifact ON token = result_token AND artifact.final = 1 "
+                                            "WHERE state = 'SUCCEEDED' AND stage.kind = 'TRAIN_STAGE'"):
+            file = pathlib.Path(self.world.shared) / path
+            if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+                self.find("LOST", f"the model of st-{stage}, {path}, {'is damaged' if file.exists() else 'is not there'}")
+
+    def clean(self):
+        return not any(self.findings.values())

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""A worker is cut off silently: its stage is leased to another within TTL + 1 s, and what it says late is refused and counted."""
+import contextlib
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+import oracle
+import world as worlds
+
+TTL_MS = 3000
+
+
+def wait_for(what, condition, seconds=90):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(Exception):
+            if value := condition():
+                return value
+        time.sleep(0.01)
+    raise AssertionError(f"waited {seconds} s in vain for {what}")
+
+
+def measure():
+    """Seconds from the cut to the next lease of the stage, late events refused, and whether the result is the later attempt's."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="inlier-cut-"))
+    world = worlds.World(folder, workers=2, clients=1, log=lambda text: None, lease_ttl_ms=TTL_MS, step_ms=100)
+    sql = oracle.Oracle(world).sql
+    try:
+        # Room for everything that runs, so that the lease is all that is waited for.
+        world.workers[1].command = ["slots=16" if word == "slots=2" else word for word in world.workers[1].command]
+        for program in (world.coordinator, world.workers[0], world.clients[0]):
+            program.start()
+
+        def live_with_a_future():
+            """An attempt of the first worker that will outlive the lease."""
+            return sql("SELECT token, stage FROM attempt JOIN worker ON incarnation = worker WHERE worker.name = 'worker-0' AND ended_ms IS NULL "
+                       "AND stage IN (SELECT stage FROM stage_spec WHERE spec->>'$.training.steps' > 60)")
+        token, stage = wait_for("a long attempt on the first worker", live_with_a_future)[0]
+        world.workers[1].start()
+        wait_for("the second worker", lambda: sql("SELECT count(*) FROM worker") == [(2,)])
+        world.clients[0].signal(signal.SIGTERM)
+        cut_at = time.monotonic()
+        world.network.cut(0, "link" if world.network.namespaces else "both")
+        later = wait_for("the next lease of the stage", lambda: sql("SELECT token FROM attempt WHERE stage = ? AND token > ?", stage, token))[0][0]
+        seconds = time.monotonic() - cut_at
+        before = (world.metrics() or {}).get("inlier_stale_events_total", 0)
+        world.network.heal(0)
+        refused = wait_for("a late event that is refused", lambda: world.metrics()["inlier_stale_events_total"] - before)
+        result = wait_for("the result of the stage", lambda: sql("SELECT result_token FROM stage WHERE id = ? AND result_token NOT NULL", stage))[0][0]
+        old = sql("SELECT outcome, failure FROM attempt WHERE token = ?", token)[0]
+        return {"seconds": seconds, "ttl_seconds": TTL_MS / 1000, "late_events_refused": int(refused), "old_attempt": old,
+                "result_is_of_a_later_attempt": result >= later}
+    finally:
+        world.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class SilentCutTest(unittest.TestCase):
+    def test_a_stage_of_a_worker_cut_off_silently_is_leased_again_and_its_late_result_is_refused(self):
+        seen = measure()
+        print(f"leased again {seen['seconds']:.2f} s after the cut, TTL {seen['ttl_seconds']:g} s")
+        self.assertEqual(("FAILED", "LOST"), seen["old_attempt"])
+        self.assertGreater(seen["late_events_refused"], 0)
+        self.assertTrue(seen["result_is_of_a_later_attempt"])
+        # The lease cannot end early; how late it is noticed is the machine's business, but not a minute.
+        self.assertGreater(seen["seconds"], TTL_MS / 1000 * 0.5)
+        self.assertLess(seen["seconds"], TTL_MS / 1000 + 20)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,60 @@
+// A damaged file that SQLite itself does not notice gives a clear error when it is loaded; it used to end the
+// process by a failed check or an exception while the orchestrator took over.
+#include "coordinator/store/snapshot_check.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SnapshotCheckTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    MustAddTrial();
+    MustApply(Start(1, 1));
+    ASSERT_TRUE(store_->Load().ok()) << store_->Load().status();
+  }
+  // What loading says after `sql` was done behind the schema's back.
+  std::string AfterEditing(const std::string& sql) {
+    SQLite::Database& connection = database_->connection();
+    connection.exec("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON");
+    SQLite::Statement triggers(
+        connection,
+        "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema WHERE type = 'trigger'");
+    triggers.executeStep();
+    const std::string drop = triggers.getColumn(0).getString();
+    triggers.reset();
+    connection.exec(drop);
+    connection.exec(sql);
+    const auto snapshot = store_->Load();
+    if (snapshot.ok()) return "OK";
+    EXPECT_TRUE(absl::IsDataLoss(snapshot.status())) << snapshot.status();
+    EXPECT_THAT(std::string(snapshot.status().message()), HasSubstr("restore inlier.db from a backup"));
+    return std::string(snapshot.status().message());
+  }
+};
+
+TEST_F(SnapshotCheckTest, TrialWithoutItsSweepIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE trial SET sweep = 9"), HasSubstr("t-1 belongs to s-9"));
+}
+TEST_F(SnapshotCheckTest, TrialWhoseStagesDoNotBelongTogetherIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE trial SET evaluate_stage = 1"), HasSubstr("t-1 has stages"));
+}
+TEST_F(SnapshotCheckTest, EvaluationOfNoTrainingIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE stage SET train_stage = 2 WHERE id = 2"),
+              HasSubstr("st-2 has the train stage st-2"));
+}
+TEST_F(SnapshotCheckTest, LiveAttemptOfAStageThatDoesNotRunIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE stage SET state = 'PENDING' WHERE id = 1"),
+              HasSubstr("attempt 1 is live although st-1"));
+}
+TEST_F(SnapshotCheckTest, CounterThatCannotGrowIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE meta SET value = 9223372036854775807"), HasSubstr("the next token is"));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,33 @@
+// A folder in memory with a database that is already made, for inputs by the thousand.
+#ifndef INLIER_TESTS_FUZZ_FOLDER_H_
+#define INLIER_TESTS_FUZZ_FOLDER_H_
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "coordinator/store/database.h"
+#include "tests/support/temporary_folder.h"
+
+namespace inlier {
+
+inline std::filesystem::path FuzzFolder() {
+  const std::filesystem::path memory = "/dev/shm";
+  return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
+}
+
+// The bytes of an inlier.db without rows.
+inline const std::string& EmptyDatabase() {
+  static const std::string bytes = [] {
+    const TemporaryFolder folder(FuzzFolder());
+    INLIER_CHECK(Database::Open(folder.path()).ok());
+    return *ReadFile(folder / "inlier.db");
+  }();
+  return bytes;
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_FUZZ_FOLDER_H_

@@ -1,0 +1,349 @@
+// Every request message, in any order, through what handles it: the checks of the service, the orchestrator,
+// the store, the reader. An input is a list of records: a byte that says which message, four bytes of length,
+// the message. What must hold: every change commits, the invariants stand, and what the store gives back is
+// what was in memory.
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "base/status.h"
+#include "coordinator/tables/table_builder.h"
+#include "proto/spec/sweep_reader.h"
+#include "tests/coordinator/orchestration/harness.h"
+#include "tests/fuzz/folder.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace inlier {
+namespace {
+
+enum Kind : unsigned char {
+  kSubmit,
+  kSync,
+  kCancel,
+  kRetry,
+  kTick,
+  kQuery,
+  kTable,
+  kTrials,
+  kLogs,
+  kSweep,
+  kKinds
+};
+
+constexpr std::size_t kRecordsMax = 40;
+
+struct Record {
+  Kind kind = kTick;
+  std::string bytes;
+};
+
+std::vector<Record> Parse(std::string_view input) {
+  std::vector<Record> records;
+  while (input.size() >= 5 && records.size() < kRecordsMax) {
+    std::uint32_t size = 0;
+    std::memcpy(&size, input.data() + 1, 4);
+    const auto kind = static_cast<Kind>(static_cast<unsigned char>(input[0]) % kKinds);
+    input.remove_prefix(5);
+    records.push_back({kind, std::string(input.substr(0, size))});
+    input.remove_prefix(std::min<std::size_t>(size, input.size()));
+  }
+  return records;
+}
+
+std::string Join(const std::vector<Record>& records) {
+  std::string input;
+  for (const Record& record : records) {
+    const auto size = static_cast<std::uint32_t>(record.bytes.size());
+    input += static_cast<char>(record.kind);
+    input.append(reinterpret_cast<const char*>(&size), 4);
+    input += record.bytes;
+  }
+  return input;
+}
+
+std::unique_ptr<google::protobuf::Message> MessageOf(Kind kind) {
+  switch (kind) {
+    case kSubmit:
+      return std::make_unique<v1::SubmitSweepRequest>();
+    case kSync:
+      return std::make_unique<v1::WorkerSync>();
+    case kCancel:
+      return std::make_unique<v1::CancelRequest>();
+    case kRetry:
+      return std::make_unique<v1::RetryRequest>();
+    case kQuery:
+      return std::make_unique<v1::QueryRequest>();
+    case kTable:
+      return std::make_unique<v1::BuildTableRequest>();
+    case kTrials:
+      return std::make_unique<v1::ListTrialsRequest>();
+    case kLogs:
+      return std::make_unique<v1::GetLogsRequest>();
+    case kSweep:
+      return std::make_unique<v1::GetSweepRequest>();
+    case kTick:
+    case kKinds:
+      break;
+  }
+  return nullptr;
+}
+
+class Service {
+ public:
+  Service() : folder_(FuzzFolder()) {
+    folder_.Write("inlier.db", EmptyDatabase());
+    Open();
+  }
+
+  void Do(const Record& record) {
+    const auto message = MessageOf(record.kind);
+    if (message != nullptr && !message->ParseFromString(record.bytes)) return;
+    Effects effects;
+    switch (record.kind) {
+      case kSubmit: {
+        auto& request = static_cast<v1::SubmitSweepRequest&>(*message);
+        request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));  // For speed.
+        if (request.request_id().size() <= 256 && ValidateSweep(request.sweep()).ok())
+          Clear(orchestrator_->OnSubmit(request, now_, effects).status());
+        break;
+      }
+      case kSync:
+        Clear(orchestrator_->OnSync(static_cast<const v1::WorkerSync&>(*message), now_, effects).status());
+        break;
+      case kCancel:
+        Clear(
+            orchestrator_->OnCancel(static_cast<const v1::CancelRequest&>(*message), now_, effects).status());
+        break;
+      case kRetry:
+        Clear(orchestrator_->OnRetry(static_cast<const v1::RetryRequest&>(*message), now_, effects).status());
+        break;
+      case kTick: {
+        const Duration step =
+            std::chrono::seconds(record.bytes.empty() ? 1 : static_cast<unsigned char>(record.bytes[0]));
+        now_.at += step;
+        now_.wall.unix_ms += std::chrono::duration_cast<std::chrono::milliseconds>(step).count();
+        orchestrator_->Tick(now_, effects);
+        break;
+      }
+      case kQuery: {
+        const auto& request = static_cast<const v1::QueryRequest&>(*message);
+        QueryLimits limits;
+        limits.rows = std::clamp<std::uint32_t>(request.max_rows(), 1, 1000);
+        limits.time = std::chrono::milliseconds(500);
+        Clear(reader_->Query(request.sql(), limits).status());
+        break;
+      }
+      case kTable: {
+        const auto& request = static_cast<const v1::BuildTableRequest&>(*message);
+        const auto sweep = reader_->FindSweep(request.sweep());
+        Clear(sweep.ok() ? BuildTable(*reader_, *sweep, request.table()).status() : sweep.status());
+        break;
+      }
+      case kTrials:
+        Clear(reader_->ListTrials(static_cast<const v1::ListTrialsRequest&>(*message)).status());
+        break;
+      case kLogs: {
+        const auto& request = static_cast<const v1::GetLogsRequest&>(*message);
+        const auto trial = reader_->FindTrial(request.trial());
+        Clear(trial.ok()
+                  ? reader_->Logs(*trial, std::clamp<std::uint32_t>(request.max_lines(), 1, 1000)).status()
+                  : trial.status());
+        break;
+      }
+      case kSweep: {
+        const auto sweep =
+            orchestrator_->FindSweep(static_cast<const v1::GetSweepRequest&>(*message).sweep());
+        if (!sweep.ok()) return Clear(sweep.status());
+        std::uint64_t from = 0;
+        std::string json;
+        orchestrator_->Status(*sweep, true).SerializeToString(&json);
+        orchestrator_->Describe(*sweep, now_, from);
+        break;
+      }
+      case kKinds:
+        break;
+    }
+    Commit(effects);
+  }
+
+  // What the store gives back is what was in memory.
+  void Restart() {
+    const std::string before = orchestrator_->DurableState();
+    reader_.reset();
+    orchestrator_.reset();
+    store_.reset();
+    database_.reset();
+    Open();
+    if (orchestrator_->DurableState() == before) return;
+    std::fprintf(stderr, "before:\n%s\nafter:\n%s\n", before.c_str(), orchestrator_->DurableState().c_str());
+    INLIER_CHECK(orchestrator_->DurableState() == before);
+  }
+
+ private:
+  // A refusal says something, and is not the fault of the service.
+  static void Clear(const absl::Status& status) {
+    INLIER_CHECK(status.ok() || !status.message().empty());
+    if (absl::IsInternal(status)) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    INLIER_CHECK(!absl::IsInternal(status));
+  }
+
+  void Open() {
+    auto database = Database::Open(folder_.path());
+    INLIER_CHECK(database.ok());
+    database_ = *std::move(database);
+    store_ = std::make_unique<Store>(*database_);
+    reader_ = std::make_unique<Reader>(database_->path(), 1);
+    orchestrator_ = std::make_unique<Orchestrator>(Harness::DefaultOptions());
+    auto snapshot = store_->Load();
+    if (!snapshot.ok()) std::fprintf(stderr, "%s\n", snapshot.status().ToString().c_str());
+    INLIER_CHECK(snapshot.ok());
+    Effects effects;
+    INLIER_CHECK(orchestrator_->Recover(*std::move(snapshot), now_, effects).ok());
+    Commit(effects);
+  }
+
+  void Commit(const Effects& effects) {
+    if (!effects.changes.empty()) {
+      const auto stats = store_->Apply(effects.changes);
+      if (!stats.ok()) std::fprintf(stderr, "%s\n", stats.status().ToString().c_str());
+      INLIER_CHECK(stats.ok());
+      INLIER_CHECK(stats->fenced == 0);
+    }
+    orchestrator_->CheckInvariants();
+  }
+
+  TemporaryFolder folder_;
+  Moment now_{Timestamp{std::chrono::hours(1)}, WallTime{1'700'000'000'000}};
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<Orchestrator> orchestrator_;
+};
+
+template <typename Message>
+Record Make(Kind kind, const Message& message) {
+  return {kind, message.SerializeAsString()};
+}
+
+// A sweep that runs: two workers take it, one finishes, one fails; people look.
+std::vector<Record> Story(bool with_table) {
+  std::vector<Record> records;
+  v1::SubmitSweepRequest submit;
+  *submit.mutable_sweep() = SmallSweep("story", 2, {8, 4});
+  submit.set_request_id("one");
+  if (with_table) {
+    v1::TableColumn& column = *submit.mutable_sweep()->mutable_table()->add_columns();
+    submit.mutable_sweep()->mutable_table()->add_rows("quantization.weights.bits");
+    column.set_measurement("perplexity");
+    (*column.mutable_where())["seed"].set_number_value(1);
+  }
+  records.push_back(Make(kSubmit, submit));
+  HandWorker worker("w", 2);
+  records.push_back(Make(kSync, worker.Sync()));
+  // The tokens that a new database gives: 1 and 2 to the trainings, then 3 and on.
+  for (Token token = 1; token <= 5; ++token) {
+    v1::TrialEvent started;
+    started.mutable_started()->set_pid(7);
+    started.mutable_started()->set_device("cpu");
+    worker.Emit(token, started);
+    v1::TrialEvent progress;
+    progress.mutable_progress()->set_phase("train");
+    progress.mutable_progress()->set_step(5);
+    worker.Emit(token, progress);
+    worker.Emit(token, MeasurementEvent("train_loss", 2.5, false));
+    v1::TrialEvent log;
+    log.mutable_log()->set_text("a line");
+    worker.Emit(token, log);
+    if (token == 2) worker.Emit(token, CheckpointEvent(50, false));
+    if (token != 2)
+      worker.Emit(token,
+                  token == 1 ? CheckpointEvent(100, true) : MeasurementEvent("perplexity", 12.5, true));
+    worker.Emit(token,
+                token == 2 ? FailureEvent(v1::CRASHED, "it fell") : OutcomeEvent(v1::Outcome::SUCCEEDED));
+    records.push_back(Make(kSync, worker.Sync()));
+    v1::CoordinatorSync answer;
+    answer.set_acknowledged_sequence(worker.outbox().back().sequence());
+    worker.Take(answer);
+    if (token == 2) records.push_back({kTick, "\x20"});
+  }
+  v1::QueryRequest query;
+  query.set_sql("SELECT * FROM results JOIN trials USING (trial) LIMIT 5");
+  records.push_back(Make(kQuery, query));
+  v1::BuildTableRequest table;
+  table.set_sweep("story");
+  *table.mutable_table() = submit.sweep().table();
+  records.push_back(Make(kTable, table));
+  v1::ListTrialsRequest trials;
+  trials.set_sweep("s-1");
+  trials.set_page_size(3);
+  trials.set_page_token("t-1");
+  records.push_back(Make(kTrials, trials));
+  v1::GetLogsRequest logs;
+  logs.set_trial("t-1");
+  records.push_back(Make(kLogs, logs));
+  v1::GetSweepRequest sweep;
+  sweep.set_sweep("story");
+  records.push_back(Make(kSweep, sweep));
+  v1::CancelRequest cancel;
+  cancel.set_sweep("s-1");
+  records.push_back(Make(kCancel, cancel));
+  v1::RetryRequest retry;
+  retry.set_sweep("s-1");
+  records.push_back(Make(kRetry, retry));
+  records.push_back({kTick, "\x05"});
+  return records;
+}
+
+}  // namespace
+
+void FuzzOne(std::string_view input) {
+  Service service;
+  for (const Record& record : Parse(input)) service.Do(record);
+  service.Restart();
+}
+
+std::vector<std::string> FuzzSeeds() {
+  std::vector<std::string> seeds = {Join(Story(false)), Join(Story(true))};
+  std::vector<Record> half = Story(false);
+  half.resize(4);
+  seeds.push_back(Join(half));
+  return seeds;
+}
+
+std::string FuzzMutate(std::string input, FuzzRandom& random) {
+  std::vector<Record> records = Parse(input);
+  if (records.empty()) return Join(Story(random() % 2 == 0));
+  const std::size_t at = random() % records.size();
+  switch (random() % 12) {
+    case 0:
+      records.erase(records.begin() + static_cast<std::ptrdiff_t>(at));
+      break;
+    case 1: {
+      const Record copy = records[at];
+      records.insert(records.begin() + static_cast<std::ptrdiff_t>(random() % records.size()), copy);
+      break;
+    }
+    case 2:
+      std::swap(records[at], records[random() % records.size()]);
+      break;
+    case 3:
+      records.insert(records.begin() + static_cast<std::ptrdiff_t>(at),
+                     {kTick, std::string(1, static_cast<char>(random()))});
+      break;
+    case 4:
+      records[at].bytes = MutateBytes(records[at].bytes, random);
+      break;
+    default: {
+      const auto message = MessageOf(records[at].kind);
+      if (message == nullptr || !message->ParseFromString(records[at].bytes)) {
+        records[at].bytes = MutateBytes(records[at].bytes, random);
+        break;
+      }
+      for (std::uint64_t times = 1 + random() % 3; times > 0; --times) MutateMessage(*message, random);
+      records[at].bytes = message->SerializeAsString();
+    }
+  }
+  return Join(records);
+}
+
+}  // namespace inlier
