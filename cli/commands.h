@@ -22,6 +22,7 @@ void AddLogsCommand(CLI::App& app, Session& session);
 void AddCancelCommand(CLI::App& app, Session& session);
 void AddRetryCommand(CLI::App& app, Session& session);
 void AddWorkersCommand(CLI::App& app, Session& session);
+void AddBackupCommand(CLI::App& app, Session& session);
 void AddParamsCommand(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);
 

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   inlier::AddCancelCommand(app, session);
   inlier::AddRetryCommand(app, session);
   inlier::AddWorkersCommand(app, session);
+  inlier::AddBackupCommand(app, session);
   inlier::AddParamsCommand(app, session);
   inlier::AddCompletionCommand(app, session);
 
