@@ -23,6 +23,7 @@ void AddCancelCommand(CLI::App& app, Session& session);
 void AddRetryCommand(CLI::App& app, Session& session);
 void AddWorkersCommand(CLI::App& app, Session& session);
 void AddBackupCommand(CLI::App& app, Session& session);
+void AddDoctorCommand(CLI::App& app, Session& session);
 void AddParamsCommand(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);
 

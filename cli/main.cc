@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   inlier::AddRetryCommand(app, session);
   inlier::AddWorkersCommand(app, session);
   inlier::AddBackupCommand(app, session);
+  inlier::AddDoctorCommand(app, session);
   inlier::AddParamsCommand(app, session);
   inlier::AddCompletionCommand(app, session);
 

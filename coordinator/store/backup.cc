@@ -138,7 +138,7 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& d
   RETURN_IF_ERROR(copied);
   result.schema_version = static_cast<int>(*version);
   RETURN_IF_ERROR(SyncPath(part));
-  RETURN_IF_ERROR(CheckCopy(part));
+  if (options.check) RETURN_IF_ERROR(CheckCopy(part));
   result.bytes = fs::file_size(part, error);
   RETURN_IF_ERROR(RenameToFreeName(part, destination));
   kept.path.clear();

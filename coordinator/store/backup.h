@@ -24,6 +24,8 @@ namespace inlier {
 struct BackupOptions {
   // Called now and then with the pages copied so far and all there are. May be empty.
   std::function<void(std::uint64_t pages_done, std::uint64_t pages_total)> progress;
+  // Whether a copy of a damaged database is an error. False: it is kept as it is, for a repair.
+  bool check = true;
 };
 
 struct BackupResult {
