@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/service/credentials.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "grpcpp/grpcpp.h"
@@ -19,7 +20,9 @@ namespace inlier {
 class Session {
  public:
   // Set by the global flags.
-  std::string server;                     // host:port; empty: the endpoint file of `dir`.
+  std::string server;       // host:port; empty: the endpoint file of `dir`.
+  ClientSecurity security;  // TLS files and token; the token may be in token_file.
+  std::string token_file;
   std::filesystem::path dir = ".inlier";  // State folder of a local `inlier up`.
   bool json = false;
   bool quiet = false;
@@ -33,8 +36,11 @@ class Session {
   // machine.
   std::string Address() const;
 
-  // Opens the connection on first use; calls then fail by their own status.
-  v1::SweepService::Stub& Sweeps();
+  // Opens the connection on first use; calls then fail by their own status. An error only for TLS files and
+  // tokens that are no good.
+  absl::StatusOr<v1::SweepService::Stub*> Sweeps();
+  // The security flags, with the token read.
+  absl::StatusOr<ClientSecurity> Security() const;
 
   // One unary call with a deadline. The error says which coordinator was asked and how to start one.
   template <typename Request, typename Response>
@@ -45,7 +51,9 @@ class Session {
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds * 1000)));
     Response response;
-    const grpc::Status status = (Sweeps().*method)(&context, request, &response);
+    absl::StatusOr<v1::SweepService::Stub*> sweeps = Sweeps();
+    if (!sweeps.ok()) return sweeps.status();
+    const grpc::Status status = ((*sweeps)->*method)(&context, request, &response);
     if (!status.ok()) return ExplainRpcError(status);
     return response;
   }

@@ -23,7 +23,7 @@ class UpdateStream {
   UpdateStream(Session& session, const std::string& sweep) {
     v1::WatchSweepRequest request;
     request.set_sweep(sweep);
-    reader_ = session.Sweeps().WatchSweep(&context_, request);
+    reader_ = (*session.Sweeps())->WatchSweep(&context_, request);
     thread_ = std::thread([this] { ReadAll(); });
   }
 
@@ -80,6 +80,7 @@ void Write(const std::string& text) {
 
 absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
                                             const WatchOptions& options) {
+  RETURN_IF_ERROR(session.Sweeps().status());  // From here on there is a connection.
   WatchView view(TerminalWidth(), StdoutIsTerminal());
   v1::SweepUpdate latest;
   const Backoff backoff;

@@ -135,6 +135,12 @@ std::vector<MetricSpec> MakeTable() {
        {"method", "code"},
        {},
        LabelsOf(kMethods, text)},
+      {"inlier_calls_refused_total",
+       counter,
+       "Calls refused before they did anything, by reason.",
+       {"reason"},
+       {},
+       {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}}},
       {"inlier_rpc_seconds",
        histogram,
        "Time to answer a call; of a Session, one sync. Commits are included.",
@@ -174,6 +180,10 @@ void CoordinatorMetrics::ObserveCommit(const CommitStats& stats) {
 void CoordinatorMetrics::ObserveRpc(const std::string& method, const std::string& code, Duration duration) {
   registry_.CounterOf("inlier_rpcs_total", {method, code}).Increment();
   registry_.HistogramOf("inlier_rpc_seconds", {method}).Observe(ToSeconds(duration));
+}
+
+void CoordinatorMetrics::CountRefusedCall(const char* reason) {
+  registry_.CounterOf("inlier_calls_refused_total", {reason}).Increment();
 }
 
 void CoordinatorMetrics::ObserveEffects(const Effects& effects) {

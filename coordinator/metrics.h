@@ -30,6 +30,8 @@ class CoordinatorMetrics {
 
   void ObserveCommit(const CommitStats& stats);
   void ObserveRpc(const std::string& method, const std::string& code, Duration duration);
+  // Reasons: unauthenticated, forbidden, version, rate.
+  void CountRefusedCall(const char* reason);
   // What a step of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 

@@ -9,7 +9,13 @@ namespace {
 // is called once, and the object lives until OnDone.
 class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync> {
  public:
-  explicit SessionReactor(Calls& calls) : calls_(calls) { StartRead(&sync_); }
+  SessionReactor(Calls& calls, grpc::CallbackServerContext& context) : calls_(calls), context_(context) {
+    if (const absl::Status admitted = calls_.Admit(context_, "Session"); !admitted.ok()) {
+      Finish(ToGrpcStatus(admitted));
+    } else {
+      StartRead(&sync_);
+    }
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) {
@@ -17,6 +23,10 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       return;
     }
     begun_ = MonotonicNow();
+    if (absl::Status admitted = calls_.access().AdmitWorker(context_, sync_.incarnation()); !admitted.ok()) {
+      Answer(std::move(admitted));
+      return;
+    }
     calls_.shell().Post([this] {
       calls_.shell().Sync(sync_,
                           [this](absl::StatusOr<v1::CoordinatorSync> reply) { Answer(std::move(reply)); });
@@ -47,6 +57,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   }
 
   Calls& calls_;
+  grpc::CallbackServerContext& context_;
   v1::WorkerSync sync_;
   v1::CoordinatorSync reply_;
   Timestamp begun_;
@@ -55,15 +66,18 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
 }  // namespace
 
 grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* WorkerService::Session(
-    grpc::CallbackServerContext*) {
-  return new SessionReactor(calls_);
+    grpc::CallbackServerContext* context) {
+  return new SessionReactor(calls_, *context);
 }
 
 grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
                                               const v1::WorkerSync* sync, v1::CoordinatorSync* reply) {
-  return calls_.OnShell(context, "Sync", reply, [this, sync](Shell::Reply<v1::CoordinatorSync> answer) {
+  const auto work = [this, context, sync](Shell::Reply<v1::CoordinatorSync> answer) {
+    if (absl::Status own = calls_.access().AdmitWorker(*context, sync->incarnation()); !own.ok())
+      return answer(std::move(own));
     calls_.shell().Sync(*sync, std::move(answer));
-  });
+  };
+  return calls_.OnShell(context, "Sync", reply, work);
 }
 
 }  // namespace inlier
