@@ -124,8 +124,12 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::stri
                    MakeChannelCredentials(security, address));
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<ShowCredentialsFactory>(security.token));
-  return grpc::experimental::CreateCustomChannelWithInterceptors(
-      address, credentials, MakeChannelArguments(message_bytes_max), std::move(interceptors));
+  grpc::ChannelArguments arguments = MakeChannelArguments(message_bytes_max);
+  // Also the least time an attempt to connect is given: on a busy machine a handshake takes longer than the
+  // 100 ms after which a plain connection is tried anew.
+  if (!security.tls_ca.empty()) arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000);
+  return grpc::experimental::CreateCustomChannelWithInterceptors(address, credentials, arguments,
+                                                                 std::move(interceptors));
 }
 
 absl::Status ProbeBind(const Address& address, std::string_view field) {
