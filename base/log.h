@@ -1,17 +1,35 @@
-// Logs: one event, one line, `event key=value …`, on stderr. INFO for state changes, with ids first.
+// Logs: one event, one line, `event key=value …`, on stderr. INFO for state changes, with ids first. A value
+// with spaces stands in quotes; LogText() makes one of any text. What a line says can never begin another:
+// control characters are written as escapes.
 #ifndef INLIER_BASE_LOG_H_
 #define INLIER_BASE_LOG_H_
 
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "base/time.h"
 #include "spdlog/spdlog.h"
 
 namespace inlier {
 
+enum class LogFormat { kText, kJson };
+
 // Call once at the start of main. `program` stands in every line; `level` is trace, debug, info, warn, error
 // or off.
 void InitLog(const std::string& program, std::string_view level = "info");
+
+// From here on each line is "text" (as above) or "json": one object with time, level, program, event, fields
+// and, where there is free text, message. InvalidArgument for another name.
+absl::Status SetLogFormat(const std::string& name);
+
+// `text` in quotes, as the value of a field.
+std::string LogText(absl::string_view text);
+
+// The line, without its end, as it is written: for tests of the formats.
+std::string FormatLogLine(LogFormat format, WallTime time, std::string_view level, std::string_view program,
+                          std::string_view text);
 
 }  // namespace inlier
 

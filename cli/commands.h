@@ -28,6 +28,9 @@ void AddDrainCommand(CLI::App& app, Session& session);
 void AddEditCommand(CLI::App& app, Session& session);
 void AddWhyCommand(CLI::App& app, Session& session);
 void AddWorkersCommand(CLI::App& app, Session& session);
+void AddBackupCommand(CLI::App& app, Session& session);
+void AddDoctorCommand(CLI::App& app, Session& session);
+void AddTokenCommand(CLI::App& app, Session& session);
 void AddParamsCommand(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);
 

@@ -35,6 +35,7 @@ inline ExitCode ExitCodeOf(const absl::Status& status) {
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
       return kExitConflict;
     case absl::StatusCode::kCancelled:
       return kExitInterrupted;

@@ -174,7 +174,9 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
 
 absl::Status LocalDaemons::WaitUntilReady() {
   const Timestamp deadline = MonotonicNow() + kReadyWithin;
-  std::unique_ptr<v1::SweepService::Stub> stub = v1::SweepService::NewStub(MakeChannel(grpc_address_));
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
+                   MakeSecureChannel(grpc_address_, options_.security));
+  std::unique_ptr<v1::SweepService::Stub> stub = v1::SweepService::NewStub(channel);
   while (MonotonicNow() < deadline) {
     for (Daemon* daemon : {&coordinator_, &worker_}) {
       int status = 0;

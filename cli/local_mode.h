@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/service/credentials.h"
 #include "base/time.h"
 
 namespace inlier {
@@ -32,6 +33,7 @@ struct LocalOptions {
   std::optional<uint16_t> port;              // gRPC; 7420 or, when taken, a free one.
   std::vector<std::string> coordinator_set;  // Further --set for each daemon.
   std::vector<std::string> worker_set;
+  ClientSecurity security;  // How this program calls the coordinator, to see whether it is ready.
 };
 
 class LocalDaemons {

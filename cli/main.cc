@@ -1,4 +1,6 @@
 // The command line. Every verb is a file of cli/commands.
+#include <cstdlib>
+
 #include "CLI/CLI.hpp"
 #include "base/version.h"
 #include "cli/commands.h"
@@ -13,6 +15,19 @@ int main(int argc, char** argv) {
   app.add_option("--server", session.server,
                  "Coordinator, HOST:PORT; otherwise the one of --dir, otherwise 127.0.0.1:7420");
   app.add_option("--dir", session.dir, "State folder of `inlier up` and `inlier run`")->capture_default_str();
+  app.add_option("--tls-ca", session.security.tls_ca,
+                 "PEM file: what signed the coordinator's certificate; turns TLS on")
+      ->envname("INLIER_TLS_CA");
+  app.add_option("--tls-certificate", session.security.tls_certificate,
+                 "PEM file: shown to a coordinator with tls_client_ca")
+      ->envname("INLIER_TLS_CERTIFICATE");
+  app.add_option("--tls-key", session.security.tls_key, "PEM file: key of --tls-certificate")
+      ->envname("INLIER_TLS_KEY");
+  app.add_option("--token-file", session.token_file,
+                 "File whose first line is the token; otherwise the environment's INLIER_TOKEN")
+      ->envname("INLIER_TOKEN_FILE");
+  app.add_flag("--insecure", session.security.insecure, "Send the token in plain text to another machine");
+  if (const char* token = std::getenv("INLIER_TOKEN"); token != nullptr) session.security.token = token;
   auto* json = app.add_flag("--json", session.json, "One JSON value on standard output");
   app.add_flag("--quiet,-q", session.quiet, "Only what was asked for")->excludes(json);
   app.set_help_all_flag("--help-all", "Help of all commands");
@@ -41,6 +56,9 @@ int main(int argc, char** argv) {
   inlier::AddWorkersCommand(app, session);
   inlier::AddGcCommand(app, session);
   inlier::AddDrainCommand(app, session);
+  inlier::AddBackupCommand(app, session);
+  inlier::AddDoctorCommand(app, session);
+  inlier::AddTokenCommand(app, session);
   inlier::AddParamsCommand(app, session);
   inlier::AddCompletionCommand(app, session);
 

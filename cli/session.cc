@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/service/endpoint_file.h"
 #include "base/service/rpc.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -16,22 +17,39 @@ std::string Session::Address() const {
   return v1::CoordinatorConfig().listen();
 }
 
-std::shared_ptr<grpc::Channel> Session::Channel() {
-  if (channel_ == nullptr) channel_ = MakeChannel(Address());
+absl::StatusOr<ClientSecurity> Session::Security() const {
+  ClientSecurity complete = security;
+  if (!token_file.empty()) {
+    ASSIGN_OR_RETURN(complete.token, ReadToken(token_file, "--token-file"));
+  }
+  return complete;
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Session::Channel() {
+  if (channel_ == nullptr) {
+    ASSIGN_OR_RETURN(const ClientSecurity complete, Security());
+    ASSIGN_OR_RETURN(channel_, MakeSecureChannel(Address(), complete));
+  }
   return channel_;
 }
 
-v1::SweepService::Stub& Session::Sweeps() {
-  if (stub_ == nullptr) stub_ = v1::SweepService::NewStub(Channel());
-  return *stub_;
+absl::StatusOr<v1::SweepService::Stub*> Session::Sweeps() {
+  if (stub_ == nullptr) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Channel());
+    stub_ = v1::SweepService::NewStub(channel);
+  }
+  return stub_.get();
 }
 
 absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    return absl::UnavailableError(absl::StrCat("no coordinator answers at ", Address(), " (",
-                                               status.error_message(),
-                                               "). Start one on this machine with `inlier up --dir ",
-                                               dir.string(), "`, or name another with --server HOST:PORT"));
+    return absl::UnavailableError(
+        absl::StrCat("no coordinator answers at ", Address(), " (", status.error_message(),
+                     security.tls_ca.empty() ? ")"
+                                             : "; with TLS also: it speaks none, or the "
+                                               "certificates do not fit together, see its log)",
+                     ". Start one on this machine with `inlier up --dir ", dir.string(),
+                     "`, or name another with --server HOST:PORT"));
   }
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return absl::DeadlineExceededError(absl::StrCat(

@@ -13,6 +13,7 @@
 #include "base/backoff.h"
 #include "base/status.h"
 #include "base/uuid.h"
+#include "base/service/credentials.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "grpcpp/grpcpp.h"
@@ -23,7 +24,9 @@ namespace inlier {
 class Session {
  public:
   // Set by the global flags.
-  std::string server;                     // host:port; empty: the endpoint file of `dir`.
+  std::string server;       // host:port; empty: the endpoint file of `dir`.
+  ClientSecurity security;  // TLS files and token; the token may be in token_file.
+  std::string token_file;
   std::filesystem::path dir = ".inlier";  // State folder of a local `inlier up`.
   bool json = false;
   bool quiet = false;
@@ -37,10 +40,13 @@ class Session {
   // machine.
   std::string Address() const;
 
-  // Opens the connection on first use; calls then fail by their own status.
-  v1::SweepService::Stub& Sweeps();
+  // Opens the connection on first use; calls then fail by their own status. An error only for TLS files and
+  // tokens that are no good.
+  absl::StatusOr<v1::SweepService::Stub*> Sweeps();
   // The same connection for other services.
-  std::shared_ptr<grpc::Channel> Channel();
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel();
+  // The security flags, with the token read.
+  absl::StatusOr<ClientSecurity> Security() const;
 
   // One unary call with a deadline. The error says which coordinator was asked and how to start one.
   template <typename Request, typename Response>
@@ -51,7 +57,9 @@ class Session {
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds * 1000)));
     Response response;
-    const grpc::Status status = (Sweeps().*method)(&context, request, &response);
+    absl::StatusOr<v1::SweepService::Stub*> sweeps = Sweeps();
+    if (!sweeps.ok()) return sweeps.status();
+    const grpc::Status status = ((*sweeps)->*method)(&context, request, &response);
     if (!status.ok()) return ExplainRpcError(status);
     return response;
   }

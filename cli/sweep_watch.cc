@@ -25,7 +25,7 @@ class UpdateStream {
     v1::WatchSweepRequest request;
     request.set_sweep(sweep);
     if (after) request.set_from_sequence(*after);
-    reader_ = session.Sweeps().WatchSweep(&context_, request);
+    reader_ = (*session.Sweeps())->WatchSweep(&context_, request);
     thread_ = std::thread([this] { ReadAll(); });
   }
 
@@ -82,6 +82,7 @@ void Write(const std::string& text) {
 
 absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
                                             const WatchOptions& options) {
+  RETURN_IF_ERROR(session.Sweeps().status());  // From here on there is a connection.
   WatchView view(TerminalWidth(), StdoutIsTerminal());
   v1::SweepUpdate latest;
   std::optional<uint64_t> sequence;

@@ -22,6 +22,7 @@
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/metrics.h"
 #include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/services/access.h"
 #include "coordinator/services/artifact_service.h"
 #include "coordinator/services/calls.h"
 #include "coordinator/services/http_api.h"
@@ -48,6 +49,7 @@ struct Coordinator::Parts {
       : config(config), on_fatal(std::move(on_fatal)), work(io.get_executor()) {}
 
   absl::Status OpenStore();
+  absl::Status OpenAccess();
   absl::Status OpenPorts();
   void Stop();
   void FlushWhileHealthy();
@@ -78,6 +80,7 @@ struct Coordinator::Parts {
   std::unique_ptr<Committer> committer;
   std::unique_ptr<Reader> reader;
   std::unique_ptr<ArtifactStore> artifacts;
+  std::unique_ptr<Access> access;
   std::unique_ptr<Shell> shell;
   std::unique_ptr<Calls> calls;
   std::unique_ptr<WatchHub> watches;
@@ -106,10 +109,22 @@ absl::Status Coordinator::Parts::OpenStore() {
   return absl::OkStatus();
 }
 
+// Before anything is bound: who may call, and where it is safe to listen.
+absl::Status Coordinator::Parts::OpenAccess() {
+  ASSIGN_OR_RETURN(access, Access::Open(config, metrics));
+  const Protection protection = access->protection();
+  RETURN_IF_ERROR(CheckExposure(config.listen(), "listen", protection));
+  RETURN_IF_ERROR(CheckExposure(config.http_listen(), "http_listen", protection));
+  if (protection.insecure)
+    spdlog::warn("insecure reason=\"whoever reaches the ports may do everything that is not protected\"");
+  spdlog::info("access protection=\"{}\"", access->Describe());
+  return absl::OkStatus();
+}
+
 absl::Status Coordinator::Parts::OpenPorts() {
   shell = std::make_unique<Shell>(io, *orchestrator, *committer, metrics,
                                   [this](absl::Status status) { Fatal(status); });
-  calls = std::make_unique<Calls>(*shell, metrics);
+  calls = std::make_unique<Calls>(*shell, metrics, *access);
   watches = std::make_unique<WatchHub>(io, *calls, *reader);
   sweep_service = std::make_unique<SweepService>(*calls, *watches, *reader);
   worker_service = std::make_unique<WorkerService>(*calls);
@@ -121,7 +136,11 @@ absl::Status Coordinator::Parts::OpenPorts() {
   http_address = http->address();
   // Calls that arrive from here on wait in the io_context until the thread runs.
   ASSIGN_OR_RETURN(grpc, StartServer(config.listen(), "listen",
-                                     {sweep_service.get(), worker_service.get(), artifact_service.get()}));
+                                     {sweep_service.get(), worker_service.get(), artifact_service.get()},
+                                     {.certificate = config.tls_certificate(),
+                                      .key = config.tls_key(),
+                                      .client_ca = config.tls_client_ca()},
+                                     static_cast<int>(config.message_bytes_max())));
   v1::Endpoint endpoint;
   endpoint.set_grpc(grpc.address);
   endpoint.set_http(http_address);
@@ -182,6 +201,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   auto parts = std::make_unique<Parts>(config, std::move(on_fatal));
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(parts)));
   Parts& made = *coordinator->parts_;
+  RETURN_IF_ERROR(made.OpenAccess());
   RETURN_IF_ERROR(made.OpenStore());
   RETURN_IF_ERROR(made.OpenPorts());
   boost::asio::post(made.io, [&made] { made.shell->Start(std::move(made.recovered)); });

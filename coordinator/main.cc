@@ -29,6 +29,8 @@ int Run(const DaemonOptions& options) {
   if (const absl::Status status = LoadConfig(options.config_file, options.overrides, config); !status.ok()) {
     return ReportFatal(kProgram, status);
   }
+  if (const absl::Status status = SetLogFormat(config.log_format()); !status.ok())
+    return ReportFatal(kProgram, status);
   spdlog::info("config {}", DescribeConfig(config));
   RaiseOpenFileLimit();
 

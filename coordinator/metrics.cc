@@ -144,6 +144,12 @@ std::vector<MetricSpec> MakeTable() {
        {"method", "code"},
        {},
        LabelsOf(kMethods, text)},
+      {"inlier_calls_refused_total",
+       counter,
+       "Calls refused before they did anything, by reason.",
+       {"reason"},
+       {},
+       {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}}},
       {"inlier_rpc_seconds",
        histogram,
        "Time to answer a call; of a Session, one sync. Commits are included.",
@@ -187,6 +193,10 @@ void CoordinatorMetrics::ObserveRpc(const std::string& method, const std::string
 
 void CoordinatorMetrics::ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes) {
   registry_.CounterOf("inlier_artifact_bytes_total", {direction}).Increment(static_cast<double>(bytes));
+}
+
+void CoordinatorMetrics::CountRefusedCall(const char* reason) {
+  registry_.CounterOf("inlier_calls_refused_total", {reason}).Increment();
 }
 
 void CoordinatorMetrics::ObserveEffects(const Effects& effects) {

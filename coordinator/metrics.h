@@ -32,6 +32,8 @@ class CoordinatorMetrics {
   void ObserveRpc(const std::string& method, const std::string& code, Duration duration);
   // `direction`: "received" or "sent".
   void ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes);
+  // Reasons: unauthenticated, forbidden, version, rate.
+  void CountRefusedCall(const char* reason);
   // What a step of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 

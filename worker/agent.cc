@@ -28,7 +28,7 @@ void PostTo(asio::io_context& io, const std::shared_ptr<int>& alive, Work work) 
 ArtifactTransfer::Options ArtifactOptions(const Agent::Options& options) {
   ArtifactTransfer::Options artifacts = options.artifacts;
   artifacts.state_dir = options.attempts.state_dir;
-  artifacts.coordinator = options.client.address;
+  artifacts.channel = ConnectToCoordinator(options.client);
   return artifacts;
 }
 
@@ -96,7 +96,7 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   for (const v1::Assignment& assignment : answer.desired()) desired_.emplace(assignment.token(), assignment);
   Forget(answer.acknowledged_sequence());
   if (const absl::Status compacted = outbox_.Compact(); !compacted.ok()) {
-    spdlog::warn("outbox_not_compacted {}", std::string(compacted.message()));
+    spdlog::warn("outbox_not_compacted reason={}", LogText(compacted.message()));
   }
   std::map<std::uint64_t, std::string> reasons;
   for (const v1::Stop& stop : answer.stop()) reasons[stop.token()] = stop.reason();
@@ -183,7 +183,7 @@ void Agent::Forget(std::uint64_t acknowledged) {
       asio::post(disk_, [state_dir = options_.attempts.state_dir, stage = ended.stage_id, token = at->first] {
         const absl::Status removed = RemoveOldCheckpoints(state_dir, stage, token);
         if (!removed.ok())
-          spdlog::warn("old_checkpoints_kept stage={} {}", stage, std::string(removed.message()));
+          spdlog::warn("old_checkpoints_kept stage={} reason={}", stage, LogText(removed.message()));
       });
     }
     at = desired_.count(at->first) > 0 ? std::next(at) : ended_.erase(at);
@@ -218,7 +218,7 @@ void Agent::OnLease(LeaseGuard::State state) {
 }
 
 void Agent::OnRefused(const absl::Status& status) {
-  spdlog::error("refused {}", std::string(status.message()));
+  spdlog::error("refused reason={}", LogText(status.message()));
   end_status_ = status;
   Drain("refused by the coordinator");
   // Nobody will acknowledge anything.
@@ -248,7 +248,7 @@ void Agent::MaybeFinishDrain() {
   delivery_timer_.async_wait(
       [this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
         if (error || alive.expired()) return;
-        spdlog::warn("events_undelivered count={}; they are kept in {} and sent by the next worker",
+        spdlog::warn("events_undelivered count={} kept_in={} remedy=\"none: the next worker sends them\"",
                      outbox_.size(), (options_.attempts.state_dir / "outbox").string());
         End(end_status_);
       });

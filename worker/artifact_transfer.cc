@@ -118,7 +118,7 @@ ArtifactTransfer::ArtifactTransfer(Options options, WorkerMetrics& metrics, std:
     : options_(std::move(options)),
       metrics_(metrics),
       on_change_(std::move(on_change)),
-      stub_(v1::ArtifactService::NewStub(MakeChannel(options_.coordinator))),
+      stub_(v1::ArtifactService::NewStub(options_.channel)),
       mode_(options_.artifacts == v1::WorkerConfig::SHARED_FOLDER ? ArtifactMode::kSharedFolder
             : options_.artifacts == v1::WorkerConfig::STREAMED    ? ArtifactMode::kStreamed
                                                                   : ArtifactMode::kUnknown),

@@ -51,7 +51,7 @@ class ArtifactTransfer {
  public:
   struct Options {
     std::filesystem::path state_dir;
-    std::string coordinator;  // gRPC address.
+    std::shared_ptr<grpc::Channel> channel;  // To the coordinator.
     v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
     std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
     Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};

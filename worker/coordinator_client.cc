@@ -63,6 +63,12 @@ std::string DescribeCallFailure(const absl::Status& status, const std::string& a
                       ": ", reason);
 }
 
+std::shared_ptr<grpc::Channel> ConnectToCoordinator(const CoordinatorClient::Options& options) {
+  auto channel = MakeSecureChannel(options.address, options.security, options.message_bytes_max);
+  INLIER_CHECK(channel.ok());  // SecurityOf has read the same files.
+  return *std::move(channel);
+}
+
 class CoordinatorClient::Impl {
  public:
   Impl(Options options, Outbox& outbox, WorkerMetrics& metrics, Hooks hooks)
@@ -70,7 +76,7 @@ class CoordinatorClient::Impl {
         outbox_(outbox),
         metrics_(metrics),
         hooks_(std::move(hooks)),
-        stub_(v1::WorkerService::NewStub(MakeChannel(options_.address))) {}
+        stub_(v1::WorkerService::NewStub(ConnectToCoordinator(options_))) {}
 
   void Start() {
     thread_ = std::thread([this] { Run(); });
@@ -296,7 +302,8 @@ class CoordinatorClient::Impl {
     retry_at_ = now + options_.backoff.Wait(++tries_, Random());
     if (!told_unreachable_at_ || now - *told_unreachable_at_ >= kUnreachableToldEvery) {
       told_unreachable_at_ = now;
-      spdlog::warn("coordinator_unreachable {}; trying again", DescribeCallFailure(status, options_.address));
+      spdlog::warn("coordinator_unreachable reason={}",
+                   LogText(DescribeCallFailure(status, options_.address)));
     }
   }
 

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "base/backoff.h"
+#include "base/service/credentials.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "worker/lease_guard.h"
 #include "worker/outbox.h"
@@ -27,6 +28,8 @@ class CoordinatorClient {
  public:
   struct Options {
     std::string address;
+    ClientSecurity security;  // Its files can be read.
+    int message_bytes_max = 64 << 20;
     Backoff backoff{std::chrono::milliseconds(50), std::chrono::seconds(5), 2.0, 0.3};
     // Longest silence after a sync before the call counts as broken, until the coordinator has told its
     // lease's time (then half of that).
@@ -63,6 +66,10 @@ class CoordinatorClient {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// A connection of its own to the coordinator, with what `options` say of TLS, token and sizes. REQUIRES: the
+// files can be read (SecurityOf has read them).
+std::shared_ptr<grpc::Channel> ConnectToCoordinator(const CoordinatorClient::Options& options);
 
 // Whether `status` means that trying again cannot help: the coordinator refuses this worker.
 bool IsRefusal(const absl::Status& status);

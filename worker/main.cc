@@ -30,7 +30,8 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, bool trial_has_c
   GpuInventory inventory = FindGpus(visible == nullptr ? std::nullopt : std::optional<std::string>(visible));
   if (!inventory.gpus.empty() && !trial_has_cuda) {
     spdlog::warn(
-        "gpus_not_used count={}: trial_program was built with a LibTorch without CUDA; trials run on the CPU",
+        "gpus_not_used count={} reason=\"trial_program was built with a LibTorch without CUDA; trials run on "
+        "the CPU\"",
         inventory.gpus.size());
     inventory.gpus.clear();
   }
@@ -44,9 +45,8 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, bool trial_has_c
   spdlog::info("slots count={} threads_per_slot={} cpus={} gpus={} gpu_source=\"{}\"", slots.size(),
                slots.front().threads, cpus.size(), inventory.gpus.size(), inventory.source);
   if (slots.front().cpus.empty()) {
-    spdlog::warn(
-        "slots_share_cpus: {} slots x {} threads are more than {} CPUs; trials will slow each other down",
-        slots.size(), slots.front().threads, cpus.size());
+    spdlog::warn("slots_share_cpus slots={} threads={} cpus={} reason=\"trials will slow each other down\"",
+                 slots.size(), slots.front().threads, cpus.size());
   }
   return slots;
 }
@@ -54,14 +54,16 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, bool trial_has_c
 absl::Status Run(const DaemonOptions& options) {
   v1::WorkerConfig config;
   RETURN_IF_ERROR(LoadConfig(options.config_file, options.overrides, config));
+  RETURN_IF_ERROR(SetLogFormat(config.log_format()));
   RETURN_IF_ERROR(ResolveWorkerConfig(config));
   spdlog::info("config {}", DescribeConfig(config));
   RETURN_IF_ERROR(PrepareStateFolder(config));
   ASSIGN_OR_RETURN(const TrialProgram trial, CheckTrialProgram(config.trial_program()));
   if (!std::filesystem::is_directory(config.data_dir())) {
     spdlog::warn(
-        "data_dir_missing {}: trials on corpora by name will fail; `make setup` fetches them, or set "
-        "data_dir",
+        "data_dir_missing folder={} reason=\"trials on corpora by name will fail; `make setup` fetches them, "
+        "or "
+        "set data_dir\"",
         config.data_dir());
   }
   RaiseOpenFileLimit();
@@ -88,6 +90,8 @@ absl::Status Run(const DaemonOptions& options) {
   agent_options.client.address = config.coordinator();
   agent_options.artifacts.artifacts = config.artifacts();
   agent_options.artifacts.cache_bytes_max = std::uint64_t{config.artifact_cache_mib_max()} << 20;
+  agent_options.client.message_bytes_max = static_cast<int>(config.message_bytes_max());
+  ASSIGN_OR_RETURN(agent_options.client.security, SecurityOf(config));
   Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
     ended = status;
     io.stop();
@@ -111,7 +115,7 @@ absl::Status Run(const DaemonOptions& options) {
   io.run();
   if (outbox->size() == 0) {
     if (const absl::Status removed = outbox->Remove(); !removed.ok())
-      spdlog::warn("outbox_kept {}", std::string(removed.message()));
+      spdlog::warn("outbox_kept reason={}", LogText(removed.message()));
   }
   LogStopped(ended.ok() ? "drained" : std::string(ended.message()),
              {{"undelivered_events", std::to_string(outbox->size())}});

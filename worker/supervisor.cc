@@ -95,9 +95,9 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
   result.outcome = *std::move(outcome);
   parts_.metrics.AttemptEnded(result.outcome);
   parts_.artifacts.SetLive(folder_, false);
-  spdlog::info("attempt_ended stage={} token={} slot={} outcome={} message=\"{}\"", assignment_.stage_id(),
+  spdlog::info("attempt_ended stage={} token={} slot={} outcome={} message={}", assignment_.stage_id(),
                token(), slot_.index, OutcomeLabel(result.outcome),
-               absl::StrReplaceAll(result.outcome.message(), {{"\n", " |"}}));
+               LogText(absl::StrReplaceAll(result.outcome.message(), {{"\n", " |"}})));
   co_return result;
 }
 
@@ -197,8 +197,8 @@ void Supervisor::Stop(StopKind kind, const std::string& reason, Duration grace) 
     stopped_ = kind;
     stop_reason_ = reason;
     parts_.board.SetStopping(token());
-    spdlog::info("attempt_stopping stage={} token={} slot={} reason=\"{}\" grace_seconds={}",
-                 assignment_.stage_id(), token(), slot_.index, reason, ToSeconds(grace));
+    spdlog::info("attempt_stopping stage={} token={} slot={} reason={} grace_seconds={}",
+                 assignment_.stage_id(), token(), slot_.index, LogText(reason), ToSeconds(grace));
     log_.WriteLine(absl::StrCat("stopping: ", reason));
     Wake();
     if (process_) process_->Signal(SIGTERM);
@@ -283,7 +283,8 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
 }
 
 void Supervisor::Tell(const std::string& message) {
-  spdlog::warn("attempt_trouble stage={} token={} {}", assignment_.stage_id(), token(), message);
+  spdlog::warn("attempt_trouble stage={} token={} reason={}", assignment_.stage_id(), token(),
+               LogText(message));
   log_.WriteLine(message);
   std::vector<v1::TrialEvent> events;
   events.push_back(LogEvent(message));
@@ -302,8 +303,8 @@ std::uint64_t Supervisor::Report(std::vector<v1::TrialEvent> events) {
   const absl::Status kept = parts_.outbox.Append(std::move(entries), &last);
   if (!kept.ok()) {
     // The events are delivered all the same; only a crash of the worker before that would lose them.
-    spdlog::error("outbox_not_durable {}; free space or repair the disk of state_dir",
-                  std::string(kept.message()));
+    spdlog::error("outbox_not_durable reason={} remedy=\"free space or repair the disk of state_dir\"",
+                  LogText(kept.message()));
   }
   parts_.nudge(result ? CoordinatorClient::Urgency::kResult : CoordinatorClient::Urgency::kPoint);
   return last;

@@ -65,6 +65,21 @@ absl::Status PrepareStateFolder(const v1::WorkerConfig& config) {
   return Annotate(MakeWritableFolder(config.cache_dir()), "preparing cache_dir");
 }
 
+absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config) {
+  ClientSecurity security;
+  security.tls_ca = config.tls_ca();
+  security.tls_certificate = config.tls_certificate();
+  security.tls_key = config.tls_key();
+  security.insecure = config.insecure();
+  ASSIGN_OR_RETURN(security.token, ReadToken(config.token_file(), "token_file"));
+  RETURN_IF_ERROR(MakeChannelCredentials(security, config.coordinator()).status());
+  const Protection protection{.encrypted = !security.tls_ca.empty(),
+                              .authenticated = !security.token.empty() || !security.tls_certificate.empty(),
+                              .insecure = config.insecure()};
+  RETURN_IF_ERROR(CheckExposure(config.http_listen(), "http_listen", protection));
+  return security;
+}
+
 absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program) {
   constexpr char kRemedy[] =
       "; build it with `cmake --preset release && cmake --build --preset release`, or name one with "

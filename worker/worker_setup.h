@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/service/credentials.h"
 #include "inlier/v1/config.pb.h"
 #include "worker/gpu_inventory.h"
 
@@ -17,6 +18,10 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config);
 
 // Makes the folders below state_dir and cache_dir and proves that they can be written.
 absl::Status PrepareStateFolder(const v1::WorkerConfig& config);
+
+// What the worker shows the coordinator: files are checked now. InvalidArgument also when http_listen would
+// serve other machines although nothing is protected.
+absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config);
 
 struct TrialProgram {
   std::string version_text;  // First line of its --version.

@@ -27,8 +27,6 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 
 constexpr std::uint32_t kHeadBytesMax = 8 << 10;
-constexpr auto kTransferTimeout = std::chrono::seconds(10);
-constexpr size_t kConnectionsMax = 256;
 
 using AsyncHandler = std::function<void(const HttpRequest&, HttpRespond)>;
 
@@ -79,7 +77,7 @@ std::optional<HttpRequest> ParseTarget(std::string_view target) {
 struct HttpServer::State {
   class Connection;
 
-  explicit State(asio::io_context& io) : io(io) {}
+  State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits) {}
 
   const AsyncHandler* Find(const std::string& path) const {
     if (const auto exact = routes.find(path); exact != routes.end()) return &exact->second;
@@ -95,6 +93,7 @@ struct HttpServer::State {
   }
 
   asio::io_context& io;
+  const HttpLimits limits;
   std::map<std::string, AsyncHandler> routes, prefixes;
   std::optional<tcp::acceptor> acceptor;
   std::string address;
@@ -119,7 +118,7 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
     parser_.emplace();
     parser_->header_limit(kHeadBytesMax);
     parser_->body_limit(0);
-    stream_.expires_after(kTransferTimeout);
+    stream_.expires_after(state_->limits.transfer);
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](beast::error_code error, size_t) { self->OnRead(error); });
   }
@@ -179,7 +178,7 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
     response_.body() = std::move(response.body);
     response_.prepare_payload();
     if (head_only_) response_.body().clear();
-    stream_.expires_after(kTransferTimeout);
+    stream_.expires_after(state_->limits.transfer);
     const auto done = [self = shared_from_this()](beast::error_code error, size_t) {
       if (error || !self->keep_alive_ || self->state_->stopped) return self->CloseWriting();
       self->Read();
@@ -218,7 +217,7 @@ void Accept(StatePtr state) {
       }
       if (state->stopped) {
         connection->Close();  // Stop() may have looked before it was listed.
-      } else if (open > kConnectionsMax) {
+      } else if (open > state->limits.connections) {
         connection->Refuse({503, {}, "too many connections; try again\n"});
       } else {
         connection->Read();
@@ -231,7 +230,8 @@ void Accept(StatePtr state) {
 
 }  // namespace
 
-HttpServer::HttpServer(asio::io_context& io) : state_(std::make_shared<State>(io)) {}
+HttpServer::HttpServer(asio::io_context& io, HttpLimits limits)
+    : state_(std::make_shared<State>(io, limits)) {}
 HttpServer::~HttpServer() { Stop(); }
 
 void HttpServer::Get(const std::string& path, std::function<HttpResponse(const HttpRequest&)> handler) {

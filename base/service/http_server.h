@@ -1,7 +1,8 @@
 // A small HTTP/1.1 server for /metrics, /healthz and the page: GET and HEAD only, on an io_context that
 // somebody else runs.
 //
-// Bounds: 8 KiB of request head, no body, 10 s for a request to arrive and an answer to leave, 256
+// Bounds: 8 KiB of request head, no body, and HttpLimits: by default 10 s for a request to arrive whole
+// (however it trickles; a kept connection that says nothing as well) and for an answer to leave, 256
 // connections at once; what goes beyond is answered 4xx/503 or closed.
 //
 // Thread safety: routes are added before Start; handlers run on the io_context's threads; an HttpRespond may
@@ -17,6 +18,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/time.h"
 
 namespace inlier {
 
@@ -34,9 +36,14 @@ struct HttpResponse {
 
 using HttpRespond = std::function<void(HttpResponse)>;
 
+struct HttpLimits {
+  Duration transfer = std::chrono::seconds(10);
+  std::size_t connections = 256;
+};
+
 class HttpServer {
  public:
-  explicit HttpServer(boost::asio::io_context& io);
+  explicit HttpServer(boost::asio::io_context& io, HttpLimits limits = {});
   ~HttpServer();  // Stops.
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/support/client_interceptor.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,8 +14,58 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/version.h"
 
 namespace inlier {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+
+// Adds what every call shows.
+class ShowCredentials final : public grpc::experimental::Interceptor {
+ public:
+  explicit ShowCredentials(const std::string& token) : token_(token) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+      auto* metadata = methods->GetSendInitialMetadata();
+      metadata->emplace(kVersionHeader, Version());
+      if (!token_.empty()) metadata->emplace(kTokenHeader, kTokenScheme + token_);
+    }
+    methods->Proceed();
+  }
+
+ private:
+  const std::string token_;
+};
+
+class ShowCredentialsFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit ShowCredentialsFactory(std::string token) : token_(std::move(token)) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo*) override {
+    return new ShowCredentials(token_);
+  }
+
+ private:
+  const std::string token_;
+};
+
+grpc::ChannelArguments MakeChannelArguments(int message_bytes_max) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(message_bytes_max);
+  arguments.SetMaxSendMessageSize(message_bytes_max);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  // Channels of one process to one address must not share a broken connection's back-off.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // Addresses are the cluster's own; a proxy from the environment would only get in the way.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return arguments;
+}
+
+}  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
@@ -62,19 +113,23 @@ absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view fie
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kRpcMessageBytesMax);
-  arguments.SetMaxSendMessageSize(kRpcMessageBytesMax);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
-  // Channels of one process to one address must not share a broken connection's back-off.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Addresses are the cluster's own; a proxy from the environment would only get in the way.
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   MakeChannelArguments(kRpcMessageBytesMax));
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
+                                                                 const ClientSecurity& security,
+                                                                 int message_bytes_max) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials,
+                   MakeChannelCredentials(security, address));
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<ShowCredentialsFactory>(security.token));
+  grpc::ChannelArguments arguments = MakeChannelArguments(message_bytes_max);
+  // Also the least time an attempt to connect is given: on a busy machine a handshake takes longer than the
+  // 100 ms after which a plain connection is tried anew.
+  if (!security.tls_ca.empty()) arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000);
+  return grpc::experimental::CreateCustomChannelWithInterceptors(address, credentials, arguments,
+                                                                 std::move(interceptors));
 }
 
 absl::Status ProbeBind(const Address& address, std::string_view field) {
@@ -114,8 +169,10 @@ absl::Status ProbeBind(const Address& address, std::string_view field) {
 }
 
 absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
-                                            const std::vector<grpc::Service*>& services) {
+                                            const std::vector<grpc::Service*>& services, const ServerTls& tls,
+                                            int message_bytes_max) {
   ASSIGN_OR_RETURN(Address wanted, ParseAddress(address, field));
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials, MakeServerCredentials(tls));
   // gRPC gives no reason when it cannot bind, and logs its own lines: ask the system first.
   RETURN_IF_ERROR(ProbeBind(wanted, field));
   static std::once_flag plugins;
@@ -125,9 +182,9 @@ absl::StatusOr<ListeningServer> StartServer(const std::string& address, const st
   });
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(wanted.ToString(), grpc::InsecureServerCredentials(), &port);
-  builder.SetMaxReceiveMessageSize(kRpcMessageBytesMax);
-  builder.SetMaxSendMessageSize(kRpcMessageBytesMax);
+  builder.AddListeningPort(wanted.ToString(), credentials, &port);
+  builder.SetMaxReceiveMessageSize(message_bytes_max);
+  builder.SetMaxSendMessageSize(message_bytes_max);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -15,10 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/service/credentials.h"
 
 namespace inlier {
 
-// Largest message either side accepts. Both daemons and the command line use it.
+// Largest message either side accepts, where the configuration says nothing else.
 inline constexpr int kRpcMessageBytesMax = 64 << 20;
 
 grpc::Status ToGrpcStatus(const absl::Status& status);
@@ -35,9 +36,20 @@ struct Address {
 // what is wrong and what one looks like.
 absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view field);
 
-// A channel to `address` (host:port) with the message limits, keep-alive and a reconnect back-off of 0.1 to 2
-// s. Never connects by itself; the first call does.
+// A plain channel to `address` (host:port) with the message limits, keep-alive and a reconnect back-off of
+// 0.1 to 2 s. Never connects by itself; the first call does.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+
+// The same with TLS and a token. Every call tells this program's version and shows the token; the files are
+// read now.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
+                                                                 const ClientSecurity& security,
+                                                                 int message_bytes_max = kRpcMessageBytesMax);
+
+// What a call's metadata says, under these names.
+inline constexpr char kVersionHeader[] = "inlier-version";
+inline constexpr char kTokenHeader[] = "authorization";
+inline constexpr char kTokenScheme[] = "Bearer ";
 
 // A server that is listening. Destroy or Shutdown() it to stop.
 struct ListeningServer {
@@ -49,7 +61,9 @@ struct ListeningServer {
 // The services must outlive the server. AlreadyExists when the address is in use: names it and the remedy.
 // InvalidArgument for a bad address.
 absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
-                                            const std::vector<grpc::Service*>& services);
+                                            const std::vector<grpc::Service*>& services,
+                                            const ServerTls& tls = {},
+                                            int message_bytes_max = kRpcMessageBytesMax);
 
 // The error of bind(2) on `address`, as StartServer and HttpServer report it; OK when it can be bound now.
 absl::Status ProbeBind(const Address& address, std::string_view field);

@@ -50,7 +50,9 @@ void AddGcCommand(CLI::App& app, Session& session) {
           "Keep files that no attempt has reported for so many days; an hour at least")
       ->default_str(absl::StrCat(request->keep_days()));
   command->callback([&session, request] {
-    const auto stub = v1::ArtifactService::NewStub(session.Channel());
+    const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = session.Channel();
+    if (!channel.ok()) return session.Finish(channel.status());
+    const auto stub = v1::ArtifactService::NewStub(*channel);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kAnswerWithin);
     v1::CollectResponse response;

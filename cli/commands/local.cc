@@ -34,6 +34,7 @@ void AddLocalArguments(CLI::App& command, LocalOptions& options) {
 
 absl::Status Up(Session& session, LocalOptions options) {
   options.dir = session.dir;
+  ASSIGN_OR_RETURN(options.security, session.Security());
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, LocalDaemons::Start(options));
   if (session.mode() == OutputMode::kJson) {
     std::cout << "{\"grpc\": \"" << daemons->grpc_address() << "\", \"coordinator_http\": \""
@@ -91,6 +92,7 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
 
 absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions options) {
   options.dir = session.dir;
+  ASSIGN_OR_RETURN(options.security, session.Security());
   ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(arguments));
   std::unique_ptr<LocalDaemons> daemons;
   const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);

@@ -31,9 +31,11 @@ constexpr int kWorkersAtIdleSync = 20;
 // How often "last seen" is written for a worker of which nothing else changes.
 constexpr std::int64_t kLastSeenWrittenMs = 60'000;
 
-// A path inside the attempt's own folder: relative and without "..".
+// A path inside the attempt's own folder: relative, without "..", and of characters that a person can see.
 bool IsInnerPath(const std::string& path) {
   if (path.empty() || path.size() > 512 || path[0] == '/') return false;
+  if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return false;
   std::size_t begin = 0;
   while (begin <= path.size()) {
     const std::size_t end = std::min(path.find('/', begin), path.size());

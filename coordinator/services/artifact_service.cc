@@ -24,10 +24,11 @@ grpc::Status TooMany() {
 // is called once, and the object lives until OnDone.
 class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  UploadCall(ArtifactService& service, v1::UploadArtifactResponse& response)
+  UploadCall(ArtifactService& service, v1::UploadArtifactResponse& response, const absl::Status& admitted)
       : service_(service), response_(response), begun_(MonotonicNow()) {
-    if (service_.transfers_.fetch_add(1) >= kTransfersMax) {
-      End(TooMany());
+    const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
+    if (!admitted.ok() || !has_room) {
+      End(admitted.ok() ? TooMany() : ToGrpcStatus(admitted));
       return;
     }
     StartRead(&request_);
@@ -103,10 +104,12 @@ class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::Upl
 
 class ArtifactService::DownloadCall final : public grpc::ServerWriteReactor<v1::ArtifactChunk> {
  public:
-  DownloadCall(ArtifactService& service, const v1::DownloadArtifactRequest& request)
+  DownloadCall(ArtifactService& service, const v1::DownloadArtifactRequest& request,
+               const absl::Status& admitted)
       : service_(service), begun_(MonotonicNow()) {
-    if (service_.transfers_.fetch_add(1) >= kTransfersMax) {
-      End(TooMany());
+    const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
+    if (!admitted.ok() || !has_room) {
+      End(admitted.ok() ? TooMany() : ToGrpcStatus(admitted));
       return;
     }
     boost::asio::post(service_.pool_, [this, &request] {
@@ -164,10 +167,12 @@ class ArtifactService::DownloadCall final : public grpc::ServerWriteReactor<v1::
 
 grpc::ServerUnaryReactor* ArtifactService::DescribeStore(Context* context, const v1::DescribeStoreRequest*,
                                                          v1::StoreDescription* response) {
-  response->set_store_id(store_.id());
+  const Timestamp begun = MonotonicNow();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  calls_.Observe("DescribeStore", grpc::Status::OK, MonotonicNow());
-  reactor->Finish(grpc::Status::OK);
+  const grpc::Status status = ToGrpcStatus(calls_.access().Admit(*context, "DescribeStore"));
+  if (status.ok()) response->set_store_id(store_.id());
+  calls_.Observe("DescribeStore", status, begun);
+  reactor->Finish(status);
   return reactor;
 }
 
@@ -194,13 +199,13 @@ grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::C
 }
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::Upload(
-    Context*, v1::UploadArtifactResponse* response) {
-  return new UploadCall(*this, *response);
+    Context* context, v1::UploadArtifactResponse* response) {
+  return new UploadCall(*this, *response, calls_.access().Admit(*context, "Upload"));
 }
 
 grpc::ServerWriteReactor<v1::ArtifactChunk>* ArtifactService::Download(
-    Context*, const v1::DownloadArtifactRequest* request) {
-  return new DownloadCall(*this, *request);
+    Context* context, const v1::DownloadArtifactRequest* request) {
+  return new DownloadCall(*this, *request, calls_.access().Admit(*context, "Download"));
 }
 
 }  // namespace inlier

@@ -19,6 +19,7 @@
 #include "base/service/rpc.h"
 #include "base/time.h"
 #include "coordinator/metrics.h"
+#include "coordinator/services/access.h"
 #include "coordinator/services/shell.h"
 
 namespace inlier {
@@ -29,20 +30,25 @@ class Calls {
   static constexpr int kBlockingCallsMax =
       64;  // At once, waiting ones included; more are RESOURCE_EXHAUSTED.
 
-  // Both outlive it.
-  Calls(Shell& shell, CoordinatorMetrics& metrics)
-      : shell_(shell), metrics_(metrics), pool_(kBlockingThreads) {}
+  // All outlive it.
+  Calls(Shell& shell, CoordinatorMetrics& metrics, Access& access)
+      : shell_(shell), metrics_(metrics), access_(access), pool_(kBlockingThreads) {}
 
   // Waits for the blocking calls that run.
   void Join() { pool_.join(); }
 
-  // Answers a unary call: `work(reply)` runs on the coordinator's thread and calls `reply` once, then or
-  // later.
+  // Answers a unary call that the caller may make: `work(reply)` runs on the coordinator's thread and calls
+  // `reply` once, then or later.
   template <typename Response, typename Work>
   grpc::ServerUnaryReactor* OnShell(grpc::CallbackServerContext* context, const char* method,
                                     Response* response, Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
-    shell_.Post([work = std::move(work), reply = ReplyTo(reactor, method, response)] { work(reply); });
+    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
+    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
+      reply(std::move(admitted));
+      return reactor;
+    }
+    shell_.Post([work = std::move(work), reply = std::move(reply)] { work(reply); });
     return reactor;
   }
 
@@ -52,6 +58,10 @@ class Calls {
                                    Response* response, Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
+    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
+      reply(std::move(admitted));
+      return reactor;
+    }
     RunBlocking([work = std::move(work), reply] { reply(work()); },
                 [reply](absl::Status status) { reply(status); });
     return reactor;
@@ -63,6 +73,10 @@ class Calls {
                                        Response* response, Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
+    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
+      reply(std::move(admitted));
+      return reactor;
+    }
     RunBlocking([work = std::move(work), reply] { work(reply); },
                 [reply](absl::Status status) { reply(status); });
     return reactor;
@@ -74,7 +88,16 @@ class Calls {
   // Counts a call that was answered by other means.
   void Observe(const char* method, const grpc::Status& status, Timestamp begun);
 
+  // The same at the start of a call that is answered by other means: refused ones are counted here.
+  absl::Status Admit(grpc::CallbackServerContext& context, const char* method) {
+    const Timestamp begun = MonotonicNow();
+    const absl::Status admitted = access_.Admit(context, method);
+    if (!admitted.ok()) Observe(method, ToGrpcStatus(admitted), begun);
+    return admitted;
+  }
+
   Shell& shell() { return shell_; }
+  Access& access() { return access_; }
 
  private:
   template <typename Response>
@@ -88,6 +111,7 @@ class Calls {
   }
   Shell& shell_;
   CoordinatorMetrics& metrics_;
+  Access& access_;
   boost::asio::thread_pool pool_;
   std::atomic<int> blocking_{0};
 };

@@ -14,6 +14,13 @@ namespace {
 constexpr std::uint32_t kQueryRowsMax = 1'000'000;
 constexpr std::uint32_t kLogLinesMax = 100'000;
 
+// A watch that may not be.
+class RefusedWatch final : public grpc::ServerWriteReactor<v1::SweepUpdate> {
+ public:
+  explicit RefusedWatch(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
+  void OnDone() override { delete this; }
+};
+
 }  // namespace
 
 template <typename Response, typename Look>
@@ -77,8 +84,10 @@ SweepService::Unary* SweepService::ListTrials(Context* context, const v1::ListTr
                        [this, request] { return reader_.ListTrials(*request); });
 }
 
-grpc::ServerWriteReactor<v1::SweepUpdate>* SweepService::WatchSweep(Context*,
+grpc::ServerWriteReactor<v1::SweepUpdate>* SweepService::WatchSweep(Context* context,
                                                                     const v1::WatchSweepRequest* request) {
+  if (const absl::Status admitted = calls_.Admit(*context, "WatchSweep"); !admitted.ok())
+    return new RefusedWatch(admitted);
   return watches_.Open(*request);
 }
 

@@ -15,11 +15,16 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
                              public Listener,
                              public std::enable_shared_from_this<SessionReactor> {
  public:
-  explicit SessionReactor(Calls& calls) : calls_(calls) {}
+  SessionReactor(Calls& calls, grpc::CallbackServerContext& context) : calls_(calls), context_(context) {}
 
   // gRPC holds it until OnDone.
   void Start() {
     self_ = shared_from_this();
+    if (const absl::Status admitted = calls_.Admit(context_, "Session"); !admitted.ok()) {
+      const std::lock_guard lock(mutex_);
+      End(ToGrpcStatus(admitted));
+      return;
+    }
     StartRead(&sync_);
   }
 
@@ -30,6 +35,10 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       return;
     }
     begun_ = MonotonicNow();
+    if (absl::Status admitted = calls_.access().AdmitWorker(context_, sync_.incarnation()); !admitted.ok()) {
+      Answer(std::move(admitted));
+      return;
+    }
     calls_.shell().Post([self = self_] {
       self->calls_.shell().Sync(
           self->sync_, /*by_stream=*/true,
@@ -99,6 +108,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
 
   Calls& calls_;
   std::shared_ptr<SessionReactor> self_;
+  grpc::CallbackServerContext& context_;
   v1::WorkerSync sync_;
   Timestamp begun_;
 
@@ -111,17 +121,20 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
 }  // namespace
 
 grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* WorkerService::Session(
-    grpc::CallbackServerContext*) {
-  const auto session = std::make_shared<SessionReactor>(calls_);
+    grpc::CallbackServerContext* context) {
+  const auto session = std::make_shared<SessionReactor>(calls_, *context);
   session->Start();
   return session.get();
 }
 
 grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
                                               const v1::WorkerSync* sync, v1::CoordinatorSync* reply) {
-  return calls_.OnShell(context, "Sync", reply, [this, sync](Shell::Reply<v1::CoordinatorSync> answer) {
+  const auto work = [this, context, sync](Shell::Reply<v1::CoordinatorSync> answer) {
+    if (absl::Status own = calls_.access().AdmitWorker(*context, sync->incarnation()); !own.ok())
+      return answer(std::move(own));
     calls_.shell().Sync(*sync, /*by_stream=*/false, std::move(answer));
-  });
+  };
+  return calls_.OnShell(context, "Sync", reply, work);
 }
 
 }  // namespace inlier

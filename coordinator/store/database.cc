@@ -16,12 +16,12 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "coordinator/store/backup.h"
 #include "coordinator/store/param_view.h"
 
 namespace inlier {
 namespace {
 
-constexpr std::int64_t kApplicationId = 0x696e6c72;  // "inlr"
 constexpr int kBusyTimeoutMs = 5000;  // Readers may hold a lock while they recover the WAL index.
 constexpr std::uint32_t kWalFrameHeaderBytes = 24;
 
@@ -64,18 +64,11 @@ absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, in
 
 // A complete copy, on disk before anything is changed.
 absl::Status Backup(SQLite::Database& connection, const std::filesystem::path& path, std::int64_t version) {
-  std::filesystem::path copy = path;
-  copy += absl::StrCat(".v", version, ".backup");
-  std::filesystem::path part = copy;
-  part += ".part";
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  SQLite::Statement vacuum(connection, "VACUUM INTO ?");
-  vacuum.bind(1, part.string());
-  vacuum.exec();
-  RETURN_IF_ERROR(SyncPath(part));
-  RETURN_IF_ERROR(RenameDurably(part, copy));
-  spdlog::info("database_backed_up version={} file={}", version, copy.string());
+  ASSIGN_OR_RETURN(
+      const BackupResult backup,
+      BackupConnection(connection.getHandle(),
+                       AutomaticBackupPath(path, static_cast<int>(version), WallNow(), "backup")));
+  spdlog::info("database_backed_up version={} file={} bytes={}", version, backup.file.string(), backup.bytes);
   return absl::OkStatus();
 }
 

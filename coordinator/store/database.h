@@ -29,6 +29,9 @@ class Exception;
 
 namespace inlier {
 
+// What marks an SQLite file as ours: "inlr".
+inline constexpr std::int64_t kApplicationId = 0x696e6c72;
+
 // One step of the schema: SQL that brings version `to_version - 1` to `to_version`. Run in one transaction.
 struct Migration {
   int to_version = 0;

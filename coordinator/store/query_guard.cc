@@ -17,6 +17,7 @@ namespace {
 constexpr char kOnlySelect[] =
     "only one SELECT may be run here: the database is written by the coordinator alone";
 constexpr int kInstructionsBetweenChecks = 2000;
+constexpr int kSqlBytesMax = 1 << 20;
 
 int Authorize(void*, int action, const char* first, const char*, const char*, const char*) {
   static const std::set<std::string_view> kDescribing = {
@@ -91,6 +92,7 @@ void GuardConnection(sqlite3* connection) {
   sqlite3_exec(connection, "PRAGMA query_only = ON; PRAGMA trusted_schema = ON; PRAGMA cache_size = -16384",
                nullptr, nullptr, nullptr);
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 32 << 20);
+  sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, kSqlBytesMax);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
   // Table-valued functions declare themselves as tables when first used, which the authorizer would take for
   // a write: used here once.
@@ -105,6 +107,10 @@ void GuardConnection(sqlite3* connection) {
 absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::string& sql) {
   if (sql.find('\0') != std::string::npos)
     return absl::InvalidArgumentError("SQL: the query has a zero byte");
+  if (sql.size() > kSqlBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SQL: the query has ", sql.size(), " bytes; at most ", kSqlBytesMax, " are allowed"));
+  }
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
   int code = sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, &tail);

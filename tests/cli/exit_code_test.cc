@@ -12,6 +12,7 @@ TEST(ExitCodeTest, EachKindOfErrorHasItsDocumentedStatus) {
   EXPECT_EQ(ExitCodeOf(absl::UnavailableError("")), 4);
   EXPECT_EQ(ExitCodeOf(absl::NotFoundError("")), 5);
   EXPECT_EQ(ExitCodeOf(absl::AlreadyExistsError("")), 6);
+  EXPECT_EQ(ExitCodeOf(absl::UnauthenticatedError("")), 6);
   EXPECT_EQ(ExitCodeOf(absl::DataLossError("")), 7);
 }
 

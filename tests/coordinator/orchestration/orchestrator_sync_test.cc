@@ -267,14 +267,14 @@ TEST(OrchestratorSyncTest, CheckpointPathOutsideTheAttemptsFolderIsRefused) {
   HandWorker worker("w", 1);
   harness.Sync(worker);
   const Token token = OnlyToken(worker);
-  for (const char* path : {"../other/x", "/etc/passwd", "a//b", ""}) {
+  for (const char* path : {"../other/x", "/etc/passwd", "a//b", "", "a\nb", "a\x1b[2J"}) {
     v1::TrialEvent event = CheckpointEvent(10, false);
     event.mutable_checkpoint()->set_path(path);
     worker.Emit(token, event);
   }
   harness.Sync(worker);
   EXPECT_EQ(CountOf<CheckpointRow>(harness.last().changes), 0);
-  EXPECT_EQ(harness.orchestrator().stats().events_invalid, 4u);
+  EXPECT_EQ(harness.orchestrator().stats().events_invalid, 6u);
 }
 
 TEST(OrchestratorSyncTest, MeasurementOfAnUnknownNameIsDroppedAndCounted) {

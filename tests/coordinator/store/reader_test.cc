@@ -46,6 +46,19 @@ TEST_F(ReaderTest, EverythingButASelectIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
+TEST_F(ReaderTest, QueryReachesNoFileAndNoCode) {
+  for (const std::string sql : {"SELECT load_extension('/tmp/x.so')", "SELECT readfile('/etc/passwd')",
+                                "SELECT writefile('/tmp/x', 'y')", "SELECT edit('x')",
+                                "SELECT fts3_tokenizer('simple', x'00')", "SELECT * FROM fsdir('/')"}) {
+    EXPECT_EQ(QueryError(sql).substr(0, 21), "INVALID_ARGUMENT: SQL") << sql << " gave " << QueryError(sql);
+  }
+}
+
+TEST_F(ReaderTest, QueryOfMoreThanAMebibyteIsRefusedBeforeItIsRead) {
+  EXPECT_EQ(QueryError("SELECT " + std::string((1 << 20) + 1, ' ') + "1"),
+            "INVALID_ARGUMENT: SQL: the query has 1048585 bytes; at most 1048576 are allowed");
+}
+
 TEST_F(ReaderTest, ExplainAndSchemaPragmasAreAllowed) {
   EXPECT_EQ(QueryError("EXPLAIN QUERY PLAN SELECT * FROM results"), "OK");
   EXPECT_EQ(QueryError("PRAGMA table_info(trials)"), "OK");

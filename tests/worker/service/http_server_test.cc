@@ -113,6 +113,50 @@ TEST_F(HttpServerTest, WrongRequestsAreRefused) {
   EXPECT_THAT(Get("/metrics HTTP/1.1\r\nX: " + std::string(9000, 'x')), StartsWith("HTTP/1.1 431 "));
 }
 
+// Clients that hold a connection and say little (or nothing more) must not be able to keep it: each is closed
+// by the server, without a byte of answer, although it goes on trickling.
+TEST(HttpServerLimitsTest, SlowAndIdleConnectionsAreClosed) {
+  asio::io_context io, client_io;
+  HttpServer server(io, {.transfer = std::chrono::milliseconds(200), .connections = 256});
+  server.Get("/metrics", [](const HttpRequest&) { return HttpResponse{200, {}, "m 1\n"}; });
+  ASSERT_TRUE(server.Start("127.0.0.1:0", "http_listen").ok());
+  auto guard = asio::make_work_guard(io);
+  std::thread thread([&io] { io.run(); });
+  const asio::ip::tcp::endpoint endpoint(asio::ip::make_address("127.0.0.1"), server.port());
+  const auto read_to_end = [](asio::ip::tcp::socket& socket) {
+    std::string answer;
+    boost::system::error_code ignored;
+    asio::read(socket, asio::dynamic_buffer(answer), ignored);
+    return answer;
+  };
+  {
+    asio::ip::tcp::socket silent(client_io);
+    silent.connect(endpoint);
+    EXPECT_EQ(read_to_end(silent), "");
+  }
+  {
+    asio::ip::tcp::socket kept(client_io);
+    kept.connect(endpoint);
+    asio::write(kept, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")));
+    EXPECT_THAT(read_to_end(kept), EndsWith("m 1\n"));  // One answer, then the end.
+  }
+  {
+    // A header line at a time, each well within the limit, for ever.
+    asio::ip::tcp::socket trickling(client_io);
+    trickling.connect(endpoint);
+    asio::write(trickling, asio::buffer(std::string("GET /metrics HTTP/1.1\r\n")));
+    boost::system::error_code error;
+    for (int i = 0; i < 100000 && !error; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      asio::write(trickling, asio::buffer(std::string("X: y\r\n")), error);
+    }
+    EXPECT_TRUE(error);
+  }
+  server.Stop();
+  guard.reset();
+  thread.join();
+}
+
 TEST_F(HttpServerTest, AnAddressInUseIsNamedWithTheRemedy) {
   HttpServer other(io_);
   const absl::Status status = other.Start(server_.address(), "http_listen");

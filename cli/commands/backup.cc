@@ -1,0 +1,63 @@
+// inlier backup: a checked copy of the database, while the coordinator runs or not.
+#include "coordinator/store/backup.h"
+
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+absl::Status Backup(Session& session, const std::string& destination) {
+  if (!session.server.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a backup is made where the database is: run `inlier backup` with --dir on the machine of ",
+        session.server, ", without --server"));
+  }
+  const bool show = session.people() && StderrIsTerminal();
+  BackupOptions options;
+  if (show) {
+    options.progress = [](std::uint64_t done, std::uint64_t total) {
+      std::cerr << absl::StrFormat("\rbackup %3.0f %%", total == 0 ? 100.0 : 100.0 * done / total)
+                << std::flush;
+    };
+  }
+  const absl::StatusOr<BackupResult> made = BackupStateFolder(session.dir, destination, options);
+  if (show) std::cerr << "\r\x1b[K" << std::flush;
+  RETURN_IF_ERROR(made.status());
+  const double seconds = ToSeconds(made->duration);
+  if (session.mode() == OutputMode::kJson) {
+    std::cout << nlohmann::ordered_json{{"file", made->file.string()},
+                                        {"bytes", made->bytes},
+                                        {"schema_version", made->schema_version},
+                                        {"seconds", seconds}}
+                     .dump(2)
+              << "\n";
+  } else if (session.people()) {
+    std::cout << absl::StrFormat("%s: %d bytes, schema version %d, checked, in %.2f s\n", made->file.string(),
+                                 made->bytes, made->schema_version, seconds);
+  } else {
+    std::cout << made->file.string() << "\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddBackupCommand(CLI::App& app, Session& session) {
+  auto destination = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand(
+      "backup", "A checked copy of the database of --dir; the coordinator may run meanwhile");
+  command
+      ->add_option("destination", *destination,
+                   "New file, or a folder: then a name with version and time. Nothing is overwritten")
+      ->required();
+  command->callback([&session, destination] { session.Finish(Backup(session, *destination)); });
+}
+
+}  // namespace inlier

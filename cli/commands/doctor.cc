@@ -1,0 +1,179 @@
+// inlier doctor: is the state folder sound, do its programs fit together; and the repairs that cannot lose
+// anything.
+#include "coordinator/store/doctor.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/service/endpoint_file.h"
+#include "base/status.h"
+#include "base/version.h"
+#include "cli/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+constexpr double kAnswerSeconds = 5;
+constexpr char kSameVersion[] = "install the same version everywhere";
+
+struct Versions {
+  std::string coordinator;  // Empty: none runs, or it cannot be told.
+  std::vector<v1::WorkerStatus> workers;
+};
+
+// Adds what the endpoint file, the running coordinator and its workers say.
+Versions CheckPrograms(Session& session, DoctorReport& report) {
+  Versions versions;
+  const auto add = [&report](const std::string& check, bool problem, const std::string& what,
+                             const std::string& remedy, bool repairable = false) {
+    report.findings.push_back(
+        {.check = check, .problem = problem, .what = what, .remedy = remedy, .repairable = repairable});
+  };
+  report.checks.insert(report.checks.end(), {"endpoint_file", "versions"});
+  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(session.dir);
+  if (absl::IsNotFound(endpoint.status())) return versions;
+  const std::string file = EndpointFilePath(session.dir).string();
+  if (!endpoint.ok()) {
+    add("endpoint_file", true, std::string(endpoint.status().message()),
+        "stop the coordinator, remove the file");
+    return versions;
+  }
+  if (!EndpointIsAlive(*endpoint)) {
+    add("endpoint_file", false,
+        absl::StrCat(file, " names process ", endpoint->pid(),
+                     ", which does not run: the coordinator was killed"),
+        "start the coordinator again, or inlier doctor --repair removes it", true);
+    return versions;
+  }
+  versions.coordinator = endpoint->version();
+  if (versions.coordinator != Version()) {
+    add("versions", true,
+        absl::StrCat("the running coordinator is inlier ", versions.coordinator, ", this program ",
+                     Version()),
+        kSameVersion);
+  }
+  const auto workers =
+      session.Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest(), kAnswerSeconds);
+  if (!workers.ok()) {
+    add("versions", true,
+        absl::StrCat("the coordinator of process ", endpoint->pid(),
+                     " does not tell its workers: ", std::string(workers.status().message())),
+        "look at its log");
+    return versions;
+  }
+  for (const v1::WorkerStatus& worker : workers->workers()) {
+    if (!worker.connected()) continue;
+    versions.workers.push_back(worker);
+    if (worker.version() == versions.coordinator) continue;
+    add("versions", true,
+        absl::StrCat("worker ", worker.name(), " on ", worker.host(), " is inlier ", worker.version(),
+                     ", the coordinator ", versions.coordinator),
+        kSameVersion);
+  }
+  return versions;
+}
+
+absl::StatusOr<std::pair<DoctorReport, Versions>> Examine(Session& session, const DoctorOptions& options) {
+  ASSIGN_OR_RETURN(DoctorReport report, ExamineStateFolder(session.dir, options));
+  Versions versions = CheckPrograms(session, report);
+  return std::pair(std::move(report), std::move(versions));
+}
+
+absl::Status RemoveStaleEndpoint(Session& session, std::vector<std::string>& done) {
+  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(session.dir);
+  if (!endpoint.ok() || EndpointIsAlive(*endpoint)) return absl::OkStatus();
+  RETURN_IF_ERROR(RemoveEndpointFile(session.dir, endpoint->pid()));
+  done.push_back(absl::StrCat("removed ", EndpointFilePath(session.dir).string()));
+  return absl::OkStatus();
+}
+
+void PrintJson(const DoctorReport& report, const Versions& versions, const std::vector<std::string>& done) {
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array(),
+                         workers = nlohmann::ordered_json::array();
+  for (const Finding& finding : report.findings) {
+    findings.push_back({{"check", finding.check},
+                        {"problem", finding.problem},
+                        {"what", finding.what},
+                        {"remedy", finding.remedy},
+                        {"repairable", finding.repairable}});
+  }
+  for (const v1::WorkerStatus& worker : versions.workers)
+    workers.push_back({{"name", worker.name()}, {"host", worker.host()}, {"version", worker.version()}});
+  const nlohmann::ordered_json out = {{"healthy", report.healthy()},
+                                      {"version", Version()},
+                                      {"coordinator_version", versions.coordinator},
+                                      {"workers", workers},
+                                      {"schema_version", report.schema_version},
+                                      {"schema_version_known", report.schema_version_known},
+                                      {"database_bytes", report.database_bytes},
+                                      {"free_bytes", report.free_bytes},
+                                      {"checks", report.checks},
+                                      {"findings", findings},
+                                      {"repairs", done}};
+  std::cout << out.dump(2) << "\n";
+}
+
+void PrintForPeople(const Session& session, const DoctorReport& report, const Versions& versions,
+                    const std::vector<std::string>& done) {
+  for (const std::string& repair : done) std::cout << "repaired: " << repair << "\n";
+  for (const Finding& finding : report.findings) {
+    if (!finding.problem && !session.people()) continue;
+    std::cout << (finding.problem ? "PROBLEM " : "note    ") << finding.check << ": " << finding.what
+              << "\n        " << finding.remedy << "\n";
+  }
+  if (!session.people()) return;
+  std::cout << absl::StrFormat(
+      "%s: %s; %d checks; schema version %d; database %.1f MB, %.1f GB free; inlier %s, coordinator %s, %d "
+      "workers\n",
+      session.dir.string(), report.healthy() ? "healthy" : "NOT healthy", report.checks.size(),
+      report.schema_version, report.database_bytes / 1e6, report.free_bytes / 1e9, Version(),
+      versions.coordinator.empty() ? "not running" : versions.coordinator, versions.workers.size());
+}
+
+absl::StatusOr<ExitCode> Doctor(Session& session, const DoctorOptions& options, bool repair) {
+  if (!session.server.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the doctor looks at files: run it with --dir on the machine of ", session.server,
+                     ", without --server"));
+  }
+  ASSIGN_OR_RETURN(auto found, Examine(session, options));
+  std::vector<std::string> done;
+  if (repair) {
+    ASSIGN_OR_RETURN(done, RepairStateFolder(session.dir, found.first));
+    RETURN_IF_ERROR(RemoveStaleEndpoint(session, done));
+    ASSIGN_OR_RETURN(found, Examine(session, options));
+  }
+  const auto& [report, versions] = found;
+  if (session.mode() == OutputMode::kJson) {
+    PrintJson(report, versions, done);
+  } else {
+    PrintForPeople(session, report, versions, done);
+  }
+  return report.healthy() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& app, Session& session) {
+  auto options = std::make_shared<DoctorOptions>();
+  auto repair = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand(
+      "doctor",
+      "Examine the state folder of --dir: database, invariants, files, versions; exit status 1 if unsound");
+  command->add_flag("--deep", options->deep, "Also read every artifact and compare its digest");
+  command->add_flag(
+      "--repair", *repair,
+      "Do what is safe, after a backup; the coordinator must be stopped. No result is ever removed");
+  command->callback([&session, options, repair] {
+    const absl::StatusOr<ExitCode> code = Doctor(session, *options, *repair);
+    if (!code.ok()) return session.Finish(code.status());
+    session.Finish(*code);
+  });
+}
+
+}  // namespace inlier

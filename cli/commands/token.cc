@@ -1,0 +1,105 @@
+// inlier token: who may call the coordinator. Edits the tokens file on the coordinator's machine.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/service/credentials.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+struct TokenArguments {
+  std::string file, role, name;
+};
+
+std::filesystem::path TokensFile(const Session& session, const TokenArguments& arguments) {
+  return arguments.file.empty() ? session.dir / "tokens" : std::filesystem::path(arguments.file);
+}
+
+absl::Status Add(Session& session, const TokenArguments& arguments) {
+  const std::filesystem::path file = TokensFile(session, arguments);
+  ASSIGN_OR_RETURN(const Role role, RoleFromName(arguments.role));
+  std::vector<TokenEntry> entries;
+  std::error_code error;
+  if (std::filesystem::exists(file, error)) {
+    ASSIGN_OR_RETURN(entries, ReadTokensFile(file));
+  }
+  ASSIGN_OR_RETURN(const std::string token, NewToken());
+  entries.push_back({role, arguments.name, Sha256Hex(token)});
+  RETURN_IF_ERROR(WriteTokensFile(file, entries));
+  if (session.mode() == OutputMode::kJson) {
+    std::cout << nlohmann::ordered_json{{"token", token},
+                                        {"role", arguments.role},
+                                        {"name", arguments.name},
+                                        {"file", file.string()}}
+                     .dump(2)
+              << "\n";
+  } else {
+    std::cout << token << "\n";
+    if (session.people()) {
+      std::cerr << "inlier: this is the only time the token is shown; " << file.string()
+                << " keeps its hash. The coordinator reads it with --set tokens_file=" << file.string()
+                << "\n";
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status List(Session& session, const TokenArguments& arguments) {
+  ASSIGN_OR_RETURN(const std::vector<TokenEntry> entries, ReadTokensFile(TokensFile(session, arguments)));
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  TextTable table({"role", "name", "sha256"});
+  for (const TokenEntry& entry : entries) {
+    list.push_back({{"role", RoleName(entry.role)}, {"name", entry.name}, {"sha256", entry.sha256}});
+    table.AddRow({RoleName(entry.role), entry.name, entry.sha256.substr(0, 12)});
+  }
+  std::cout << (session.mode() == OutputMode::kJson ? list.dump(2) + "\n" : table.ToString());
+  return absl::OkStatus();
+}
+
+absl::Status Remove(Session& session, const TokenArguments& arguments) {
+  const std::filesystem::path file = TokensFile(session, arguments);
+  ASSIGN_OR_RETURN(std::vector<TokenEntry> entries, ReadTokensFile(file));
+  const std::size_t removed =
+      std::erase_if(entries, [&](const TokenEntry& entry) { return entry.name == arguments.name; });
+  if (removed == 0) {
+    return absl::NotFoundError(
+        absl::StrCat(file.string(), " has no token of ", arguments.name, "; `inlier token list` shows them"));
+  }
+  RETURN_IF_ERROR(WriteTokensFile(file, entries));
+  if (session.mode() == OutputMode::kJson) {
+    std::cout << nlohmann::json{{"removed", removed}}.dump(2) << "\n";
+  } else if (session.people()) {
+    std::cout << removed << (removed == 1 ? " token of " : " tokens of ") << arguments.name
+              << " removed; a running coordinator sees it within a second\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTokenCommand(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<TokenArguments>();
+  CLI::App* command =
+      app.add_subcommand("token", "Who may call the coordinator: make, list and remove bearer tokens");
+  command->require_subcommand(1);
+  command->add_option("--file", arguments->file, "The coordinator's tokens_file; DIR/tokens when not given");
+  CLI::App* add = command->add_subcommand("add", "Print a new token, once, and keep its hash");
+  add->add_option("--role", arguments->role, "read, submit (and read) or work")
+      ->required()
+      ->check(CLI::IsMember({"read", "submit", "work"}));
+  add->add_option("--name", arguments->name, "Whose it is; one name may have several")->required();
+  add->callback([&session, arguments] { session.Finish(Add(session, *arguments)); });
+  CLI::App* list = command->add_subcommand("list", "Roles, names and the beginnings of the hashes");
+  list->callback([&session, arguments] { session.Finish(List(session, *arguments)); });
+  CLI::App* remove = command->add_subcommand("remove", "Take back every token of a name");
+  remove->add_option("--name", arguments->name, "Whose")->required();
+  remove->callback([&session, arguments] { session.Finish(Remove(session, *arguments)); });
+}
+
+}  // namespace inlier

@@ -1,0 +1,102 @@
+// Who may make which call.
+//
+// Every RPC needs a role, named in one table (MethodRoles); one that is not there is refused to everybody as
+// soon as callers are checked at all. A caller is who its token says; without tokens, whom its certificate
+// names (tls_client_ca: whoever the authority signed may do everything); with neither, nobody asks, and the
+// daemon listens on loopback.
+//
+// A worker speaks for its own incarnations only: the first caller that syncs as an incarnation owns it from
+// then on, so the credentials of another worker cannot report, renew or take anything in its name. Below
+// that, every write carries the fencing token of a lease that was granted to that incarnation. Owners are
+// kept in memory: after a restart of the coordinator an incarnation is again its first caller's.
+//
+// The tokens file is looked at again at most once a second, and read when it has changed; a session that is
+// open ends at its next sync when its token is gone. A file that has become unreadable leaves the old tokens
+// in force.
+//
+// Thread safety: all functions may be called from any thread.
+#ifndef INLIER_COORDINATOR_SERVICES_ACCESS_H_
+#define INLIER_COORDINATOR_SERVICES_ACCESS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/service/credentials.h"
+#include "base/time.h"
+#include "coordinator/metrics.h"
+#include "inlier/v1/config.pb.h"
+
+namespace inlier {
+
+struct MethodRole {
+  const char* method;  // Its name without the service; no two services have the same.
+  Role role;
+};
+const std::vector<MethodRole>& MethodRoles();
+
+class Access {
+ public:
+  // Reads the tokens file. `metrics` outlives it.
+  static absl::StatusOr<std::unique_ptr<Access>> Open(const v1::CoordinatorConfig& config,
+                                                      CoordinatorMetrics& metrics);
+
+  // Whether the call may be made: UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a second,
+  // with the milliseconds to wait in the trailing metadata inlier-retry-after-ms) or FAILED_PRECONDITION
+  // (another version), with reason and remedy. Refusals are counted, and logged at most once a second each
+  // kind.
+  absl::Status Admit(grpc::CallbackServerContext& context, const char* method);
+
+  // Whether the caller may sync as `incarnation`.
+  absl::Status AdmitWorker(grpc::CallbackServerContext& context, const std::string& incarnation);
+
+  // "tokens, mutual TLS": what protects the daemon, for the log.
+  std::string Describe() const;
+  Protection protection() const;
+
+ private:
+  struct Caller {
+    std::string name;          // Empty: nobody asked.
+    std::optional<Role> role;  // None: everything.
+  };
+  struct Bucket {
+    double calls = 0;
+    Timestamp filled;
+  };
+
+  Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics);
+  absl::Status LoadTokens();
+  void ReloadIfChanged();                                                 // Under mutex_.
+  absl::StatusOr<Caller> Identify(grpc::CallbackServerContext& context);  // Under mutex_.
+  absl::Status CheckRole(const Caller& caller, const char* method) const;
+  absl::Status CheckRate(const Caller& caller, grpc::CallbackServerContext& context);  // Under mutex_.
+  absl::Status Refuse(grpc::CallbackServerContext& context, const char* method, const char* reason,
+                      const absl::Status& status);  // Under mutex_.
+
+  const std::string tokens_file_;
+  const bool encrypted_, mutual_, insecure_;
+  const double calls_per_second_max_;
+  CoordinatorMetrics& metrics_;
+
+  std::mutex mutex_;
+  std::vector<TokenEntry> tokens_;
+  std::filesystem::file_time_type tokens_written_{};
+  std::uintmax_t tokens_bytes_ = 0;
+  Timestamp looked_;
+  std::map<std::string, Bucket> buckets_;                  // By caller.
+  std::unordered_map<std::string, std::string> owners_;    // Incarnation -> caller.
+  std::map<std::string, std::pair<Timestamp, int>> told_;  // Reason -> last line, refusals since.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SERVICES_ACCESS_H_

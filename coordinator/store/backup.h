@@ -1,0 +1,57 @@
+// A consistent copy of inlier.db, also while the coordinator runs.
+//
+// The copy is what one read transaction sees: readers never block the writer, and the connection that reads
+// neither writes nor checkpoints (SQLite 3.40's WAL forbids a second one that does). It is written beside its
+// final name, checked (integrity_check), fsynced, and only then given that name, which must be free: a file
+// that exists under it is a whole backup, and no backup is ever overwritten.
+//
+// Thread safety: free functions; any thread.
+#ifndef INLIER_COORDINATOR_STORE_BACKUP_H_
+#define INLIER_COORDINATOR_STORE_BACKUP_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/time.h"
+
+struct sqlite3;
+
+namespace inlier {
+
+struct BackupOptions {
+  // Called now and then with the pages copied so far and all there are. May be empty.
+  std::function<void(std::uint64_t pages_done, std::uint64_t pages_total)> progress;
+  // Whether a copy of a damaged database is an error. False: it is kept as it is, for a repair.
+  bool check = true;
+};
+
+struct BackupResult {
+  std::filesystem::path file;
+  std::uint64_t bytes = 0;
+  int schema_version = 0;
+  Duration duration{0};
+};
+
+// Copies the database of the state folder to `destination`, a file that does not exist, or a folder, in which
+// it gets a name with version and time. AlreadyExists when there is a file; NotFound without a database;
+// ResourceExhausted when it does not fit; DataLoss when what was read is damaged: then nothing is kept.
+absl::StatusOr<BackupResult> BackupStateFolder(const std::filesystem::path& state_dir,
+                                               const std::filesystem::path& destination,
+                                               const BackupOptions& options = {});
+
+// The same for what `source` sees, to the file `destination`. For this folder; `source` has no transaction
+// open.
+absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const std::filesystem::path& destination,
+                                              const BackupOptions& options = {});
+
+// "inlier.db.v3.20261122T021623.123Z.<reason>": the name of a backup that the program makes by itself, beside
+// the database.
+std::filesystem::path AutomaticBackupPath(const std::filesystem::path& database, int version, WallTime now,
+                                          const std::string& reason);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_BACKUP_H_

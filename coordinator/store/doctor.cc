@@ -1,0 +1,343 @@
+#include "coordinator/store/doctor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "coordinator/store/backup.h"
+#include "coordinator/store/database.h"
+#include "coordinator/store/sqlite_handle.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownOfACheck = 20;
+constexpr std::uint64_t kFreeBytesMin = std::uint64_t{256} << 20;
+constexpr auto kLeftoverAge = std::chrono::hours(1);
+constexpr char kIntegrity[] = "integrity";
+constexpr char kLeftover[] = "leftover_file";
+
+std::vector<fs::path> EntriesOf(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    entries.push_back(at->path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+std::uint64_t SizeOf(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  return error ? 0 : size;
+}
+
+// A file that a program was writing when it was killed.
+bool IsLeftover(const fs::path& file) {
+  const std::string name = file.filename();
+  const bool temporary = absl::StartsWith(name, ".writable.") || absl::StartsWith(name, "endpoint.json.") ||
+                         (absl::StartsWith(name, "inlier.db.") && absl::EndsWith(name, ".part"));
+  std::error_code error;
+  if (!temporary || !fs::is_regular_file(fs::symlink_status(file, error))) return false;
+  const auto written = fs::last_write_time(file, error);
+  return !error && fs::file_time_type::clock::now() - written > kLeftoverAge;
+}
+
+// Whether an index can be made anew from a table that is sound.
+bool IsOfAnIndex(const std::string& message) {
+  return absl::StrContains(message, "missing from index") ||
+         absl::StrContains(message, "wrong # of entries in index");
+}
+
+class Examination {
+ public:
+  Examination(const fs::path& state_dir, const DoctorOptions& options)
+      : state_dir_(state_dir), options_(options) {}
+
+  absl::StatusOr<DoctorReport> Run() {
+    // Files before rows: a folder is made after its lease is committed, so one without a row is really
+    // without.
+    const std::vector<fs::path> attempts = AttemptFolders();
+    const std::vector<fs::path> artifacts = EntriesOf(state_dir_ / "artifacts");
+    ASSIGN_OR_RETURN(database_, OpenForReading(state_dir_ / "inlier.db"));
+    if (CheckDatabase()) {
+      CheckRules();
+      CheckAttemptFolders(attempts);
+      CheckArtifactFiles(artifacts);
+      CheckArtifactRows();
+    }
+    CheckLeftovers();
+    CheckSpace();
+    return std::move(report_);
+  }
+
+ private:
+  void Add(Finding finding) { report_.findings.push_back(std::move(finding)); }
+
+  // The rows of a check's SQL; a check that cannot run is a finding itself.
+  std::vector<std::vector<std::string>> Ask(const std::string& check, const std::string& sql) {
+    report_.checks.push_back(check);
+    absl::StatusOr<std::vector<std::vector<std::string>>> rows = QueryTexts(database_.get(), sql);
+    if (rows.ok()) return *std::move(rows);
+    Add({.check = check,
+         .what = absl::StrCat("it could not be looked at: ", std::string(rows.status().message())),
+         .remedy = "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`"});
+    return {};
+  }
+
+  // False: nothing more can be said about the rows.
+  bool CheckDatabase() {
+    report_.schema_version_known = BuiltinMigrations().back().to_version;
+    const fs::path file = state_dir_ / "inlier.db";
+    report_.database_bytes = SizeOf(file) + SizeOf(file.string() + "-wal");
+    report_.checks.push_back("schema_version");
+    const absl::StatusOr<std::int64_t> application = QueryInteger(database_.get(), "PRAGMA application_id");
+    if (!application.ok() || *application != kApplicationId) {
+      Add({.check = "schema_version",
+           .what = absl::StrCat(file.string(), application.ok() ? " is a database of another program" : ": ",
+                                application.ok() ? "" : std::string(application.status().message())),
+           .remedy = "restore inlier.db from a backup, or name another folder with --dir"});
+      return false;
+    }
+    const absl::StatusOr<std::int64_t> version = QueryInteger(database_.get(), "PRAGMA user_version");
+    report_.schema_version = version.ok() ? static_cast<int>(*version) : 0;
+    if (report_.schema_version > report_.schema_version_known) {
+      Add({.check = "schema_version",
+           .what = absl::StrCat("the database has schema version ", report_.schema_version,
+                                ", this program knows ", report_.schema_version_known),
+           .remedy = "use the newer program"});
+      return false;
+    }
+    if (report_.schema_version < report_.schema_version_known) {
+      Add({.check = "schema_version",
+           .problem = false,
+           .what = absl::StrCat("the database has schema version ", report_.schema_version, ", this program ",
+                                report_.schema_version_known),
+           .remedy = "nothing: the coordinator brings it forward at its next start, after a backup"});
+    }
+    const auto messages = Ask(kIntegrity, "PRAGMA integrity_check");
+    for (const auto& row : messages) {
+      if (row[0] == "ok") continue;
+      const bool index = IsOfAnIndex(row[0]);
+      Add({.check = kIntegrity,
+           .what = row[0],
+           .remedy = index ? "inlier doctor --repair makes the indexes anew"
+                           : "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`",
+           .repairable = index});
+    }
+    for (const auto& row : Ask("foreign_keys", "PRAGMA foreign_key_check")) {
+      Add({.check = "foreign_keys",
+           .what =
+               absl::StrCat("row ", row[1], " of ", row[0], " names a row of ", row[2], " that is not there"),
+           .remedy = "restore a backup from before"});
+    }
+    return !messages.empty();
+  }
+
+  void CheckRules() {
+    for (const StoreRule& rule : StoreRules()) {
+      const auto rows = Ask(rule.name, rule.sql);
+      for (std::size_t i = 0; i < rows.size() && i < kShownOfACheck; ++i) {
+        Add({.check = rule.name,
+             .what = absl::StrCat(rows[i][0], " (", rule.meaning, ")"),
+             .remedy = rule.remedy,
+             .repairable = rule.repair_sql != nullptr});
+      }
+      if (rows.size() > kShownOfACheck) {
+        Add({.check = rule.name,
+             .what = absl::StrCat("and ", rows.size() - kShownOfACheck, " more"),
+             .remedy = rule.remedy});
+      }
+    }
+  }
+
+  std::vector<fs::path> AttemptFolders() const {
+    std::vector<fs::path> folders;
+    for (const fs::path& stage : EntriesOf(state_dir_ / "attempts")) {
+      for (const fs::path& attempt : EntriesOf(stage)) folders.push_back(attempt);
+    }
+    return folders;
+  }
+
+  void CheckAttemptFolders(const std::vector<fs::path>& folders) {
+    std::set<std::string> known;
+    for (const auto& row : Ask("attempt_folder", "SELECT 'st-' || stage || '/' || token FROM attempt"))
+      known.insert(row[0]);
+    for (const fs::path& folder : folders) {
+      const std::string name =
+          absl::StrCat(folder.parent_path().filename().string(), "/", folder.filename().string());
+      if (known.contains(name)) continue;
+      Add({.check = "attempt_folder",
+           .problem = false,
+           .what = absl::StrCat(folder.string(), " is of no attempt of this database"),
+           .remedy =
+               "a restored backup may be older than its attempts; remove the folder if it is not needed"});
+    }
+  }
+
+  void CheckArtifactFiles(const std::vector<fs::path>& files) {
+    std::set<std::string> known;
+    for (const auto& row : Ask("artifact_file", "SELECT path FROM artifact WHERE final = 1"))
+      known.insert(row[0]);
+    for (const fs::path& file : files) {
+      const std::string name = absl::StrCat("artifacts/", file.filename().string());
+      if (file.extension() != ".safetensors" || known.contains(name)) continue;
+      Add({.check = "artifact_file",
+           .problem = false,
+           .what = absl::StrCat(file.string(), " is of no attempt of this database"),
+           .remedy = "its worker may not have told of it yet; otherwise remove it if it is not needed"});
+    }
+  }
+
+  // Final ones only: what a training may go on from is removed when it is not needed any more.
+  void CheckArtifactRows() {
+    const std::string check = "artifact_row";
+    std::error_code error;
+    if (!fs::is_directory(state_dir_ / "artifacts", error)) return;  // The workers have another folder.
+    for (const auto& row : Ask(check,
+                               "SELECT DISTINCT path, bytes, sha256 FROM artifact JOIN stage ON "
+                               "stage.result_token = artifact.token WHERE final = 1 ORDER BY path")) {
+      const fs::path file = state_dir_ / row[0];
+      const std::string remedy =
+          "copy the file back from a worker or a backup; without it, stages that need it cannot run here";
+      if (!fs::exists(file, error)) {
+        Add({.check = check, .what = absl::StrCat(file.string(), " is missing"), .remedy = remedy});
+        continue;
+      }
+      if (std::to_string(SizeOf(file)) != row[1]) {
+        Add({.check = check,
+             .what = absl::StrCat(file.string(), " has ", SizeOf(file), " bytes, recorded are ", row[1]),
+             .remedy = remedy});
+        continue;
+      }
+      if (!options_.deep) continue;
+      const absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
+      if (digest.ok() && *digest == row[2]) continue;
+      Add({.check = check,
+           .what = digest.ok()
+                       ? absl::StrCat(file.string(), " has the SHA-256 ", *digest, ", recorded is ", row[2])
+                       : std::string(digest.status().message()),
+           .remedy = remedy});
+    }
+  }
+
+  void CheckLeftovers() {
+    report_.checks.push_back(kLeftover);
+    for (const fs::path& file : EntriesOf(state_dir_)) {
+      if (!IsLeftover(file)) continue;
+      Add({.check = kLeftover,
+           .problem = false,
+           .what = absl::StrCat(file.string(), " was left by a program that was killed while it wrote it"),
+           .remedy = "inlier doctor --repair removes it",
+           .repairable = true});
+    }
+  }
+
+  void CheckSpace() {
+    report_.checks.push_back("disk_space");
+    std::error_code error;
+    const fs::space_info space = fs::space(state_dir_, error);
+    if (error) return;
+    report_.free_bytes = space.available;
+    const std::uint64_t wanted = std::max(kFreeBytesMin, report_.database_bytes);
+    if (space.available >= wanted) return;
+    Add({.check = "disk_space",
+         .what = absl::StrCat(space.available, " bytes are free; at least ", wanted,
+                              " are wanted (the database once more, for a backup)"),
+         .remedy = "free space on the file system of the state folder"});
+  }
+
+  const fs::path state_dir_;
+  const DoctorOptions options_;
+  SqliteHandle database_;
+  DoctorReport report_;
+};
+
+bool NeedsRepair(const DoctorReport& report, const std::string& check) {
+  return std::any_of(report.findings.begin(), report.findings.end(),
+                     [&](const Finding& finding) { return finding.repairable && finding.check == check; });
+}
+
+// Runs `sql` in one transaction on a connection that is the only one to write.
+absl::Status Execute(sqlite3* connection, const std::string& sql) {
+  const std::string whole = absl::StrCat("BEGIN IMMEDIATE; ", sql, "; COMMIT");
+  const int code = sqlite3_exec(connection, whole.c_str(), nullptr, nullptr, nullptr);
+  if (code == SQLITE_OK) return absl::OkStatus();
+  const absl::Status status = SqliteStatus(code, sqlite3_errmsg(connection), "repairing the database");
+  sqlite3_exec(connection, "ROLLBACK", nullptr, nullptr, nullptr);
+  return status;
+}
+
+absl::Status RepairRows(const fs::path& state_dir, const DoctorReport& report,
+                        std::vector<std::string>& done) {
+  std::vector<std::pair<std::string, std::string>> repairs;  // SQL and what it does.
+  if (NeedsRepair(report, kIntegrity))
+    repairs.emplace_back("REINDEX", "made the indexes anew from their tables");
+  for (const StoreRule& rule : StoreRules()) {
+    if (NeedsRepair(report, rule.name))
+      repairs.emplace_back(rule.repair_sql, absl::StrCat(rule.name, ": ", rule.meaning, " again"));
+  }
+  if (repairs.empty()) return absl::OkStatus();
+  const fs::path file = state_dir / "inlier.db";
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
+  const SqliteHandle connection(raw);
+  if (code != SQLITE_OK)
+    return SqliteStatus(code, sqlite3_errstr(code), absl::StrCat("opening ", file.string()));
+  sqlite3_exec(raw, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", nullptr, nullptr, nullptr);
+  BackupOptions options;
+  options.check = false;  // It is of what is to be repaired.
+  ASSIGN_OR_RETURN(
+      const BackupResult backup,
+      BackupConnection(raw, AutomaticBackupPath(file, report.schema_version, WallNow(), "before-repair"),
+                       options));
+  done.push_back(absl::StrCat("copied the database to ", backup.file.string()));
+  for (const auto& [sql, what] : repairs) {
+    RETURN_IF_ERROR(Execute(raw, sql));
+    done.push_back(what);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool DoctorReport::healthy() const {
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const Finding& finding) { return finding.problem; });
+}
+
+absl::StatusOr<DoctorReport> ExamineStateFolder(const fs::path& state_dir, const DoctorOptions& options) {
+  std::error_code error;
+  if (!fs::exists(state_dir / "inlier.db", error)) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no ", (state_dir / "inlier.db").string(),
+                     "; name the coordinator's state folder with --dir, on the machine "
+                     "where it is"));
+  }
+  return Examination(state_dir, options).Run();
+}
+
+absl::StatusOr<std::vector<std::string>> RepairStateFolder(const fs::path& state_dir,
+                                                           const DoctorReport& report) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<StateLock> lock, StateLock::Take(state_dir));
+  std::vector<std::string> done;
+  RETURN_IF_ERROR(RepairRows(state_dir, report, done));
+  for (const fs::path& file : EntriesOf(state_dir)) {
+    std::error_code error;
+    if (!IsLeftover(file) || !fs::remove(file, error)) continue;
+    done.push_back(absl::StrCat("removed ", file.string()));
+  }
+  return done;
+}
+
+}  // namespace inlier

@@ -1,0 +1,66 @@
+// Looks at a whole state folder: is the database sound, do its rows agree with each other and with the files?
+//
+// Examining only reads, so the coordinator may run meanwhile. Repairing takes the folder for itself (the
+// coordinator must be stopped), makes a backup before it writes a row, and does only what cannot lose
+// anything: no result, attempt, measurement, checkpoint or file of one is ever removed. The rules of the rows
+// are one table, StoreRules().
+//
+// Thread safety: free functions; any thread.
+#ifndef INLIER_COORDINATOR_STORE_DOCTOR_H_
+#define INLIER_COORDINATOR_STORE_DOCTOR_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+// One rule that holds in every committed state of the database.
+struct StoreRule {
+  const char* name;
+  const char* meaning;     // What holds; for people.
+  const char* sql;         // One text a row that breaks it.
+  const char* repair_sql;  // Makes it hold again without losing anything; nullptr where only a person can.
+  const char* remedy;      // What a person does.
+};
+const std::vector<StoreRule>& StoreRules();
+
+struct Finding {
+  std::string check;
+  bool problem = true;  // False: worth knowing, and nothing is wrong.
+  std::string what;     // The row or file, and what is wrong with it.
+  std::string remedy;
+  bool repairable = false;  // By `--repair`.
+};
+
+struct DoctorOptions {
+  bool deep = false;  // Also reads every artifact and compares its digest.
+};
+
+struct DoctorReport {
+  std::vector<std::string> checks;  // Names of those that ran.
+  std::vector<Finding> findings;
+  int schema_version = 0;
+  int schema_version_known = 0;  // The newest this program knows.
+  std::uint64_t database_bytes = 0;
+  std::uint64_t free_bytes = 0;
+
+  bool healthy() const;
+};
+
+// NotFound when the folder has no database.
+absl::StatusOr<DoctorReport> ExamineStateFolder(const std::filesystem::path& state_dir,
+                                                const DoctorOptions& options = {});
+
+// Repairs what `report` calls repairable; what was done, a sentence each. FailedPrecondition while a
+// coordinator runs there. Examine again afterwards.
+absl::StatusOr<std::vector<std::string>> RepairStateFolder(const std::filesystem::path& state_dir,
+                                                           const DoctorReport& report);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_DOCTOR_H_

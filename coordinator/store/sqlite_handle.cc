@@ -1,0 +1,75 @@
+#include "coordinator/store/sqlite_handle.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "coordinator/store/database.h"
+
+namespace inlier {
+namespace {
+
+constexpr int kBusyTimeoutMs = 5000;
+
+// A path as the path part of an SQLite URI.
+std::string UriPath(const std::string& path) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string uri;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '%' || c == '?' || c == '#' || byte <= ' ') {
+      uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      uri += c;
+    }
+  }
+  return uri;
+}
+
+}  // namespace
+
+absl::StatusOr<SqliteHandle> OpenForReading(const std::filesystem::path& file, bool immutable) {
+  const std::string name = absl::StrCat("file:", UriPath(std::filesystem::absolute(file).string()),
+                                        immutable ? "?immutable=1" : "");
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &raw,
+                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  SqliteHandle connection(raw);
+  if (code != SQLITE_OK) {
+    return SqliteStatus(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw),
+                        absl::StrCat("opening ", file.string(), " for reading"));
+  }
+  sqlite3_extended_result_codes(raw, 1);
+  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+  return connection;
+}
+
+absl::StatusOr<std::vector<std::vector<std::string>>> QueryTexts(sqlite3* connection,
+                                                                 const std::string& sql) {
+  std::vector<std::vector<std::string>> rows;
+  const auto failed = [&](int code) {
+    return SqliteStatus(code, sqlite3_errmsg(connection), "reading the database");
+  };
+  sqlite3_stmt* raw = nullptr;
+  if (const int code = sqlite3_prepare_v2(connection, sql.c_str(), -1, &raw, nullptr); code != SQLITE_OK)
+    return failed(code);
+  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(raw, &sqlite3_finalize);
+  int code = SQLITE_ROW;
+  while ((code = sqlite3_step(raw)) == SQLITE_ROW) {
+    std::vector<std::string>& row = rows.emplace_back();
+    for (int i = 0; i < sqlite3_column_count(raw); ++i) {
+      const unsigned char* text = sqlite3_column_text(raw, i);
+      row.emplace_back(text == nullptr ? "" : reinterpret_cast<const char*>(text));
+    }
+  }
+  if (code != SQLITE_DONE) return failed(code);
+  return rows;
+}
+
+absl::StatusOr<std::int64_t> QueryInteger(sqlite3* connection, const std::string& sql) {
+  ASSIGN_OR_RETURN(const auto rows, QueryTexts(connection, sql));
+  std::int64_t value = 0;
+  if (!rows.empty() && !rows[0].empty() && !absl::SimpleAtoi(rows[0][0], &value)) return 0;
+  return value;
+}
+
+}  // namespace inlier

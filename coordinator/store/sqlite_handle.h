@@ -1,0 +1,36 @@
+// SQLite's connections as owned values, opened for reading.
+//
+// Not part of the store's interface: for the .cc files of this folder.
+#ifndef INLIER_COORDINATOR_STORE_SQLITE_HANDLE_H_
+#define INLIER_COORDINATOR_STORE_SQLITE_HANDLE_H_
+
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+struct SqliteCloser {
+  void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+};
+using SqliteHandle = std::unique_ptr<sqlite3, SqliteCloser>;
+
+// A connection that can only read. `immutable`: nobody writes the file meanwhile, and no -wal or -shm is made
+// or looked at.
+absl::StatusOr<SqliteHandle> OpenForReading(const std::filesystem::path& file, bool immutable = false);
+
+// Runs `sql`; every row, each value as text (NULL is "").
+absl::StatusOr<std::vector<std::vector<std::string>>> QueryTexts(sqlite3* connection, const std::string& sql);
+
+// The first value of the first row as a number; 0 when there is none.
+absl::StatusOr<std::int64_t> QueryInteger(sqlite3* connection, const std::string& sql);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_SQLITE_HANDLE_H_

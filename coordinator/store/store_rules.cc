@@ -1,0 +1,111 @@
+// What holds between the rows of the database in every committed state, as SQL that finds what breaks it.
+// Most of it is also held by constraints and triggers; here it is looked at from outside, since a file may
+// have been edited, salvaged or restored.
+#include "coordinator/store/doctor.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kRestore[] = "restore a backup from before (inlier backup), or ask for help with this line";
+
+}  // namespace
+
+const std::vector<StoreRule>& StoreRules() {
+  static const std::vector<StoreRule> rules = {
+      {"one_live_attempt", "a stage has at most one live attempt",
+       "SELECT 'st-' || stage || ' has ' || count(*) || ' live attempts' FROM attempt WHERE ended_ms IS NULL "
+       "GROUP BY stage HAVING count(*) > 1",
+       nullptr, kRestore},
+      {"one_result", "a stage has at most one result",
+       "SELECT 'st-' || stage || ' has ' || count(*) || ' results' FROM attempt "
+       "WHERE outcome IN ('SUCCEEDED', 'DIVERGED') GROUP BY stage HAVING count(*) > 1",
+       nullptr, kRestore},
+      {"result_is_of_its_stage", "a stage's result is an attempt of that stage which ended so",
+       "SELECT 'st-' || stage.id || ' names the attempt with token ' || result_token FROM stage "
+       "LEFT JOIN attempt ON attempt.token = stage.result_token WHERE result_token IS NOT NULL "
+       "AND (attempt.token IS NULL OR attempt.stage <> stage.id OR attempt.outcome IS NOT stage.state)",
+       nullptr, kRestore},
+      {"result_is_taken", "the result of an attempt is its stage's",
+       "SELECT 'the attempt with token ' || token || ' ended ' || outcome || ', and st-' || stage.id || ' is "
+       "' || state "
+       "FROM attempt JOIN stage ON stage.id = attempt.stage WHERE outcome IN ('SUCCEEDED', 'DIVERGED') "
+       "AND result_token IS NOT token",
+       nullptr, kRestore},
+      {"running_has_a_live_attempt", "a stage is RUNNING while, and only while, it has a live attempt",
+       "SELECT 'st-' || id || ' is ' || state || iif(state = 'RUNNING', ' without', ' with') || ' a live "
+       "attempt' "
+       "FROM stage WHERE (state = 'RUNNING') <> "
+       "EXISTS (SELECT 1 FROM attempt WHERE attempt.stage = stage.id AND ended_ms IS NULL)",
+       nullptr, kRestore},
+      {"trained_has_a_checkpoint", "a training that succeeded has its checkpoint recorded",
+       "SELECT 'st-' || id || ' has no final artifact ' || coalesce(checkpoint, '') FROM stage "
+       "WHERE kind = 'TRAIN_STAGE' AND state = 'SUCCEEDED' AND NOT EXISTS (SELECT 1 FROM artifact "
+       "WHERE artifact.token = stage.result_token AND artifact.final = 1 AND artifact.sha256 = "
+       "stage.checkpoint)",
+       nullptr, kRestore},
+      {"evaluated_after_training", "an evaluation ran only with the checkpoint of its training",
+       "SELECT 'st-' || stage.id || ' has attempts, and its training st-' || train.id || ' has no "
+       "checkpoint' "
+       "FROM stage JOIN stage AS train ON train.id = stage.train_stage WHERE train.checkpoint IS NULL "
+       "AND EXISTS (SELECT 1 FROM attempt WHERE attempt.stage = stage.id)",
+       nullptr, kRestore},
+      {"success_of_a_trial", "a trial that succeeded has stages that succeeded",
+       "SELECT 't-' || trial.id || ' is SUCCEEDED and st-' || stage.id || ' is ' || stage.state FROM trial "
+       "JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "
+       "WHERE trial.state = 'SUCCEEDED' AND stage.state <> 'SUCCEEDED'",
+       nullptr, kRestore},
+      {"divergence_of_a_trial", "a trial that diverged has a stage that diverged",
+       "SELECT 't-' || id || ' is DIVERGED without a stage that is' FROM trial WHERE state = 'DIVERGED' AND "
+       "NOT EXISTS "
+       "(SELECT 1 FROM stage WHERE stage.id IN (trial.train_stage, trial.evaluate_stage) AND stage.state = "
+       "'DIVERGED')",
+       nullptr, kRestore},
+      {"open_trial_has_open_stages", "a trial that has not ended waits for a stage that has not",
+       "SELECT 't-' || trial.id || ' is ' || trial.state || ', train ' || train.state || ', evaluate ' || "
+       "evaluate.state FROM trial JOIN stage AS train ON train.id = trial.train_stage "
+       "JOIN stage AS evaluate ON evaluate.id = trial.evaluate_stage WHERE trial.state IN ('PENDING', "
+       "'RUNNING') "
+       "AND (evaluate.state NOT IN ('PENDING', 'RUNNING') OR train.state IN ('FAILED', 'CANCELLED', "
+       "'DIVERGED'))",
+       nullptr, "cancel and retry the trial: inlier cancel TRIAL; inlier retry TRIAL"},
+      {"running_trial_runs", "a trial is RUNNING while, and only while, one of its stages is",
+       "SELECT 't-' || id || ' is ' || state || iif(state = 'RUNNING', ' without', ' with') || ' a running "
+       "stage' "
+       "FROM trial WHERE state IN ('PENDING', 'RUNNING') AND (state = 'RUNNING') <> EXISTS (SELECT 1 FROM "
+       "stage "
+       "WHERE stage.id IN (trial.train_stage, trial.evaluate_stage) AND stage.state = 'RUNNING')",
+       nullptr, kRestore},
+      {"complete_sweep_has_ended", "a sweep that is COMPLETE has no open trial",
+       "SELECT 's-' || sweep.id || ' is COMPLETE and has ' || count(*) || ' open trials' FROM sweep "
+       "JOIN trial ON trial.sweep = sweep.id WHERE sweep.state = 'COMPLETE' AND trial.state IN ('PENDING', "
+       "'RUNNING') "
+       "GROUP BY sweep.id",
+       nullptr, kRestore},
+      {"token_below_next", "every token is below the next one to be given",
+       "SELECT 'next_token is ' || coalesce((SELECT value FROM meta WHERE key = 'next_token'), 'missing') || "
+       "', and the "
+       "greatest token ' || (SELECT coalesce(max(token), 0) FROM attempt) WHERE NOT EXISTS (SELECT 1 FROM "
+       "meta "
+       "WHERE key = 'next_token' AND value > (SELECT coalesce(max(token), 0) FROM attempt))",
+       "INSERT INTO meta (key, value) VALUES ('next_token', 1 + (SELECT coalesce(max(token), 0) FROM "
+       "attempt)) "
+       "ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)",
+       "inlier doctor --repair sets it above all of them"},
+      {"acknowledged_sequence", "what was acknowledged to a worker is a count",
+       "SELECT 'worker ' || incarnation || ' has ' || acknowledged_sequence FROM worker "
+       "WHERE acknowledged_sequence < 0",
+       nullptr, kRestore},
+      {"worker_of_a_live_attempt", "a live attempt is of a worker that is known",
+       "SELECT 'the attempt with token ' || token || ' is of worker ' || worker FROM attempt WHERE ended_ms "
+       "IS NULL "
+       "AND NOT EXISTS (SELECT 1 FROM worker WHERE worker.incarnation = attempt.worker)",
+       nullptr, "nothing: the lease runs out and the stage is leased again"},
+      {"artifact_path", "the path of an artifact stays inside the state folder",
+       "SELECT 'artifact ' || id || ' has the path ' || path FROM artifact WHERE path LIKE '/%' OR path = '' "
+       "OR '/' || path || '/' LIKE '%/../%' OR (path NOT LIKE 'artifacts/%' AND path NOT LIKE 'attempts/%')",
+       nullptr, kRestore},
+  };
+  return rules;
+}
+
+}  // namespace inlier

@@ -1,0 +1,133 @@
+// The real `inlier` program on a real state folder: the verbs that need no coordinator, what they print and
+// return.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/digest.h"
+#include "base/service/endpoint_file.h"
+#include "base/version.h"
+#include "coordinator/store/database.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/temporary_folder.h"
+
+namespace inlier {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+struct Ran {
+  int status = -1;
+  std::string text;  // Both streams.
+};
+
+class ProgramTest : public testing::Test {
+ protected:
+  Ran Run(const std::string& arguments) {
+    const std::string command = std::string(INLIER_PROGRAM) + " --dir '" + folder_.path().string() + "' " +
+                                arguments + " 2>&1 < /dev/null";
+    Ran ran;
+    std::FILE* pipe = ::popen(command.c_str(), "r");
+    EXPECT_NE(pipe, nullptr);
+    std::array<char, 4096> buffer{};
+    for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+      ran.text.append(buffer.data(), n);
+    const int status = ::pclose(pipe);
+    ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return ran;
+  }
+  void MakeDatabase() { ASSERT_TRUE(Database::Open(folder_.path()).ok()); }
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ProgramTest, BackupTellsTheFileItsSizeAndTheTimeAndRefusesToOverwrite) {
+  MakeDatabase();
+  const Ran made = Run("backup " + Path("copy.db"));
+  EXPECT_EQ(made.status, 0) << made.text;
+  EXPECT_THAT(made.text,
+              MatchesRegex(".*/copy\\.db: [0-9]+ bytes, schema version [0-9]+, checked, in [0-9.]+ s\n"));
+  const Ran again = Run("backup " + Path("copy.db"));
+  EXPECT_EQ(again.status, 6);
+  EXPECT_THAT(again.text, HasSubstr("exists, and no backup is overwritten"));
+  const Ran quiet = Run("--quiet backup " + Path("other.db"));
+  EXPECT_EQ(quiet.text, Path("other.db") + "\n");
+  const Ran json = Run("--json backup " + Path("third.db"));
+  const auto parsed = nlohmann::json::parse(json.text, nullptr, false);
+  ASSERT_TRUE(parsed.is_object()) << json.text;
+  EXPECT_EQ(parsed["file"], Path("third.db"));
+  EXPECT_EQ(parsed["bytes"], std::filesystem::file_size(Path("third.db")));
+}
+
+TEST_F(ProgramTest, BackupAndDoctorOfAnotherMachineAreRefusedWithTheRemedy) {
+  for (const char* verb : {"backup x", "doctor"}) {
+    const Ran ran = Run(std::string("--server 192.0.2.1:7420 ") + verb);
+    EXPECT_EQ(ran.status, 6);
+    EXPECT_THAT(ran.text, HasSubstr("on the machine of 192.0.2.1:7420, without --server"));
+  }
+}
+
+TEST_F(ProgramTest, DoctorOfASoundFolderSaysHealthy) {
+  MakeDatabase();
+  const Ran ran = Run("doctor");
+  EXPECT_EQ(ran.status, 0) << ran.text;
+  EXPECT_THAT(ran.text, AllOf(HasSubstr(": healthy; "), HasSubstr("coordinator not running")));
+  const auto json = nlohmann::json::parse(Run("--json doctor").text, nullptr, false);
+  EXPECT_EQ(json["healthy"], true);
+  EXPECT_EQ(json["version"], Version());
+}
+
+TEST_F(ProgramTest, DoctorRemovesTheEndpointOfAKilledCoordinator) {
+  MakeDatabase();
+  v1::Endpoint endpoint;
+  endpoint.set_grpc("127.0.0.1:1");
+  endpoint.set_version(Version());
+  endpoint.set_pid(0x3fffffff);  // Above what the kernel gives.
+  ASSERT_TRUE(WriteEndpointFile(folder_.path(), endpoint).ok());
+  EXPECT_THAT(Run("doctor").text, AllOf(HasSubstr("endpoint.json names process"), HasSubstr(": healthy; ")));
+  const Ran repaired = Run("doctor --repair");
+  EXPECT_EQ(repaired.status, 0);
+  EXPECT_THAT(repaired.text, HasSubstr("repaired: removed " + Path("endpoint.json")));
+  EXPECT_FALSE(std::filesystem::exists(Path("endpoint.json")));
+}
+
+TEST_F(ProgramTest, TokenIsPrintedOnceAndItsHashKept) {
+  const Ran added = Run("--quiet token add --role submit --name alice");
+  EXPECT_EQ(added.status, 0) << added.text;
+  ASSERT_THAT(added.text, MatchesRegex("inlier_[0-9a-f]{64}\n"));
+  const std::string token = added.text.substr(0, added.text.size() - 1);
+  std::ifstream in(Path("tokens"));
+  const std::string file(std::istreambuf_iterator<char>(in), {});
+  EXPECT_THAT(file, HasSubstr("submit alice " + Sha256Hex(token) + "\n"));
+  EXPECT_EQ(file.find(token.substr(7)), std::string::npos);
+  EXPECT_THAT(Run("token list").text, HasSubstr("submit  alice"));
+  EXPECT_EQ(Run("token remove --name bob").status, 5);
+  EXPECT_EQ(Run("token remove --name alice").status, 0);
+  EXPECT_EQ(Run("token list").text.find("alice"), std::string::npos);
+}
+
+TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {
+  EXPECT_EQ(Run("token add --role admin --name alice").status, 2);
+  const Ran ran = Run("token add --role read --name 'two words'");
+  EXPECT_EQ(ran.status, 3);
+  EXPECT_THAT(ran.text, HasSubstr("'two words' is no name of a token"));
+  EXPECT_FALSE(std::filesystem::exists(Path("tokens")));
+}
+
+TEST_F(ProgramTest, TokenForAnotherMachineInPlainTextIsNotSent) {
+  std::ofstream(Path("token")) << "inlier_secret\n";
+  const Ran ran = Run("--server 192.0.2.1:7420 --token-file " + Path("token") + " status");
+  EXPECT_EQ(ran.status, 3) << ran.text;
+  EXPECT_THAT(ran.text, AllOf(HasSubstr("plain text"), testing::Not(HasSubstr("inlier_secret"))));
+}
+
+}  // namespace
+}  // namespace inlier

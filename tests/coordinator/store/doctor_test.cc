@@ -1,0 +1,251 @@
+// The doctor against sound folders (silence), and against every kind of damage it claims to see: each is made
+// here in a real database or folder, behind the back of the constraints where need be.
+#include "coordinator/store/doctor.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <map>
+
+#include "base/digest.h"
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class DoctorTest : public StoreTest {
+ protected:
+  DoctorReport Examine(const DoctorOptions& options = {}) {
+    const auto report = ExamineStateFolder(folder_.path(), options);
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? *report : DoctorReport{};
+  }
+  // "check: what", problems only.
+  static std::vector<std::string> Problems(const DoctorReport& report) {
+    std::vector<std::string> problems;
+    for (const Finding& finding : report.findings) {
+      if (finding.problem) problems.push_back(finding.check + ": " + finding.what);
+    }
+    return problems;
+  }
+  // Changes rows past every constraint, trigger and foreign key.
+  void Damage(const std::string& sql) {
+    SQLite::Database& connection = database_->connection();
+    std::string drop;
+    SQLite::Statement triggers(connection, "SELECT name FROM sqlite_schema WHERE type = 'trigger'");
+    while (triggers.executeStep()) drop += "DROP TRIGGER " + triggers.getColumn(0).getString() + ";";
+    triggers.reset();
+    connection.exec("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;" + drop + sql);
+  }
+  // A trained and evaluated trial, its checkpoint where it belongs.
+  void MustFinish() {
+    MustAddTrial();
+    std::filesystem::create_directories(folder_.path() / "artifacts");
+    std::filesystem::create_directories(folder_.path() / "attempts" / "st-1" / "1");
+    const std::string path = "artifacts/" + digest_ + ".safetensors";
+    std::ofstream(folder_.path() / path, std::ios::binary) << kWeights;
+    CheckpointRow checkpoint = Checkpoint(1, 200, true);
+    checkpoint.path = path;
+    checkpoint.sha256 = digest_;
+    checkpoint.bytes = kWeights.size();
+    MustApply(Start(1, 1), checkpoint, End(1, v1::SUCCEEDED));
+    MustApply(Start(2, 2), Final(2, "perplexity", 12.5), End(2, v1::SUCCEEDED),
+              TrialChange{.id = TrialId(1), .state = v1::SUCCEEDED, .message = ""});
+  }
+
+  static constexpr std::string_view kWeights = "the weights";
+  const std::string digest_ = Sha256Hex(kWeights);
+};
+
+TEST_F(DoctorTest, NewFolderAndFinishedOneAreHealthyAndSilent) {
+  EXPECT_THAT(Examine().findings, IsEmpty());
+  MustFinish();
+  const DoctorReport report = Examine({.deep = true});
+  EXPECT_THAT(report.findings, IsEmpty()) << report.findings[0].what;
+  EXPECT_TRUE(report.healthy());
+  EXPECT_EQ(report.schema_version, database_->version());
+  EXPECT_GE(report.checks.size(), StoreRules().size() + 6);
+}
+
+TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
+  const std::map<std::string, std::string> damages = {
+      {"one_live_attempt",
+       "DROP INDEX attempt_one_live; UPDATE attempt SET ended_ms = NULL, outcome = NULL; INSERT INTO "
+       "attempt (token, stage, number, worker, slot, started_ms) VALUES (9, 1, 2, 'w', 0, 0)"},
+      {"one_result",
+       "DROP INDEX attempt_one_result; INSERT INTO attempt (token, stage, number, worker, slot, started_ms, "
+       "ended_ms, outcome) VALUES (9, 1, 2, 'w', 0, 0, 1, 'DIVERGED')"},
+      {"result_is_of_its_stage", "UPDATE stage SET result_token = 2 WHERE id = 1"},
+      {"result_is_taken", "UPDATE stage SET result_token = NULL, state = 'PENDING' WHERE id = 2"},
+      {"running_has_a_live_attempt", "UPDATE stage SET state = 'RUNNING', result_token = NULL WHERE id = 2"},
+      {"trained_has_a_checkpoint", "DELETE FROM artifact"},
+      {"evaluated_after_training", "UPDATE stage SET checkpoint = NULL WHERE id = 1"},
+      {"success_of_a_trial", "UPDATE stage SET state = 'FAILED' WHERE id = 2"},
+      {"divergence_of_a_trial", "UPDATE trial SET state = 'DIVERGED'"},
+      {"open_trial_has_open_stages", "UPDATE trial SET state = 'PENDING'"},
+      {"running_trial_runs", "UPDATE trial SET state = 'RUNNING'"},
+      {"complete_sweep_has_ended",
+       "UPDATE sweep SET state = 'COMPLETE', ended_ms = 9; UPDATE trial SET state = 'PENDING'"},
+      {"token_below_next", "UPDATE meta SET value = 1"},
+      {"acknowledged_sequence", "INSERT INTO worker VALUES ('w', 'n', 'h', 'v', 1, '[]', 0, 1, 1, -4)"},
+      {"worker_of_a_live_attempt",
+       "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (9, 1, 2, 'nobody', 0, "
+       "0)"},
+      {"artifact_path", "UPDATE artifact SET path = 'artifacts/../../etc/passwd'"},
+  };
+  const TemporaryFolder sound;
+  MustFinish();
+  Close();
+  ASSERT_TRUE(Database::Open(folder_.path()).ok());  // Moves the log into the file.
+  std::filesystem::copy_file(folder_.path() / "inlier.db", sound.path() / "inlier.db");
+  for (const StoreRule& rule : StoreRules()) {
+    ASSERT_TRUE(damages.contains(rule.name)) << "a rule without a test: " << rule.name;
+    std::filesystem::copy_file(sound.path() / "inlier.db", folder_.path() / "inlier.db",
+                               std::filesystem::copy_options::overwrite_existing);
+    Open();
+    Damage(damages.at(rule.name));
+    const DoctorReport report = Examine();
+    EXPECT_THAT(report.findings, Contains(Field(&Finding::check, std::string(rule.name)))) << rule.name;
+    EXPECT_FALSE(report.healthy());
+    Close();
+    std::filesystem::remove(folder_.path() / "inlier.db-wal");
+    std::filesystem::remove(folder_.path() / "inlier.db-shm");
+  }
+}
+
+TEST_F(DoctorTest, BrokenForeignKeyIsNamed) {
+  MustFinish();
+  Damage("UPDATE trial SET sweep = 77");
+  EXPECT_THAT(Problems(Examine()),
+              Contains("foreign_keys: row 1 of trial names a row of sweep that is not there"));
+}
+
+TEST_F(DoctorTest, MissingChangedAndUnknownFilesAreTold) {
+  MustFinish();
+  const std::filesystem::path file = folder_.path() / "artifacts" / (digest_ + ".safetensors");
+  std::ofstream(folder_.path() / "artifacts" / (std::string(64, 'a') + ".safetensors")) << "x";
+  std::filesystem::create_directories(folder_.path() / "attempts" / "st-9" / "77");
+  DoctorReport report = Examine();
+  EXPECT_TRUE(report.healthy());
+  EXPECT_THAT(report.findings, SizeIs(2));
+  EXPECT_THAT(report.findings, Contains(AllOf(Field(&Finding::check, "attempt_folder"),
+                                              Field(&Finding::what, HasSubstr("attempts/st-9/77")))));
+  EXPECT_THAT(report.findings, Contains(Field(&Finding::check, "artifact_file")));
+
+  std::ofstream(file, std::ios::binary) << "the weightz";  // As long as before.
+  EXPECT_THAT(Problems(Examine()), IsEmpty());
+  EXPECT_THAT(Problems(Examine({.deep = true})),
+              ElementsAre(AllOf(StartsWith("artifact_row: "), HasSubstr("has the SHA-256"))));
+  std::ofstream(file, std::ios::binary) << "short";
+  EXPECT_THAT(Problems(Examine()), ElementsAre(HasSubstr("has 5 bytes, recorded are 11")));
+  std::filesystem::remove(file);
+  EXPECT_THAT(Problems(Examine()), ElementsAre("artifact_row: " + file.string() + " is missing"));
+}
+
+TEST_F(DoctorTest, NewerSchemaIsAProblemThatNamesBothVersions) {
+  database_->connection().exec("PRAGMA user_version = 777");
+  EXPECT_THAT(
+      Problems(Examine()),
+      ElementsAre(AllOf(HasSubstr("schema version 777"),
+                        HasSubstr("knows " + std::to_string(BuiltinMigrations().back().to_version)))));
+}
+
+TEST_F(DoctorTest, DamagedFileIsAProblemAndNothingMoreIsClaimed) {
+  MustFinish();
+  Close();
+  ASSERT_TRUE(Database::Open(folder_.path()).ok());
+  const int fd = ::open((folder_.path() / "inlier.db").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const std::string garbage(300, '\xa5');
+  for (int page = 1; page < 12; ++page)
+    ASSERT_EQ(::pwrite(fd, garbage.data(), garbage.size(), page * 4096),
+              static_cast<ssize_t>(garbage.size()));
+  ::close(fd);
+  const DoctorReport report = Examine();
+  EXPECT_FALSE(report.healthy());
+  EXPECT_THAT(Problems(report), Contains(StartsWith("integrity: ")));
+}
+
+TEST_F(DoctorTest, RepairIsRefusedWhileACoordinatorHasTheFolder) {
+  MustFinish();
+  Damage("UPDATE meta SET value = 1");
+  const auto repaired = RepairStateFolder(folder_.path(), Examine());
+  EXPECT_EQ(repaired.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Problems(Examine()), SizeIs(1));
+}
+
+TEST_F(DoctorTest, RepairRaisesTheNextTokenAfterABackupAndLeavesTheRest) {
+  MustFinish();
+  Damage("UPDATE meta SET value = 1; UPDATE artifact SET bytes = 999");
+  Close();
+  const auto done = RepairStateFolder(folder_.path(), Examine());
+  ASSERT_TRUE(done.ok()) << done.status();
+  ASSERT_THAT(*done, SizeIs(2));
+  EXPECT_THAT((*done)[0], HasSubstr("before-repair"));
+  EXPECT_THAT((*done)[1], StartsWith("token_below_next"));
+  EXPECT_THAT(Problems(Examine()), ElementsAre(HasSubstr("recorded are 999")));
+  const std::string backup = (*done)[0].substr((*done)[0].find('/'));
+  SQLite::Database before(backup);
+  EXPECT_EQ(before.execAndGet("SELECT value FROM meta").getInt(), 1);
+  Open();
+  EXPECT_EQ(store_->Load()->next_token, 3u);
+  EXPECT_THAT(Rows("SELECT count(*) FROM attempt"), ElementsAre("2"));
+}
+
+TEST_F(DoctorTest, RepairMakesADamagedIndexAnew) {
+  MustFinish();
+  // An index that was made for fewer rows than the table has.
+  SQLite::Database& connection = database_->connection();
+  sqlite3_db_config(connection.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+  connection.exec(
+      "DROP INDEX attempt_by_stage; CREATE INDEX attempt_by_stage ON attempt(stage) WHERE token > 1;"
+      "PRAGMA writable_schema = ON;"
+      "UPDATE sqlite_schema SET sql = 'CREATE INDEX attempt_by_stage ON attempt(stage)' "
+      "WHERE name = 'attempt_by_stage'; PRAGMA writable_schema = OFF");
+  Close();
+  const DoctorReport report = Examine();
+  ASSERT_THAT(Problems(report), Contains(HasSubstr("attempt_by_stage")));
+  const auto done = RepairStateFolder(folder_.path(), report);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_THAT(*done, Contains("made the indexes anew from their tables"));
+  EXPECT_THAT(Problems(Examine()), IsEmpty());
+}
+
+TEST_F(DoctorTest, OldLeftoversAreRemovedAndFreshOnesAreNot) {
+  Close();
+  const auto make = [&](const std::string& name, std::chrono::hours age) {
+    std::ofstream(folder_.path() / name) << "x";
+    std::filesystem::last_write_time(folder_.path() / name,
+                                     std::filesystem::file_time_type::clock::now() - age);
+  };
+  make("inlier.db.v1.x.backup.AbCdEf.part", std::chrono::hours(5));
+  make("endpoint.json.AbCdEf", std::chrono::hours(5));
+  make("endpoint.json.GhIjKl", std::chrono::hours(0));  // Being written now.
+  make("inlier.db.v1.x.backup", std::chrono::hours(5));
+  make("notes.part", std::chrono::hours(5));
+  const DoctorReport report = Examine();
+  EXPECT_TRUE(report.healthy());
+  EXPECT_THAT(report.findings, SizeIs(2));
+  const auto done = RepairStateFolder(folder_.path(), report);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_THAT(*done, SizeIs(2));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "inlier.db.v1.x.backup.AbCdEf.part"));
+  for (const char* name : {"endpoint.json.GhIjKl", "inlier.db.v1.x.backup", "notes.part", "inlier.db"})
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / name)) << name;
+}
+
+}  // namespace
+}  // namespace inlier
