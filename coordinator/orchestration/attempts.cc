@@ -71,13 +71,13 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   context.out.workers.insert(worker.incarnation);
   if (!INLIER_BUG("lease_not_stored"))
     context.out.changes.Add(AttemptStarted{.token = token,
-                                         .stage = stage.id,
-                                         .number = stage.attempts,
-                                         .worker = worker.incarnation,
-                                         .slot = slot,
-                                         .resume_step = assignment.resume_step(),
-                                         .at = context.now.wall,
-                                         .sweep = pick.sweep});
+                                           .stage = stage.id,
+                                           .number = stage.attempts,
+                                           .worker = worker.incarnation,
+                                           .slot = slot,
+                                           .resume_step = assignment.resume_step(),
+                                           .at = context.now.wall,
+                                           .sweep = pick.sweep});
   SetStageState(stage, v1::RUNNING);
   RefreshReadiness(context, stage);
   UpdateTrialsOf(context, stage);

@@ -164,7 +164,8 @@ std::string Orchestrator::DurableState() const {
                     " failures=");
     absl::StrAppend(&text, stage.failures.crashes, "/", stage.failures.out_of_memory, "/",
                     stage.failures.losses, "/", stage.failures.invalid, " checkpoint=", stage.checkpoint,
-                    " resume=", stage.resume_path, "@", stage.resume_step, " ", stage.resume_sha256, " message=", stage.message, "\n");
+                    " resume=", stage.resume_path, "@", stage.resume_step, " ", stage.resume_sha256,
+                    " message=", stage.message, "\n");
   }
   for (std::int64_t value = 1; value < next_trial_.value(); ++value) {
     const Trial& trial = trials_.at(TrialId(value));

@@ -58,6 +58,7 @@ struct Stage {
   std::string checkpoint;  // TRAIN, SUCCEEDED: digest of the trained model.
   std::string message;     // Why it failed.
   std::string spec;        // The resolved TrialSpec, serialised; empty once there is a result.
+  std::uint64_t steps = 0;  // Updates of the training; 0: it counts epochs, or has its result.
   double weight = 0;       // Work in training steps, for shares of the whole; 0: not known.
   std::map<SweepId, std::set<TrialId>> needed_by;
   std::vector<SweepId> sweeps;      // Every sweep that has a trial on it, in the order they came.
@@ -65,7 +66,7 @@ struct Stage {
   std::string resume_path;          // TRAIN: latest committed checkpoint; empty: none.
   std::uint64_t resume_step = 0;
   std::string resume_sha256;  // Its digest, where the trial told it.
-  bool ready = false;  // In the scheduler's queues.
+  bool ready = false;         // In the scheduler's queues.
   Timestamp ready_since;
   std::optional<Timestamp> not_before;  // Waits for a retry.
 };

@@ -28,7 +28,8 @@ std::optional<std::uint32_t> Orchestrator::FreeSlot(const WorkerEntry& worker) c
 }
 
 void Orchestrator::RefreshOffer(WorkerEntry& worker) {
-  const bool wants = worker.listening && worker.connected && worker.TakesWork() && FreeSlot(worker).has_value();
+  const bool wants =
+      worker.listening && worker.connected && worker.TakesWork() && FreeSlot(worker).has_value();
   if (wants == (worker.waits_as != 0)) return;
   if (wants) {
     worker.waits_as = ++waited_;

@@ -52,8 +52,8 @@ absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
 }
 
 bool Orchestrator::WantsTrials(const Sweep& sweep) const {
-  // A whole step's worth at a time: one commit for many trials, not one for each that ends.
-  const std::uint64_t step = std::min(options_.expand_per_tick, options_.expand_ahead);
+  // An eighth at a time: one commit for many trials, not one for each that ends, and never near to running dry.
+  const std::uint64_t step = std::clamp<std::uint64_t>(options_.expand_ahead / 8, 1, options_.expand_per_tick);
   if (!sweep.expander || sweep.Open() + step > options_.expand_ahead) return false;
   const auto count = [this](v1::TrialState state) -> std::uint64_t {
     const auto at = trial_counts_.find(state);
@@ -74,7 +74,8 @@ StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const
   stage.fingerprint = fingerprint;
   stage.train = train;
   stage.spec = trial.spec.SerializeAsString();
-  stage.weight = std::max(1.0, static_cast<double>(trial.spec.training().steps()));
+  stage.steps = trial.spec.training().steps();
+  stage.weight = std::max(1.0, static_cast<double>(stage.steps));
   if (kind == v1::EVALUATE_STAGE) {
     stage.weight *= kEvaluateWeight;
     stages_.at(train).dependents.push_back(id);

@@ -13,9 +13,8 @@ namespace inlier {
 namespace {
 
 // The last point of a training is not judged: there is nothing left to save.
-bool IsLast(const Attempt& attempt, std::uint64_t step) {
-  const v1::TrainingSpec& training = attempt.assignment.spec().training();
-  const std::uint64_t steps = training.has_steps() ? training.steps() : attempt.progress.steps_total();
+bool IsLast(const Stage& stage, const Attempt& attempt, std::uint64_t step) {
+  const std::uint64_t steps = stage.steps > 0 ? stage.steps : attempt.progress.steps_total();
   return steps > 0 && step >= steps;
 }
 
@@ -49,7 +48,7 @@ bool Orchestrator::WantsPruned(const Sweep& sweep, StageId stage) {
 void Orchestrator::JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementPoint& point) {
   Stage& stage = stages_.at(attempt.stage);
   if (stage.kind != v1::TRAIN_STAGE || point.final() || !point.site().empty() ||
-      IsLast(attempt, point.step()))
+      IsLast(stage, attempt, point.step()))
     return;
   bool all_want = true;
   std::string reason;

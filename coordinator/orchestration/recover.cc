@@ -52,7 +52,8 @@ absl::Status Orchestrator::RecoverStage(StageRecord record) {
     absl::StatusOr<v1::TrialSpec> spec = TrialSpecFromJson(record.spec_json);
     if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("while recovering ", stage.id.ToString()));
     stage.spec = spec->SerializeAsString();
-    stage.weight = std::max(1.0, static_cast<double>(spec->training().steps()));
+    stage.steps = spec->training().steps();
+    stage.weight = std::max(1.0, static_cast<double>(stage.steps));
   }
   stage_of_fingerprint_.emplace(stage.fingerprint, stage.id);
   ++stage_counts_[{stage.kind, stage.state}];

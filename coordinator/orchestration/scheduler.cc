@@ -24,8 +24,8 @@ Scheduler::SweepKey Scheduler::KeyOf(SweepId sweep, const Queue& queue) {
 
 bool Scheduler::MayStart(const Queue& queue) {
   return !queue.ready.empty() && !queue.rules.paused &&
-         (!queue.rules.max_parallel || queue.running <
-              *queue.rules.max_parallel + (INLIER_BUG("max_parallel_off_by_one") ? 1 : 0));
+         (!queue.rules.max_parallel ||
+          queue.running < *queue.rules.max_parallel + (INLIER_BUG("max_parallel_off_by_one") ? 1 : 0));
 }
 
 bool Scheduler::IsFull(const Group& group) {

@@ -42,13 +42,13 @@ bool SameDigest(const std::string& a, const std::string& b) {
 
 const std::vector<MethodRole>& MethodRoles() {
   static const std::vector<MethodRole> roles = {
-      {"SubmitSweep", Role::kSubmit}, {"ListSweeps", Role::kRead},  {"GetSweep", Role::kRead},
-      {"ListTrials", Role::kRead},    {"WatchSweep", Role::kRead},  {"Cancel", Role::kSubmit},
-      {"Retry", Role::kSubmit},       {"ListWorkers", Role::kRead}, {"Query", Role::kRead},
-      {"BuildTable", Role::kRead},    {"GetLogs", Role::kRead},     {"Session", Role::kWork},
-      {"Sync", Role::kWork},          {"PauseSweep", Role::kSubmit}, {"ResumeSweep", Role::kSubmit},
+      {"SubmitSweep", Role::kSubmit}, {"ListSweeps", Role::kRead},    {"GetSweep", Role::kRead},
+      {"ListTrials", Role::kRead},    {"WatchSweep", Role::kRead},    {"Cancel", Role::kSubmit},
+      {"Retry", Role::kSubmit},       {"ListWorkers", Role::kRead},   {"Query", Role::kRead},
+      {"BuildTable", Role::kRead},    {"GetLogs", Role::kRead},       {"Session", Role::kWork},
+      {"Sync", Role::kWork},          {"PauseSweep", Role::kSubmit},  {"ResumeSweep", Role::kSubmit},
       {"EditSweep", Role::kSubmit},   {"DrainWorker", Role::kSubmit}, {"Explain", Role::kRead},
-      {"DescribeStore", Role::kWork}, {"Stat", Role::kWork},         {"Upload", Role::kWork},
+      {"DescribeStore", Role::kWork}, {"Stat", Role::kWork},          {"Upload", Role::kWork},
       {"Download", Role::kWork},      {"Collect", Role::kSubmit},
   };
   return roles;

@@ -254,10 +254,10 @@ struct WorkerAcknowledged {
   std::uint64_t sequence = 0;
 };
 
-using Change =
-    std::variant<NewSweep, SweepChange, SweepEdited, NewStage, NewTrial, TrialMoved, TrialChange, StageChange,
-                 AttemptStarted, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow,
-                 CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow, PruningDecision, TrialPruning>;
+using Change = std::variant<NewSweep, SweepChange, SweepEdited, NewStage, NewTrial, TrialMoved, TrialChange,
+                            StageChange, AttemptStarted, AttemptYields, AttemptInfo, AttemptEnded,
+                            MeasurementRow, LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged,
+                            RequestRow, PruningDecision, TrialPruning>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

@@ -67,8 +67,8 @@ struct LiveAttempt {
   std::uint32_t slot = 0;
   std::uint64_t resume_step = 0;
   WallTime started_at{};
-  SweepId sweep{};       // Charged for it; zero: not known.
-  std::string yields{};  // Why it was told to write a checkpoint and stop; empty: it was not.
+  SweepId sweep{};                 // Charged for it; zero: not known.
+  std::string yields{};            // Why it was told to write a checkpoint and stop; empty: it was not.
   std::string final_checkpoint{};  // Digest of the trained model, once it is stored; its outcome is not yet.
   std::uint64_t final_step = 0;
 };

@@ -103,12 +103,13 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
 
 void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   if (INLIER_BUG("live_attempts_forgotten_after_restart")) return;
-  SQLite::Statement rows(database,
-                         "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, "
-                         "attempt.sweep, yields, coalesce(artifact.sha256, ''), coalesce(artifact.step, 0) FROM attempt "
-                         "LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
-                         "WHERE saved.token = attempt.token AND saved.final = 1) "
-                         "WHERE ended_ms IS NULL ORDER BY attempt.token");
+  SQLite::Statement rows(
+      database,
+      "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, "
+      "attempt.sweep, yields, coalesce(artifact.sha256, ''), coalesce(artifact.step, 0) FROM attempt "
+      "LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
+      "WHERE saved.token = attempt.token AND saved.final = 1) "
+      "WHERE ended_ms IS NULL ORDER BY attempt.token");
   while (rows.executeStep()) {
     snapshot.live_attempts.push_back(
         {static_cast<Token>(rows.getColumn(0).getInt64()), StageId(rows.getColumn(1).getInt64()),

@@ -42,6 +42,17 @@ bool SameConditions(const v1::SweepSpec& from, const v1::SweepSpec& to) {
 
 }  // namespace
 
+// Whether the two draw from the same axes in the same way.
+bool SamePoints(v1::SweepSpec from, v1::SweepSpec to) {
+  v1::SweepSpec a, b;
+  for (auto [spec, kept] : {std::pair(&from, &a), std::pair(&to, &b)}) {
+    if (spec->has_sampling()) *kept->mutable_sampling() = spec->sampling();
+    kept->mutable_axes()->Swap(spec->mutable_axes());
+    kept->mutable_exclude()->Swap(spec->mutable_exclude());
+  }
+  return MessageDifferencer::Equals(a, b);
+}
+
 absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid, const v1::SweepSpec& to,
                            const SweepGrid& to_grid) {
   if (from.name() != to.name()) {
@@ -58,6 +69,17 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
         "base: it decides every trial and cannot be edited; submit a sweep of its own (what is already "
         "trained is not trained again). It differs in: ",
         report.substr(0, report.find('\n'))));
+  }
+  if (!MessageDifferencer::Equals(from.pruning(), to.pruning())) {
+    return absl::FailedPreconditionError(
+        "pruning: decisions were made by it and are kept, so it cannot be edited; submit a sweep of its own "
+        "(what is already trained is not trained again)");
+  }
+  if ((from.has_sampling() || to.has_sampling()) && !SamePoints(from, to)) {
+    return absl::FailedPreconditionError(
+        "sampling: the points of a sampled sweep are drawn from its axes, so sampling, axes and exclude cannot "
+        "be edited (limits, priority and weight can); submit a sweep of its own (what is already trained is "
+        "not trained again)");
   }
   std::vector<std::string> old_names, new_names;
   for (const SweepGrid::AxisInfo& axis : from_grid.axes()) old_names.push_back(axis.name);

@@ -163,5 +163,21 @@ TEST(SweepEditTest, OtherNameBaseAndAxesAreRefusedWithTheRemedy) {
               HasSubstr("the sweep has seed, bits, the edit seed"));
 }
 
+TEST(SweepEditTest, SampledPointsAndPruningStayAndLimitsMayChange) {
+  const v1::SweepSpec sampled = Read(
+      "sampling: {random: {trials: 4, seed: 1}}\n"
+      "axes:\n  - {field: training.optimizer.adamw.learning_rate, range: {min: 1e-5, max: 1e-2, log: true}}\n");
+  v1::SweepSpec more = sampled;
+  more.mutable_sampling()->mutable_random()->set_trials(8);
+  EXPECT_THAT(std::string(Make(sampled, more).status().message()), HasSubstr("cannot be edited (limits"));
+  v1::SweepSpec faster = sampled;
+  faster.set_priority(3);
+  EXPECT_TRUE(Make(sampled, faster).ok());
+  const v1::SweepSpec plain = Read("axes: [{field: seed, values: [1, 2]}]\n");
+  v1::SweepSpec pruned = plain;
+  pruned.mutable_pruning()->set_measurement("loss");
+  EXPECT_THAT(std::string(Make(plain, pruned).status().message()), HasSubstr("pruning: decisions were made"));
+}
+
 }  // namespace
 }  // namespace inlier

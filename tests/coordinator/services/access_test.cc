@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/digest.h"
+#include "inlier/v1/artifact_service.pb.h"
 #include "tests/coordinator/services/fixture.h"
 #include "tests/support/certificates.h"
 
@@ -23,7 +24,8 @@ using testing::Not;
 const google::protobuf::ServiceDescriptor* const* Services() {
   static const google::protobuf::ServiceDescriptor* const services[] = {
       v1::SubmitSweepRequest::descriptor()->file()->FindServiceByName("SweepService"),
-      v1::WorkerSync::descriptor()->file()->FindServiceByName("WorkerService"), nullptr};
+      v1::WorkerSync::descriptor()->file()->FindServiceByName("WorkerService"),
+      v1::DescribeStoreRequest::descriptor()->file()->FindServiceByName("ArtifactService"), nullptr};
   return services;
 }
 
