@@ -33,7 +33,8 @@ const char* KindName(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "tra
 void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick) {
   Stage& stage = stages_.at(pick.stage);
   INLIER_CHECK(stage.live == 0 && IsReady(stage));
-  INLIER_CHECK(INLIER_BUG("max_parallel_off_by_one") || scheduler_.HasRoom(pick.sweep));
+  const bool has_room = scheduler_.HasRoom(pick.sweep) || INLIER_BUG("max_parallel_off_by_one");
+  INLIER_CHECK(has_room);
   INLIER_CHECK(!sweeps_.at(pick.sweep).paused);
   const Token token = INLIER_BUG("token_does_not_grow") && next_token_ > 1 ? next_token_ - 1 : next_token_++;
   if (!INLIER_BUG("attempt_not_counted")) ++stage.attempts;

@@ -68,10 +68,12 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
        absl::StrCat(name, ": tried again after ", stage.crashes, " crashes, ", stage.out_of_memory,
                     " without memory, ", stage.losses, " losses"));
   live_.insert(token);
-  const std::set<std::int64_t> needing = NeededBy(attempt.stage);
-  // A stage that one sweep alone needs is charged to it.
-  attempt.charged = needing.size() == 1 ? *needing.begin() : 0;
-  if (attempt.charged == 0) return;
+  const std::set<std::int64_t>& wanting = trials_of_stage_[attempt.stage];
+  const bool of_its_sweep = std::any_of(wanting.begin(), wanting.end(), [&](std::int64_t trial) {
+    return trials_[trial].sweep == attempt.charged;
+  });
+  Must(of_its_sweep, absl::StrCat(name, ": charged to sweep ", attempt.charged, ", which has no trial on it"));
+  if (!of_its_sweep) return;
   const SweepRow& sweep = sweeps_.at(attempt.charged);
   const auto running = std::count_if(live_.begin(), live_.end(), [&](std::int64_t live) {
     return attempts_.at(live).charged == attempt.charged;
@@ -167,10 +169,7 @@ void Oracle::CoordinatorStarts(bool reopened) {
     worker.occupied.clear();
   }
   for (const std::int64_t token : live_) {
-    AttemptRow& attempt = attempts_.at(token);
-    const std::set<std::int64_t> needing = NeededBy(attempt.stage);
-    attempt.charged = needing.size() == 1 ? *needing.begin() : 0;
-    granted_[static_cast<Token>(token)] = attempt.worker;
+    granted_[static_cast<Token>(token)] = attempts_.at(token).worker;
   }
 }
 

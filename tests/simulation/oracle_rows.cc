@@ -32,7 +32,7 @@ struct Oracle::Statements {
             "= ?"),
         attempt(db,
                 "SELECT stage, number, worker, slot, ended_ms IS NOT NULL, coalesce(outcome, ''), "
-                "coalesce(failure, ''), message FROM attempt WHERE token = ?"),
+                "coalesce(failure, ''), message, coalesce(sweep, 0) FROM attempt WHERE token = ?"),
         measurement(db, "SELECT token, value FROM measurement WHERE id = ?"),
         artifact(db, "SELECT token, sha256, path, final FROM artifact WHERE id = ?"),
         worker(db, "SELECT incarnation, slots, acknowledged_sequence FROM worker WHERE rowid = ?") {}
@@ -225,6 +225,7 @@ void Oracle::ReadAttempt(std::int64_t token) {
     attempt.number = row.getColumn(1).getInt64();
     attempt.worker = row.getColumn(2).getString();
     attempt.slot = row.getColumn(3).getInt64();
+    attempt.charged = row.getColumn(8).getInt64();
   }
   const bool ended = row.getColumn(4).getInt() != 0;
   const std::string outcome = row.getColumn(5).getString();
