@@ -26,7 +26,8 @@ INVARIANTS = {
         "a sweep has ended with open trials": "SELECT sweep.id FROM sweep JOIN trial ON trial.sweep = sweep.id WHERE sweep.state <> 'ACTIVE' "
                                               "AND trial.state IN ('PENDING', 'RUNNING')",
         "a trial's row has no specification": "SELECT id FROM trial WHERE id NOT IN (SELECT trial FROM trial_spec)",
-        "a stage's row has no specification": "SELECT id FROM stage WHERE id NOT IN (SELECT stage FROM stage_spec)",
+        "a stage's row has no specification": "SELECT id FROM stage WHERE id NOT IN (SELECT stage FROM stage_spec) "
+                                              "AND coalesce(spec_trial, 0) NOT IN (SELECT trial FROM trial_spec)",
         "an attempt has no worker": "SELECT token FROM attempt WHERE worker NOT IN (SELECT incarnation FROM worker)",
     },
     "LOST": {
