@@ -26,7 +26,11 @@ def free_port():
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False).returncode == 0
+    """Whether the command ran well; a machine may lack the program."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
 
 
 class Namespace:
