@@ -27,6 +27,8 @@ class Listeners {
     streams_[incarnation] = std::move(listener);
   }
   void Remove(const std::string& incarnation) { streams_.erase(incarnation); }
+  // The stream has ended. Whether it was the one that listened: a later one is left alone.
+  bool Remove(const std::string& incarnation, const Listener* ended);
   // Nothing happens when the worker does not listen any more: its next sync is answered with the same.
   void Push(const std::string& incarnation, v1::CoordinatorSync push);
 

@@ -68,6 +68,10 @@ void Shell::Listen(const std::string& incarnation, std::weak_ptr<Listener> liste
   Deliver(Effects(), nullptr, nullptr);
 }
 
+void Shell::Unlisten(const std::string& incarnation, const Listener* ended) {
+  if (listeners_.Remove(incarnation, ended)) orchestrator_.SetListening(incarnation, false);
+}
+
 void Shell::Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply) {
   if (!stopped_) orchestrator_.Offer(Now(), committer_.Health().status.ok(), effects);
   for (const std::string& line : effects.log) spdlog::info("{}", line);

@@ -56,6 +56,8 @@ class Shell {
   void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
   // The worker's stream has been answered and waits: new work is pushed to it until its next sync.
   void Listen(const std::string& incarnation, std::weak_ptr<Listener> listener);
+  // That stream has ended: nothing is leased to its worker before it is heard again.
+  void Unlisten(const std::string& incarnation, const Listener* ended);
   // Every other call that changes something: `method` is the orchestrator's.
   template <typename Request, typename Response>
   void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),

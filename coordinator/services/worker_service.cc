@@ -57,6 +57,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
     if (std::exchange(answering_, false)) {
       // Before the next sync can come, which ends the listening.
       calls_.shell().Post([self = self_, incarnation = sync_.incarnation()] {
+        self->listens_as_ = incarnation;
         self->calls_.shell().Listen(incarnation, self);
       });
       sync_.Clear();
@@ -65,7 +66,11 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
     WriteNext();
   }
 
-  void OnDone() override { self_.reset(); }
+  void OnDone() override {
+    calls_.shell().Post([self = std::move(self_)] {
+      self->calls_.shell().Unlisten(self->listens_as_, self.get());
+    });
+  }
 
   void Push(v1::CoordinatorSync push) override {
     const std::lock_guard lock(mutex_);
@@ -108,6 +113,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
 
   Calls& calls_;
   std::shared_ptr<SessionReactor> self_;
+  std::string listens_as_;  // Of the coordinator's thread.
   grpc::CallbackServerContext& context_;
   v1::WorkerSync sync_;
   Timestamp begun_;

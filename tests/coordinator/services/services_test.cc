@@ -1,6 +1,7 @@
 // The real server on a free port, the real store, and clients that speak the protocol by hand.
 #include <thread>
 
+#include "coordinator/services/listeners.h"
 #include "tests/coordinator/services/fixture.h"
 
 namespace inlier {
@@ -213,6 +214,25 @@ TEST_F(ServicesTest, ASweepIsPushedToASessionThatWaitsAndSoIsItsEnd) {
   EXPECT_EQ(push.stop(0).reason(), "cancelled");
   EXPECT_TRUE(session->WritesDone());
   EXPECT_TRUE(session->Finish().ok());
+}
+
+TEST(ListenersTest, OnlyTheStreamThatListensEndsIt) {
+  struct Stream final : Listener {
+    void Push(v1::CoordinatorSync) override { ++pushes; }
+    int pushes = 0;
+  };
+  Listeners listeners;
+  const auto first = std::make_shared<Stream>(), second = std::make_shared<Stream>();
+  listeners.Add("w", first);
+  listeners.Add("w", second);  // The worker has connected again.
+  EXPECT_FALSE(listeners.Remove("w", first.get()));
+  listeners.Push("w", {});
+  EXPECT_EQ(first->pushes, 0);
+  EXPECT_EQ(second->pushes, 1);
+  EXPECT_TRUE(listeners.Remove("w", second.get()));
+  EXPECT_FALSE(listeners.Remove("w", second.get()));
+  listeners.Push("w", {});
+  EXPECT_EQ(second->pushes, 1);
 }
 
 TEST_F(ServicesTest, StaleTokenIsAcknowledgedStoppedAndChangesNothing) {
