@@ -1,14 +1,19 @@
 #include "base/log.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cctype>
+#include <cerrno>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/formatter.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/sinks/base_sink.h"
 
 namespace inlier {
 namespace {
@@ -116,7 +121,41 @@ class LineFormatter final : public spdlog::formatter {
   const LogFormat format_;
 };
 
+std::atomic<int> log_batches = 0;
+
+// Lines to stderr: one write a flush, and none while a LogBatch lives.
+class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    formatter_->format(message, lines_);
+    if (lines_.size() >= kHeldBytes || message.level >= spdlog::level::warn) Write();
+  }
+  void flush_() override {
+    if (log_batches == 0) Write();
+  }
+
+ private:
+  static constexpr std::size_t kHeldBytes = 1 << 16;
+
+  void Write() {
+    for (std::size_t at = 0; at < lines_.size();) {
+      const ssize_t written = ::write(STDERR_FILENO, lines_.data() + at, lines_.size() - at);
+      if (written < 0 && errno != EINTR) break;  // Nobody reads, or no space: the lines are lost.
+      if (written > 0) at += static_cast<std::size_t>(written);
+    }
+    lines_.clear();
+  }
+
+  spdlog::memory_buf_t lines_;
+};
+
 }  // namespace
+
+LogBatch::LogBatch() { ++log_batches; }
+
+LogBatch::~LogBatch() {
+  if (--log_batches == 0) spdlog::default_logger_raw()->flush();
+}
 
 std::string LogText(absl::string_view text) {
   std::string quoted = "\"";
@@ -143,7 +182,7 @@ std::string FormatLogLine(LogFormat format, WallTime time, std::string_view leve
 }
 
 void InitLog(const std::string& program, std::string_view level) {
-  auto logger = spdlog::stderr_color_mt(program);
+  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<StderrSink>());
   logger->set_formatter(std::make_unique<LineFormatter>(LogFormat::kText));
   logger->set_level(spdlog::level::from_str(std::string(level)));
   logger->flush_on(spdlog::level::info);

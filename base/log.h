@@ -24,6 +24,15 @@ void InitLog(const std::string& program, std::string_view level = "info");
 // and, where there is free text, message. InvalidArgument for another name.
 absl::Status SetLogFormat(const std::string& name);
 
+// Lines of while it lives are written at once, at its end (warnings, and 64 KiB of them, at once).
+class LogBatch {
+ public:
+  LogBatch();
+  ~LogBatch();
+  LogBatch(const LogBatch&) = delete;
+  LogBatch& operator=(const LogBatch&) = delete;
+};
+
 // `text` in quotes, as the value of a field.
 std::string LogText(absl::string_view text);
 

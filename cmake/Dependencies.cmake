@@ -20,6 +20,7 @@ if(coordinator IN_LIST INLIER_COMPONENTS OR worker IN_LIST INLIER_COMPONENTS OR 
   find_package(SQLiteCpp REQUIRED)
   find_package(SQLite3 REQUIRED)
   find_package(CLI11 REQUIRED)
+  find_library(INLIER_JEMALLOC jemalloc)  # Optional: see inlier_fast_malloc.
 endif()
 
 if(core IN_LIST INLIER_COMPONENTS)

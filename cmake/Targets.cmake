@@ -50,6 +50,14 @@ function(inlier_program name)
   target_link_libraries(${name} PRIVATE inlier_options ${ARG_LIBS})
 endfunction()
 
+# inlier_fast_malloc(NAME): a daemon whose threads free what others allocated is half as fast again with jemalloc
+# as with glibc's allocator. Sanitizers bring their own.
+function(inlier_fast_malloc name)
+  if(INLIER_JEMALLOC AND NOT INLIER_SANITIZE)
+    target_link_libraries(${name} PRIVATE -Wl,--no-as-needed ${INLIER_JEMALLOC} -Wl,--as-needed)
+  endif()
+endfunction()
+
 # inlier_test(NAME SOURCES a_test.cc LIBS x y LABEL unit|adapter|golden|integration|lint [TIMEOUT seconds] [WHOLE]):
 # one GoogleTest program; each TEST becomes a case of ctest, or the whole program is one case with WHOLE
 # (for programs whose start is slow, such as those that load LibTorch).

@@ -52,9 +52,11 @@ absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
 }
 
 bool Orchestrator::WantsTrials(const Sweep& sweep) const {
-  // An eighth at a time: one commit for many trials, not one for each that ends, and never near to running dry.
-  const std::uint64_t step = std::clamp<std::uint64_t>(options_.expand_ahead / 8, 1, options_.expand_per_tick);
-  if (!sweep.expander || sweep.Open() + step > options_.expand_ahead) return false;
+  // An eighth at a time: one commit for many trials, not one for each that ends, and never near to running
+  // dry.
+  const std::uint64_t step =
+      std::clamp<std::uint64_t>(options_.expand_ahead / 8, 1, options_.expand_per_tick);
+  if (!sweep.expander || sweep.Count(v1::PENDING) + step > options_.expand_ahead) return false;
   const auto count = [this](v1::TrialState state) -> std::uint64_t {
     const auto at = trial_counts_.find(state);
     return at == trial_counts_.end() ? 0 : static_cast<std::uint64_t>(at->second);
@@ -73,8 +75,8 @@ StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const
   stage.kind = kind;
   stage.fingerprint = fingerprint;
   stage.train = train;
-  stage.spec = trial.spec.SerializeAsString();
-  stage.steps = trial.spec.training().steps();
+  stage.spec = trial.spec;
+  stage.steps = trial.steps;
   stage.weight = std::max(1.0, static_cast<double>(stage.steps));
   if (kind == v1::EVALUATE_STAGE) {
     stage.weight *= kEvaluateWeight;
@@ -108,17 +110,17 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
                .sweep = sweep.id,
                .point = expanded.point,
                .labels_json = LabelsJson(expanded.labels),
-               .spec_json = expanded.spec_json,
+               .spec_json = std::move(expanded.identity.spec_json),
                .train_stage = std::nullopt,
                .evaluate_stage = std::nullopt,
                .state = v1::PENDING,
                .message = ""};
   trial.labels = std::move(expanded.labels);
   if (expanded.problem.ok()) {
-    trial.train =
-        FindOrAddStage(context, v1::TRAIN_STAGE, expanded.train_fingerprint, expanded, id, StageId());
-    trial.evaluate =
-        FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate_fingerprint, expanded, id, trial.train);
+    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, expanded.identity.train_fingerprint, expanded, id,
+                                 StageId());
+    trial.evaluate = FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.identity.evaluate_fingerprint,
+                                    expanded, id, trial.train);
     row.train_stage = trial.train;
     row.evaluate_stage = trial.evaluate;
     Stage& train = stages_.at(trial.train);
@@ -130,7 +132,7 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
     };
     const bool reopen_train = is_new(train);
     const bool reopen_evaluate = is_new(evaluate);
-    const double steps = std::max(1.0, static_cast<double>(expanded.spec.training().steps()));
+    const double steps = std::max(1.0, static_cast<double>(expanded.steps));
     RegisterStage(train, sweep, steps);
     RegisterStage(evaluate, sweep, steps * kEvaluateWeight);
     trial.state = Link(context, trial, reopen_train, reopen_evaluate, trial.message);
@@ -150,7 +152,7 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
 }
 
 std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
-  const std::uint64_t room = options_.expand_ahead - std::min(options_.expand_ahead, sweep.Open());
+  const std::uint64_t room = options_.expand_ahead - std::min(options_.expand_ahead, sweep.Count(v1::PENDING));
   std::uint64_t known = 0;
   for (ExpandedTrial& expanded :
        sweep.expander->Next(std::min(limit, room), sweep.ahead, options_.passed_per_tick)) {

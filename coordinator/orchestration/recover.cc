@@ -55,7 +55,11 @@ absl::Status Orchestrator::RecoverStage(StageRecord record) {
     stage.steps = spec->training().steps();
     stage.weight = std::max(1.0, static_cast<double>(stage.steps));
   }
-  stage_of_fingerprint_.emplace(stage.fingerprint, stage.id);
+  if (const auto [first, is_new] = stage_of_fingerprint_.emplace(stage.fingerprint, stage.id); !is_new) {
+    return absl::DataLossError(
+        absl::StrCat("the database is damaged or was edited: ", first->second.ToString(), " and ",
+                     stage.id.ToString(), " have the same fingerprint; restore inlier.db from a backup"));
+  }
   ++stage_counts_[{stage.kind, stage.state}];
   return absl::OkStatus();
 }

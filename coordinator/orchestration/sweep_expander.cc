@@ -10,8 +10,14 @@
 #include "proto/spec/validator.h"
 
 namespace inlier {
+namespace {
 
-std::string LabelsJson(const std::vector<std::pair<std::string, std::string>>& labels) {
+constexpr std::size_t kArenaBytes =
+    16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
+
+}  // namespace
+
+std::string LabelsJson(const PointLabels& labels) {
   std::string json = "{";
   for (const auto& [axis, label] : labels) {
     if (json.size() > 1) json += ",";
@@ -23,8 +29,8 @@ std::string LabelsJson(const std::vector<std::pair<std::string, std::string>>& l
   return json;
 }
 
-std::vector<std::pair<std::string, std::string>> LabelsFromJson(const std::string& json) {
-  std::vector<std::pair<std::string, std::string>> labels;
+PointLabels LabelsFromJson(const std::string& json) {
+  PointLabels labels;
   const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!parsed.is_object()) return labels;
   for (const auto& [axis, label] : parsed.items()) {
@@ -34,10 +40,14 @@ std::vector<std::pair<std::string, std::string>> LabelsFromJson(const std::strin
 }
 
 SweepExpander::SweepExpander(SweepGrid grid, std::uint64_t next_point)
-    : grid_(std::move(grid)), next_point_(next_point) {}
+    : grid_(std::move(grid)), next_point_(next_point), arena_block_(new char[kArenaBytes]) {}
 
 std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
                                                std::uint64_t pass_limit) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = arena_block_.get();
+  options.initial_block_size = kArenaBytes;
+  google::protobuf::Arena arena(options);
   std::vector<ExpandedTrial> trials;
   std::uint64_t passed = 0;
   while (trials.size() < limit && (passed == 0 || passed < pass_limit) && next_point_ < grid_.size()) {
@@ -51,20 +61,29 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unorder
       ++passed;
       continue;
     }
-    absl::StatusOr<GridPoint> point = grid_.At(*index);
-    INLIER_CHECK(point.ok());
     ExpandedTrial& trial = trials.emplace_back();
     trial.point = *index;
-    trial.labels = std::move(point->labels);
-    absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(point->spec);
-    trial.problem = resolved.status();
-    trial.spec = resolved.ok() ? *std::move(resolved) : std::move(point->spec);
-    trial.spec_json = ResolvedJson(trial.spec);
-    if (!trial.problem.ok()) continue;
-    trial.train_fingerprint = TrainFingerprint(trial.spec);
-    trial.evaluate_fingerprint = EvaluateFingerprint(trial.spec);
+    Make(*index, arena, trial);
+    arena.Reset();
   }
   return trials;
+}
+
+void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial) {
+  auto* spec = google::protobuf::Arena::CreateMessage<v1::TrialSpec>(&arena);
+  absl::StatusOr<PointLabels> labels = grid_.At(point, spec);
+  INLIER_CHECK(labels.ok());
+  trial.labels = *std::move(labels);
+  trial.problem = ResolveAndValidateInPlace(spec);
+  if (!trial.problem.ok()) {
+    spec->Clear();
+    INLIER_CHECK(grid_.At(point, spec).ok());
+    trial.identity.spec_json = ResolvedJson(*spec);
+    return;
+  }
+  trial.identity = identities_.Of(*spec);
+  trial.spec = spec->SerializeAsString();
+  trial.steps = spec->training().steps();
 }
 
 }  // namespace inlier

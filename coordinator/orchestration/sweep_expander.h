@@ -8,31 +8,33 @@
 #define INLIER_COORDINATOR_ORCHESTRATION_SWEEP_EXPANDER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "google/protobuf/arena.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "proto/spec/canonical.h"
 #include "proto/spec/sweep_grid.h"
 
 namespace inlier {
 
 struct ExpandedTrial {
   std::uint64_t point = 0;
-  std::vector<std::pair<std::string, std::string>> labels;  // Axis name -> label.
-  absl::Status problem;   // Not OK: the trial can never run; the fingerprints are then empty.
-  v1::TrialSpec spec;     // Resolved; as the grid gave it when that failed.
-  std::string spec_json;  // ResolvedJson of `spec`.
-  std::string train_fingerprint;
-  std::string evaluate_fingerprint;
+  PointLabels labels;
+  absl::Status problem;     // Not OK: the trial can never run; the fingerprints are then empty.
+  std::string spec;         // Serialised TrialSpec, resolved; empty when that failed.
+  std::uint64_t steps = 0;  // Updates of its training; 0 where it counts epochs.
+  TrialIdentity identity;   // With `problem`, only spec_json: of the spec as the grid gave it.
 };
 
 // {"gamma": "-0.03"} as the store keeps labels.
-std::string LabelsJson(const std::vector<std::pair<std::string, std::string>>& labels);
+std::string LabelsJson(const PointLabels& labels);
 // The inverse; empty when `json` is not an object of strings.
-std::vector<std::pair<std::string, std::string>> LabelsFromJson(const std::string& json);
+PointLabels LabelsFromJson(const std::string& json);
 
 class SweepExpander {
  public:
@@ -53,8 +55,13 @@ class SweepExpander {
   bool exhausted() const { return next_point_ >= grid_.size(); }
 
  private:
+  // Fills all but `point`; the spec is made in `arena`.
+  void Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial);
+
   SweepGrid grid_;
   std::uint64_t next_point_;
+  IdentityWriter identities_;
+  std::unique_ptr<char[]> arena_block_;
 };
 
 }  // namespace inlier

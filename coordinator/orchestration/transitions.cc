@@ -324,8 +324,8 @@ void Orchestrator::Finish(Context& context) {
   SettleSweeps(context);
   for (const auto& [id, before] : context.changed) {
     const Trial& trial = trials_.at(id);
-    if (trial.state == before && !IsTerminal(before)) continue;
-    if (IsTerminal(before) && trial.state != before && trial.state != v1::PENDING) {
+    if (!IsTerminal(trial.state) && !IsTerminal(before)) continue;  // Whether it runs, its attempts say.
+    if (IsTerminal(before) && trial.state != before && IsTerminal(trial.state)) {
       // It was opened again on the way, and only so may it change.
       context.out.changes.Add(TrialChange{.id = id, .state = v1::PENDING, .message = ""});
     }

@@ -74,7 +74,10 @@ void Shell::Unlisten(const std::string& incarnation, const Listener* ended) {
 
 void Shell::Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply) {
   if (!stopped_) orchestrator_.Offer(Now(), committer_.Health().status.ok(), effects);
-  for (const std::string& line : effects.log) spdlog::info("{}", line);
+  if (!effects.log.empty()) {
+    const LogBatch batch;
+    for (const std::string& line : effects.log) spdlog::info("{}", line);
+  }
   metrics_.ObserveEffects(effects);
   std::map<std::string, v1::CoordinatorSync> pushes = std::move(effects.pushes);
   const std::uint64_t number = gate_.Decided(effects, worker, std::move(reply));

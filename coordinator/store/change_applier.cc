@@ -3,10 +3,12 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordinator/store/spec_parts.h"
 #include "coordinator/store/statement.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
@@ -27,6 +29,11 @@ std::optional<T> Unless(bool empty, T value) {
 template <typename Tag>
 std::optional<std::int64_t> IdOrNull(StrongId<Tag> id) {
   return Unless(!id, id.value());
+}
+
+// A value of TrialState as it is stored: RUNNING is told by a live attempt.
+const std::string& StoredState(v1::TrialState state) {
+  return v1::TrialState_Name(state == v1::RUNNING ? v1::PENDING : state);
 }
 
 // SQLite's integers end at 2^63 - 1.
@@ -63,7 +70,11 @@ struct ChangeApplier::Statements {
       db,
       "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state, message) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
-  BoundStatement new_trial_spec{db, "INSERT INTO trial_spec (trial, labels, spec) VALUES (?1, ?2, ?3)"};
+  BoundStatement new_trial_spec{db,
+                                "INSERT INTO trial_spec (trial, labels, spec, model, attention, data, "
+                                "training, quantization, evaluation) "
+                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"};
+  BoundStatement spec_part{db, "INSERT INTO spec_part (json) VALUES (?1)"};
   // Of a trial that is no point any more: unique, and below every point.
   BoundStatement trial_point{db, "UPDATE trial SET point = coalesce(?2, -id) WHERE id = ?1"};
   BoundStatement trial_state{db, "UPDATE trial SET state = ?2, message = ?3 WHERE id = ?1"};
@@ -73,7 +84,6 @@ struct ChangeApplier::Statements {
       "INSERT INTO attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"};
   BoundStatement attempt_yields{db, "UPDATE attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL"};
-  BoundStatement stage_runs{db, "UPDATE stage SET state = 'RUNNING' WHERE id = ?1"};
   // Going on from step s overwrites what earlier attempts measured after s; from scratch, all of it.
   BoundStatement overwrite{db,
                            "UPDATE attempt SET visible_until = iif(?2 = 0, -1, ?2) "
@@ -178,9 +188,23 @@ bool ChangeApplier::Apply(const NewStage& change) {
 
 bool ChangeApplier::Apply(const NewTrial& change) {
   sql_->new_trial.Run(change.id, change.sweep, Clamp(change.point), change.train_stage, change.evaluate_stage,
-                      v1::TrialState_Name(change.state), change.message);
-  sql_->new_trial_spec.Run(change.id, change.labels_json, change.spec_json);
+                      StoredState(change.state), change.message);
+  const SpecParts parts = SplitSpec(change.spec_json);
+  std::array<std::optional<std::int64_t>, kSpecGroups.size()> ids;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!parts.groups[i].empty()) ids[i] = PartId(parts.groups[i]);
+  }
+  sql_->new_trial_spec.Run(change.id, change.labels_json, parts.rest, ids[0], ids[1], ids[2], ids[3], ids[4],
+                           ids[5]);
   return true;
+}
+
+std::int64_t ChangeApplier::PartId(std::string_view json) {
+  if (const auto known = parts_.find(json); known != parts_.end()) return known->second;
+  if (parts_.size() >= kPartsKept) parts_.clear();
+  const auto at = parts_.emplace(std::string(json), 0).first;
+  sql_->spec_part.Run(at->first);
+  return at->second = sql_->db.getLastInsertRowid();
 }
 
 bool ChangeApplier::Apply(const TrialMoved& change) {
@@ -191,7 +215,7 @@ bool ChangeApplier::Apply(const TrialMoved& change) {
 }
 
 bool ChangeApplier::Apply(const TrialChange& change) {
-  RequireOneRow(sql_->trial_state.Run(change.id, v1::TrialState_Name(change.state), change.message),
+  RequireOneRow(sql_->trial_state.Run(change.id, StoredState(change.state), change.message),
                 change.id.ToString());
   return true;
 }
@@ -199,8 +223,8 @@ bool ChangeApplier::Apply(const TrialChange& change) {
 bool ChangeApplier::Apply(const StageChange& change) {
   const StageFailures& failures = change.failures;
   RequireOneRow(
-      sql_->stage_state.Run(change.id, v1::TrialState_Name(change.state), failures.crashes,
-                            failures.out_of_memory, failures.losses, failures.invalid, change.message),
+      sql_->stage_state.Run(change.id, StoredState(change.state), failures.crashes, failures.out_of_memory,
+                            failures.losses, failures.invalid, change.message),
       change.id.ToString());
   return true;
 }
@@ -208,7 +232,6 @@ bool ChangeApplier::Apply(const StageChange& change) {
 bool ChangeApplier::Apply(const AttemptStarted& change) {
   sql_->new_attempt.Run(change.token, change.stage, change.number, change.worker, change.slot,
                         Clamp(change.resume_step), change.at, IdOrNull(change.sweep));
-  RequireOneRow(sql_->stage_runs.Run(change.stage), change.stage.ToString());
   if (change.number > 1) sql_->overwrite.Run(change.token, Clamp(change.resume_step));
   next_token_ = std::max(next_token_, change.token + 1);
   return true;

@@ -7,7 +7,13 @@
 #ifndef INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_
 #define INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "coordinator/store/changes.h"
 
@@ -53,7 +59,16 @@ class ChangeApplier {
   bool Apply(const TrialPruning& change);
   bool Apply(const RequestRow& change);
 
+  // The spec_part that says `json`; one is made where none is remembered.
+  std::int64_t PartId(std::string_view json);
+
+  static constexpr std::size_t kPartsKept = 4096;
+  struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
   std::unique_ptr<Statements> sql_;
+  std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> parts_;
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.
 };
 

@@ -86,12 +86,21 @@ absl::Status Migrate(SQLite::Database& connection, const std::filesystem::path& 
                                      migration.to_version, "; nothing was changed"));
       }
     }
+    // Tables that are made anew leave rows that name them without a target for a moment.
+    connection.exec("PRAGMA foreign_keys = OFF");
     SQLite::Transaction transaction(connection, SQLite::TransactionBehavior::IMMEDIATE);
     connection.exec(migration.sql);
+    if (SQLite::Statement broken(connection, "PRAGMA foreign_key_check"); broken.executeStep()) {
+      return absl::DataLossError(absl::StrCat(
+          path.string(), ": bringing it to schema version ", migration.to_version, " found a row of ",
+          broken.getColumn(0).getString(), " that names a row of ", broken.getColumn(2).getString(),
+          ", which is not there; nothing was changed: restore inlier.db from a backup"));
+    }
     connection.exec(absl::StrFormat("PRAGMA application_id = %d; PRAGMA user_version = %d", kApplicationId,
                                     migration.to_version));
     Failpoint("migration.before");
     transaction.commit();
+    connection.exec("PRAGMA foreign_keys = ON");
     Failpoint("migration.after");
     spdlog::info("database_migrated to_version={} migration={}", migration.to_version, migration.name);
   }
@@ -171,7 +180,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
   const std::string opening = absl::StrCat("opening ", path.string());
   try {
     auto connection = std::make_unique<SQLite::Database>(
-        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
+        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
     sqlite3_extended_result_codes(connection->getHandle(), 1);
     bool fresh = false;
     RETURN_IF_ERROR(CheckOurs(*connection, path.string(), migrations.back().to_version, &fresh));

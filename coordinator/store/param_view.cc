@@ -1,9 +1,12 @@
 #include "coordinator/store/param_view.h"
 
 #include <set>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordinator/store/derived_sql.h"
 #include "proto/spec/columns.h"
 #include "proto/spec/measurements.h"
 
@@ -37,6 +40,12 @@ const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
                                "1: an edit of the sweep took its point away."};
 
 // A trial with what defines it.
+std::string TrialsWithSpecs() {
+  return absl::StrCat(
+      "trial\n  JOIN sweep ON sweep.id = trial.sweep\n  JOIN trial_spec ON trial_spec.trial = trial.id",
+      SpecPartsJoin());
+}
+// The same for views that show no hyper-parameters.
 constexpr char kTrials[] =
     "trial\n  JOIN sweep ON sweep.id = trial.sweep\n  JOIN trial_spec ON trial_spec.trial = trial.id";
 
@@ -47,6 +56,16 @@ std::string AttemptsOfTrials() {
                       "\n  CROSS JOIN attempt ON attempt.stage = stage.id");
 }
 
+// Where the JSON stands that has "$.model.bert.layers", and the path within it.
+std::pair<std::string, std::string> JsonOfPath(const std::string& path) {
+  for (const char* group : kSpecGroups) {
+    const std::string begin = absl::StrCat("$.", group, ".");
+    if (path.starts_with(begin))
+      return {absl::StrCat("spec_", group, ".json"), absl::StrCat("$.", path.substr(begin.size()))};
+  }
+  return {"trial_spec.spec", path};
+}
+
 void AppendParams(std::vector<ViewColumn>& columns) {
   for (const SpecColumn& param : SpecColumns()) {
     std::string where;
@@ -54,14 +73,14 @@ void AppendParams(std::vector<ViewColumn>& columns) {
       absl::StrAppend(&where, where.empty() ? "" : ", ", path.substr(2));
     for (const auto& [member, path] : param.members)
       absl::StrAppend(&where, where.empty() ? "Which is there: " : ", ", path.substr(2));
-    columns.push_back({param.name, ColumnExpression(param, "trial_spec.spec"), absl::StrCat(where, ".")});
+    columns.push_back({param.name, ColumnExpression(param, JsonOfPath), absl::StrCat(where, ".")});
   }
 }
 
 View Sweeps() {
-  const auto count = [](const char* state) {
+  const auto count = [](const std::string& state, const std::string& more = "") {
     return absl::StrCat("(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.state = '", state,
-                        "' AND trial.point >= 0)");
+                        "' AND trial.point >= 0", more, ")");
   };
   return {
       "sweeps",
@@ -70,8 +89,8 @@ View Sweeps() {
        {"sweep", "sweep.name", "Name."},
        {"state", "replace(sweep.state, 'SWEEP_', '')", "ACTIVE, COMPLETE, CANCELLED or STOPPED_BY_FAILURES."},
        {"trials", "sweep.trials", "Trials when fully expanded."},
-       {"pending", count("PENDING"), "Trials that wait."},
-       {"running", count("RUNNING"), "Trials with a stage that runs."},
+       {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
+       {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
        {"succeeded", count("SUCCEEDED"), "Trials with a result."},
        {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
        {"failed", count("FAILED"), "Trials without a result."},
@@ -93,10 +112,10 @@ View Trials() {
                {kTrial,
                 kSweep,
                 kSweepId,
-                {"state", "trial.state", "PENDING, RUNNING, SUCCEEDED, DIVERGED, FAILED or CANCELLED."},
+                {"state", TrialStateSql(), "PENDING, RUNNING, SUCCEEDED, DIVERGED, FAILED or CANCELLED."},
                 kLabel,
                 kLabels},
-               kTrials};
+               TrialsWithSpecs()};
   AppendParams(view.columns);
   view.columns.push_back({"message", "trial.message", "Why it failed."});
   view.columns.push_back({"point", "iif(trial.point < 0, NULL, trial.point)", "Index in the sweep's grid."});
@@ -104,7 +123,7 @@ View Trials() {
   view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
                           "Stage of its training; shared with all trials of the same fingerprint."});
   view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
-  view.columns.push_back({"spec", "trial_spec.spec", "The resolved TrialSpec, JSON."});
+  view.columns.push_back({"spec", WholeSpecSql(), "The resolved TrialSpec, JSON."});
   return view;
 }
 
@@ -115,7 +134,7 @@ View Results() {
       "measurement. Only what "
       "the attempt measured that produced the stage's result. NULL: not measured, or not a number.",
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
-      absl::StrCat(kTrials,
+      absl::StrCat(TrialsWithSpecs(),
                    "\n  LEFT JOIN stage AS trained ON trained.id = trial.train_stage"
                    "\n  LEFT JOIN stage AS evaluated ON evaluated.id = trial.evaluate_stage"
                    "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};

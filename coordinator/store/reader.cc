@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/derived_sql.h"
 #include "coordinator/store/query_guard.h"
 #include "coordinator/store/snapshot_loader.h"
 #include "nlohmann/json.hpp"
@@ -74,17 +75,25 @@ std::string Text(const SqlValue& value) {
 }
 bool IsNull(const SqlValue& value) { return std::holds_alternative<std::monostate>(value); }
 
-// Columns of a SweepStatus, in the order of FillSweep.
-constexpr char kSweepColumns[] =
-    "id, name, state, submitted_ms, ended_ms, "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'PENDING' AND point >= 0), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'RUNNING' AND point >= 0), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'SUCCEEDED' AND point >= 0), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'DIVERGED' AND point >= 0), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'FAILED' AND point >= 0), "
-    "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND state = 'CANCELLED' AND point >= 0), "
-    "(SELECT count(*) FROM trial_pruning JOIN trial ON trial.id = trial_pruning.trial "
-    "WHERE trial.sweep = sweep.id AND trial.point >= 0 AND trial_pruning.state = 'PRUNED'), spec";
+// Columns of a SweepStatus, in the order of FillSweep; the counts of all its trials in one pass.
+std::string SelectSweeps(const char* which) {
+  return absl::StrCat(
+      "WITH counts AS (SELECT sweep, "
+      "count(*) FILTER (WHERE state = 'PENDING') AS open, "
+      "count(*) FILTER (WHERE state = 'PENDING' AND ",
+      kTrialRuns,
+      ") AS running, "
+      "count(*) FILTER (WHERE state = 'SUCCEEDED') AS succeeded, "
+      "count(*) FILTER (WHERE state = 'DIVERGED') AS diverged, "
+      "count(*) FILTER (WHERE state = 'FAILED') AS failed, "
+      "count(*) FILTER (WHERE state = 'CANCELLED') AS cancelled "
+      "FROM trial WHERE point >= 0 GROUP BY sweep) "
+      "SELECT id, name, state, submitted_ms, ended_ms, open - running, running, succeeded, diverged, failed, "
+      "cancelled, (SELECT count(*) FROM trial_pruning JOIN trial ON trial.id = trial_pruning.trial "
+      "WHERE trial.sweep = sweep.id AND trial.point >= 0 AND trial_pruning.state = 'PRUNED'), spec "
+      "FROM sweep LEFT JOIN counts ON counts.sweep = sweep.id ",
+      which);
+}
 
 void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
   status->set_sweep_id(SweepId(Integer(row[0])).ToString());
@@ -224,17 +233,14 @@ absl::StatusOr<TrialId> Reader::FindTrial(const std::string& id) {
 }
 
 absl::StatusOr<v1::ListSweepsResponse> Reader::ListSweeps() {
-  ASSIGN_OR_RETURN(const SqlRows found,
-                   Select(absl::StrCat("SELECT ", kSweepColumns, " FROM sweep ORDER BY id DESC")));
+  ASSIGN_OR_RETURN(const SqlRows found, Select(SelectSweeps("ORDER BY id DESC")));
   v1::ListSweepsResponse response;
   for (const auto& row : found.rows) FillSweep(row, response.add_sweeps());
   return response;
 }
 
 absl::StatusOr<v1::SweepStatus> Reader::GetSweep(SweepId sweep) {
-  ASSIGN_OR_RETURN(
-      const SqlRows found,
-      Select(absl::StrCat("SELECT ", kSweepColumns, " FROM sweep WHERE id = ?1"), {sweep.value()}));
+  ASSIGN_OR_RETURN(const SqlRows found, Select(SelectSweeps("WHERE id = ?1"), {sweep.value()}));
   if (found.rows.empty()) return absl::NotFoundError(absl::StrCat("there is no sweep ", sweep.ToString()));
   v1::SweepStatus status;
   FillSweep(found.rows[0], &status);
@@ -242,12 +248,12 @@ absl::StatusOr<v1::SweepStatus> Reader::GetSweep(SweepId sweep) {
   for (const bool train : {true, false}) {
     ASSIGN_OR_RETURN(
         const SqlRows counts,
-        Select(
-            absl::StrFormat("SELECT count(*), count(*) FILTER (WHERE state NOT IN ('PENDING', 'RUNNING')), "
-                            "count(*) FILTER (WHERE state = 'RUNNING') FROM stage WHERE id IN (SELECT %s "
-                            "FROM trial WHERE sweep = ?1 AND point >= 0)",
-                            train ? "train_stage" : "evaluate_stage"),
-            {sweep.value()}));
+        Select(absl::StrFormat(
+                   "SELECT count(*), count(*) FILTER (WHERE state <> 'PENDING'), "
+                   "count(*) FILTER (WHERE state = 'PENDING' AND %s) FROM stage WHERE id IN (SELECT %s "
+                   "FROM trial WHERE sweep = ?1 AND point >= 0)",
+                   kStageRuns, train ? "train_stage" : "evaluate_stage"),
+               {sweep.value()}));
     v1::StageCounts* stages = train ? status.mutable_train_stages() : status.mutable_evaluate_stages();
     stages->set_total(Integer(counts.rows[0][0]));
     stages->set_ended(Integer(counts.rows[0][1]));
@@ -267,15 +273,18 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
   }
   if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
   const std::uint32_t size = std::min(request.page_size(), kPageSizeMax);
-  ASSIGN_OR_RETURN(const SqlRows found,
-                   Select("SELECT trial.id, state, message, train_stage, evaluate_stage, labels, spec, "
-                          "(SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
-                          "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id "
-                          "WHERE sweep = ?1 AND point >= 0 AND trial.id > ?2 AND (?3 IS NULL OR state = ?3) "
-                          "ORDER BY trial.id LIMIT ?4",
-                          {sweep.value(), after,
-                           request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
-                           static_cast<std::int64_t>(size) + 1}));
+  ASSIGN_OR_RETURN(
+      const SqlRows found,
+      Select(absl::StrCat("SELECT trial.id, ", TrialStateSql(),
+                          " AS now, message, train_stage, evaluate_stage, labels, ", WholeSpecSql(),
+                          ", (SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
+                          "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id",
+                          SpecPartsJoin(),
+                          " WHERE sweep = ?1 AND point >= 0 AND trial.id > ?2 "
+                          "AND (?3 IS NULL OR now = ?3) ORDER BY trial.id LIMIT ?4"),
+             {sweep.value(), after,
+              request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
+              static_cast<std::int64_t>(size) + 1}));
   v1::ListTrialsResponse response;
   for (const auto& row : found.rows) {
     if (static_cast<std::uint32_t>(response.trials_size()) == size) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
 #include "base/status.h"
+#include "coordinator/store/derived_sql.h"
 #include "coordinator/store/snapshot_check.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
@@ -57,14 +58,18 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
 }
 
 void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
+  const std::string open_spec = absl::StrCat("(SELECT ", WholeSpecSql(), " FROM trial_spec", SpecPartsJoin(),
+                                             " WHERE trial_spec.trial = spec_trial)");
   SQLite::Statement rows(
       database,
-      "SELECT id, kind, fingerprint, train_stage, state, crashes, out_of_memory, losses, invalid, "
-      "(SELECT count(*) FROM attempt WHERE attempt.stage = stage.id), result_token, checkpoint, message, "
-      "CASE WHEN state IN ('SUCCEEDED', 'DIVERGED') THEN '' "
-      "WHEN spec_trial IS NULL THEN (SELECT spec FROM stage_spec WHERE stage_spec.stage = stage.id) "
-      "ELSE (SELECT spec FROM trial_spec WHERE trial_spec.trial = spec_trial) END "
-      "FROM stage ORDER BY id");
+      absl::StrCat(
+          "SELECT id, kind, fingerprint, train_stage, ", StageStateSql(),
+          ", crashes, out_of_memory, losses, invalid, "
+          "(SELECT count(*) FROM attempt WHERE attempt.stage = stage.id), result_token, checkpoint, message, "
+          "CASE WHEN state IN ('SUCCEEDED', 'DIVERGED') THEN '' "
+          "WHEN spec_trial IS NULL THEN (SELECT spec FROM stage_spec WHERE stage_spec.stage = stage.id) "
+          "ELSE ",
+          open_spec, " END FROM stage ORDER BY id"));
   while (rows.executeStep()) {
     StageRecord& stage = snapshot.stages.emplace_back();
     stage.id = StageId(rows.getColumn(0).getInt64());
@@ -85,9 +90,10 @@ void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
 void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
   SQLite::Statement rows(
       database,
-      "SELECT id, sweep, point, train_stage, evaluate_stage, state, message, iif(state IN ('SUCCEEDED', "
-      "'DIVERGED'), '', "
-      "(SELECT labels FROM trial_spec WHERE trial_spec.trial = trial.id)) FROM trial ORDER BY id");
+      absl::StrCat(
+          "SELECT id, sweep, point, train_stage, evaluate_stage, ", TrialStateSql(),
+          ", message, iif(state IN ('SUCCEEDED', 'DIVERGED'), '', "
+          "(SELECT labels FROM trial_spec WHERE trial_spec.trial = trial.id)) FROM trial ORDER BY id"));
   while (rows.executeStep()) {
     TrialRecord& trial = snapshot.trials.emplace_back();
     trial.id = TrialId(rows.getColumn(0).getInt64());

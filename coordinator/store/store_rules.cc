@@ -31,11 +31,23 @@ const std::vector<StoreRule>& StoreRules() {
        "FROM attempt JOIN stage ON stage.id = attempt.stage WHERE outcome IN ('SUCCEEDED', 'DIVERGED') "
        "AND result_token IS NOT token",
        nullptr, kRestore},
-      {"running_has_a_live_attempt", "a stage is RUNNING while, and only while, it has a live attempt",
-       "SELECT 'st-' || id || ' is ' || state || iif(state = 'RUNNING', ' without', ' with') || ' a live "
-       "attempt' "
-       "FROM stage WHERE (state = 'RUNNING') <> "
-       "EXISTS (SELECT 1 FROM attempt WHERE attempt.stage = stage.id AND ended_ms IS NULL)",
+      {"live_attempt_of_an_open_stage", "a stage with a live attempt has not ended",
+       "SELECT 'st-' || stage.id || ' is ' || state || ' with a live attempt' FROM attempt "
+       "JOIN stage ON stage.id = attempt.stage WHERE ended_ms IS NULL AND state <> 'PENDING'",
+       nullptr, kRestore},
+      {"one_fingerprint", "a fingerprint has one stage",
+       "SELECT 'stages ' || group_concat('st-' || id, ', ') || ' have the fingerprint ' || fingerprint "
+       "FROM stage GROUP BY fingerprint HAVING count(*) > 1",
+       nullptr, kRestore},
+      {"specification_of_a_trial", "every trial has its whole specification",
+       "SELECT 't-' || trial.id || ' lacks a part of its specification' FROM trial LEFT JOIN trial_spec ON "
+       "trial_spec.trial = trial.id WHERE trial_spec.trial IS NULL OR model NOT IN (SELECT id FROM "
+       "spec_part) "
+       "OR attention NOT IN (SELECT id FROM spec_part) "
+       "OR data NOT IN (SELECT id FROM spec_part) "
+       "OR training NOT IN (SELECT id FROM spec_part) "
+       "OR quantization NOT IN (SELECT id FROM spec_part) "
+       "OR evaluation NOT IN (SELECT id FROM spec_part)",
        nullptr, kRestore},
       {"trained_has_a_checkpoint", "a training that succeeded has its checkpoint recorded",
        "SELECT 'st-' || id || ' has no final artifact ' || coalesce(checkpoint, '') FROM stage "
@@ -63,22 +75,13 @@ const std::vector<StoreRule>& StoreRules() {
       {"open_trial_has_open_stages", "a trial that has not ended waits for a stage that has not",
        "SELECT 't-' || trial.id || ' is ' || trial.state || ', train ' || train.state || ', evaluate ' || "
        "evaluate.state FROM trial JOIN stage AS train ON train.id = trial.train_stage "
-       "JOIN stage AS evaluate ON evaluate.id = trial.evaluate_stage WHERE trial.state IN ('PENDING', "
-       "'RUNNING') "
-       "AND (evaluate.state NOT IN ('PENDING', 'RUNNING') OR train.state IN ('FAILED', 'CANCELLED', "
+       "JOIN stage AS evaluate ON evaluate.id = trial.evaluate_stage WHERE trial.state = 'PENDING' "
+       "AND (evaluate.state <> 'PENDING' OR train.state IN ('FAILED', 'CANCELLED', "
        "'DIVERGED'))",
        nullptr, "cancel and retry the trial: inlier cancel TRIAL; inlier retry TRIAL"},
-      {"running_trial_runs", "a trial is RUNNING while, and only while, one of its stages is",
-       "SELECT 't-' || id || ' is ' || state || iif(state = 'RUNNING', ' without', ' with') || ' a running "
-       "stage' "
-       "FROM trial WHERE state IN ('PENDING', 'RUNNING') AND (state = 'RUNNING') <> EXISTS (SELECT 1 FROM "
-       "stage "
-       "WHERE stage.id IN (trial.train_stage, trial.evaluate_stage) AND stage.state = 'RUNNING')",
-       nullptr, kRestore},
       {"complete_sweep_has_ended", "a sweep that is COMPLETE has no open trial",
        "SELECT 's-' || sweep.id || ' is COMPLETE and has ' || count(*) || ' open trials' FROM sweep "
-       "JOIN trial ON trial.sweep = sweep.id WHERE sweep.state = 'COMPLETE' AND trial.state IN ('PENDING', "
-       "'RUNNING') "
+       "JOIN trial ON trial.sweep = sweep.id WHERE sweep.state = 'COMPLETE' AND trial.state = 'PENDING' "
        "GROUP BY sweep.id",
        nullptr, kRestore},
       {"token_below_next", "every token is below the next one to be given",

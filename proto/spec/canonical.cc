@@ -71,6 +71,7 @@ struct FieldPlan {
   bool is_group;
   bool is_implied;
   bool is_incidental;
+  bool has_default;
 };
 
 // The fields of a message in the order of their numbers. Descriptors are slow to ask, and a sweep asks once a
@@ -84,34 +85,44 @@ const std::vector<FieldPlan>& PlanOf(const google::protobuf::Descriptor* type) {
     const FieldDescriptor* field = type->field(i);
     const bool is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     plan.push_back({field, JsonString(field->name()) + ":", is_group, is_group && IsImplied(field),
-                    field->options().GetExtension(v1::param).incidental()});
+                    field->options().GetExtension(v1::param).incidental(), field->has_default_value()});
   }
   std::sort(plan.begin(), plan.end(),
             [](const FieldPlan& a, const FieldPlan& b) { return a.field->number() < b.field->number(); });
   return plan;
 }
 
-void AppendJson(const Message& message, Form form, std::string* json) {
-  const std::size_t begin = json->size();
-  *json += '{';
+void AppendJson(const Message& message, Form form, std::string* json);
+
+// `"key":value`, or nothing.
+void AppendField(const FieldPlan& plan, const Message& message, Form form, std::string* json) {
   const Reflection& reflection = *message.GetReflection();
+  const FieldDescriptor* field = plan.field;
+  const bool present = reflection.HasField(message, field);
+  if (!present && (plan.is_group || form == Form::kCanonical || !plan.has_default)) return;
+  if (form == Form::kCanonical && !plan.is_group) {
+    if (plan.is_incidental || (plan.has_default && IsDefault(field, message))) return;
+  }
+  const std::size_t before = json->size();
+  *json += plan.key;
+  if (!plan.is_group) {
+    *json += LeafJson(field, message);
+    return;
+  }
+  const std::size_t value = json->size();
+  AppendJson(reflection.GetMessage(message, field), form, json);
+  if (form == Form::kCanonical && plan.is_implied && json->size() == value + 2) json->resize(before);
+}
+
+void AppendJson(const Message& message, Form form, std::string* json) {
+  *json += '{';
+  const std::size_t begin = json->size();
   for (const FieldPlan& plan : PlanOf(message.GetDescriptor())) {
-    const FieldDescriptor* field = plan.field;
-    const bool present = reflection.HasField(message, field);
-    if (!present && (plan.is_group || form == Form::kCanonical || !field->has_default_value())) continue;
-    if (form == Form::kCanonical && !plan.is_group) {
-      if (plan.is_incidental || (field->has_default_value() && IsDefault(field, message))) continue;
-    }
     const std::size_t before = json->size();
-    if (before > begin + 1) *json += ',';
-    *json += plan.key;
-    if (!plan.is_group) {
-      *json += LeafJson(field, message);
-      continue;
-    }
+    if (before > begin) *json += ',';
     const std::size_t value = json->size();
-    AppendJson(reflection.GetMessage(message, field), form, json);
-    if (form == Form::kCanonical && plan.is_implied && json->size() == value + 2) json->resize(before);
+    AppendField(plan, message, form, json);
+    if (json->size() == value) json->resize(before);
   }
   *json += '}';
 }
@@ -122,25 +133,84 @@ std::string Json(const Message& message, Form form) {
   return json;
 }
 
+// "{" + the texts that are not empty + "}".
+template <typename Texts>
+std::string Object(const Texts& texts) {
+  std::string json = "{";
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    if (json.size() > 1) json += ',';
+    json += text;
+  }
+  return json + "}";
+}
+
+bool IsOfEvaluation(const FieldDescriptor* field) {
+  return field->number() == v1::TrialSpec::kQuantizationFieldNumber ||
+         field->number() == v1::TrialSpec::kEvaluationFieldNumber;
+}
+
 }  // namespace
 
 std::string CanonicalJson(const Message& message) { return Json(message, Form::kCanonical); }
 
+TrialIdentity IdentityWriter::Of(const v1::TrialSpec& resolved) {
+  const std::vector<FieldPlan>& plans = PlanOf(v1::TrialSpec::descriptor());
+  known_.resize(plans.size());
+  std::vector<std::string> all(plans.size()), train, evaluate;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const FieldPlan& plan = plans[i];
+    FieldTexts written;
+    const FieldTexts& texts = plan.is_group ? Group(i, resolved) : written;
+    if (!plan.is_group) {
+      AppendField(plan, resolved, Form::kCanonical, &written.canonical);
+      AppendField(plan, resolved, Form::kResolved, &written.resolved);
+    }
+    all[i] = texts.resolved;
+    if (!IsOfEvaluation(plan.field)) {
+      train.push_back(texts.canonical);
+    } else if (plan.field->number() == v1::TrialSpec::kEvaluationFieldNumber &&
+               resolved.evaluation().has_sequence_length() &&
+               resolved.evaluation().sequence_length() == resolved.data().text().sequence_length()) {
+      v1::TrialSpec same;
+      *same.mutable_evaluation() = resolved.evaluation();
+      same.mutable_evaluation()->clear_sequence_length();  // What its absence means.
+      AppendField(plan, same, Form::kCanonical, &evaluate.emplace_back());
+    } else {
+      evaluate.push_back(texts.canonical);
+    }
+  }
+  if (std::string text = Object(train); text != train_ || train_sha256_.empty()) {
+    train_sha256_ = Sha256Hex("train\n" + text);
+    train_ = std::move(text);
+  }
+  return {Object(all), train_sha256_, Sha256Hex("evaluate\n" + train_sha256_ + "\n" + Object(evaluate))};
+}
+
+const IdentityWriter::FieldTexts& IdentityWriter::Group(std::size_t index, const v1::TrialSpec& spec) {
+  const FieldPlan& plan = PlanOf(v1::TrialSpec::descriptor())[index];
+  const Reflection& reflection = *spec.GetReflection();
+  bytes_.clear();
+  if (reflection.HasField(spec, plan.field)) {
+    bytes_ += '+';
+    reflection.GetMessage(spec, plan.field).AppendToString(&bytes_);
+  }
+  auto& known = known_[index];
+  if (known.size() > kGroupsKept) known.clear();
+  const auto [at, is_new] = known.try_emplace(bytes_);
+  if (is_new) {
+    AppendField(plan, spec, Form::kCanonical, &at->second.canonical);
+    AppendField(plan, spec, Form::kResolved, &at->second.resolved);
+  }
+  return at->second;
+}
+
 std::string TrainFingerprint(const v1::TrialSpec& resolved) {
-  v1::TrialSpec train = resolved;
-  train.clear_quantization();
-  train.clear_evaluation();
-  return Sha256Hex("train\n" + CanonicalJson(train));
+  return IdentityWriter().Of(resolved).train_fingerprint;
 }
 
 std::string EvaluateFingerprint(const v1::TrialSpec& resolved) {
-  v1::TrialSpec evaluate;
-  if (resolved.has_quantization()) *evaluate.mutable_quantization() = resolved.quantization();
-  *evaluate.mutable_evaluation() = resolved.evaluation();
-  if (resolved.evaluation().sequence_length() == resolved.data().text().sequence_length()) {
-    evaluate.mutable_evaluation()->clear_sequence_length();  // What its absence means.
-  }
-  return Sha256Hex("evaluate\n" + TrainFingerprint(resolved) + "\n" + CanonicalJson(evaluate));
+  return IdentityWriter().Of(resolved).evaluate_fingerprint;
 }
 
 std::string ResolvedJson(const v1::TrialSpec& resolved) { return Json(resolved, Form::kResolved); }

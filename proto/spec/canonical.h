@@ -6,12 +6,15 @@
 // incidental fields are left out; -0 is 0; doubles in their shortest form that reads back the same.
 //
 // Fingerprints are SHA-256 in lower-case hexadecimal. REQUIRES of all: the spec is resolved. Thread safety:
-// pure functions.
+// pure functions, but for IdentityWriter.
 #ifndef INLIER_PROTO_SPEC_CANONICAL_H_
 #define INLIER_PROTO_SPEC_CANONICAL_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
@@ -31,6 +34,33 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved);
 // The JSON that the store keeps: every value explicit, defaults and incidental fields included, names of the
 // .proto files. Leaves without a value and without a default, and absent groups, are left out.
 std::string ResolvedJson(const v1::TrialSpec& resolved);
+
+struct TrialIdentity {
+  std::string spec_json;             // ResolvedJson.
+  std::string train_fingerprint;     // TrainFingerprint.
+  std::string evaluate_fingerprint;  // EvaluateFingerprint.
+};
+
+// The three at once, for trials that resemble each other, as those of a sweep do: the texts of a group
+// (model, training, …) that was there before are not written again. Thread safety: none.
+class IdentityWriter {
+ public:
+  TrialIdentity Of(const v1::TrialSpec& resolved);
+
+ private:
+  static constexpr std::size_t kGroupsKept = 256;  // Of one field.
+
+  struct FieldTexts {
+    std::string canonical;
+    std::string resolved;
+  };
+  // Of the index'th field by number, a group, present or not.
+  const FieldTexts& Group(std::size_t index, const v1::TrialSpec& spec);
+
+  std::vector<std::unordered_map<std::string, FieldTexts>> known_;  // By field: serialised group -> texts.
+  std::string bytes_;
+  std::string train_, train_sha256_;  // The latest.
+};
 
 // Reads ResolvedJson (or any proto JSON of a TrialSpec). InvalidArgument otherwise.
 absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json);

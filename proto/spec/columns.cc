@@ -59,17 +59,19 @@ const std::vector<SpecColumn>& SpecColumns() {
   return columns;
 }
 
-std::string ColumnExpression(const SpecColumn& column, std::string_view json) {
-  const std::string from(json);
+std::string ColumnExpression(const SpecColumn& column, const JsonPlace& place) {
+  const auto at = [&place](const std::string& path, const char* arrow) {
+    const auto [json, within] = place(path);
+    return json + arrow + "'" + within + "'";
+  };
   std::string text;
   if (!column.members.empty()) {
     text = "CASE";
     for (const auto& [member, path] : column.members)
-      text += " WHEN " + from + "->'" + path + "' IS NOT NULL THEN '" + member + "'";
+      text += " WHEN " + at(path, "->") + " IS NOT NULL THEN '" + member + "'";
     return text + " END";
   }
-  for (const std::string& path : column.json_paths)
-    text += (text.empty() ? "" : ", ") + from + "->>'" + path + "'";
+  for (const std::string& path : column.json_paths) text += (text.empty() ? "" : ", ") + at(path, "->>");
   return column.json_paths.size() == 1 ? text : "COALESCE(" + text + ")";
 }
 

@@ -3,8 +3,8 @@
 #ifndef INLIER_PROTO_SPEC_COLUMNS_H_
 #define INLIER_PROTO_SPEC_COLUMNS_H_
 
+#include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,9 +23,12 @@ struct SpecColumn {
 // In the order of the declarations. Names are unique.
 const std::vector<SpecColumn>& SpecColumns();
 
-// The column's value as an SQLite expression over a column `json` that holds ResolvedJson:
-// COALESCE(json->>'$.a', json->>'$.b'), or CASE WHEN json->'$.x' IS NOT NULL THEN 'x' ... END.
-std::string ColumnExpression(const SpecColumn& column, std::string_view json);
+// Where a JSON path of ResolvedJson is found: an SQLite expression that is JSON, and the path within it.
+using JsonPlace = std::function<std::pair<std::string, std::string>(const std::string& path)>;
+
+// The column's value as an SQLite expression: COALESCE(json->>'$.a', json->>'$.b'), or
+// CASE WHEN json->'$.x' IS NOT NULL THEN 'x' ... END.
+std::string ColumnExpression(const SpecColumn& column, const JsonPlace& place);
 
 }  // namespace inlier
 

@@ -1,6 +1,8 @@
 #include "proto/spec/param_range.h"
 
 #include <cmath>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "inlier/v1/param_options.pb.h"
@@ -84,9 +86,39 @@ std::string ValueProblem(const FieldDescriptor* field, const Message& message) {
   return field->is_repeated() ? "" : RangeProblem(field, message);
 }
 
+// What checking a message needs of its descriptor. Descriptors are slow to ask, and a sweep asks once a
+// trial: kept for each thread.
+struct FieldPlan {
+  const FieldDescriptor* field;
+  bool is_repeated;
+  bool is_group;
+  bool is_required;
+};
+struct TypePlan {
+  std::vector<FieldPlan> fields;
+  std::vector<const OneofDescriptor*> required_choices;
+};
+
+const TypePlan& PlanOf(const google::protobuf::Descriptor* type) {
+  thread_local std::unordered_map<const google::protobuf::Descriptor*, TypePlan> plans;
+  const auto [it, is_new] = plans.try_emplace(type);
+  if (!is_new || type->file()->package() == "google.protobuf") return it->second;
+  TypePlan& plan = it->second;
+  for (int i = 0; i < type->field_count(); ++i) {
+    const FieldDescriptor* field = type->field(i);
+    if (field->is_map()) continue;
+    plan.fields.push_back({field, field->is_repeated(), field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE,
+                           field->options().GetExtension(v1::param).required()});
+  }
+  for (int i = 0; i < type->oneof_decl_count(); ++i) {
+    const OneofDescriptor* choice = type->oneof_decl(i);
+    if (choice->options().GetExtension(v1::choice).required()) plan.required_choices.push_back(choice);
+  }
+  return plan;
+}
+
 void CheckChoice(const OneofDescriptor* choice, const Message& message, const std::string& prefix,
                  Problems* problems) {
-  if (!choice->options().GetExtension(v1::choice).required()) return;
   if (message.GetReflection()->HasOneof(message, choice)) return;
   if (choice->field_count() == 1) {
     problems->Add(JoinPath(prefix, choice->field(0)->name()), "is missing: " + Remedy(choice->field(0)));
@@ -128,32 +160,30 @@ std::string RangeProblem(const FieldDescriptor* field, const Message& parent) {
 
 void CheckDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
   const google::protobuf::Descriptor* type = message.GetDescriptor();
-  if (type->file()->package() == "google.protobuf") return;
+  const TypePlan& plan = PlanOf(type);
   const google::protobuf::Reflection& reflection = *message.GetReflection();
-  for (int i = 0; i < type->field_count(); ++i) {
-    const FieldDescriptor* field = type->field(i);
-    const std::string path = JoinPath(prefix, field->name());
-    if (field->is_map()) continue;
+  for (const FieldPlan& at : plan.fields) {
+    const FieldDescriptor* field = at.field;
+    const auto path = [&] { return JoinPath(prefix, field->name()); };
     const bool present =
-        field->is_repeated() ? reflection.FieldSize(message, field) > 0 : reflection.HasField(message, field);
+        at.is_repeated ? reflection.FieldSize(message, field) > 0 : reflection.HasField(message, field);
     if (!present) {
-      if (!field->options().GetExtension(v1::param).required()) continue;
+      if (!at.is_required) continue;
       const bool preset = type->FindFieldByName("preset") != nullptr;
-      problems->Add(path, "is missing: " + Remedy(field) + (preset ? ", or choose a preset" : ""));
-    } else if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      const std::string problem = ValueProblem(field, message);
-      if (!problem.empty()) problems->Add(path, problem);
-    } else if (field->is_repeated()) {
+      problems->Add(path(), "is missing: " + Remedy(field) + (preset ? ", or choose a preset" : ""));
+    } else if (!at.is_group) {
+      if (std::string problem = ValueProblem(field, message); !problem.empty())
+        problems->Add(path(), std::move(problem));
+    } else if (at.is_repeated) {
       for (int j = 0; j < reflection.FieldSize(message, field); ++j) {
         CheckDeclarations(reflection.GetRepeatedMessage(message, field, j),
-                          path + "[" + std::to_string(j) + "]", problems);
+                          path() + "[" + std::to_string(j) + "]", problems);
       }
     } else {
-      CheckDeclarations(reflection.GetMessage(message, field), path, problems);
+      CheckDeclarations(reflection.GetMessage(message, field), path(), problems);
     }
   }
-  for (int i = 0; i < type->oneof_decl_count(); ++i)
-    CheckChoice(type->oneof_decl(i), message, prefix, problems);
+  for (const OneofDescriptor* choice : plan.required_choices) CheckChoice(choice, message, prefix, problems);
 }
 
 absl::Status ValidateDeclarations(const Message& message) {

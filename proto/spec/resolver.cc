@@ -4,6 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -25,24 +28,45 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 
-// Groups that are absent, and choices without a member: made as declared, all the way down.
-void MakeGroupsAndChoices(Message* message) {
-  const Descriptor* type = message->GetDescriptor();
-  const Reflection& reflection = *message->GetReflection();
+// What making groups needs of a message's descriptor. Descriptors are slow to ask, and a sweep asks once a
+// trial: kept for each thread.
+struct TypePlan {
+  // Choices with a default member, and that member.
+  std::vector<std::pair<const OneofDescriptor*, const FieldDescriptor*>> choices;
+  std::vector<std::pair<const FieldDescriptor*, bool>> groups;  // And whether it may stay absent.
+};
+
+const TypePlan& PlanOf(const Descriptor* type) {
+  thread_local std::unordered_map<const Descriptor*, TypePlan> plans;
+  const auto [it, is_new] = plans.try_emplace(type);
+  if (!is_new) return it->second;
+  TypePlan& plan = it->second;
   for (int i = 0; i < type->oneof_decl_count(); ++i) {
     const OneofDescriptor* choice = type->oneof_decl(i);
     const std::string& name = choice->options().GetExtension(v1::choice).default_member();
-    if (name.empty() || reflection.HasOneof(*message, choice)) continue;
+    if (name.empty()) continue;
     const FieldDescriptor* member = type->FindFieldByName(name);
     INLIER_CHECK(member != nullptr && member->containing_oneof() == choice);
-    reflection.MutableMessage(message, member);
+    plan.choices.emplace_back(choice, member);
   }
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
-    const bool stays_absent =
-        field->containing_oneof() != nullptr || field->options().GetExtension(v1::param).may_be_absent();
-    if (stays_absent && !reflection.HasField(*message, field)) continue;
+    plan.groups.emplace_back(field, field->containing_oneof() != nullptr ||
+                                        field->options().GetExtension(v1::param).may_be_absent());
+  }
+  return plan;
+}
+
+// Groups that are absent, and choices without a member: made as declared, all the way down.
+void MakeGroupsAndChoices(Message* message) {
+  const TypePlan& plan = PlanOf(message->GetDescriptor());
+  const Reflection& reflection = *message->GetReflection();
+  for (const auto& [choice, member] : plan.choices) {
+    if (!reflection.HasOneof(*message, choice)) reflection.MutableMessage(message, member);
+  }
+  for (const auto& [field, may_stay_absent] : plan.groups) {
+    if (may_stay_absent && !reflection.HasField(*message, field)) continue;
     MakeGroupsAndChoices(reflection.MutableMessage(message, field));
   }
 }
@@ -99,8 +123,8 @@ absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data
 
 }  // namespace
 
-absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
-  v1::TrialSpec resolved = spec;
+absl::Status ResolveInPlace(v1::TrialSpec* spec) {
+  v1::TrialSpec& resolved = *spec;
   if (resolved.has_quantization() && !resolved.quantization().has_weights() &&
       !resolved.quantization().has_activations()) {
     return absl::InvalidArgumentError(
@@ -131,6 +155,12 @@ absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
       (model.has_bert() || IsCausal(model))) {
     resolved.mutable_data()->mutable_text()->set_objective(model.has_bert() ? v1::MLM : v1::CLM);
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec) {
+  v1::TrialSpec resolved = spec;
+  RETURN_IF_ERROR(ResolveInPlace(&resolved));
   return resolved;
 }
 

@@ -20,6 +20,8 @@ namespace inlier {
 //
 // InvalidArgument: an unknown preset; an empty `quantization`. All else is the validator's.
 absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec);
+// The same without a copy; what an error leaves in it is not defined.
+absl::Status ResolveInPlace(v1::TrialSpec* spec);
 
 }  // namespace inlier
 

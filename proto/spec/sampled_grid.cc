@@ -110,17 +110,17 @@ void SweepGrid::FindSampledPoints() {
   kept_ = count;
 }
 
-GridPoint SweepGrid::PointOf(const Sample& sample) const {
+PointLabels SweepGrid::PointOf(const Sample& sample, v1::TrialSpec* spec) const {
   // Ranges come from PointOf(digits) with one end of theirs, and are then set.
-  GridPoint point = PointOf(sample.digits, sample.active);
+  PointLabels labels = PointOf(sample.digits, sample.active, spec);
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
     if (!sampled_->drawn[axis] || !sample.active[axis]) continue;
     google::protobuf::Value value;
     value.set_number_value(sample.values[axis]);
-    INLIER_CHECK(sampled_->drawn[axis]->field.SetValue(value, &point.spec).ok());
-    point.labels[axis].second = FormatNumber(sample.values[axis]);
+    INLIER_CHECK(sampled_->drawn[axis]->field.SetValue(value, spec).ok());
+    labels[axis].second = FormatNumber(sample.values[axis]);
   }
-  return point;
+  return labels;
 }
 
 }  // namespace inlier

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/status.h"
 #include "proto/spec/number_text.h"
 #include "proto/spec/resolver.h"
 #include "proto/spec/validator.h"
@@ -183,6 +184,13 @@ std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
 }
 
 absl::StatusOr<GridPoint> SweepGrid::At(std::uint64_t index) const {
+  GridPoint point;
+  ASSIGN_OR_RETURN(point.labels, At(index, &point.spec));
+  point.index = index;
+  return point;
+}
+
+absl::StatusOr<PointLabels> SweepGrid::At(std::uint64_t index, v1::TrialSpec* spec) const {
   if (index >= size_) {
     return absl::OutOfRangeError("point " + std::to_string(index) + " is beyond the grid's " +
                                  std::to_string(size_));
@@ -194,26 +202,22 @@ absl::StatusOr<GridPoint> SweepGrid::At(std::uint64_t index) const {
         "index " + std::to_string(index) + " names no point: it is excluded, or repeats " +
         (sampled_ ? "an earlier sample" : "one in which a conditional axis does not apply"));
   }
-  GridPoint point;
-  if (sampled_) {
-    Sample sample = Draw(index);
-    IsSampledPoint(sample);
-    point = PointOf(sample);
-  } else {
-    point = PointOf(digits, active);
-  }
-  point.index = index;
-  return point;
+  if (!sampled_) return PointOf(digits, active, spec);
+  Sample sample = Draw(index);
+  IsSampledPoint(sample);
+  return PointOf(sample, spec);
 }
 
-GridPoint SweepGrid::PointOf(const Digits& digits, const std::vector<bool>& active) const {
-  GridPoint point;
-  point.spec = base_;
+PointLabels SweepGrid::PointOf(const Digits& digits, const std::vector<bool>& active,
+                               v1::TrialSpec* spec) const {
+  PointLabels labels;
+  labels.reserve(points_.size());
+  *spec = base_;
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
-    point.labels.emplace_back(axes_[axis].name, active[axis] ? axes_[axis].labels[digits[axis]] : "");
-    if (active[axis]) point.spec.MergeFrom(points_[axis].patches[digits[axis]]);
+    labels.emplace_back(axes_[axis].name, active[axis] ? axes_[axis].labels[digits[axis]] : "");
+    if (active[axis]) spec->MergeFrom(points_[axis].patches[digits[axis]]);
   }
-  return point;
+  return labels;
 }
 
 namespace {
@@ -250,8 +254,9 @@ void SweepGrid::CheckValues(Problems* problems) const {
   const auto check = [&](const Digits& digits, int suspect) {
     std::vector<bool> active;
     if (!IsPoint(digits, &active)) return;
-    const GridPoint point = PointOf(digits, active);
-    for (const Problem& problem : TrialProblems(point.spec)) {
+    v1::TrialSpec spec;
+    const PointLabels labels = PointOf(digits, active, &spec);
+    for (const Problem& problem : TrialProblems(spec)) {
       if (!told.emplace(problem.path, problem.text).second) continue;
       int axis = suspect;
       for (std::size_t i = 0; i < points_.size() && suspect < 0; ++i) {
@@ -262,7 +267,7 @@ void SweepGrid::CheckValues(Problems* problems) const {
         continue;
       }
       std::string where;
-      for (const auto& [name, label] : point.labels) {
+      for (const auto& [name, label] : labels) {
         if (!label.empty()) where += (where.empty() ? "" : ", ") + name + "=" + label;
       }
       const auto at = static_cast<std::size_t>(axis);

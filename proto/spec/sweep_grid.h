@@ -31,10 +31,12 @@
 
 namespace inlier {
 
+// Axis name -> label, in the order of the axes; "" where a conditional axis does not apply.
+using PointLabels = std::vector<std::pair<std::string, std::string>>;
+
 struct GridPoint {
   std::uint64_t index = 0;
-  // Axis name -> label, in the order of the axes; "" where a conditional axis does not apply.
-  std::vector<std::pair<std::string, std::string>> labels;
+  PointLabels labels;
   // Base and patches; not resolved, not validated.
   v1::TrialSpec spec;
 };
@@ -65,6 +67,8 @@ class SweepGrid {
 
   // The point of an index. OutOfRange beyond size(); NotFound where the index names no point.
   absl::StatusOr<GridPoint> At(std::uint64_t index) const;
+  // The same into an empty spec, which may live in an arena; returns the labels.
+  absl::StatusOr<PointLabels> At(std::uint64_t index, v1::TrialSpec* spec) const;
 
   // Resolves and validates points that together use every value of every axis at least once (the first 1,000
   // of each axis), not the product. Problems are told under the path of the value, with the labels of the
@@ -148,7 +152,8 @@ class SweepGrid {
   // The first point in which these (axis, digit) pairs hold; nullopt when there is none.
   std::optional<Digits> FindPoint(const std::vector<std::pair<int, std::uint32_t>>& fixed) const;
   std::optional<std::uint64_t> CountPoints() const;
-  GridPoint PointOf(const Digits& digits, const std::vector<bool>& active) const;
+  // Fills an empty spec; returns the labels.
+  PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
 
   // sampled_grid.cc.
   // Which axes are drawn and which are crossed, from the axes that are there.
@@ -160,7 +165,7 @@ class SweepGrid {
   bool IsSampledPoint(Sample& sample) const;
   // Equal for samples that are the same trial.
   std::string KeyOf(const Sample& sample) const;
-  GridPoint PointOf(const Sample& sample) const;
+  PointLabels PointOf(const Sample& sample, v1::TrialSpec* spec) const;
 
   v1::TrialSpec base_;
   std::vector<AxisInfo> axes_;

@@ -270,7 +270,7 @@ class Chaos:
     def ended(self):
         with contextlib.suppress(Exception):
             return self.oracle.sql("SELECT (SELECT count(*) FROM sweep WHERE state = 'ACTIVE') + "
-                                   "(SELECT count(*) FROM trial WHERE state IN ('PENDING', 'RUNNING'))") == [(0,)]
+                                   "(SELECT count(*) FROM trial WHERE state = 'PENDING')") == [(0,)]
         return False
 
     # The report.

@@ -16,15 +16,13 @@ WAKING_NS = 2_000_000_000
 # Each selects what must not be; the first column names it.
 INVARIANTS = {
     "ORPHANED": {
-        "a stage is needed by no trial": "SELECT id FROM stage WHERE state IN ('PENDING', 'RUNNING') AND id NOT IN (SELECT train_stage FROM trial "
-                                         "WHERE train_stage NOT NULL AND state IN ('PENDING', 'RUNNING') UNION SELECT evaluate_stage FROM trial "
-                                         "WHERE evaluate_stage NOT NULL AND state IN ('PENDING', 'RUNNING'))",
+        "a stage is needed by no trial": "SELECT id FROM stage WHERE state = 'PENDING' AND id NOT IN (SELECT train_stage FROM trial "
+                                         "WHERE train_stage NOT NULL AND state = 'PENDING' UNION SELECT evaluate_stage FROM trial "
+                                         "WHERE evaluate_stage NOT NULL AND state = 'PENDING')",
         "an attempt is live although its stage does not run": "SELECT token FROM attempt JOIN stage ON stage.id = attempt.stage "
-                                                              "WHERE ended_ms IS NULL AND stage.state <> 'RUNNING'",
-        "a running stage has no live attempt": "SELECT id FROM stage WHERE state = 'RUNNING' AND NOT EXISTS "
-                                                                       "(SELECT 1 FROM attempt WHERE attempt.stage = stage.id AND ended_ms IS NULL)",
+                                                              "WHERE ended_ms IS NULL AND stage.state <> 'PENDING'",
         "a sweep has ended with open trials": "SELECT sweep.id FROM sweep JOIN trial ON trial.sweep = sweep.id WHERE sweep.state <> 'ACTIVE' "
-                                              "AND trial.state IN ('PENDING', 'RUNNING')",
+                                              "AND trial.state = 'PENDING'",
         "a trial's row has no specification": "SELECT id FROM trial WHERE id NOT IN (SELECT trial FROM trial_spec)",
         "a stage's row has no specification": "SELECT id FROM stage WHERE id NOT IN (SELECT stage FROM stage_spec) "
                                               "AND coalesce(spec_trial, 0) NOT IN (SELECT trial FROM trial_spec)",
@@ -97,7 +95,7 @@ class Oracle:
         for text, statement in {"integrity_check": "PRAGMA integrity_check", "foreign_key_check": "PRAGMA foreign_key_check"}.items():
             if (rows := self.sql(statement)) not in ([("ok",)], []):
                 self.find("LOST", f"{text}: {rows[:3]}")
-        for trial, state in self.sql("SELECT id, state FROM trial WHERE state IN ('PENDING', 'RUNNING')"):
+        for trial, state in self.sql("SELECT id, state FROM trial WHERE state = 'PENDING'"):
             self.find("LOST", f"trial t-{trial} never ended ({state})")
         for sweep, in self.sql("SELECT id FROM sweep WHERE state = 'ACTIVE'"):
             self.find("LOST", f"sweep s-{sweep} never ended")

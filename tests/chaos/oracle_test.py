@@ -24,7 +24,7 @@ INSERT INTO stage (id, kind, fingerprint, state, result_token, checkpoint) VALUE
 INSERT INTO stage (id, kind, fingerprint, train_stage, state, result_token) VALUES (2, 'EVALUATE_STAGE', 'f2', 1, 'SUCCEEDED', 2);
 INSERT INTO stage_spec VALUES (1, '{{}}'), (2, '{{}}');
 INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state) VALUES (1, 1, 0, 1, 2, 'SUCCEEDED');
-INSERT INTO trial_spec VALUES (1, '{{}}', '{{}}');
+INSERT INTO trial_spec (trial, labels, spec) VALUES (1, '{{}}', '{{}}');
 INSERT INTO attempt (token, stage, number, worker, slot, started_ms, ended_ms, outcome) VALUES (1, 1, 1, 'w', 0, 1, 2, 'SUCCEEDED'),
   (2, 2, 1, 'w', 0, 1, 2, 'SUCCEEDED');
 INSERT INTO measurement (token, name, step, value, site, final, at_ms) VALUES (1, 'train_loss', 1, 2, '', 0, 1), (1, 'train_loss', 1, 2, '', 1, 1),

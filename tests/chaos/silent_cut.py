@@ -39,7 +39,8 @@ def measure():
         def live_with_a_future():
             """An attempt of the first worker that will outlive the lease."""
             return sql("SELECT token, stage FROM attempt JOIN worker ON incarnation = worker WHERE worker.name = 'worker-0' AND ended_ms IS NULL "
-                       "AND stage IN (SELECT id FROM stage JOIN trial_spec ON trial = spec_trial WHERE spec->>'$.training.steps' > 60)")
+                       "AND stage IN (SELECT stage.id FROM stage JOIN trial_spec ON trial = spec_trial JOIN spec_part ON spec_part.id = training "
+                       "WHERE json->>'$.steps' > 60)")
         token, stage = wait_for("a long attempt on the first worker", live_with_a_future)[0]
         world.workers[1].start()
         wait_for("the second worker", lambda: sql("SELECT count(*) FROM worker") == [(2,)])

@@ -20,6 +20,10 @@ const SpecColumn& Named(const std::string& name) {
   return none;
 }
 
+JsonPlace In(const std::string& json) {
+  return [json](const std::string& path) { return std::pair(json, path); };
+}
+
 TEST(ColumnsTest, NamesAreUniqueAndFitForSql) {
   std::set<std::string> names;
   for (const SpecColumn& column : SpecColumns()) {
@@ -34,13 +38,13 @@ TEST(ColumnsTest, ArchitecturesShareAColumn) {
   EXPECT_EQ(Named("layers").json_paths,
             (std::vector<std::string>{"$.model.bert.layers", "$.model.opt.layers", "$.model.gpt2.layers",
                                       "$.model.llama.layers", "$.model.vit.layers"}));
-  EXPECT_EQ(ColumnExpression(Named("biases"), "spec"),
+  EXPECT_EQ(ColumnExpression(Named("biases"), In("spec")),
             "COALESCE(spec->>'$.model.gpt2.biases', spec->>'$.model.llama.biases')");
-  EXPECT_EQ(ColumnExpression(Named("gamma"), "t.spec"), "t.spec->>'$.attention.softmax.clipped.gamma'");
+  EXPECT_EQ(ColumnExpression(Named("gamma"), In("t.spec")), "t.spec->>'$.attention.softmax.clipped.gamma'");
 }
 
 TEST(ColumnsTest, AChoiceIsAColumnOfItsMembersNames) {
-  EXPECT_EQ(ColumnExpression(Named("schedule"), "spec"),
+  EXPECT_EQ(ColumnExpression(Named("schedule"), In("spec")),
             "CASE WHEN spec->'$.training.schedule.constant' IS NOT NULL THEN 'constant' WHEN "
             "spec->'$.training.schedule.linear' IS NOT NULL THEN 'linear' WHEN "
             "spec->'$.training.schedule.cosine' IS NOT NULL THEN 'cosine' END");

@@ -136,14 +136,12 @@ void Oracle::CheckWhole() {
     Must(++of_stage[attempt.stage] == 1, absl::StrCat("stage ", attempt.stage, " has two live attempts"));
     Must(slots.emplace(attempt.worker, attempt.slot).second,
          absl::StrCat("slot ", attempt.slot, " of worker ", attempt.worker, " has two live attempts"));
-    Must(stages_[attempt.stage].state == "RUNNING",
+    Must(stages_[attempt.stage].state == "PENDING",
          absl::StrCat("attempt ", token, " is live, and its stage is ", stages_[attempt.stage].state));
     Must(!NeededBy(attempt.stage).empty(),
          absl::StrCat("attempt ", token, " is live, and no trial needs it"));
   }
   for (const auto& [id, stage] : stages_) {
-    Must(stage.state != "RUNNING" || of_stage.contains(id),
-         absl::StrCat("stage ", id, " is RUNNING without an attempt"));
     Must(stage.state != "PENDING" || trials_of_stage_[id].empty() || !NeededBy(id).empty(),
          absl::StrCat("stage ", id, " is PENDING, and no trial needs it"));
   }

@@ -32,8 +32,8 @@ TEST(SweepExpanderTest, TrialsThatDifferOnlyInQuantizationShareTheirTraining) {
   std::set<std::string> train, evaluate;
   for (const ExpandedTrial& trial : expander.Next(100)) {
     EXPECT_TRUE(trial.problem.ok()) << trial.problem;
-    train.insert(trial.train_fingerprint);
-    evaluate.insert(trial.evaluate_fingerprint);
+    train.insert(trial.identity.train_fingerprint);
+    evaluate.insert(trial.identity.evaluate_fingerprint);
   }
   EXPECT_EQ(train.size(), 2u);
   EXPECT_EQ(evaluate.size(), 6u);
@@ -45,7 +45,7 @@ TEST(SweepExpanderTest, GoesOnWhereAnEarlierOneStopped) {
   SweepExpander rest = Expander(SmallSweep("s", 3), 2);
   const auto tail = rest.Next(100);
   ASSERT_EQ(tail.size(), 1u);
-  EXPECT_EQ(tail[0].evaluate_fingerprint, all[2].evaluate_fingerprint);
+  EXPECT_EQ(tail[0].identity.evaluate_fingerprint, all[2].identity.evaluate_fingerprint);
 }
 
 // Samples are a function of their number: expanded in pieces, from any place, they are the same trials.
@@ -66,10 +66,10 @@ TEST(SweepExpanderTest, SamplesInPiecesAreTheSamplesOfTheWhole) {
     SweepExpander piece = Expander(sweep, next);
     const auto one = piece.Next(1);
     ASSERT_EQ(one.size(), 1u);
-    EXPECT_EQ(one[0].spec_json, all[i].spec_json);
+    EXPECT_EQ(one[0].identity.spec_json, all[i].identity.spec_json);
     EXPECT_EQ(one[0].labels, all[i].labels);
     next = piece.next_point();
-    trainings.insert(one[0].train_fingerprint);
+    trainings.insert(one[0].identity.train_fingerprint);
   }
   EXPECT_EQ(trainings.size(), 40u);
 }
@@ -83,7 +83,7 @@ TEST(SweepExpanderTest, InvalidPointBecomesATrialWithItsProblem) {
   ASSERT_EQ(trials.size(), 2u);
   EXPECT_TRUE(trials[0].problem.ok()) << trials[0].problem;
   EXPECT_EQ(trials[1].problem.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(trials[1].train_fingerprint.empty());
+  EXPECT_TRUE(trials[1].identity.train_fingerprint.empty());
 }
 
 TEST(SweepExpanderTest, LabelsSurviveTheirJson) {

@@ -70,7 +70,7 @@ TEST_F(InvariantsTest, StaleTokenWritesNothing) {
   EXPECT_THAT(Rows("SELECT * FROM log"), IsEmpty());
   EXPECT_THAT(Rows("SELECT * FROM artifact"), IsEmpty());
   EXPECT_THAT(Rows("SELECT state, result_token, checkpoint FROM stage WHERE id = 1"),
-              ElementsAre("RUNNING|NULL|NULL"));
+              ElementsAre("PENDING|NULL|NULL"));
   EXPECT_THAT(Rows("SELECT token, outcome, host FROM attempt"), ElementsAre("1|FAILED|NULL", "2|NULL|NULL"));
 }
 
@@ -138,13 +138,6 @@ TEST_F(InvariantsTest, TrainingCannotSucceedWithoutACheckpoint) {
   MustAddTrial();
   MustApply(Start(1, 1), Checkpoint(1, 100, false));
   EXPECT_THAT(Error(End(1, v1::SUCCEEDED)), HasSubstr("CHECK constraint failed"));
-}
-
-TEST_F(InvariantsTest, FingerprintsAreUnique) {
-  MustAddTrial();
-  NewStage twin = Train(3);
-  twin.fingerprint = "f1";
-  EXPECT_THAT(Error(twin), HasSubstr("UNIQUE constraint failed: stage.fingerprint"));
 }
 
 TEST_F(InvariantsTest, PointOfASweepIsOneTrial) {

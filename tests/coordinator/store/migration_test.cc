@@ -9,6 +9,7 @@
 
 #include <map>
 
+#include "absl/strings/str_replace.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/store_fixture.h"
@@ -30,6 +31,16 @@ std::vector<Migration> WithSecond(const std::string& sql) {
 }
 
 constexpr char kColour[] = "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'";
+
+std::vector<Migration> MigrationsBefore(const std::string& name) {
+  std::vector<Migration> before;
+  for (const Migration& migration : BuiltinMigrations()) {
+    if (migration.name == name) return before;
+    before.push_back(migration);
+  }
+  ADD_FAILURE() << "there is no migration " << name;
+  return {};
+}
 
 class MigrationTest : public ::testing::Test {
  protected:
@@ -253,6 +264,47 @@ TEST(OldDatabaseTest, StagesOfTheFirstSchemaKeepTheirSpecifications) {
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   ASSERT_EQ(snapshot->stages.size(), 1u);
   EXPECT_EQ(snapshot->stages[0].spec_json, "{\"seed\":7}");
+}
+
+TEST(OldDatabaseTest, SpecificationsAreTakenApartAndReadAsTheyWere) {
+  const TemporaryFolder folder;
+  const std::string spec =
+      R"({"seed":%,"model":{"bert":{"layers":2}},"dropout":1e-05,"training":{"steps":3},"evaluation":{}})";
+  const auto of_seed = [&spec](const char* seed) { return absl::StrReplaceAll(spec, {{"%", seed}}); };
+  {
+    const auto old = Database::Open(folder.path(), MigrationsBefore("0007_lean"));
+    ASSERT_TRUE(old.ok()) << old.status();
+    (*old)->connection().exec(absl::StrCat(
+        "INSERT INTO sweep (id, name, spec, points, trials, submitted_ms) VALUES (1, 'a', '{}', 3, 3, 1);"
+        "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial) VALUES "
+        "(1, 'TRAIN_STAGE', 'f1', NULL, 1), (2, 'EVALUATE_STAGE', 'f2', 1, 2);"
+        "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage) VALUES (1, 1, 0, 1, 2), (2, 1, 1, "
+        "1, 2), (3, 1, 2, 1, 2);"
+        "INSERT INTO trial_spec VALUES (1, '{}', '",
+        of_seed("1"), "'), (2, '{}', '", of_seed("2"), R"('), (3, '{}', '{"seed":3}');)"));
+  }
+  const auto opened = Database::Open(folder.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  SQLite::Database& connection = (*opened)->connection();
+  EXPECT_EQ(connection.execAndGet("SELECT group_concat(json, ' ') FROM spec_part").getString(),
+            R"({"bert":{"layers":2}} {"steps":3} {})");
+  const auto view = [&connection](const char* column) {
+    return connection
+        .execAndGet(
+            absl::StrCat("SELECT group_concat(", column, ", ' ') FROM (SELECT * FROM trials ORDER BY point)"))
+        .getString();
+  };
+  EXPECT_EQ(view("layers"), "2 2");
+  EXPECT_EQ(view("seed"), "1 2 3");
+  // The single values come first now.
+  const std::string whole =
+      R"({"seed":2,"dropout":1e-05,"model":{"bert":{"layers":2}},"training":{"steps":3},"evaluation":{}})";
+  EXPECT_EQ(connection.execAndGet("SELECT spec FROM trials WHERE trial = 't-2'").getString(), whole);
+  EXPECT_EQ(connection.execAndGet("SELECT spec FROM trials WHERE trial = 't-3'").getString(),
+            R"({"seed":3})");
+  const auto snapshot = Store(**opened).Load();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  EXPECT_EQ(snapshot->stages[1].spec_json, whole);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST_F(SnapshotCheckTest, EvaluationOfNoTrainingIsNamed) {
               HasSubstr("st-2 has the train stage st-2"));
 }
 TEST_F(SnapshotCheckTest, LiveAttemptOfAStageThatDoesNotRunIsNamed) {
-  EXPECT_THAT(AfterEditing("UPDATE stage SET state = 'PENDING' WHERE id = 1"),
+  EXPECT_THAT(AfterEditing("UPDATE stage SET state = 'FAILED' WHERE id = 1"),
               HasSubstr("attempt 1 is live although st-1"));
 }
 TEST_F(SnapshotCheckTest, CounterThatCannotGrowIsNamed) {

@@ -1,0 +1,29 @@
+// How a resolved TrialSpec is stored: its groups by themselves, because the trials of a sweep share most of
+// them.
+//
+// Not part of the store's interface: for the .cc files of this folder. Thread safety: pure functions.
+#ifndef INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
+#define INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace inlier {
+
+// Groups of TrialSpec that trial_spec has a column for. Others stay in its column `spec`.
+inline constexpr std::array<const char*, 6> kSpecGroups = {"model",    "attention",    "data",
+                                                           "training", "quantization", "evaluation"};
+
+struct SpecParts {
+  std::string rest;                                         // An object without the groups.
+  std::array<std::string_view, kSpecGroups.size()> groups;  // Of the JSON that was split; empty: not there.
+};
+
+// Takes a JSON object apart; one that is no object, or not written as compactly as ResolvedJson, is all rest.
+SpecParts SplitSpec(std::string_view json);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
