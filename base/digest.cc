@@ -39,6 +39,22 @@ std::string Sha256Hex(std::string_view bytes) {
   return sha.HexDigest();
 }
 
+std::optional<Digest> ParseSha256Hex(std::string_view text) {
+  if (!IsSha256Hex(text)) return std::nullopt;
+  const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
+  Digest digest;
+  for (std::size_t i = 0; i < digest.size(); ++i)
+    digest[i] = static_cast<std::uint8_t>(value(text[2 * i]) << 4 | value(text[2 * i + 1]));
+  return digest;
+}
+
+std::string HexOf(const Digest& digest) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : digest) text += {kHex[byte >> 4], kHex[byte & 15]};
+  return text;
+}
+
 bool IsSha256Hex(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }

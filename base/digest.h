@@ -3,8 +3,13 @@
 #ifndef INLIER_BASE_DIGEST_H_
 #define INLIER_BASE_DIGEST_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +34,19 @@ class Sha256 {
 };
 
 std::string Sha256Hex(std::string_view bytes);
+
+// A digest as it is computed with: a third of its text.
+using Digest = std::array<std::uint8_t, 32>;
+// Of 64 lower-case hexadecimal digits; nullopt for any other text.
+std::optional<Digest> ParseSha256Hex(std::string_view text);
+std::string HexOf(const Digest& digest);
+struct DigestHash {
+  std::size_t operator()(const Digest& digest) const {
+    std::size_t hash;
+    std::memcpy(&hash, digest.data(), sizeof(hash));  // All its bits are alike.
+    return hash;
+  }
+};
 absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path);
 
 // Whether `text` is 64 lower-case hexadecimal digits: what a file may be named after.

@@ -38,9 +38,10 @@ void Orchestrator::CheckInvariants() const {
   }
   INLIER_CHECK(slots == workers_.slots());
 
-  for (const auto& [id, stage] : stages_) {
+  INLIER_CHECK(stage_of_fingerprint_.size() == stages_.size());
+  stages_.ForEach([&](const Stage& stage) {
+    const StageId id = stage.id;
     ++stage_counts[{stage.kind, stage.state}];
-    INLIER_CHECK(stage_of_fingerprint_.at(stage.fingerprint) == id);
     INLIER_CHECK((stage.live != 0) == (stage.state == v1::RUNNING));
     INLIER_CHECK(stage.live == 0 || attempts_.contains(stage.live));
     // Open exactly while somebody needs it; its result, once there, needs nothing further.
@@ -83,7 +84,7 @@ void Orchestrator::CheckInvariants() const {
       INLIER_CHECK(stage.failures.losses == 0 || stage.failures.losses < losses);
       INLIER_CHECK(stage.failures.invalid == 0);
     }
-  }
+  });
   for (const auto& [key, count] : stage_counts_) INLIER_CHECK(count == stage_counts[key]);
 
   std::int64_t paused = 0;
@@ -157,11 +158,13 @@ std::string Orchestrator::DurableState() const {
                     " revision=", sweep.revision, " notices=", sweep.notices_told, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
+  std::map<StageId, std::string> fingerprints;
+  for (const auto& [digest, id] : stage_of_fingerprint_) fingerprints.emplace(id, HexOf(digest));
   for (std::int64_t value = 1; value < next_stage_.value(); ++value) {
     const Stage& stage = stages_.at(StageId(value));
-    absl::StrAppend(&text, stage.id.ToString(), " ", stage.fingerprint, " ", v1::TrialState_Name(stage.state),
-                    " train=", stage.train.value(), " attempts=", stage.attempts, " live=", stage.live,
-                    " failures=");
+    absl::StrAppend(&text, stage.id.ToString(), " ", fingerprints.at(stage.id), " ",
+                    v1::TrialState_Name(stage.state), " train=", stage.train.value(),
+                    " attempts=", stage.attempts, " live=", stage.live, " failures=");
     absl::StrAppend(&text, stage.failures.crashes, "/", stage.failures.out_of_memory, "/",
                     stage.failures.losses, "/", stage.failures.invalid, " checkpoint=", stage.checkpoint,
                     " resume=", stage.resume_path, "@", stage.resume_step, " ", stage.resume_sha256,

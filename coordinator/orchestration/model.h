@@ -49,7 +49,6 @@ inline constexpr Duration kYieldTerm = std::chrono::seconds(660);
 struct Stage {
   StageId id;
   v1::StageKind kind = v1::TRAIN_STAGE;
-  std::string fingerprint;
   StageId train;  // EVALUATE: the stage whose checkpoint it needs.
   StageState state = v1::PENDING;
   StageFailures failures;

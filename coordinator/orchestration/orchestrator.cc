@@ -66,14 +66,15 @@ bool Orchestrator::WantsTrials(const Sweep& sweep) const {
 
 StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const std::string& fingerprint,
                                      const ExpandedTrial& trial, TrialId for_trial, StageId train) {
-  const auto [known, inserted] = stage_of_fingerprint_.emplace(fingerprint, next_stage_);
+  const std::optional<Digest> digest = ParseSha256Hex(fingerprint);
+  INLIER_CHECK(digest.has_value());
+  const auto [known, inserted] = stage_of_fingerprint_.emplace(*digest, next_stage_);
   if (!inserted) return known->second;
   const StageId id = next_stage_;
   next_stage_ = StageId(next_stage_.value() + 1);
   Stage& stage = stages_[id];
   stage.id = id;
   stage.kind = kind;
-  stage.fingerprint = fingerprint;
   stage.train = train;
   stage.spec = trial.spec;
   stage.steps = trial.steps;
@@ -152,7 +153,8 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
 }
 
 std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
-  const std::uint64_t room = options_.expand_ahead - std::min(options_.expand_ahead, sweep.Count(v1::PENDING));
+  const std::uint64_t room =
+      options_.expand_ahead - std::min(options_.expand_ahead, sweep.Count(v1::PENDING));
   std::uint64_t known = 0;
   for (ExpandedTrial& expanded :
        sweep.expander->Next(std::min(limit, room), sweep.ahead, options_.passed_per_tick)) {

@@ -29,7 +29,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/time.h"
+#include "coordinator/orchestration/dense_table.h"
 #include "coordinator/orchestration/lease_table.h"
 #include "coordinator/orchestration/model.h"
 #include "coordinator/orchestration/request_log.h"
@@ -52,7 +54,7 @@ struct OrchestratorOptions {
   std::uint64_t materialised_trials_max = 100'000;  // Trials that have not ended, over all sweeps.
   std::uint64_t expand_at_submit = 1024;            // Trials made while a submission is answered.
   std::uint64_t expand_per_tick = 128;              // Trials made in one later step.
-  std::uint64_t expand_ahead = 1024;                // Trials of a sweep that wait: made before they are needed.
+  std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 
@@ -354,9 +356,9 @@ class Orchestrator {
   OrchestratorStats stats_;
 
   std::map<SweepId, Sweep> sweeps_;
-  std::unordered_map<TrialId, Trial> trials_;  // Looked up, never walked where it shows.
-  std::unordered_map<StageId, Stage> stages_;
-  std::unordered_map<std::string, StageId> stage_of_fingerprint_;
+  DenseTable<TrialId, Trial> trials_;
+  DenseTable<StageId, Stage> stages_;
+  std::unordered_map<Digest, StageId, DigestHash> stage_of_fingerprint_;  // Never walked where it shows.
   std::map<std::string, SweepId> sweep_of_request_;  // Submissions; every other request is in requests_.
   RequestLog requests_;
   std::map<Token, Attempt> attempts_;

@@ -38,7 +38,6 @@ absl::Status Orchestrator::RecoverStage(StageRecord record) {
   Stage& stage = stages_[record.id];
   stage.id = record.id;
   stage.kind = record.kind;
-  stage.fingerprint = record.fingerprint;
   stage.state = record.state;
   if (!INLIER_BUG("retry_counts_forgotten_after_restart")) stage.failures = record.failures;
   stage.attempts = record.attempts;
@@ -55,7 +54,13 @@ absl::Status Orchestrator::RecoverStage(StageRecord record) {
     stage.steps = spec->training().steps();
     stage.weight = std::max(1.0, static_cast<double>(stage.steps));
   }
-  if (const auto [first, is_new] = stage_of_fingerprint_.emplace(stage.fingerprint, stage.id); !is_new) {
+  const std::optional<Digest> digest = ParseSha256Hex(record.fingerprint);
+  if (!digest) {
+    return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage.id.ToString(),
+                                            " has no SHA-256 as its fingerprint; restore inlier.db from a "
+                                            "backup"));
+  }
+  if (const auto [first, is_new] = stage_of_fingerprint_.emplace(*digest, stage.id); !is_new) {
     return absl::DataLossError(
         absl::StrCat("the database is damaged or was edited: ", first->second.ToString(), " and ",
                      stage.id.ToString(), " have the same fingerprint; restore inlier.db from a backup"));

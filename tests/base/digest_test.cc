@@ -33,6 +33,17 @@ TEST(DigestTest, AFileIsItsBytes) {
   EXPECT_EQ(*digest, Sha256Hex(bytes));
 }
 
+TEST(DigestTest, TextBecomesBytesAndTextAgain) {
+  const std::string text = Sha256Hex("abc");
+  const std::optional<Digest> digest = ParseSha256Hex(text);
+  ASSERT_TRUE(digest.has_value());
+  EXPECT_EQ((*digest)[0], 0xba);
+  EXPECT_EQ((*digest)[31], 0xad);
+  EXPECT_EQ(HexOf(*digest), text);
+  EXPECT_FALSE(ParseSha256Hex(text.substr(1)).has_value());
+  EXPECT_FALSE(ParseSha256Hex("BA" + text.substr(2)).has_value());
+}
+
 TEST(DigestTest, AMissingFileIsNamed) {
   const absl::Status status = Sha256HexOfFile("/no/such/file").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
