@@ -37,6 +37,7 @@ void Orchestrator::CheckInvariants() const {
     INLIER_CHECK(waits == (worker.waits_as != 0) && waits == waiting_.contains(worker.waits_as));
   }
   INLIER_CHECK(slots == workers_.slots());
+  CheckResources();
 
   for (const auto& [id, stage] : stages_) {
     ++stage_counts[{stage.kind, stage.state}];
@@ -165,7 +166,10 @@ std::string Orchestrator::DurableState() const {
     absl::StrAppend(&text, stage.failures.crashes, "/", stage.failures.out_of_memory, "/",
                     stage.failures.losses, "/", stage.failures.invalid, " checkpoint=", stage.checkpoint,
                     " resume=", stage.resume_path, "@", stage.resume_step, " ", stage.resume_sha256,
-                    " message=", stage.message, "\n");
+                    " message=", stage.message);
+    if (const auto raised = raised_.find(stage.id); raised != raised_.end())
+      absl::StrAppend(&text, " memory=", raised->second.memory_mib, "/", raised->second.gpu_memory_mib);
+    absl::StrAppend(&text, "\n");
   }
   for (std::int64_t value = 1; value < next_trial_.value(); ++value) {
     const Trial& trial = trials_.at(TrialId(value));
@@ -178,11 +182,17 @@ std::string Orchestrator::DurableState() const {
   for (const auto& [token, attempt] : attempts_) {
     absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
                     " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(),
-                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields, "\n");
+                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields,
+                    " request=", attempt.request.gpu_thousandths, "/", attempt.request.memory_mib, "/",
+                    attempt.request.gpu_memory_mib, "\n");
   }
   for (const auto& [incarnation, worker] : workers_.all()) {
     absl::StrAppend(&text, "worker ", incarnation, " ", worker.name, " slots=", worker.slots.size(),
-                    " sequence=", worker.sequence, " held=", worker.held, "\n");
+                    " sequence=", worker.sequence, " held=", worker.held,
+                    " memory=", worker.resources.memory_mib());
+    for (const WorkerResources::Gpu& gpu : worker.resources.gpus())
+      absl::StrAppend(&text, " ", gpu.device, "=", gpu.slots, "/", gpu.memory_mib);
+    absl::StrAppend(&text, "\n");
   }
   absl::StrAppend(&text, "requests ", requests_.last(), " kept ", requests_.size(), "\n");
   return text;

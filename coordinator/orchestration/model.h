@@ -54,12 +54,12 @@ struct Stage {
   StageState state = v1::PENDING;
   StageFailures failures;
   std::uint32_t attempts = 0;
-  Token live = 0;          // The attempt that runs now; 0: none.
-  std::string checkpoint;  // TRAIN, SUCCEEDED: digest of the trained model.
-  std::string message;     // Why it failed.
-  std::string spec;        // The resolved TrialSpec, serialised; empty once there is a result.
+  Token live = 0;           // The attempt that runs now; 0: none.
+  std::string checkpoint;   // TRAIN, SUCCEEDED: digest of the trained model.
+  std::string message;      // Why it failed.
+  std::string spec;         // The resolved TrialSpec, serialised; empty once there is a result.
   std::uint64_t steps = 0;  // Updates of the training; 0: it counts epochs, or has its result.
-  double weight = 0;       // Work in training steps, for shares of the whole; 0: not known.
+  double weight = 0;        // Work in training steps, for shares of the whole; 0: not known.
   std::map<SweepId, std::set<TrialId>> needed_by;
   std::vector<SweepId> sweeps;      // Every sweep that has a trial on it, in the order they came.
   std::vector<StageId> dependents;  // TRAIN: the evaluate stages that wait for its checkpoint.
@@ -99,6 +99,7 @@ struct StageTally {
 struct Sweep {
   SweepId id;
   v1::SweepSpec spec;
+  ResourceRequest request;  // Its spec's.
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
   std::optional<std::uint64_t> kept;  // Exact number of trials, where the grid knows it.
@@ -158,6 +159,10 @@ struct Attempt {
   std::uint64_t resumed_step = 0;  // Where it says it began.
   std::string final_checkpoint;    // TRAIN: digest, once complete.
   std::uint64_t final_step = 0;
+  ResourceRequest request;            // What it asked for when it was leased.
+  std::uint64_t peak_memory_mib = 0;  // As its outcome says; 0: not known.
+  std::uint64_t peak_gpu_memory_mib = 0;
+  bool gpu_out_of_memory = false;
 };
 
 }  // namespace inlier

@@ -199,6 +199,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   made.id = next_sweep_;
   made.spec = request.sweep();
   made.spec.clear_scales();  // Other sizes are for who reads the file.
+  made.request = RequestOf(made.spec.resources());
   made.request_id = request.request_id();
   made.request_digest = digest;
   made.submitted = now.wall;

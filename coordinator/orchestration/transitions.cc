@@ -148,7 +148,7 @@ void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
   stage.ready = ready;
   for (const auto& [sweep, needing] : stage.needed_by) {
     if (ready) {
-      scheduler_.AddReady(sweep, stage.id, stage.kind, *needing.begin());
+      scheduler_.AddReady(sweep, stage.id, stage.kind, *needing.begin(), ShapeOf(sweeps_.at(sweep), stage));
     } else {
       scheduler_.RemoveReady(sweep, stage.id);
     }

@@ -17,16 +17,19 @@
 #include <vector>
 
 #include "base/time.h"
+#include "coordinator/orchestration/resources.h"
 #include "inlier/v1/worker_service.pb.h"
 
 namespace inlier {
 
 struct WorkerEntry {
   std::string incarnation;
+  std::uint32_t number = 0;  // From 1, for the life of this process.
   std::string name;
   std::string host;
   std::string version;
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
+  WorkerResources resources;    // Of the slots, with what its attempts have taken.
   bool slots_told = false;      // By the worker itself; before that they are what the store remembers.
   bool draining = false;        // It says so itself.
   bool held = false;            // A person drains it.
@@ -63,7 +66,8 @@ class WorkerRegistry {
   WorkerEntry* Find(const std::string& incarnation);
   const WorkerEntry* Find(const std::string& incarnation) const;
 
-  void SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots);
+  // `memory_mib`: of the machine; 0: not told.
+  void SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib = 0);
 
   // A sign of life: connected until now + term.
   void Seen(WorkerEntry& worker, Timestamp now, WallTime wall);
@@ -88,6 +92,7 @@ class WorkerRegistry {
   std::map<std::string, WorkerEntry> workers_;
   std::set<std::pair<Timestamp, std::string>> by_silence_;  // (last seen, incarnation) of the connected.
   std::uint64_t slots_ = 0;
+  std::uint32_t last_number_ = 0;
 };
 
 template <typename Holds>

@@ -52,6 +52,10 @@ class ChangeApplier {
   bool Apply(const PruningDecision& change);
   bool Apply(const TrialPruning& change);
   bool Apply(const RequestRow& change);
+  bool Apply(const AttemptRequest& change);
+  bool Apply(const AttemptPeak& change);
+  bool Apply(const StageMemory& change);
+  bool Apply(const WorkerCapacity& change);
 
   std::unique_ptr<Statements> sql_;
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.

@@ -20,7 +20,7 @@ struct Oracle::Statements {
   explicit Statements(SQLite::Database& db)
       : sweep(db,
               "SELECT state, points, trials, next_point, coalesce(spec->>'$.max_parallel', 0), "
-              "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 1), "
+              "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 3), "
               "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, '') FROM sweep WHERE id = ?"),
         stage(
             db,
