@@ -52,6 +52,7 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   worker.resources.Take(token, slot, attempt.request);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
+  attempt.saved = context.now.at;
   by_progress_.emplace(attempt.progressed, token);
 
   v1::Assignment& assignment = attempt.assignment;
@@ -159,6 +160,7 @@ void Orchestrator::AttemptFailed(Context& context, Stage& stage, const Attempt& 
   }
   ++stats_.retries;
   SetStageState(stage, v1::PENDING);
+  stage.holder = 0;  // Nothing is better there.
   stage.message = what;
   if (decision.wait > Duration::zero()) {
     stage.not_before = context.now.at + decision.wait;
@@ -219,11 +221,13 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
     AttemptFailed(context, stages_.at(attempt.stage), attempt, v1::STALLED, message);
   }
   EndOverdueYields(context);
+  EndHolderWaits(context);
   while (!retries_due_.empty() && retries_due_.begin()->first <= now.at) {
     Stage& stage = stages_.at(retries_due_.begin()->second);
     ForgetRetry(stage);
     RefreshReadiness(context, stage);
   }
+  PreemptForWaiting(context);
   Finish(context);
   std::uint64_t budget = options_.expand_per_tick;
   for (auto at = expanding_.begin(); at != expanding_.end() && budget > 0;) {
@@ -245,6 +249,8 @@ std::optional<Timestamp> Orchestrator::NextDeadline() const {
   if (!by_progress_.empty()) consider(by_progress_.begin()->first + options_.stall);
   if (!retries_due_.empty()) consider(retries_due_.begin()->first);
   if (!yields_due_.empty()) consider(yields_due_.begin()->first);
+  if (!holder_waits_due_.empty()) consider(holder_waits_due_.begin()->first);
+  consider(PreemptionDue());
   for (const SweepId sweep : expanding_) {
     if (WantsTrials(sweeps_.at(sweep))) {
       consider(Timestamp{});

@@ -29,6 +29,7 @@ void Orchestrator::CheckInvariants() const {
   }
   INLIER_CHECK(leases_.size() == static_cast<int>(attempts_.size()));
   INLIER_CHECK(by_progress_.size() == attempts_.size());
+  INLIER_CHECK(holder_waits_.size() == holder_waits_due_.size());
   std::uint64_t slots = 0;
   for (const auto& [incarnation, worker] : workers_.all()) {
     INLIER_CHECK(leases_.HeldBy(incarnation).size() <= worker.slots.size());
@@ -61,6 +62,7 @@ void Orchestrator::CheckInvariants() const {
     for (const auto& [sweep, needing] : stage.needed_by) {
       INLIER_CHECK(!needing.empty());
       INLIER_CHECK(scheduler_.IsReady(sweep, id) == stage.ready);
+      INLIER_CHECK(!stage.ready || scheduler_.ShapeAt(sweep, id) == ShapeOf(sweeps_.at(sweep), stage));
       for (const TrialId trial : needing) {
         const Trial& needer = trials_.at(trial);
         INLIER_CHECK(needer.sweep == sweep && !IsTerminal(needer.state));

@@ -55,6 +55,16 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
     const WorkerEntry* entry = workers_.Find(worker);
     return entry == nullptr || !entry->listening;
   });
+  if (grant_leases && !waiting_.empty()) {
+    for (const std::uint32_t number : scheduler_.AwaitedWorkers()) {
+      WorkerEntry* worker = workers_.FindByNumber(number);
+      if (worker == nullptr || worker->waits_as == 0) continue;
+      const int leased = leases_.size();
+      FillSlots(context, *worker);
+      if (leases_.size() != leased) told.insert(worker->incarnation);
+      RefreshOffer(*worker);
+    }
+  }
   while (grant_leases && !waiting_.empty()) {
     const std::optional<Scheduler::Pick> pick =
         scheduler_.Next(0, [this](const ResourceRequest& request) { return WaitingFor(request) != nullptr; });

@@ -49,10 +49,11 @@ struct OrchestratorOptions {
   Duration lease_ttl = std::chrono::seconds(15);
   Duration lease_margin = std::chrono::seconds(1);
   Duration stall = std::chrono::seconds(600);
-  std::uint64_t materialised_trials_max = 100'000;  // Trials that have not ended, over all sweeps.
-  std::uint64_t expand_at_submit = 1024;            // Trials made while a submission is answered.
-  std::uint64_t expand_per_tick = 128;              // Trials made in one later step.
-  std::uint64_t expand_ahead = 1024;                // Trials of a sweep that are kept ready.
+  Duration locality_wait = std::chrono::seconds(2);  // Of a stage for the worker that has its checkpoint.
+  std::uint64_t materialised_trials_max = 100'000;   // Trials that have not ended, over all sweeps.
+  std::uint64_t expand_at_submit = 1024;             // Trials made while a submission is answered.
+  std::uint64_t expand_per_tick = 128;               // Trials made in one later step.
+  std::uint64_t expand_ahead = 1024;                 // Trials of a sweep that are kept ready.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 
@@ -343,6 +344,15 @@ class Orchestrator {
   std::string WhyNowhere(const ResourceRequest& request) const;
   void ExplainPlacement(const Stage& stage, SweepId sweep, v1::Explanation& of) const;
 
+  // locality.cc: a stage waits a little for the worker that has its checkpoint.
+  // It has become ready.
+  void WaitForHolder(Context& context, const Stage& stage);
+  void EndHolderWaits(Context& context);
+
+  // preemption.cc: attempts of low priority make room.
+  void PreemptForWaiting(Context& context);
+  std::optional<Timestamp> PreemptionDue() const;
+
   // memory_retry.cc: more memory for a stage that ran out of it.
   // Raises what the stage asks for. Not empty: it cannot be raised, and why it is not tried again.
   std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& attempt);
@@ -395,6 +405,9 @@ class Orchestrator {
   std::uint64_t waited_ = 0;
   // Request -> no waiting worker up to this number has a slot on which it fits.
   std::map<ResourceRequest, std::uint64_t> passed_;
+  std::map<StageId, std::pair<std::uint32_t, Timestamp>> holder_waits_;  // Stage -> worker's number, until.
+  std::set<std::pair<Timestamp, StageId>> holder_waits_due_;
+  Timestamp preemption_looked_;            // When it was last looked who should make room.
   std::map<StageId, StageMemory> raised_;  // Of stages without a result that ran out of memory.
   std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> stage_counts_;
   std::map<v1::TrialState, std::int64_t> trial_counts_;

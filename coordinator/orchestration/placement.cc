@@ -27,7 +27,9 @@ ResourceRequest Orchestrator::RequestFor(const Sweep& sweep, const Stage& stage)
 }
 
 Scheduler::Shape Orchestrator::ShapeOf(const Sweep& sweep, const Stage& stage) const {
-  return {.request = RequestFor(sweep, stage)};
+  const auto waits = holder_waits_.find(stage.id);
+  return {.worker = waits == holder_waits_.end() ? 0 : waits->second.first,
+          .request = RequestFor(sweep, stage)};
 }
 
 std::optional<std::uint32_t> Orchestrator::SlotFor(const WorkerEntry& worker,

@@ -138,6 +138,7 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
     worker->resources.Take(record.token, record.slot, record.request);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
+  attempt.saved = context.now.at;
   attempt.recovered = true;
   attempt.unclaimed = true;
   attempt.resumed_step = record.resume_step;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "base/deliberate_bug.h"
@@ -68,12 +69,14 @@ void Scheduler::Update(SweepId sweep, Change change) {
   Unlist(queue.group);
   const bool was_eligible = queue.eligible;
   if (was_eligible) {
+    if (queue.rules.preempts) preempting_.erase({-std::int64_t{queue.rules.priority}, sweep});
     for (const auto& [shape, stages] : queue.ready) Erase(lanes, shape, KeyOf(sweep, queue));
   }
   change(queue);
   queue.eligible = MayStart(queue);
   if (queue.eligible) {
     if (!was_eligible) queue.virtual_time = std::max(queue.virtual_time, clocks_[queue.rules.priority]);
+    if (queue.rules.preempts) preempting_.emplace(-std::int64_t{queue.rules.priority}, sweep);
     for (const auto& [shape, stages] : queue.ready) Insert(lanes, shape, KeyOf(sweep, queue));
   }
   List(queue.group);
@@ -198,6 +201,17 @@ bool Scheduler::HasRoom(SweepId sweep) const {
   const Queue& queue = sweeps_.at(sweep);
   if (queue.rules.max_parallel && queue.running >= *queue.rules.max_parallel) return false;
   return queue.group == nullptr || !IsFull(*queue.group);
+}
+
+std::uint64_t Scheduler::RoomOf(SweepId sweep) const {
+  const auto left = [](std::optional<std::uint32_t> most, std::uint32_t running) {
+    if (!most) return std::numeric_limits<std::uint64_t>::max();
+    return std::uint64_t{*most - std::min(*most, running)};
+  };
+  const Queue& queue = sweeps_.at(sweep);
+  const std::uint64_t own = left(queue.rules.max_parallel, queue.running);
+  if (queue.group == nullptr) return own;
+  return std::min(own, left(queue.group->usage.max_parallel, queue.group->usage.running));
 }
 
 Scheduler::Usage Scheduler::GroupUsage(const std::string& group) const {

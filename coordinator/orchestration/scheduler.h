@@ -28,6 +28,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -60,6 +61,7 @@ class Scheduler {
     double weight = 1;    // From 0.001 to 1000.
     std::string group{};  // Whose quota it shares; empty: none.
     bool paused = false;
+    bool preempts = false;  // Attempts of lower priority make room for it.
   };
 
   // Most attempts at once of all sweeps of a group. REQUIRES: no sweep of it is known.
@@ -104,11 +106,20 @@ class Scheduler {
   bool IsReady(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.contains(stage); }
   const Rules& rules(SweepId sweep) const { return sweeps_.at(sweep).rules; }
 
+  // Sweeps that preempt and have something ready that they may start, quotas of groups apart; by (-priority,
+  // sweep).
+  const std::set<std::pair<std::int64_t, SweepId>>& Preempting() const { return preempting_; }
+
+  // The shape of a ready stage. REQUIRES: IsReady().
+  const Shape& ShapeAt(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.at(stage).shape; }
   // Requests of the sweep's ready stages, with the number of those that ask for each.
   std::map<ResourceRequest, std::uint64_t> ReadyRequests(SweepId sweep) const;
 
   // Whether one more attempt may be charged to the sweep now: within its own limit and its group's quota.
   bool HasRoom(SweepId sweep) const;
+
+  // How many more, as far as that goes.
+  std::uint64_t RoomOf(SweepId sweep) const;
 
   // Of the group: attempts that run, and its quota (absent: none).
   struct Usage {
@@ -159,7 +170,8 @@ class Scheduler {
 
   std::map<SweepId, Queue> sweeps_;
   std::map<std::string, Group> groups_;
-  Lanes eligible_;                                // Sweeps without a group, and the best of each group.
+  Lanes eligible_;  // Sweeps without a group, and the best of each group.
+  std::set<std::pair<std::int64_t, SweepId>> preempting_;
   std::map<std::int32_t, std::uint64_t> clocks_;  // By priority: virtual time of the last start.
 };
 

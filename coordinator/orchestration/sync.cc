@@ -119,6 +119,7 @@ void Orchestrator::UpdateWorker(Context& context, WorkerEntry& worker, const v1:
   worker.host = sync.host();
   worker.version = sync.version();
   worker.draining = sync.draining();
+  worker.keeps_artifacts = sync.keeps_artifacts();
   worker.sync_id = sync.sync_id();
   if (sync.events_thinned() > worker.events_thinned) {
     stats_.events_thinned += sync.events_thinned() - worker.events_thinned;
@@ -193,6 +194,8 @@ void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::
                                           .bytes = saved.bytes(),
                                           .final = saved.final(),
                                           .at = at});
+  attempt.saved = context.now.at;
+  if (const WorkerEntry* worker = workers_.Find(attempt.worker)) stage.holder = worker->number;
   if (saved.final()) {
     attempt.final_checkpoint = saved.sha256();
     attempt.final_step = saved.step();

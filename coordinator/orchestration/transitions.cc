@@ -144,7 +144,10 @@ bool Orchestrator::IsReady(const Stage& stage) const {
 
 void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
   const bool ready = IsReady(stage);
-  if (ready && !stage.ready) stage.ready_since = context.now.at;
+  if (ready && !stage.ready) {
+    stage.ready_since = context.now.at;
+    WaitForHolder(context, stage);
+  }
   stage.ready = ready;
   for (const auto& [sweep, needing] : stage.needed_by) {
     if (ready) {

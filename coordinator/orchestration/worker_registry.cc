@@ -13,7 +13,10 @@ bool WorkerEntry::HasSlot(std::uint32_t index) const {
 
 WorkerEntry& WorkerRegistry::FindOrAdd(const std::string& incarnation) {
   WorkerEntry& worker = workers_[incarnation];
-  if (worker.number == 0) worker.number = ++last_number_;
+  if (worker.number == 0) {
+    worker.number = ++last_number_;
+    by_number_.emplace(worker.number, incarnation);
+  }
   worker.incarnation = incarnation;
   return worker;
 }
@@ -26,6 +29,11 @@ WorkerEntry* WorkerRegistry::Find(const std::string& incarnation) {
 const WorkerEntry* WorkerRegistry::Find(const std::string& incarnation) const {
   const auto at = workers_.find(incarnation);
   return at == workers_.end() ? nullptr : &at->second;
+}
+
+WorkerEntry* WorkerRegistry::FindByNumber(std::uint32_t number) {
+  const auto at = by_number_.find(number);
+  return at == by_number_.end() ? nullptr : Find(at->second);
 }
 
 void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib) {
