@@ -155,7 +155,7 @@ std::string Orchestrator::WhyNowhere(const ResourceRequest& request) const {
                            : gpu_memory == 0 ? std::string(", no worker tells its GPU's memory")
                                              : absl::StrCat(", the largest GPU ", gpu_memory, " MiB"));
   }
-  return absl::StrCat("no registered worker could ever run it: it needs ", RequestText(request), "; ", most,
+  return absl::StrCat("no registered worker could ever run this: it needs ", RequestText(request), "; ", most,
                       " (lower `resources` of the sweep with inlier edit, or start a larger worker)");
 }
 

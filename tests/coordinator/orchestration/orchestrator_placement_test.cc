@@ -213,15 +213,18 @@ TEST(OrchestratorPlacementTest, WhyFlagsAtOnceWhatNoRegisteredWorkerCouldEverRun
   harness.Sync(cpu);
   EXPECT_THAT(
       Why(harness, "t-1"),
-      HasSubstr("no registered worker could ever run it: it needs 0.5 of a GPU, 9000 MiB of memory; the "
+      HasSubstr("no registered worker could ever run this: it needs 0.5 of a GPU, 9000 MiB of memory; the "
                 "largest machine has 8000 MiB, none has a GPU (lower `resources` of the sweep with "
                 "inlier edit, or start a larger worker)"));
+  ASSERT_EQ(harness.Status(SweepId(1)).warnings_size(), 1);
+  EXPECT_THAT(harness.Status(SweepId(1)).warnings(0), HasSubstr("no registered worker could ever run this"));
   HandWorker gpu("gpu", 1);
   gpu.ShareGpu(1000);
   gpu.fields().set_memory_mib(16'000);
   gpu.fields().set_draining(true);
   harness.Sync(gpu);
   EXPECT_THAT(Why(harness, "t-1"), Not(HasSubstr("could ever")));
+  EXPECT_EQ(harness.Status(SweepId(1)).warnings_size(), 0);
 }
 
 }  // namespace
