@@ -53,6 +53,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
           {.fill =
                [this](v1::WorkerSync& sync) {
                  sync = identity_;
+                 if (artifacts_.mode() == ArtifactMode::kStreamed) sync.set_keeps_artifacts(true);
                  board_.Fill(sync);
                },
            .on_answer =
@@ -75,7 +76,9 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
     shown.set_index(slot.index);
     shown.set_device(slot.device);
     shown.set_threads(slot.threads);
+    if (slot.device_memory_mib > 0) shown.set_device_memory_mib(slot.device_memory_mib);
   }
+  if (options_.memory_mib > 0) identity_.set_memory_mib(options_.memory_mib);
   metrics_.slots.Set(static_cast<double>(options_.slots.size()));
 }
 

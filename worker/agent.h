@@ -39,6 +39,7 @@ class Agent {
     std::string host;
     std::string version;  // As told to the coordinator.
     std::vector<SlotPlan> slots;
+    std::uint64_t memory_mib = 0;  // For all slots together; 0: not known.
     AttemptSettings attempts;
     CoordinatorClient::Options client;
     ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.

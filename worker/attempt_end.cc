@@ -1,5 +1,6 @@
 #include "worker/attempt_end.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -33,6 +34,13 @@ bool SaysOutOfMemory(const std::deque<std::string>& lines) {
     }
   }
   return false;
+}
+
+bool NamesCuda(const std::deque<std::string>& lines) {
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    const std::string lower = absl::AsciiStrToLower(line);
+    return absl::StrContains(lower, "cuda") && absl::StrContains(lower, "out of memory");
+  });
 }
 
 std::string QuoteOutput(const std::deque<std::string>& lines) {
@@ -94,9 +102,12 @@ v1::Outcome ClassifyEnd(const AttemptEnd& end) {
                      output));
   }
   if (SaysOutOfMemory(end.last_output)) {
-    return Failed(v1::OUT_OF_MEMORY,
-                  absl::StrCat("the trial ran out of memory and ", how,
-                               "; use a smaller model or batch, or fewer slots on this worker", output));
+    v1::Outcome outcome =
+        Failed(v1::OUT_OF_MEMORY,
+               absl::StrCat("the trial ran out of memory and ", how,
+                            "; use a smaller model or batch, or fewer slots on this worker", output));
+    if (NamesCuda(end.last_output)) outcome.set_gpu_out_of_memory(true);
+    return outcome;
   }
   if (end.garbage_lines > 0) {
     return Failed(

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "absl/strings/numbers.h"
@@ -29,6 +30,7 @@ class Nvml {
     handle_ = Symbol<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
     name_ = Symbol<int(void*, char*, unsigned)>("nvmlDeviceGetName");
     uuid_ = Symbol<int(void*, char*, unsigned)>("nvmlDeviceGetUUID");
+    memory_ = Symbol<int(void*, Memory*)>("nvmlDeviceGetMemoryInfo");
     ready_ = init && shutdown_ && count_ && handle_ && name_ && uuid_ && init() == 0;
   }
   ~Nvml() {
@@ -49,12 +51,18 @@ class Nvml {
       std::array<char, 96> name{}, uuid{};
       if (handle_(i, &device) != 0 || uuid_(device, uuid.data(), uuid.size()) != 0) continue;
       name_(device, name.data(), name.size());
-      gpus.push_back({uuid.data(), name.data()});
+      Memory memory;
+      const bool told = memory_ != nullptr && memory_(device, &memory) == 0;
+      gpus.push_back({uuid.data(), name.data(), told ? memory.total >> 20 : 0});
     }
     return gpus;
   }
 
  private:
+  struct Memory {  // nvmlMemory_t, in bytes.
+    unsigned long long total = 0, free = 0, used = 0;
+  };
+
   template <typename Function>
   Function* Symbol(const char* name) const {
     return reinterpret_cast<Function*>(::dlsym(library_, name));
@@ -67,6 +75,7 @@ class Nvml {
   int (*handle_)(unsigned, void**) = nullptr;
   int (*name_)(void*, char*, unsigned) = nullptr;
   int (*uuid_)(void*, char*, unsigned) = nullptr;
+  int (*memory_)(void*, Memory*) = nullptr;
 };
 
 // This process' folder in the cgroup v2 tree; "" when there is none.
@@ -90,7 +99,7 @@ std::vector<Gpu> ReadProcGpus(const std::string& folder) {
   for (const auto& entry : entries) {
     std::ifstream in(entry / "information");
     if (!in) continue;
-    Gpu gpu{std::to_string(gpus.size()), ""};
+    Gpu gpu{std::to_string(gpus.size()), "", 0};
     for (std::string line; std::getline(in, line);) {
       const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 1));
       if (parts.size() != 2) continue;
@@ -178,6 +187,36 @@ std::vector<int> UsableCpus() {
     folder = std::filesystem::path(folder).parent_path().string();
   }
   return cpus;
+}
+
+std::uint64_t MemoryOfMachine(const std::string& meminfo) {
+  for (absl::string_view line : absl::StrSplit(meminfo, '\n')) {
+    const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" :\t"), absl::SkipEmpty());
+    std::uint64_t kib = 0;
+    if (words.size() >= 2 && words[0] == "MemTotal" && absl::SimpleAtoi(words[1], &kib)) return kib >> 10;
+  }
+  return 0;
+}
+
+std::optional<std::uint64_t> MemoryOfLimit(const std::string& memory_max) {
+  std::uint64_t bytes = 0;
+  if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(memory_max), &bytes)) return std::nullopt;
+  return bytes >> 20;
+}
+
+std::uint64_t UsableMemoryMib() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::uint64_t mib = MemoryOfMachine({std::istreambuf_iterator<char>(meminfo), {}});
+  std::string folder = CgroupFolder();
+  while (folder.size() > std::string("/sys/fs/cgroup").size()) {
+    std::ifstream in(folder + "/memory.max");
+    std::string content;
+    std::getline(in, content);
+    if (const std::optional<std::uint64_t> allowed = MemoryOfLimit(content); allowed && *allowed > 0)
+      mib = mib == 0 ? *allowed : std::min(mib, *allowed);
+    folder = std::filesystem::path(folder).parent_path().string();
+  }
+  return mib;
 }
 
 }  // namespace inlier

@@ -1,10 +1,11 @@
-// What this machine has to run trials on: its GPUs, and the CPU cores this process may use.
+// What this machine has to run trials on: its GPUs, and the CPU cores and memory this process may use.
 //
 // GPUs come from NVML (opened at run time, when the driver is there) or from /proc/driver/nvidia; no program
 // is run. A worker that was itself given CUDA_VISIBLE_DEVICES (by Slurm, for example) sees only those.
 #ifndef INLIER_WORKER_GPU_INVENTORY_H_
 #define INLIER_WORKER_GPU_INVENTORY_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +13,9 @@
 namespace inlier {
 
 struct Gpu {
-  std::string id;    // For CUDA_VISIBLE_DEVICES: a uuid ("GPU-…") or an index.
-  std::string name;  // "NVIDIA H100 80GB HBM3".
+  std::string id;                // For CUDA_VISIBLE_DEVICES: a uuid ("GPU-…") or an index.
+  std::string name;              // "NVIDIA H100 80GB HBM3".
+  std::uint64_t memory_mib = 0;  // 0: not known.
 };
 
 struct GpuInventory {
@@ -39,6 +41,16 @@ std::vector<int> UsableCpus();
 // Whole CPUs that the content of a cgroup's cpu.max ("200000 100000", "max 100000") allows; nullopt for no
 // limit.
 std::optional<int> CpusOfQuota(const std::string& cpu_max);
+
+// MiB of memory for the processes of this worker: the machine's, or less where a control group allows less; 0
+// when nothing tells.
+std::uint64_t UsableMemoryMib();
+
+// MiB after MemTotal in the content of /proc/meminfo; 0 without it.
+std::uint64_t MemoryOfMachine(const std::string& meminfo);
+
+// MiB of the content of a cgroup's memory.max ("1073741824", "max"); nullopt for no limit.
+std::optional<std::uint64_t> MemoryOfLimit(const std::string& memory_max);
 
 }  // namespace inlier
 

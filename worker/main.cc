@@ -81,6 +81,7 @@ absl::Status Run(const DaemonOptions& options) {
   agent_options.host = HostName();
   agent_options.version = Version();
   agent_options.slots = FindSlots(config, trial.has_cuda);
+  agent_options.memory_mib = config.has_memory_mib() ? config.memory_mib() : UsableMemoryMib();
   agent_options.attempts.state_dir = config.state_dir();
   agent_options.attempts.data_dir = config.data_dir();
   agent_options.attempts.cache_dir = config.cache_dir();

@@ -26,6 +26,7 @@ std::vector<SlotPlan> PlanSlots(const std::vector<int>& cpus, const std::vector<
       const size_t gpu = i % gpus.size();
       slot.device = absl::StrCat("cuda:", gpu);
       slot.cuda_visible = gpus[gpu].id;
+      slot.device_memory_mib = gpus[gpu].memory_mib;
     }
     if (enough) {
       const auto first = cpus.begin() + static_cast<std::ptrdiff_t>(i) * threads;

@@ -17,10 +17,11 @@ namespace inlier {
 
 struct SlotPlan {
   std::uint32_t index = 0;
-  std::string device;         // "cpu" or "cuda:0": the label the coordinator sees.
-  std::uint32_t threads = 1;  // CPU threads of the attempt.
-  std::vector<int> cpus;      // The child is bound to them; empty when slots must share all CPUs.
-  std::string cuda_visible;   // CUDA_VISIBLE_DEVICES of the child; empty for the CPU.
+  std::string device;                   // "cpu" or "cuda:0": the label the coordinator sees.
+  std::uint32_t threads = 1;            // CPU threads of the attempt.
+  std::vector<int> cpus;                // The child is bound to them; empty when slots must share all CPUs.
+  std::uint64_t device_memory_mib = 0;  // Of the whole GPU; 0: not known, or the CPU.
+  std::string cuda_visible;             // CUDA_VISIBLE_DEVICES of the child; empty for the CPU.
 
   bool on_gpu() const { return !cuda_visible.empty(); }
 };

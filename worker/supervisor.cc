@@ -82,6 +82,8 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
                  assignment_.resume_step());
     const ProcessExit exit = co_await process_->WaitForExit();
     outcome = co_await Finish(exit);
+    if (exit.resident_bytes_max > 0)
+      outcome->set_peak_memory_mib(static_cast<std::uint64_t>(exit.resident_bytes_max + (1 << 20) - 1) >> 20);
   }
   std::vector<v1::TrialEvent> last;
   if (final_checkpoint_ && outcome->kind() != v1::Outcome::FAILED) {

@@ -47,8 +47,12 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   attempt.sweep = pick.sweep;
   attempt.trial = *stage.needed_by.at(pick.sweep).begin();
   attempt.worker = worker.incarnation;
+  attempt.request = RequestFor(sweeps_.at(pick.sweep), stage);
+  INLIER_CHECK(worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored"));
+  worker.resources.Take(token, slot, attempt.request);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
+  attempt.saved = context.now.at;
   by_progress_.emplace(attempt.progressed, token);
 
   v1::Assignment& assignment = attempt.assignment;
@@ -79,6 +83,8 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
                                            .resume_step = assignment.resume_step(),
                                            .at = context.now.wall,
                                            .sweep = pick.sweep});
+  if (attempt.request != ResourceRequest() && !INLIER_BUG("request_not_stored"))
+    context.out.changes.Add(AttemptRequest{.token = token, .request = attempt.request});
   SetStageState(stage, v1::RUNNING);
   RefreshReadiness(context, stage);
   UpdateTrialsOf(context, stage);
@@ -110,10 +116,12 @@ void Orchestrator::EndAttempt(Context& context, Token token, v1::TrialState outc
   if (WorkerEntry* worker = workers_.Find(attempt.worker)) {
     worker->stop_reasons[token] = stop_reason;
     if (worker->listening) context.out.stopped.insert(attempt.worker);
+    if (!INLIER_BUG("resources_never_freed")) ReleaseResources(attempt, *worker);
     RefreshOffer(*worker);
   }
   context.out.changes.Add(AttemptEnded{
       .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
+  if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) raised_.erase(stage.id);
   ++stats_.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome)];
   if (failure) ++stats_.failures[*failure];
   context.out.log.push_back(
@@ -144,12 +152,15 @@ void Orchestrator::AttemptFailed(Context& context, Stage& stage, const Attempt& 
   const RetryDecision decision = DecideRetry(failure, stage.failures, PolicyOf(stage));
   const std::string what =
       absl::StrCat(v1::FailureClass_Name(failure), message.empty() ? "" : absl::StrCat(": ", message));
-  if (!decision.again) {
-    FailStage(context, stage, absl::StrCat(what, "; ", decision.why_not));
+  const std::string no_more =
+      decision.again && failure == v1::OUT_OF_MEMORY ? RaiseMemory(context, stage, attempt) : std::string();
+  if (!decision.again || !no_more.empty()) {
+    FailStage(context, stage, absl::StrCat(what, "; ", decision.again ? no_more : decision.why_not));
     return;
   }
   ++stats_.retries;
   SetStageState(stage, v1::PENDING);
+  stage.holder = 0;  // Nothing is better there.
   stage.message = what;
   if (decision.wait > Duration::zero()) {
     stage.not_before = context.now.at + decision.wait;
@@ -160,6 +171,11 @@ void Orchestrator::AttemptFailed(Context& context, Stage& stage, const Attempt& 
                          ? absl::StrCat("tried again in ", FormatDuration(decision.wait))
                          : std::string("tried again");
   if (!stage.resume_path.empty()) absl::StrAppend(&next, ", from step ", stage.resume_step);
+  if (const auto raised = raised_.find(stage.id); failure == v1::OUT_OF_MEMORY && raised != raised_.end()) {
+    absl::StrAppend(&next, ", with ",
+                    RequestText({.memory_mib = raised->second.memory_mib,
+                                 .gpu_memory_mib = raised->second.gpu_memory_mib}));
+  }
   NoticeOfStage(context, stage, "stage_retried",
                 absl::StrCat("attempt ", attempt.assignment.attempt(), " ", what, "; ", next), attempt.token);
   UpdateTrialsOf(context, stage);
@@ -190,6 +206,7 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
   for (WorkerEntry* worker : workers_.Expire(now.at)) {
     worker->listening = false;
     RefreshOffer(*worker);
+    ReleaseGone(*worker, nullptr);
     effects.log.push_back(
         absl::StrCat("worker_lost worker=", worker->name, " incarnation=", worker->incarnation));
     CommitWorker(context, *worker);
@@ -204,11 +221,13 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
     AttemptFailed(context, stages_.at(attempt.stage), attempt, v1::STALLED, message);
   }
   EndOverdueYields(context);
+  EndHolderWaits(context);
   while (!retries_due_.empty() && retries_due_.begin()->first <= now.at) {
     Stage& stage = stages_.at(retries_due_.begin()->second);
     ForgetRetry(stage);
     RefreshReadiness(context, stage);
   }
+  PreemptForWaiting(context);
   Finish(context);
   std::uint64_t budget = options_.expand_per_tick;
   for (auto at = expanding_.begin(); at != expanding_.end() && budget > 0;) {
@@ -230,6 +249,8 @@ std::optional<Timestamp> Orchestrator::NextDeadline() const {
   if (!by_progress_.empty()) consider(by_progress_.begin()->first + options_.stall);
   if (!retries_due_.empty()) consider(retries_due_.begin()->first);
   if (!yields_due_.empty()) consider(yields_due_.begin()->first);
+  if (!holder_waits_due_.empty()) consider(holder_waits_due_.begin()->first);
+  consider(PreemptionDue());
   for (const SweepId sweep : expanding_) {
     if (WantsTrials(sweeps_.at(sweep))) {
       consider(Timestamp{});

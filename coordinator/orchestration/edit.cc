@@ -154,6 +154,10 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
                                       .next_point = sweep.next_point,
                                       .revision = sweep.revision});
   scheduler_.SetRules(id, RulesOf(sweep));
+  if (const ResourceRequest request = RequestOf(sweep.spec.resources()); request != sweep.request) {
+    sweep.request = request;
+    ReshapeStages(context, sweep);
+  }
   if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
   const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",
                                         response.withdrawn(), " withdrawn");

@@ -72,6 +72,9 @@ v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
   if (active && !sweep.paused && workers_.connected() == 0 && sweep.Open() > 0)
     status.add_warnings("no worker is connected: nothing can run until one registers");
+  if (active && sweep.request != ResourceRequest()) {
+    if (const std::string never = WhyNowhere(sweep.request); !never.empty()) status.add_warnings(never);
+  }
   if (with_spec) *status.mutable_spec() = sweep.spec;
   return status;
 }

@@ -29,6 +29,7 @@ void Orchestrator::CheckInvariants() const {
   }
   INLIER_CHECK(leases_.size() == static_cast<int>(attempts_.size()));
   INLIER_CHECK(by_progress_.size() == attempts_.size());
+  INLIER_CHECK(holder_waits_.size() == holder_waits_due_.size());
   std::uint64_t slots = 0;
   for (const auto& [incarnation, worker] : workers_.all()) {
     INLIER_CHECK(leases_.HeldBy(incarnation).size() <= worker.slots.size());
@@ -37,6 +38,7 @@ void Orchestrator::CheckInvariants() const {
     INLIER_CHECK(waits == (worker.waits_as != 0) && waits == waiting_.contains(worker.waits_as));
   }
   INLIER_CHECK(slots == workers_.slots());
+  CheckResources();
 
   INLIER_CHECK(stage_of_fingerprint_.size() == stages_.size());
   stages_.ForEach([&](const Stage& stage) {
@@ -61,6 +63,7 @@ void Orchestrator::CheckInvariants() const {
     for (const auto& [sweep, needing] : stage.needed_by) {
       INLIER_CHECK(!needing.empty());
       INLIER_CHECK(scheduler_.IsReady(sweep, id) == stage.ready);
+      INLIER_CHECK(!stage.ready || scheduler_.ShapeAt(sweep, id) == ShapeOf(sweeps_.at(sweep), stage));
       for (const TrialId trial : needing) {
         const Trial& needer = trials_.at(trial);
         INLIER_CHECK(needer.sweep == sweep && !IsTerminal(needer.state));
@@ -168,7 +171,10 @@ std::string Orchestrator::DurableState() const {
     absl::StrAppend(&text, stage.failures.crashes, "/", stage.failures.out_of_memory, "/",
                     stage.failures.losses, "/", stage.failures.invalid, " checkpoint=", stage.checkpoint,
                     " resume=", stage.resume_path, "@", stage.resume_step, " ", stage.resume_sha256,
-                    " message=", stage.message, "\n");
+                    " message=", stage.message);
+    if (const auto raised = raised_.find(stage.id); raised != raised_.end())
+      absl::StrAppend(&text, " memory=", raised->second.memory_mib, "/", raised->second.gpu_memory_mib);
+    absl::StrAppend(&text, "\n");
   }
   for (std::int64_t value = 1; value < next_trial_.value(); ++value) {
     const Trial& trial = trials_.at(TrialId(value));
@@ -181,11 +187,17 @@ std::string Orchestrator::DurableState() const {
   for (const auto& [token, attempt] : attempts_) {
     absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
                     " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(),
-                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields, "\n");
+                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields,
+                    " request=", attempt.request.gpu_thousandths, "/", attempt.request.memory_mib, "/",
+                    attempt.request.gpu_memory_mib, "\n");
   }
   for (const auto& [incarnation, worker] : workers_.all()) {
     absl::StrAppend(&text, "worker ", incarnation, " ", worker.name, " slots=", worker.slots.size(),
-                    " sequence=", worker.sequence, " held=", worker.held, "\n");
+                    " sequence=", worker.sequence, " held=", worker.held,
+                    " memory=", worker.resources.memory_mib());
+    for (const WorkerResources::Gpu& gpu : worker.resources.gpus())
+      absl::StrAppend(&text, " ", gpu.device, "=", gpu.slots, "/", gpu.memory_mib);
+    absl::StrAppend(&text, "\n");
   }
   absl::StrAppend(&text, "requests ", requests_.last(), " kept ", requests_.size(), "\n");
   return text;

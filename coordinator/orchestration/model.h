@@ -53,12 +53,13 @@ struct Stage {
   StageState state = v1::PENDING;
   StageFailures failures;
   std::uint32_t attempts = 0;
-  Token live = 0;          // The attempt that runs now; 0: none.
-  std::string checkpoint;  // TRAIN, SUCCEEDED: digest of the trained model.
-  std::string message;     // Why it failed.
-  std::string spec;        // The resolved TrialSpec, serialised; empty once there is a result.
-  std::uint64_t steps = 0;  // Updates of the training; 0: it counts epochs, or has its result.
-  double weight = 0;       // Work in training steps, for shares of the whole; 0: not known.
+  std::uint32_t holder = 0;  // TRAIN: number of the worker that wrote its latest checkpoint; 0: not known.
+  Token live = 0;            // The attempt that runs now; 0: none.
+  std::string checkpoint;    // TRAIN, SUCCEEDED: digest of the trained model.
+  std::string message;       // Why it failed.
+  std::string spec;          // The resolved TrialSpec, serialised; empty once there is a result.
+  std::uint64_t steps = 0;   // Updates of the training; 0: it counts epochs, or has its result.
+  double weight = 0;         // Work in training steps, for shares of the whole; 0: not known.
   std::map<SweepId, std::set<TrialId>> needed_by;
   std::vector<SweepId> sweeps;      // Every sweep that has a trial on it, in the order they came.
   std::vector<StageId> dependents;  // TRAIN: the evaluate stages that wait for its checkpoint.
@@ -98,6 +99,7 @@ struct StageTally {
 struct Sweep {
   SweepId id;
   v1::SweepSpec spec;
+  ResourceRequest request;  // Its spec's.
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
   std::optional<std::uint64_t> kept;  // Exact number of trials, where the grid knows it.
@@ -148,15 +150,20 @@ struct Attempt {
   std::string worker;
   v1::Assignment assignment;  // As the worker is told, without the specification: that is its stage's.
   v1::Progress progress;
-  Timestamp started;               // Or adopted after a restart.
-  Timestamp progressed;            // Its progress changed last.
-  bool recovered = false;          // Started before this process did: its times are not known.
-  bool unclaimed = false;          // Recovered, and its worker has not come back yet.
-  std::string yields;              // Why it was told to write a checkpoint and stop; empty: it was not.
-  Timestamp yields_until;          // With `yields`: it is given up then.
+  Timestamp started;       // Or adopted after a restart.
+  Timestamp progressed;    // Its progress changed last.
+  Timestamp saved;         // Its latest checkpoint came, or it started: what it would lose began then.
+  bool recovered = false;  // Started before this process did: its times are not known.
+  bool unclaimed = false;  // Recovered, and its worker has not come back yet.
+  std::string yields;      // Why it was told to write a checkpoint and stop; empty: it was not.
+  Timestamp yields_until;  // With `yields`: it is given up then.
   std::uint64_t resumed_step = 0;  // Where it says it began.
   std::string final_checkpoint;    // TRAIN: digest, once complete.
   std::uint64_t final_step = 0;
+  ResourceRequest request;            // What it asked for when it was leased.
+  std::uint64_t peak_memory_mib = 0;  // As its outcome says; 0: not known.
+  std::uint64_t peak_gpu_memory_mib = 0;
+  bool gpu_out_of_memory = false;
 };
 
 }  // namespace inlier

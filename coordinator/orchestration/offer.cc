@@ -55,16 +55,28 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
     const WorkerEntry* entry = workers_.Find(worker);
     return entry == nullptr || !entry->listening;
   });
+  if (grant_leases && !waiting_.empty()) {
+    for (const std::uint32_t number : scheduler_.AwaitedWorkers()) {
+      WorkerEntry* worker = workers_.FindByNumber(number);
+      if (worker == nullptr || worker->waits_as == 0) continue;
+      const int leased = leases_.size();
+      FillSlots(context, *worker);
+      if (leases_.size() != leased) told.insert(worker->incarnation);
+      RefreshOffer(*worker);
+    }
+  }
   while (grant_leases && !waiting_.empty()) {
-    const std::optional<Scheduler::Pick> pick = scheduler_.Next();
+    const std::optional<Scheduler::Pick> pick =
+        scheduler_.Next(0, [this](const ResourceRequest& request) { return WaitingFor(request) != nullptr; });
     if (!pick) break;
-    WorkerEntry& worker = *workers_.Find(waiting_.begin()->second);
-    const std::optional<std::uint32_t> slot = FreeSlot(worker);
+    const ResourceRequest request = RequestFor(sweeps_.at(pick->sweep), stages_.at(pick->stage));
+    WorkerEntry& worker = *WaitingFor(request);
+    const std::optional<std::uint32_t> slot = SlotFor(worker, request);
     INLIER_CHECK(slot.has_value());
     Grant(context, worker, *slot, *pick);
     told.insert(worker.incarnation);
     // The longest waiting first, one slot at a time: work spreads over the machines.
-    waiting_.erase(waiting_.begin());
+    waiting_.erase(worker.waits_as);
     worker.waits_as = 0;
     RefreshOffer(worker);
   }

@@ -18,6 +18,7 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   options.lease_ttl = std::chrono::milliseconds(config.lease_ttl_ms());
   options.lease_margin = std::chrono::milliseconds(config.lease_margin_ms());
   options.stall = std::chrono::seconds(config.stall_seconds());
+  options.locality_wait = std::chrono::milliseconds(config.locality_wait_ms());
   options.materialised_trials_max = config.materialised_trials_max();
   for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
   return options;
@@ -38,6 +39,7 @@ Scheduler::Rules Orchestrator::RulesOf(const Sweep& sweep) const {
   rules.weight = sweep.spec.weight();
   rules.group = sweep.spec.group();
   rules.paused = sweep.paused;
+  rules.preempts = sweep.spec.preempts();
   return rules;
 }
 
@@ -203,6 +205,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   made.id = next_sweep_;
   made.spec = request.sweep();
   made.spec.clear_scales();  // Other sizes are for who reads the file.
+  made.request = RequestOf(made.spec.resources());
   made.request_id = request.request_id();
   made.request_digest = digest;
   made.submitted = now.wall;

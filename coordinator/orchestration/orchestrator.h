@@ -51,10 +51,11 @@ struct OrchestratorOptions {
   Duration lease_ttl = std::chrono::seconds(15);
   Duration lease_margin = std::chrono::seconds(1);
   Duration stall = std::chrono::seconds(600);
-  std::uint64_t materialised_trials_max = 100'000;  // Trials that have not ended, over all sweeps.
-  std::uint64_t expand_at_submit = 1024;            // Trials made while a submission is answered.
-  std::uint64_t expand_per_tick = 128;              // Trials made in one later step.
-  std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
+  Duration locality_wait = std::chrono::seconds(2);  // Of a stage for the worker that has its checkpoint.
+  std::uint64_t materialised_trials_max = 100'000;   // Trials that have not ended, over all sweeps.
+  std::uint64_t expand_at_submit = 1024;             // Trials made while a submission is answered.
+  std::uint64_t expand_per_tick = 128;               // Trials made in one later step.
+  std::uint64_t expand_ahead = 1024;                 // Trials of a sweep that wait: made before they are needed.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 
@@ -323,6 +324,41 @@ class Orchestrator {
   // Whether the worker waits for work may have changed.
   void RefreshOffer(WorkerEntry& worker);
 
+  // placement.cc: what fits where.
+  ResourceRequest RequestFor(const Sweep& sweep, const Stage& stage) const;
+  Scheduler::Shape ShapeOf(const Sweep& sweep, const Stage& stage) const;
+  // A free slot of the worker on which it fits.
+  std::optional<std::uint32_t> SlotFor(const WorkerEntry& worker, const ResourceRequest& request) const;
+  // The one that has waited longest of those with such a slot; nullptr: none has.
+  WorkerEntry* WaitingFor(const ResourceRequest& request);
+  // The best stage for the slot, if any may start and fits.
+  std::optional<Scheduler::Pick> PickFor(const WorkerEntry& worker, std::uint32_t slot) const;
+  // What the attempt took is free again, unless its process still lives as far as the worker says.
+  void ReleaseResources(const Attempt& attempt, WorkerEntry& worker);
+  // Attempts that have ended here and that the worker does not report any more hold nothing.
+  void ReleaseGone(WorkerEntry& worker, const v1::WorkerSync* sync);
+  // What the worker has free has grown while it waits.
+  void NoteFreed(WorkerEntry& worker);
+  // The request of the sweep has changed.
+  void ReshapeStages(Context& context, Sweep& sweep);
+  void CheckResources() const;  // Of CheckInvariants.
+  // Why no registered worker could ever run it; empty: one could, or none is registered.
+  std::string WhyNowhere(const ResourceRequest& request) const;
+  void ExplainPlacement(const Stage& stage, SweepId sweep, v1::Explanation& of) const;
+
+  // locality.cc: a stage waits a little for the worker that has its checkpoint.
+  // It has become ready.
+  void WaitForHolder(Context& context, const Stage& stage);
+  void EndHolderWaits(Context& context);
+
+  // preemption.cc: attempts of low priority make room.
+  void PreemptForWaiting(Context& context);
+  std::optional<Timestamp> PreemptionDue() const;
+
+  // memory_retry.cc: more memory for a stage that ran out of it.
+  // Raises what the stage asks for. Not empty: it cannot be raised, and why it is not tried again.
+  std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& attempt);
+
   // pruning.cc: trainings that are ended because others do better.
   void SetPruning(Sweep& sweep, Trial& trial, TrialPruningState state);
   // The training ended so for the trial's sweep before.
@@ -341,6 +377,7 @@ class Orchestrator {
   void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync);
   void TakeEvent(Context& context, const WorkerEntry& worker, const v1::NumberedEvent& event);
   void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSaved& saved, WallTime at);
+  void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome);
   void TakeOutcome(Context& context, Attempt& attempt, const v1::Outcome& outcome);
   void FillSlots(Context& context, WorkerEntry& worker);
   v1::CoordinatorSync Reply(const WorkerEntry& worker, const v1::WorkerSync& sync, bool by_stream) const;
@@ -368,6 +405,12 @@ class Orchestrator {
   std::set<SweepId> expanding_;                          // Sweeps with an expander.
   std::map<std::uint64_t, std::string> waiting_;         // Listening workers with a free slot, in turn.
   std::uint64_t waited_ = 0;
+  // Request -> no waiting worker up to this number has a slot on which it fits.
+  std::map<ResourceRequest, std::uint64_t> passed_;
+  std::map<StageId, std::pair<std::uint32_t, Timestamp>> holder_waits_;  // Stage -> worker's number, until.
+  std::set<std::pair<Timestamp, StageId>> holder_waits_due_;
+  Timestamp preemption_looked_;            // When it was last looked who should make room.
+  std::map<StageId, StageMemory> raised_;  // Of stages without a result that ran out of memory.
   std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> stage_counts_;
   std::map<v1::TrialState, std::int64_t> trial_counts_;
   std::map<v1::SweepState, std::int64_t> sweep_counts_;

@@ -14,6 +14,7 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   Sweep& sweep = sweeps_[record.id];
   sweep.id = record.id;
   sweep.spec = std::move(record.spec);
+  sweep.request = RequestOf(sweep.spec.resources());
   sweep.state = record.state;
   sweep.points = record.points;
   sweep.kept = record.trials;
@@ -53,6 +54,10 @@ absl::Status Orchestrator::RecoverStage(StageRecord record) {
     stage.spec = spec->SerializeAsString();
     stage.steps = spec->training().steps();
     stage.weight = std::max(1.0, static_cast<double>(stage.steps));
+  }
+  if (!IsResult(stage.state) && (record.memory_mib > 0 || record.gpu_memory_mib > 0)) {
+    raised_[stage.id] = {
+        .id = stage.id, .memory_mib = record.memory_mib, .gpu_memory_mib = record.gpu_memory_mib};
   }
   const std::optional<Digest> digest = ParseSha256Hex(record.fingerprint);
   if (!digest) {
@@ -109,8 +114,9 @@ void Orchestrator::RecoverWorker(WorkerRecord record, Moment now) {
   for (std::uint32_t i = 0; i < record.slots; ++i) {
     slots[i].set_index(i);
     if (i < record.devices.size()) slots[i].set_device(record.devices[i]);
+    if (i < record.device_memory_mib.size()) slots[i].set_device_memory_mib(record.device_memory_mib[i]);
   }
-  workers_.SetSlots(worker, std::move(slots));
+  workers_.SetSlots(worker, std::move(slots), record.memory_mib);
   worker.last_seen = now.at;
   worker.last_seen_wall = record.last_seen;
   worker.last_seen_written_ms = record.last_seen.unix_ms;
@@ -136,8 +142,12 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
   const auto needing = stage.needed_by.find(attempt.sweep);
   attempt.trial = *(needing == stage.needed_by.end() ? stage.needed_by.begin() : needing)->second.begin();
   attempt.worker = record.worker;
+  attempt.request = record.request;
+  if (WorkerEntry* worker = workers_.Find(record.worker))
+    worker->resources.Take(record.token, record.slot, record.request);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
+  attempt.saved = context.now.at;
   attempt.recovered = true;
   attempt.unclaimed = true;
   attempt.resumed_step = record.resume_step;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "base/deliberate_bug.h"
@@ -36,13 +37,27 @@ Scheduler::Group* Scheduler::GroupOf(const Rules& rules) {
   return rules.group.empty() ? nullptr : &groups_[rules.group];
 }
 
+void Scheduler::Insert(Lanes& lanes, const Shape& shape, const SweepKey& key) { lanes[shape].insert(key); }
+
+void Scheduler::Erase(Lanes& lanes, const Shape& shape, const SweepKey& key) {
+  const auto lane = lanes.find(shape);
+  if (lane == lanes.end()) return;
+  lane->second.erase(key);
+  if (lane->second.empty() && shape != Shape()) lanes.erase(lane);
+}
+
 void Scheduler::List(const Group* group) {
-  if (group != nullptr && !group->eligible.empty() && !IsFull(*group))
-    eligible_.insert(*group->eligible.begin());
+  if (group == nullptr || IsFull(*group)) return;
+  for (const auto& [shape, keys] : group->eligible) {
+    if (!keys.empty()) Insert(eligible_, shape, *keys.begin());
+  }
 }
 
 void Scheduler::Unlist(const Group* group) {
-  if (group != nullptr && !group->eligible.empty()) eligible_.erase(*group->eligible.begin());
+  if (group == nullptr) return;
+  for (const auto& [shape, keys] : group->eligible) {
+    if (!keys.empty()) Erase(eligible_, shape, *keys.begin());
+  }
 }
 
 template <typename Change>
@@ -50,15 +65,19 @@ void Scheduler::Update(SweepId sweep, Change change) {
   const auto at = sweeps_.find(sweep);
   INLIER_CHECK(at != sweeps_.end());
   Queue& queue = at->second;
-  std::set<SweepKey>& keys = queue.group == nullptr ? eligible_ : queue.group->eligible;
+  Lanes& lanes = queue.group == nullptr ? eligible_ : queue.group->eligible;
   Unlist(queue.group);
   const bool was_eligible = queue.eligible;
-  if (was_eligible) keys.erase(KeyOf(sweep, queue));
+  if (was_eligible) {
+    if (queue.rules.preempts) preempting_.erase({-std::int64_t{queue.rules.priority}, sweep});
+    for (const auto& [shape, stages] : queue.ready) Erase(lanes, shape, KeyOf(sweep, queue));
+  }
   change(queue);
   queue.eligible = MayStart(queue);
   if (queue.eligible) {
     if (!was_eligible) queue.virtual_time = std::max(queue.virtual_time, clocks_[queue.rules.priority]);
-    keys.insert(KeyOf(sweep, queue));
+    if (queue.rules.preempts) preempting_.emplace(-std::int64_t{queue.rules.priority}, sweep);
+    for (const auto& [shape, stages] : queue.ready) Insert(lanes, shape, KeyOf(sweep, queue));
   }
   List(queue.group);
 }
@@ -89,10 +108,25 @@ void Scheduler::SetRules(SweepId sweep, const Rules& rules) {
   Update(sweep, [&](Queue& changed) { changed.rules = rules; });
 }
 
-void Scheduler::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial) {
+void Scheduler::TakeOut(Queue& queue, std::map<StageId, Ready>::iterator ready) {
+  const auto lane = queue.ready.find(ready->second.shape);
+  lane->second.erase(ready->second.key);
+  if (lane->second.empty()) queue.ready.erase(lane);
+  queue.keys.erase(ready);
+}
+
+void Scheduler::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial,
+                         const Shape& shape) {
+  const Queue& known = sweeps_.at(sweep);
+  StageKey key{kind == v1::EVALUATE_STAGE ? 0 : 1, first_trial, stage};
+  if (const auto at = known.keys.find(stage); at != known.keys.end()) {
+    if (at->second.shape == shape) return;
+    key = at->second.key;
+  }
   Update(sweep, [&](Queue& queue) {
-    const StageKey key{kind == v1::EVALUATE_STAGE ? 0 : 1, first_trial, stage};
-    if (queue.keys.emplace(stage, key).second) queue.ready.insert(key);
+    if (const auto at = queue.keys.find(stage); at != queue.keys.end()) TakeOut(queue, at);
+    queue.keys.emplace(stage, Ready{key, shape});
+    queue.ready[shape].insert(key);
   });
 }
 
@@ -101,8 +135,7 @@ void Scheduler::RemoveReady(SweepId sweep, StageId stage) {
     const auto key = queue.keys.find(stage);
     if (key == queue.keys.end()) return;
     if (INLIER_BUG("leased_stage_stays_ready")) return;
-    queue.ready.erase(key->second);
-    queue.keys.erase(key);
+    TakeOut(queue, key);
   });
 }
 
@@ -124,16 +157,61 @@ void Scheduler::Ended(SweepId sweep) {
   });
 }
 
+std::optional<Scheduler::Pick> Scheduler::Next(std::uint32_t worker, Fits fits) const {
+  const SweepKey* best = nullptr;
+  for (const std::uint32_t where : {0u, worker}) {
+    for (auto lane = eligible_.lower_bound(Shape{where, {}});
+         lane != eligible_.end() && lane->first.worker == where; ++lane) {
+      if (lane->second.empty() || (best != nullptr && *best < *lane->second.begin())) continue;
+      if (fits(lane->first.request)) best = &*lane->second.begin();
+    }
+    if (worker == 0) break;
+  }
+  if (best == nullptr) return std::nullopt;
+  const SweepId sweep = std::get<2>(*best);
+  const StageKey* first = nullptr;
+  for (const auto& [shape, stages] : sweeps_.at(sweep).ready) {
+    if (shape.worker != 0 && shape.worker != worker) continue;
+    if (first != nullptr && *first < *stages.begin()) continue;
+    if (fits(shape.request)) first = &*stages.begin();
+  }
+  INLIER_CHECK(first != nullptr);
+  return Pick{sweep, std::get<2>(*first)};
+}
+
 std::optional<Scheduler::Pick> Scheduler::Next() const {
-  if (eligible_.empty()) return std::nullopt;
-  const SweepId sweep = std::get<2>(*eligible_.begin());
-  return Pick{sweep, std::get<2>(*sweeps_.at(sweep).ready.begin())};
+  return Next(0, [](const ResourceRequest&) { return true; });
+}
+
+std::vector<std::uint32_t> Scheduler::AwaitedWorkers() const {
+  std::vector<std::uint32_t> workers;
+  for (auto lane = eligible_.lower_bound(Shape{1, {}}); lane != eligible_.end(); ++lane) {
+    if (workers.empty() || workers.back() != lane->first.worker) workers.push_back(lane->first.worker);
+  }
+  return workers;
+}
+
+std::map<ResourceRequest, std::uint64_t> Scheduler::ReadyRequests(SweepId sweep) const {
+  std::map<ResourceRequest, std::uint64_t> requests;
+  for (const auto& [shape, stages] : sweeps_.at(sweep).ready) requests[shape.request] += stages.size();
+  return requests;
 }
 
 bool Scheduler::HasRoom(SweepId sweep) const {
   const Queue& queue = sweeps_.at(sweep);
   if (queue.rules.max_parallel && queue.running >= *queue.rules.max_parallel) return false;
   return queue.group == nullptr || !IsFull(*queue.group);
+}
+
+std::uint64_t Scheduler::RoomOf(SweepId sweep) const {
+  const auto left = [](std::optional<std::uint32_t> most, std::uint32_t running) {
+    if (!most) return std::numeric_limits<std::uint64_t>::max();
+    return std::uint64_t{*most - std::min(*most, running)};
+  };
+  const Queue& queue = sweeps_.at(sweep);
+  const std::uint64_t own = left(queue.rules.max_parallel, queue.running);
+  if (queue.group == nullptr) return own;
+  return std::min(own, left(queue.group->usage.max_parallel, queue.group->usage.running));
 }
 
 Scheduler::Usage Scheduler::GroupUsage(const std::string& group) const {
@@ -146,7 +224,7 @@ std::uint64_t Scheduler::ReadyAbove(std::int32_t priority) const {
   for (const auto& [id, queue] : sweeps_) {
     if (queue.rules.priority > priority && MayStart(queue) &&
         (queue.group == nullptr || !IsFull(*queue.group)))
-      count += queue.ready.size();
+      count += queue.keys.size();
   }
   return count;
 }

@@ -110,14 +110,16 @@ void Orchestrator::UpdateWorker(Context& context, WorkerEntry& worker, const v1:
   const bool changed = joined || worker.draining != sync.draining() || worker.name != sync.name() ||
                        worker.host != sync.host() ||
                        context.now.wall.unix_ms - worker.last_seen_written_ms >= kLastSeenWrittenMs;
-  if (!worker.slots_told) {
-    workers_.SetSlots(worker, {sync.slots().begin(), sync.slots().end()});
+  const bool told_now = !worker.slots_told;
+  if (told_now) {
+    workers_.SetSlots(worker, {sync.slots().begin(), sync.slots().end()}, sync.memory_mib());
     worker.slots_told = true;
   }
   worker.name = sync.name();
   worker.host = sync.host();
   worker.version = sync.version();
   worker.draining = sync.draining();
+  worker.keeps_artifacts = sync.keeps_artifacts();
   worker.sync_id = sync.sync_id();
   if (sync.events_thinned() > worker.events_thinned) {
     stats_.events_thinned += sync.events_thinned() - worker.events_thinned;
@@ -134,6 +136,11 @@ void Orchestrator::UpdateWorker(Context& context, WorkerEntry& worker, const v1:
     worker.last_seen_written_ms = context.now.wall.unix_ms;
     CommitWorker(context, worker);
   }
+  if (!told_now || (worker.resources.memory_mib() == 0 && worker.resources.gpus().empty())) return;
+  WorkerCapacity capacity{.incarnation = worker.incarnation, .memory_mib = worker.resources.memory_mib()};
+  for (const v1::Slot& slot : worker.slots)
+    capacity.device_memory_mib.push_back(worker.resources.gpu_memory_mib(slot.index()));
+  context.out.changes.Add(std::move(capacity));
 }
 
 void Orchestrator::TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
@@ -161,6 +168,7 @@ void Orchestrator::TakeReports(Context& context, WorkerEntry& worker, const v1::
     }
   }
   worker.stop_reasons = std::move(reasons);
+  ReleaseGone(worker, &sync);
 }
 
 void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSaved& saved,
@@ -186,6 +194,8 @@ void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::
                                           .bytes = saved.bytes(),
                                           .final = saved.final(),
                                           .at = at});
+  attempt.saved = context.now.at;
+  if (const WorkerEntry* worker = workers_.Find(attempt.worker)) stage.holder = worker->number;
   if (saved.final()) {
     attempt.final_checkpoint = saved.sha256();
     attempt.final_step = saved.step();
@@ -196,7 +206,20 @@ void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::
   }
 }
 
+void Orchestrator::TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
+  attempt.gpu_out_of_memory = outcome.gpu_out_of_memory();
+  if (!outcome.has_peak_memory_mib() && !outcome.has_peak_gpu_memory_mib()) return;
+  AttemptPeak peak{.token = attempt.token};
+  if (outcome.has_peak_memory_mib()) peak.memory_mib = std::min(outcome.peak_memory_mib(), kNumberMax);
+  if (outcome.has_peak_gpu_memory_mib())
+    peak.gpu_memory_mib = std::min(outcome.peak_gpu_memory_mib(), kNumberMax);
+  attempt.peak_memory_mib = peak.memory_mib.value_or(0);
+  attempt.peak_gpu_memory_mib = peak.gpu_memory_mib.value_or(0);
+  context.out.changes.Add(peak);
+}
+
 void Orchestrator::TakeOutcome(Context& context, Attempt& live, const v1::Outcome& outcome) {
+  TakePeak(context, live, outcome);
   const Attempt attempt = live;  // EndAttempt forgets it.
   Stage& stage = stages_.at(attempt.stage);
   const std::string message = Shortened(outcome.message(), kMessageBytesMax);
@@ -333,10 +356,10 @@ void Orchestrator::TakeEvents(Context& context, WorkerEntry& worker, const v1::W
 void Orchestrator::FillSlots(Context& context, WorkerEntry& worker) {
   if (!worker.TakesWork() && !(INLIER_BUG("draining_worker_gets_work") && worker.draining)) return;
   for (const v1::Slot& slot : worker.slots) {
+    if (scheduler_.Idle()) return;
     if (!IsFree(worker, slot.index())) continue;
-    const std::optional<Scheduler::Pick> pick = scheduler_.Next();
-    if (!pick) return;
-    Grant(context, worker, slot.index(), *pick);
+    if (const std::optional<Scheduler::Pick> pick = PickFor(worker, slot.index()))
+      Grant(context, worker, slot.index(), *pick);
   }
 }
 

@@ -144,11 +144,14 @@ bool Orchestrator::IsReady(const Stage& stage) const {
 
 void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
   const bool ready = IsReady(stage);
-  if (ready && !stage.ready) stage.ready_since = context.now.at;
+  if (ready && !stage.ready) {
+    stage.ready_since = context.now.at;
+    WaitForHolder(context, stage);
+  }
   stage.ready = ready;
   for (const auto& [sweep, needing] : stage.needed_by) {
     if (ready) {
-      scheduler_.AddReady(sweep, stage.id, stage.kind, *needing.begin());
+      scheduler_.AddReady(sweep, stage.id, stage.kind, *needing.begin(), ShapeOf(sweeps_.at(sweep), stage));
     } else {
       scheduler_.RemoveReady(sweep, stage.id);
     }

@@ -137,6 +137,7 @@ v1::Explanation Orchestrator::ExplainStage(const Stage& stage, SweepId sweep, Mo
     node.mutable_because()->MergeFrom(own.because());
     node.mutable_because()->MergeFrom(others.because());
   }
+  ExplainPlacement(stage, sweep, node);
   ExplainWorkers(node);
   if (node.because_size() == 0)
     Because(node, "it is ready: the next free worker that asks gets it, in its turn");

@@ -13,6 +13,10 @@ bool WorkerEntry::HasSlot(std::uint32_t index) const {
 
 WorkerEntry& WorkerRegistry::FindOrAdd(const std::string& incarnation) {
   WorkerEntry& worker = workers_[incarnation];
+  if (worker.number == 0) {
+    worker.number = ++last_number_;
+    by_number_.emplace(worker.number, incarnation);
+  }
   worker.incarnation = incarnation;
   return worker;
 }
@@ -27,9 +31,15 @@ const WorkerEntry* WorkerRegistry::Find(const std::string& incarnation) const {
   return at == workers_.end() ? nullptr : &at->second;
 }
 
-void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots) {
+WorkerEntry* WorkerRegistry::FindByNumber(std::uint32_t number) {
+  const auto at = by_number_.find(number);
+  return at == by_number_.end() ? nullptr : Find(at->second);
+}
+
+void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib) {
   if (worker.connected) slots_ = slots_ - worker.slots.size() + slots.size();
   worker.slots = std::move(slots);
+  worker.resources.SetCapacity(worker.slots, memory_mib);
 }
 
 void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {

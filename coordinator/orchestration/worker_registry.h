@@ -17,22 +17,26 @@
 #include <vector>
 
 #include "base/time.h"
+#include "coordinator/orchestration/resources.h"
 #include "inlier/v1/worker_service.pb.h"
 
 namespace inlier {
 
 struct WorkerEntry {
   std::string incarnation;
+  std::uint32_t number = 0;  // From 1, for the life of this process.
   std::string name;
   std::string host;
   std::string version;
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
+  WorkerResources resources;    // Of the slots, with what its attempts have taken.
   bool slots_told = false;      // By the worker itself; before that they are what the store remembers.
   bool draining = false;        // It says so itself.
   bool held = false;            // A person drains it.
   bool connected = false;
-  bool listening = false;      // Its stream is open and nothing on it is unanswered.
-  std::uint64_t waits_as = 0;  // Its number among those that wait for work; 0: it does not.
+  bool keeps_artifacts = false;  // Apart from the coordinator and the others.
+  bool listening = false;        // Its stream is open and nothing on it is unanswered.
+  std::uint64_t waits_as = 0;    // Its number among those that wait for work; 0: it does not.
   Timestamp
       last_seen;  // Receipt of its last fresh sync; start of the process for one known from the store only.
   WallTime last_seen_wall;
@@ -62,8 +66,10 @@ class WorkerRegistry {
   WorkerEntry& FindOrAdd(const std::string& incarnation);
   WorkerEntry* Find(const std::string& incarnation);
   const WorkerEntry* Find(const std::string& incarnation) const;
+  WorkerEntry* FindByNumber(std::uint32_t number);
 
-  void SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots);
+  // `memory_mib`: of the machine; 0: not told.
+  void SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib = 0);
 
   // A sign of life: connected until now + term.
   void Seen(WorkerEntry& worker, Timestamp now, WallTime wall);
@@ -88,6 +94,8 @@ class WorkerRegistry {
   std::map<std::string, WorkerEntry> workers_;
   std::set<std::pair<Timestamp, std::string>> by_silence_;  // (last seen, incarnation) of the connected.
   std::uint64_t slots_ = 0;
+  std::map<std::uint32_t, std::string> by_number_;
+  std::uint32_t last_number_ = 0;
 };
 
 template <typename Holds>
@@ -98,6 +106,7 @@ void WorkerRegistry::Forget(Timestamp now, Holds holds) {
   }
   for (auto at = gone.begin(); at != gone.end(); at = gone.erase(at)) {
     if (static_cast<int>(gone.size()) <= kForgottenAfterCount && now - at->first < kForgottenAfter) break;
+    by_number_.erase(workers_.at(at->second).number);
     workers_.erase(at->second);
   }
 }

@@ -139,6 +139,17 @@ struct ChangeApplier::Statements {
   BoundStatement request{
       db, "INSERT INTO request (number, id, method, digest, answer, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"};
   BoundStatement forget_requests{db, "DELETE FROM request WHERE number <= ?1"};
+  BoundStatement attempt_request{
+      db,
+      "UPDATE attempt SET gpu_thousandths = ?2, memory_mib = ?3, gpu_memory_mib = ?4 WHERE token = ?1 AND "
+      "ended_ms IS NULL"};
+  BoundStatement attempt_peak{
+      db,
+      "UPDATE attempt SET peak_memory_mib = ?2, peak_gpu_memory_mib = ?3 WHERE token = ?1 AND ended_ms IS "
+      "NULL"};
+  BoundStatement stage_memory{db, "UPDATE stage SET memory_mib = ?2, gpu_memory_mib = ?3 WHERE id = ?1"};
+  BoundStatement worker_capacity{
+      db, "UPDATE worker SET memory_mib = ?2, device_memory_mib = ?3 WHERE incarnation = ?1"};
   BoundStatement next_token{db, "UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'"};
 };
 
@@ -317,6 +328,32 @@ bool ChangeApplier::Apply(const RequestRow& change) {
   sql_->request.Run(Clamp(change.number), change.id, change.method, change.digest, Blob{change.answer},
                     change.at);
   if (change.number > kRequestsKept) sql_->forget_requests.Run(Clamp(change.number - kRequestsKept));
+  return true;
+}
+
+bool ChangeApplier::Apply(const AttemptRequest& change) {
+  const ResourceRequest& request = change.request;
+  return sql_->attempt_request.Run(change.token, request.gpu_thousandths, Clamp(request.memory_mib),
+                                   Clamp(request.gpu_memory_mib)) == 1;
+}
+
+bool ChangeApplier::Apply(const AttemptPeak& change) {
+  const auto known = [](std::optional<std::uint64_t> mib) {
+    return mib ? std::optional<std::int64_t>(Clamp(*mib)) : std::nullopt;
+  };
+  return sql_->attempt_peak.Run(change.token, known(change.memory_mib), known(change.gpu_memory_mib)) == 1;
+}
+
+bool ChangeApplier::Apply(const StageMemory& change) {
+  RequireOneRow(sql_->stage_memory.Run(change.id, Clamp(change.memory_mib), Clamp(change.gpu_memory_mib)),
+                change.id.ToString());
+  return true;
+}
+
+bool ChangeApplier::Apply(const WorkerCapacity& change) {
+  RequireOneRow(sql_->worker_capacity.Run(change.incarnation, Clamp(change.memory_mib),
+                                          nlohmann::json(change.device_memory_mib).dump()),
+                absl::StrCat("worker ", change.incarnation));
   return true;
 }
 

@@ -58,6 +58,10 @@ class ChangeApplier {
   bool Apply(const PruningDecision& change);
   bool Apply(const TrialPruning& change);
   bool Apply(const RequestRow& change);
+  bool Apply(const AttemptRequest& change);
+  bool Apply(const AttemptPeak& change);
+  bool Apply(const StageMemory& change);
+  bool Apply(const WorkerCapacity& change);
 
   // The spec_part that says `json`; one is made where none is remembered.
   std::int64_t PartId(std::string_view json);

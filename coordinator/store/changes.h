@@ -2,13 +2,14 @@
 // they were added.
 //
 // A batch is all or nothing. What comes from a worker (AttemptInfo, MeasurementRow, LogRow, CheckpointRow,
-// AttemptEnded) carries its token and is applied only where that token's attempt is live; elsewhere it is
-// dropped and counted as fenced. Everything else that breaks an invariant of the schema (a second live
-// attempt, a terminal state that changes, an evaluate stage without its checkpoint) fails the batch: that is
-// a programmer's error.
+// AttemptPeak, AttemptEnded) carries its token and is applied only where that token's attempt is live;
+// elsewhere it is dropped and counted as fenced. Everything else that breaks an invariant of the schema (a
+// second live attempt, a terminal state that changes, an evaluate stage without its checkpoint) fails the
+// batch: that is a programmer's error.
 #ifndef INLIER_COORDINATOR_STORE_CHANGES_H_
 #define INLIER_COORDINATOR_STORE_CHANGES_H_
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,14 @@ struct StageFailures {
   std::uint32_t losses = 0;         // LOST, PREEMPTED.
   std::uint32_t invalid = 0;        // INVALID_SPEC.
   friend bool operator==(const StageFailures&, const StageFailures&) = default;
+};
+
+// What an attempt asks of a machine; a member that is zero does not say.
+struct ResourceRequest {
+  std::uint32_t gpu_thousandths = 0;  // Of one GPU; at most 1000.
+  std::uint64_t memory_mib = 0;       // Of the machine.
+  std::uint64_t gpu_memory_mib = 0;   // Of its GPU.
+  friend auto operator<=>(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
 // A sweep as submitted, ACTIVE. The row also remembers the request: the same request_id is never stored
@@ -127,6 +136,26 @@ struct AttemptStarted {
   std::uint64_t resume_step = 0;  // TRAIN: step of the checkpoint it is to go on from; 0 from scratch.
   WallTime at{};
   SweepId sweep{};  // Charged for it; zero: none.
+};
+
+// What it asked for, where it asked for anything. In the batch of its AttemptStarted, after it.
+struct AttemptRequest {
+  Token token = 0;
+  ResourceRequest request{};
+};
+
+// The most memory that it held, as its worker measured; absent: not known. Before its AttemptEnded.
+struct AttemptPeak {
+  Token token = 0;
+  std::optional<std::uint64_t> memory_mib{};
+  std::optional<std::uint64_t> gpu_memory_mib{};
+};
+
+// What the stage's attempts need at least from now on, since one ran out of memory.
+struct StageMemory {
+  StageId id{};
+  std::uint64_t memory_mib = 0;
+  std::uint64_t gpu_memory_mib = 0;
 };
 
 // The attempt is told to write a checkpoint and stop; it stays live until it has.
@@ -236,6 +265,13 @@ struct WorkerRow {
   bool held = false;  // A person drains it.
 };
 
+// What a worker has, beside its slots. After its WorkerRow; constant for an incarnation.
+struct WorkerCapacity {
+  std::string incarnation{};
+  std::uint64_t memory_mib = 0;                    // 0: not known.
+  std::vector<std::uint64_t> device_memory_mib{};  // One for each slot; 0: not known.
+};
+
 // What was asked for under a request_id, and answered. REQUIRES: `number` is above every earlier one; those
 // that are kRequestsKept below it are forgotten.
 struct RequestRow {
@@ -254,10 +290,11 @@ struct WorkerAcknowledged {
   std::uint64_t sequence = 0;
 };
 
-using Change = std::variant<NewSweep, SweepChange, SweepEdited, NewStage, NewTrial, TrialMoved, TrialChange,
-                            StageChange, AttemptStarted, AttemptYields, AttemptInfo, AttemptEnded,
-                            MeasurementRow, LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged,
-                            RequestRow, PruningDecision, TrialPruning>;
+using Change =
+    std::variant<NewSweep, SweepChange, SweepEdited, NewStage, NewTrial, TrialMoved, TrialChange, StageChange,
+                 AttemptStarted, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow,
+                 CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow, PruningDecision,
+                 TrialPruning, AttemptRequest, AttemptPeak, StageMemory, WorkerCapacity>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

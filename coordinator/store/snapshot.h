@@ -43,7 +43,9 @@ struct StageRecord {
   Token result_token = 0;      // Of the attempt that produced the result; 0: no result.
   std::string checkpoint{};    // TRAIN, SUCCEEDED: digest of the trained model.
   std::string message{};
-  std::string spec_json{};  // Empty for stages that are SUCCEEDED or DIVERGED.
+  std::string spec_json{};       // Empty for stages that are SUCCEEDED or DIVERGED.
+  std::uint64_t memory_mib = 0;  // As in StageMemory.
+  std::uint64_t gpu_memory_mib = 0;
 };
 
 // Every trial ever made.
@@ -71,6 +73,7 @@ struct LiveAttempt {
   std::string yields{};            // Why it was told to write a checkpoint and stop; empty: it was not.
   std::string final_checkpoint{};  // Digest of the trained model, once it is stored; its outcome is not yet.
   std::uint64_t final_step = 0;
+  ResourceRequest request{};
 };
 
 // A committed checkpoint.
@@ -96,6 +99,8 @@ struct WorkerRecord {
   WallTime last_seen{};
   std::uint64_t acknowledged_sequence = 0;
   bool held = false;
+  std::uint64_t memory_mib = 0;  // As in WorkerCapacity.
+  std::vector<std::uint64_t> device_memory_mib{};
 };
 
 struct Snapshot {

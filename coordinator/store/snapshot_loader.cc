@@ -69,7 +69,7 @@ void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
           "CASE WHEN state IN ('SUCCEEDED', 'DIVERGED') THEN '' "
           "WHEN spec_trial IS NULL THEN (SELECT spec FROM stage_spec WHERE stage_spec.stage = stage.id) "
           "ELSE ",
-          open_spec, " END FROM stage ORDER BY id"));
+          open_spec, " END, memory_mib, gpu_memory_mib FROM stage ORDER BY id"));
   while (rows.executeStep()) {
     StageRecord& stage = snapshot.stages.emplace_back();
     stage.id = StageId(rows.getColumn(0).getInt64());
@@ -84,6 +84,8 @@ void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
     stage.checkpoint = rows.getColumn(11).getString();
     stage.message = rows.getColumn(12).getString();
     stage.spec_json = rows.getColumn(13).getString();
+    stage.memory_mib = static_cast<std::uint64_t>(rows.getColumn(14).getInt64());
+    stage.gpu_memory_mib = static_cast<std::uint64_t>(rows.getColumn(15).getInt64());
   }
 }
 
@@ -109,20 +111,28 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
 
 void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   if (INLIER_BUG("live_attempts_forgotten_after_restart")) return;
-  SQLite::Statement rows(
-      database,
-      "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, "
-      "attempt.sweep, yields, coalesce(artifact.sha256, ''), coalesce(artifact.step, 0) FROM attempt "
-      "LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
-      "WHERE saved.token = attempt.token AND saved.final = 1) "
-      "WHERE ended_ms IS NULL ORDER BY attempt.token");
+  SQLite::Statement rows(database,
+                         "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, "
+                         "attempt.sweep, yields, coalesce(artifact.sha256, ''), coalesce(artifact.step, 0), "
+                         "gpu_thousandths, memory_mib, gpu_memory_mib FROM attempt "
+                         "LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
+                         "WHERE saved.token = attempt.token AND saved.final = 1) "
+                         "WHERE ended_ms IS NULL ORDER BY attempt.token");
   while (rows.executeStep()) {
     snapshot.live_attempts.push_back(
-        {static_cast<Token>(rows.getColumn(0).getInt64()), StageId(rows.getColumn(1).getInt64()),
-         rows.getColumn(2).getUInt(), rows.getColumn(3).getString(), rows.getColumn(4).getUInt(),
-         static_cast<std::uint64_t>(rows.getColumn(5).getInt64()), Time(rows.getColumn(6)),
-         SweepId(rows.getColumn(7).getInt64()), rows.getColumn(8).getString(), rows.getColumn(9).getString(),
-         static_cast<std::uint64_t>(rows.getColumn(10).getInt64())});
+        {static_cast<Token>(rows.getColumn(0).getInt64()),
+         StageId(rows.getColumn(1).getInt64()),
+         rows.getColumn(2).getUInt(),
+         rows.getColumn(3).getString(),
+         rows.getColumn(4).getUInt(),
+         static_cast<std::uint64_t>(rows.getColumn(5).getInt64()),
+         Time(rows.getColumn(6)),
+         SweepId(rows.getColumn(7).getInt64()),
+         rows.getColumn(8).getString(),
+         rows.getColumn(9).getString(),
+         static_cast<std::uint64_t>(rows.getColumn(10).getInt64()),
+         {rows.getColumn(11).getUInt(), static_cast<std::uint64_t>(rows.getColumn(12).getInt64()),
+          static_cast<std::uint64_t>(rows.getColumn(13).getInt64())}});
   }
 }
 
@@ -177,7 +187,7 @@ void LoadPruning(SQLite::Database& database, Snapshot& snapshot) {
 absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
   SQLite::Statement rows(database,
                          "SELECT incarnation, name, host, version, slots, devices, draining, connected, "
-                         "last_seen_ms, acknowledged_sequence, held "
+                         "last_seen_ms, acknowledged_sequence, held, memory_mib, device_memory_mib "
                          "FROM worker ORDER BY rowid");
   while (rows.executeStep()) {
     WorkerRecord& worker = snapshot.workers.emplace_back();
@@ -197,6 +207,11 @@ absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
     worker.last_seen = Time(rows.getColumn(8));
     worker.acknowledged_sequence = rows.getColumn(9).getInt64();
     worker.held = rows.getColumn(10).getInt() == 1;
+    worker.memory_mib = static_cast<std::uint64_t>(rows.getColumn(11).getInt64());
+    const nlohmann::json memory =
+        nlohmann::json::parse(rows.getColumn(12).getString(), nullptr, /*allow_exceptions=*/false);
+    for (const nlohmann::json& mib : memory.is_array() ? memory : nlohmann::json::array())
+      worker.device_memory_mib.push_back(mib.is_number_unsigned() ? mib.get<std::uint64_t>() : 0);
   }
   return absl::OkStatus();
 }

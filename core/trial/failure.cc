@@ -66,7 +66,10 @@ v1::Outcome CatchFailures(const std::function<v1::Outcome()>& work) {
   try {
     return work();
   } catch (const c10::OutOfMemoryError& error) {
-    return Failed(v1::OUT_OF_MEMORY, MemoryAdvice(error.what_without_backtrace()));
+    // Only allocators of devices throw this one.
+    v1::Outcome outcome = Failed(v1::OUT_OF_MEMORY, MemoryAdvice(error.what_without_backtrace()));
+    outcome.set_gpu_out_of_memory(true);
+    return outcome;
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     if (SaysOutOfMemory(text)) return Failed(v1::OUT_OF_MEMORY, MemoryAdvice(text));

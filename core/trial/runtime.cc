@@ -2,9 +2,14 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/util/Exception.h>
 #include <dlfcn.h>
 #include <malloc.h>
 #include <torch/headeronly/version.h>
+
+#include <algorithm>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -45,6 +50,19 @@ absl::StatusOr<c10::Device> ParseDevice(const std::string& text) {
         "; use \"cpu\""));
   }
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+std::uint64_t PeakGpuMemoryMib() {
+  if (!at::hasCUDA()) return 0;
+  try {
+    auto* allocator = dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
+    if (allocator == nullptr || !allocator->initialized()) return 0;
+    const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    const std::int64_t peak = allocator->getDeviceStats(0).reserved_bytes[all].peak;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(peak, 0)) >> 20;
+  } catch (const c10::Error&) {
+    return 0;  // A device in trouble has nothing to say.
+  }
 }
 
 std::string DeviceName(c10::Device device) {

@@ -6,6 +6,7 @@
 
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -23,6 +24,10 @@ absl::StatusOr<c10::Device> ParseDevice(const std::string& text);
 
 // "cpu", or the GPU's name, for example "NVIDIA H100".
 std::string DeviceName(c10::Device device);
+
+// Most MiB of the first visible GPU that this process has held in tensors and their cache; 0 on the CPU and
+// where nothing was held.
+std::uint64_t PeakGpuMemoryMib();
 
 // "2.13.0"; "12.8", or "" when this LibTorch has no CUDA.
 std::string TorchVersion();

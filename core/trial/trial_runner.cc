@@ -181,12 +181,13 @@ v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events,
   const StopRequested stop = [&events, &stop_requested] {
     return events.broken() || (stop_requested && stop_requested());
   };
-  const v1::Outcome outcome = CatchFailures([&attempt, &events, &stop] {
+  v1::Outcome outcome = CatchFailures([&attempt, &events, &stop] {
     absl::StatusOr<v1::Outcome> result = attempt.kind() == v1::EVALUATE_STAGE
                                              ? RunEvaluation(attempt, events, stop)
                                              : RunTraining(attempt, events, stop);
     return result.ok() ? *std::move(result) : FailedWith(result.status());
   });
+  if (const std::uint64_t peak = PeakGpuMemoryMib(); peak > 0) outcome.set_peak_gpu_memory_mib(peak);
   events.OnOutcome(outcome);
   return outcome;
 }

@@ -152,5 +152,14 @@ TEST(SweepReaderTest, ReadsAFileByName) {
   EXPECT_EQ(ReadSweepFile(file + ".none").status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST(SweepReaderTest, ResourcesAreSharesOfOneGpuAndWholeMebibytes) {
+  EXPECT_EQ(ErrorOf("resources: {gpu: 0.25, memory_mib: 12000, gpu_memory_mib: 800}\npreempts: true\n"),
+            "OK");
+  EXPECT_EQ(ErrorOf("resources: {gpu: 1.5}\n"),
+            "s.yaml:6:18: resources.gpu: 1.5 is out of range: give a number from 0.001 to 1");
+  EXPECT_EQ(ErrorOf("resources: {memory_mib: 0}\n"),
+            "s.yaml:6:25: resources.memory_mib: 0 is out of range: give a whole number from 1 to 1073741824");
+}
+
 }  // namespace
 }  // namespace inlier

@@ -72,7 +72,8 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
   const bool of_its_sweep = std::any_of(wanting.begin(), wanting.end(), [&](std::int64_t trial) {
     return trials_[trial].sweep == attempt.charged;
   });
-  Must(of_its_sweep, absl::StrCat(name, ": charged to sweep ", attempt.charged, ", which has no trial on it"));
+  Must(of_its_sweep,
+       absl::StrCat(name, ": charged to sweep ", attempt.charged, ", which has no trial on it"));
   if (!of_its_sweep) return;
   const SweepRow& sweep = sweeps_.at(attempt.charged);
   const auto running = std::count_if(live_.begin(), live_.end(), [&](std::int64_t live) {
@@ -88,6 +89,8 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
   const std::string name = absl::StrCat("attempt ", token);
   if (attempt.failure == "OUT_OF_MEMORY") {
     ++stage.out_of_memory;
+  } else if (attempt.failure == "PREEMPTED" && attempt.yields) {
+    world_.Count("attempts preempted");  // Nothing is counted against it.
   } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED") {
     ++stage.losses;
   } else if (attempt.failure == "INVALID_SPEC") {
@@ -131,11 +134,19 @@ void Oracle::CheckStoredEvent(Token token, const std::string& mark, const char* 
 void Oracle::CheckWhole() {
   std::map<std::int64_t, std::int64_t> of_stage;
   std::set<std::pair<std::string, std::int64_t>> slots;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> taken;  // Thousandths of the GPU, MiB.
   for (const std::int64_t token : live_) {
     const AttemptRow& attempt = attempts_.at(token);
     Must(++of_stage[attempt.stage] == 1, absl::StrCat("stage ", attempt.stage, " has two live attempts"));
     Must(slots.emplace(attempt.worker, attempt.slot).second,
          absl::StrCat("slot ", attempt.slot, " of worker ", attempt.worker, " has two live attempts"));
+    const std::int64_t beside = std::max<std::int64_t>(1, workers_[attempt.worker].slots);
+    auto& [gpu, memory] = taken[attempt.worker];
+    gpu += attempt.gpu_thousandths > 0 ? attempt.gpu_thousandths : 1000 / beside;
+    memory += attempt.memory_mib > 0 ? attempt.memory_mib : kMachineMib / beside;
+    Must(gpu <= 1000 && memory <= kMachineMib,
+         absl::StrCat("worker ", attempt.worker, " is given ", gpu, " thousandths of its GPU and ", memory,
+                      " of ", kMachineMib, " MiB"));
     Must(stages_[attempt.stage].state == "PENDING",
          absl::StrCat("attempt ", token, " is live, and its stage is ", stages_[attempt.stage].state));
     Must(!NeededBy(attempt.stage).empty(),

@@ -6,7 +6,8 @@
 //  - a stage has one result, and it is what the attempt with the live token said; nothing of a stale token is
 //    there; events are stored once, and in order;
 //  - terminal states stay, except where a person retries; rows never vanish; tokens grow;
-//  - slots, max_parallel and the retry policy are never exceeded; a draining worker gets nothing;
+//  - slots, GPUs, memory, max_parallel and the retry policy are never exceeded; a draining worker gets
+//    nothing;
 //  - an evaluation starts only when its training's checkpoint is stored;
 //  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the
 //  start
@@ -185,8 +186,10 @@ struct Oracle::TrialRow {
 };
 struct Oracle::AttemptRow {
   std::int64_t stage = 0, number = 0, slot = 0, charged = 0;
+  std::int64_t gpu_thousandths = 0, memory_mib = 0;  // Asked for; 0: its slot's part.
   std::string worker, outcome, failure, message;
   bool ended = false;
+  bool yields = false;              // It was told to make room.
   std::uint64_t last_sequence = 0;  // Of its measurements.
 };
 

@@ -20,7 +20,7 @@ struct Oracle::Statements {
   explicit Statements(SQLite::Database& db)
       : sweep(db,
               "SELECT state, points, trials, next_point, coalesce(spec->>'$.max_parallel', 0), "
-              "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 1), "
+              "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 3), "
               "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, '') FROM sweep WHERE id = ?"),
         stage(
             db,
@@ -32,7 +32,8 @@ struct Oracle::Statements {
             "= ?"),
         attempt(db,
                 "SELECT stage, number, worker, slot, ended_ms IS NOT NULL, coalesce(outcome, ''), "
-                "coalesce(failure, ''), message, coalesce(sweep, 0) FROM attempt WHERE token = ?"),
+                "coalesce(failure, ''), message, coalesce(sweep, 0), gpu_thousandths, "
+                "memory_mib, yields IS NOT NULL FROM attempt WHERE token = ?"),
         measurement(db, "SELECT token, value FROM measurement WHERE id = ?"),
         artifact(db, "SELECT token, sha256, path, final FROM artifact WHERE id = ?"),
         worker(db, "SELECT incarnation, slots, acknowledged_sequence FROM worker WHERE rowid = ?") {}
@@ -226,6 +227,8 @@ void Oracle::ReadAttempt(std::int64_t token) {
     attempt.worker = row.getColumn(2).getString();
     attempt.slot = row.getColumn(3).getInt64();
     attempt.charged = row.getColumn(8).getInt64();
+    attempt.gpu_thousandths = row.getColumn(9).getInt64();
+    attempt.memory_mib = row.getColumn(10).getInt64();
   }
   const bool ended = row.getColumn(4).getInt() != 0;
   const std::string outcome = row.getColumn(5).getString();
@@ -240,6 +243,7 @@ void Oracle::ReadAttempt(std::int64_t token) {
   attempt.failure = failure;
   attempt.message = row.getColumn(7).getString();
   attempt.ended = ended;
+  attempt.yields = row.getColumn(11).getInt() != 0;
   row.reset();
   if (fresh) CheckNewAttempt(token, attempt);
   if (ended) {

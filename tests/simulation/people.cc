@@ -94,6 +94,15 @@ void People::Submit() {
     spec.mutable_retry()->set_max_losses(1 + static_cast<std::uint32_t>(random.Below(3)));
   if (random.PerMille(500))
     spec.mutable_retry()->set_max_crashes(1 + static_cast<std::uint32_t>(random.Below(3)));
+  if (random.PerMille(300)) {
+    // What every machine has; with more of it two attempts do not fit beside each other.
+    spec.mutable_resources()->set_memory_mib(500 + 500 * static_cast<std::uint32_t>(random.Below(4)));
+    if (random.PerMille(500)) spec.mutable_resources()->set_gpu(0.3 + 0.35 * random.Below(3));
+  }
+  if (random.PerMille(400)) {
+    spec.set_preempts(true);
+    spec.set_priority(spec.priority() + 1);
+  }
   v1::SubmitSweepRequest request;
   request.set_request_id(absl::StrCat("request", submitted_++));
   *request.mutable_sweep() = std::move(spec);

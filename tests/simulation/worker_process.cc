@@ -29,6 +29,7 @@ WorkerProcess::WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& c
   Random& random = world_.random();
   slots_ = static_cast<std::uint32_t>(1 + random.Below(2));
   ordered_ = random.PerMille(600);
+  keeps_artifacts_ = random.PerMille(500);
   // The margin of 1 s in 16 forgives a clock that is slow by a twentieth. Others lie.
   const bool lies = random.PerMille(100);
   rate_ppm_ = lies ? 200'000 + random.Below(3'000'000) : 950'000 + random.Below(100'000);
@@ -116,10 +117,13 @@ v1::WorkerSync WorkerProcess::State() const {
   sync.set_host("host");
   sync.set_version("1.0");
   sync.set_draining(draining_);
+  sync.set_memory_mib(kMachineMib);
+  sync.set_keeps_artifacts(keeps_artifacts_);
   for (std::uint32_t i = 0; i < slots_; ++i) {
     v1::Slot& slot = *sync.add_slots();
     slot.set_index(i);
-    slot.set_device("cpu");
+    slot.set_device("cuda:0");
+    slot.set_device_memory_mib(4000);
     slot.set_threads(1);
   }
   for (const auto& [token, child] : children_) {
@@ -298,6 +302,8 @@ void WorkerProcess::ChildActs(Token token) {
                                                      v1::PREEMPTED, v1::TIMED_OUT,     v1::CRASHED};
     v1::TrialEvent event = outcome(v1::Outcome::FAILED);
     event.mutable_outcome()->set_failure(kFailures[random.Below(6)]);
+    if (random.PerMille(300))
+      event.mutable_outcome()->set_peak_memory_mib(static_cast<std::uint64_t>(random.Below(3000)));
     Say(child, event, true);
     finished_.insert(token);
   } else if (what < 25 + fails && !world_.calm()) {

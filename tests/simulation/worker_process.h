@@ -80,7 +80,8 @@ class WorkerProcess {
   std::string name_;
   std::string incarnation_;
   std::uint32_t slots_;
-  bool ordered_;      // A stream, or single calls.
+  bool ordered_;  // A stream, or single calls.
+  bool keeps_artifacts_;
   bool keeps_rules_;  // Its clock is good enough for the lease's margin.
   std::int64_t rate_ppm_;
   Duration clock_base_;

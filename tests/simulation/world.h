@@ -20,6 +20,9 @@
 
 namespace inlier {
 
+// Memory of every simulated machine. All its slots are on one GPU.
+inline constexpr std::int64_t kMachineMib = 2000;
+
 // Which troubles a seed has, per mille of the occasions. Each seed leaves some out, so that rare ones are not
 // always drowned by common ones.
 struct FaultPlan {

@@ -127,6 +127,11 @@ TEST_F(AgentTest, ACrashIsToldWithTheChildsLastWords) {
 
 TEST_F(AgentTest, AChildWithoutMemoryIsOutOfMemory) {
   EXPECT_EQ(RunOne("bad_alloc").failure(), v1::OUT_OF_MEMORY);
+  EXPECT_FALSE(coordinator_->state().outcomes[1].gpu_out_of_memory());
+}
+
+TEST_F(AgentTest, EveryOutcomeTellsTheMostMemoryThatTheChildHeld) {
+  EXPECT_GT(RunOne("diverge").peak_memory_mib(), 0u);
 }
 
 TEST_F(AgentTest, AnExitWithoutAnOutcomeIsACrash) {

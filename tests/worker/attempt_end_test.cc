@@ -67,6 +67,7 @@ TEST(AttemptEndTest, TheSentencesOfLibrariesWithoutMemoryAreKnown) {
     AttemptEnd end = Killed(SIGABRT);
     end.last_output = {line, "and more"};
     EXPECT_EQ(ClassifyEnd(end).failure(), v1::OUT_OF_MEMORY) << line;
+    EXPECT_EQ(ClassifyEnd(end).gpu_out_of_memory(), line[0] == 'C') << line;
   }
 }
 

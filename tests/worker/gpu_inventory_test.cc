@@ -42,7 +42,7 @@ TEST(GpuInventoryTest, TheDriversFolderIsReadInTheOrderOfTheBus) {
 TEST(GpuInventoryTest, NoDriverMeansNoGpus) { EXPECT_THAT(ReadProcGpus("/nowhere"), IsEmpty()); }
 
 TEST(GpuInventoryTest, VisibleDevicesNarrowByIndexAndUuidAndEndAtTheFirstUnknown) {
-  const std::vector<Gpu> all = {{"GPU-aaaa", ""}, {"GPU-bbbb", ""}, {"GPU-cccc", ""}};
+  const std::vector<Gpu> all = {{"GPU-aaaa", "", 0}, {"GPU-bbbb", "", 0}, {"GPU-cccc", "", 0}};
   EXPECT_THAT(Ids(NarrowGpus(all, "2,0")), ElementsAre("GPU-cccc", "GPU-aaaa"));
   EXPECT_THAT(Ids(NarrowGpus(all, "GPU-b")), ElementsAre("GPU-bbbb"));
   EXPECT_THAT(Ids(NarrowGpus(all, "1,7,0")), ElementsAre("GPU-bbbb"));
@@ -74,6 +74,15 @@ TEST(CpuQuotaTest, OnlyCpusOfTheAffinityMaskAreUsed) {
     narrowed = UsableCpus();
   }).join();
   EXPECT_THAT(narrowed, ElementsAre(first));
+}
+
+TEST(GpuInventoryTest, MemoryIsTheMachinesOrTheControlGroupsLimit) {
+  EXPECT_EQ(MemoryOfMachine("MemTotal:       65536000 kB\nMemFree: 1 kB\n"), 64'000u);
+  EXPECT_EQ(MemoryOfMachine("MemFree: 1 kB\n"), 0u);
+  EXPECT_EQ(MemoryOfLimit("1073741824\n"), 1024u);
+  EXPECT_EQ(MemoryOfLimit("max\n"), std::nullopt);
+  EXPECT_EQ(MemoryOfLimit(""), std::nullopt);
+  EXPECT_GT(UsableMemoryMib(), 64u);
 }
 
 }  // namespace

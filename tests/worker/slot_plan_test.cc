@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const std::vector<Gpu> kTwoGpus = {{"GPU-a", "A"}, {"GPU-b", "B"}};
+const std::vector<Gpu> kTwoGpus = {{"GPU-a", "A", 80'000}, {"GPU-b", "B", 40'000}};
 
 TEST(SlotPlanTest, OneSlotACoreWithoutGpus) {
   const auto plan = PlanSlots({2, 5, 7}, {}, std::nullopt, std::nullopt);
@@ -77,6 +77,15 @@ TEST(SlotPlanTest, NoTwoSlotsEverShareACpuWhenThereAreEnough) {
       EXPECT_EQ(used.size(), count) << cores << " cores, " << slots << " slots";
     }
   }
+}
+
+TEST(SlotPlanTest, EverySlotOfAGpuTellsTheMemoryOfTheWholeGpu) {
+  const auto plan = PlanSlots({0, 1, 2}, kTwoGpus, 3, std::nullopt);
+  ASSERT_THAT(plan, SizeIs(3));
+  EXPECT_EQ(plan[0].device_memory_mib, 80'000u);
+  EXPECT_EQ(plan[1].device_memory_mib, 40'000u);
+  EXPECT_EQ(plan[2].device_memory_mib, 80'000u);
+  EXPECT_EQ(PlanSlots({0}, {}, 1, std::nullopt)[0].device_memory_mib, 0u);
 }
 
 }  // namespace

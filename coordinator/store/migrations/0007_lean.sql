@@ -70,6 +70,8 @@ CREATE TABLE lean_stage (
   checkpoint TEXT,                                     -- TRAIN_STAGE: SHA-256 of the trained model.
   message TEXT NOT NULL DEFAULT '',                    -- Why it failed.
   spec_trial INTEGER,                                  -- The trial whose specification it runs; NULL: it is in stage_spec.
+  memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB that its next attempts need at least, since one ran out of memory; 0: what its sweep says.
+  gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- The same of a GPU.
   CHECK (kind = 'EVALUATE_STAGE' OR train_stage IS NULL),
   CHECK (result_token IS NULL OR state = 'SUCCEEDED' OR state = 'DIVERGED'),
   CHECK (state <> 'SUCCEEDED' OR result_token IS NOT NULL),
@@ -77,7 +79,7 @@ CREATE TABLE lean_stage (
 ) STRICT;
 INSERT INTO lean_stage
   SELECT id, kind, fingerprint, train_stage, iif(state = 'RUNNING', 'PENDING', state), crashes, out_of_memory, losses, invalid, result_token,
-    checkpoint, message, spec_trial
+    checkpoint, message, spec_trial, memory_mib, gpu_memory_mib
   FROM stage;
 DROP TABLE stage;
 ALTER TABLE lean_stage RENAME TO stage;

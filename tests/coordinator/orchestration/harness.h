@@ -4,6 +4,7 @@
 #ifndef INLIER_TESTS_COORDINATOR_ORCHESTRATION_HARNESS_H_
 #define INLIER_TESTS_COORDINATOR_ORCHESTRATION_HARNESS_H_
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -58,6 +59,13 @@ inline v1::TrialEvent FailureEvent(v1::FailureClass failure, const std::string& 
   return event;
 }
 
+// It ran out of memory of the machine; `peak_mib` 0: nobody measured.
+inline v1::TrialEvent OutOfMemoryEvent(std::uint64_t peak_mib) {
+  v1::TrialEvent event = FailureEvent(v1::OUT_OF_MEMORY, "too large");
+  if (peak_mib > 0) event.mutable_outcome()->set_peak_memory_mib(peak_mib);
+  return event;
+}
+
 inline v1::TrialEvent CheckpointEvent(std::uint64_t step, bool final, char digit = 'a') {
   v1::TrialEvent event;
   v1::CheckpointSaved& saved = *event.mutable_checkpoint();
@@ -96,8 +104,9 @@ class HandWorker {
     for (std::uint32_t i = 0; i < slots_; ++i) {
       v1::Slot& slot = *sync.add_slots();
       slot.set_index(i);
-      slot.set_device("cpu");
+      slot.set_device(device_);
       slot.set_threads(1);
+      if (device_memory_mib_ > 0) slot.set_device_memory_mib(device_memory_mib_);
     }
     for (const auto& [token, assignment] : running_) {
       v1::AttemptReport& report = *sync.add_attempts();
@@ -152,6 +161,12 @@ class HandWorker {
     progress_[token].set_rate(10);
   }
 
+  // All its slots are on one GPU with so much memory (0: it does not tell).
+  void ShareGpu(std::uint64_t memory_mib) {
+    device_ = "cuda:0";
+    device_memory_mib_ = memory_mib;
+  }
+
   v1::WorkerSync& fields() { return sync_; }
   const std::map<Token, v1::Assignment>& running() const { return running_; }
   const std::vector<v1::NumberedEvent>& outbox() const { return outbox_; }
@@ -159,6 +174,8 @@ class HandWorker {
  private:
   v1::WorkerSync sync_;
   std::uint32_t slots_;
+  std::string device_ = "cpu";
+  std::uint64_t device_memory_mib_ = 0;
   std::uint64_t sync_id_ = 0;
   std::uint64_t sequence_ = 0;
   std::map<Token, v1::Assignment> running_;
@@ -241,6 +258,17 @@ class Harness {
     EXPECT_TRUE(response.ok()) << response.status();
     Commit(std::move(effects));
     return response.ok() ? response->retried() : 0;
+  }
+  // Rows as the database has them, a line each, columns apart by "|".
+  std::string Query(const std::string& sql) {
+    SQLite::Statement rows(database_->connection(), sql);
+    std::string text;
+    while (rows.executeStep()) {
+      for (int i = 0; i < rows.getColumnCount(); ++i)
+        text += (i == 0 ? "" : "|") + rows.getColumn(i).getString();
+      text += "\n";
+    }
+    return text;
   }
   // What the store holds now.
   absl::StatusOr<Snapshot> Load() { return store_->Load(); }

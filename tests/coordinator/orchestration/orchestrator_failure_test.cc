@@ -187,7 +187,9 @@ TEST(OrchestratorFailureTest, CancelledSweepLeavesAStageThatAnotherSweepNeeds) {
 
 TEST(OrchestratorFailureTest, RetryMakesFailedTrialsReadyWithFreshCounts) {
   Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1, {8, 4}));
+  v1::SweepSpec spec = SmallSweep("s", 1, {8, 4});
+  spec.mutable_retry()->set_max_out_of_memory(1);
+  const SweepId sweep = harness.Submit(spec);
   HandWorker worker("w", 1);
   harness.Sync(worker);
   worker.Emit(OnlyToken(worker), FailureEvent(v1::OUT_OF_MEMORY, "cuda"));

