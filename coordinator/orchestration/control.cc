@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/deliberate_bug.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "proto/spec/did_you_mean.h"
 
@@ -40,7 +41,8 @@ bool Orchestrator::Yield(Context& context, Attempt& attempt, const std::string& 
   yields_due_.emplace(attempt.yields_until, attempt.token);
   context.out.workers.insert(attempt.worker);
   context.out.stopped.insert(attempt.worker);
-  context.out.changes.Add(AttemptYields{.token = attempt.token, .reason = why});
+  if (!INLIER_BUG("yield_not_stored"))
+    context.out.changes.Add(AttemptYields{.token = attempt.token, .reason = why});
   context.out.log.push_back(absl::StrCat("attempt_yields trial=", attempt.trial.ToString(),
                                          " stage=", attempt.stage.ToString(), " token=", attempt.token,
                                          " reason=\"", why, "\""));
@@ -53,6 +55,7 @@ void Orchestrator::Preempted(Context& context, const Attempt& attempt, const std
   EndAttempt(context, ended.token, v1::FAILED, v1::PREEMPTED, message, message);
   SetStageState(stage, v1::PENDING);
   stage.message = absl::StrCat("PREEMPTED: ", message);
+  if (INLIER_BUG("yield_counted_as_a_loss")) ++stage.failures.losses;
   CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_preempted",
                 absl::StrCat("attempt ", ended.assignment.attempt(), " PREEMPTED: ", message, "; goes on ",
@@ -85,11 +88,12 @@ void Orchestrator::SetPaused(Context& context, Sweep& sweep, bool paused) {
   sweep.paused = paused;
   if (sweep.state == v1::ACTIVE) paused_sweeps_ += paused ? 1 : -1;
   scheduler_.SetRules(sweep.id, RulesOf(sweep));
-  context.out.changes.Add(SweepChange{.id = sweep.id,
-                                      .state = std::nullopt,
-                                      .next_point = std::nullopt,
-                                      .at = context.now.wall,
-                                      .paused = paused});
+  if (!INLIER_BUG("pause_not_stored"))
+    context.out.changes.Add(SweepChange{.id = sweep.id,
+                                        .state = std::nullopt,
+                                        .next_point = std::nullopt,
+                                        .at = context.now.wall,
+                                        .paused = paused});
   context.out.log.push_back(
       absl::StrCat("sweep_", paused ? "paused" : "resumed", " sweep=", sweep.id.ToString()));
   Notice(context, sweep, paused ? "sweep_paused" : "sweep_resumed",

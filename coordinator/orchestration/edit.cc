@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/orchestration/orchestrator.h"
 
@@ -28,12 +29,13 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
 }  // namespace
 
 void Orchestrator::Withdraw(Context& context, Sweep& sweep, Trial& trial) {
-  if (!IsTerminal(trial.state))
+  if (!IsTerminal(trial.state) && !INLIER_BUG("withdrawn_trial_runs_on"))
     SetTrialState(context, trial, v1::CANCELLED, "withdrawn by an edit of the sweep");
   --sweep.counts[trial.state];
   --trial_counts_[trial.state];
   trial.withdrawn = true;
   ++sweep.withdrawn;
+  if (trial.pruning == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
 }
 
 void Orchestrator::ForgetStages(Sweep& sweep, const std::vector<TrialId>& withdrawn) {
@@ -61,13 +63,13 @@ std::uint64_t Orchestrator::MoveTrials(Context& context, Sweep& sweep, const Swe
   for (const TrialId id : sweep.trials) {
     Trial& trial = trials_.at(id);
     const std::optional<std::uint64_t> point = edit.NewIndex(trial.point);
-    if (!point) {
+    if (!point || (INLIER_BUG("finished_trial_withdrawn_by_an_edit") && IsResult(trial.state))) {
       gone.push_back(id);
       continue;
     }
     kept.push_back(id);
     sweep.ahead.insert(*point);
-    if (*point == trial.point) continue;
+    if (*point == trial.point || INLIER_BUG("edited_trial_keeps_its_point")) continue;
     moved.emplace_back(id, *point);
     trial.point = *point;
   }
@@ -92,7 +94,8 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
                                                          Effects& effects) {
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(request.sweep()));
   Sweep& sweep = sweeps_.at(id);
-  if (request.has_revision() && request.revision() != sweep.revision) {
+  if (request.has_revision() && request.revision() != sweep.revision &&
+      !INLIER_BUG("edit_of_an_old_revision_accepted")) {
     return absl::FailedPreconditionError(absl::StrCat(
         "sweep ", id.ToString(), " has been edited since: it is at revision ", sweep.revision,
         ", the edit was made from ", request.revision(), "; look at it again and repeat the edit"));

@@ -52,7 +52,7 @@ v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
   trials.set_cancelled(sweep.Count(v1::CANCELLED) + (active ? 0 : not_made));
   std::uint64_t pruned = 0;
   for (const auto& [stage, count] : sweep.pruned) pruned += count;
-  trials.set_pruned(pruned);
+  trials.set_pruned(pruned - sweep.withdrawn_pruned);
   std::uint64_t running[2] = {0, 0};
   for (const auto& [token, attempt] : attempts_) {
     const Stage& stage = stages_.at(attempt.stage);

@@ -90,6 +90,19 @@ void Orchestrator::CheckInvariants() const {
   });
   for (const auto& [key, count] : stage_counts_) INLIER_CHECK(count == stage_counts[key]);
 
+  // What pruning said of a training stands, also where its trial was withdrawn.
+  std::map<SweepId, std::map<StageId, std::uint32_t>> pruned, kept;
+  std::map<SweepId, std::uint64_t> withdrawn_pruned;
+  for (const auto& [id, trial] : trials_) {
+    if (trial.pruning == TrialPruningState::kPruned) {
+      INLIER_CHECK(trial.state == v1::CANCELLED);
+      ++pruned[trial.sweep][trial.train];
+      if (trial.withdrawn) ++withdrawn_pruned[trial.sweep];
+    } else if (trial.pruning == TrialPruningState::kKept) {
+      ++kept[trial.sweep][trial.train];
+    }
+  }
+
   std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;
   for (const auto& [id, sweep] : sweeps_) {
@@ -125,14 +138,8 @@ void Orchestrator::CheckInvariants() const {
         if (stage->needed_by.contains(id)) ++tally.needed;
       }
     }
-    std::map<StageId, std::uint32_t> pruned, kept;
-    for (const TrialId trial_id : sweep.trials) {
-      const Trial& trial = trials_.at(trial_id);
-      if (trial.pruning == TrialPruningState::kPruned) ++pruned[trial.train];
-      if (trial.pruning == TrialPruningState::kKept) ++kept[trial.train];
-      INLIER_CHECK(trial.pruning != TrialPruningState::kPruned || trial.state == v1::CANCELLED);
-    }
-    INLIER_CHECK(pruned == sweep.pruned && kept == sweep.kept_from_pruning);
+    INLIER_CHECK(pruned[id] == sweep.pruned && kept[id] == sweep.kept_from_pruning);
+    INLIER_CHECK(withdrawn_pruned[id] == sweep.withdrawn_pruned);
     for (const auto& [state, count] : sweep.counts) INLIER_CHECK(count == counts[state]);
     INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
     INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
@@ -156,7 +163,7 @@ std::string Orchestrator::DurableState() const {
   for (const auto& [id, sweep] : sweeps_) {
     absl::StrAppend(&text, id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
-                    " known=", sweep.trials_known, " request=", sweep.request_id,
+                    " told=", sweep.trials_told, " known=", sweep.trials_known, " request=", sweep.request_id,
                     " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
                     " revision=", sweep.revision, " notices=", sweep.notices_told, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());

@@ -103,6 +103,7 @@ struct Sweep {
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
   std::optional<std::uint64_t> kept;  // Exact number of trials, where the grid knows it.
+  std::uint64_t trials_told = 0;  // Answer of the submission: also when it comes again.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
   // Points from next_point on that have a trial already: the sweep was edited. Expansion passes over them.
@@ -121,9 +122,11 @@ struct Sweep {
   StageTally train;
   StageTally evaluate;
   std::optional<Pruner> pruner;  // With SweepSpec.pruning.
-  // Train stage -> trials of the sweep that were pruned with it, and that a person asked for all the same.
+  // Train stage -> trials of the sweep that were pruned with it, and that a person asked for all the same;
+  // withdrawn ones too, for what was said of the training stands.
   std::map<StageId, std::uint32_t> pruned;
   std::map<StageId, std::uint32_t> kept_from_pruning;
+  std::uint64_t withdrawn_pruned = 0;
   std::uint64_t version = 0;        // Grows with everything that a watcher can see.
   std::deque<std::string> notices;  // The latest; the last one's number is `notices_told`.
   std::uint64_t notices_told = 0;   // Notices are numbered from 1 for the life of the sweep.

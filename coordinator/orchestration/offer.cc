@@ -29,7 +29,7 @@ std::optional<std::uint32_t> Orchestrator::FreeSlot(const WorkerEntry& worker) c
 
 void Orchestrator::RefreshOffer(WorkerEntry& worker) {
   const bool wants =
-      worker.listening && worker.connected && worker.TakesWork() && FreeSlot(worker).has_value();
+      worker.listening && worker.connected && (worker.TakesWork() || INLIER_BUG("pushed_to_who_drains")) && FreeSlot(worker).has_value();
   if (wants == (worker.waits_as != 0)) return;
   if (wants) {
     worker.waits_as = ++waited_;
@@ -55,7 +55,8 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
     const WorkerEntry* entry = workers_.Find(worker);
     return entry == nullptr || !entry->listening;
   });
-  if (grant_leases && !waiting_.empty()) {
+  const bool may_grant = grant_leases || INLIER_BUG("pushed_while_the_disk_is_full");
+  if (may_grant && !waiting_.empty()) {
     for (const std::uint32_t number : scheduler_.AwaitedWorkers()) {
       WorkerEntry* worker = workers_.FindByNumber(number);
       if (worker == nullptr || worker->waits_as == 0) continue;
@@ -65,7 +66,7 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
       RefreshOffer(*worker);
     }
   }
-  while (grant_leases && !waiting_.empty()) {
+  while (may_grant && !waiting_.empty()) {
     const std::optional<Scheduler::Pick> pick =
         scheduler_.Next(0, [this](const ResourceRequest& request) { return WaitingFor(request) != nullptr; });
     if (!pick) break;
@@ -87,7 +88,7 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
     push.set_sync_id(worker.sync_id);
     for (const Token token : leases_.HeldBy(incarnation)) {
       const Attempt& attempt = attempts_.at(token);
-      if (attempt.yields.empty()) {
+      if (attempt.yields.empty() || INLIER_BUG("yielding_attempt_wanted_again")) {
         Desire(attempt, /*known=*/false, *push.add_desired());
       } else {
         v1::Stop& stop = *push.add_stop();

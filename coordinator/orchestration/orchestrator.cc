@@ -191,7 +191,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
                          " (", sweep.spec.name(), ") with other content; use a new request_id"));
       }
       response.set_sweep_id(sweep.id.ToString());
-      response.set_trials(sweep.Total());
+      response.set_trials(INLIER_BUG("submission_told_of_its_edit") ? sweep.Total() : sweep.trials_told);
       response.set_trials_known(sweep.trials_known);
       return response;
     }
@@ -245,6 +245,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
                                .request_id = sweep.request_id,
                                .request_digest = digest,
                                .at = now.wall});
+  sweep.trials_told = trials;
   sweep.trials_known = Expand(context, sweep, options_.expand_at_submit);
   std::get<NewSweep>(effects.changes.changes[row]).trials_known = sweep.trials_known;
   effects.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),

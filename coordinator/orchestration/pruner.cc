@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "proto/spec/number_text.h"
 #include "proto/spec/pruning_checks.h"
 
@@ -98,7 +99,8 @@ std::optional<PruningDecision> Pruner::Judge(StageId stage, std::uint64_t step, 
 }
 
 void Pruner::Record(const PruningDecision& decision) {
-  rungs_[decision.rung].push_back(decision.value);
+  if (!decision.prune || !INLIER_BUG("pruned_value_not_compared"))
+    rungs_[decision.rung].push_back(decision.value);
   judged_[decision.stage] = {decision.rung, decision.prune};
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "coordinator/orchestration/orchestrator.h"
 
 namespace inlier {
@@ -62,12 +63,13 @@ void Orchestrator::JudgePoint(Context& context, const Attempt& attempt, const v1
         decision->at = context.now.wall;
         sweep.pruner->Record(*decision);
         if (decision->prune) reason = sweep.pruner->Reason(*decision);
-        context.out.changes.Add(*std::move(decision));
+        if (!INLIER_BUG("verdict_not_stored")) context.out.changes.Add(*std::move(decision));
       }
     }
     all_want = all_want && WantsPruned(sweep, stage.id);
   }
-  if (all_want && !reason.empty()) PruneStage(context, stage, reason);
+  if (all_want && !reason.empty() && !INLIER_BUG("pruned_training_goes_on"))
+    PruneStage(context, stage, reason);
 }
 
 void Orchestrator::PruneStage(Context& context, Stage& stage, const std::string& reason) {

@@ -18,6 +18,7 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   sweep.state = record.state;
   sweep.points = record.points;
   sweep.kept = record.trials;
+  sweep.trials_told = record.trials_told;
   sweep.trials_known = record.trials_known;
   sweep.next_point = INLIER_BUG("grid_begun_anew_after_restart") ? 0 : record.next_point;
   sweep.request_id = std::move(record.request_id);
@@ -27,7 +28,7 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_forgotten_after_restart"))
     sweep_of_request_.emplace(sweep.request_id, sweep.id);
-  sweep.paused = record.paused;
+  sweep.paused = record.paused && !INLIER_BUG("pause_forgotten_after_restart");
   sweep.revision = record.revision;
   sweep.notices_told = record.notices;
   ++sweep_counts_[sweep.state];
@@ -108,7 +109,7 @@ void Orchestrator::RecoverWorker(WorkerRecord record, Moment now) {
   worker.host = std::move(record.host);
   worker.version = std::move(record.version);
   worker.draining = record.draining;
-  worker.held = record.held;
+  worker.held = record.held && !INLIER_BUG("drain_forgotten_after_restart");
   if (!INLIER_BUG("acknowledged_forgotten_after_restart")) worker.sequence = record.acknowledged_sequence;
   std::vector<v1::Slot> slots(record.slots);
   for (std::uint32_t i = 0; i < record.slots; ++i) {
@@ -207,10 +208,14 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
   for (TrialRecord& record : snapshot.trials) RecoverTrial(std::move(record));
   for (const TrialPruning& record : snapshot.trial_prunings) {
     Trial& trial = trials_.at(record.id);
-    SetPruning(sweeps_.at(trial.sweep), trial, record.state);
+    Sweep& sweep = sweeps_.at(trial.sweep);
+    SetPruning(sweep, trial, record.state);
+    if (trial.withdrawn && record.state == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
   }
   for (const PruningDecision& decision : snapshot.pruning_decisions)
-    if (Sweep& sweep = sweeps_.at(decision.sweep); sweep.pruner) sweep.pruner->Record(decision);
+    if (Sweep& sweep = sweeps_.at(decision.sweep);
+        sweep.pruner && !INLIER_BUG("verdicts_forgotten_after_restart"))
+      sweep.pruner->Record(decision);
   for (WorkerRecord& record : snapshot.workers) RecoverWorker(std::move(record), now);
   for (const LiveAttempt& record : snapshot.live_attempts) RecoverAttempt(record, context);
   for (const StageRecord& record : snapshot.stages) RefreshReadiness(context, stages_.at(record.id));

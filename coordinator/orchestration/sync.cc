@@ -120,6 +120,7 @@ void Orchestrator::UpdateWorker(Context& context, WorkerEntry& worker, const v1:
   worker.version = sync.version();
   worker.draining = sync.draining();
   worker.keeps_artifacts = sync.keeps_artifacts();
+  if (INLIER_BUG("drain_ended_by_the_next_sync")) worker.held = false;
   worker.sync_id = sync.sync_id();
   if (sync.events_thinned() > worker.events_thinned) {
     stats_.events_thinned += sync.events_thinned() - worker.events_thinned;
@@ -410,7 +411,7 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
   Context context{now, effects};
   const bool is_new = workers_.Find(sync.incarnation()) == nullptr;
   WorkerEntry& worker = workers_.FindOrAdd(sync.incarnation());
-  worker.listening = false;
+  worker.listening = worker.listening && INLIER_BUG("listens_while_its_sync_is_answered");
   RefreshOffer(worker);
   // A sync that arrives twice or after a later one says nothing new, except for events that the later one
   // left out.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "coordinator/orchestration/request_limits.h"
 #include "coordinator/tables/table_builder.h"
 #include "proto/spec/sweep_reader.h"
 
@@ -39,6 +40,7 @@ SweepService::Unary* SweepService::Change(
     Context* context, const char* method, const Request* request, Response* response,
     absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&)) {
   return calls_.OnShell(context, method, response, [this, request, decide](Shell::Reply<Response> reply) {
+    if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
     calls_.shell().Decide(decide, *request, std::move(reply));
   });
 }
@@ -52,7 +54,9 @@ SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::Submi
               absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
           return;
         }
-        if (const absl::Status status = ValidateSweep(request->sweep()); !status.ok()) {
+        absl::Status status = CheckLimits(request->sweep());
+        if (status.ok()) status = ValidateSweep(request->sweep());
+        if (!status.ok()) {
           reply(status);
           return;
         }
@@ -73,6 +77,7 @@ SweepService::Unary* SweepService::GetSweep(Context* context, const v1::GetSweep
                                             v1::SweepStatus* response) {
   return Show(context, "GetSweep", response,
               [request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
+                RETURN_IF_ERROR(CheckWords(*request));
                 ASSIGN_OR_RETURN(const SweepId sweep, orchestrator.FindSweep(request->sweep()));
                 return orchestrator.Status(sweep, /*with_spec=*/true);
               });
@@ -81,13 +86,20 @@ SweepService::Unary* SweepService::GetSweep(Context* context, const v1::GetSweep
 SweepService::Unary* SweepService::ListTrials(Context* context, const v1::ListTrialsRequest* request,
                                               v1::ListTrialsResponse* response) {
   return calls_.OnPool(context, "ListTrials", response,
-                       [this, request] { return reader_.ListTrials(*request); });
+                       [this, request]() -> absl::StatusOr<v1::ListTrialsResponse> {
+                         RETURN_IF_ERROR(CheckWords(*request));
+                         return reader_.ListTrials(*request);
+                       });
 }
 
 grpc::ServerWriteReactor<v1::SweepUpdate>* SweepService::WatchSweep(Context* context,
                                                                     const v1::WatchSweepRequest* request) {
   if (const absl::Status admitted = calls_.Admit(*context, "WatchSweep"); !admitted.ok())
     return new RefusedWatch(admitted);
+  if (const absl::Status fits = CheckWords(*request); !fits.ok()) {
+    calls_.Observe("WatchSweep", ToGrpcStatus(fits), MonotonicNow());
+    return new RefusedWatch(fits);
+  }
   return watches_.Open(*request);
 }
 
@@ -115,7 +127,10 @@ SweepService::Unary* SweepService::EditSweep(Context* context, const v1::EditSwe
                                              v1::EditSweepResponse* response) {
   return calls_.OnPoolThen(context, "EditSweep", response,
                            [this, request](Shell::Reply<v1::EditSweepResponse> reply) {
-                             if (const absl::Status status = ValidateSweep(request->spec()); !status.ok()) {
+                             absl::Status status = CheckWords(*request);
+                             if (status.ok()) status = CheckLimits(request->spec());
+                             if (status.ok()) status = ValidateSweep(request->spec());
+                             if (!status.ok()) {
                                reply(status);
                                return;
                              }
@@ -128,6 +143,7 @@ SweepService::Unary* SweepService::EditSweep(Context* context, const v1::EditSwe
 SweepService::Unary* SweepService::Explain(Context* context, const v1::ExplainRequest* request,
                                            v1::Explanation* response) {
   return calls_.OnShell(context, "Explain", response, [this, request](Shell::Reply<v1::Explanation> reply) {
+    if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
     absl::StatusOr<v1::Explanation> seen = calls_.shell().orchestrator().Explain(*request, Shell::Now());
     calls_.shell().AfterCommit([this, request, seen = std::move(seen), reply](absl::Status status) {
       if (!status.ok() || !seen.ok() || !request->has_trial()) {
@@ -169,6 +185,8 @@ SweepService::Unary* SweepService::Query(Context* context, const v1::QueryReques
 SweepService::Unary* SweepService::BuildTable(Context* context, const v1::BuildTableRequest* request,
                                               v1::Table* response) {
   return calls_.OnPool(context, "BuildTable", response, [this, request]() -> absl::StatusOr<v1::Table> {
+    RETURN_IF_ERROR(CheckWords(*request));
+    RETURN_IF_ERROR(CheckLimits(request->table()));
     ASSIGN_OR_RETURN(const SweepId sweep, reader_.FindSweep(request->sweep()));
     return inlier::BuildTable(reader_, sweep, request->table());
   });
@@ -178,6 +196,7 @@ SweepService::Unary* SweepService::GetLogs(Context* context, const v1::GetLogsRe
                                            v1::GetLogsResponse* response) {
   return calls_.OnPool(
       context, "GetLogs", response, [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
+        RETURN_IF_ERROR(CheckWords(*request));
         ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
         return reader_.Logs(trial, std::clamp<std::uint32_t>(request->max_lines(), 1, kLogLinesMax));
       });

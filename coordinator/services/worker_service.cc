@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "coordinator/orchestration/request_limits.h"
+
 namespace inlier {
 namespace {
 
@@ -39,6 +41,10 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       Answer(std::move(admitted));
       return;
     }
+    if (absl::Status fits = CheckLimits(sync_); !fits.ok()) {
+      Answer(std::move(fits));
+      return;
+    }
     calls_.shell().Post([self = self_] {
       self->calls_.shell().Sync(
           self->sync_, /*by_stream=*/true,
@@ -67,9 +73,8 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   }
 
   void OnDone() override {
-    calls_.shell().Post([self = std::move(self_)] {
-      self->calls_.shell().Unlisten(self->listens_as_, self.get());
-    });
+    calls_.shell().Post(
+        [self = std::move(self_)] { self->calls_.shell().Unlisten(self->listens_as_, self.get()); });
   }
 
   void Push(v1::CoordinatorSync push) override {
@@ -135,9 +140,11 @@ grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* WorkerService::Ses
 
 grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
                                               const v1::WorkerSync* sync, v1::CoordinatorSync* reply) {
-  const auto work = [this, context, sync](Shell::Reply<v1::CoordinatorSync> answer) {
+  const absl::Status fits = CheckLimits(*sync);
+  const auto work = [this, context, sync, fits](Shell::Reply<v1::CoordinatorSync> answer) {
     if (absl::Status own = calls_.access().AdmitWorker(*context, sync->incarnation()); !own.ok())
       return answer(std::move(own));
+    if (!fits.ok()) return answer(fits);
     calls_.shell().Sync(*sync, /*by_stream=*/false, std::move(answer));
   };
   return calls_.OnShell(context, "Sync", reply, work);

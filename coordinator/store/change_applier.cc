@@ -49,8 +49,8 @@ struct ChangeApplier::Statements {
   SQLite::Database& db;
   BoundStatement new_sweep{db,
                            "INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, "
-                           "request_digest, submitted_ms) "
-                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"};
+                           "request_digest, submitted_ms, trials_told) "
+                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?5)"};
   BoundStatement sweep_state{
       db, "UPDATE sweep SET state = ?2, ended_ms = iif(?2 = 'ACTIVE', NULL, ?3) WHERE id = ?1"};
   BoundStatement sweep_point{db, "UPDATE sweep SET next_point = ?2 WHERE id = ?1"};

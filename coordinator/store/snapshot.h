@@ -20,6 +20,7 @@ struct SweepRecord {
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
   std::uint64_t trials = 0;
+  std::uint64_t trials_told = 0;  // What the submission was answered.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
   std::string request_id{};

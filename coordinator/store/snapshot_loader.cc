@@ -36,7 +36,7 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
                          "request_digest, submitted_ms, "
                          "ended_ms, paused, revision, "
                          "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
-                         "notice IS NOT NULL) FROM sweep ORDER BY id");
+                         "notice IS NOT NULL), coalesce(trials_told, trials) FROM sweep ORDER BY id");
   while (rows.executeStep()) {
     SweepRecord& sweep = snapshot.sweeps.emplace_back();
     sweep.id = SweepId(rows.getColumn(0).getInt64());
@@ -53,6 +53,7 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
     sweep.paused = rows.getColumn(11).getInt() == 1;
     sweep.revision = rows.getColumn(12).getInt64();
     sweep.notices = rows.getColumn(13).getInt64();
+    sweep.trials_told = rows.getColumn(14).getInt64();
   }
   return absl::OkStatus();
 }

@@ -129,8 +129,9 @@ class SweepGrid {
     std::vector<std::optional<DrawnField>> drawn;  // By axis; for those with a range.
     std::vector<int> dimension;                    // By axis; -1: each.
     std::vector<std::uint64_t> suffix;             // By axis: of those that say each.
-    std::uint64_t each_size = 1;
+    std::uint64_t each_size;
     std::vector<bool> is_point;  // By index.
+    Sampled() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
   };
   // One index of a sampled sweep, drawn.
   struct Sample {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "coordinator/orchestration/request_limits.h"
 #include "coordinator/tables/table_builder.h"
 #include "proto/spec/sweep_reader.h"
 #include "tests/coordinator/orchestration/harness.h"
@@ -27,6 +28,12 @@ enum Kind : unsigned char {
   kTrials,
   kLogs,
   kSweep,
+  kPause,
+  kResume,
+  kEdit,
+  kDrain,
+  kExplain,
+  kListen,
   kKinds
 };
 
@@ -81,7 +88,18 @@ std::unique_ptr<google::protobuf::Message> MessageOf(Kind kind) {
       return std::make_unique<v1::GetLogsRequest>();
     case kSweep:
       return std::make_unique<v1::GetSweepRequest>();
+    case kPause:
+      return std::make_unique<v1::PauseSweepRequest>();
+    case kResume:
+      return std::make_unique<v1::ResumeSweepRequest>();
+    case kEdit:
+      return std::make_unique<v1::EditSweepRequest>();
+    case kDrain:
+      return std::make_unique<v1::DrainWorkerRequest>();
+    case kExplain:
+      return std::make_unique<v1::ExplainRequest>();
     case kTick:
+    case kListen:
     case kKinds:
       break;
   }
@@ -98,17 +116,42 @@ class Service {
   void Do(const Record& record) {
     const auto message = MessageOf(record.kind);
     if (message != nullptr && !message->ParseFromString(record.bytes)) return;
+    if (message != nullptr && !CheckWords(*message).ok()) return;
     Effects effects;
     switch (record.kind) {
       case kSubmit: {
         auto& request = static_cast<v1::SubmitSweepRequest&>(*message);
         request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));  // For speed.
-        if (request.request_id().size() <= 256 && ValidateSweep(request.sweep()).ok())
+        if (request.request_id().size() <= 256 && CheckLimits(request.sweep()).ok() &&
+            ValidateSweep(request.sweep()).ok())
           Clear(orchestrator_->OnSubmit(request, now_, effects).status());
         break;
       }
       case kSync:
-        Clear(orchestrator_->OnSync(static_cast<const v1::WorkerSync&>(*message), now_, effects).status());
+        if (CheckLimits(static_cast<const v1::WorkerSync&>(*message)).ok())
+          Clear(orchestrator_->OnSync(static_cast<const v1::WorkerSync&>(*message), now_, effects).status());
+        break;
+      case kPause:
+        Decide<v1::PauseSweepRequest>(&Orchestrator::OnPause, *message, effects);
+        break;
+      case kResume:
+        Decide<v1::ResumeSweepRequest>(&Orchestrator::OnResume, *message, effects);
+        break;
+      case kEdit: {
+        auto& request = static_cast<v1::EditSweepRequest&>(*message);
+        request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));
+        if (CheckLimits(request.spec()).ok() && ValidateSweep(request.spec()).ok())
+          Decide<v1::EditSweepRequest>(&Orchestrator::OnEdit, request, effects);
+        break;
+      }
+      case kDrain:
+        Decide<v1::DrainWorkerRequest>(&Orchestrator::OnDrain, *message, effects);
+        break;
+      case kExplain:
+        Clear(orchestrator_->Explain(static_cast<const v1::ExplainRequest&>(*message), now_).status());
+        break;
+      case kListen:  // The worker of that name waits on its stream, and what is ready is pushed to it.
+        orchestrator_->SetListening(record.bytes, true);
         break;
       case kCancel:
         Clear(
@@ -163,6 +206,7 @@ class Service {
       case kKinds:
         break;
     }
+    orchestrator_->Offer(now_, /*grant_leases=*/true, effects);
     Commit(effects);
   }
 
@@ -180,6 +224,12 @@ class Service {
   }
 
  private:
+  template <typename Request, typename Response>
+  void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
+              const google::protobuf::Message& request, Effects& effects) {
+    Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects).status());
+  }
+
   // A refusal says something, and is not the fault of the service.
   static void Clear(const absl::Status& status) {
     INLIER_CHECK(status.ok() || !status.message().empty());
@@ -284,6 +334,32 @@ std::vector<Record> Story(bool with_table) {
   v1::GetSweepRequest sweep;
   sweep.set_sweep("story");
   records.push_back(Make(kSweep, sweep));
+  v1::PauseSweepRequest pause;
+  pause.set_sweep("s-1");
+  pause.set_now(with_table);
+  pause.set_request_id("two");
+  records.push_back(Make(kPause, pause));
+  v1::EditSweepRequest edit;
+  edit.set_sweep("story");
+  *edit.mutable_spec() = submit.sweep();
+  edit.mutable_spec()->mutable_axes(0)->add_values()->set_number_value(3);
+  edit.set_revision(1);
+  edit.set_request_id("three");
+  records.push_back(Make(kEdit, edit));
+  v1::ResumeSweepRequest resume;
+  resume.set_sweep("s-1");
+  records.push_back(Make(kResume, resume));
+  records.push_back({kListen, "w"});
+  v1::DrainWorkerRequest drain;
+  drain.set_worker("w");
+  drain.set_now(true);
+  records.push_back(Make(kDrain, drain));
+  v1::ExplainRequest explain;
+  explain.set_trial("t-2");
+  records.push_back(Make(kExplain, explain));
+  explain.clear_trial();
+  explain.set_sweep("story");
+  records.push_back(Make(kExplain, explain));
   v1::CancelRequest cancel;
   cancel.set_sweep("s-1");
   records.push_back(Make(kCancel, cancel));

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "gmock/gmock.h"
+#include "grid_points.h"
 #include "gtest/gtest.h"
 #include "proto/spec/canonical.h"
 #include "proto/spec/number_text.h"
@@ -35,23 +36,6 @@ SweepGrid GridFrom(const std::string& rest) {
 std::string ErrorOf(const std::string& rest) {
   const auto sweep = ReadSweepText("name: s\nbase: " + std::string(kTinyBert) + "\n" + rest + "\n", "s.yaml");
   return sweep.ok() ? "OK" : std::string(sweep.status().message());
-}
-
-std::string LabelsOf(const GridPoint& point) {
-  std::string text;
-  for (const auto& [name, label] : point.labels) text += (text.empty() ? "" : " ") + name + "=" + label;
-  return text;
-}
-
-std::vector<std::string> AllPoints(const SweepGrid& grid) {
-  std::vector<std::string> points;
-  for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
-    const absl::StatusOr<GridPoint> point = grid.At(*index);
-    EXPECT_TRUE(point.ok()) << point.status();
-    EXPECT_EQ(point->index, *index);
-    points.push_back(LabelsOf(*point));
-  }
-  return points;
 }
 
 // Pinned: what a sweep draws must never change, for its trials are known by what was drawn.

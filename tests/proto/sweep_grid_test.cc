@@ -4,6 +4,7 @@
 #include <random>
 
 #include "gmock/gmock.h"
+#include "grid_points.h"
 #include "gtest/gtest.h"
 #include "proto/spec/yaml_reader.h"
 #include "spec_text.h"
@@ -27,23 +28,6 @@ SweepGrid GridFrom(const std::string& axes, const std::string& base = kTinyBert)
 std::string GridError(const std::string& axes) {
   const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(SweepFrom(axes));
   return grid.ok() ? "OK" : std::string(grid.status().message());
-}
-
-std::string LabelsOf(const GridPoint& point) {
-  std::string text;
-  for (const auto& [name, label] : point.labels) text += (text.empty() ? "" : " ") + name + "=" + label;
-  return text;
-}
-
-std::vector<std::string> AllPoints(const SweepGrid& grid) {
-  std::vector<std::string> points;
-  for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
-    const absl::StatusOr<GridPoint> point = grid.At(*index);
-    EXPECT_TRUE(point.ok()) << point.status();
-    EXPECT_EQ(point->index, *index);
-    points.push_back(LabelsOf(*point));
-  }
-  return points;
 }
 
 TEST(SweepGridTest, WithoutAxesThereIsTheBase) {

@@ -102,11 +102,14 @@ void CoordinatorProcess::Start() {
   auto snapshot = store_->Load();
   if (!snapshot.ok())
     return world_.Violate(absl::StrCat("the state does not load: ", snapshot.status().ToString()));
+  if (const absl::Status same = ReplayPruning(*snapshot); !same.ok())
+    return world_.Violate(absl::StrCat("stored verdicts come out otherwise: ", same.ToString()));
   clock_offset_ = world_.random().Between(seconds(-3000), seconds(10000));
   health_ = absl::OkStatus();
   tries_ = 0;
   control_committed_ = 0;
   gate_ = std::make_unique<ReleaseGate>();
+  listeners_ = Listeners();
   queue_ = std::make_unique<CommitQueue>();
   orchestrator_ = std::make_unique<Orchestrator>(Options());
   world_.Note(absl::StrCat("coordinator starts, life ", life_));
@@ -187,15 +190,46 @@ void CoordinatorProcess::Crash(End end) {
   fails_ = false;
 }
 
-void CoordinatorProcess::Sync(const v1::WorkerSync& sync, Reply<v1::CoordinatorSync> reply) {
+void CoordinatorProcess::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply) {
+  listeners_.Remove(sync.incarnation());
   oracle_.SyncArrives(sync);
+  Orchestrator::SyncLimits limits = SyncLimitsUnder(Health());
+  limits.by_stream = by_stream;
   Effects effects;
-  auto response = orchestrator_->OnSync(sync, Now(), SyncLimitsUnder(Health()), effects);
+  auto response = orchestrator_->OnSync(sync, Now(), limits, effects);
+  if (response.ok()) oracle_.AnswerDecided(*response);
   Deliver(std::move(effects), &sync,
           [this, sync, response = std::move(response), reply = std::move(reply)](absl::Status status) {
             if (status.ok() && response.ok()) oracle_.ReplyLeaves(sync, *response);
             reply(status.ok() ? response : absl::StatusOr<v1::CoordinatorSync>(status));
           });
+}
+
+void CoordinatorProcess::Listen(const std::string& incarnation, std::weak_ptr<Listener> stream) {
+  listeners_.Add(incarnation, std::move(stream));
+  oracle_.Listens(incarnation, true);
+  orchestrator_->SetListening(incarnation, true);
+  Deliver(Effects(), nullptr, nullptr);
+}
+
+void CoordinatorProcess::Unlisten(const std::string& incarnation, const Listener* ended) {
+  if (!listeners_.Remove(incarnation, ended)) return;
+  oracle_.Listens(incarnation, false);
+  orchestrator_->SetListening(incarnation, false);
+}
+
+void CoordinatorProcess::PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes) {
+  if (pushes.empty()) return;
+  for (const auto& [incarnation, push] : pushes) oracle_.AnswerDecided(push);
+  gate_->AfterAll([this, pushes = std::move(pushes)](absl::Status status) {
+    if (!status.ok()) return;
+    for (const auto& [incarnation, push] : pushes) {
+      oracle_.PushLeaves(incarnation, push);
+      world_.Trace(push.SerializeAsString());
+      world_.Count("pushes");
+      listeners_.Push(incarnation, push);
+    }
+  });
 }
 
 void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply) {
@@ -208,10 +242,14 @@ void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, Reply<v1:
 }
 
 void CoordinatorProcess::Deliver(Effects effects, const v1::WorkerSync* sync, ReleaseGate::Reply reply) {
+  const bool takes_leases = SyncLimitsUnder(Health()).grant_leases;
+  orchestrator_->Offer(Now(), takes_leases, effects);
   for (std::string& line : effects.log) world_.Note(std::move(line));
-  oracle_.Decided(effects, sync);
+  oracle_.Decided(effects, sync, takes_leases);
+  std::map<std::string, v1::CoordinatorSync> pushes = std::move(effects.pushes);
   const std::string worker = sync != nullptr ? sync->incarnation() : "";
   const std::uint64_t number = gate_->Decided(effects, sync != nullptr ? &worker : nullptr, std::move(reply));
+  PushWhenCommitted(std::move(pushes));
   if (number != 0) {
     const bool control = effects.changes.lane == Lane::kControl;
     if (control && careful_) states_[number] = WithoutWorkers(orchestrator_->DurableState());

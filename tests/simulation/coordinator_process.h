@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/services/listeners.h"
 #include "coordinator/services/release_gate.h"
 #include "coordinator/store/commit_queue.h"
 #include "coordinator/store/database.h"
@@ -53,7 +54,10 @@ class CoordinatorProcess {
   void Crash(End end);
 
   // REQUIRES of all: up().
-  void Sync(const v1::WorkerSync& sync, Reply<v1::CoordinatorSync> reply);
+  void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
+  // The stream has been answered and waits; it has ended.
+  void Listen(const std::string& incarnation, std::weak_ptr<Listener> stream);
+  void Unlisten(const std::string& incarnation, const Listener* ended);
   void Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply);
   // Any other call of people: `call(orchestrator, now, effects)` gives the response.
   template <typename Response, typename Call>
@@ -89,6 +93,7 @@ class CoordinatorProcess {
   Moment Now() const;
   CommitterHealth Health() const;
   void Deliver(Effects effects, const v1::WorkerSync* sync, ReleaseGate::Reply reply);
+  void PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes);
   void Tick();
   void Arm();
   void Pump();
@@ -105,6 +110,7 @@ class CoordinatorProcess {
   std::unique_ptr<Orchestrator> orchestrator_;
   std::unique_ptr<ReleaseGate> gate_;
   std::unique_ptr<CommitQueue> queue_;
+  Listeners listeners_;
   std::vector<QueuedBatch> group_;  // The transaction under way.
   absl::Status health_;
   int tries_ = 0;

@@ -79,7 +79,12 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
   const auto running = std::count_if(live_.begin(), live_.end(), [&](std::int64_t live) {
     return attempts_.at(live).charged == attempt.charged;
   });
-  Must(sweep.max_parallel == 0 || running <= sweep.max_parallel,
+  // An edit of this transaction may be later than the lease: then the limit before it counts, too.
+  const bool edited =
+      changed_["sweep"].contains(attempt.charged) && sweep.before > 0 && sweep.before != sweep.revision;
+  const bool looser = edited && (sweep.revision > sweep.before + 1 || sweep.max_parallel_before == 0 ||
+                                 running <= sweep.max_parallel_before);
+  Must(sweep.max_parallel == 0 || running <= sweep.max_parallel || looser,
        absl::StrCat(name, ": sweep ", attempt.charged, " runs ", running, " at once, max_parallel is ",
                     sweep.max_parallel));
 }
@@ -89,7 +94,7 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
   const std::string name = absl::StrCat("attempt ", token);
   if (attempt.failure == "OUT_OF_MEMORY") {
     ++stage.out_of_memory;
-  } else if (attempt.failure == "PREEMPTED" && attempt.yields) {
+  } else if (attempt.failure == "PREEMPTED" && !attempt.yields.empty()) {
     world_.Count("attempts preempted");  // Nothing is counted against it.
   } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED") {
     ++stage.losses;
@@ -158,9 +163,12 @@ void Oracle::CheckWhole() {
   }
   for (const auto& [id, sweep] : sweeps_) {
     if (sweep.state == "COMPLETE") {
-      Must(static_cast<std::int64_t>(sweep.trial_ids.size()) == sweep.trials,
+      const auto withdrawn = std::count_if(sweep.trial_ids.begin(), sweep.trial_ids.end(),
+                                           [this](std::int64_t trial) { return !trials_.at(trial).point; });
+      Must(static_cast<std::int64_t>(sweep.trial_ids.size()) - withdrawn == sweep.trials,
            absl::StrCat("sweep ", id, " is COMPLETE without all its trials"));
     }
+    if (sweep.revision > 1) CheckPoints(id, sweep);
     if (sweep.state == "ACTIVE") continue;
     for (const std::int64_t trial : sweep.trial_ids) {
       Must(sweep.state != "COMPLETE" || IsTerminalName(trials_.at(trial).state),
@@ -177,12 +185,18 @@ void Oracle::CoordinatorStarts(bool reopened) {
     worker.sync_id = 0;
     worker.occupied.clear();
   }
+  listening_.clear();
+  yielding_.clear();
   for (const std::int64_t token : live_) {
     granted_[static_cast<Token>(token)] = attempts_.at(token).worker;
+    if (!attempts_.at(token).yields.empty()) yielding_.insert(static_cast<Token>(token));
   }
+  for (const auto& [id, sweep] : sweeps_) pauses_[id].Restart(sweep.paused);
+  for (const std::string& worker : worker_ids_) holds_[worker].Restart(workers_[worker].held);
 }
 
 void Oracle::SyncArrives(const v1::WorkerSync& sync) {
+  listening_.erase(sync.incarnation());
   WorkerView& worker = workers_[sync.incarnation()];
   fresh_ = sync.sync_id() > worker.sync_id || world_.now() - worker.heard > std::chrono::hours(1);
   if (!fresh_) return;
@@ -193,22 +207,16 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
   for (const v1::AttemptReport& report : sync.attempts()) worker.occupied[report.slot()] = report.token();
 }
 
-void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync) {
+void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases) {
   const Duration term = CoordinatorProcess::Options().lease_ttl + CoordinatorProcess::Options().lease_margin;
   for (const Change& change : effects.changes.changes) {
     if (const auto* started = std::get_if<AttemptStarted>(&change)) {
       granted_[started->token] = started->worker;
       const std::string name = absl::StrCat("lease ", started->token);
-      if (sync == nullptr) {
-        Must(false, absl::StrCat(name, " without a worker's sync"));
-        continue;
-      }
-      const WorkerView& worker = workers_[started->worker];
-      Must(sync->incarnation() == started->worker, absl::StrCat(name, " for a worker that did not ask"));
-      Must(fresh_, absl::StrCat(name, " for a message that is out of date"));
-      Must(!worker.draining, absl::StrCat(name, " for a worker that is draining"));
-      Must(!worker.occupied.contains(started->slot),
-           absl::StrCat(name, " on slot ", started->slot, " that its worker says is taken"));
+      Must(takes_leases, absl::StrCat(name, ", though the store has no room for it"));
+      CheckLease(name, started->worker, started->sweep.value(), started->slot, sync);
+    } else if (const auto* yields = std::get_if<AttemptYields>(&change)) {
+      yielding_.insert(yields->token);
     } else if (const auto* ended = std::get_if<AttemptEnded>(&change)) {
       const Timestamp heard = workers_[granted_[ended->token]].heard;
       const Duration silent = world_.now() - std::max(heard, started_);
@@ -253,8 +261,12 @@ void Oracle::ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& 
        absl::StrCat("worker ", incarnation, " is told that event ", reply.acknowledged_sequence(),
                     " is stored; stored is ", worker.acknowledged));
   CheckAcknowledged(incarnation, worker, reply.acknowledged_sequence());
+  CheckDesired(incarnation, reply);
+}
+
+void Oracle::CheckDesired(const std::string& incarnation, const v1::CoordinatorSync& answer) {
   std::set<std::uint32_t> slots;
-  for (const v1::Assignment& desired : reply.desired()) {
+  for (const v1::Assignment& desired : answer.desired()) {
     const std::string name = absl::StrCat("worker ", incarnation, " is told of lease ", desired.token());
     const auto at = attempts_.find(static_cast<std::int64_t>(desired.token()));
     if (at == attempts_.end()) {
@@ -283,11 +295,11 @@ void Oracle::SubmitAnswered(const v1::SubmitSweepRequest& request, const v1::Sub
        absl::StrCat("sweep ", response.sweep_id(), " is acknowledged and not stored"));
 }
 
-void Oracle::SweepCancelled(const std::string& id, std::uint64_t retries_before) {
+void Oracle::SweepCancelled(const std::string& id, std::uint64_t asked_before) {
   const auto sweep = SweepId::Parse(id);
   if (!sweep || !sweeps_.contains(sweep->value()))
     return Must(false, absl::StrCat(id, " was cancelled and is not stored"));
-  if (Retries(id) != retries_before) return;
+  if (Asked(id) != asked_before) return;
   Must(sweeps_.at(sweep->value()).state != "ACTIVE", absl::StrCat(id, " was cancelled and is ACTIVE"));
   for (const std::int64_t trial : sweeps_.at(sweep->value()).trial_ids) {
     Must(IsTerminalName(trials_.at(trial).state),
@@ -295,14 +307,15 @@ void Oracle::SweepCancelled(const std::string& id, std::uint64_t retries_before)
   }
 }
 
-std::uint64_t Oracle::Retries(const std::string& sweep) {
-  std::uint64_t retries = retries_[sweep];
+std::uint64_t Oracle::Asked(const std::string& sweep) {
+  std::uint64_t asked = retries_[sweep];
   const auto id = SweepId::Parse(sweep);
   if (id && sweeps_.contains(id->value())) {
+    asked += edits_[id->value()];
     for (const std::int64_t trial : sweeps_.at(id->value()).trial_ids)
-      retries += retries_[TrialId(trial).ToString()];
+      asked += retries_[TrialId(trial).ToString()];
   }
-  return retries;
+  return asked;
 }
 
 // Results only become more: what was shown is stored.

@@ -8,6 +8,14 @@
 //  - terminal states stay, except where a person retries; rows never vanish; tokens grow;
 //  - slots, GPUs, memory, max_parallel and the retry policy are never exceeded; a draining worker gets
 //    nothing;
+//  - a worker gets what it asked for, or what was pushed to it while it listened; nothing while the store is
+//    full;
+//  - a sweep that was paused starts nothing, and a worker that was drained gets nothing, until somebody says
+//    otherwise, over restarts too; an attempt that was told to yield is wanted of nobody any more;
+//  - an edited sweep has each trial at its point: what is in both sweeps keeps its trial, what has left is
+//    withdrawn, has ended, and never changes again;
+//  - what pruning decided follows from what was there before, and what it ended has ended;
+//  - a request that comes again gets the same answer;
 //  - an evaluation starts only when its training's checkpoint is stored;
 //  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the
 //  start
@@ -52,19 +60,36 @@ class Oracle {
   // The coordinator. `reopened`: from a copy of the files; everything is read again.
   void CoordinatorStarts(bool reopened);
   void SyncArrives(const v1::WorkerSync& sync);
-  void Decided(const Effects& effects, const v1::WorkerSync* sync);
+  // The worker waits on its stream, or does not any more.
+  void Listens(const std::string& incarnation, bool listens);
+  // `takes_leases`: the store has room for them.
+  void Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases);
+  // What a worker is to be told, when that was decided, and when it leaves.
+  void AnswerDecided(const v1::CoordinatorSync& answer);
   void ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& reply);
+  void PushLeaves(const std::string& incarnation, const v1::CoordinatorSync& push);
 
   // People. A retry is asked of the coordinator; answers are told to who asked.
   void RetryArrives(const v1::RetryRequest& request) {
     ++retries_[request.has_trial() ? request.trial() : request.sweep()];
   }
   void SubmitAnswered(const v1::SubmitSweepRequest& request, const v1::SubmitSweepResponse& response);
-  // `retries_before`: Retries() when it was decided.
-  void SweepCancelled(const std::string& sweep, std::uint64_t retries_before);
-  // Asked for so far, for the sweep or one of its trials.
-  std::uint64_t Retries(const std::string& sweep);
+  // `asked_before`: Asked() when it was decided.
+  void SweepCancelled(const std::string& sweep, std::uint64_t asked_before);
+  // Retries and edits asked for so far, of the sweep or one of its trials.
+  std::uint64_t Asked(const std::string& sweep);
   void SweepShown(const v1::SweepStatus& status);
+  // Whether what was decided is to be remembered under this request id: it was not answered before.
+  static bool Remembers(const Effects& effects, const std::string& request_id);
+  // An empty id: nothing is promised.
+  void AnswerLeaves(const std::string& request_id, const std::string& answer);
+  // A switch is set by a decision, which gets a number, and the answer leaves when it is stored.
+  std::uint64_t PauseDecided(const std::string& sweep, bool paused);
+  void PauseAnswered(const std::string& sweep, bool paused, std::uint64_t decision);
+  std::uint64_t HoldDecided(const std::string& worker, bool held);
+  void HoldAnswered(const std::string& worker, bool held, std::uint64_t decision);
+  void EditDecided(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response);
+  void EditAnswered(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response);
 
   // Workers. `sound`: the coordinator may store it.
   void Emitted(const std::string& incarnation, const v1::NumberedEvent& event, bool sound);
@@ -86,6 +111,10 @@ class Oracle {
   struct AttemptRow;
   const std::map<std::int64_t, SweepRow>& sweeps() const { return sweeps_; }
   std::vector<std::string> trial_ids() const;
+  std::vector<std::string> worker_ids() const;  // Incarnations, in the order in which they were stored.
+  // By their rows.
+  std::vector<std::string> PausedSweeps() const;
+  bool IsHeld(const std::string& worker) const;
 
  private:
   struct Statements;
@@ -106,11 +135,37 @@ class Oracle {
     std::map<std::uint32_t, Token> occupied;  // As its latest sync says.
     std::uint32_t slots = 0;
     std::uint64_t acknowledged = 0;  // Of its row.
+    bool held = false;               // Of its row.
+  };
+  // Something that people turn on and off.
+  struct Switch {
+    bool on = false;  // As decided last in this life of the coordinator.
+    bool stored[2] = {true,
+                      false};  // What its row may say: what was stored at the start, and what was decided.
+    std::uint64_t decisions = 0;
+
+    std::uint64_t Decide(bool to) {
+      stored[to ? 1 : 0] = true;
+      on = to;
+      return ++decisions;
+    }
+    void Restart(bool row) {
+      on = row;
+      stored[row ? 1 : 0] = true;
+      stored[row ? 0 : 1] = false;
+    }
   };
   struct Execution {
     std::string incarnation;
     Token token = 0;
     bool keeps_rules = false;
+  };
+
+  struct Verdict {
+    std::int64_t id = 0, sweep = 0, stage = 0, token = 0, rung = 0, others = 0;
+    double value = 0;
+    bool prune = false;
+    std::optional<double> threshold{};
   };
 
   void Must(bool holds, const std::string& what) {
@@ -124,7 +179,15 @@ class Oracle {
   void ReadMeasurement(std::int64_t id);
   void ReadArtifact(std::int64_t id);
   void ReadWorker(std::int64_t row);
+  void ReadPruningDecision(std::int64_t id);
+  void ReadTrialPruning(std::int64_t trial);
+  void JudgeAgain(const Verdict& verdict);
   void ReadChanged();
+  // Each trial of an edited sweep is where its labels say.
+  void CheckPoints(std::int64_t id, const SweepRow& sweep);
+  void CheckLease(const std::string& name, const std::string& worker, std::int64_t sweep, std::uint32_t slot,
+                  const v1::WorkerSync* sync) const;
+  void CheckDesired(const std::string& incarnation, const v1::CoordinatorSync& answer);
   void CheckNewAttempt(std::int64_t token, AttemptRow& attempt);
   void CheckEnded(std::int64_t token, const AttemptRow& attempt);
   void CheckWhole();
@@ -147,7 +210,7 @@ class Oracle {
   std::map<std::int64_t, AttemptRow> attempts_;
   std::map<std::int64_t, std::set<std::int64_t>> trials_of_stage_;
   std::set<std::int64_t> live_;  // Tokens.
-  std::set<std::int64_t> measurements_, artifacts_;
+  std::set<std::int64_t> measurements_, artifacts_, decisions_;
   std::map<std::string, std::int64_t> requests_;  // request_id -> sweep, of rows.
 
   std::map<std::string, WorkerView> workers_;
@@ -161,6 +224,17 @@ class Oracle {
   std::set<std::string> paths_;                              // Of stored checkpoints.
   std::map<Token, std::string> granted_;                     // Decided in this life of the coordinator.
   Timestamp started_;                                        // Of the coordinator.
+  std::vector<std::string> worker_ids_;
+  std::set<std::string> listening_;
+  std::set<Token> yielding_;  // Told to, as decided.
+  std::map<std::int64_t, Switch> pauses_;
+  std::map<std::string, Switch> holds_;
+  std::map<std::string, std::string> answers_;                                  // Request id -> what left.
+  std::map<std::int64_t, std::uint64_t> edits_;                                 // Asked for, of a sweep.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<double>> rungs_;  // (sweep, rung) -> values.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> judged_;        // (sweep, stage) -> rung.
+  std::set<std::pair<std::int64_t, std::int64_t>> prune_;  // (sweep, stage) that a verdict was to prune.
+  std::map<std::int64_t, std::string> pruned_;             // Trial -> PRUNED or KEPT.
 };
 
 struct Oracle::SweepRow {
@@ -170,6 +244,13 @@ struct Oracle::SweepRow {
   std::string request_id;
   std::set<std::int64_t> trial_ids;
   std::uint64_t reopens = 0;
+  bool paused = false;
+  std::int64_t revision = 0;
+  // Before the latest transaction that changed the row.
+  std::int64_t before = 0, max_parallel_before = 0;
+  // Name and labels of each axis; none where points are drawn.
+  std::vector<std::pair<std::string, std::vector<std::string>>> axes;
+  v1::PruningSpec pruning;
 };
 struct Oracle::StageRow {
   std::string kind, state, checkpoint;
@@ -183,13 +264,15 @@ struct Oracle::TrialRow {
   std::int64_t sweep = 0, train = 0, evaluate = 0;
   std::string state;
   std::uint64_t reopens = 0;
+  std::optional<std::int64_t> point;  // None: withdrawn.
+  bool was_withdrawn = false;         // Before the transaction that is looked at.
+  std::map<std::string, std::string> labels;
 };
 struct Oracle::AttemptRow {
   std::int64_t stage = 0, number = 0, slot = 0, charged = 0;
   std::int64_t gpu_thousandths = 0, memory_mib = 0;  // Asked for; 0: its slot's part.
-  std::string worker, outcome, failure, message;
+  std::string worker, outcome, failure, message, yields;
   bool ended = false;
-  bool yields = false;              // It was told to make room.
   std::uint64_t last_sequence = 0;  // Of its measurements.
 };
 

@@ -2,6 +2,9 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "coordinator/store/ids.h"
 #include "tests/simulation/oracle.h"
@@ -9,7 +12,9 @@
 namespace inlier {
 namespace {
 
-constexpr const char* kTables[] = {"sweep", "stage", "trial", "attempt", "measurement", "artifact", "worker"};
+constexpr const char* kTables[] = {"sweep",        "stage",    "trial",  "attempt",
+                                   "measurement",  "artifact", "worker", "pruning_decision",
+                                   "trial_pruning"};
 
 bool IsTerminalName(const std::string& state) { return state != "PENDING" && state != "RUNNING"; }
 bool IsResultName(const std::string& state) { return state == "SUCCEEDED" || state == "DIVERGED"; }
@@ -21,24 +26,54 @@ struct Oracle::Statements {
       : sweep(db,
               "SELECT state, points, trials, next_point, coalesce(spec->>'$.max_parallel', 0), "
               "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 3), "
-              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, '') FROM sweep WHERE id = ?"),
+              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec "
+              "FROM sweep WHERE id = ?"),
         stage(
             db,
             "SELECT kind, state, coalesce(checkpoint, ''), coalesce(train_stage, 0), coalesce(result_token, "
             "0), crashes, out_of_memory, losses, invalid FROM stage WHERE id = ?"),
-        trial(
-            db,
-            "SELECT sweep, coalesce(train_stage, 0), coalesce(evaluate_stage, 0), state FROM trial WHERE id "
-            "= ?"),
+        trial(db,
+              "SELECT sweep, coalesce(train_stage, 0), coalesce(evaluate_stage, 0), state, point, "
+              "(SELECT labels FROM trial_spec WHERE trial_spec.trial = trial.id) FROM trial WHERE id = ?"),
         attempt(db,
                 "SELECT stage, number, worker, slot, ended_ms IS NOT NULL, coalesce(outcome, ''), "
                 "coalesce(failure, ''), message, coalesce(sweep, 0), gpu_thousandths, "
-                "memory_mib, yields IS NOT NULL FROM attempt WHERE token = ?"),
+                "memory_mib, coalesce(yields, '') FROM attempt WHERE token = ?"),
         measurement(db, "SELECT token, value FROM measurement WHERE id = ?"),
         artifact(db, "SELECT token, sha256, path, final FROM artifact WHERE id = ?"),
-        worker(db, "SELECT incarnation, slots, acknowledged_sequence FROM worker WHERE rowid = ?") {}
-  SQLite::Statement sweep, stage, trial, attempt, measurement, artifact, worker;
+        worker(db, "SELECT incarnation, slots, acknowledged_sequence, held FROM worker WHERE rowid = ?"),
+        pruning_decision(db,
+                         "SELECT sweep, stage, token, rung, value, verdict, others, threshold FROM "
+                         "pruning_decision WHERE id = ?"),
+        trial_pruning(db, "SELECT state FROM trial_pruning WHERE trial = ?") {}
+  SQLite::Statement sweep, stage, trial, attempt, measurement, artifact, worker, pruning_decision,
+      trial_pruning;
 };
+
+// What an edit can change, and a judge of verdicts needs.
+static void ReadSpec(const std::string& text, Oracle::SweepRow& sweep) {
+  const nlohmann::json spec = nlohmann::json::parse(text);
+  sweep.axes.clear();
+  for (const nlohmann::json& axis : spec.value("axes", nlohmann::json::array())) {
+    if (spec.contains("sampling")) break;
+    const std::string field = axis.at("field");
+    std::vector<std::string> labels;
+    for (const nlohmann::json& value : axis.at("values")) labels.push_back(absl::StrCat(value.get<int>()));
+    sweep.axes.emplace_back(field.substr(field.rfind('.') + 1), std::move(labels));
+  }
+  if (!spec.contains("pruning")) return;
+  const nlohmann::json& pruning = spec.at("pruning");
+  if (pruning.value("goal", "") == "MAXIMIZE") sweep.pruning.set_goal(v1::PruningSpec::MAXIMIZE);
+  if (pruning.contains("median"))
+    sweep.pruning.mutable_median()->set_min_trials(pruning["median"].value("min_trials", 5u));
+  if (pruning.contains("asha"))
+    sweep.pruning.mutable_asha()->set_reduction(pruning["asha"].value("reduction", 3u));
+}
+
+static void ReadLabels(const std::string& text, std::map<std::string, std::string>& labels) {
+  const nlohmann::json object = nlohmann::json::parse(text);
+  for (const auto& [axis, label] : object.items()) labels[axis] = label.get<std::string>();
+}
 
 // One row, read by its number; false: it is not there.
 static bool Read(SQLite::Statement& statement, std::int64_t row) {
@@ -73,8 +108,8 @@ void Oracle::RolledBack() { changed_.clear(); }
 
 void Oracle::Committed() {
   ReadChanged();
-  changed_.clear();
   CheckWhole();
+  changed_.clear();
 }
 
 void Oracle::ReadChanged() {
@@ -94,6 +129,14 @@ void Oracle::ReadChanged() {
   for (const std::int64_t id : changed_["artifact"]) ReadArtifact(id);
   for (const std::int64_t id : changed_["measurement"]) ReadMeasurement(id);
   for (const std::int64_t id : changed_["attempt"]) ReadAttempt(id);
+  for (const std::int64_t id : changed_["trial_pruning"]) ReadTrialPruning(id);
+  for (const std::int64_t id : changed_["pruning_decision"]) ReadPruningDecision(id);
+  for (const std::int64_t id : changed_["trial_pruning"]) {
+    const TrialRow& trial = trials_.at(id);
+    Must(pruned_[id] != "PRUNED" ||
+             (trial.state == "CANCELLED" && prune_.contains({trial.sweep, trial.train})),
+         absl::StrCat("trial ", id, " is pruned, is ", trial.state, ", and no verdict says so"));
+  }
   for (const std::int64_t id : stages) ReadStage(id);
 }
 
@@ -121,6 +164,7 @@ void Oracle::ReadAll() {
   vanished("attempt", attempts_);
   vanished("measurement", measurements_);
   vanished("artifact", artifacts_);
+  vanished("pruning_decision", decisions_);
   changed_ = std::move(all);
   Committed();
 }
@@ -135,21 +179,31 @@ void Oracle::ReadSweep(std::int64_t id) {
   sweep.trials = sql_->sweep.getColumn(2).getInt64();
   sweep.next_point = sql_->sweep.getColumn(3).getInt64();
   sweep.max_parallel = sql_->sweep.getColumn(4).getInt64();
-  sweep.max_crashes = sql_->sweep.getColumn(5).getInt64();
-  sweep.max_out_of_memory = sql_->sweep.getColumn(6).getInt64();
-  sweep.max_losses = sql_->sweep.getColumn(7).getInt64();
+  // An edit may lower what has happened already: the most that ever was allowed.
+  sweep.max_crashes = std::max(sweep.max_crashes, sql_->sweep.getColumn(5).getInt64());
+  sweep.max_out_of_memory = std::max(sweep.max_out_of_memory, sql_->sweep.getColumn(6).getInt64());
+  sweep.max_losses = std::max(sweep.max_losses, sql_->sweep.getColumn(7).getInt64());
   sweep.request_id = sql_->sweep.getColumn(8).getString();
+  sweep.paused = sql_->sweep.getColumn(9).getInt() != 0;
+  sweep.revision = sql_->sweep.getColumn(10).getInt64();
+  sweep.before = before.revision;
+  sweep.max_parallel_before = before.max_parallel;
+  if (sweep.revision != before.revision) ReadSpec(sql_->sweep.getColumn(11).getString(), sweep);
   sql_->sweep.reset();
+  Must(pauses_[id].stored[sweep.paused ? 1 : 0],
+       absl::StrCat("sweep ", id, sweep.paused ? " is" : " is not", " paused, and nobody said so"));
   if (!sweep.request_id.empty()) {
     Must(requests_.emplace(sweep.request_id, id).first->second == id, "two sweeps of one request");
   }
   if (fresh) return;
-  Must(sweep.next_point >= before.next_point, absl::StrCat("sweep ", id, " goes back in its grid"));
+  const bool edited = sweep.revision != before.revision;
+  Must(sweep.revision - before.revision <= static_cast<std::int64_t>(edits_[id]) - (before.revision - 1),
+       absl::StrCat("sweep ", id, " is at revision ", sweep.revision, " after ", edits_[id], " edits"));
+  Must(edited || sweep.next_point >= before.next_point, absl::StrCat("sweep ", id, " goes back in its grid"));
   if (before.state == "ACTIVE" || before.state == sweep.state) return;
-  std::uint64_t retries = retries_[SweepId(id).ToString()];
-  for (const std::int64_t trial : sweep.trial_ids) retries += retries_[TrialId(trial).ToString()];
-  Must(++sweep.reopens <= retries,
-       absl::StrCat("sweep ", id, " changed from ", before.state, " to ", sweep.state, " without a retry"));
+  Must(++sweep.reopens <= Asked(SweepId(id).ToString()),
+       absl::StrCat("sweep ", id, " changed from ", before.state, " to ", sweep.state,
+                    " without a retry or an edit"));
 }
 
 void Oracle::ReadTrial(std::int64_t id) {
@@ -160,7 +214,15 @@ void Oracle::ReadTrial(std::int64_t id) {
   trial.train = sql_->trial.getColumn(1).getInt64();
   trial.evaluate = sql_->trial.getColumn(2).getInt64();
   trial.state = sql_->trial.getColumn(3).getString();
+  trial.was_withdrawn = !before.empty() && !trial.point;
+  const std::int64_t point = sql_->trial.getColumn(4).getInt64();
+  trial.point = point < 0 ? std::nullopt : std::optional(point);
+  if (before.empty()) ReadLabels(sql_->trial.getColumn(5).getString(), trial.labels);
   sql_->trial.reset();
+  Must(!trial.was_withdrawn || (!trial.point && trial.state == before),
+       absl::StrCat("trial ", id, " was withdrawn, and changed from ", before, " to ", trial.state));
+  Must(trial.point || IsTerminalName(trial.state),
+       absl::StrCat("trial ", id, " is withdrawn, and is ", trial.state));
   if (before.empty()) {
     sweeps_[trial.sweep].trial_ids.insert(id);
     for (const std::int64_t stage : {trial.train, trial.evaluate}) {
@@ -243,7 +305,7 @@ void Oracle::ReadAttempt(std::int64_t token) {
   attempt.failure = failure;
   attempt.message = row.getColumn(7).getString();
   attempt.ended = ended;
-  attempt.yields = row.getColumn(11).getInt() != 0;
+  attempt.yields = row.getColumn(11).getString();
   row.reset();
   if (fresh) CheckNewAttempt(token, attempt);
   if (ended) {
@@ -272,11 +334,41 @@ void Oracle::ReadArtifact(std::int64_t id) {
   CheckStoredEvent(token, sha256, "checkpoint");
 }
 
+void Oracle::ReadTrialPruning(std::int64_t trial) {
+  if (!Read(sql_->trial_pruning, trial))
+    return Must(false, absl::StrCat("trial ", trial, ": its pruning has gone"));
+  pruned_[trial] = sql_->trial_pruning.getColumn(0).getString();
+  sql_->trial_pruning.reset();
+}
+
+void Oracle::ReadPruningDecision(std::int64_t id) {
+  if (!decisions_.insert(id).second) return;
+  Read(sql_->pruning_decision, id);
+  SQLite::Statement& row = sql_->pruning_decision;
+  Verdict verdict{.id = id,
+                  .sweep = row.getColumn(0).getInt64(),
+                  .stage = row.getColumn(1).getInt64(),
+                  .token = row.getColumn(2).getInt64(),
+                  .rung = row.getColumn(3).getInt64(),
+                  .others = row.getColumn(6).getInt64(),
+                  .value = row.getColumn(4).getDouble(),
+                  .prune = row.getColumn(5).getString() == "PRUNE",
+                  .threshold = {}};
+  if (!row.getColumn(7).isNull()) verdict.threshold = row.getColumn(7).getDouble();
+  row.reset();
+  JudgeAgain(verdict);
+}
+
 void Oracle::ReadWorker(std::int64_t number) {
   if (!Read(sql_->worker, number)) return;
   const std::string incarnation = sql_->worker.getColumn(0).getString();
   WorkerView& worker = workers_[incarnation];
+  if (std::find(worker_ids_.begin(), worker_ids_.end(), incarnation) == worker_ids_.end())
+    worker_ids_.push_back(incarnation);
   worker.slots = sql_->worker.getColumn(1).getUInt();
+  worker.held = sql_->worker.getColumn(3).getInt() != 0;
+  Must(holds_[incarnation].stored[worker.held ? 1 : 0],
+       absl::StrCat("worker ", incarnation, worker.held ? " is" : " is not", " drained, and nobody said so"));
   const std::uint64_t acknowledged = static_cast<std::uint64_t>(sql_->worker.getColumn(2).getInt64());
   sql_->worker.reset();
   Must(acknowledged >= worker.acknowledged,

@@ -1,74 +1,58 @@
 #include "tests/simulation/people.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "proto/spec/sweep_reader.h"
 #include "tests/coordinator/orchestration/harness.h"
 
 namespace inlier {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 struct Action {
   int weight;
   void (People::*run)();
 };
 
-// Further actions of people (pause, resume, edit, preempt, ...) go here.
 constexpr Action kActions[] = {
-    {30, &People::Submit},     {8, &People::CancelSweep}, {10, &People::CancelTrial},
-    {12, &People::RetrySweep}, {10, &People::RetryTrial}, {20, &People::Look},
+    {30, &People::Submit},    {6, &People::CancelSweep}, {8, &People::CancelTrial}, {10, &People::RetrySweep},
+    {8, &People::RetryTrial}, {10, &People::Look},       {8, &People::Pause},       {10, &People::Resume},
+    {16, &People::Edit},      {10, &People::Drain},
 };
+
+// Another rule of pruning, or another way to draw points, than none.
+void Vary(Random& random, v1::SweepSpec& spec) {
+  if (random.PerMille(350)) {
+    v1::PruningSpec& pruning = *spec.mutable_pruning();
+    pruning.set_measurement("train_loss");
+    pruning.set_goal(random.PerMille(500) ? v1::PruningSpec::MINIMIZE : v1::PruningSpec::MAXIMIZE);
+    if (random.PerMille(500)) {
+      pruning.mutable_median()->set_min_trials(1 + static_cast<std::uint32_t>(random.Below(2)));
+      pruning.mutable_median()->set_interval(30);
+    } else {
+      pruning.mutable_asha()->set_min_steps(30);
+      pruning.mutable_asha()->set_reduction(2);
+    }
+  }
+  if (random.PerMille(200)) {
+    spec.mutable_axes(0)->set_each(true);
+    v1::Axis& size = *spec.add_axes();
+    size.set_field("training.batch_size");
+    size.mutable_range()->set_min(1);
+    size.mutable_range()->set_max(64);
+    const auto trials = static_cast<std::uint32_t>(1 + random.Below(2));
+    if (random.PerMille(500)) {
+      spec.mutable_sampling()->mutable_random()->set_trials(trials);
+    } else {
+      spec.mutable_sampling()->mutable_sobol()->set_trials(trials);
+    }
+  }
+}
 
 }  // namespace
-
-template <typename Response>
-struct People::Question {
-  std::function<void(CoordinatorProcess::Reply<Response>)> call;
-  std::function<void(const Response&)> answered;
-  bool over = false;
-};
-
-template <typename Response>
-void People::Send(std::shared_ptr<Question<Response>> question) {
-  if (question->over) return;
-  link_.Send(Link::Way::kRequest, /*ordered=*/false, [this, question] {
-    const auto arrive = [this, question] {
-      if (!coordinator_.up()) return;
-      question->call([this, question](absl::StatusOr<Response> response) {
-        const bool passing =
-            absl::IsUnavailable(response.status()) || absl::IsResourceExhausted(response.status());
-        if (passing) return;
-        if (response.ok()) {
-          world_.Trace(response->SerializeAsString());
-          question->answered(*response);  // What leaves is a promise, whether it arrives or not.
-        }
-        link_.Send(Link::Way::kReply, /*ordered=*/false, [this, question] {
-          if (!question->over) --waiting_;
-          question->over = true;
-        });
-      });
-    };
-    if (coordinator_.stalled_until() > world_.now()) {
-      world_.At(coordinator_.stalled_until(), arrive);
-    } else {
-      arrive();
-    }
-  });
-  world_.After(world_.random().Between(seconds(1), seconds(8)), [this, question] { Send(question); });
-}
-
-template <typename Response>
-void People::Ask(std::function<void(CoordinatorProcess::Reply<Response>)> call,
-                 std::function<void(const Response&)> answered) {
-  ++waiting_;
-  auto question = std::make_shared<Question<Response>>();
-  question->call = std::move(call);
-  question->answered = std::move(answered);
-  Send(std::move(question));
-}
 
 void People::Act() {
   int total = 0;
@@ -88,6 +72,9 @@ void People::Submit() {
                                   random.PerMille(600) ? std::vector<double>{8} : std::vector<double>{8, 6});
   spec.mutable_base()->mutable_training()->set_steps(100 + static_cast<std::uint32_t>(random.Below(3)));
   spec.set_priority(random.Below(3));
+  Vary(random, spec);
+  if (!ValidateSweep(spec).ok()) spec.clear_pruning();  // Too few trials to compare.
+  INLIER_CHECK(ValidateSweep(spec).ok());
   if (random.PerMille(400)) spec.set_max_parallel(1 + static_cast<std::uint32_t>(random.Below(2)));
   if (random.PerMille(250)) spec.set_stop_after_failures(1 + static_cast<std::uint32_t>(random.Below(2)));
   if (random.PerMille(500))
@@ -112,6 +99,7 @@ void People::Submit() {
         coordinator_.Submit(request, std::move(reply));
       },
       [this, request](const v1::SubmitSweepResponse& response) {
+        oracle_.AnswerLeaves(request.request_id(), response.SerializeAsString());
         oracle_.SubmitAnswered(request, response);
       });
 }
@@ -130,36 +118,44 @@ std::string People::SomeTrial() {
              : trials[static_cast<std::size_t>(world_.random().Below(static_cast<int>(trials.size())))];
 }
 
+std::string People::SomeRequestId(int per_mille) {
+  return world_.random().PerMille(per_mille) ? absl::StrCat("other", requests_++) : "";
+}
+
 void People::CancelSweep() {
   v1::CancelRequest request;
   request.set_sweep(SomeSweep());
   if (request.sweep().empty()) return;
+  if (const std::string id = SomeRequestId(500); !id.empty()) request.set_request_id(id);
   world_.Note(absl::StrCat("people cancel ", request.sweep()));
   Ask<v1::CancelResponse>(
       [this, request](CoordinatorProcess::Reply<v1::CancelResponse> reply) {
-        const std::uint64_t retries = oracle_.Retries(request.sweep());
+        // What else was asked of it may open it again before the answer leaves.
+        const auto asked = std::make_shared<std::optional<std::uint64_t>>();
         coordinator_.Decide<v1::CancelResponse>(
-            [&](Orchestrator& o, Moment now, Effects& effects) { return o.OnCancel(request, now, effects); },
-            [this, request, retries, reply = std::move(reply)](absl::StatusOr<v1::CancelResponse> response) {
-              if (response.ok()) oracle_.SweepCancelled(request.sweep(), retries);
+            [&](Orchestrator& o, Moment now, Effects& effects) {
+              absl::StatusOr<v1::CancelResponse> response = o.OnCancel(request, now, effects);
+              if (request.request_id().empty() || Oracle::Remembers(effects, request.request_id()))
+                *asked = oracle_.Asked(request.sweep());
+              return response;
+            },
+            [this, request, asked, reply = std::move(reply)](absl::StatusOr<v1::CancelResponse> response) {
+              if (response.ok() && *asked) oracle_.SweepCancelled(request.sweep(), **asked);
               reply(std::move(response));
             });
       },
-      [](const v1::CancelResponse&) {});
+      [this, request](const v1::CancelResponse& response) {
+        oracle_.AnswerLeaves(request.request_id(), response.SerializeAsString());
+      });
 }
 
 void People::CancelTrial() {
   v1::CancelRequest request;
   request.set_trial(SomeTrial());
   if (request.trial().empty()) return;
+  if (const std::string id = SomeRequestId(500); !id.empty()) request.set_request_id(id);
   world_.Note(absl::StrCat("people cancel ", request.trial()));
-  Ask<v1::CancelResponse>(
-      [this, request](CoordinatorProcess::Reply<v1::CancelResponse> reply) {
-        coordinator_.Decide<v1::CancelResponse>(
-            [&](Orchestrator& o, Moment now, Effects& effects) { return o.OnCancel(request, now, effects); },
-            std::move(reply));
-      },
-      [](const v1::CancelResponse&) {});
+  AskOnce<v1::CancelRequest, v1::CancelResponse>(request, &Orchestrator::OnCancel, nullptr, nullptr);
 }
 
 namespace {
@@ -183,7 +179,8 @@ void People::RetryTrial() {
   if (!trial.empty()) Retry(RetryOf("", trial));
 }
 
-void People::Retry(const v1::RetryRequest& request) {
+void People::Retry(v1::RetryRequest request) {
+  if (const std::string id = SomeRequestId(500); !id.empty()) request.set_request_id(id);
   world_.Note(absl::StrCat("people retry ", request.sweep(), request.trial()));
   Ask<v1::RetryResponse>(
       [this, request](CoordinatorProcess::Reply<v1::RetryResponse> reply) {
@@ -192,7 +189,9 @@ void People::Retry(const v1::RetryRequest& request) {
             [&](Orchestrator& o, Moment now, Effects& effects) { return o.OnRetry(request, now, effects); },
             std::move(reply));
       },
-      [](const v1::RetryResponse&) {});
+      [this, request](const v1::RetryResponse& response) {
+        oracle_.AnswerLeaves(request.request_id(), response.SerializeAsString());
+      });
 }
 
 void People::Look() {

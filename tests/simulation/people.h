@@ -1,7 +1,8 @@
 // People and their programs: they submit, cancel, retry and look, and say it again until they get an answer,
 // with the same request id. Whatever was answered is told to the oracle.
 //
-// What people can do is one line each of kActions in people.cc.
+// What people can do is one line each of kActions in people.cc; pausing, editing and draining are in
+// people_control.cc. Most requests have an id, and may come twice.
 #ifndef INLIER_TESTS_SIMULATION_PEOPLE_H_
 #define INLIER_TESTS_SIMULATION_PEOPLE_H_
 
@@ -31,6 +32,12 @@ class People {
   void RetrySweep();
   void RetryTrial();
   void Look();
+  void Pause();
+  void Resume();
+  void Edit();
+  void Drain();
+  // Undoes what would keep things from ending: pauses, and the drains of `workers` (incarnations).
+  void LetGo(const std::vector<std::string>& workers);
 
   Link& link() { return link_; }
   int submitted() const { return submitted_; }
@@ -47,7 +54,18 @@ class People {
   template <typename Response>
   void Send(std::shared_ptr<Question<Response>> question);
 
-  void Retry(const v1::RetryRequest& request);
+  // One whose answer is the same as often as it is asked: `decide` gives it, and is told whether it did so
+  // now.
+  template <typename Request, typename Response>
+  void AskOnce(const Request& request,
+               absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
+               std::function<void(const Response&)> decided, std::function<void(const Response&)> answered);
+  // A fresh request id, or none.
+  std::string SomeRequestId(int per_mille = 1000);
+
+  void Retry(v1::RetryRequest request);
+  void ResumeSweep(const std::string& sweep);
+  void Hold(const std::string& worker, bool resume, bool now);
   std::string SomeSweep();
   std::string SomeTrial();
 
@@ -57,7 +75,78 @@ class People {
   Link link_;
   int submitted_ = 0;
   int waiting_ = 0;
+  int requests_ = 0;
 };
+
+template <typename Response>
+struct People::Question {
+  std::function<void(CoordinatorProcess::Reply<Response>)> call;
+  std::function<void(const Response&)> answered;
+  bool over = false;
+};
+
+template <typename Response>
+void People::Send(std::shared_ptr<Question<Response>> question) {
+  if (question->over) return;
+  link_.Send(Link::Way::kRequest, /*ordered=*/false, [this, question] {
+    const auto arrive = [this, question] {
+      if (!coordinator_.up()) return;
+      question->call([this, question](absl::StatusOr<Response> response) {
+        const bool passing =
+            absl::IsUnavailable(response.status()) || absl::IsResourceExhausted(response.status());
+        if (passing) return;
+        if (response.ok()) {
+          world_.Trace(response->SerializeAsString());
+          question->answered(*response);  // What leaves is a promise, whether it arrives or not.
+        }
+        link_.Send(Link::Way::kReply, /*ordered=*/false, [this, question] {
+          if (!question->over) --waiting_;
+          question->over = true;
+        });
+      });
+    };
+    if (coordinator_.stalled_until() > world_.now()) {
+      world_.At(coordinator_.stalled_until(), arrive);
+    } else {
+      arrive();
+    }
+  });
+  world_.After(world_.random().Between(std::chrono::seconds(1), std::chrono::seconds(8)),
+               [this, question] { Send(question); });
+}
+
+template <typename Response>
+void People::Ask(std::function<void(CoordinatorProcess::Reply<Response>)> call,
+                 std::function<void(const Response&)> answered) {
+  ++waiting_;
+  auto question = std::make_shared<Question<Response>>();
+  question->call = std::move(call);
+  question->answered = std::move(answered);
+  Send(std::move(question));
+}
+
+template <typename Request, typename Response>
+void People::AskOnce(const Request& request,
+                     absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
+                     std::function<void(const Response&)> decided,
+                     std::function<void(const Response&)> answered) {
+  Ask<Response>(
+      [this, request, method, decided = std::move(decided)](CoordinatorProcess::Reply<Response> reply) {
+        coordinator_.Decide<Response>(
+            [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
+              absl::StatusOr<Response> response = (orchestrator.*method)(request, now, effects);
+              const bool afresh =
+                  request.request_id().empty() || Oracle::Remembers(effects, request.request_id());
+              if (response.ok() && afresh && decided) decided(*response);
+              return response;
+            },
+            std::move(reply));
+      },
+      [this, request, answered = std::move(answered)](const Response& response) {
+        oracle_.AnswerLeaves(request.request_id(), response.SerializeAsString());
+        if (answered) answered(response);
+      });
+}
 
 }  // namespace inlier
 

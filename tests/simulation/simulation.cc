@@ -117,6 +117,16 @@ bool Simulation::Over() const {
   return coordinator_.up() && coordinator_.Idle() && people_.waiting() == 0 && oracle_.AllOver();
 }
 
+// Nothing that people do is left to keep a trial from ending.
+void Simulation::LetGo() {
+  std::vector<std::string> workers;
+  for (const WorkerProcess* place : places_) {
+    if (place->alive()) workers.push_back(place->incarnation());
+  }
+  people_.LetGo(workers);
+  world_.After(seconds(20), [this] { LetGo(); });
+}
+
 void Simulation::Settle() {
   world_.Calm();
   coordinator_.Calm();
@@ -128,6 +138,7 @@ void Simulation::Settle() {
     if (place->alive()) place->Start();
   }
   if (!coordinator_.up()) coordinator_.Start();
+  LetGo();
   const std::uint64_t last = world_.steps() + kSettleStepsMax;
   while (world_.violation().empty() && !Over()) {
     if (world_.steps() >= last || !world_.Step())

@@ -34,6 +34,7 @@ class Simulation {
   void TroubleWithWorker();
   void TroubleWithCoordinator();
   void Settle();
+  void LetGo();
   bool Over() const;
 
   const std::uint64_t seed_;

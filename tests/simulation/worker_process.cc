@@ -72,7 +72,7 @@ void WorkerProcess::Wake() {
     const Token token = at->first;
     const bool over = (at->second.ends && world_.now() >= *at->second.ends) || finished_.contains(token);
     ++at;
-    if (over) EndChild(token);
+    if (over) EndAsTold(token);
   }
   const Duration patience = lease_.end() ? lease_.ttl() / 2 : Duration(seconds(5));
   if (!unanswered_.empty() && world_.now() - unanswered_.begin()->second.at >= patience) Reconnect();
@@ -103,11 +103,31 @@ void WorkerProcess::CheckLease() {
 
 void WorkerProcess::Reconnect() {
   ++call_;
+  EndStream();
+  if (ordered_) stream_ = std::make_shared<Stream>(*this, call_);
   life_seen_ = coordinator_.life();
   unanswered_.clear();
   sent_through_ = acknowledged_;
   link_.Renew();
   heartbeat_at_ = world_.now();
+}
+
+// The coordinator hears of it at once, or when the connection is given up.
+void WorkerProcess::EndStream() {
+  if (!stream_) return;
+  const Duration heard = world_.Chance(300) ? world_.random().Between(seconds(1), seconds(30))
+                                            : world_.random().Between(milliseconds(0), milliseconds(5));
+  world_.After(heard, [this, ended = std::move(stream_), life = life_seen_] {
+    if (coordinator_.up() && coordinator_.life() == life) coordinator_.Unlisten(incarnation_, ended.get());
+  });
+  stream_.reset();
+}
+
+void WorkerProcess::Stream::Push(v1::CoordinatorSync push) {
+  worker.link_.Send(Link::Way::kReply, /*ordered=*/true,
+                    [this_worker = &worker, call = call, push = std::move(push)] {
+                      if (this_worker->alive_ && call == this_worker->call_) this_worker->OnAnswer(push);
+                    });
 }
 
 v1::WorkerSync WorkerProcess::State() const {
@@ -159,21 +179,34 @@ void WorkerProcess::Send() {
                                        : world_.random().Between(milliseconds(4500), milliseconds(5000)));
   link_.Send(Link::Way::kRequest, ordered_, [this, sync = std::move(sync), call = call_] {
     const auto arrive = [this, sync, call] {
-      if (!coordinator_.up()) return;
-      coordinator_.Sync(sync, [this, call](absl::StatusOr<v1::CoordinatorSync> reply) {
-        if (!reply.ok()) return;
-        world_.Trace(reply->SerializeAsString());
-        link_.Send(Link::Way::kReply, ordered_, [this, call, answer = *std::move(reply)] {
-          // On a stream the answer belongs to the call; a single call's answer may be late.
-          if (alive_ && (call == call_ || !ordered_)) OnAnswer(answer);
-        });
-      });
+      if (coordinator_.up()) SyncArrives(sync, call);
     };
     if (coordinator_.stalled_until() > world_.now()) {
       world_.At(coordinator_.stalled_until(), arrive);
     } else {
       arrive();
     }
+  });
+}
+
+void WorkerProcess::SyncArrives(const v1::WorkerSync& sync, std::uint64_t call) {
+  // What comes on a stream that is not the worker's any more: the coordinator may not know that.
+  const std::shared_ptr<Stream> stream = ordered_ && call == call_ ? stream_ : nullptr;
+  const std::uint64_t number = stream ? ++stream->syncs : 0;
+  coordinator_.Sync(sync, ordered_, [this, call, stream, number](absl::StatusOr<v1::CoordinatorSync> reply) {
+    if (!reply.ok()) return;
+    world_.Trace(reply->SerializeAsString());
+    link_.Send(Link::Way::kReply, ordered_, [this, call, answer = *std::move(reply)] {
+      // On a stream the answer belongs to the call; a single call's answer may be late.
+      if (alive_ && (call == call_ || !ordered_)) OnAnswer(answer);
+    });
+    if (!stream) return;
+    // Answered, it waits; unless the next sync is there already.
+    world_.After(world_.random().Between(Duration(0), milliseconds(2)),
+                 [this, stream, number, life = coordinator_.life()] {
+                   if (!coordinator_.up() || coordinator_.life() != life || stream->syncs != number) return;
+                   coordinator_.Listen(incarnation_, stream);
+                 });
   });
 }
 
@@ -186,6 +219,7 @@ void WorkerProcess::OnAnswer(const v1::CoordinatorSync& answer) {
   }
   const std::uint64_t id = answer.sync_id();
   if (id < last_answered_) return;
+  if (answer.pushed()) return Obey(answer);
   last_answered_ = id;
   lease_.OnAnswered(id, milliseconds(answer.lease_ttl_ms()));
   while (!outbox_.empty() && outbox_.front().first.sequence() <= answer.acknowledged_sequence())
@@ -197,12 +231,18 @@ void WorkerProcess::OnAnswer(const v1::CoordinatorSync& answer) {
     unanswered_.erase(unanswered_.begin());
   }
   if (carried > answer.acknowledged_sequence()) sent_through_ = answer.acknowledged_sequence();
+  Obey(answer);
+}
+
+// What it is to do, whether it asked or not.
+void WorkerProcess::Obey(const v1::CoordinatorSync& answer) {
   CheckLease();
   std::set<Token> desired;
   for (const v1::Assignment& assignment : answer.desired()) desired.insert(assignment.token());
   for (auto& [token, child] : children_) {
     if (desired.contains(token) || child.ends) continue;
     child.ends = world_.now() + world_.random().Between(milliseconds(0), seconds(2));
+    child.yields = world_.random().PerMille(600);
   }
   if (lease_.StateAt(Local()) != LeaseGuard::State::kHeld) return;
   for (const v1::Assignment& assignment : answer.desired()) {
@@ -219,6 +259,19 @@ void WorkerProcess::StartChild(const v1::Assignment& assignment) {
   oracle_.Begins(incarnation_, token, assignment.stage_id(), keeps_rules_);
   world_.Note(absl::StrCat("worker ", incarnation_, " begins token ", token, " of ", assignment.stage_id()));
   ChildActs(token);
+}
+
+void WorkerProcess::EndAsTold(Token token) {
+  Child& child = children_.at(token);
+  if (child.yields && !finished_.contains(token)) {
+    child.yields = false;
+    if (child.assignment.kind() == v1::TRAIN_STAGE && child.step > 0)
+      Say(child, Checkpoint(child, false), true);
+    v1::TrialEvent event = OutcomeOf(v1::Outcome::FAILED);
+    event.mutable_outcome()->set_failure(v1::PREEMPTED);
+    Say(child, event, true);
+  }
+  EndChild(token);
 }
 
 void WorkerProcess::EndChild(Token token) {
@@ -247,6 +300,24 @@ void WorkerProcess::Say(Child& child, v1::TrialEvent event, bool sound) {
   }
 }
 
+v1::TrialEvent WorkerProcess::OutcomeOf(v1::Outcome::Kind kind) {
+  v1::TrialEvent event;
+  event.mutable_outcome()->set_kind(kind);
+  event.mutable_outcome()->set_message(absl::StrCat("o", world_.NewMark()));
+  return event;
+}
+
+v1::TrialEvent WorkerProcess::Checkpoint(const Child& child, bool final) {
+  v1::TrialEvent event;
+  v1::CheckpointSaved& saved = *event.mutable_checkpoint();
+  saved.set_step(child.step);
+  saved.set_path(absl::StrCat("step-", child.step, ".safetensors"));
+  saved.set_sha256(absl::StrFormat("%064x", world_.NewMark()));
+  saved.set_bytes(1000);
+  saved.set_final(final);
+  return event;
+}
+
 void WorkerProcess::ChildActs(Token token) {
   const auto at = children_.find(token);
   if (!alive_ || at == children_.end() || finished_.contains(token)) return;
@@ -260,31 +331,18 @@ void WorkerProcess::ChildActs(Token token) {
   if (!Hangs()) oracle_.Executes(incarnation_, token, child.assignment.stage_id());
   const std::uint64_t mark = world_.NewMark();
   const bool train = child.assignment.kind() == v1::TRAIN_STAGE;
-  const auto outcome = [&](v1::Outcome::Kind kind) {
-    v1::TrialEvent event;
-    event.mutable_outcome()->set_kind(kind);
-    event.mutable_outcome()->set_message(absl::StrCat("o", mark));
-    return event;
-  };
   const auto measure = [&](bool final) {
     v1::TrialEvent event;
     v1::MeasurementPoint& point = *event.mutable_measurement();
     point.set_name(train ? "train_loss" : "perplexity");
     point.set_step(child.step);
-    point.set_value(static_cast<double>(mark));
+    // Any order of the values, and each of its own.
+    point.set_value(
+        static_cast<double>(static_cast<std::uint64_t>(random.Below(1000)) * 1'000'000'000 + mark));
     point.set_final(final);
     return event;
   };
-  const auto checkpoint = [&](bool final) {
-    v1::TrialEvent event;
-    v1::CheckpointSaved& saved = *event.mutable_checkpoint();
-    saved.set_step(child.step);
-    saved.set_path(absl::StrCat("step-", child.step, ".safetensors"));
-    saved.set_sha256(absl::StrFormat("%064x", mark));
-    saved.set_bytes(1000);
-    saved.set_final(final);
-    return event;
-  };
+  const auto checkpoint = [&](bool final) { return Checkpoint(child, final); };
   const int what = random.Below(1000);
   const int fails = world_.calm() ? 0 : world_.plan().fails;
   if (child.stuck && !world_.calm()) {
@@ -300,14 +358,14 @@ void WorkerProcess::ChildActs(Token token) {
   } else if (what < 20 + fails) {
     static constexpr v1::FailureClass kFailures[] = {v1::CRASHED,   v1::OUT_OF_MEMORY, v1::INVALID_SPEC,
                                                      v1::PREEMPTED, v1::TIMED_OUT,     v1::CRASHED};
-    v1::TrialEvent event = outcome(v1::Outcome::FAILED);
+    v1::TrialEvent event = OutcomeOf(v1::Outcome::FAILED);
     event.mutable_outcome()->set_failure(kFailures[random.Below(6)]);
     if (random.PerMille(300))
       event.mutable_outcome()->set_peak_memory_mib(static_cast<std::uint64_t>(random.Below(3000)));
     Say(child, event, true);
     finished_.insert(token);
   } else if (what < 25 + fails && !world_.calm()) {
-    Say(child, outcome(v1::Outcome::DIVERGED), true);
+    Say(child, OutcomeOf(v1::Outcome::DIVERGED), true);
     finished_.insert(token);
   } else if (what < 25 + fails + world_.plan().lies && !world_.calm()) {
     v1::TrialEvent event = random.PerMille(500) ? measure(false) : checkpoint(false);
@@ -325,7 +383,7 @@ void WorkerProcess::ChildActs(Token token) {
   } else {
     child.step = kSteps;
     Say(child, train ? checkpoint(true) : measure(true), true);
-    Say(child, outcome(v1::Outcome::SUCCEEDED), true);
+    Say(child, OutcomeOf(v1::Outcome::SUCCEEDED), true);
     finished_.insert(token);
   }
   if (finished_.contains(token)) {
@@ -343,6 +401,7 @@ void WorkerProcess::Kill(WorkerProcess* heir) {
   world_.Note(absl::StrCat("worker ", incarnation_, " is killed"));
   while (!children_.empty()) EndChild(children_.begin()->first);
   alive_ = false;
+  EndStream();
   if (heir == nullptr) return;
   for (const auto& [event, sound] : outbox_) heir->Number(event.token(), event.event(), sound);
 }

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "coordinator/services/listeners.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "tests/simulation/coordinator_process.h"
 #include "tests/simulation/network.h"
@@ -40,6 +41,7 @@ class WorkerProcess {
   bool alive() const { return alive_; }
   Link& link() { return link_; }
   const std::string& name() const { return name_; }
+  const std::string& incarnation() const { return incarnation_; }
 
  private:
   struct Child {
@@ -48,7 +50,16 @@ class WorkerProcess {
     bool started = false;
     bool stuck = false;                                  // Makes no progress any more.
     std::optional<Timestamp> ends;                       // Told to end; it takes until then.
+    bool yields = false;                                 // And then it says that it was preempted.
     std::deque<std::pair<v1::TrialEvent, bool>> unread;  // Written while the agent hangs.
+  };
+  // The coordinator's end of a stream: what it pushes arrives while this is the call.
+  struct Stream final : Listener {
+    Stream(WorkerProcess& worker, std::uint64_t call) : worker(worker), call(call) {}
+    void Push(v1::CoordinatorSync push) override;
+    WorkerProcess& worker;
+    const std::uint64_t call;
+    std::uint64_t syncs = 0;  // Arrived on it.
   };
   struct Sent {
     Timestamp at;
@@ -65,9 +76,16 @@ class WorkerProcess {
   void CheckLease();
   void Send();
   void Reconnect();
+  void SyncArrives(const v1::WorkerSync& sync, std::uint64_t call);
   void OnAnswer(const v1::CoordinatorSync& answer);
+  void Obey(const v1::CoordinatorSync& answer);
+  void EndStream();
+  // Told to end: it may still write a checkpoint and say so.
+  void EndAsTold(Token token);
   void StartChild(const v1::Assignment& assignment);
   void ChildActs(Token token);
+  v1::TrialEvent OutcomeOf(v1::Outcome::Kind kind);
+  v1::TrialEvent Checkpoint(const Child& child, bool final);
   void Say(Child& child, v1::TrialEvent event, bool sound);
   void Number(Token token, const v1::TrialEvent& event, bool sound);
   void EndChild(Token token);
@@ -100,8 +118,9 @@ class WorkerProcess {
   std::uint64_t sync_id_ = 0;
   std::uint64_t last_answered_ = 0;
   std::map<std::uint64_t, Sent> unanswered_;
-  std::uint64_t call_ = 0;       // Grows with each reconnect.
-  std::uint64_t life_seen_ = 0;  // Of the coordinator, when this call was opened.
+  std::uint64_t call_ = 0;          // Grows with each reconnect.
+  std::shared_ptr<Stream> stream_;  // Of the call, if it is one.
+  std::uint64_t life_seen_ = 0;     // Of the coordinator, when this call was opened.
   Timestamp heartbeat_at_;
   Timestamp wake_at_;
   std::uint64_t wakings_ = 0;

@@ -342,6 +342,23 @@ class Harness {
   bool skip_invariants_ = false;
 };
 
+// Runs everything that is ready, one round at a time, until nothing is left; returns how many attempts it
+// took.
+inline std::uint64_t RunAll(Harness& harness, HandWorker& worker) {
+  std::uint64_t attempts = 0;
+  for (int round = 0; round < 1000; ++round) {
+    harness.Tick();
+    harness.Sync(worker);
+    if (worker.running().empty() && worker.outbox().empty()) return attempts;
+    std::vector<Token> tokens;
+    for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
+    for (const Token token : tokens) worker.Finish(token);
+    attempts += tokens.size();
+  }
+  ADD_FAILURE() << "it does not end";
+  return attempts;
+}
+
 }  // namespace inlier
 
 #endif  // INLIER_TESTS_COORDINATOR_ORCHESTRATION_HARNESS_H_

@@ -47,18 +47,6 @@ std::vector<std::string> Notices(Harness& harness, SweepId sweep) {
   return {update.notices().begin(), update.notices().end()};
 }
 
-// Until nothing is left to do.
-void RunAll(Harness& harness, HandWorker& worker) {
-  for (int round = 0; round < 200; ++round) {
-    harness.Sync(worker);
-    if (worker.running().empty() && worker.outbox().empty()) return;
-    std::vector<Token> tokens;
-    for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-    for (const Token token : tokens) worker.Finish(token);
-  }
-  FAIL() << "it does not end";
-}
-
 TEST(OrchestratorPauseTest, PausedSweepStartsNothingNewAndWhatRunsGoesOn) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 3));

@@ -26,20 +26,6 @@ void FinishAll(HandWorker& worker) {
   for (const Token token : tokens) worker.Finish(token);
 }
 
-// Until nothing is left to do; returns how many attempts were started.
-std::uint64_t RunAll(Harness& harness, HandWorker& worker) {
-  std::set<Token> started;
-  for (int round = 0; round < 500; ++round) {
-    harness.Tick();
-    harness.Sync(worker);
-    for (const auto& [token, assignment] : worker.running()) started.insert(token);
-    if (worker.running().empty() && worker.outbox().empty()) return started.size();
-    FinishAll(worker);
-  }
-  ADD_FAILURE() << "it does not end";
-  return started.size();
-}
-
 TEST(OrchestratorEditTest, AddedSeedsAndBitsRunAndNothingFinishedRunsAgain) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 2, {8, 4}));
@@ -254,6 +240,18 @@ TEST(OrchestratorEditTest, WithdrawnTrialCannotBeRetried) {
   EXPECT_EQ(harness.Ask(&Orchestrator::OnRetry, retry).status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(harness.RetrySweep(sweep), 0u);
+}
+
+// The edit changes how many trials the sweep has, not what its submission was told.
+TEST(OrchestratorEditTest, SubmissionThatComesAgainAfterAnEditIsAnsweredAsBefore) {
+  Harness harness;
+  const auto submitted = harness.TrySubmit(SmallSweep("s", 2), "request-1");
+  ASSERT_TRUE(submitted.ok()) << submitted.status();
+  ASSERT_TRUE(Edit(harness, *SweepId::Parse(submitted->sweep_id()), SmallSweep("s", 3)).ok());
+  EXPECT_EQ(harness.TrySubmit(SmallSweep("s", 2), "request-1")->trials(), 2u);
+  harness.Restart();
+  EXPECT_EQ(harness.TrySubmit(SmallSweep("s", 2), "request-1")->SerializeAsString(),
+            submitted->SerializeAsString());
 }
 
 }  // namespace

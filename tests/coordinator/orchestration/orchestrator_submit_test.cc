@@ -8,19 +8,6 @@ namespace {
 
 using testing::HasSubstr;
 
-// Runs everything that is ready, one round at a time, until nothing is left.
-void RunAll(Harness& harness, HandWorker& worker) {
-  for (int round = 0; round < 1000; ++round) {
-    harness.Tick();
-    harness.Sync(worker);
-    if (worker.running().empty() && worker.outbox().empty()) return;
-    std::vector<Token> tokens;
-    for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-    for (const Token token : tokens) worker.Finish(token);
-  }
-  FAIL() << "it does not end";
-}
-
 TEST(OrchestratorSubmitTest, QuantizationAxisTrainsOnceForEachSeed) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("ptq", 2, {8, 6, 4}));

@@ -327,5 +327,29 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PruningHistoryTest, testing::Range(1, 9));
 
+// What was said of the training stands: the trial is in no count while it is withdrawn, and comes back ended.
+TEST(PruningTest, PrunedTrialThatAnEditWithdrawsAndBringsBackIsNotTrainedAgain) {
+  OnePruned state;
+  Harness& harness = state.harness;
+  harness.Sync(state.worker);
+  ASSERT_EQ(harness.Status(state.sweep).trials().pruned(), 1u);
+  v1::EditSweepRequest edit;
+  edit.set_sweep(state.sweep.ToString());
+  *edit.mutable_spec() = Pruned(SmallSweep("s", 3));
+  edit.mutable_spec()->mutable_axes(0)->mutable_values()->DeleteSubrange(1, 1);  // Seed 2.
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
+  EXPECT_EQ(harness.Status(state.sweep).trials().pruned(), 0u);
+  EXPECT_EQ(harness.Status(state.sweep).trials().cancelled(), 0u);
+  harness.Restart();
+  EXPECT_EQ(harness.Status(state.sweep).trials().pruned(), 0u);
+  *edit.mutable_spec() = Pruned(SmallSweep("s", 3));
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
+  harness.Tick();
+  EXPECT_EQ(harness.Status(state.sweep).trials().pruned(), 1u);
+  EXPECT_EQ(harness.Status(state.sweep).trials().cancelled(), 1u);
+  harness.Restart();
+  EXPECT_EQ(harness.Status(state.sweep).trials().pruned(), 1u);
+}
+
 }  // namespace
 }  // namespace inlier

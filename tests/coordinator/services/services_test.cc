@@ -150,6 +150,36 @@ TEST_F(ServicesTest, BadSubmissionsAreRefusedWithThePlaceAndTheRemedy) {
   EXPECT_EQ(sweeps.sweeps_size(), 0);
 }
 
+TEST_F(ServicesTest, RequestsThatCarryTooMuchAreRefusedWithTheLimitAndTheRemedy) {
+  v1::SubmitSweepRequest submit;
+  *submit.mutable_sweep() = SmallSweep("s", 1);
+  submit.mutable_sweep()->set_group(std::string(300, 'g'));
+  v1::SubmitSweepResponse submitted;
+  grpc::ClientContext first;
+  const grpc::Status large = sweeps_->SubmitSweep(&first, submit, &submitted);
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(large.error_message(), "group: 300 bytes; at most 256 are taken; shorten it");
+
+  v1::PauseSweepRequest pause;
+  pause.set_sweep(std::string(1 << 20, 's'));
+  v1::PauseSweepResponse paused;
+  grpc::ClientContext second;
+  EXPECT_THAT(sweeps_->PauseSweep(&second, pause, &paused).error_message(),
+              HasSubstr("sweep: 1048576 bytes; at most 1024"));
+
+  HandWorker worker = MakeWorker("w", 1);
+  v1::WorkerSync sync = worker.Sync();
+  sync.add_attempts()->mutable_progress()->set_phase(std::string(1 << 20, 'p'));
+  v1::CoordinatorSync answer;
+  const grpc::Status refused = Sync(sync, answer);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("attempts.progress.phase: 1048576 bytes; at most 256"));
+  v1::ListWorkersResponse workers;
+  grpc::ClientContext third;
+  ASSERT_TRUE(sweeps_->ListWorkers(&third, {}, &workers).ok());
+  EXPECT_EQ(workers.workers_size(), 0);  // Nothing of it is kept.
+}
+
 TEST_F(ServicesTest, CancelStopsTheAttemptAndRetryStartsAnother) {
   Submit(SmallSweep("stop", 2));
   HandWorker worker = MakeWorker("w", 1);

@@ -1,11 +1,10 @@
 #include "tests/coordinator/store/recording_vfs.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <fstream>
 
 #include "base/check.h"
+#include "tests/coordinator/store/forwarding_file.h"
 
 namespace inlier {
 namespace {
@@ -15,114 +14,69 @@ using Kind = DiskStep::Kind;
 std::vector<DiskStep> recorded;
 std::string ignored_ending;
 
-sqlite3_vfs* Real() {
-  static sqlite3_vfs* const real = sqlite3_vfs_find("unix");
-  return real;
-}
-
-// Ours comes first; the real file follows in the same allocation.
-struct RecordedFile {
-  sqlite3_file base;
+struct Recorded {
   std::string* name;     // Empty: a temporary file, not recorded.
   bool folder_unsynced;  // SQLite syncs the folder with the first sync of a journal or WAL that it made.
-  sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
-RecordedFile* File(sqlite3_file* file) { return reinterpret_cast<RecordedFile*>(file); }
-sqlite3_file* RealFile(sqlite3_file* file) { return File(file)->real(); }
-const sqlite3_io_methods& RealMethods(sqlite3_file* file) { return *RealFile(file)->pMethods; }
+using File = ForwardingFile<Recorded>;
 
 void Record(sqlite3_file* file, DiskStep step) {
-  step.file = *File(file)->name;
+  step.file = *File::Of(file).name;
   if (!step.file.empty()) recorded.push_back(std::move(step));
 }
 
 int Close(sqlite3_file* file) {
-  delete File(file)->name;
-  return RealMethods(file).xClose(RealFile(file));
-}
-int Read(sqlite3_file* file, void* data, int size, sqlite3_int64 offset) {
-  return RealMethods(file).xRead(RealFile(file), data, size, offset);
+  delete File::Of(file).name;
+  return File::RealMethods(file).xClose(File::Real(file));
 }
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   Record(file, {.kind = Kind::kWrite,
                 .file = {},
                 .at = offset,
                 .bytes = std::string(static_cast<const char*>(data), static_cast<std::size_t>(size))});
-  return RealMethods(file).xWrite(RealFile(file), data, size, offset);
+  return File::RealMethods(file).xWrite(File::Real(file), data, size, offset);
 }
 int Truncate(sqlite3_file* file, sqlite3_int64 size) {
   Record(file, {.kind = Kind::kTruncate, .file = {}, .at = size, .bytes = {}});
-  return RealMethods(file).xTruncate(RealFile(file), size);
+  return File::RealMethods(file).xTruncate(File::Real(file), size);
 }
 int Sync(sqlite3_file* file, int) {
-  const std::string& name = *File(file)->name;
+  const std::string& name = *File::Of(file).name;
   if (!ignored_ending.empty() && name.ends_with(ignored_ending)) return SQLITE_OK;
   Record(file, {.kind = Kind::kSync, .file = {}, .at = 0, .bytes = {}});
-  if (File(file)->folder_unsynced)
+  if (File::Of(file).folder_unsynced)
     recorded.push_back({.kind = Kind::kSyncFolder, .file = {}, .at = 0, .bytes = {}});
-  File(file)->folder_unsynced = false;
+  File::Of(file).folder_unsynced = false;
   return SQLITE_OK;
 }
-int FileSize(sqlite3_file* file, sqlite3_int64* size) {
-  return RealMethods(file).xFileSize(RealFile(file), size);
+const sqlite3_io_methods& Methods() {
+  static const sqlite3_io_methods methods = [] {
+    sqlite3_io_methods ours = File::Methods();
+    ours.xClose = Close;
+    ours.xWrite = Write;
+    ours.xTruncate = Truncate;
+    ours.xSync = Sync;
+    return ours;
+  }();
+  return methods;
 }
-int Lock(sqlite3_file* file, int level) { return RealMethods(file).xLock(RealFile(file), level); }
-int Unlock(sqlite3_file* file, int level) { return RealMethods(file).xUnlock(RealFile(file), level); }
-int CheckReservedLock(sqlite3_file* file, int* result) {
-  return RealMethods(file).xCheckReservedLock(RealFile(file), result);
-}
-int FileControl(sqlite3_file* file, int op, void* argument) {
-  return RealMethods(file).xFileControl(RealFile(file), op, argument);
-}
-int SectorSize(sqlite3_file* file) { return RealMethods(file).xSectorSize(RealFile(file)); }
-int DeviceCharacteristics(sqlite3_file* file) {
-  return RealMethods(file).xDeviceCharacteristics(RealFile(file));
-}
-int ShmMap(sqlite3_file* file, int page, int size, int extend, void volatile** out) {
-  return RealMethods(file).xShmMap(RealFile(file), page, size, extend, out);
-}
-int ShmLock(sqlite3_file* file, int offset, int n, int flags) {
-  return RealMethods(file).xShmLock(RealFile(file), offset, n, flags);
-}
-void ShmBarrier(sqlite3_file* file) { RealMethods(file).xShmBarrier(RealFile(file)); }
-int ShmUnmap(sqlite3_file* file, int remove) { return RealMethods(file).xShmUnmap(RealFile(file), remove); }
-
-const sqlite3_io_methods kMethods = {2,
-                                     Close,
-                                     Read,
-                                     Write,
-                                     Truncate,
-                                     Sync,
-                                     FileSize,
-                                     Lock,
-                                     Unlock,
-                                     CheckReservedLock,
-                                     FileControl,
-                                     SectorSize,
-                                     DeviceCharacteristics,
-                                     ShmMap,
-                                     ShmLock,
-                                     ShmBarrier,
-                                     ShmUnmap,
-                                     nullptr,
-                                     nullptr};
 
 int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
   const bool kept = name != nullptr && (flags & SQLITE_OPEN_DELETEONCLOSE) == 0;
   const bool created = kept && (flags & SQLITE_OPEN_CREATE) != 0 && !std::filesystem::exists(name);
   file->pMethods = nullptr;
-  const int code = Real()->xOpen(Real(), name, RealFile(file), flags, out_flags);
+  const int code = RealVfs()->xOpen(RealVfs(), name, File::Real(file), flags, out_flags);
   if (code != SQLITE_OK) return code;
-  file->pMethods = &kMethods;
-  File(file)->name = new std::string(kept ? std::filesystem::path(name).filename().string() : "");
-  File(file)->folder_unsynced =
+  file->pMethods = &Methods();
+  File::Of(file).name = new std::string(kept ? std::filesystem::path(name).filename().string() : "");
+  File::Of(file).folder_unsynced =
       created && (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL)) != 0;
   if (created) Record(file, {.kind = Kind::kCreate, .file = {}, .at = 0, .bytes = {}});
   return code;
 }
 
 int Delete(sqlite3_vfs*, const char* name, int sync_folder) {
-  const int code = Real()->xDelete(Real(), name, 0);
+  const int code = RealVfs()->xDelete(RealVfs(), name, 0);
   if (code != SQLITE_OK) return code;
   recorded.push_back(
       {.kind = Kind::kDelete, .file = std::filesystem::path(name).filename().string(), .at = 0, .bytes = {}});
@@ -132,12 +86,9 @@ int Delete(sqlite3_vfs*, const char* name, int sync_folder) {
 
 sqlite3_vfs& Ours() {
   static sqlite3_vfs vfs = [] {
-    sqlite3_vfs copy = *Real();
-    copy.zName = "inlier-recording";
-    copy.szOsFile = static_cast<int>(sizeof(RecordedFile)) + Real()->szOsFile;
+    sqlite3_vfs copy = File::Vfs("inlier-recording");
     copy.xOpen = Open;
     copy.xDelete = Delete;
-    copy.pNext = nullptr;
     return copy;
   }();
   return vfs;
@@ -185,7 +136,7 @@ RecordingVfs::RecordingVfs() {
 }
 RecordingVfs::~RecordingVfs() {
   sqlite3_vfs_unregister(&Ours());
-  sqlite3_vfs_register(Real(), /*makeDflt=*/1);
+  sqlite3_vfs_register(RealVfs(), /*makeDflt=*/1);
 }
 const std::vector<DiskStep>& RecordingVfs::steps() const { return recorded; }
 void RecordingVfs::IgnoreSyncsOf(const std::string& ending) const { ignored_ending = ending; }

@@ -1,0 +1,201 @@
+// Oracle: what people were promised of running things - pauses, drains, edits, pruning, pushes, requests that
+// come again.
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/oracle.h"
+
+namespace inlier {
+namespace {
+
+std::int64_t Number(const std::string& sweep) { return SweepId::Parse(sweep).value_or(SweepId()).value(); }
+
+// The worst value that goes on, written down from what the rules promise; none: all go on. All values are
+// numbers here.
+std::optional<double> Threshold(const v1::PruningSpec& rule, std::vector<double> others) {
+  const bool more = rule.goal() == v1::PruningSpec::MAXIMIZE;
+  std::sort(others.begin(), others.end());
+  if (more) std::reverse(others.begin(), others.end());  // The best first.
+  const std::size_t count = others.size();
+  if (rule.has_median()) {
+    if (count == 0 || count < rule.median().min_trials()) return std::nullopt;
+    return count % 2 == 1 ? others[count / 2] : (others[count / 2 - 1] + others[count / 2]) / 2;
+  }
+  // The best 1/reduction of all that came, the one that is judged included, and one at least.
+  const std::size_t kept = std::max<std::size_t>(1, (count + 1) / rule.asha().reduction());
+  if (count < kept) return std::nullopt;
+  return others[kept - 1];
+}
+
+}  // namespace
+
+void Oracle::Listens(const std::string& incarnation, bool listens) {
+  if (listens) {
+    listening_.insert(incarnation);
+  } else {
+    listening_.erase(incarnation);
+  }
+}
+
+void Oracle::CheckLease(const std::string& name, const std::string& incarnation, std::int64_t sweep,
+                        std::uint32_t slot, const v1::WorkerSync* sync) const {
+  auto must = [this](bool holds, const std::string& what) {
+    if (!holds) world_.Violate(what);
+  };
+  const auto worker = workers_.find(incarnation);
+  if (worker == workers_.end()) return must(false, absl::StrCat(name, " for a worker that was never heard"));
+  if (sync != nullptr && sync->incarnation() == incarnation) {
+    must(fresh_, absl::StrCat(name, " for a message that is out of date"));
+  } else {
+    must(listening_.contains(incarnation),
+         absl::StrCat(name, " for a worker that did not ask and does not listen"));
+  }
+  must(!worker->second.draining, absl::StrCat(name, " for a worker that is draining"));
+  must(!worker->second.occupied.contains(slot),
+       absl::StrCat(name, " on slot ", slot, " that its worker says is taken"));
+  const auto hold = holds_.find(incarnation);
+  must(hold == holds_.end() || !hold->second.on, absl::StrCat(name, " for a worker that was drained"));
+  const auto pause = pauses_.find(sweep);
+  must(pause == pauses_.end() || !pause->second.on,
+       absl::StrCat(name, " of sweep ", sweep, ", which is paused"));
+}
+
+void Oracle::AnswerDecided(const v1::CoordinatorSync& answer) {
+  for (const v1::Assignment& desired : answer.desired()) {
+    Must(!yielding_.contains(desired.token()),
+         absl::StrCat("attempt ", desired.token(), " was told to stop, and is wanted again"));
+  }
+}
+
+void Oracle::PushLeaves(const std::string& incarnation, const v1::CoordinatorSync& push) {
+  Must(push.pushed() && !push.has_acknowledged_sequence() && !push.has_lease_ttl_ms(),
+       absl::StrCat("what is pushed to worker ", incarnation, " acknowledges or renews"));
+  CheckDesired(incarnation, push);
+}
+
+bool Oracle::Remembers(const Effects& effects, const std::string& request_id) {
+  return std::any_of(effects.changes.changes.begin(), effects.changes.changes.end(),
+                     [&](const Change& change) {
+                       const auto* row = std::get_if<RequestRow>(&change);
+                       return row != nullptr && row->id == request_id;
+                     });
+}
+
+void Oracle::AnswerLeaves(const std::string& request_id, const std::string& answer) {
+  if (request_id.empty()) return;
+  const auto [at, first] = answers_.emplace(request_id, answer);
+  if (!first) world_.Count("requests answered again");
+  Must(at->second == answer, absl::StrCat("request ", request_id, " is answered otherwise than before"));
+}
+
+std::uint64_t Oracle::PauseDecided(const std::string& sweep, bool paused) {
+  world_.Count(paused ? "pauses" : "resumes");
+  return pauses_[Number(sweep)].Decide(paused);
+}
+
+void Oracle::PauseAnswered(const std::string& sweep, bool paused, std::uint64_t decision) {
+  const std::int64_t id = Number(sweep);
+  if (pauses_[id].decisions != decision) return;  // Somebody has said otherwise since.
+  Must(sweeps_.at(id).paused == paused,
+       absl::StrCat(sweep, " was ", paused ? "paused" : "resumed", ", and its row does not say so"));
+}
+
+std::uint64_t Oracle::HoldDecided(const std::string& worker, bool held) {
+  world_.Count(held ? "drains" : "drains undone");
+  return holds_[worker].Decide(held);
+}
+
+void Oracle::HoldAnswered(const std::string& worker, bool held, std::uint64_t decision) {
+  if (holds_[worker].decisions != decision) return;
+  Must(workers_[worker].held == held, absl::StrCat("worker ", worker, " was ", held ? "drained" : "resumed",
+                                                   ", and its row does not say so"));
+}
+
+void Oracle::EditDecided(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response) {
+  world_.Count("edits");
+  ++edits_[Number(request.sweep())];
+  Must(!request.has_revision() || response.revision() == request.revision() + 1,
+       absl::StrCat("an edit of ", request.sweep(), " from revision ", request.revision(), " made revision ",
+                    response.revision()));
+  if (request.spec().has_sampling()) return;
+  std::uint64_t points = 1;
+  for (const v1::Axis& axis : request.spec().axes()) points *= static_cast<std::uint64_t>(axis.values_size());
+  Must(response.trials() == points && response.kept() + response.added() == points,
+       absl::StrCat("an edit of ", request.sweep(), " to ", points, " points told of ", response.trials(),
+                    ", ", response.kept(), " kept and ", response.added(), " added"));
+}
+
+void Oracle::EditAnswered(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response) {
+  Must(sweeps_.at(Number(request.sweep())).revision >= static_cast<std::int64_t>(response.revision()),
+       absl::StrCat("the edit of ", request.sweep(), " to revision ", response.revision(), " is not stored"));
+}
+
+void Oracle::CheckPoints(std::int64_t id, const SweepRow& sweep) {
+  if (sweep.axes.empty()) return;
+  for (const std::int64_t trial_id : sweep.trial_ids) {
+    const TrialRow& trial = trials_.at(trial_id);
+    std::int64_t point = 0;
+    bool there = true;
+    for (const auto& [axis, labels] : sweep.axes) {
+      const auto label = trial.labels.find(axis);
+      const auto at =
+          label == trial.labels.end() ? labels.end() : std::find(labels.begin(), labels.end(), label->second);
+      there = there && at != labels.end();
+      point = point * static_cast<std::int64_t>(labels.size()) + (at - labels.begin());
+    }
+    if (trial.point) {
+      Must(there && *trial.point == point,
+           absl::StrCat("trial ", trial_id, " of the edited sweep ", id, " is at point ", *trial.point,
+                        " and not where its values are"));
+    } else if (there && !trial.was_withdrawn && changed_["trial"].contains(trial_id)) {
+      // In one transaction it may have left and come back as another trial.
+      Must(sweep.revision > sweep.before + 1,
+           absl::StrCat("trial ", trial_id, " was withdrawn, and the edited sweep ", id, " has its point"));
+    }
+  }
+}
+
+// The verdict is judged again, by what was there before it.
+void Oracle::JudgeAgain(const Verdict& verdict) {
+  const auto& [id, sweep, stage, token, rung, others, value, prune, stored] = verdict;
+  const std::string name = absl::StrCat("verdict ", id, " about stage ", stage, " of sweep ", sweep);
+  const v1::PruningSpec& rule = sweeps_[sweep].pruning;
+  std::vector<double>& earlier = rungs_[{sweep, rung}];
+  const std::optional<double> threshold = Threshold(rule, earlier);
+  const bool worse =
+      threshold && (rule.goal() == v1::PruningSpec::MAXIMIZE ? value < *threshold : value > *threshold);
+  Must(static_cast<std::int64_t>(earlier.size()) == others && stored == threshold && prune == worse,
+       absl::StrCat(name, ": ", prune ? "PRUNE" : "CONTINUE", " against ", others,
+                    ", and judged again it is ", worse ? "PRUNE" : "CONTINUE", " against ", earlier.size()));
+  const auto before = judged_.find({sweep, stage});
+  Must(before == judged_.end() || before->second < rung, absl::StrCat(name, ": it was judged there before"));
+  earlier.push_back(value);
+  judged_[{sweep, stage}] = rung;
+  if (!prune) return;
+  prune_.emplace(sweep, stage);
+  world_.Count("verdicts to prune");
+  // Where nobody else has it, and nobody asked for it all the same, it is over.
+  const std::set<std::int64_t>& trials = trials_of_stage_[stage];
+  const bool alone = std::all_of(trials.begin(), trials.end(), [&](std::int64_t trial) {
+    return trials_.at(trial).sweep == sweep && pruned_[trial] != "KEPT";
+  });
+  Must(!alone || attempts_.at(token).ended, absl::StrCat(name, ": attempt ", token, " goes on"));
+}
+
+std::vector<std::string> Oracle::worker_ids() const { return worker_ids_; }
+
+std::vector<std::string> Oracle::PausedSweeps() const {
+  std::vector<std::string> paused;
+  for (const auto& [id, sweep] : sweeps_) {
+    if (sweep.paused) paused.push_back(SweepId(id).ToString());
+  }
+  return paused;
+}
+
+bool Oracle::IsHeld(const std::string& worker) const {
+  const auto at = workers_.find(worker);
+  return at != workers_.end() && at->second.held;
+}
+
+}  // namespace inlier

@@ -1,0 +1,151 @@
+// People: pausing and resuming sweeps, editing them while they run, and draining workers.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/spec/sweep_reader.h"
+#include "tests/simulation/people.h"
+
+namespace inlier {
+namespace {
+
+// Another specification than `spec`, as a person may think of it; it need not be a sound one.
+void Alter(Random& random, v1::SweepSpec& spec) {
+  const int axis = random.Below(2);  // Seeds, or bits.
+  auto& values = *spec.mutable_axes(axis)->mutable_values();
+  switch (random.Below(7)) {
+    case 0: {  // One more, in front or behind.
+      google::protobuf::Value value;
+      value.set_number_value(axis == 0 ? 1 + random.Below(4) : 4 + random.Below(6));
+      for (const google::protobuf::Value& other : values) {
+        if (other.number_value() == value.number_value()) return;
+      }
+      *values.Add() = std::move(value);
+      if (random.PerMille(500)) std::rotate(values.begin(), values.end() - 1, values.end());
+      break;
+    }
+    case 1:  // One less.
+    case 2:
+      if (values.size() > 1) values.erase(values.begin() + random.Below(values.size()));
+      break;
+    case 3:
+      std::reverse(values.begin(), values.end());
+      break;
+    case 4:
+      spec.mutable_axes()->SwapElements(0, 1);
+      break;
+    case 5:
+      spec.set_priority(random.Below(3));
+      if (random.PerMille(500)) {
+        spec.set_max_parallel(1 + static_cast<std::uint32_t>(random.Below(2)));
+      } else {
+        spec.clear_max_parallel();
+      }
+      break;
+    case 6:
+      spec.mutable_retry()->set_max_losses(1 + static_cast<std::uint32_t>(random.Below(3)));
+      spec.mutable_retry()->set_max_crashes(1 + static_cast<std::uint32_t>(random.Below(3)));
+      break;
+  }
+}
+
+}  // namespace
+
+void People::Pause() {
+  v1::PauseSweepRequest request;
+  request.set_sweep(SomeSweep());
+  if (request.sweep().empty()) return;
+  request.set_request_id(SomeRequestId());
+  request.set_now(world_.random().PerMille(500));
+  world_.Note(absl::StrCat("people pause ", request.sweep(), request.now() ? " now" : ""));
+  const auto decision = std::make_shared<std::uint64_t>(0);
+  AskOnce<v1::PauseSweepRequest, v1::PauseSweepResponse>(
+      request, &Orchestrator::OnPause,
+      [this, request, decision](const v1::PauseSweepResponse&) {
+        *decision = oracle_.PauseDecided(request.sweep(), true);
+      },
+      [this, request, decision](const v1::PauseSweepResponse&) {
+        oracle_.PauseAnswered(request.sweep(), true, *decision);
+      });
+}
+
+void People::Resume() {
+  const std::string sweep = SomeSweep();
+  if (!sweep.empty()) ResumeSweep(sweep);
+}
+
+void People::ResumeSweep(const std::string& sweep) {
+  v1::ResumeSweepRequest request;
+  request.set_sweep(sweep);
+  request.set_request_id(SomeRequestId());
+  world_.Note(absl::StrCat("people resume ", sweep));
+  const auto decision = std::make_shared<std::uint64_t>(0);
+  AskOnce<v1::ResumeSweepRequest, v1::ResumeSweepResponse>(
+      request, &Orchestrator::OnResume,
+      [this, sweep, decision](const v1::ResumeSweepResponse&) {
+        *decision = oracle_.PauseDecided(sweep, false);
+      },
+      [this, sweep, decision](const v1::ResumeSweepResponse&) {
+        oracle_.PauseAnswered(sweep, false, *decision);
+      });
+}
+
+void People::Edit() {
+  const std::string id = SomeSweep();
+  if (id.empty() || !coordinator_.up()) return;
+  const Orchestrator& orchestrator = coordinator_.orchestrator();
+  const v1::SweepStatus seen = orchestrator.Status(*orchestrator.FindSweep(id), /*with_spec=*/true);
+  v1::EditSweepRequest request;
+  request.set_sweep(id);
+  *request.mutable_spec() = seen.spec();
+  const int changes = 1 + world_.random().Below(2);
+  for (int i = 0; i < changes; ++i) Alter(world_.random(), *request.mutable_spec());
+  if (!ValidateSweep(request.spec()).ok()) return;  // The service does not let it in.
+  if (const std::string request_id = SomeRequestId(800); !request_id.empty())
+    request.set_request_id(request_id);
+  // One without an id that comes twice must say what it was made from.
+  if (!request.has_request_id() || world_.random().PerMille(500)) request.set_revision(seen.revision());
+  world_.Note(absl::StrCat("people edit ", id, " at revision ", seen.revision()));
+  AskOnce<v1::EditSweepRequest, v1::EditSweepResponse>(
+      request, &Orchestrator::OnEdit,
+      [this, request](const v1::EditSweepResponse& response) { oracle_.EditDecided(request, response); },
+      [this, request](const v1::EditSweepResponse& response) { oracle_.EditAnswered(request, response); });
+}
+
+void People::Drain() {
+  const std::vector<std::string> workers = oracle_.worker_ids();
+  if (workers.empty()) return;
+  // Some have gone.
+  const int latest = std::min(static_cast<int>(workers.size()), 4);
+  const std::string& worker =
+      workers[workers.size() - 1 - static_cast<std::size_t>(world_.random().Below(latest))];
+  Hold(worker, world_.random().PerMille(400), world_.random().PerMille(400));
+}
+
+void People::Hold(const std::string& worker, bool resume, bool now) {
+  v1::DrainWorkerRequest request;
+  request.set_worker(worker);
+  request.set_request_id(SomeRequestId());
+  request.set_resume(resume);
+  request.set_now(now && !resume);
+  world_.Note(absl::StrCat("people ", resume ? "resume " : "drain ", worker, request.now() ? " now" : ""));
+  const auto decision = std::make_shared<std::uint64_t>(0);
+  AskOnce<v1::DrainWorkerRequest, v1::DrainWorkerResponse>(
+      request, &Orchestrator::OnDrain,
+      [this, worker, resume, decision](const v1::DrainWorkerResponse&) {
+        *decision = oracle_.HoldDecided(worker, !resume);
+      },
+      [this, worker, resume, decision](const v1::DrainWorkerResponse&) {
+        oracle_.HoldAnswered(worker, !resume, *decision);
+      });
+}
+
+void People::LetGo(const std::vector<std::string>& workers) {
+  for (const std::string& sweep : oracle_.PausedSweeps()) ResumeSweep(sweep);
+  for (const std::string& worker : workers) {
+    if (oracle_.IsHeld(worker)) Hold(worker, /*resume=*/true, /*now=*/false);
+  }
+}
+
+}  // namespace inlier
