@@ -52,8 +52,10 @@ absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
 }
 
 bool Orchestrator::WantsTrials(const Sweep& sweep) const {
-  // An eighth at a time: one commit for many trials, not one for each that ends, and never near to running dry.
-  const std::uint64_t step = std::clamp<std::uint64_t>(options_.expand_ahead / 8, 1, options_.expand_per_tick);
+  // An eighth at a time: one commit for many trials, not one for each that ends, and never near to running
+  // dry.
+  const std::uint64_t step =
+      std::clamp<std::uint64_t>(options_.expand_ahead / 8, 1, options_.expand_per_tick);
   if (!sweep.expander || sweep.Open() + step > options_.expand_ahead) return false;
   const auto count = [this](v1::TrialState state) -> std::uint64_t {
     const auto at = trial_counts_.find(state);
@@ -171,7 +173,8 @@ std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t
 }
 
 absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitSweepRequest& request,
-                                                               Moment now, Effects& effects) {
+                                                               Moment now, Effects& effects,
+                                                               std::optional<SweepGrid> grid) {
   Context context{now, effects};
   const std::string digest = ContentDigest(request.sweep());
   v1::SubmitSweepResponse response;
@@ -202,9 +205,11 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   made.request_id = request.request_id();
   made.request_digest = digest;
   made.submitted = now.wall;
-  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(made.spec));
-  made.points = grid.size();
-  made.kept = grid.kept();
+  if (!grid) {
+    ASSIGN_OR_RETURN(grid, SweepGrid::Create(made.spec));
+  }
+  made.points = grid->size();
+  made.kept = grid->kept();
   const std::uint64_t trials = made.Total();
   if (trials > request.max_trials()) {
     return absl::FailedPreconditionError(
@@ -219,7 +224,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   const SweepId id = next_sweep_;
   next_sweep_ = SweepId(next_sweep_.value() + 1);
   Sweep& sweep = sweeps_.emplace(id, std::move(made)).first->second;
-  sweep.expander.emplace(std::move(grid), 0);
+  sweep.expander.emplace(*std::move(grid), 0);
   expanding_.insert(id);
   if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
@@ -238,7 +243,9 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
                                .request_id = sweep.request_id,
                                .request_digest = digest,
                                .at = now.wall});
-  sweep.trials_known = Expand(context, sweep, options_.expand_at_submit);
+  sweep.trials_known =
+      Expand(context, sweep,
+             sweep.points > options_.expand_at_submit ? options_.expand_first : options_.expand_at_submit);
   std::get<NewSweep>(effects.changes.changes[row]).trials_known = sweep.trials_known;
   effects.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
                                      " trials=", trials, " known=", sweep.trials_known));

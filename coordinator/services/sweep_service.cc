@@ -52,12 +52,14 @@ SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::Submi
               absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
           return;
         }
-        if (const absl::Status status = ValidateSweep(request->sweep()); !status.ok()) {
-          reply(status);
+        absl::StatusOr<SweepGrid> grid = CheckedGrid(request->sweep());
+        if (!grid.ok()) {
+          reply(grid.status());
           return;
         }
-        calls_.shell().Post(
-            [this, request, reply = std::move(reply)] { calls_.shell().Submit(*request, reply); });
+        calls_.shell().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+          calls_.shell().Submit(*request, std::move(grid), reply);
+        });
       });
 }
 
@@ -113,16 +115,17 @@ SweepService::Unary* SweepService::ResumeSweep(Context* context, const v1::Resum
 
 SweepService::Unary* SweepService::EditSweep(Context* context, const v1::EditSweepRequest* request,
                                              v1::EditSweepResponse* response) {
-  return calls_.OnPoolThen(context, "EditSweep", response,
-                           [this, request](Shell::Reply<v1::EditSweepResponse> reply) {
-                             if (const absl::Status status = ValidateSweep(request->spec()); !status.ok()) {
-                               reply(status);
-                               return;
-                             }
-                             calls_.shell().Post([this, request, reply = std::move(reply)] {
-                               calls_.shell().Decide(&Orchestrator::OnEdit, *request, reply);
-                             });
-                           });
+  return calls_.OnPoolThen(
+      context, "EditSweep", response, [this, request](Shell::Reply<v1::EditSweepResponse> reply) {
+        auto grid = CheckedGrid(request->spec());
+        if (!grid.ok()) {
+          reply(grid.status());
+          return;
+        }
+        calls_.shell().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+          calls_.shell().Edit(*request, std::move(grid), reply);
+        });
+      });
 }
 
 SweepService::Unary* SweepService::Explain(Context* context, const v1::ExplainRequest* request,

@@ -66,10 +66,11 @@ class SweepGrid {
   // The point of an index. OutOfRange beyond size(); NotFound where the index names no point.
   absl::StatusOr<GridPoint> At(std::uint64_t index) const;
 
-  // Resolves and validates points that together use every value of every axis at least once (the first 1,000
-  // of each axis), not the product. Problems are told under the path of the value, with the labels of the
-  // point.
-  void CheckValues(Problems* problems) const;
+  // Resolves and validates points that together use every value of every axis at least once (`values_max` of
+  // each axis, spread evenly, with both ends), not the product. Problems are told under the path of the
+  // value, with the labels of the point.
+  static constexpr std::uint32_t kCheckedMax = 1000;
+  void CheckValues(Problems* problems, std::uint32_t values_max = kCheckedMax) const;
 
   struct AxisInfo {
     std::string name;
