@@ -111,6 +111,7 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
                .point = expanded.point,
                .labels_json = LabelsJson(expanded.labels),
                .spec_json = expanded.spec_json,
+               .spec_packed = expanded.spec.SerializeAsString(),
                .train_stage = std::nullopt,
                .evaluate_stage = std::nullopt,
                .state = v1::PENDING,

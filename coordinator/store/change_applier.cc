@@ -63,7 +63,8 @@ struct ChangeApplier::Statements {
       db,
       "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state, message) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
-  BoundStatement new_trial_spec{db, "INSERT INTO trial_spec (trial, labels, spec) VALUES (?1, ?2, ?3)"};
+  BoundStatement new_trial_spec{
+      db, "INSERT INTO trial_spec (trial, labels, spec, packed) VALUES (?1, ?2, ?3, nullif(?4, x''))"};
   // Of a trial that is no point any more: unique, and below every point.
   BoundStatement trial_point{db, "UPDATE trial SET point = coalesce(?2, -id) WHERE id = ?1"};
   BoundStatement trial_state{db, "UPDATE trial SET state = ?2, message = ?3 WHERE id = ?1"};
@@ -93,10 +94,6 @@ struct ChangeApplier::Statements {
   BoundStatement attempt_ended{db,
                                "UPDATE attempt SET ended_ms = ?2, outcome = ?3, failure = ?4, message = ?5 "
                                "WHERE token = ?1 AND ended_ms IS NULL"};
-  BoundStatement measurement{
-      db,
-      "INSERT INTO measurement (token, name, step, value, site, final, at_ms) "
-      "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement log{db,
                      "INSERT INTO log (token, at_ms, text) SELECT ?1, ?2, ?3 FROM attempt WHERE token = ?1 "
                      "AND ended_ms IS NULL"};
@@ -179,7 +176,7 @@ bool ChangeApplier::Apply(const NewStage& change) {
 bool ChangeApplier::Apply(const NewTrial& change) {
   sql_->new_trial.Run(change.id, change.sweep, Clamp(change.point), change.train_stage, change.evaluate_stage,
                       v1::TrialState_Name(change.state), change.message);
-  sql_->new_trial_spec.Run(change.id, change.labels_json, change.spec_json);
+  sql_->new_trial_spec.Run(change.id, change.labels_json, change.spec_json, Blob{change.spec_packed});
   return true;
 }
 
@@ -237,11 +234,6 @@ bool ChangeApplier::Apply(const AttemptEnded& change) {
   std::optional<std::string> failure;
   if (change.failure.has_value()) failure = v1::FailureClass_Name(*change.failure);
   return sql_->attempt_ended.Run(change.token, change.at, outcome, failure, change.message) == 1;
-}
-
-bool ChangeApplier::Apply(const MeasurementRow& change) {
-  return sql_->measurement.Run(change.token, change.name, Clamp(change.step), change.value, change.site,
-                               change.final, change.at) == 1;
 }
 
 bool ChangeApplier::Apply(const LogRow& change) {
