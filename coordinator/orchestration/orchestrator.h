@@ -140,8 +140,11 @@ class Orchestrator {
   // `grid` as for OnSubmit. FailedPrecondition where the sweep cannot become the new
   // one (SweepEdit), or has been edited since request.revision.
   absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
-                                               Effects& effects,
-                                               std::optional<SweepGrid> grid = std::nullopt);
+                                               Effects& effects, std::optional<SweepGrid> grid);
+  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                               Effects& effects) {
+    return OnEdit(request, now, effects, std::nullopt);
+  }
   absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
                                                   Effects& effects);
 
