@@ -44,6 +44,7 @@ golden: setup-test  ## Every golden case, one line each (INLIER_GOLDEN_DIR names
 	@bash -o pipefail -c "ctest --test-dir $(BUILD) -L golden -V | sed -nE 's/^[0-9]+: (golden .*)/\1/p; s/^.*tests (passed|failed).*/&/p'"
 
 bench: build    ## Measure this build (writes bench/results)
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target dispatch_load scale_load
 	@bench/run $(BUILD)
 
 chaos:          ## Kill, cut off, pause and fill up real processes for CHAOS_SECONDS (600), then judge the store

@@ -91,7 +91,7 @@ std::uint64_t Orchestrator::MoveTrials(Context& context, Sweep& sweep, const Swe
 }
 
 absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequest& request, Moment now,
-                                                         Effects& effects) {
+                                                         Effects& effects, std::optional<SweepGrid> grid) {
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(request.sweep()));
   Sweep& sweep = sweeps_.at(id);
   if (request.has_revision() && request.revision() != sweep.revision &&
@@ -107,9 +107,16 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
   const std::uint64_t trials_before = sweep.Total();
   std::uint64_t trials = trials_before;
   if (!same_grid) {
-    ASSIGN_OR_RETURN(SweepGrid from, SweepGrid::Create(sweep.spec));
-    ASSIGN_OR_RETURN(SweepGrid to, SweepGrid::Create(spec));
-    ASSIGN_OR_RETURN(edit, SweepEdit::Create(sweep.spec, std::move(from), spec, std::move(to)));
+    std::optional<SweepGrid> from;
+    if (sweep.expander) {
+      from = sweep.expander->grid();
+    } else {
+      ASSIGN_OR_RETURN(from, SweepGrid::Create(sweep.spec));
+    }
+    if (!grid) {
+      ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
+    }
+    ASSIGN_OR_RETURN(edit, SweepEdit::Create(sweep.spec, *std::move(from), spec, *std::move(grid)));
     trials = edit->to().kept().value_or(edit->to().size());
     if (trials == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -173,9 +180,9 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
 }
 
 absl::StatusOr<v1::EditSweepResponse> Orchestrator::OnEdit(const v1::EditSweepRequest& request, Moment now,
-                                                           Effects& effects) {
+                                                           Effects& effects, std::optional<SweepGrid> grid) {
   return Once<v1::EditSweepResponse>("EditSweep", request, now, effects,
-                                     [&] { return Edit(request, now, effects); });
+                                     [&] { return Edit(request, now, effects, std::move(grid)); });
 }
 
 }  // namespace inlier

@@ -93,7 +93,7 @@ void Orchestrator::CheckInvariants() const {
   // What pruning said of a training stands, also where its trial was withdrawn.
   std::map<SweepId, std::map<StageId, std::uint32_t>> pruned, kept;
   std::map<SweepId, std::uint64_t> withdrawn_pruned;
-  for (const auto& [id, trial] : trials_) {
+  trials_.ForEach([&](const Trial& trial) {
     if (trial.pruning == TrialPruningState::kPruned) {
       INLIER_CHECK(trial.state == v1::CANCELLED);
       ++pruned[trial.sweep][trial.train];
@@ -101,7 +101,7 @@ void Orchestrator::CheckInvariants() const {
     } else if (trial.pruning == TrialPruningState::kKept) {
       ++kept[trial.sweep][trial.train];
     }
-  }
+  });
 
   std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;

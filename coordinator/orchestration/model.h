@@ -103,7 +103,7 @@ struct Sweep {
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
   std::optional<std::uint64_t> kept;  // Exact number of trials, where the grid knows it.
-  std::uint64_t trials_told = 0;  // Answer of the submission: also when it comes again.
+  std::uint64_t trials_told = 0;      // Answer of the submission: also when it comes again.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
   // Points from next_point on that have a trial already: the sweep was edited. Expansion passes over them.

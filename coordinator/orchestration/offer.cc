@@ -28,8 +28,9 @@ std::optional<std::uint32_t> Orchestrator::FreeSlot(const WorkerEntry& worker) c
 }
 
 void Orchestrator::RefreshOffer(WorkerEntry& worker) {
-  const bool wants =
-      worker.listening && worker.connected && (worker.TakesWork() || INLIER_BUG("pushed_to_who_drains")) && FreeSlot(worker).has_value();
+  const bool wants = worker.listening && worker.connected &&
+                     (worker.TakesWork() || INLIER_BUG("pushed_to_who_drains")) &&
+                     FreeSlot(worker).has_value();
   if (wants == (worker.waits_as != 0)) return;
   if (wants) {
     worker.waits_as = ++waited_;

@@ -114,6 +114,7 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
                .point = expanded.point,
                .labels_json = LabelsJson(expanded.labels),
                .spec_json = std::move(expanded.identity.spec_json),
+               .spec_packed = expanded.spec,
                .train_stage = std::nullopt,
                .evaluate_stage = std::nullopt,
                .state = v1::PENDING,
@@ -177,7 +178,8 @@ std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t
 }
 
 absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitSweepRequest& request,
-                                                               Moment now, Effects& effects) {
+                                                               Moment now, Effects& effects,
+                                                               std::optional<SweepGrid> grid) {
   Context context{now, effects};
   const std::string digest = ContentDigest(request.sweep());
   v1::SubmitSweepResponse response;
@@ -209,9 +211,11 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   made.request_id = request.request_id();
   made.request_digest = digest;
   made.submitted = now.wall;
-  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(made.spec));
-  made.points = grid.size();
-  made.kept = grid.kept();
+  if (!grid) {
+    ASSIGN_OR_RETURN(grid, SweepGrid::Create(made.spec));
+  }
+  made.points = grid->size();
+  made.kept = grid->kept();
   const std::uint64_t trials = made.Total();
   if (trials > request.max_trials()) {
     return absl::FailedPreconditionError(
@@ -226,7 +230,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   const SweepId id = next_sweep_;
   next_sweep_ = SweepId(next_sweep_.value() + 1);
   Sweep& sweep = sweeps_.emplace(id, std::move(made)).first->second;
-  sweep.expander.emplace(std::move(grid), 0);
+  sweep.expander.emplace(*std::move(grid), 0);
   expanding_.insert(id);
   if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
@@ -246,7 +250,9 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
                                .request_digest = digest,
                                .at = now.wall});
   sweep.trials_told = trials;
-  sweep.trials_known = Expand(context, sweep, options_.expand_at_submit);
+  sweep.trials_known =
+      Expand(context, sweep,
+             sweep.points > options_.expand_at_submit ? options_.expand_first : options_.expand_at_submit);
   std::get<NewSweep>(effects.changes.changes[row]).trials_known = sweep.trials_known;
   effects.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
                                      " trials=", trials, " known=", sweep.trials_known));

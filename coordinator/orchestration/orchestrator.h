@@ -53,9 +53,10 @@ struct OrchestratorOptions {
   Duration stall = std::chrono::seconds(600);
   Duration locality_wait = std::chrono::seconds(2);  // Of a stage for the worker that has its checkpoint.
   std::uint64_t materialised_trials_max = 100'000;   // Trials that have not ended, over all sweeps.
-  std::uint64_t expand_at_submit = 1024;             // Trials made while a submission is answered.
-  std::uint64_t expand_per_tick = 128;               // Trials made in one later step.
-  std::uint64_t expand_ahead = 1024;                 // Trials of a sweep that wait: made before they are needed.
+  std::uint64_t expand_at_submit = 1024;   // A grid of at most so many points is made while it is submitted.
+  std::uint64_t expand_first = 32;         // Trials of a larger one that are made then.
+  std::uint64_t expand_per_tick = 128;     // Trials made in one later step.
+  std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 
@@ -104,12 +105,13 @@ class Orchestrator {
   // claimed by their workers.
   absl::Status Recover(Snapshot snapshot, Moment now, Effects& effects);
 
-  // Stores a sweep and makes its first trials. REQUIRES: ValidateSweep(request.sweep()) is OK (the shell
-  // checks it before, away from the coordinator's thread). The same request_id and content gives the same
-  // answer; AlreadyExists with other content; FailedPrecondition when the sweep has more trials than
-  // request.max_trials.
+  // Stores a sweep and makes its first trials. `grid`: CheckedGrid of request.sweep(), which the shell makes
+  // away from the coordinator's thread; without it the sweep must be known to be valid. The same request_id
+  // and content gives the same answer; AlreadyExists with other content; FailedPrecondition when the sweep
+  // has more trials than request.max_trials.
   absl::StatusOr<v1::SubmitSweepResponse> OnSubmit(const v1::SubmitSweepRequest& request, Moment now,
-                                                   Effects& effects);
+                                                   Effects& effects,
+                                                   std::optional<SweepGrid> grid = std::nullopt);
 
   // How much of a sync to take; the shell holds back what the store cannot take now.
   struct SyncLimits {
@@ -138,10 +140,14 @@ class Orchestrator {
                                                  Effects& effects);
   absl::StatusOr<v1::ResumeSweepResponse> OnResume(const v1::ResumeSweepRequest& request, Moment now,
                                                    Effects& effects);
-  // REQUIRES: ValidateSweep(request.spec()) is OK. FailedPrecondition where the sweep cannot become the new
+  // `grid` as for OnSubmit. FailedPrecondition where the sweep cannot become the new
   // one (SweepEdit), or has been edited since request.revision.
   absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
-                                               Effects& effects);
+                                               Effects& effects, std::optional<SweepGrid> grid);
+  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                               Effects& effects) {
+    return OnEdit(request, now, effects, std::nullopt);
+  }
   absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
                                                   Effects& effects);
 
@@ -237,7 +243,7 @@ class Orchestrator {
                                                 Effects& effects);
   // edit.cc.
   absl::StatusOr<v1::EditSweepResponse> Edit(const v1::EditSweepRequest& request, Moment now,
-                                             Effects& effects);
+                                             Effects& effects, std::optional<SweepGrid> grid);
   // Gives the kept trials their places in the new grid and withdraws the others; returns how many of those
   // had not ended.
   std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit);

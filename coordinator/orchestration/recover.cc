@@ -49,12 +49,22 @@ absl::Status Orchestrator::RecoverStage(StageRecord record) {
     stage.train = *record.train_stage;
     stages_.at(stage.train).dependents.push_back(stage.id);
   }
-  if (!record.spec_json.empty()) {
-    absl::StatusOr<v1::TrialSpec> spec = TrialSpecFromJson(record.spec_json);
-    if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("while recovering ", stage.id.ToString()));
-    stage.spec = spec->SerializeAsString();
-    stage.steps = spec->training().steps();
+  if (!record.spec.empty() || !record.spec_json.empty()) {
+    v1::TrialSpec spec;
+    if (record.spec.empty()) {
+      absl::StatusOr<v1::TrialSpec> read = TrialSpecFromJson(record.spec_json);
+      if (!read.ok()) return Annotate(read.status(), absl::StrCat("while recovering ", stage.id.ToString()));
+      spec = *std::move(read);
+      record.spec = spec.SerializeAsString();
+    } else if (!spec.ParseFromString(record.spec)) {
+      return absl::DataLossError(absl::StrCat("the stored specification of ", stage.id.ToString(),
+                                              " cannot be read; restore inlier.db from a backup"));
+    }
+    stage.spec = std::move(record.spec);
+    stage.steps = spec.training().steps();
     stage.weight = std::max(1.0, static_cast<double>(stage.steps));
+  } else if (record.trained_steps > 0) {
+    stage.weight = static_cast<double>(record.trained_steps);
   }
   if (!IsResult(stage.state) && (record.memory_mib > 0 || record.gpu_memory_mib > 0)) {
     raised_[stage.id] = {
@@ -187,14 +197,12 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
   next_stage_ = snapshot.next_stage;
   next_token_ =
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
+  stage_of_fingerprint_.reserve(snapshot.stages.size());
   for (RequestRow& row : snapshot.requests) requests_.Restore(std::move(row));
   for (SweepRecord& record : snapshot.sweeps) RecoverSweep(std::move(record));
   for (StageRecord& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(std::move(record)));
   for (CheckpointRecord& checkpoint : snapshot.checkpoints) {
     Stage& stage = stages_.at(checkpoint.stage);
-    if (stage.weight == 0) stage.weight = std::max(1.0, static_cast<double>(checkpoint.step));
-    // A trained model without its outcome has no optimizer state: nothing can go on from it.
-    if (IsResult(stage.state) || checkpoint.final) continue;
     if (INLIER_BUG("resume_forgotten_after_restart")) continue;
     stage.resume_path = checkpoint.path;
     stage.resume_step = checkpoint.step;
@@ -218,7 +226,8 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
       sweep.pruner->Record(decision);
   for (WorkerRecord& record : snapshot.workers) RecoverWorker(std::move(record), now);
   for (const LiveAttempt& record : snapshot.live_attempts) RecoverAttempt(record, context);
-  for (const StageRecord& record : snapshot.stages) RefreshReadiness(context, stages_.at(record.id));
+  for (const StageRecord& record : snapshot.stages)
+    if (!IsTerminal(record.state)) RefreshReadiness(context, stages_.at(record.id));
   for (auto& [id, sweep] : sweeps_) {
     if (sweep.state != v1::ACTIVE) continue;
     if (!sweep.Exhausted()) {

@@ -1,6 +1,7 @@
 #include "coordinator/orchestration/sweep_expander.h"
 
 #include <optional>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/deliberate_bug.h"
@@ -29,8 +30,37 @@ std::string LabelsJson(const PointLabels& labels) {
   return json;
 }
 
+namespace {
+
+// {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
+bool PlainLabels(std::string_view json, PointLabels& labels) {
+  if (json.size() < 2 || json.front() != '{' || json.back() != '}' || json.find('\\') != json.npos)
+    return false;
+  json = json.substr(1, json.size() - 2);
+  const auto text = [&json](char after, std::string& out) {
+    if (json.empty() || json.front() != '"') return false;
+    const std::size_t end = json.find('"', 1);
+    if (end == json.npos) return false;
+    out = json.substr(1, end - 1);
+    json.remove_prefix(end + 1);
+    if (json.empty()) return after == ',';
+    if (json.front() != after) return false;
+    json.remove_prefix(1);
+    return true;
+  };
+  while (!json.empty()) {
+    auto& [axis, label] = labels.emplace_back();
+    if (!text(':', axis) || !text(',', label)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 PointLabels LabelsFromJson(const std::string& json) {
   PointLabels labels;
+  if (PlainLabels(json, labels)) return labels;
+  labels.clear();
   const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (!parsed.is_object()) return labels;
   for (const auto& [axis, label] : parsed.items()) {

@@ -50,6 +50,7 @@ class SweepExpander {
     return Next(limit, none, 0);
   }
 
+  const SweepGrid& grid() const { return grid_; }
   // Index from which Next() goes on; the grid's size when it is exhausted.
   std::uint64_t next_point() const { return next_point_; }
   bool exhausted() const { return next_point_ >= grid_.size(); }

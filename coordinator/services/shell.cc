@@ -92,17 +92,27 @@ void Shell::Deliver(Effects effects, const std::string* worker, ReleaseGate::Rep
 
 void Shell::AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
 
-void Shell::Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply) {
+void Shell::Submit(const v1::SubmitSweepRequest& request, SweepGrid grid,
+                   Reply<v1::SubmitSweepResponse> reply) {
   if (const absl::Status store = committer_.Health().status; !store.ok()) {
     reply(
         Annotate(store, "while storing the sweep; nothing was stored, submit it again when there is space"));
     return;
   }
   Effects effects;
-  auto response = orchestrator_.OnSubmit(request, Now(), effects);
+  auto response = orchestrator_.OnSubmit(request, Now(), effects, std::move(grid));
   Deliver(std::move(effects), nullptr,
           [response = std::move(response), reply = std::move(reply)](absl::Status status) {
             reply(status.ok() ? response : absl::StatusOr<v1::SubmitSweepResponse>(status));
+          });
+}
+
+void Shell::Edit(const v1::EditSweepRequest& request, SweepGrid grid, Reply<v1::EditSweepResponse> reply) {
+  Effects effects;
+  auto response = orchestrator_.OnEdit(request, Now(), effects, std::move(grid));
+  Deliver(std::move(effects), nullptr,
+          [response = std::move(response), reply = std::move(reply)](absl::Status status) {
+            reply(status.ok() ? response : absl::StatusOr<v1::EditSweepResponse>(status));
           });
 }
 

@@ -33,6 +33,7 @@
 #include "coordinator/services/listeners.h"
 #include "coordinator/services/release_gate.h"
 #include "coordinator/store/committer.h"
+#include "proto/spec/sweep_grid.h"
 
 namespace inlier {
 
@@ -52,7 +53,9 @@ class Shell {
     boost::asio::post(io_, std::move(call));
   }
 
-  void Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply);
+  // `grid`: CheckedGrid of the request's sweep.
+  void Submit(const v1::SubmitSweepRequest& request, SweepGrid grid, Reply<v1::SubmitSweepResponse> reply);
+  void Edit(const v1::EditSweepRequest& request, SweepGrid grid, Reply<v1::EditSweepResponse> reply);
   void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
   // The worker's stream has been answered and waits: new work is pushed to it until its next sync.
   void Listen(const std::string& incarnation, std::weak_ptr<Listener> listener);

@@ -54,14 +54,18 @@ SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::Submi
               absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
           return;
         }
-        absl::Status status = CheckLimits(request->sweep());
-        if (status.ok()) status = ValidateSweep(request->sweep());
-        if (!status.ok()) {
-          reply(status);
+        if (const absl::Status limits = CheckLimits(request->sweep()); !limits.ok()) {
+          reply(limits);
           return;
         }
-        calls_.shell().Post(
-            [this, request, reply = std::move(reply)] { calls_.shell().Submit(*request, reply); });
+        absl::StatusOr<SweepGrid> grid = CheckedGrid(request->sweep());
+        if (!grid.ok()) {
+          reply(grid.status());
+          return;
+        }
+        calls_.shell().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+          calls_.shell().Submit(*request, std::move(grid), reply);
+        });
       });
 }
 
@@ -125,19 +129,23 @@ SweepService::Unary* SweepService::ResumeSweep(Context* context, const v1::Resum
 
 SweepService::Unary* SweepService::EditSweep(Context* context, const v1::EditSweepRequest* request,
                                              v1::EditSweepResponse* response) {
-  return calls_.OnPoolThen(context, "EditSweep", response,
-                           [this, request](Shell::Reply<v1::EditSweepResponse> reply) {
-                             absl::Status status = CheckWords(*request);
-                             if (status.ok()) status = CheckLimits(request->spec());
-                             if (status.ok()) status = ValidateSweep(request->spec());
-                             if (!status.ok()) {
-                               reply(status);
-                               return;
-                             }
-                             calls_.shell().Post([this, request, reply = std::move(reply)] {
-                               calls_.shell().Decide(&Orchestrator::OnEdit, *request, reply);
-                             });
-                           });
+  return calls_.OnPoolThen(
+      context, "EditSweep", response, [this, request](Shell::Reply<v1::EditSweepResponse> reply) {
+        absl::Status status = CheckWords(*request);
+        if (status.ok()) status = CheckLimits(request->spec());
+        if (!status.ok()) {
+          reply(status);
+          return;
+        }
+        auto grid = CheckedGrid(request->spec());
+        if (!grid.ok()) {
+          reply(grid.status());
+          return;
+        }
+        calls_.shell().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+          calls_.shell().Edit(*request, std::move(grid), reply);
+        });
+      });
 }
 
 SweepService::Unary* SweepService::Explain(Context* context, const v1::ExplainRequest* request,

@@ -72,8 +72,8 @@ struct ChangeApplier::Statements {
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
   BoundStatement new_trial_spec{db,
                                 "INSERT INTO trial_spec (trial, labels, spec, model, attention, data, "
-                                "training, quantization, evaluation) "
-                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"};
+                                "training, quantization, evaluation, packed) "
+                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, nullif(?10, x''))"};
   BoundStatement spec_part{db, "INSERT INTO spec_part (json) VALUES (?1)"};
   // Of a trial that is no point any more: unique, and below every point.
   BoundStatement trial_point{db, "UPDATE trial SET point = coalesce(?2, -id) WHERE id = ?1"};
@@ -103,10 +103,6 @@ struct ChangeApplier::Statements {
   BoundStatement attempt_ended{db,
                                "UPDATE attempt SET ended_ms = ?2, outcome = ?3, failure = ?4, message = ?5 "
                                "WHERE token = ?1 AND ended_ms IS NULL"};
-  BoundStatement measurement{
-      db,
-      "INSERT INTO measurement (token, name, step, value, site, final, at_ms) "
-      "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement log{db,
                      "INSERT INTO log (token, at_ms, text) SELECT ?1, ?2, ?3 FROM attempt WHERE token = ?1 "
                      "AND ended_ms IS NULL"};
@@ -201,12 +197,13 @@ bool ChangeApplier::Apply(const NewTrial& change) {
   sql_->new_trial.Run(change.id, change.sweep, Clamp(change.point), change.train_stage, change.evaluate_stage,
                       StoredState(change.state), change.message);
   const SpecParts parts = SplitSpec(change.spec_json);
+  const std::string packed = PackedRest(change.spec_packed);
   std::array<std::optional<std::int64_t>, kSpecGroups.size()> ids;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!parts.groups[i].empty()) ids[i] = PartId(parts.groups[i]);
   }
   sql_->new_trial_spec.Run(change.id, change.labels_json, parts.rest, ids[0], ids[1], ids[2], ids[3], ids[4],
-                           ids[5]);
+                           ids[5], Blob{packed});
   return true;
 }
 
@@ -271,11 +268,6 @@ bool ChangeApplier::Apply(const AttemptEnded& change) {
   std::optional<std::string> failure;
   if (change.failure.has_value()) failure = v1::FailureClass_Name(*change.failure);
   return sql_->attempt_ended.Run(change.token, change.at, outcome, failure, change.message) == 1;
-}
-
-bool ChangeApplier::Apply(const MeasurementRow& change) {
-  return sql_->measurement.Run(change.token, change.name, Clamp(change.step), change.value, change.site,
-                               change.final, change.at) == 1;
 }
 
 bool ChangeApplier::Apply(const LogRow& change) {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/check.h"
 #include "coordinator/store/changes.h"
 
 namespace SQLite {
@@ -28,7 +29,7 @@ class ChangeApplier {
   explicit ChangeApplier(SQLite::Database& database);
   ~ChangeApplier();
 
-  // False: dropped, because its token's attempt is not live.
+  // False: dropped, because its token's attempt is not live. REQUIRES: no measurement.
   bool Apply(const Change& change);
 
   // Before COMMIT: stores what depends on the whole transaction.
@@ -49,7 +50,8 @@ class ChangeApplier {
   bool Apply(const AttemptYields& change);
   bool Apply(const AttemptInfo& change);
   bool Apply(const AttemptEnded& change);
-  bool Apply(const MeasurementRow& change);
+  // Those are the MeasurementWriter's.
+  bool Apply(const MeasurementRow&) { INLIER_CHECK(false); }
   bool Apply(const LogRow& change);
   bool Apply(const CheckpointRow& change);
   bool Apply(const EventRow& change);

@@ -95,6 +95,7 @@ struct NewTrial {
   std::string labels_json{};
   std::string
       spec_json{};  // Resolved, every field written, defaults too: the views read the columns from it.
+  std::string spec_packed{};  // The same TrialSpec serialised, for a coordinator that starts; may be empty.
   std::optional<StageId> train_stage{};
   std::optional<StageId> evaluate_stage{};
   v1::TrialState state = v1::PENDING;  // Terminal at once when its stages are known.

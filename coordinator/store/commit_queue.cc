@@ -11,6 +11,9 @@
 namespace inlier {
 namespace {
 
+// Rows of bulk that go with control which they do not belong to: some, so that bulk is never starved.
+constexpr std::uint64_t kBulkBesideControl = 512;
+
 std::uint64_t KeyOfToken(Token token) { return token << 1; }
 std::uint64_t KeyOfWorker(const std::string& incarnation) {
   return std::hash<std::string>()(incarnation) | 1;
@@ -42,7 +45,8 @@ std::uint64_t TextBytes(const Change& change) {
         } else if constexpr (std::is_same_v<T, MeasurementRow>) {
           return alternative.site.size();
         } else if constexpr (std::is_same_v<T, NewTrial>) {
-          return alternative.spec_json.size() + alternative.labels_json.size();
+          return alternative.spec_json.size() + alternative.spec_packed.size() +
+                 alternative.labels_json.size();
         } else if constexpr (std::is_same_v<T, EventRow>) {
           return alternative.message.size();
         } else {
@@ -152,7 +156,9 @@ std::vector<QueuedBatch> CommitQueue::Take(std::uint64_t rows_max) {
     if (INLIER_BUG("batch_lost_at_the_row_limit")) control_.pop_front();
     return taken;
   }
-  while (!bulk_.empty() && fits(bulk_.front())) {
+  // Somebody waits for this commit: it does not grow by much.
+  const std::uint64_t enough = taken.empty() ? rows_max : rows + kBulkBesideControl;
+  while (!bulk_.empty() && fits(bulk_.front()) && (taken.empty() || rows < enough)) {
     Account(bulk_.front(), /*arrives=*/false);
     rows += bulk_.front().batch.rows();
     taken.push_back(std::move(bulk_.front()));

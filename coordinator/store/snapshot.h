@@ -44,8 +44,11 @@ struct StageRecord {
   Token result_token = 0;      // Of the attempt that produced the result; 0: no result.
   std::string checkpoint{};    // TRAIN, SUCCEEDED: digest of the trained model.
   std::string message{};
-  std::string spec_json{};       // Empty for stages that are SUCCEEDED or DIVERGED.
-  std::uint64_t memory_mib = 0;  // As in StageMemory.
+  // What it runs, one of them; both empty for stages that are SUCCEEDED or DIVERGED.
+  std::string spec{};               // A serialised TrialSpec.
+  std::string spec_json{};          // Where the store has no other.
+  std::uint64_t trained_steps = 0;  // TRAIN, SUCCEEDED: step of its final checkpoint.
+  std::uint64_t memory_mib = 0;     // As in StageMemory.
   std::uint64_t gpu_memory_mib = 0;
 };
 
@@ -77,7 +80,7 @@ struct LiveAttempt {
   ResourceRequest request{};
 };
 
-// A committed checkpoint.
+// A committed checkpoint to resume from.
 struct CheckpointRecord {
   StageId stage{};
   Token token = 0;  // The attempt that wrote it.
@@ -85,7 +88,6 @@ struct CheckpointRecord {
   std::string path{};
   std::string sha256{};
   std::uint64_t bytes = 0;
-  bool final = false;
 };
 
 struct WorkerRecord {
@@ -109,8 +111,8 @@ struct Snapshot {
   std::vector<StageRecord> stages{};
   std::vector<TrialRecord> trials{};
   std::vector<LiveAttempt> live_attempts{};
-  // Of each TRAIN stage that has one: the result's final checkpoint, or, without a result, the one of the
-  // highest step (the latest written of those), which the next attempt resumes from.
+  // Of each TRAIN stage without a result that has one: the checkpoint of the highest step (the latest written
+  // of those) that the next attempt can resume from; a final one holds no optimizer state.
   std::vector<CheckpointRecord> checkpoints{};
   std::vector<WorkerRecord> workers{};
   std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.

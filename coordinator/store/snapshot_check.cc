@@ -35,6 +35,11 @@ absl::Status CheckIds(const std::vector<Record>& records) {
 // REQUIRES: CheckIds is OK.
 template <typename Record, typename Id>
 const Record* Find(const std::vector<Record>& records, Id id) {
+  if (records.empty()) return nullptr;
+  // Mostly there are no gaps.
+  const auto guess =
+      static_cast<std::uint64_t>(id.value()) - static_cast<std::uint64_t>(records[0].id.value());
+  if (guess < records.size() && records[guess].id == id) return &records[guess];
   const auto at = std::lower_bound(records.begin(), records.end(), id, [](const Record& record, Id wanted) {
     return record.id.value() < wanted.value();
   });

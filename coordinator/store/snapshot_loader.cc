@@ -2,14 +2,24 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/store/derived_sql.h"
+#include "coordinator/store/row_reader.h"
 #include "coordinator/store/snapshot_check.h"
 #include "google/protobuf/util/json_util.h"
+#include "inlier/v1/trial_spec.pb.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -18,16 +28,25 @@ namespace {
 WallTime Time(const SQLite::Column& column) { return {column.getInt64()}; }
 
 template <typename Id>
-std::optional<Id> OptionalId(const SQLite::Column& column) {
-  if (column.isNull()) return std::nullopt;
-  return Id(column.getInt64());
+std::optional<Id> OptionalId(const RowReader& rows, int column) {
+  if (rows.IsNull(column)) return std::nullopt;
+  return Id(rows.Integer(column));
 }
 
-// REQUIRES of all: the table's CHECK admits only names of the enum.
-v1::TrialState State(const SQLite::Column& column) {
-  v1::TrialState state = v1::PENDING;
-  v1::TrialState_Parse(column.getText(), &state);
-  return state;
+// REQUIRES: the table's CHECK admits only names of the enum.
+v1::TrialState State(std::string_view name) {
+  for (const v1::TrialState state :
+       {v1::SUCCEEDED, v1::PENDING, v1::DIVERGED, v1::FAILED, v1::CANCELLED, v1::RUNNING}) {
+    if (name == v1::TrialState_Name(state)) return state;
+  }
+  return v1::PENDING;
+}
+
+bool HasResult(v1::TrialState state) { return state == v1::SUCCEEDED || state == v1::DIVERGED; }
+
+std::size_t RowsOf(SQLite::Database& database, const char* table) {
+  RowReader rows(database, table);
+  return rows.Next() ? static_cast<std::size_t>(std::clamp<std::int64_t>(rows.Integer(0), 0, 1 << 24)) : 0;
 }
 
 absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
@@ -58,55 +77,123 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
   return absl::OkStatus();
 }
 
+// What a stage without a result runs: the specification of the trial that it was made for.
+class SpecLoader {
+ public:
+  explicit SpecLoader(SQLite::Database& database)
+      : packed_(database,
+                "SELECT packed, model, attention, data, training, quantization, evaluation FROM trial_spec "
+                "WHERE trial = ?1 AND packed IS NOT NULL"),
+        whole_(database, absl::StrCat("SELECT ", WholeSpecSql(), " FROM trial_spec", SpecPartsJoin(),
+                                      " WHERE trial = ?1")
+                             .c_str()),
+        of_stage_(database, "SELECT spec FROM stage_spec WHERE stage = ?1"),
+        part_(database, "SELECT json FROM spec_part WHERE id = ?1") {}
+
+  void Load(std::optional<TrialId> trial, StageRecord& stage) {
+    if (trial && LoadPacked(*trial, stage.spec)) return;
+    RowReader& json = trial ? whole_ : of_stage_;
+    json.Restart(trial ? trial->value() : stage.id.value());
+    if (json.Next()) stage.spec_json = json.Text(0);
+  }
+
+ private:
+  // False: it was not kept, or a part of it cannot be read.
+  bool LoadPacked(TrialId trial, std::string& spec) {
+    packed_.Restart(trial.value());
+    if (!packed_.Next()) return false;
+    std::string whole(packed_.Text(0));
+    for (std::size_t i = 0; i < kSpecGroups.size(); ++i) {
+      const int column = static_cast<int>(i) + 1;
+      if (packed_.IsNull(column)) continue;
+      const std::optional<std::string>& part = Part(i, packed_.Integer(column));
+      if (!part) return false;
+      whole += *part;
+    }
+    spec = std::move(whole);
+    return true;
+  }
+
+  // A TrialSpec of this group alone, serialised: such messages one after the other are the whole.
+  const std::optional<std::string>& Part(std::size_t group, std::int64_t id) {
+    const auto [at, is_new] = parts_.try_emplace(id);
+    if (!is_new) return at->second;
+    part_.Restart(id);
+    if (!part_.Next()) return at->second;
+    v1::TrialSpec spec;
+    const std::string json = absl::StrCat("{\"", kSpecGroups[group], "\":", std::string(part_.Text(0)), "}");
+    if (google::protobuf::util::JsonStringToMessage(json, &spec).ok()) at->second = spec.SerializeAsString();
+    return at->second;
+  }
+
+  RowReader packed_, whole_, of_stage_, part_;
+  std::unordered_map<std::int64_t, std::optional<std::string>> parts_;
+};
+
 void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
-  const std::string open_spec = absl::StrCat("(SELECT ", WholeSpecSql(), " FROM trial_spec", SpecPartsJoin(),
-                                             " WHERE trial_spec.trial = spec_trial)");
-  SQLite::Statement rows(
-      database,
-      absl::StrCat(
-          "SELECT id, kind, fingerprint, train_stage, ", StageStateSql(),
-          ", crashes, out_of_memory, losses, invalid, "
-          "(SELECT count(*) FROM attempt WHERE attempt.stage = stage.id), result_token, checkpoint, message, "
-          "CASE WHEN state IN ('SUCCEEDED', 'DIVERGED') THEN '' "
-          "WHEN spec_trial IS NULL THEN (SELECT spec FROM stage_spec WHERE stage_spec.stage = stage.id) "
-          "ELSE ",
-          open_spec, " END, memory_mib, gpu_memory_mib FROM stage ORDER BY id"));
-  while (rows.executeStep()) {
+  snapshot.stages.reserve(RowsOf(database, "SELECT coalesce(max(id), 0) FROM stage"));
+  SpecLoader specs(database);
+  // Both in the order of the stages.
+  RowReader attempts(database, "SELECT stage, count(*) FROM attempt GROUP BY stage ORDER BY stage");
+  bool more = attempts.Next();
+  RowReader rows(database,
+                 "SELECT id, kind = 'TRAIN_STAGE', fingerprint, train_stage, state, crashes, out_of_memory, "
+                 "losses, invalid, result_token, checkpoint, message, spec_trial, memory_mib, "
+                 "gpu_memory_mib FROM stage ORDER BY id");
+  const auto number = [&rows](int column) { return static_cast<std::uint32_t>(rows.Integer(column)); };
+  while (rows.Next()) {
     StageRecord& stage = snapshot.stages.emplace_back();
-    stage.id = StageId(rows.getColumn(0).getInt64());
-    v1::StageKind_Parse(rows.getColumn(1).getText(), &stage.kind);
-    stage.fingerprint = rows.getColumn(2).getString();
-    stage.train_stage = OptionalId<StageId>(rows.getColumn(3));
-    stage.state = State(rows.getColumn(4));
-    stage.failures = {rows.getColumn(5).getUInt(), rows.getColumn(6).getUInt(), rows.getColumn(7).getUInt(),
-                      rows.getColumn(8).getUInt()};
-    stage.attempts = rows.getColumn(9).getUInt();
-    stage.result_token = rows.getColumn(10).getInt64();
-    stage.checkpoint = rows.getColumn(11).getString();
-    stage.message = rows.getColumn(12).getString();
-    stage.spec_json = rows.getColumn(13).getString();
-    stage.memory_mib = static_cast<std::uint64_t>(rows.getColumn(14).getInt64());
-    stage.gpu_memory_mib = static_cast<std::uint64_t>(rows.getColumn(15).getInt64());
+    stage.id = StageId(rows.Integer(0));
+    stage.kind = rows.Integer(1) == 1 ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
+    stage.fingerprint = rows.Text(2);
+    stage.train_stage = OptionalId<StageId>(rows, 3);
+    stage.state = State(rows.Text(4));
+    stage.failures = {number(5), number(6), number(7), number(8)};
+    stage.result_token = static_cast<Token>(rows.Integer(9));
+    stage.checkpoint = rows.Text(10);
+    stage.message = rows.Text(11);
+    while (more && attempts.Integer(0) < stage.id.value()) more = attempts.Next();
+    if (more && attempts.Integer(0) == stage.id.value())
+      stage.attempts = static_cast<std::uint32_t>(attempts.Integer(1));
+    if (!HasResult(stage.state)) specs.Load(OptionalId<TrialId>(rows, 12), stage);
+    stage.memory_mib = static_cast<std::uint64_t>(rows.Integer(13));
+    stage.gpu_memory_mib = static_cast<std::uint64_t>(rows.Integer(14));
+  }
+}
+
+// RUNNING is not stored: live attempts say it.
+void MarkRunning(Snapshot& snapshot) {
+  std::unordered_set<StageId> running;
+  for (const LiveAttempt& attempt : snapshot.live_attempts) running.insert(attempt.stage);
+  for (StageRecord& stage : snapshot.stages) {
+    if (stage.state == v1::PENDING && running.contains(stage.id)) stage.state = v1::RUNNING;
+  }
+  for (TrialRecord& trial : snapshot.trials) {
+    if (trial.state != v1::PENDING || !trial.train_stage || !trial.evaluate_stage) continue;
+    if (running.contains(*trial.train_stage) || running.contains(*trial.evaluate_stage))
+      trial.state = v1::RUNNING;
   }
 }
 
 void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
-  SQLite::Statement rows(
+  snapshot.trials.reserve(RowsOf(database, "SELECT coalesce(max(id), 0) FROM trial"));
+  RowReader labels(database, "SELECT labels FROM trial_spec WHERE trial = ?1");
+  RowReader rows(
       database,
-      absl::StrCat(
-          "SELECT id, sweep, point, train_stage, evaluate_stage, ", TrialStateSql(),
-          ", message, iif(state IN ('SUCCEEDED', 'DIVERGED'), '', "
-          "(SELECT labels FROM trial_spec WHERE trial_spec.trial = trial.id)) FROM trial ORDER BY id"));
-  while (rows.executeStep()) {
+      "SELECT id, sweep, point, train_stage, evaluate_stage, state, message FROM trial ORDER BY id");
+  while (rows.Next()) {
     TrialRecord& trial = snapshot.trials.emplace_back();
-    trial.id = TrialId(rows.getColumn(0).getInt64());
-    trial.sweep = SweepId(rows.getColumn(1).getInt64());
-    if (const std::int64_t point = rows.getColumn(2).getInt64(); point >= 0) trial.point = point;
-    trial.train_stage = OptionalId<StageId>(rows.getColumn(3));
-    trial.evaluate_stage = OptionalId<StageId>(rows.getColumn(4));
-    trial.state = State(rows.getColumn(5));
-    trial.message = rows.getColumn(6).getString();
-    trial.labels_json = rows.getColumn(7).getString();
+    trial.id = TrialId(rows.Integer(0));
+    trial.sweep = SweepId(rows.Integer(1));
+    if (const std::int64_t point = rows.Integer(2); point >= 0)
+      trial.point = static_cast<std::uint64_t>(point);
+    trial.train_stage = OptionalId<StageId>(rows, 3);
+    trial.evaluate_stage = OptionalId<StageId>(rows, 4);
+    trial.state = State(rows.Text(5));
+    trial.message = rows.Text(6);
+    if (HasResult(trial.state)) continue;
+    labels.Restart(trial.id.value());
+    if (labels.Next()) trial.labels_json = labels.Text(0);
   }
 }
 
@@ -137,24 +224,37 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
-// Of a stage with a result its product; of another the latest checkpoint that a training can go on from (a
+// Of a training with a result how far it went; of another the latest checkpoint that it can go on from (a
 // final one holds no optimizer state).
 void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
-  SQLite::Statement rows(
-      database,
-      "SELECT stage.id, best.token, best.step, best.path, best.sha256, best.bytes, best.final FROM stage "
-      "JOIN artifact AS best ON best.id = (SELECT artifact.id FROM attempt JOIN artifact ON artifact.token = "
-      "attempt.token "
-      "WHERE attempt.stage = stage.id AND (stage.result_token IS NULL OR attempt.token = stage.result_token) "
-      "AND artifact.final = (stage.result_token IS NOT NULL) ORDER BY artifact.step DESC, artifact.id DESC "
-      "LIMIT 1) "
-      "WHERE stage.kind = 'TRAIN_STAGE' ORDER BY stage.id");
-  while (rows.executeStep()) {
-    snapshot.checkpoints.push_back(
-        {StageId(rows.getColumn(0).getInt64()), static_cast<Token>(rows.getColumn(1).getInt64()),
-         static_cast<std::uint64_t>(rows.getColumn(2).getInt64()), rows.getColumn(3).getString(),
-         rows.getColumn(4).getString(), static_cast<std::uint64_t>(rows.getColumn(5).getInt64()),
-         rows.getColumn(6).getInt() == 1});
+  std::vector<std::pair<Token, StageRecord*>> results;
+  RowReader resumable(database,
+                      "SELECT artifact.token, step, path, sha256, bytes FROM attempt JOIN artifact ON "
+                      "artifact.token = attempt.token WHERE attempt.stage = ?1 AND final = 0 "
+                      "ORDER BY step DESC, artifact.id DESC LIMIT 1");
+  for (StageRecord& stage : snapshot.stages) {
+    if (stage.kind != v1::TRAIN_STAGE) continue;
+    if (stage.result_token != 0) {
+      results.emplace_back(stage.result_token, &stage);
+      continue;
+    }
+    if (stage.attempts == 0) continue;
+    resumable.Restart(stage.id.value());
+    if (!resumable.Next()) continue;
+    snapshot.checkpoints.push_back({stage.id, static_cast<Token>(resumable.Integer(0)),
+                                    static_cast<std::uint64_t>(resumable.Integer(1)),
+                                    std::string(resumable.Text(2)), std::string(resumable.Text(3)),
+                                    static_cast<std::uint64_t>(resumable.Integer(4))});
+  }
+  std::sort(results.begin(), results.end());
+  RowReader finals(database, "SELECT token, step FROM artifact WHERE final = 1");
+  while (finals.Next()) {
+    const auto token = static_cast<Token>(finals.Integer(0));
+    const auto at = std::lower_bound(results.begin(), results.end(), token,
+                                     [](const auto& result, Token wanted) { return result.first < wanted; });
+    if (at == results.end() || at->first != token) continue;
+    at->second->trained_steps =
+        std::max(at->second->trained_steps, static_cast<std::uint64_t>(finals.Integer(1)));
   }
 }
 
@@ -238,6 +338,7 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   LoadStages(database, snapshot);
   LoadTrials(database, snapshot);
   LoadLiveAttempts(database, snapshot);
+  MarkRunning(snapshot);
   LoadCheckpoints(database, snapshot);
   LoadPruning(database, snapshot);
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));

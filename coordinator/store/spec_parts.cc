@@ -1,5 +1,13 @@
 #include "coordinator/store/spec_parts.h"
 
+#include <algorithm>
+#include <cstdint>
+
+#include "base/check.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/wire_format_lite.h"
+#include "inlier/v1/trial_spec.pb.h"
+
 namespace inlier {
 namespace {
 
@@ -28,7 +36,36 @@ std::size_t SkipValue(std::string_view json, std::size_t at) {
   return at;
 }
 
+// Their field numbers.
+bool IsGroup(int number) {
+  static const std::array<int, kSpecGroups.size()> numbers = [] {
+    std::array<int, kSpecGroups.size()> found;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto* field = v1::TrialSpec::descriptor()->FindFieldByName(kSpecGroups[i]);
+      INLIER_CHECK(field != nullptr);
+      found[i] = field->number();
+    }
+    return found;
+  }();
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
 }  // namespace
+
+std::string PackedRest(std::string_view packed) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(packed.data()),
+                                            static_cast<int>(packed.size()));
+  std::string rest;
+  for (int begin = 0;; begin = in.CurrentPosition()) {
+    const std::uint32_t tag = in.ReadTag();
+    if (tag == 0) return in.CurrentPosition() == static_cast<int>(packed.size()) ? rest : "";
+    if (!WireFormatLite::SkipField(&in, tag)) return "";
+    if (!IsGroup(WireFormatLite::GetTagFieldNumber(tag)))
+      rest += packed.substr(static_cast<std::size_t>(begin),
+                            static_cast<std::size_t>(in.CurrentPosition() - begin));
+  }
+}
 
 SpecParts SplitSpec(std::string_view json) {
   SpecParts parts{"{", {}};

@@ -24,6 +24,9 @@ struct SpecParts {
 // Takes a JSON object apart; one that is no object, or not written as compactly as ResolvedJson, is all rest.
 SpecParts SplitSpec(std::string_view json);
 
+// A serialised TrialSpec without the groups; empty when it is none.
+std::string PackedRest(std::string_view packed);
+
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STORE_SPEC_PARTS_H_

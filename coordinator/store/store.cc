@@ -3,10 +3,13 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include "base/deliberate_bug.h"
 #include "base/failpoint.h"
 #include "base/status.h"
 #include "coordinator/store/change_applier.h"
+#include "coordinator/store/measurement_writer.h"
 #include "coordinator/store/snapshot_loader.h"
 #include "coordinator/store/statement.h"
 
@@ -15,11 +18,22 @@ namespace inlier {
 class Store::Statements {
  public:
   explicit Statements(SQLite::Database& database)
-      : begin(database, "BEGIN IMMEDIATE"), commit(database, "COMMIT"), applier(database) {}
+      : begin(database, "BEGIN IMMEDIATE"),
+        commit(database, "COMMIT"),
+        applier(database),
+        measurements(database) {}
+
+  // Applies the first of `changes` and returns how many those were; `live` says whether they were stored.
+  std::size_t ApplyFirst(std::span<const Change> changes, bool& live) {
+    const std::size_t run = MeasurementWriter::RunOf(changes);
+    live = run > 0 ? measurements.Write(changes.first(run)) : applier.Apply(changes.front());
+    return std::max<std::size_t>(run, 1);
+  }
 
   BoundStatement begin;
   BoundStatement commit;
   ChangeApplier applier;
+  MeasurementWriter measurements;
 };
 
 Store::Store(Database& database) : database_(database) {}
@@ -48,15 +62,14 @@ absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batc
     statements_->begin.Run();
     ApplyStats stats;
     for (const ChangeBatch* batch : batches) {
-      for (const Change& change : batch->changes) {
-        if (INLIER_BUG("last_change_dropped") && &change == &batch->changes.back() &&
-            batch->changes.size() > 1)
-          continue;
-        if (statements_->applier.Apply(change)) {
-          ++stats.rows;
-        } else {
-          ++stats.fenced;
-        }
+      std::span<const Change> changes(batch->changes);
+      if (INLIER_BUG("last_change_dropped") && changes.size() > 1)
+        changes = changes.first(changes.size() - 1);
+      while (!changes.empty()) {
+        bool live = false;
+        const std::size_t applied = statements_->ApplyFirst(changes, live);
+        (live ? stats.rows : stats.fenced) += applied;
+        changes = changes.subspan(applied);
       }
     }
     statements_->applier.Finish();

@@ -12,8 +12,6 @@ namespace inlier {
 namespace {
 
 constexpr std::uint64_t kVisitsMax = 1'000'000;  // Of a search or a count, before it is given up.
-constexpr std::uint32_t kCheckedMax =
-    1000;  // Values of one axis that are resolved and validated before anything runs.
 
 std::uint64_t Capped(unsigned __int128 value) {
   return value > SweepGrid::kSizeMax ? SweepGrid::kSizeMax : static_cast<std::uint64_t>(value);
@@ -245,7 +243,7 @@ bool Sets(const google::protobuf::Message& patch, const std::string& path) {
 
 }  // namespace
 
-void SweepGrid::CheckValues(Problems* problems) const {
+void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const {
   const std::optional<Digits> first = FindPoint({});
   if (!first) return;
   std::set<std::pair<std::string, std::string>> told;
@@ -277,7 +275,9 @@ void SweepGrid::CheckValues(Problems* problems) const {
   };
   check(*first, -1);
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
-    for (std::uint32_t digit = 0; digit < std::min(length(axis), kCheckedMax); ++digit) {
+    const std::uint64_t checked = std::min(length(axis), std::max(values_max, 2u));
+    for (std::uint64_t i = 0; i < checked; ++i) {
+      const auto digit = static_cast<std::uint32_t>(checked < 2 ? 0 : i * (length(axis) - 1) / (checked - 1));
       const std::optional<Digits> digits = FindPoint({{static_cast<int>(axis), digit}});
       if (digits && *digits != *first) check(*digits, static_cast<int>(axis));
     }

@@ -70,10 +70,11 @@ class SweepGrid {
   // The same into an empty spec, which may live in an arena; returns the labels.
   absl::StatusOr<PointLabels> At(std::uint64_t index, v1::TrialSpec* spec) const;
 
-  // Resolves and validates points that together use every value of every axis at least once (the first 1,000
-  // of each axis), not the product. Problems are told under the path of the value, with the labels of the
-  // point.
-  void CheckValues(Problems* problems) const;
+  // Resolves and validates points that together use every value of every axis at least once (`values_max` of
+  // each axis, spread evenly, with both ends), not the product. Problems are told under the path of the
+  // value, with the labels of the point.
+  static constexpr std::uint32_t kCheckedMax = 1000;
+  void CheckValues(Problems* problems, std::uint32_t values_max = kCheckedMax) const;
 
   struct AxisInfo {
     std::string name;

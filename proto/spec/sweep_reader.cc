@@ -117,25 +117,43 @@ absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::s
   return absl::OkStatus();
 }
 
-}  // namespace
+// Values that the coordinator puts into a trial: of all axes together, and of each at least.
+constexpr std::uint32_t kCheckedTogether = 128;
+constexpr std::uint32_t kCheckedAtLeast = 4;
 
-Problems FindSweepProblems(const v1::SweepSpec& sweep) {
-  Problems problems;
+// Nothing where the axes have no form.
+std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t values_max,
+                                     Problems* problems) {
   // The base alone need not be complete: its declarations are checked in the points.
   v1::SweepSpec frame = sweep;
   frame.clear_base();
   frame.clear_scales();  // Other sizes are for who reads the file.
-  CheckDeclarations(frame, "", &problems);
-  CheckName(sweep, &problems);
-  const std::optional<SweepGrid> grid = SweepGrid::Create(sweep, &problems);
-  if (!grid) return problems;
-  grid->CheckValues(&problems);
-  if (sweep.has_pruning()) CheckPruning(sweep, *grid, &problems);
-  if (sweep.has_table()) TableChecker(*grid, &problems).Check(sweep.table());
+  CheckDeclarations(frame, "", problems);
+  CheckName(sweep, problems);
+  std::optional<SweepGrid> grid = SweepGrid::Create(sweep, problems);
+  if (!grid) return grid;
+  grid->CheckValues(problems, values_max);
+  if (sweep.has_pruning()) CheckPruning(sweep, *grid, problems);
+  if (sweep.has_table()) TableChecker(*grid, problems).Check(sweep.table());
+  return grid;
+}
+
+}  // namespace
+
+Problems FindSweepProblems(const v1::SweepSpec& sweep) {
+  Problems problems;
+  CheckedGrid(sweep, SweepGrid::kCheckedMax, &problems);
   return problems;
 }
 
-absl::Status ValidateSweep(const v1::SweepSpec& sweep) { return FindSweepProblems(sweep).ToStatus(); }
+absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep) {
+  Problems problems;
+  const auto axes = static_cast<std::uint32_t>(std::max(1, sweep.axes_size()));
+  std::optional<SweepGrid> grid =
+      CheckedGrid(sweep, std::max(kCheckedAtLeast, kCheckedTogether / axes), &problems);
+  RETURN_IF_ERROR(problems.ToStatus());
+  return *std::move(grid);
+}
 
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
                                             const std::vector<std::string>& overrides,

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "proto/spec/problems.h"
+#include "proto/spec/sweep_grid.h"
 
 namespace inlier {
 
@@ -18,8 +19,10 @@ namespace inlier {
 // validated trial, its table.
 Problems FindSweepProblems(const v1::SweepSpec& sweep);
 
-// FindSweepProblems as a Status; what the coordinator does with a submission.
-absl::Status ValidateSweep(const v1::SweepSpec& sweep);
+// The grid of a sweep that a client sent. Finds what FindSweepProblems finds, except that of long axes only
+// some values, spread evenly, are put into a trial (types and ranges are checked of all): so it takes
+// milliseconds whatever was sent. A trial that is invalid all the same fails with the reason when it is made.
+absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep);
 
 // Reads, merges the scale of that name (none when empty), then applies `overrides` ("training.steps=100") to
 // the base, and checks. What is returned has no scales. Errors carry file, line and column, and the path.

@@ -123,7 +123,7 @@ class Service {
         auto& request = static_cast<v1::SubmitSweepRequest&>(*message);
         request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));  // For speed.
         if (request.request_id().size() <= 256 && CheckLimits(request.sweep()).ok() &&
-            ValidateSweep(request.sweep()).ok())
+            CheckedGrid(request.sweep()).ok())
           Clear(orchestrator_->OnSubmit(request, now_, effects).status());
         break;
       }

@@ -22,7 +22,7 @@ void FuzzOne(std::string_view input) {
   if (input.size() > kBytesMax) return;
   const auto sweep = ReadSweepText(input, "fuzz.yaml");
   Clear(sweep.status());
-  if (sweep.ok()) INLIER_CHECK(ValidateSweep(*sweep).ok());
+  if (sweep.ok()) INLIER_CHECK(CheckedGrid(*sweep).ok());
   Clear(ReadSweepText(input, "fuzz.yaml", {"training.steps=5"}, "small").status());
   Clear(ReadYaml<v1::CoordinatorConfig>(input, "fuzz.yaml").status());
   Clear(ReadYaml<v1::WorkerConfig>(input, "fuzz.yaml").status());

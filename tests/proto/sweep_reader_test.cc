@@ -20,6 +20,46 @@ std::string ErrorOf(const std::string& more, const std::vector<std::string>& ove
   return sweep.ok() ? "OK" : std::string(sweep.status().message());
 }
 
+// A grid of hidden sizes for 2 heads, which must be even; the one at `odd` is not.
+v1::SweepSpec HiddenSizes(int values, int odd) {
+  v1::SweepSpec sweep;
+  sweep.set_name("sizes");
+  v1::BertSpec& bert = *sweep.mutable_base()->mutable_model()->mutable_bert();
+  bert.set_preset("tiny");
+  bert.set_heads(2);
+  sweep.mutable_base()->mutable_data()->mutable_text()->set_corpus("kjv");
+  sweep.mutable_base()->mutable_training()->set_steps(10);
+  v1::Axis& axis = *sweep.add_axes();
+  axis.set_field("model.bert.hidden_size");
+  for (int i = 0; i < values; ++i) axis.add_values()->set_number_value(100 + 2 * i + (i == odd ? 1 : 0));
+  return sweep;
+}
+
+TEST(SweepReaderTest, TheCoordinatorSaysOfAShortAxisWhatTheReaderSays) {
+  for (const int odd : {1, 57, 127}) {
+    const v1::SweepSpec sweep = HiddenSizes(128, odd);
+    const absl::StatusOr<SweepGrid> grid = CheckedGrid(sweep);
+    EXPECT_EQ(grid.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(grid.status(), FindSweepProblems(sweep).ToStatus());
+    EXPECT_NE(grid.status().message().find("axes[0].values[" + std::to_string(odd) + "]: model.bert.heads"),
+              absl::string_view::npos)
+        << grid.status();
+  }
+}
+
+TEST(SweepReaderTest, OfALongAxisTheCoordinatorTriesBothEndsAndLeavesTheRestToTheTrials) {
+  EXPECT_FALSE(CheckedGrid(HiddenSizes(1000, 0)).ok());
+  EXPECT_FALSE(CheckedGrid(HiddenSizes(1000, 999)).ok());
+  const absl::StatusOr<SweepGrid> grid = CheckedGrid(HiddenSizes(1000, 500));
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  EXPECT_EQ(grid->size(), 1000u);
+  EXPECT_FALSE(FindSweepProblems(HiddenSizes(1000, 500)).empty());
+  // A value of the wrong type or out of its range is never let through.
+  v1::SweepSpec wrong = HiddenSizes(1000, -1);
+  wrong.mutable_axes(0)->mutable_values(500)->set_string_value("x");
+  EXPECT_FALSE(CheckedGrid(wrong).ok());
+}
+
 TEST(SweepReaderTest, ReadsTheSweepOfTheArchitecturePage) {
   const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(
       "name: clipped_softmax_gamma\n"
@@ -130,9 +170,9 @@ TEST(SweepReaderTest, OverridesChangeTheBase) {
 
 TEST(SweepReaderTest, ASubmissionIsCheckedWithoutAFile) {
   v1::SweepSpec sweep = *ReadSweepText(kBase, "s.yaml");
-  EXPECT_TRUE(ValidateSweep(sweep).ok());
+  EXPECT_TRUE(CheckedGrid(sweep).ok());
   sweep.mutable_base()->mutable_training()->set_steps(0);
-  EXPECT_EQ(ValidateSweep(sweep).message(),
+  EXPECT_EQ(FindSweepProblems(sweep).ToStatus().message(),
             "base.training.steps: 0 is out of range: give a whole number from 1 to 1000000000");
   sweep.mutable_base()->clear_training();
   (*(*sweep.add_axes()->add_variants()->mutable_set()->mutable_fields())["training"]
@@ -141,7 +181,7 @@ TEST(SweepReaderTest, ASubmissionIsCheckedWithoutAFile) {
       .set_number_value(1);
   sweep.mutable_axes(0)->set_name("m");
   sweep.mutable_axes(0)->mutable_variants(0)->set_label("a");
-  EXPECT_EQ(ValidateSweep(sweep).message(),
+  EXPECT_EQ(FindSweepProblems(sweep).ToStatus().message(),
             "axes[0].variants[0].set.training.stepz: unknown field; did you mean \"steps\"?");
 }
 

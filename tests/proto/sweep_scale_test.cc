@@ -227,7 +227,7 @@ TEST(SweepScaleTest, AMistakeInAnAxisOfTheSweepKeepsItsPlaceBesideTheScales) {
 TEST(SweepScaleTest, ASubmissionWithScalesIsRightAndTheyAreIgnored) {
   v1::SweepSpec sweep = MustRead(kBase, "");
   (*sweep.mutable_scales())["small"].mutable_table()->add_columns();  // Without a measurement.
-  EXPECT_TRUE(ValidateSweep(sweep).ok()) << ValidateSweep(sweep);
+  EXPECT_TRUE(CheckedGrid(sweep).ok()) << CheckedGrid(sweep).status();
 }
 
 TEST(SweepScaleTest, ScalesOfAFileAreListed) {

@@ -35,11 +35,12 @@ void Measure(const char* what, std::uint64_t made, const v1::SweepSpec& to) {
   *request.mutable_spec() = to;
   request.set_max_trials(SweepGrid::kSizeMax);
   auto begin = std::chrono::steady_clock::now();
-  const bool valid = ValidateSweep(to).ok();
+  auto grid = CheckedGrid(to);
+  const bool valid = grid.ok();
   const double checked = MsSince(begin);
   begin = std::chrono::steady_clock::now();
   Effects effects;
-  const auto response = harness.orchestrator().OnEdit(request, harness.now(), effects);
+  const auto response = harness.orchestrator().OnEdit(request, harness.now(), effects, *std::move(grid));
   const double decided = MsSince(begin);
   const std::size_t rows = effects.changes.rows();
   begin = std::chrono::steady_clock::now();

@@ -112,6 +112,28 @@ TEST(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
   EXPECT_EQ(harness.orchestrator().workers().connected(), 0);
 }
 
+TEST(OrchestratorRestartTest, ASpecificationThatCannotBeReadIsTold) {
+  Snapshot snapshot;
+  snapshot.stages.push_back({.id = StageId(1), .fingerprint = "f", .spec = "\xff\xff"});
+  Orchestrator orchestrator(Harness::DefaultOptions());
+  Effects effects;
+  const absl::Status status = orchestrator.Recover(std::move(snapshot), Moment{}, effects);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(status.message(),
+            "the stored specification of st-1 cannot be read; restore inlier.db from a backup");
+}
+
+TEST(OrchestratorRestartTest, LabelsWithQuotesAndWithoutComeBackAsTheyWere) {
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  for (const Labels& labels : {Labels{}, Labels{{"gamma", "-0.03"}}, Labels{{"a", ""}, {"b", "x, y: {}"}},
+                               Labels{{"method", "say \"no\""}, {"path", "a\\b"}}}) {
+    EXPECT_EQ(LabelsFromJson(LabelsJson(labels)), labels);
+  }
+  EXPECT_TRUE(LabelsFromJson("[1]").empty());
+  EXPECT_EQ(LabelsFromJson(R"({ "a" : "b" })"), (Labels{{"a", "b"}}));
+  EXPECT_TRUE(LabelsFromJson(R"({"a":1})").empty());
+}
+
 // Found by the simulation: the words of an outcome that succeeded were gone from memory and back after a
 // restart.
 TEST(OrchestratorRestartTest, MessageOfAResultIsNoReasonOfAFailure) {

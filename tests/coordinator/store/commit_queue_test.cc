@@ -104,6 +104,18 @@ TEST_F(CommitQueueTest, BulkDoesNotFillInWhileControlIsLeft) {
   EXPECT_THAT(Take(100), ElementsAre("c2", "b1"));
 }
 
+TEST_F(CommitQueueTest, ControlTakesSomeBulkAlongAndNotAll) {
+  for (const char* name : {"b1", "b2", "b3", "b4"}) PushBulk(name, std::vector<Token>(300, 9));
+  PushControl("c1", {1});
+  EXPECT_THAT(Take(4096), ElementsAre("c1", "b1", "b2"));
+  // However large it is, the first goes along: control without end does not starve it.
+  PushControl("c2", {1});
+  PushBulk("b5", std::vector<Token>(1000, 9));
+  EXPECT_THAT(Take(4096), ElementsAre("c2", "b3", "b4"));
+  PushControl("c3", {1});
+  EXPECT_THAT(Take(4096), ElementsAre("c3", "b5"));
+}
+
 TEST_F(CommitQueueTest, CountsReturnToZero) {
   PushBulk("b1", {1}, "w-1");
   PushControl("c1", {1});

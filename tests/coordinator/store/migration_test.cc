@@ -272,7 +272,7 @@ TEST(OldDatabaseTest, SpecificationsAreTakenApartAndReadAsTheyWere) {
       R"({"seed":%,"model":{"bert":{"layers":2}},"dropout":1e-05,"training":{"steps":3},"evaluation":{}})";
   const auto of_seed = [&spec](const char* seed) { return absl::StrReplaceAll(spec, {{"%", seed}}); };
   {
-    const auto old = Database::Open(folder.path(), MigrationsBefore("0007_lean"));
+    const auto old = Database::Open(folder.path(), MigrationsBefore("0006_lean"));
     ASSERT_TRUE(old.ok()) << old.status();
     (*old)->connection().exec(absl::StrCat(
         "INSERT INTO sweep (id, name, spec, points, trials, submitted_ms) VALUES (1, 'a', '{}', 3, 3, 1);"

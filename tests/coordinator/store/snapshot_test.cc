@@ -1,6 +1,7 @@
 // Load() gives back all that was applied, also after the file was closed and opened again.
 #include <cmath>
 
+#include "proto/spec/canonical.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -123,7 +124,7 @@ TEST_F(SnapshotTest, LatestCheckpointIsTheOneToResumeFrom) {
   EXPECT_EQ(snapshot.checkpoints[0].token, 1u);
   EXPECT_EQ(snapshot.checkpoints[0].step, 200u);
   EXPECT_EQ(snapshot.checkpoints[0].path, "attempts/1/200.safetensors");
-  EXPECT_FALSE(snapshot.checkpoints[0].final);
+  EXPECT_EQ(snapshot.stages[0].trained_steps, 0u);
 }
 
 TEST_F(SnapshotTest, OfEqualStepsTheLaterCheckpointCounts) {
@@ -141,17 +142,34 @@ TEST_F(SnapshotTest, AFinalCheckpointWithoutAResultIsNotResumedFrom) {
   const Snapshot snapshot = Load();
   ASSERT_EQ(snapshot.checkpoints.size(), 1u);
   EXPECT_EQ(snapshot.checkpoints[0].step, 150u);
-  EXPECT_FALSE(snapshot.checkpoints[0].final);
 }
 
-TEST_F(SnapshotTest, FinalCheckpointOfTheResultIsTheStagesCheckpoint) {
+TEST_F(SnapshotTest, FinalCheckpointOfTheResultSaysHowFarTheStageWent) {
   MustAddTrial();
   MustApply(Start(1, 1), Checkpoint(1, 900, false), Fail(1, v1::LOST), Start(2, 1, 2),
             Checkpoint(2, 200, true), End(2, v1::SUCCEEDED));
   const Snapshot snapshot = Load();
-  ASSERT_EQ(snapshot.checkpoints.size(), 1u);
-  EXPECT_EQ(snapshot.checkpoints[0].sha256, "sha-2-200");
-  EXPECT_TRUE(snapshot.checkpoints[0].final);
+  EXPECT_TRUE(snapshot.checkpoints.empty());
+  ASSERT_EQ(snapshot.stages.size(), 2u);
+  EXPECT_EQ(snapshot.stages[0].trained_steps, 200u);
+  EXPECT_EQ(snapshot.stages[0].attempts, 2u);
+  EXPECT_EQ(snapshot.stages[0].checkpoint, "sha-2-200");
+  EXPECT_EQ(snapshot.stages[1].trained_steps, 0u);
+}
+
+TEST_F(SnapshotTest, ThePackedSpecificationComesBackInPlaceOfItsText) {
+  NewTrial trial = Trial(1, 1, 0, 1, 2);
+  v1::TrialSpec spec = *TrialSpecFromJson(trial.spec_json);
+  trial.spec_packed = spec.SerializeAsString();
+  MustApply(Sweep(1), Train(1), Evaluate(2, 1), trial);
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.stages.size(), 2u);
+  for (const StageRecord& stage : snapshot.stages) {
+    v1::TrialSpec back;
+    ASSERT_TRUE(back.ParseFromString(stage.spec));
+    EXPECT_EQ(back.SerializeAsString(), trial.spec_packed);
+    EXPECT_EQ(stage.spec_json, "");
+  }
 }
 
 TEST_F(SnapshotTest, WorkersComeBackWithWhatWasAcknowledged) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "inlier/v1/trial_spec.pb.h"
+
 namespace inlier {
 namespace {
 
@@ -31,6 +33,20 @@ TEST(SpecPartsTest, WhatIsNotCompactOrNoObjectIsKeptWhole) {
     for (const std::string_view group : parts.groups) EXPECT_EQ(group, "") << json;
   }
   EXPECT_EQ(SplitSpec("{}").rest, "{}");
+}
+
+TEST(SpecPartsTest, ThePackedRestIsTheSpecificationWithoutItsGroups) {
+  v1::TrialSpec spec;
+  spec.set_seed(7);
+  spec.set_dropout(0.5);
+  spec.mutable_model()->mutable_bert()->set_layers(2);
+  spec.mutable_training()->set_steps(3);
+  v1::TrialSpec rest;
+  rest.set_seed(7);
+  rest.set_dropout(0.5);
+  EXPECT_EQ(PackedRest(spec.SerializeAsString()), rest.SerializeAsString());
+  EXPECT_EQ(PackedRest(""), "");
+  EXPECT_EQ(PackedRest("\xff\xff"), "");
 }
 
 }  // namespace

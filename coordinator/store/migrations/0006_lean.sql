@@ -40,7 +40,8 @@ CREATE TABLE trial_spec (
   data INTEGER,                                        -- Data.
   training INTEGER,                                    -- Training.
   quantization INTEGER,                                -- Quantization.
-  evaluation INTEGER                                   -- Evaluation.
+  evaluation INTEGER,                                  -- Evaluation.
+  packed BLOB                                          -- `spec` as the coordinator reads it when it starts: a serialised TrialSpec; NULL: written before this was kept.
 ) STRICT;
 INSERT INTO trial_spec
   SELECT trial, labels,
@@ -50,7 +51,8 @@ INSERT INTO trial_spec
     (SELECT min(id) FROM spec_part WHERE json = spec->'$.data'),
     (SELECT min(id) FROM spec_part WHERE json = spec->'$.training'),
     (SELECT min(id) FROM spec_part WHERE json = spec->'$.quantization'),
-    (SELECT min(id) FROM spec_part WHERE json = spec->'$.evaluation')
+    (SELECT min(id) FROM spec_part WHERE json = spec->'$.evaluation'),
+    NULL
   FROM whole_trial_spec;
 DROP TABLE whole_trial_spec;
 DROP INDEX spec_part_json;
