@@ -140,7 +140,7 @@ class Service {
       case kEdit: {
         auto& request = static_cast<v1::EditSweepRequest&>(*message);
         request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));
-        if (CheckLimits(request.spec()).ok() && ValidateSweep(request.spec()).ok())
+        if (CheckLimits(request.spec()).ok() && CheckedGrid(request.spec()).ok())
           Decide<v1::EditSweepRequest>(&Orchestrator::OnEdit, request, effects);
         break;
       }

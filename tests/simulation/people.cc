@@ -73,8 +73,8 @@ void People::Submit() {
   spec.mutable_base()->mutable_training()->set_steps(100 + static_cast<std::uint32_t>(random.Below(3)));
   spec.set_priority(random.Below(3));
   Vary(random, spec);
-  if (!ValidateSweep(spec).ok()) spec.clear_pruning();  // Too few trials to compare.
-  INLIER_CHECK(ValidateSweep(spec).ok());
+  if (!CheckedGrid(spec).ok()) spec.clear_pruning();  // Too few trials to compare.
+  INLIER_CHECK(CheckedGrid(spec).ok());
   if (random.PerMille(400)) spec.set_max_parallel(1 + static_cast<std::uint32_t>(random.Below(2)));
   if (random.PerMille(250)) spec.set_stop_after_failures(1 + static_cast<std::uint32_t>(random.Below(2)));
   if (random.PerMille(500))

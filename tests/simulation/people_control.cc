@@ -101,7 +101,7 @@ void People::Edit() {
   *request.mutable_spec() = seen.spec();
   const int changes = 1 + world_.random().Below(2);
   for (int i = 0; i < changes; ++i) Alter(world_.random(), *request.mutable_spec());
-  if (!ValidateSweep(request.spec()).ok()) return;  // The service does not let it in.
+  if (!CheckedGrid(request.spec()).ok()) return;  // The service does not let it in.
   if (const std::string request_id = SomeRequestId(800); !request_id.empty())
     request.set_request_id(request_id);
   // One without an id that comes twice must say what it was made from.

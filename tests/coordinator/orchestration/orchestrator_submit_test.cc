@@ -89,6 +89,7 @@ TEST(OrchestratorSubmitTest, SweepAboveTheLimitIsRefusedWithItsNumberAndTheRemed
 TEST(OrchestratorSubmitTest, LargeGridIsMadeBitByBitAndEndsComplete) {
   OrchestratorOptions options = Harness::DefaultOptions();
   options.expand_at_submit = 3;
+  options.expand_first = 3;
   options.expand_per_tick = 2;
   options.expand_ahead = 4;
   Harness harness(options);
