@@ -26,6 +26,17 @@ PointStream::Progress PointStream::progress() const {
   return progress_;
 }
 
+void PointStream::Poll(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  if (held_) SendIfDue(now);
+}
+
+void PointStream::SendIfDue(Timestamp now) {
+  if (progress_.token == 0 || !answered_ || writing_ || resting_ || now < due_) return;
+  due_ = now + options_.interval;
+  SendSync();
+}
+
 void PointStream::SendSync() {
   sync_.Clear();
   sync_.set_incarnation(options_.incarnation);
@@ -75,7 +86,7 @@ void PointStream::OnReadDone(bool ok) {
       progress_.acknowledged = answer_.acknowledged_sequence();
       answered_ = true;
     }
-    if (progress_.token != 0 && answered_ && !writing_ && !resting_) SendSync();
+    SendIfDue(MonotonicNow());
     StartRead(&answer_);
   }
   if (leased) on_change_();
@@ -88,7 +99,7 @@ void PointStream::OnWriteDone(bool ok) {
     if (std::exchange(held_, false)) RemoveHold();
     return;
   }
-  if (progress_.token != 0 && answered_ && !resting_ && held_) SendSync();
+  if (held_) SendIfDue(MonotonicNow());
 }
 
 void PointStream::OnDone(const grpc::Status& status) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/time.h"
 #include "inlier/v1/worker_service.grpc.pb.h"
 
 namespace inlier {
@@ -20,6 +21,7 @@ class PointStream final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
     std::string incarnation;
     std::string version;
     std::uint32_t batch = 500;  // Points of a sync.
+    Duration interval{};        // From one sync to the next at least; zero: as fast as they are acknowledged.
   };
   struct Progress {
     std::uint64_t token = 0;         // 0: it has no lease yet.
@@ -33,6 +35,8 @@ class PointStream final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
   PointStream(v1::WorkerService::Stub& stub, Options options, std::function<void()> on_change);
 
   void Start();
+  // Sends what is due; to be called often where `interval` is not zero.
+  void Poll(Timestamp now);
   // Sends no more points; those that are under way are still acknowledged.
   void Rest();
   void Cancel() { context_.TryCancel(); }
@@ -43,7 +47,9 @@ class PointStream final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
   void OnDone(const grpc::Status& status) override;
 
  private:
-  // REQUIRES: the lock is held and no write is under way.
+  // REQUIRES of both: the lock is held.
+  void SendIfDue(Timestamp now);
+  // REQUIRES: no write is under way.
   void SendSync();
 
   v1::WorkerService::Stub& stub_;
@@ -57,6 +63,7 @@ class PointStream final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
   Progress progress_;
   std::string stage_;
   std::uint64_t sync_id_ = 0;
+  Timestamp due_;
   bool writing_ = false, answered_ = false, resting_ = false, held_ = true;
 };
 

@@ -37,6 +37,7 @@ struct ScaleOptions {
   std::string address;
   std::uint32_t sessions = 64;
   std::uint32_t batch = 500;
+  double rate = 0;  // Points a second of all; 0: as many as can be.
   double seconds = 10;
   int axes = 4;
   std::uint32_t values = 1000;
@@ -138,13 +139,22 @@ nlohmann::json Points(const ScaleOptions& options) {
   Counter changes;
   std::vector<std::unique_ptr<PointStream>> streams;
   const std::string run = RandomUuid().substr(0, 8);
+  const Duration interval =
+      options.rate > 0 ? FromSeconds(options.sessions * options.batch / options.rate) : Duration::zero();
   for (std::uint32_t i = 0; i < options.sessions; ++i) {
     streams.push_back(std::make_unique<PointStream>(
         *stubs[i % stubs.size()],
-        PointStream::Options{absl::StrCat("points-", run, "-", i), Version(), options.batch},
+        PointStream::Options{absl::StrCat("points-", run, "-", i), Version(), options.batch, interval},
         [&changes] { changes.Add(); }));
     streams.back()->Start();
   }
+  std::atomic<bool> ended = false;
+  std::thread pacer([&] {
+    while (!ended) {
+      for (const auto& stream : streams) stream->Poll(MonotonicNow());
+      ::usleep(1000);
+    }
+  });
   changes.WaitFor(options.sessions, "the leases of the reporting workers");
   const auto acknowledged = [&streams] {
     std::uint64_t sum = 0;
@@ -177,6 +187,8 @@ nlohmann::json Points(const ScaleOptions& options) {
   std::printf("%s\n", nlohmann::json{{"measured", true}}.dump().c_str());
   std::fflush(stdout);
   changes.WaitFor(2ull * options.sessions, "the end of the coordinator");
+  ended = true;
+  pacer.join();
   for (const auto& stream : streams) {
     const PointStream::Progress progress = stream->progress();
     result["streams"].push_back(
@@ -313,6 +325,7 @@ int Main(int argc, char** argv) {
     sub->add_option("--address", options.address, "gRPC address of the coordinator")->required();
     sub->add_option("--sessions", options.sessions, "Connected workers, or slots");
     sub->add_option("--batch", options.batch, "Points of a sync");
+    sub->add_option("--rate", options.rate, "Points a second at most; 0: as many as can be");
     sub->add_option("--seconds", options.seconds, "How long to measure");
     sub->add_option("--axes", options.axes, "Axes of the grid")->check(CLI::Range(1, 4));
     sub->add_option("--values", options.values, "Values of each axis");
