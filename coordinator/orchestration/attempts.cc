@@ -48,7 +48,8 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   attempt.trial = *stage.needed_by.at(pick.sweep).begin();
   attempt.worker = worker.incarnation;
   attempt.request = RequestFor(sweeps_.at(pick.sweep), stage);
-  INLIER_CHECK(worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored"));
+  const bool fits = worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored");
+  INLIER_CHECK(fits);
   worker.resources.Take(token, slot, attempt.request);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
