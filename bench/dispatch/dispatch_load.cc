@@ -53,12 +53,7 @@ v1::SubmitSweepRequest SweepOf(const LoadOptions& options, const std::string& na
   request.set_max_trials(static_cast<std::uint64_t>(trainings) * options.evaluations);
   v1::SweepSpec& sweep = *request.mutable_sweep();
   sweep.set_name(name);
-  v1::TrialSpec& base = *sweep.mutable_base();
-  base.mutable_model()->mutable_bert()->set_preset("tiny");
-  base.mutable_data()->mutable_text()->set_corpus("kjv");
-  base.mutable_training()->set_steps(100);
-  base.mutable_quantization()->mutable_weights()->set_bits(8);
-  base.mutable_quantization()->mutable_activations()->set_bits(8);
+  *sweep.mutable_base() = LoadTrial();
   v1::Axis& seeds = *sweep.add_axes();
   seeds.set_field("seed");
   for (std::uint32_t i = 0; i < trainings; ++i) seeds.add_values()->set_number_value(seed + i);

@@ -46,4 +46,14 @@ double ResidentMib(int pid) {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
+v1::TrialSpec LoadTrial() {
+  v1::TrialSpec trial;
+  trial.mutable_model()->mutable_bert()->set_preset("tiny");
+  trial.mutable_data()->mutable_text()->set_corpus("kjv");
+  trial.mutable_training()->set_steps(100);
+  trial.mutable_quantization()->mutable_weights()->set_bits(8);
+  trial.mutable_quantization()->mutable_activations()->set_bits(8);
+  return trial;
+}
+
 }  // namespace inlier

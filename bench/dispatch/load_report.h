@@ -1,4 +1,4 @@
-// Figures of a load: quantiles, the disk's own pace, a process's memory.
+// What the loads of bench/ share: quantiles, the disk's own pace, a process's memory, the trial they submit.
 #ifndef INLIER_BENCH_DISPATCH_LOAD_REPORT_H_
 #define INLIER_BENCH_DISPATCH_LOAD_REPORT_H_
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
@@ -17,6 +18,9 @@ absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int coun
 
 // Resident memory of process `pid` in MiB; 0 when there is none.
 double ResidentMib(int pid);
+
+// A small valid trial, for sweeps that nobody trains.
+v1::TrialSpec LoadTrial();
 
 }  // namespace inlier
 

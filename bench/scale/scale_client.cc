@@ -9,6 +9,7 @@
 #include "base/service/rpc.h"
 #include "base/uuid.h"
 #include "base/version.h"
+#include "bench/dispatch/load_report.h"
 #include "proto/spec/sweep_grid.h"
 
 namespace inlier {
@@ -34,12 +35,7 @@ v1::SweepSpec GridSweep(const std::string& name, int axes, std::uint32_t values,
   INLIER_CHECK(axes >= 1 && axes <= 4);
   v1::SweepSpec sweep;
   sweep.set_name(name);
-  v1::TrialSpec& base = *sweep.mutable_base();
-  base.mutable_model()->mutable_bert()->set_preset("tiny");
-  base.mutable_data()->mutable_text()->set_corpus("kjv");
-  base.mutable_training()->set_steps(100);
-  base.mutable_quantization()->mutable_weights()->set_bits(8);
-  base.mutable_quantization()->mutable_activations()->set_bits(8);
+  *sweep.mutable_base() = LoadTrial();
   for (int i = 0; i < axes; ++i) {
     v1::Axis& axis = *sweep.add_axes();
     axis.set_field(kFields[i]);

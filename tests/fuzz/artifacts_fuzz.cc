@@ -18,6 +18,7 @@
 #include "coordinator/coordinator.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/records.h"
 #include "worker/artifact_transfer.h"
 
 namespace inlier {
@@ -27,36 +28,9 @@ namespace fs = std::filesystem;
 
 enum Kind : unsigned char { kUpload, kEnd, kStat, kDownload, kCollect, kKinds };
 
-constexpr std::size_t kRecordsMax = 40;
+using Record = FuzzRecord<Kind>;
 
-struct Record {
-  Kind kind = kEnd;
-  std::string bytes;
-};
-
-std::vector<Record> Parse(std::string_view input) {
-  std::vector<Record> records;
-  while (input.size() >= 5 && records.size() < kRecordsMax) {
-    std::uint32_t size = 0;
-    std::memcpy(&size, input.data() + 1, 4);
-    const auto kind = static_cast<Kind>(static_cast<unsigned char>(input[0]) % kKinds);
-    input.remove_prefix(5);
-    records.push_back({kind, std::string(input.substr(0, size))});
-    input.remove_prefix(std::min<std::size_t>(size, input.size()));
-  }
-  return records;
-}
-
-std::string Join(char end, const std::vector<Record>& records) {
-  std::string input(1, end);
-  for (const Record& record : records) {
-    const auto size = static_cast<std::uint32_t>(record.bytes.size());
-    input += static_cast<char>(record.kind);
-    input.append(reinterpret_cast<const char*>(&size), 4);
-    input += record.bytes;
-  }
-  return input;
-}
+std::string Join(char end, const std::vector<Record>& records) { return end + JoinRecords(records); }
 
 // Only whole files under their own digest, parts, and the store's own; nothing beside the folder.
 void CheckFolder(const fs::path& state) {
@@ -291,7 +265,7 @@ std::vector<Record> Broken() {
 
 void FuzzOne(std::string_view input) {
   if (input.empty()) return;
-  const std::vector<Record> records = Parse(input.substr(1));
+  const std::vector<Record> records = ParseRecords<Kind>(input.substr(1));
   if (input[0] % 2 == 0) {
     static Service& service = *new Service;
     service.Do(records);
@@ -305,7 +279,7 @@ std::vector<std::string> FuzzSeeds() { return {Join(0, Upload()), Join(1, Broken
 std::string FuzzMutate(std::string input, FuzzRandom& random) {
   if (input.empty()) return FuzzSeeds()[random() % 2];
   const char end = input[0];
-  std::vector<Record> records = Parse(std::string_view(input).substr(1));
+  std::vector<Record> records = ParseRecords<Kind>(std::string_view(input).substr(1));
   if (records.empty()) return FuzzSeeds()[random() % 2];
   Record& record = records[random() % records.size()];
   switch (random() % 8) {

@@ -13,6 +13,7 @@
 #include "tests/coordinator/orchestration/harness.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/records.h"
 
 namespace inlier {
 namespace {
@@ -37,36 +38,7 @@ enum Kind : unsigned char {
   kKinds
 };
 
-constexpr std::size_t kRecordsMax = 40;
-
-struct Record {
-  Kind kind = kTick;
-  std::string bytes;
-};
-
-std::vector<Record> Parse(std::string_view input) {
-  std::vector<Record> records;
-  while (input.size() >= 5 && records.size() < kRecordsMax) {
-    std::uint32_t size = 0;
-    std::memcpy(&size, input.data() + 1, 4);
-    const auto kind = static_cast<Kind>(static_cast<unsigned char>(input[0]) % kKinds);
-    input.remove_prefix(5);
-    records.push_back({kind, std::string(input.substr(0, size))});
-    input.remove_prefix(std::min<std::size_t>(size, input.size()));
-  }
-  return records;
-}
-
-std::string Join(const std::vector<Record>& records) {
-  std::string input;
-  for (const Record& record : records) {
-    const auto size = static_cast<std::uint32_t>(record.bytes.size());
-    input += static_cast<char>(record.kind);
-    input.append(reinterpret_cast<const char*>(&size), 4);
-    input += record.bytes;
-  }
-  return input;
-}
+using Record = FuzzRecord<Kind>;
 
 std::unique_ptr<google::protobuf::Message> MessageOf(Kind kind) {
   switch (kind) {
@@ -374,21 +346,21 @@ std::vector<Record> Story(bool with_table) {
 
 void FuzzOne(std::string_view input) {
   Service service;
-  for (const Record& record : Parse(input)) service.Do(record);
+  for (const Record& record : ParseRecords<Kind>(input)) service.Do(record);
   service.Restart();
 }
 
 std::vector<std::string> FuzzSeeds() {
-  std::vector<std::string> seeds = {Join(Story(false)), Join(Story(true))};
+  std::vector<std::string> seeds = {JoinRecords(Story(false)), JoinRecords(Story(true))};
   std::vector<Record> half = Story(false);
   half.resize(4);
-  seeds.push_back(Join(half));
+  seeds.push_back(JoinRecords(half));
   return seeds;
 }
 
 std::string FuzzMutate(std::string input, FuzzRandom& random) {
-  std::vector<Record> records = Parse(input);
-  if (records.empty()) return Join(Story(random() % 2 == 0));
+  std::vector<Record> records = ParseRecords<Kind>(input);
+  if (records.empty()) return JoinRecords(Story(random() % 2 == 0));
   const std::size_t at = random() % records.size();
   switch (random() % 12) {
     case 0:
@@ -419,7 +391,7 @@ std::string FuzzMutate(std::string input, FuzzRandom& random) {
       records[at].bytes = message->SerializeAsString();
     }
   }
-  return Join(records);
+  return JoinRecords(records);
 }
 
 }  // namespace inlier
