@@ -48,7 +48,7 @@ class Scheduler {
 
   // What decides where a ready stage may start.
   struct Shape {
-    std::uint32_t worker = 0;  // Only there, for now: the worker's number. 0: anywhere.
+    std::uint32_t worker = 0;  // Only there until its wait ends: the worker's number. 0: anywhere.
     ResourceRequest request{};
     friend auto operator<=>(const Shape&, const Shape&) = default;
   };

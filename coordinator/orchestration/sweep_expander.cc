@@ -16,22 +16,6 @@ namespace {
 constexpr std::size_t kArenaBytes =
     16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
 
-}  // namespace
-
-std::string LabelsJson(const PointLabels& labels) {
-  std::string json = "{";
-  for (const auto& [axis, label] : labels) {
-    if (json.size() > 1) json += ",";
-    json += JsonString(axis);
-    json += ":";
-    json += JsonString(label);
-  }
-  json += "}";
-  return json;
-}
-
-namespace {
-
 // {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
 bool PlainLabels(std::string_view json, PointLabels& labels) {
   if (json.size() < 2 || json.front() != '{' || json.back() != '}' || json.find('\\') != json.npos)
@@ -56,6 +40,18 @@ bool PlainLabels(std::string_view json, PointLabels& labels) {
 }
 
 }  // namespace
+
+std::string LabelsJson(const PointLabels& labels) {
+  std::string json = "{";
+  for (const auto& [axis, label] : labels) {
+    if (json.size() > 1) json += ",";
+    json += JsonString(axis);
+    json += ":";
+    json += JsonString(label);
+  }
+  json += "}";
+  return json;
+}
 
 PointLabels LabelsFromJson(const std::string& json) {
   PointLabels labels;

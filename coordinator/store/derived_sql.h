@@ -18,12 +18,9 @@ inline constexpr char kTrialRuns[] =
 inline constexpr char kStageRuns[] =
     "EXISTS (SELECT 1 FROM attempt WHERE attempt.ended_ms IS NULL AND attempt.stage = stage.id)";
 
-// A value of TrialState.
+// The trial's value of TrialState.
 inline std::string TrialStateSql() {
   return absl::StrCat("iif(trial.state = 'PENDING' AND ", kTrialRuns, ", 'RUNNING', trial.state)");
-}
-inline std::string StageStateSql() {
-  return absl::StrCat("iif(stage.state = 'PENDING' AND ", kStageRuns, ", 'RUNNING', stage.state)");
 }
 
 // What has to be joined to trial_spec for the groups of its specification: spec_model, spec_data, …
