@@ -99,21 +99,15 @@ void Shell::Submit(const v1::SubmitSweepRequest& request, SweepGrid grid,
         Annotate(store, "while storing the sweep; nothing was stored, submit it again when there is space"));
     return;
   }
-  Effects effects;
-  auto response = orchestrator_.OnSubmit(request, Now(), effects, std::move(grid));
-  Deliver(std::move(effects), nullptr,
-          [response = std::move(response), reply = std::move(reply)](absl::Status status) {
-            reply(status.ok() ? response : absl::StatusOr<v1::SubmitSweepResponse>(status));
-          });
+  Answer<v1::SubmitSweepResponse>(
+      [&](Effects& effects) { return orchestrator_.OnSubmit(request, Now(), effects, std::move(grid)); },
+      std::move(reply));
 }
 
 void Shell::Edit(const v1::EditSweepRequest& request, SweepGrid grid, Reply<v1::EditSweepResponse> reply) {
-  Effects effects;
-  auto response = orchestrator_.OnEdit(request, Now(), effects, std::move(grid));
-  Deliver(std::move(effects), nullptr,
-          [response = std::move(response), reply = std::move(reply)](absl::Status status) {
-            reply(status.ok() ? response : absl::StatusOr<v1::EditSweepResponse>(status));
-          });
+  Answer<v1::EditSweepResponse>(
+      [&](Effects& effects) { return orchestrator_.OnEdit(request, Now(), effects, std::move(grid)); },
+      std::move(reply));
 }
 
 void Shell::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply) {

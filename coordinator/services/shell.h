@@ -65,12 +65,8 @@ class Shell {
   template <typename Request, typename Response>
   void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
               const Request& request, Reply<Response> reply) {
-    Effects effects;
-    absl::StatusOr<Response> response = (orchestrator_.*method)(request, Now(), effects);
-    Deliver(std::move(effects), nullptr,
-            [response = std::move(response), reply = std::move(reply)](absl::Status status) {
-              reply(status.ok() ? response : absl::StatusOr<Response>(status));
-            });
+    Answer<Response>([&](Effects& effects) { return (orchestrator_.*method)(request, Now(), effects); },
+                     std::move(reply));
   }
 
   // Runs `call` when everything decided so far is durable; with an error when it never will be.
@@ -88,6 +84,16 @@ class Shell {
   static Moment Now() { return {MonotonicNow(), WallNow()}; }
 
  private:
+  // Replies with what `call(effects)` decides, once that is durable.
+  template <typename Response, typename Call>
+  void Answer(Call call, Reply<Response> reply) {
+    Effects effects;
+    absl::StatusOr<Response> response = call(effects);
+    Deliver(std::move(effects), nullptr,
+            [response = std::move(response), reply = std::move(reply)](absl::Status status) {
+              reply(status.ok() ? response : absl::StatusOr<Response>(status));
+            });
+  }
   // Logs and commits what a call of `worker` (nullptr: a person, or time) decided; `reply` leaves through the
   // gate.
   void Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply);
