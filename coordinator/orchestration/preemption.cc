@@ -68,10 +68,13 @@ void Orchestrator::PreemptForWaiting(Context& context) {
       return worker.connected && worker.TakesWork() && SlotFor(worker, request);
     });
   };
-  for (const auto& [minus_priority, sweep] : scheduler_.Preempting()) {
+  for (const auto& preempting : scheduler_.Preempting()) {
+    const std::int64_t minus_priority = preempting.first;
+    const SweepId sweep = preempting.second;
     std::uint64_t room = scheduler_.RoomOf(sweep);
-    for (const auto& [request, count] : scheduler_.ReadyRequests(sweep)) {
-      const std::uint64_t waiting = std::min(count, room);
+    for (const auto& ready : scheduler_.ReadyRequests(sweep)) {
+      const ResourceRequest& request = ready.first;
+      const std::uint64_t waiting = std::min(ready.second, room);
       room -= waiting;
       if (fits_now(request)) continue;  // Its worker is on the way.
       for (std::uint64_t i = 0; i < waiting; ++i) {
