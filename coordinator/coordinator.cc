@@ -56,11 +56,11 @@ struct Coordinator::Parts {
   void Fatal(const absl::Status& status) {
     if (!fatal.exchange(true)) on_fatal(status);
   }
-  // Runs `call` on the coordinator's thread and waits for it.
+  // Runs `call` on the io_context's thread, having the turn, and waits for it.
   template <typename Call>
   void OnThread(Call call) {
     std::promise<void> done;
-    boost::asio::post(io, [&] {
+    shell->Post([&] {
       call();
       done.set_value();
     });
@@ -204,7 +204,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   RETURN_IF_ERROR(made.OpenAccess());
   RETURN_IF_ERROR(made.OpenStore());
   RETURN_IF_ERROR(made.OpenPorts());
-  boost::asio::post(made.io, [&made] { made.shell->Start(std::move(made.recovered)); });
+  made.shell->Post([&made] { made.shell->Start(std::move(made.recovered)); });
   made.thread = std::thread([&made] { made.io.run(); });
   return coordinator;
 }

@@ -1,10 +1,12 @@
 // dispatch_load: a steady load of no-op trials on a running coordinator, through real gRPC sessions.
 //
 //   dispatch_load throughput --address HOST:PORT --trials 20000 --sessions 64 --slots 16
-//   dispatch_load latency    --address HOST:PORT --trials 500
+//   dispatch_load latency    --address HOST:PORT --trials 500 --load 10000
 //
 // Prints one JSON object. A trial is a training and its evaluation; with --evaluations E, E trials share a
-// training. "Committed" is what the coordinator has acknowledged, so each counted trial is on disk.
+// training. Latency is from Submit to the lease at the worker, of one trial after the other on an idle
+// system, or beside a steady load of so many trials a second. "Committed" is what the coordinator has
+// acknowledged, so each counted trial is on disk.
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -39,7 +42,13 @@ struct LoadOptions {
   std::uint32_t slots = 16;
   std::uint32_t points = 0;
   std::uint32_t first_seed = 1;
+  std::uint32_t load = 0;  // Trials a second beside those whose latency is taken.
 };
+
+// Between two trials whose latency is taken: what the one before left to do is done.
+constexpr std::chrono::milliseconds kIdle{3};
+// How often the load beside is submitted.
+constexpr std::chrono::milliseconds kLoadPeriod{100};
 
 [[noreturn]] void Die(const std::string& message) {
   std::fprintf(stderr, "dispatch_load: error: %s\n", message.c_str());
@@ -116,22 +125,32 @@ class Load {
 
   void WaitForCommitted(std::uint64_t count) {
     std::unique_lock lock(mutex_);
+    awaited_ = count;
     if (!changed_.wait_for(lock, std::chrono::minutes(10), [&] { return committed_ >= count || broken_; }) ||
         broken_) {
       Die(absl::StrCat(committed_, " of ", count, " trials committed, then ",
                        broken_ ? problem_ : "nothing"));
     }
   }
-  Timestamp WaitForLeases(std::uint64_t count) {
+  // When the first stage with that seed was leased; it is awaited from ExpectSeed on.
+  void ExpectSeed(std::uint32_t seed) {
+    const std::lock_guard lock(mutex_);
+    expected_ = seed;
+    leased_.reset();
+  }
+  Timestamp WaitForExpected() {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::minutes(1), [&] { return leases_ >= count || broken_; }) ||
-        broken_)
-      Die("no lease came");
-    return last_lease_;
+    if (!changed_.wait_for(lock, std::chrono::minutes(1), [&] { return leased_ || broken_; }) || broken_)
+      Die(broken_ ? problem_ : "no lease came");
+    return *leased_;
   }
   std::uint64_t leases() {
     const std::lock_guard lock(mutex_);
     return leases_;
+  }
+  std::uint64_t committed() {
+    const std::lock_guard lock(mutex_);
+    return committed_;
   }
   std::uint64_t points_committed() const {
     std::uint64_t sum = 0;
@@ -142,17 +161,18 @@ class Load {
  private:
   static constexpr int kChannels = 4;
 
-  void OnLease(const v1::Assignment&) {
+  void OnLease(const v1::Assignment& assignment) {
     const Timestamp now = MonotonicNow();
     const std::lock_guard lock(mutex_);
     ++leases_;
-    last_lease_ = now;
+    if (expected_ == 0 || assignment.spec().seed() != expected_ || leased_) return;
+    leased_ = now;
     changed_.notify_all();
   }
   void OnCommitted(std::uint64_t count) {
     const std::lock_guard lock(mutex_);
     committed_ += count;
-    changed_.notify_all();
+    if (committed_ >= awaited_) changed_.notify_all();
   }
   void OnEnd(const grpc::Status& status) {
     const std::lock_guard lock(mutex_);
@@ -170,7 +190,9 @@ class Load {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t committed_ = 0, leases_ = 0, ended_ = 0;
-  Timestamp last_lease_;
+  std::uint64_t awaited_ = 0;        // Committed: whoever waits is woken then, not before.
+  std::uint32_t expected_ = 0;       // The seed whose lease is awaited.
+  std::optional<Timestamp> leased_;  // When it was.
   bool broken_ = false;
   std::string problem_;
   std::atomic<bool> stop_ = false;
@@ -201,22 +223,66 @@ nlohmann::json Throughput(const LoadOptions& options) {
   return result;
 }
 
+// Submits sweeps of a training and its evaluations at a steady rate, as long as it lives.
+class SteadyLoad {
+ public:
+  SteadyLoad(Load& load, LoadOptions options) {
+    options.evaluations =
+        std::max<std::uint32_t>(1, static_cast<std::uint32_t>(options.load * ToSeconds(kLoadPeriod)));
+    thread_ = std::thread([this, &load, options] {
+      Timestamp due = MonotonicNow();
+      for (std::uint32_t seed = kSeeds; !stop_; ++seed) {
+        load.Submit(SweepOf(options, "steady", seed, 1));
+        submitted_ += options.evaluations;
+        due = due + kLoadPeriod;
+        while (!stop_ && MonotonicNow() < due) ::usleep(1000);
+      }
+    });
+  }
+  ~SteadyLoad() { Stop(); }
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  std::uint64_t submitted() const { return submitted_; }
+
+ private:
+  static constexpr std::uint32_t kSeeds = 1'000'000'000;  // From here on.
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::uint64_t> submitted_ = 0;
+  std::thread thread_;
+};
+
 nlohmann::json Latency(const LoadOptions& options) {
   Load load(options);
+  std::optional<SteadyLoad> beside;
+  if (options.load > 0) beside.emplace(load, options);
+  const Timestamp start = MonotonicNow();
   // The first shows that the sessions are there; it is not counted.
   std::vector<double> seconds;
   for (std::uint32_t i = 0; i <= options.trials; ++i) {
-    const auto request = SweepOf(options, "latency", options.first_seed + i, 1);
-    const std::uint64_t before = load.leases();
+    const std::uint32_t seed = options.first_seed + i;
+    const auto request = SweepOf(options, "latency", seed, 1);
+    load.ExpectSeed(seed);
     const Timestamp begun = MonotonicNow();
     load.Submit(request);
-    const Timestamp leased = load.WaitForLeases(before + 1);
+    const Timestamp leased = load.WaitForExpected();
     if (i > 0) seconds.push_back(ToSeconds(leased - begun));
-    load.WaitForCommitted((i + 1) * static_cast<std::uint64_t>(options.evaluations));
+    if (!beside) load.WaitForCommitted((i + 1) * static_cast<std::uint64_t>(options.evaluations));
+    std::this_thread::sleep_for(kIdle);
   }
-  return {{"submissions", seconds.size()},
-          {"submit_to_lease_p50_ms", 1e3 * Quantile(seconds, 0.5)},
-          {"submit_to_lease_p99_ms", 1e3 * Quantile(seconds, 0.99)}};
+  nlohmann::json result = {{"submissions", seconds.size()},
+                           {"submit_to_lease_p50_ms", 1e3 * Quantile(seconds, 0.5)},
+                           {"submit_to_lease_p99_ms", 1e3 * Quantile(seconds, 0.99)}};
+  if (beside) {
+    const double lasted = ToSeconds(MonotonicNow() - start);
+    const std::uint64_t committed = load.committed();
+    beside->Stop();
+    load.WaitForCommitted(beside->submitted() + options.trials + 1);
+    result["load_submitted_per_second"] = static_cast<double>(beside->submitted()) / lasted;
+    result["load_committed_per_second"] = static_cast<double>(committed) / lasted;
+  }
+  return result;
 }
 
 int Main(int argc, char** argv) {
@@ -236,6 +302,7 @@ int Main(int argc, char** argv) {
     mode->add_option("--points", options.points, "Measurements of each evaluation");
     mode->add_option("--first-seed", options.first_seed, "Seeds from here on, so that trials are new");
   }
+  latency->add_option("--load", options.load, "Trials a second beside, in sweeps of a tenth of that");
   CLI11_PARSE(app, argc, argv);
   nlohmann::json result = throughput->parsed() ? Throughput(options) : Latency(options);
   result["sessions"] = options.sessions;

@@ -48,7 +48,21 @@ class Calls {
       reply(std::move(admitted));
       return reactor;
     }
-    shell_.Post([work = std::move(work), reply = std::move(reply)] { work(reply); });
+    shell_.Run([work = std::move(work), reply = std::move(reply)] { work(reply); });
+    return reactor;
+  }
+
+  // The same with `work(reply)` on the caller's own thread, without the turn.
+  template <typename Response, typename Work>
+  grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
+                                     Response* response, Work work) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
+    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
+      reply(std::move(admitted));
+    } else {
+      work(std::move(reply));
+    }
     return reactor;
   }
 

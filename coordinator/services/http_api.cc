@@ -6,7 +6,7 @@ namespace inlier {
 
 void AddHttpApi(HttpServer& server, Shell& shell, CoordinatorMetrics& metrics) {
   server.Get("/metrics", [&shell, &metrics](const HttpRequest&) {
-    metrics.Update(shell.orchestrator(), shell.StoreHealth());
+    shell.Take([&] { metrics.Update(shell.orchestrator(), shell.StoreHealth()); });
     return HttpResponse{
         .status = 200, .content_type = kMetricsContentType, .body = metrics.registry().Expose()};
   });

@@ -61,6 +61,7 @@ void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Reply reply) {
 
 void ReleaseGate::Settled(std::uint64_t number, const absl::Status& status) {
   if (!closed_.ok()) return;
+  ++settled_;
   if (!status.ok()) {
     Close(status);
   } else if (open_bulk_.contains(number)) {

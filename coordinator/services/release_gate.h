@@ -45,6 +45,9 @@ class ReleaseGate {
   // gave.
   void Settled(std::uint64_t number, const absl::Status& status);
 
+  // Batches that Decided numbered and that have not settled.
+  std::uint64_t unsettled() const { return numbers_ - settled_; }
+
   // Every reply that waits, and all later ones, get `reason`. Only the first reason counts.
   void Close(const absl::Status& reason);
   // OK while open.
@@ -66,6 +69,7 @@ class ReleaseGate {
   };
 
   std::uint64_t numbers_ = 0;                       // The last one given.
+  std::uint64_t settled_ = 0;                       // How many have.
   std::uint64_t control_decided_ = 0;               // Number of the last control batch.
   std::uint64_t control_committed_ = 0;             // Control batches up to here are durable.
   std::map<std::uint64_t, OpenBulk> open_bulk_;     // Bulk batches that are not durable.

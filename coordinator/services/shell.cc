@@ -14,11 +14,14 @@ namespace {
 // The clock is looked at no later than this, and a due step runs after what waits already.
 constexpr Duration kLongestSleep = std::chrono::seconds(60);
 
+// Larger decisions are left to the writer: others need not wait for the turn meanwhile.
+constexpr std::uint64_t kRowsAtOnce = 256;
+
 }  // namespace
 
 Shell::Shell(boost::asio::io_context& io, Orchestrator& orchestrator, Committer& committer,
              CoordinatorMetrics& metrics, std::function<void(absl::Status)> fatal)
-    : io_(io),
+    : turn_(io),
       orchestrator_(orchestrator),
       committer_(committer),
       metrics_(metrics),
@@ -82,12 +85,22 @@ void Shell::Deliver(Effects effects, const std::string* worker, ReleaseGate::Rep
   std::map<std::string, v1::CoordinatorSync> pushes = std::move(effects.pushes);
   const std::uint64_t number = gate_.Decided(effects, worker, std::move(reply));
   PushWhenCommitted(std::move(pushes));
-  if (number != 0) {
-    committer_.Submit(std::move(effects.changes), [this, number](absl::Status status) {
-      Post([this, number, status] { Settled(number, status); });
-    });
-  }
+  if (number != 0) Commit(number, std::move(effects.changes));
   Arm();
+}
+
+void Shell::Commit(std::uint64_t number, ChangeBatch changes) {
+  // Alone, so that batches settle in their order.
+  const bool now = gate_.unsettled() == 1 && changes.lane == Lane::kControl && changes.rows() <= kRowsAtOnce;
+  if (now) {
+    if (const std::optional<absl::Status> status = committer_.CommitNow(changes)) {
+      Settled(number, *status);
+      return;
+    }
+  }
+  committer_.Submit(std::move(changes), [this, number](absl::Status status) {
+    Post([this, number, status] { Settled(number, status); });
+  });
 }
 
 void Shell::AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
@@ -143,7 +156,7 @@ void Shell::Arm() {
   armed_ = at;
   timer_.expires_at(std::chrono::steady_clock::time_point(at.since_start));
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) Tick();
+    if (!error) Post([this] { Tick(); });
   });
 }
 

@@ -1,9 +1,9 @@
-// The one thread that changes anything: calls the orchestrator, commits what it decided, and lets the replies
+// The one place that changes anything: calls the orchestrator, commits what it decided, and lets the replies
 // out.
 //
-// gRPC's threads only Post to it. Each call runs to its end on the coordinator's thread; its changes go to
-// the committer; its reply leaves when they are durable, together with every earlier change that the reply
-// tells of:
+// gRPC's threads only Post to it or Run. Each call runs to its end while it has the turn (turn.h); its
+// changes go to the committer; its reply leaves when they are durable, together with every earlier change
+// that the reply tells of:
 //  (1) replies to people leave when all control changes made so far are committed;
 //  (2) the reply to a worker leaves when its own changes are committed and all those that touched its
 //  attempts.
@@ -11,12 +11,14 @@
 // submitted. A change that can never be committed ends the process: memory would say something that the store
 // does not.
 //
-// Thread safety: Post from any thread; everything else on the thread that runs the io_context.
+// When nothing else waits to be stored, a small decision is committed within its own call: nobody is woken,
+// and who arrives meanwhile shares the next transaction.
+//
+// Thread safety: Post, Run and Take from any thread; everything else having the turn.
 #ifndef INLIER_COORDINATOR_SERVICES_SHELL_H_
 #define INLIER_COORDINATOR_SERVICES_SHELL_H_
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
@@ -32,6 +34,7 @@
 #include "coordinator/orchestration/orchestrator.h"
 #include "coordinator/services/listeners.h"
 #include "coordinator/services/release_gate.h"
+#include "coordinator/services/turn.h"
 #include "coordinator/store/committer.h"
 #include "proto/spec/sweep_grid.h"
 
@@ -47,10 +50,18 @@ class Shell {
   Shell(boost::asio::io_context& io, Orchestrator& orchestrator, Committer& committer,
         CoordinatorMetrics& metrics, std::function<void(absl::Status)> fatal);
 
-  // Runs `call` on the coordinator's thread, after what was posted before.
+  // Of turn.h.
   template <typename Call>
   void Post(Call call) {
-    boost::asio::post(io_, std::move(call));
+    turn_.Post(std::move(call));
+  }
+  template <typename Call>
+  void Run(Call call) {
+    turn_.Run(std::move(call));
+  }
+  template <typename Call>
+  auto Take(Call call) {
+    return turn_.Take(std::move(call));
   }
 
   // `grid`: CheckedGrid of the request's sweep.
@@ -97,6 +108,7 @@ class Shell {
   // Logs and commits what a call of `worker` (nullptr: a person, or time) decided; `reply` leaves through the
   // gate.
   void Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply);
+  void Commit(std::uint64_t number, ChangeBatch changes);
   void Settled(std::uint64_t number, const absl::Status& status);
   void Fail(const absl::Status& status);
   // Work for those that listen; sent when it is durable.
@@ -104,7 +116,7 @@ class Shell {
   void Tick();
   void Arm();
 
-  boost::asio::io_context& io_;
+  Turn turn_;
   Orchestrator& orchestrator_;
   Committer& committer_;
   CoordinatorMetrics& metrics_;

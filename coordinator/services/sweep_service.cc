@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint32_t kQueryRowsMax = 1'000'000;
 constexpr std::uint32_t kLogLinesMax = 100'000;
+// A sweep of no more is checked where it arrives, in less time than another thread takes to wake.
+constexpr std::size_t kSmallSweepBytes = 8 << 10;
 
 // A watch that may not be.
 class RefusedWatch final : public grpc::ServerWriteReactor<v1::SweepUpdate> {
@@ -47,26 +49,28 @@ SweepService::Unary* SweepService::Change(
 
 SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
                                                v1::SubmitSweepResponse* response) {
-  return calls_.OnPoolThen(
-      context, "SubmitSweep", response, [this, request](Shell::Reply<v1::SubmitSweepResponse> reply) {
-        if (request->request_id().size() > kRequestIdBytesMax) {
-          reply(absl::InvalidArgumentError(
-              absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
-          return;
-        }
-        if (const absl::Status limits = CheckLimits(request->sweep()); !limits.ok()) {
-          reply(limits);
-          return;
-        }
-        absl::StatusOr<SweepGrid> grid = CheckedGrid(request->sweep());
-        if (!grid.ok()) {
-          reply(grid.status());
-          return;
-        }
-        calls_.shell().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
-          calls_.shell().Submit(*request, std::move(grid), reply);
-        });
-      });
+  const auto work = [this, request](Shell::Reply<v1::SubmitSweepResponse> reply) {
+    if (request->request_id().size() > kRequestIdBytesMax) {
+      reply(absl::InvalidArgumentError(
+          absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
+      return;
+    }
+    if (const absl::Status limits = CheckLimits(request->sweep()); !limits.ok()) {
+      reply(limits);
+      return;
+    }
+    absl::StatusOr<SweepGrid> grid = CheckedGrid(request->sweep());
+    if (!grid.ok()) {
+      reply(grid.status());
+      return;
+    }
+    calls_.shell().Run([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+      calls_.shell().Submit(*request, std::move(grid), std::move(reply));
+    });
+  };
+  return request->ByteSizeLong() <= kSmallSweepBytes
+             ? calls_.OnCaller(context, "SubmitSweep", response, work)
+             : calls_.OnPoolThen(context, "SubmitSweep", response, work);
 }
 
 SweepService::Unary* SweepService::ListSweeps(Context* context, const v1::ListSweepsRequest*,

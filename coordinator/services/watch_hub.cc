@@ -151,14 +151,17 @@ void WatchHub::Arm() {
   armed_ = true;
   timer_.expires_after(kPeriod);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    armed_ = false;
-    if (error) return;
-    const std::vector<Watcher*> watchers(watchers_.begin(), watchers_.end());
-    for (Watcher* watcher : watchers) {
-      if (watchers_.contains(watcher)) watcher->Look();
-    }
-    Arm();
+    if (!error) calls_.shell().Post([this] { LookAtAll(); });
   });
+}
+
+void WatchHub::LookAtAll() {
+  armed_ = false;
+  const std::vector<Watcher*> watchers(watchers_.begin(), watchers_.end());
+  for (Watcher* watcher : watchers) {
+    if (watchers_.contains(watcher)) watcher->Look();
+  }
+  Arm();
 }
 
 void WatchHub::Stop() {

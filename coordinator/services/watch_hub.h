@@ -42,6 +42,7 @@ class WatchHub {
   void Add(Watcher* watcher);
   void Remove(Watcher* watcher);
   void Arm();
+  void LookAtAll();
 
   Calls& calls_;
   Reader& reader_;

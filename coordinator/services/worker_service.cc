@@ -45,7 +45,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       Answer(std::move(fits));
       return;
     }
-    calls_.shell().Post([self = self_] {
+    calls_.shell().Run([self = self_] {
       self->calls_.shell().Sync(
           self->sync_, /*by_stream=*/true,
           [self](absl::StatusOr<v1::CoordinatorSync> reply) { self->Answer(std::move(reply)); });
@@ -53,23 +53,17 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   }
 
   void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
-    writing_ = false;
-    if (!ok) {
-      End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker has gone"));
-      return;
-    }
-    if (ended_) return;
-    if (std::exchange(answering_, false)) {
+    if (Written(ok)) {
       // Before the next sync can come, which ends the listening.
-      calls_.shell().Post([self = self_, incarnation = sync_.incarnation()] {
+      calls_.shell().Run([self = self_, incarnation = sync_.incarnation()] {
         self->listens_as_ = incarnation;
         self->calls_.shell().Listen(incarnation, self);
       });
       sync_.Clear();
       StartRead(&sync_);
     }
-    WriteNext();
+    const std::lock_guard lock(mutex_);
+    if (!ended_ && !writing_) WriteNext();
   }
 
   void OnDone() override {
@@ -85,6 +79,14 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   }
 
  private:
+  // The write that was under way has ended; whether it was the answer to a sync.
+  bool Written(bool ok) {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ok) End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker has gone"));
+    return std::exchange(answering_, false) && !ended_;
+  }
+
   void Answer(absl::StatusOr<v1::CoordinatorSync> reply) {
     const grpc::Status status = ToGrpcStatus(reply.status());
     calls_.Observe("Session", status, begun_);

@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "coordinator/store/spec_parts.h"
 #include "coordinator/store/statement.h"
-#include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
+#include "proto/spec/message_json.h"
 
 namespace inlier {
 namespace {
@@ -162,7 +162,7 @@ void ChangeApplier::Finish() {
 }
 
 bool ChangeApplier::Apply(const NewSweep& change) {
-  const std::string spec = SweepSpecJson(change.spec);
+  const std::string spec = MessageJson(change.spec);
   const std::optional<std::string> request = Unless(change.request_id.empty(), change.request_id);
   sql_->new_sweep.Run(change.id, change.spec.name(), spec, Clamp(change.points), Clamp(change.trials),
                       Clamp(change.trials_known), request, change.request_digest, change.at);
@@ -181,7 +181,7 @@ bool ChangeApplier::Apply(const SweepChange& change) {
 
 bool ChangeApplier::Apply(const SweepEdited& change) {
   RequireOneRow(
-      sql_->sweep_edited.Run(change.id, SweepSpecJson(change.spec), Clamp(change.points),
+      sql_->sweep_edited.Run(change.id, MessageJson(change.spec), Clamp(change.points),
                              Clamp(change.trials), Clamp(change.next_point), Clamp(change.revision)),
       change.id.ToString());
   return true;
@@ -347,14 +347,6 @@ bool ChangeApplier::Apply(const WorkerCapacity& change) {
                                           nlohmann::json(change.device_memory_mib).dump()),
                 absl::StrCat("worker ", change.incarnation));
   return true;
-}
-
-std::string SweepSpecJson(const v1::SweepSpec& spec) {
-  std::string json;
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  INLIER_CHECK(google::protobuf::util::MessageToJsonString(spec, &json, options).ok());
-  return json;
 }
 
 }  // namespace inlier

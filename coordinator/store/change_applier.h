@@ -78,9 +78,6 @@ class ChangeApplier {
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.
 };
 
-// The text of a sweep's specification in its row.
-std::string SweepSpecJson(const v1::SweepSpec& spec);
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -44,7 +45,9 @@ struct Committer::State {
   void Run();
   // All below with `lock` held at entry and exit, released while the disk works.
   bool WaitForWork(std::unique_lock<std::mutex>& lock);
+  std::optional<absl::Status> CommitNow(std::unique_lock<std::mutex>& lock, const ChangeBatch& batch);
   void Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group);
+  absl::Status ApplyOnce(std::unique_lock<std::mutex>& lock, std::span<const ChangeBatch* const> batches);
   absl::Status ApplyUntilSettled(std::unique_lock<std::mutex>& lock, const std::vector<QueuedBatch>& group);
   void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
   void Checkpoint(std::unique_lock<std::mutex>& lock, bool truncate);
@@ -62,11 +65,13 @@ struct Committer::State {
   std::uint64_t submitted_ = 0;
   std::uint64_t settled_ = 0;
   bool stopping_ = false;
-  bool ended_ = false;  // An I/O error: nothing may be committed any more.
-  bool busy_ = false;   // A commit has just ended and work arrived meanwhile.
-  bool dirty_ = false;  // Committed since the last idle checkpoint.
+  bool ended_ = false;      // An I/O error: nothing may be committed any more.
+  bool storing_ = false;    // The store has an owner: the writer, or a caller of CommitNow.
+  bool busy_ = false;       // A commit has just ended and work arrived meanwhile.
+  bool dirty_ = false;      // Committed since the last idle checkpoint.
+  Timestamp committed_at_;  // The last time.
   CommitterHealth health_;
-  std::uint64_t wal_limit_;  // WAL size at which to try a checkpoint next; the writer's thread only.
+  std::uint64_t wal_limit_;  // WAL size at which to try a checkpoint next.
   std::thread thread_;
 };
 
@@ -103,6 +108,11 @@ void Committer::Submit(ChangeBatch batch, Done done) {
   if (!refused.ok() && done) done(refused);
 }
 
+std::optional<absl::Status> Committer::CommitNow(ChangeBatch& batch) {
+  std::unique_lock lock(state_->mutex_);
+  return state_->CommitNow(lock, batch);
+}
+
 void Committer::Flush() {
   std::unique_lock lock(state_->mutex_);
   const std::uint64_t until = state_->submitted_;
@@ -122,9 +132,11 @@ CommitterHealth Committer::Health() const {
 void Committer::State::Run() {
   std::unique_lock lock(mutex_);
   while (WaitForWork(lock)) {
-    Commit(lock, queue_.Take(options_.commit_rows_max));
+    storing_ = true;
+    if (!queue_.empty()) Commit(lock, queue_.Take(options_.commit_rows_max));
     busy_ = !queue_.empty();
     if (!ended_) CheckpointIfLarge(lock);
+    storing_ = false;
   }
   while (!queue_.empty()) {
     Finish(lock, queue_.Take(options_.commit_rows_max),
@@ -132,17 +144,27 @@ void Committer::State::Run() {
   }
 }
 
-// True: commit now. False: an I/O error, or stopped and nothing is left.
+// True: there is something to commit, or the WAL is large, and the store has no owner. False: an I/O error,
+// or stopped and nothing is left.
 bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
-  while (queue_.empty() && !ended_) {
+  while (!ended_ && (storing_ || queue_.empty())) {
+    if (storing_) {
+      work_.wait(lock);
+      continue;
+    }
+    if (health_.wal_bytes >= wal_limit_) return true;
     busy_ = false;
     if (stopping_) return false;
-    const auto ready = [&] { return stopping_ || !queue_.empty(); };
+    const Duration idle = MonotonicNow() - committed_at_;
     if (!dirty_) {
-      work_.wait(lock, ready);
-    } else if (!work_.wait_for(lock, options_.idle_checkpoint, ready)) {
+      work_.wait(lock);
+    } else if (idle < options_.idle_checkpoint) {
+      work_.wait_for(lock, options_.idle_checkpoint - idle);
+    } else {
       dirty_ = false;
+      storing_ = true;
       Checkpoint(lock, /*truncate=*/true);
+      storing_ = false;
     }
   }
   if (ended_) return false;
@@ -153,6 +175,25 @@ bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
     work_.wait_for(lock, options_.commit_delay - age);
   }
   return true;
+}
+
+std::optional<absl::Status> Committer::State::CommitNow(std::unique_lock<std::mutex>& lock,
+                                                        const ChangeBatch& batch) {
+  if (storing_ || ended_ || stopping_ || !queue_.empty() || !health_.status.ok()) return std::nullopt;
+  storing_ = true;
+  const bool was_dirty = dirty_;
+  const ChangeBatch* const one = &batch;
+  absl::Status status = ApplyOnce(lock, std::span(&one, 1));
+  const CommitFate fate = FateOf(status);
+  if (fate == CommitFate::kEnd) Fail(lock, status);
+  storing_ = false;
+  // The writer sleeps on unless something is left for it.
+  if (ended_ || stopping_ || !queue_.empty() || health_.wal_bytes >= wal_limit_ || was_dirty != dirty_)
+    work_.notify_one();
+  if (fate == CommitFate::kTryAgain) return std::nullopt;
+  lock.unlock();
+  Failpoint("commit.acknowledge");
+  return status;
 }
 
 void Committer::State::Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group) {
@@ -177,6 +218,27 @@ void Committer::State::Fail(std::unique_lock<std::mutex>& lock, const absl::Stat
   lock.lock();
 }
 
+// REQUIRES: the caller owns the store.
+absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
+                                         std::span<const ChangeBatch* const> batches) {
+  lock.unlock();
+  const Timestamp start = MonotonicNow();
+  const absl::StatusOr<ApplyStats> stats = store_.Apply(batches);
+  const Timestamp end = MonotonicNow();
+  if (stats.ok() && options_.on_commit)
+    options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start});
+  lock.lock();
+  if (!stats.ok()) return stats.status();
+  health_.status = absl::OkStatus();
+  ++health_.commits;
+  health_.committed_rows += stats->rows;
+  health_.fenced_rows += stats->fenced;
+  health_.wal_bytes = store_.database().WalBytes();
+  dirty_ = true;
+  committed_at_ = end;
+  return absl::OkStatus();
+}
+
 // Tries again while it may help; gives up only when stopping.
 absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& lock,
                                                  const std::vector<QueuedBatch>& group) {
@@ -190,33 +252,17 @@ absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& l
   health_.queued_batches = group.size();
   health_.queued_rows = rows;
   health_.queued_bytes = bytes;
-  absl::StatusOr<ApplyStats> stats;
+  absl::Status status;
   for (int tries = 1;; ++tries) {
-    lock.unlock();
-    const Timestamp start = MonotonicNow();
-    stats = store_.Apply(batches);
-    const Duration duration = MonotonicNow() - start;
-    if (stats.ok() && options_.on_commit)
-      options_.on_commit({group.size(), stats->rows, stats->fenced, duration});
-    lock.lock();
-    if (stats.ok()) {
-      if (!health_.status.ok()) spdlog::info("commits_again tries={}", tries);
-      health_.status = absl::OkStatus();
-      ++health_.commits;
-      health_.committed_rows += stats->rows;
-      health_.fenced_rows += stats->fenced;
-      health_.wal_bytes = store_.database().WalBytes();
-      dirty_ = true;
-      break;
-    }
-    if (FateOf(stats.status()) != CommitFate::kTryAgain || stopping_) break;
-    if (health_.status.ok())
-      spdlog::error("commit_waits reason=\"{}\"", std::string(stats.status().message()));
-    health_.status = stats.status();
+    status = ApplyOnce(lock, batches);
+    if (status.ok() && tries > 1) spdlog::info("commits_again tries={}", tries);
+    if (FateOf(status) != CommitFate::kTryAgain || stopping_) break;
+    if (health_.status.ok()) spdlog::error("commit_waits reason=\"{}\"", std::string(status.message()));
+    health_.status = status;
     work_.wait_for(lock, options_.full_backoff.Wait(tries, 0.5), [this] { return stopping_; });
   }
   health_.queued_batches = health_.queued_rows = health_.queued_bytes = 0;
-  return stats.ok() ? absl::OkStatus() : stats.status();
+  return status;
 }
 
 void Committer::State::Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group,
@@ -234,7 +280,7 @@ void Committer::State::Finish(std::unique_lock<std::mutex>& lock, std::vector<Qu
 }
 
 void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
-  const std::uint64_t size = store_.database().WalBytes();
+  const std::uint64_t size = health_.wal_bytes = store_.database().WalBytes();
   if (size < options_.wal_bytes_max) wal_limit_ = options_.wal_bytes_max;
   if (size < wal_limit_) return;
   Checkpoint(lock, /*truncate=*/false);

@@ -1,4 +1,5 @@
-// Group commit: one thread owns the store and turns many submitted batches into few transactions.
+// Group commit: turns many submitted batches into few transactions. The store has one owner at a time: the
+// writer's thread, or a caller of CommitNow while the writer has nothing to do.
 //
 // (1) `done` is called after COMMIT has returned (the batch survives any crash) or with an error when the
 // batch can never be
@@ -20,15 +21,19 @@
 // (5) I/O error, of a commit or a checkpoint: `fatal` is called once and nothing more is committed; what is
 // queued gets an error. The process
 //     must end.
+// (6) Checkpoints are the writer's: between commits when the WAL is large, and when nothing was committed for
+// a while.
 //
 // Thread safety: all methods may be called from any thread. Callbacks run on the writer's thread (a refused
-// batch's: on the caller's) and must only hand over; they must not call Submit and wait.
+// batch's, and `fatal` of CommitNow: on the caller's) and must only hand over; they must not call Submit and
+// wait.
 #ifndef INLIER_COORDINATOR_STORE_COMMITTER_H_
 #define INLIER_COORDINATOR_STORE_COMMITTER_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "base/backoff.h"
@@ -54,7 +59,7 @@ struct CommitterOptions {
   std::uint64_t wal_bytes_max = std::uint64_t{32} << 20;  // Above it the writer checkpoints between commits.
   Duration idle_checkpoint = std::chrono::seconds(2);     // Idle for so long, the writer checkpoints.
   Backoff full_backoff;
-  std::function<void(const CommitStats&)> on_commit;  // On the writer's thread.
+  std::function<void(const CommitStats&)> on_commit;  // On the thread that committed.
 
   static CommitterOptions FromConfig(const v1::CoordinatorConfig& config);
 };
@@ -83,6 +88,11 @@ class Committer {
   // Queues `batch`. `done` may be empty. Refused at once: bulk above the limit (ResourceExhausted), anything
   // after the end (Unavailable).
   void Submit(ChangeBatch batch, Done done);
+
+  // Commits `batch` on the caller's thread and returns how that ended, as `done` of Submit would be told.
+  // Nothing, and `batch` as it was, when something else is being stored or waits to be, or when there is no
+  // space: Submit it then.
+  std::optional<absl::Status> CommitNow(ChangeBatch& batch);
 
   // Waits until everything submitted before has been committed or refused. For tests and shutdown.
   void Flush();

@@ -16,7 +16,7 @@ namespace inlier {
 
 absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database);
 
-// The inverse of SweepSpecJson. Fields that this program does not know are ignored.
+// The inverse of MessageJson. Fields that this program does not know are ignored.
 absl::StatusOr<v1::SweepSpec> SweepSpecFromJson(const std::string& json);
 
 }  // namespace inlier

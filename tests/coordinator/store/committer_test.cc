@@ -257,6 +257,125 @@ TEST_F(CommitterTest, LargeLogIsMovedBetweenCommits) {
   EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("300"));
 }
 
+// A commit within the caller's own call.
+TEST_F(CommitterTest, IdleStoreIsWrittenOnTheCallersThread) {
+  CommitterOptions options;
+  std::thread::id thread;
+  options.on_commit = [&](const CommitStats&) { thread = std::this_thread::get_id(); };
+  StartCommitter(options);
+  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
+  EXPECT_EQ(committer_->CommitNow(batch), absl::OkStatus());
+  EXPECT_EQ(thread, std::this_thread::get_id());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
+  EXPECT_EQ(committer_->Health().commits, 1u);
+  EXPECT_EQ(committer_->Health().committed_rows, 1u);
+}
+
+TEST_F(CommitterTest, CallerDoesNotOvertakeWhatWaits) {
+  StartCommitter();
+  vfs_.SetFull(true);
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
+  WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
+  ChangeBatch batch = Batch(Lane::kControl, Sweep(2));
+  EXPECT_EQ(committer_->CommitNow(batch), std::nullopt);
+  EXPECT_EQ(batch.rows(), 1u);
+  vfs_.SetFull(false);
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
+}
+
+TEST_F(CommitterTest, FullDiskLeavesTheCallerItsBatchAndTheCallerDoesNotWait) {
+  StartCommitter();
+  vfs_.SetFull(true);
+  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
+  EXPECT_EQ(committer_->CommitNow(batch), std::nullopt);
+  EXPECT_EQ(batch.rows(), 1u);
+  committer_->Submit(std::move(batch), answers_.For(1));
+  WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
+  vfs_.SetFull(false);
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
+  EXPECT_EQ(fatal_.count(), 0u);
+}
+
+TEST_F(CommitterTest, FailedFsyncOfTheCallersCommitIsFatal) {
+  StartCommitter();
+  vfs_.SetSyncFails(true);
+  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
+  const std::optional<absl::Status> status = committer_->CommitNow(batch);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(fatal_.Wait(0).code(), absl::StatusCode::kDataLoss);
+  vfs_.SetSyncFails(false);
+  ChangeBatch later = Batch(Lane::kControl, Sweep(2));
+  EXPECT_EQ(committer_->CommitNow(later), std::nullopt);
+  committer_->Submit(std::move(later), answers_.For(2));
+  EXPECT_EQ(answers_.Wait(2).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(fatal_.count(), 1u);
+}
+
+TEST_F(CommitterTest, BrokenBatchOfTheCallerIsToldWhyAndHurtsNoOther) {
+  StartCommitter();
+  ChangeBatch first = Batch(Lane::kControl, Sweep(1));
+  ChangeBatch again = Batch(Lane::kControl, Sweep(2), Sweep(1));
+  ChangeBatch third = Batch(Lane::kControl, Sweep(3));
+  EXPECT_EQ(committer_->CommitNow(first), absl::OkStatus());
+  const std::optional<absl::Status> refused = committer_->CommitNow(again);
+  ASSERT_TRUE(refused);
+  EXPECT_THAT(std::string(refused->message()), HasSubstr("UNIQUE constraint failed"));
+  EXPECT_EQ(committer_->CommitNow(third), absl::OkStatus());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-3"));
+  EXPECT_EQ(fatal_.count(), 0u);
+}
+
+TEST_F(CommitterTest, IdleWriterEmptiesTheLogOfACallersCommit) {
+  CommitterOptions options;
+  options.idle_checkpoint = std::chrono::milliseconds(1);
+  StartCommitter(options);
+  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
+  EXPECT_EQ(committer_->CommitNow(batch), absl::OkStatus());
+  WaitForHealth([](const CommitterHealth& health) { return health.wal_bytes == 0; });
+  EXPECT_EQ(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 0u);
+}
+
+TEST_F(CommitterTest, LargeLogOfCallersCommitsIsMovedByTheWriter) {
+  CommitterOptions options;
+  options.wal_bytes_max = 100000;
+  options.idle_checkpoint = std::chrono::hours(1);
+  StartCommitter(options);
+  int own = 0;
+  for (int i = 1; i <= 300; ++i) {
+    ChangeBatch batch = Batch(Lane::kControl, Sweep(i));
+    if (committer_->CommitNow(batch)) {
+      ++own;
+    } else {
+      committer_->Submit(std::move(batch), nullptr);
+    }
+    WaitForHealth([](const CommitterHealth& health) { return health.wal_bytes < 100000; });
+  }
+  EXPECT_GT(own, 0);
+  EXPECT_LT(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 200000u);
+  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("300"));
+}
+
+TEST_F(CommitterTest, CallersAndTheWriterShareTheStoreAndLoseNothing) {
+  StartCommitter();
+  std::thread other([this] {
+    for (int i = 1; i <= 500; ++i) committer_->Submit(Batch(Lane::kControl, Sweep(i)), answers_.For(i));
+  });
+  for (int i = 501; i <= 1000; ++i) {
+    ChangeBatch batch = Batch(Lane::kControl, Sweep(i));
+    if (const auto status = committer_->CommitNow(batch)) {
+      EXPECT_EQ(*status, absl::OkStatus());
+    } else {
+      committer_->Submit(std::move(batch), answers_.For(i));
+    }
+  }
+  other.join();
+  committer_->Flush();
+  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("1000"));
+}
+
 TEST_F(CommitterTest, ConfigDecidesDelayAndRows) {
   v1::CoordinatorConfig config;
   EXPECT_EQ(CommitterOptions::FromConfig(config).commit_delay, std::chrono::milliseconds(2));

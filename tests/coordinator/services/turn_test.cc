@@ -1,0 +1,95 @@
+// Who runs a call, and that no two run at once.
+#include "coordinator/services/turn.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class TurnTest : public ::testing::Test {
+ protected:
+  boost::asio::io_context io_;
+  Turn turn_{io_};
+  std::vector<int> ran_;
+};
+
+TEST_F(TurnTest, NobodyBeforeItACallRunsAtOnce) {
+  turn_.Run([this] { ran_.push_back(1); });
+  EXPECT_THAT(ran_, ElementsAre(1));
+  EXPECT_EQ(io_.poll(), 0u);
+}
+
+TEST_F(TurnTest, WhatIsPostedRunsOnTheOtherThreadAndRunDoesNotOvertakeIt) {
+  turn_.Post([this] { ran_.push_back(1); });
+  turn_.Run([this] { ran_.push_back(2); });
+  EXPECT_THAT(ran_, IsEmpty());
+  io_.run();
+  EXPECT_THAT(ran_, ElementsAre(1, 2));
+  turn_.Run([this] { ran_.push_back(3); });
+  EXPECT_THAT(ran_, ElementsAre(1, 2, 3));
+}
+
+TEST_F(TurnTest, CallFoundBusyWaitsAndItsThreadDoesNot) {
+  turn_.Take([this] {
+    std::thread([this] { turn_.Run([this] { ran_.push_back(2); }); }).join();
+    ran_.push_back(1);
+  });
+  EXPECT_THAT(ran_, ElementsAre(1));
+  io_.run();
+  EXPECT_THAT(ran_, ElementsAre(1, 2));
+}
+
+TEST_F(TurnTest, CallMayPostAnother) {
+  turn_.Run([this] {
+    turn_.Post([this] { ran_.push_back(2); });
+    ran_.push_back(1);
+  });
+  io_.run();
+  EXPECT_THAT(ran_, ElementsAre(1, 2));
+}
+
+TEST_F(TurnTest, TakeReturnsWhatTheCallReturns) {
+  EXPECT_EQ(turn_.Take([] { return 7; }), 7);
+}
+
+TEST_F(TurnTest, NoTwoCallsRunAtOnceAndNoneIsLost) {
+  constexpr int kCalls = 20'000;
+  int inside = 0, ran = 0, together = 0;  // Guarded by the turn alone.
+  const auto call = [&] {
+    if (++inside != 1) ++together;
+    ++ran;
+    --inside;
+  };
+  auto work = boost::asio::make_work_guard(io_);
+  std::thread runner([this] { io_.run(); });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < kCalls; ++k) {
+        if (i == 0) {
+          turn_.Post(call);
+        } else if (i == 1) {
+          turn_.Take(call);
+        } else {
+          turn_.Run(call);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  work.reset();
+  runner.join();
+  EXPECT_EQ(ran, 3 * kCalls);
+  EXPECT_EQ(together, 0);
+}
+
+}  // namespace
+}  // namespace inlier
