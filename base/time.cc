@@ -1,6 +1,8 @@
 #include "base/time.h"
 
 #include <ctime>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -16,10 +18,19 @@ WallTime WallNow() {
 std::string FormatUtc(WallTime time) {
   const std::int64_t ms = ((time.unix_ms % 1000) + 1000) % 1000;
   const std::time_t seconds = static_cast<std::time_t>((time.unix_ms - ms) / 1000);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  return absl::StrFormat("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900, utc.tm_mon + 1,
-                         utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
+  // A busy second is written thousands of times.
+  thread_local std::pair<std::time_t, std::string> last{-1, ""};
+  if (last.second.empty() || last.first != seconds) {
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    last = {seconds, absl::StrFormat("%04d-%02d-%02dT%02d:%02d:%02d.", utc.tm_year + 1900, utc.tm_mon + 1,
+                                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec)};
+  }
+  std::string text = last.second;
+  text += static_cast<char>('0' + ms / 100);
+  text += static_cast<char>('0' + ms / 10 % 10);
+  text += static_cast<char>('0' + ms % 10);
+  return text + 'Z';
 }
 
 std::string FormatDuration(Duration d) {

@@ -110,7 +110,11 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   spec_.set_stage_id(assignment_.stage_id());
   spec_.set_token(token());
   spec_.set_kind(assignment_.kind());
-  *spec_.mutable_spec() = assignment_.spec();
+  if (!spec_.mutable_spec()->ParseFromString(assignment_.spec())) {
+    co_return FailedToPrepare(
+        absl::InternalError(absl::StrCat("the coordinator's specification of ", assignment_.stage_id(),
+                                         " cannot be read: coordinator and worker must be of one version")));
+  }
   spec_.set_output_dir(folder_.string());
   spec_.set_data_dir(settings_.data_dir.string());
   spec_.set_cache_dir(settings_.cache_dir.string());

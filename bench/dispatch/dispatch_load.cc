@@ -165,7 +165,9 @@ class Load {
     const Timestamp now = MonotonicNow();
     const std::lock_guard lock(mutex_);
     ++leases_;
-    if (expected_ == 0 || assignment.spec().seed() != expected_ || leased_) return;
+    v1::TrialSpec spec;
+    if (expected_ == 0 || leased_ || !spec.ParseFromString(assignment.spec()) || spec.seed() != expected_)
+      return;
     leased_ = now;
     changed_.notify_all();
   }

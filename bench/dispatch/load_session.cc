@@ -59,8 +59,10 @@ void LoadSession::Run(const v1::Assignment& assignment) {
   if (hooks_.on_lease) hooks_.on_lease(assignment);
   const bool train = assignment.kind() == v1::TRAIN_STAGE;
   if (train) {
+    v1::TrialSpec spec;
+    spec.ParseFromString(assignment.spec());
     v1::CheckpointSaved& saved = *Say(assignment).mutable_checkpoint();
-    saved.set_step(assignment.spec().training().steps());
+    saved.set_step(spec.training().steps());
     saved.set_path("model.safetensors");
     saved.set_sha256(Sha256Hex(assignment.stage_id()));
     saved.set_bytes(1);

@@ -100,15 +100,21 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
   absl::StatusOr<PointLabels> labels = grid_.At(point, spec);
   INLIER_CHECK(labels.ok());
   trial.labels = *std::move(labels);
-  trial.problem = ResolveAndValidateInPlace(spec);
+  trial.problem = ResolveInPlace(spec);
+  if (trial.problem.ok()) {
+    trial.spec = spec->SerializeAsString();
+    identities_.Read(*spec, trial.spec);
+    if (!identities_.declarations_hold() || !FindContradictions(*spec).empty())
+      trial.problem = Validate(*spec);
+  }
   if (!trial.problem.ok()) {
+    trial.spec.clear();
     spec->Clear();
     INLIER_CHECK(grid_.At(point, spec).ok());
-    trial.identity.spec_json = ResolvedJson(*spec);
+    trial.identity.rest_json = ResolvedJson(*spec);
     return;
   }
-  trial.identity = identities_.Of(*spec);
-  trial.spec = spec->SerializeAsString();
+  trial.identity = identities_.Identity();
   trial.steps = spec->training().steps();
 }
 

@@ -28,7 +28,7 @@ struct ExpandedTrial {
   absl::Status problem;     // Not OK: the trial can never run; the fingerprints are then empty.
   std::string spec;         // Serialised TrialSpec, resolved; empty when that failed.
   std::uint64_t steps = 0;  // Updates of its training; 0 where it counts epochs.
-  TrialIdentity identity;   // With `problem`, only spec_json: of the spec as the grid gave it.
+  TrialIdentity identity;   // With `problem`, only rest_json: all of the spec, as the grid gave it.
 };
 
 // {"gamma": "-0.03"} as the store keeps labels.

@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "coordinator/store/spec_parts.h"
 #include "coordinator/store/statement.h"
 #include "nlohmann/json.hpp"
 #include "proto/spec/message_json.h"
+#include "proto/spec/spec_parts.h"
 
 namespace inlier {
 namespace {
@@ -181,8 +181,8 @@ bool ChangeApplier::Apply(const SweepChange& change) {
 
 bool ChangeApplier::Apply(const SweepEdited& change) {
   RequireOneRow(
-      sql_->sweep_edited.Run(change.id, MessageJson(change.spec), Clamp(change.points),
-                             Clamp(change.trials), Clamp(change.next_point), Clamp(change.revision)),
+      sql_->sweep_edited.Run(change.id, MessageJson(change.spec), Clamp(change.points), Clamp(change.trials),
+                             Clamp(change.next_point), Clamp(change.revision)),
       change.id.ToString());
   return true;
 }
@@ -201,10 +201,18 @@ bool ChangeApplier::Apply(const NewTrial& change) {
   std::array<std::optional<std::int64_t>, kSpecGroups.size()> ids;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!parts.groups[i].empty()) ids[i] = PartId(parts.groups[i]);
+    if (i < change.spec_groups.size() && change.spec_groups[i] != nullptr)
+      ids[i] = PartId(i, change.spec_groups[i]);
   }
   sql_->new_trial_spec.Run(change.id, change.labels_json, parts.rest, ids[0], ids[1], ids[2], ids[3], ids[4],
                            ids[5], Blob{packed});
   return true;
+}
+
+std::int64_t ChangeApplier::PartId(std::size_t group, const std::shared_ptr<const std::string>& json) {
+  LastPart& last = last_parts_[group];
+  if (last.json != json) last = {json, PartId(*json)};
+  return last.id;
 }
 
 std::int64_t ChangeApplier::PartId(std::string_view json) {

@@ -7,6 +7,7 @@
 #ifndef INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_
 #define INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,7 @@
 
 #include "base/check.h"
 #include "coordinator/store/changes.h"
+#include "proto/spec/spec_parts.h"
 
 namespace SQLite {
 class Database;
@@ -67,6 +69,7 @@ class ChangeApplier {
 
   // The spec_part that says `json`; one is made where none is remembered.
   std::int64_t PartId(std::string_view json);
+  std::int64_t PartId(std::size_t group, const std::shared_ptr<const std::string>& json);
 
   static constexpr std::size_t kPartsKept = 4096;
   struct TextHash : std::hash<std::string_view> {
@@ -75,7 +78,12 @@ class ChangeApplier {
 
   std::unique_ptr<Statements> sql_;
   std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> parts_;
-  Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.
+  struct LastPart {
+    std::shared_ptr<const std::string> json;
+    std::int64_t id = 0;
+  };
+  std::array<LastPart, kSpecGroups.size()> last_parts_;  // Of the latest trial.
+  Token next_token_ = 0;                                 // Of this transaction; 0: no attempt was started.
 };
 
 }  // namespace inlier

@@ -11,6 +11,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -93,9 +94,13 @@ struct NewTrial {
   // Axis name -> label of this trial's point, a JSON object. Every value is a string, as TrialStatus.labels
   // has them.
   std::string labels_json{};
-  std::string
-      spec_json{};  // Resolved, every field written, defaults too: the views read the columns from it.
-  std::string spec_packed{};  // The same TrialSpec serialised, for a coordinator that starts; may be empty.
+  // Resolved, every field written, defaults too: the views read the columns from it. Whole, or without the
+  // groups that the next field has.
+  std::string spec_json{};
+  std::vector<std::shared_ptr<const std::string>>
+      spec_groups{};  // By kSpecGroups, or empty; null: not there.
+  // The same TrialSpec serialised, for a coordinator that starts; may be empty, or without its groups.
+  std::string spec_packed{};
   std::optional<StageId> train_stage{};
   std::optional<StageId> evaluate_stage{};
   v1::TrialState state = v1::PENDING;  // Terminal at once when its stages are known.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/store/spec_parts.h"
+#include "proto/spec/spec_parts.h"
 
 namespace inlier {
 

@@ -2,14 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "base/check.h"
 #include "base/digest.h"
+#include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/util/json_util.h"
+#include "google/protobuf/wire_format_lite.h"
 #include "inlier/v1/param_options.pb.h"
 #include "proto/spec/field_path.h"
 #include "proto/spec/number_text.h"
+#include "proto/spec/param_range.h"
+#include "proto/spec/problems.h"
 #include "proto/spec/utf8.h"
 
 namespace inlier {
@@ -145,6 +152,30 @@ std::string Object(const Texts& texts) {
   return json + "}";
 }
 
+// The plan of each of kSpecGroups.
+const std::vector<FieldPlan>& GroupPlans() {
+  static const std::vector<FieldPlan> plans = [] {
+    std::vector<FieldPlan> groups;
+    for (const FieldPlan& plan : PlanOf(v1::TrialSpec::descriptor())) {
+      if (!plan.is_group) continue;
+      INLIER_CHECK(groups.size() < kSpecGroups.size() && plan.field->name() == kSpecGroups[groups.size()]);
+      groups.push_back(plan);
+    }
+    INLIER_CHECK(groups.size() == kSpecGroups.size());
+    return groups;
+  }();
+  return plans;
+}
+
+// Which of kSpecGroups a field of TrialSpec is.
+std::optional<std::size_t> GroupIndex(int number) {
+  const std::vector<FieldPlan>& plans = GroupPlans();
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].field->number() == number) return i;
+  }
+  return std::nullopt;
+}
+
 bool IsOfEvaluation(const FieldDescriptor* field) {
   return field->number() == v1::TrialSpec::kQuantizationFieldNumber ||
          field->number() == v1::TrialSpec::kEvaluationFieldNumber;
@@ -154,63 +185,126 @@ bool IsOfEvaluation(const FieldDescriptor* field) {
 
 std::string CanonicalJson(const Message& message) { return Json(message, Form::kCanonical); }
 
-TrialIdentity IdentityWriter::Of(const v1::TrialSpec& resolved) {
-  const std::vector<FieldPlan>& plans = PlanOf(v1::TrialSpec::descriptor());
-  known_.resize(plans.size());
-  std::vector<std::string> all(plans.size()), train, evaluate;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    const FieldPlan& plan = plans[i];
-    FieldTexts written;
-    const FieldTexts& texts = plan.is_group ? Group(i, resolved) : written;
-    if (!plan.is_group) {
-      AppendField(plan, resolved, Form::kCanonical, &written.canonical);
-      AppendField(plan, resolved, Form::kResolved, &written.resolved);
+const IdentityWriter::Group& IdentityWriter::GroupOf(std::size_t index, std::string_view bytes) {
+  KnownGroups& known = known_[index];
+  if (known.last != nullptr && known.last->first == bytes) return known.last->second;
+  if (known.by_bytes.size() > kGroupsKept) {
+    known.by_bytes.clear();
+    train_groups_ = {};
+  }
+  const auto [at, is_new] = known.by_bytes.try_emplace(std::string(bytes));
+  known.last = &*at;
+  Group& group = at->second;
+  if (!is_new) return group;
+  const FieldPlan& plan = GroupPlans()[index];
+  AppendField(plan, *spec_, Form::kCanonical, &group.canonical);
+  const Message& message = spec_->GetReflection()->GetMessage(*spec_, plan.field);
+  group.object = std::make_shared<const std::string>(Json(message, Form::kResolved));
+  Problems problems;
+  CheckDeclarations(message, "", &problems);
+  group.declarations_hold = problems.empty();
+  return group;
+}
+
+void IdentityWriter::Read(const v1::TrialSpec& resolved, std::string_view packed) {
+  using google::protobuf::internal::WireFormatLite;
+  spec_ = &resolved;
+  packed_ = packed;
+  groups_.fill(&absent_);
+  Problems problems;
+  CheckOwnDeclarations(resolved, "", &problems);
+  declarations_hold_ = problems.empty();
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(packed.data()),
+                                            static_cast<int>(packed.size()));
+  while (const std::uint32_t tag = in.ReadTag()) {
+    const std::optional<std::size_t> index = GroupIndex(WireFormatLite::GetTagFieldNumber(tag));
+    if (!index) {
+      INLIER_CHECK(WireFormatLite::SkipField(&in, tag));
+      continue;
     }
-    all[i] = texts.resolved;
-    if (!IsOfEvaluation(plan.field)) {
-      train.push_back(texts.canonical);
-    } else if (plan.field->number() == v1::TrialSpec::kEvaluationFieldNumber &&
-               resolved.evaluation().has_sequence_length() &&
-               resolved.evaluation().sequence_length() == resolved.data().text().sequence_length()) {
+    std::uint32_t length = 0;
+    INLIER_CHECK(in.ReadVarint32(&length));
+    const Group& group =
+        GroupOf(*index, packed.substr(static_cast<std::size_t>(in.CurrentPosition()), length));
+    groups_[*index] = &group;
+    declarations_hold_ = declarations_hold_ && group.declarations_hold;
+    INLIER_CHECK(in.Skip(static_cast<int>(length)));
+  }
+}
+
+const std::string& IdentityWriter::TrainFingerprintOfRead() {
+  std::string leaves;
+  std::array<const Group*, kSpecGroups.size()> groups{};
+  for (const FieldPlan& plan : PlanOf(v1::TrialSpec::descriptor())) {
+    if (IsOfEvaluation(plan.field)) continue;
+    if (!plan.is_group) {
+      AppendField(plan, *spec_, Form::kCanonical, &leaves);
+      leaves += '\n';
+    } else {
+      const std::size_t index = *GroupIndex(plan.field->number());
+      groups[index] = groups_[index];
+    }
+  }
+  if (groups == train_groups_ && leaves == train_leaves_) return train_sha256_;
+  std::vector<std::string> texts;
+  for (const FieldPlan& plan : PlanOf(v1::TrialSpec::descriptor())) {
+    if (IsOfEvaluation(plan.field)) continue;
+    if (plan.is_group) {
+      texts.push_back(groups_[*GroupIndex(plan.field->number())]->canonical);
+    } else {
+      AppendField(plan, *spec_, Form::kCanonical, &texts.emplace_back());
+    }
+  }
+  train_groups_ = groups;
+  train_leaves_ = std::move(leaves);
+  return train_sha256_ = Sha256Hex("train\n" + Object(texts));
+}
+
+TrialIdentity IdentityWriter::Identity() {
+  TrialIdentity identity;
+  identity.train_fingerprint = TrainFingerprintOfRead();
+  std::vector<std::string> leaves, evaluate;
+  for (const FieldPlan& plan : PlanOf(v1::TrialSpec::descriptor())) {
+    if (!plan.is_group) {
+      AppendField(plan, *spec_, Form::kResolved, &leaves.emplace_back());
+      continue;
+    }
+    const Group& group = *groups_[*GroupIndex(plan.field->number())];
+    identity.groups.push_back(group.object);
+    if (!IsOfEvaluation(plan.field)) continue;
+    if (plan.field->number() == v1::TrialSpec::kEvaluationFieldNumber &&
+        spec_->evaluation().has_sequence_length() &&
+        spec_->evaluation().sequence_length() == spec_->data().text().sequence_length()) {
       v1::TrialSpec same;
-      *same.mutable_evaluation() = resolved.evaluation();
+      *same.mutable_evaluation() = spec_->evaluation();
       same.mutable_evaluation()->clear_sequence_length();  // What its absence means.
       AppendField(plan, same, Form::kCanonical, &evaluate.emplace_back());
     } else {
-      evaluate.push_back(texts.canonical);
+      evaluate.push_back(group.canonical);
     }
   }
-  if (std::string text = Object(train); text != train_ || train_sha256_.empty()) {
-    train_sha256_ = Sha256Hex("train\n" + text);
-    train_ = std::move(text);
-  }
-  return {Object(all), train_sha256_, Sha256Hex("evaluate\n" + train_sha256_ + "\n" + Object(evaluate))};
+  identity.rest_json = Object(leaves);
+  identity.rest_packed = PackedRest(packed_);
+  identity.evaluate_fingerprint =
+      Sha256Hex("evaluate\n" + identity.train_fingerprint + "\n" + Object(evaluate));
+  return identity;
 }
 
-const IdentityWriter::FieldTexts& IdentityWriter::Group(std::size_t index, const v1::TrialSpec& spec) {
-  const FieldPlan& plan = PlanOf(v1::TrialSpec::descriptor())[index];
-  const Reflection& reflection = *spec.GetReflection();
-  bytes_.clear();
-  if (reflection.HasField(spec, plan.field)) {
-    bytes_ += '+';
-    reflection.GetMessage(spec, plan.field).AppendToString(&bytes_);
-  }
-  auto& known = known_[index];
-  if (known.size() > kGroupsKept) known.clear();
-  const auto [at, is_new] = known.try_emplace(bytes_);
-  if (is_new) {
-    AppendField(plan, spec, Form::kCanonical, &at->second.canonical);
-    AppendField(plan, spec, Form::kResolved, &at->second.resolved);
-  }
-  return at->second;
+namespace {
+
+TrialIdentity IdentityOf(const v1::TrialSpec& resolved) {
+  const std::string packed = resolved.SerializeAsString();
+  IdentityWriter writer;
+  writer.Read(resolved, packed);
+  return writer.Identity();
 }
 
-std::string TrainFingerprint(const v1::TrialSpec& resolved) {
-  return IdentityWriter().Of(resolved).train_fingerprint;
-}
+}  // namespace
+
+std::string TrainFingerprint(const v1::TrialSpec& resolved) { return IdentityOf(resolved).train_fingerprint; }
 
 std::string EvaluateFingerprint(const v1::TrialSpec& resolved) {
-  return IdentityWriter().Of(resolved).evaluate_fingerprint;
+  return IdentityOf(resolved).evaluate_fingerprint;
 }
 
 std::string ResolvedJson(const v1::TrialSpec& resolved) { return Json(resolved, Form::kResolved); }

@@ -10,15 +10,19 @@
 #ifndef INLIER_PROTO_SPEC_CANONICAL_H_
 #define INLIER_PROTO_SPEC_CANONICAL_H_
 
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "proto/spec/spec_parts.h"
 
 namespace inlier {
 
@@ -36,30 +40,51 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved);
 std::string ResolvedJson(const v1::TrialSpec& resolved);
 
 struct TrialIdentity {
-  std::string spec_json;             // ResolvedJson.
   std::string train_fingerprint;     // TrainFingerprint.
   std::string evaluate_fingerprint;  // EvaluateFingerprint.
+  // ResolvedJson in pieces: what is in no group, as an object, and by kSpecGroups the objects, null where the
+  // group is absent. Trials that have a group alike get the same pointer, as long as it is remembered.
+  std::string rest_json;
+  std::vector<std::shared_ptr<const std::string>> groups;
+  std::string rest_packed;  // The serialised spec without its groups.
 };
 
-// The three at once, for trials that resemble each other, as those of a sweep do: the texts of a group
-// (model, training, …) that was there before are not written again. Thread safety: none.
+// Identities of trials that resemble each other, as those of a sweep do: a group (model, training, …) that
+// was there before is neither written nor checked again. Thread safety: none.
 class IdentityWriter {
  public:
-  TrialIdentity Of(const v1::TrialSpec& resolved);
+  // Reads a resolved spec, which `packed` says too, serialised. Both must outlive the calls below, which are
+  // of it.
+  void Read(const v1::TrialSpec& resolved, std::string_view packed);
+  // Whether CheckDeclarations (param_range.h) has nothing against it.
+  bool declarations_hold() const { return declarations_hold_; }
+  TrialIdentity Identity();
 
  private:
-  static constexpr std::size_t kGroupsKept = 256;  // Of one field.
+  static constexpr std::size_t kGroupsKept = 2048;  // Of one field; the inner axes of a grid come round again.
 
-  struct FieldTexts {
-    std::string canonical;
-    std::string resolved;
+  struct Group {
+    std::string canonical;                      // `"model":{…}`, or nothing.
+    std::shared_ptr<const std::string> object;  // Resolved; null: absent.
+    bool declarations_hold = true;
   };
-  // Of the index'th field by number, a group, present or not.
-  const FieldTexts& Group(std::size_t index, const v1::TrialSpec& spec);
+  struct KnownGroups {
+    std::unordered_map<std::string, Group> by_bytes;  // Serialised.
+    const std::pair<const std::string, Group>* last = nullptr;
+  };
+  const Group& GroupOf(std::size_t index, std::string_view bytes);
+  const std::string& TrainFingerprintOfRead();
 
-  std::vector<std::unordered_map<std::string, FieldTexts>> known_;  // By field: serialised group -> texts.
-  std::string bytes_;
-  std::string train_, train_sha256_;  // The latest.
+  std::array<KnownGroups, kSpecGroups.size()> known_;
+  const Group absent_;
+  // Of the spec that was read.
+  const v1::TrialSpec* spec_ = nullptr;
+  std::string_view packed_;
+  std::array<const Group*, kSpecGroups.size()> groups_{};
+  bool declarations_hold_ = false;
+  // Of the training that was last asked for.
+  std::array<const Group*, kSpecGroups.size()> train_groups_{};
+  std::string train_leaves_, train_sha256_;
 };
 
 // Reads ResolvedJson (or any proto JSON of a TrialSpec). InvalidArgument otherwise.

@@ -158,7 +158,9 @@ std::string RangeProblem(const FieldDescriptor* field, const Message& parent) {
   return FormatNumber(value) + " is out of range: " + Remedy(field);
 }
 
-void CheckDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
+namespace {
+
+void Check(const Message& message, const std::string& prefix, bool with_groups, Problems* problems) {
   const google::protobuf::Descriptor* type = message.GetDescriptor();
   const TypePlan& plan = PlanOf(type);
   const google::protobuf::Reflection& reflection = *message.GetReflection();
@@ -174,16 +176,28 @@ void CheckDeclarations(const Message& message, const std::string& prefix, Proble
     } else if (!at.is_group) {
       if (std::string problem = ValueProblem(field, message); !problem.empty())
         problems->Add(path(), std::move(problem));
+    } else if (!with_groups) {
+      continue;
     } else if (at.is_repeated) {
       for (int j = 0; j < reflection.FieldSize(message, field); ++j) {
-        CheckDeclarations(reflection.GetRepeatedMessage(message, field, j),
-                          path() + "[" + std::to_string(j) + "]", problems);
+        Check(reflection.GetRepeatedMessage(message, field, j), path() + "[" + std::to_string(j) + "]", true,
+              problems);
       }
     } else {
-      CheckDeclarations(reflection.GetMessage(message, field), path(), problems);
+      Check(reflection.GetMessage(message, field), path(), true, problems);
     }
   }
   for (const OneofDescriptor* choice : plan.required_choices) CheckChoice(choice, message, prefix, problems);
+}
+
+}  // namespace
+
+void CheckDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
+  Check(message, prefix, /*with_groups=*/true, problems);
+}
+
+void CheckOwnDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
+  Check(message, prefix, /*with_groups=*/false, problems);
 }
 
 absl::Status ValidateDeclarations(const Message& message) {

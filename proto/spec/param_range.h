@@ -23,6 +23,10 @@ std::string RangeProblem(const google::protobuf::FieldDescriptor* field,
 void CheckDeclarations(const google::protobuf::Message& message, const std::string& prefix,
                        Problems* problems);
 
+// The same of the message's own leaves, required fields and choices, without its groups.
+void CheckOwnDeclarations(const google::protobuf::Message& message, const std::string& prefix,
+                          Problems* problems);
+
 // CheckDeclarations as a Status; for configurations.
 absl::Status ValidateDeclarations(const google::protobuf::Message& message);
 

@@ -184,17 +184,27 @@ void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
+void CheckBetweenFields(const v1::TrialSpec& resolved, Problems* problems) {
+  CheckModel(resolved, problems);
+  CheckData(resolved, problems);
+  CheckAttention(resolved, problems);
+  CheckTraining(resolved, problems);
+  CheckOptimizer(resolved, problems);
+  CheckQuantization(resolved, problems);
+}
+
 }  // namespace
 
 Problems FindProblems(const v1::TrialSpec& resolved) {
   Problems problems;
   CheckDeclarations(resolved, "", &problems);
-  CheckModel(resolved, &problems);
-  CheckData(resolved, &problems);
-  CheckAttention(resolved, &problems);
-  CheckTraining(resolved, &problems);
-  CheckOptimizer(resolved, &problems);
-  CheckQuantization(resolved, &problems);
+  CheckBetweenFields(resolved, &problems);
+  return problems;
+}
+
+Problems FindContradictions(const v1::TrialSpec& resolved) {
+  Problems problems;
+  CheckBetweenFields(resolved, &problems);
   return problems;
 }
 

@@ -12,6 +12,9 @@ namespace inlier {
 // Everything that is wrong with a resolved spec. Paths are those of TrialSpec.
 Problems FindProblems(const v1::TrialSpec& resolved);
 
+// Those of them that are no matter of declarations: what holds between fields.
+Problems FindContradictions(const v1::TrialSpec& resolved);
+
 // FindProblems as a Status: InvalidArgument with one line `path: the value, what is allowed, the remedy` for
 // each.
 absl::Status Validate(const v1::TrialSpec& resolved);

@@ -30,6 +30,8 @@ TEST(TimeTest, CalendarTimesAreWrittenInUtcWithMilliseconds) {
   EXPECT_EQ(FormatUtc({1769860800123}), "2026-01-31T12:00:00.123Z");
   EXPECT_EQ(FormatUtc({-1}), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(FormatUtc({951782400000}), "2000-02-29T00:00:00.000Z");
+  EXPECT_EQ(FormatUtc({951782400009}), "2000-02-29T00:00:00.009Z") << "the same second again";
+  EXPECT_EQ(FormatUtc({951782401010}), "2000-02-29T00:00:01.010Z");
 }
 
 TEST(TimeTest, DurationsAreWrittenForPeople) {

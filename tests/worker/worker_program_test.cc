@@ -95,7 +95,9 @@ class WorkerProgramTest : public testing::Test {
     assignment.set_token(1);
     assignment.set_stage_id("stage");
     assignment.set_kind(v1::TRAIN_STAGE);
-    assignment.mutable_spec()->mutable_training()->set_steps(3);
+    v1::TrialSpec spec;
+    spec.mutable_training()->set_steps(3);
+    assignment.set_spec(spec.SerializeAsString());
     assignment.set_slot(0);
     coordinator.Assign(assignment);
     EXPECT_TRUE(coordinator.WaitFor([](const State& state) {

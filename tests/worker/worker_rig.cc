@@ -100,8 +100,10 @@ v1::Assignment TrainAssignment(std::uint64_t token, std::uint32_t steps, std::ui
   assignment.set_token(token);
   assignment.set_stage_id("train-stage");
   assignment.set_kind(v1::TRAIN_STAGE);
-  assignment.mutable_spec()->mutable_training()->set_steps(steps);
-  assignment.mutable_spec()->mutable_training()->set_checkpoint_every(steps + 1);
+  v1::TrialSpec spec;
+  spec.mutable_training()->set_steps(steps);
+  spec.mutable_training()->set_checkpoint_every(steps + 1);
+  assignment.set_spec(spec.SerializeAsString());
   assignment.set_slot(slot);
   assignment.set_attempt(1);
   return assignment;
@@ -113,7 +115,9 @@ v1::Assignment EvaluateAssignment(std::uint64_t token, const std::string& checkp
   assignment.set_token(token);
   assignment.set_stage_id("evaluate-stage");
   assignment.set_kind(v1::EVALUATE_STAGE);
-  assignment.mutable_spec()->set_seed(1);
+  v1::TrialSpec spec;
+  spec.set_seed(1);
+  assignment.set_spec(spec.SerializeAsString());
   assignment.set_slot(slot);
   assignment.set_attempt(1);
   assignment.set_checkpoint_sha256(checkpoint_sha256);

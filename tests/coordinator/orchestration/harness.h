@@ -32,6 +32,12 @@ inline v1::Axis NumberAxis(const std::string& field, const std::vector<double>& 
 }
 
 // A sweep of tiny models: `seeds` trainings, each evaluated once for every entry of `bits`.
+inline v1::TrialSpec SpecOf(const v1::Assignment& assignment) {
+  v1::TrialSpec spec;
+  EXPECT_TRUE(spec.ParseFromString(assignment.spec()));
+  return spec;
+}
+
 inline v1::SweepSpec SmallSweep(const std::string& name, int seeds, const std::vector<double>& bits = {8}) {
   v1::SweepSpec sweep;
   sweep.set_name(name);

@@ -46,7 +46,7 @@ TEST(OrchestratorSubmitTest, NewQuantizationOfATrainedModelOnlyEvaluates) {
   ASSERT_EQ(reply.desired_size(), 1);
   EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
   EXPECT_EQ(reply.desired(0).checkpoint_sha256(), std::string(64, 'a'));
-  EXPECT_EQ(reply.desired(0).spec().quantization().weights().bits(), 4u);
+  EXPECT_EQ(SpecOf(reply.desired(0)).quantization().weights().bits(), 4u);
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(second).trials().succeeded(), 2u);
 }

@@ -33,7 +33,7 @@ TEST(OrchestratorSyncTest, LeaseCarriesWhatTheWorkerNeedsAndItsRowIsInTheSameBat
   EXPECT_EQ(assignment.kind(), v1::TRAIN_STAGE);
   EXPECT_EQ(assignment.slot(), 0u);
   EXPECT_EQ(assignment.attempt(), 1u);
-  EXPECT_EQ(assignment.spec().training().steps(), 100u);
+  EXPECT_EQ(SpecOf(assignment).training().steps(), 100u);
   EXPECT_FALSE(assignment.has_resume_path());
   EXPECT_EQ(reply.sync_id(), 1u);
   EXPECT_EQ(reply.lease_ttl_ms(), 15000u);

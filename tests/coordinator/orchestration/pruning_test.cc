@@ -291,7 +291,7 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
         step = std::max(step, assignment.resume_step()) + 1 + below(12);
         if (step >= 100) step = 99;
         // Each training has its own level, so that some are worth going on with.
-        const double level = static_cast<double>(assignment.spec().seed() * 7 % kSeeds);
+        const double level = static_cast<double>(SpecOf(assignment).seed() * 7 % kSeeds);
         worker.Emit(token,
                     below(40) == 0 ? Point(step, NAN) : Point(step, level + static_cast<double>(below(5))));
         if (below(3) == 0) worker.Emit(token, CheckpointEvent(step, false));

@@ -66,7 +66,7 @@ TEST(SweepExpanderTest, SamplesInPiecesAreTheSamplesOfTheWhole) {
     SweepExpander piece = Expander(sweep, next);
     const auto one = piece.Next(1);
     ASSERT_EQ(one.size(), 1u);
-    EXPECT_EQ(one[0].identity.spec_json, all[i].identity.spec_json);
+    EXPECT_EQ(one[0].identity.rest_json, all[i].identity.rest_json);
     EXPECT_EQ(one[0].labels, all[i].labels);
     next = piece.next_point();
     trainings.insert(one[0].identity.train_fingerprint);

@@ -1,9 +1,9 @@
-// How a resolved TrialSpec is stored: its groups by themselves, because the trials of a sweep share most of
-// them.
+// A resolved TrialSpec in its parts: its groups by themselves, because the trials of a sweep share most of
+// them, and the rest. The store keeps it so.
 //
-// Not part of the store's interface: for the .cc files of this folder. Thread safety: pure functions.
-#ifndef INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
-#define INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
+// Thread safety: pure functions.
+#ifndef INLIER_PROTO_SPEC_SPEC_PARTS_H_
+#define INLIER_PROTO_SPEC_SPEC_PARTS_H_
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace inlier {
 
-// Groups of TrialSpec that trial_spec has a column for. Others stay in its column `spec`.
+// The groups of TrialSpec, all its messages, in the order of their numbers; the table trial_spec has a column
+// for each.
 inline constexpr std::array<const char*, 6> kSpecGroups = {"model",    "attention",    "data",
                                                            "training", "quantization", "evaluation"};
 
@@ -29,4 +30,4 @@ std::string PackedRest(std::string_view packed);
 
 }  // namespace inlier
 
-#endif  // INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
+#endif  // INLIER_PROTO_SPEC_SPEC_PARTS_H_

@@ -1,4 +1,4 @@
-#include "coordinator/store/spec_parts.h"
+#include "proto/spec/spec_parts.h"
 
 #include <gtest/gtest.h>
 
