@@ -48,7 +48,7 @@ struct LoadOptions {
 // Between two trials whose latency is taken: what the one before left to do is done.
 constexpr std::chrono::milliseconds kIdle{3};
 // How often the load beside is submitted.
-constexpr std::chrono::milliseconds kLoadPeriod{100};
+constexpr std::chrono::milliseconds kLoadPeriod{20};
 
 [[noreturn]] void Die(const std::string& message) {
   std::fprintf(stderr, "dispatch_load: error: %s\n", message.c_str());
@@ -304,7 +304,7 @@ int Main(int argc, char** argv) {
     mode->add_option("--points", options.points, "Measurements of each evaluation");
     mode->add_option("--first-seed", options.first_seed, "Seeds from here on, so that trials are new");
   }
-  latency->add_option("--load", options.load, "Trials a second beside, in sweeps of a tenth of that");
+  latency->add_option("--load", options.load, "Trials a second beside, in sweeps of a fiftieth of that");
   CLI11_PARSE(app, argc, argv);
   nlohmann::json result = throughput->parsed() ? Throughput(options) : Latency(options);
   result["sessions"] = options.sessions;

@@ -1,9 +1,11 @@
 """No-op trials on the peers, run by bench/dispatch/compare in an environment that has them. Prints one JSON object.
 
-    peers.py dask COUNT | peers.py optuna COUNT FOLDER
+    peers.py dask COUNT | ray COUNT | hyperqueue COUNT FOLDER | optuna COUNT FOLDER
 
 Defaults of the libraries; one warm-up. Dask: a LocalCluster of two workers with one thread each; all submitted at once, then 300 one at a
-time (submit until the result is back). Optuna: ask and tell with the random sampler and two floats on SQLite in FOLDER.
+time (submit until the result is back). Ray: ray.init(num_cpus=2), the same. HyperQueue: the in-process cluster of its PyPI wheel with one
+worker of two cores, no journal; /bin/true, all in one job, then 30 jobs whose program writes down when it ran, because the client asks
+once a second. Optuna: ask and tell with the random sampler and two floats on SQLite in FOLDER.
 """
 import json
 import pathlib
@@ -35,6 +37,49 @@ def dask(count):
     return {"per_second": per_second, **quantiles(singles)}
 
 
+def ray(count):
+    import ray as library
+    library.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    remote = library.remote(noop)
+    library.get([remote.remote(number) for number in range(100)])
+    began = time.perf_counter()
+    library.get([remote.remote(number) for number in range(count)])
+    per_second = count / (time.perf_counter() - began)
+    singles = []
+    for number in range(300):
+        began = time.perf_counter()
+        library.get(remote.remote(number))
+        singles.append(time.perf_counter() - began)
+    library.shutdown()
+    return {"per_second": per_second, **quantiles(singles)}
+
+
+def hyperqueue(count, folder):
+    from hyperqueue import Job
+    from hyperqueue.cluster import LocalCluster, WorkerConfig
+    ran = pathlib.Path(folder) / "ran"
+    with LocalCluster() as cluster:
+        cluster.start_worker(WorkerConfig(cores=2))
+        client = cluster.client()
+
+        def run(*programs):
+            job = Job()
+            for program in programs:
+                job.program(list(program))
+            began = time.time()
+            client.wait_for_jobs([client.submit(job)])
+            return began
+
+        run(*[["/bin/true"]] * 10)
+        began = run(*[["/bin/true"]] * count)
+        per_second = count / (time.time() - began)
+        singles = []
+        for _ in range(30):
+            began = run(["/bin/sh", "-c", f"date +%s.%N > {ran}"])
+            singles.append(float(ran.read_text()) - began)
+    return {"per_second": per_second, **quantiles(singles)}
+
+
 def optuna(count, folder):
     import optuna as library
     library.logging.set_verbosity(library.logging.ERROR)
@@ -50,5 +95,5 @@ def optuna(count, folder):
 
 
 if __name__ == "__main__":
-    peer, arguments = sys.argv[1], sys.argv[2:]
-    print(json.dumps(dask(int(arguments[0])) if peer == "dask" else optuna(int(arguments[0]), arguments[1])))
+    peer = {"dask": dask, "ray": ray, "hyperqueue": hyperqueue, "optuna": optuna}[sys.argv[1]]
+    print(json.dumps(peer(int(sys.argv[2]), *sys.argv[3:])))
