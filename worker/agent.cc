@@ -158,9 +158,11 @@ void Agent::Reconcile() {
 
 void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
   const auto nudge = [this](CoordinatorClient::Urgency urgency) { client_.Nudge(urgency); };
-  auto supervisor = std::make_shared<Supervisor>(
-      options_.attempts, WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, nudge},
-      options_.slots[slot], assignment);
+  auto supervisor =
+      std::make_shared<Supervisor>(options_.attempts,
+                                   WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, nudge,
+                                               [this] { return client_.connected(); }},
+                                   options_.slots[slot], assignment);
   running_.emplace(assignment.token(), supervisor);
   const auto on_done = [](std::exception_ptr error) {
     if (error)

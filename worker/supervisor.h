@@ -56,6 +56,7 @@ struct WorkerParts {
   WorkerMetrics& metrics;
   ArtifactTransfer& artifacts;
   std::function<void(CoordinatorClient::Urgency)> nudge;
+  std::function<bool()> connected;  // The coordinator answers.
 };
 
 // The failure of something the worker does for the attempt. A spec that can never work is told apart from a
@@ -153,6 +154,7 @@ class Supervisor {
   boost::asio::steady_timer send_timer_;
   ArtifactHandle fetched_;                      // Kept while the child may read it.
   std::optional<v1::TrialEvent> next_to_send_;  // A checkpoint to go on from.
+  bool fetch_again_ = false;                    // A fetch broke while the coordinator was away.
   bool sending_ = false;                        // SendCheckpoints runs.
   bool sends_no_more_ = false;
   bool delivering_ = false;  // The child is gone; the model is on its way.
