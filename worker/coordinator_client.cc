@@ -81,8 +81,7 @@ class CoordinatorClient::Impl {
         outbox_(outbox),
         metrics_(metrics),
         hooks_(std::move(hooks)),
-        channel_(ConnectToCoordinator(options_)),
-        stub_(v1::WorkerService::NewStub(channel_)) {}
+        stub_(v1::WorkerService::NewStub(ConnectToCoordinator(options_))) {}
 
   void Start() {
     thread_ = std::thread([this] { Run(); });
@@ -192,8 +191,6 @@ class CoordinatorClient::Impl {
     }
     broken_seen_ = stuck_ = answered_in_call_ = false;
     unanswered_.clear();
-    // This client has its own pace; the channel's, which knows no lease, must not add to it.
-    if (tries_ > 0) grpc::experimental::ChannelResetConnectionBackoff(channel_.get());
     sent_through_ = outbox_.acknowledged();
     heartbeat_at_ = hold_until_ = now;
     call_ = unary_ ? OpenUnaryCall(*stub_, inbox_, answer_timeout()) : OpenStreamCall(*stub_, inbox_);
@@ -334,7 +331,6 @@ class CoordinatorClient::Impl {
   Outbox& outbox_;
   WorkerMetrics& metrics_;
   const Hooks hooks_;
-  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::WorkerService::Stub> stub_;
   SyncInbox inbox_;
   std::atomic<bool> connected_ = false;
