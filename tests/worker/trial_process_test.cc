@@ -170,8 +170,9 @@ TEST_F(TrialProcessTest, ASignalReachesTheWholeGroup) {
   EXPECT_TRUE(EndsSoon(std::atoi(ReadFile(folder_ / "pid")->c_str())));
 }
 
+// The shell waits by itself: within a vfork its state would be D, of which it comes no further than of T.
 TEST_F(TrialProcessTest, TheWholeGroupStandsStillAndGoesOn) {
-  const Ran ran = Run(Shell("sleep 1000 & echo $! > pid; sleep 1000"), [&](TrialProcess& process) {
+  const Ran ran = Run(Shell("sleep 1000 & echo $! > pid; wait"), [&](TrialProcess& process) {
     const pid_t grandchild = PidIn("pid");
     process.Suspend();
     EXPECT_TRUE(StandsStillSoon(process.pid()));
@@ -185,7 +186,7 @@ TEST_F(TrialProcessTest, TheWholeGroupStandsStillAndGoesOn) {
 }
 
 TEST_F(TrialProcessTest, AGroupThatStandsStillIsKilledAsItStands) {
-  const Ran ran = Run(Shell("sleep 1000 & echo $! > pid; sleep 1000"), [&](TrialProcess& process) {
+  const Ran ran = Run(Shell("sleep 1000 & echo $! > pid; wait"), [&](TrialProcess& process) {
     PidIn("pid");
     process.Suspend();
     EXPECT_TRUE(StandsStillSoon(process.pid()));
