@@ -25,6 +25,9 @@ void PostTo(asio::io_context& io, const std::shared_ptr<int>& alive, Work work) 
   });
 }
 
+constexpr char kLeaseEnding[] = "no answer from the coordinator: the lease is ending";
+constexpr char kLeaseOver[] = "no answer from the coordinator for the lease's time";
+
 ArtifactTransfer::Options ArtifactOptions(const Agent::Options& options) {
   ArtifactTransfer::Options artifacts = options.artifacts;
   artifacts.state_dir = options.attempts.state_dir;
@@ -41,7 +44,9 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
       outbox_(outbox),
       metrics_(metrics),
       on_end_(std::move(on_end)),
+      hold_(options_.hold),
       delivery_timer_(io),
+      hold_timer_(io),
       artifacts_(ArtifactOptions(options_), metrics,
                  [this] {
                    PostTo(io_, alive_, [this] {
@@ -104,15 +109,24 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   std::map<std::uint64_t, std::string> reasons;
   for (const v1::Stop& stop : answer.stop()) reasons[stop.token()] = stop.reason();
   for (const auto& [token, supervisor] : running_) {
-    if (desired_.count(token) > 0) continue;
+    // A token says which stage, as long as it is of this database; one that was made anew counts anew.
+    const auto desired = desired_.find(token);
+    const bool wanted =
+        desired != desired_.end() && desired->second.stage_id() == supervisor->assignment().stage_id();
     if (supervisor->stopping()) {
-      supervisor->Abandon();
+      if (!wanted) supervisor->Abandon();
       continue;
     }
+    AttemptHold::Fate fate = wanted ? AttemptHold::Fate::kStays : AttemptHold::Fate::kKilled;
+    const bool suspended = supervisor->suspended();
+    if (suspended) fate = AttemptHold::OfSuspended(wanted, client_.lease_end(), MonotonicNow());
+    if (fate == AttemptHold::Fate::kGoesOn) supervisor->Continue();
+    if (fate != AttemptHold::Fate::kKilled) continue;
     const auto reason = reasons.find(token);
+    // Its stage may run elsewhere by now: one that is suspended must not run on, not even to end.
     supervisor->Stop(StopKind::kNotDesired,
                      reason == reasons.end() ? "the coordinator does not want it any more" : reason->second,
-                     options_.attempts.stop_grace);
+                     suspended ? Duration::zero() : options_.attempts.stop_grace);
   }
   Reconcile();
   MaybeFinishDrain();
@@ -144,9 +158,11 @@ void Agent::Reconcile() {
 
 void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
   const auto nudge = [this](CoordinatorClient::Urgency urgency) { client_.Nudge(urgency); };
-  auto supervisor = std::make_shared<Supervisor>(
-      options_.attempts, WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, nudge},
-      options_.slots[slot], assignment);
+  auto supervisor =
+      std::make_shared<Supervisor>(options_.attempts,
+                                   WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, nudge,
+                                               [this] { return client_.connected(); }},
+                                   options_.slots[slot], assignment);
   running_.emplace(assignment.token(), supervisor);
   const auto on_done = [](std::exception_ptr error) {
     if (error)
@@ -196,28 +212,55 @@ void Agent::Forget(std::uint64_t acknowledged) {
 void Agent::OnLease(LeaseGuard::State state) {
   lease_ = state;
   if (finished_) return;
-  switch (state) {
-    case LeaseGuard::State::kIdle:
-      break;
-    case LeaseGuard::State::kHeld:
+  if (state == LeaseGuard::State::kExpired) {
+    desired_.clear();
+    if (!running_.empty()) metrics_.fenced.Increment();
+  }
+  const auto end_all = [this](const char* reason, Duration grace) {
+    for (const auto& [token, supervisor] : running_) supervisor->Stop(StopKind::kFenced, reason, grace);
+  };
+  switch (hold_.OnLease(state, MonotonicNow())) {
+    case AttemptHold::Deed::kNothing:
+      hold_timer_.cancel();
       Reconcile();
       break;
-    case LeaseGuard::State::kEnding:
+    case AttemptHold::Deed::kAskToEnd:
       // Long enough a grace: kExpired is what ends it.
-      for (const auto& [token, supervisor] : running_) {
-        supervisor->Stop(StopKind::kFenced, "no answer from the coordinator: the lease is ending",
-                         options_.attempts.stop_grace);
-      }
+      end_all(kLeaseEnding, options_.attempts.stop_grace);
       break;
-    case LeaseGuard::State::kExpired:
-      desired_.clear();
-      if (!running_.empty()) metrics_.fenced.Increment();
-      for (const auto& [token, supervisor] : running_) {
-        supervisor->Stop(StopKind::kFenced, "no answer from the coordinator for the lease's time",
-                         Duration::zero());
-      }
+    case AttemptHold::Deed::kKill:
+      end_all(kLeaseOver, Duration::zero());
+      break;
+    case AttemptHold::Deed::kSuspend:
+      SuspendAll(state == LeaseGuard::State::kEnding ? options_.attempts.stop_grace : Duration::zero());
       break;
   }
+}
+
+void Agent::SuspendAll(Duration grace) {
+  for (const auto& [token, supervisor] : running_) {
+    if (supervisor->Suspend()) continue;
+    supervisor->Stop(StopKind::kFenced, grace > Duration::zero() ? kLeaseEnding : kLeaseOver, grace);
+  }
+  hold_timer_.expires_at(std::chrono::steady_clock::time_point(hold_.GivesUpAt()->since_start));
+  hold_timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
+    if (!error && !alive.expired()) GiveUpSuspended();
+  });
+}
+
+void Agent::GiveUpSuspended() {
+  for (const auto& [token, supervisor] : running_) {
+    if (!supervisor->suspended()) continue;
+    supervisor->Stop(
+        StopKind::kFenced,
+        absl::StrCat("no answer from the coordinator for ", FormatDuration(options_.hold), " (hold_seconds)"),
+        Duration::zero());
+  }
+}
+
+bool Agent::Leased() const {
+  const std::optional<Timestamp> end = client_.lease_end();
+  return end && MonotonicNow() < *end;
 }
 
 void Agent::OnRefused(const absl::Status& status) {
@@ -235,8 +278,10 @@ void Agent::Drain(const std::string& reason) {
   artifacts_.SetDraining();
   spdlog::info("draining reason=\"{}\" attempts={} events={}", reason, running_.size(), outbox_.size());
   for (const auto& [token, supervisor] : running_) {
+    // To write a checkpoint a suspended one would have to run, and it may do so within the lease only.
+    const bool may_run = !supervisor->suspended() || Leased();
     supervisor->Stop(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),
-                     options_.attempts.stop_grace);
+                     may_run ? options_.attempts.stop_grace : Duration::zero());
   }
   client_.Nudge(CoordinatorClient::Urgency::kResult);
   MaybeFinishDrain();
@@ -269,12 +314,15 @@ void Agent::Abort(const std::string& reason) {
 void Agent::End(const absl::Status& status) {
   if (std::exchange(finished_, true)) return;
   delivery_timer_.cancel();
+  hold_timer_.cancel();
   client_.Stop();
   on_end_(status);
 }
 
 void Agent::UpdateMetrics() {
   metrics_.slots_busy.Set(static_cast<double>(running_.size()));
+  metrics_.suspended.Set(static_cast<double>(std::count_if(
+      running_.begin(), running_.end(), [](const auto& entry) { return entry.second->suspended(); })));
   metrics_.outbox_events.Set(static_cast<double>(outbox_.size()));
   const std::uint64_t thinned = outbox_.thinned();
   metrics_.events_thinned.Increment(static_cast<double>(thinned - std::exchange(thinned_counted_, thinned)));

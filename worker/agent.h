@@ -2,7 +2,8 @@
 // order.
 //
 // Level-triggered: every answer of the coordinator says which attempts should run; those are started, all
-// others are stopped. An attempt is started at most once by a worker process, whatever is lost, doubled or
+// others are stopped. Without an answer for the lease's time all are suspended, until one says which may go
+// on. An attempt is started at most once by a worker process, whatever is lost, doubled or
 // repeated.
 //
 // Thread safety: none; lives on the io_context's thread, which must be the one that called Start (children
@@ -23,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "worker/artifact_transfer.h"
+#include "worker/attempt_hold.h"
 #include "worker/coordinator_client.h"
 #include "worker/outbox.h"
 #include "worker/slot_plan.h"
@@ -43,6 +45,9 @@ class Agent {
     AttemptSettings attempts;
     CoordinatorClient::Options client;
     ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.
+    // How long attempts are kept, suspended, while the coordinator is away for longer than the lease; 0: they
+    // end with the lease.
+    Duration hold = std::chrono::hours(24);
     // After the children have ended: how long their last events may take to be acknowledged.
     Duration delivery_wait = std::chrono::seconds(10);
     // The same while the coordinator cannot be reached; what is left stays in the outbox for the next worker.
@@ -72,6 +77,10 @@ class Agent {
  private:
   void OnAnswer(const v1::CoordinatorSync& answer);
   void OnLease(LeaseGuard::State state);
+  // Suspends what can be, and ends what cannot with `grace`.
+  void SuspendAll(Duration grace);
+  void GiveUpSuspended();
+  bool Leased() const;
   void OnRefused(const absl::Status& status);
   void Reconcile();
   void StartAttempt(const v1::Assignment& assignment, std::uint32_t slot);
@@ -101,12 +110,14 @@ class Agent {
   std::map<std::uint64_t, Ended> ended_;  // By token, until the coordinator has the outcome and asks no more.
   std::map<std::uint64_t, v1::Assignment> desired_;
   LeaseGuard::State lease_ = LeaseGuard::State::kIdle;
+  AttemptHold hold_;
   bool draining_ = false;
   bool finished_ = false;
   bool delivery_armed_ = false;
   std::uint64_t thinned_counted_ = 0;
   absl::Status end_status_;
   boost::asio::steady_timer delivery_timer_;
+  boost::asio::steady_timer hold_timer_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Tells late posts that this object is gone.
   ArtifactTransfer artifacts_;                             // Its threads use the members above.
   CoordinatorClient client_;                               // Last: its thread uses the members above.

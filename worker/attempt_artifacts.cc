@@ -76,11 +76,16 @@ asio::awaitable<ArtifactProgress> Supervisor::FetchArtifact(std::string sha256) 
   fetched_ = parts_.artifacts.Fetch(sha256);
   for (;;) {
     const ArtifactProgress seen = Look(fetched_);
-    if (seen.done) co_return seen;
+    // While the coordinator is away nobody else could fetch it either.
+    const bool away = suspended() || !parts_.connected();
+    const bool again = seen.done && IsOfTheWay(seen.status) && (away || fetch_again_);
+    fetch_again_ = again && away;
+    if (seen.done && !again) co_return seen;
     if (stopping()) {
       fetched_.reset();
       co_return ArtifactProgress{.done = true, .status = absl::CancelledError("the attempt was stopped")};
     }
+    if (again && !away) fetched_ = parts_.artifacts.Fetch(sha256);
     ShowTransfer("fetching", seen);
     co_await Pause(wait_timer_, kLookEvery);
   }

@@ -32,6 +32,16 @@ class AttemptBoard {
     const std::lock_guard lock(mutex_);
     if (const auto found = reports_.find(token); found != reports_.end()) found->second.set_stopping(true);
   }
+  void SetSuspended(std::uint64_t token, bool suspended) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = reports_.find(token); found != reports_.end()) {
+      if (suspended) {
+        found->second.set_suspended(true);
+      } else {
+        found->second.clear_suspended();
+      }
+    }
+  }
   void Remove(std::uint64_t token) {
     const std::lock_guard lock(mutex_);
     reports_.erase(token);

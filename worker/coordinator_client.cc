@@ -45,6 +45,11 @@ Duration MaxWait(int urgency) {
 
 }  // namespace
 
+Backoff BackoffWithin(Backoff wished, Duration ttl) {
+  wished.longest = std::min(wished.longest, ttl / 4);
+  return wished;
+}
+
 bool IsRefusal(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
 
 std::string DescribeCallFailure(const absl::Status& status, const std::string& address) {
@@ -90,6 +95,10 @@ class CoordinatorClient::Impl {
   }
 
   bool connected() const { return connected_; }
+  std::optional<Timestamp> lease_end() const {
+    const std::int64_t end = lease_end_;
+    return end < 0 ? std::nullopt : std::make_optional(Timestamp{Duration(end)});
+  }
 
   void Stop() {
     {
@@ -245,6 +254,7 @@ class CoordinatorClient::Impl {
     last_answered_ = id;
     const Duration ttl = milliseconds(answer.lease_ttl_ms());
     if (answer.lease_ttl_ms() > 0) lease_.OnAnswered(id, ttl);
+    if (lease_.end()) lease_end_ = lease_.end()->since_start.count();
     period_ = milliseconds(answer.next_sync_ms());
     if (!answer.has_next_sync_ms()) period_ = lease_.end() ? ttl / 3 : kFirstPeriod;
     if (answer.lease_ttl_ms() > 0) period_ = std::min(period_, ttl / 3);
@@ -299,7 +309,8 @@ class CoordinatorClient::Impl {
     } else if (!answered_in_call_) {
       unary_ = stuck_ || absl::IsUnimplemented(status) || absl::IsInternal(status) || absl::IsUnknown(status);
     }
-    retry_at_ = now + options_.backoff.Wait(++tries_, Random());
+    const Backoff backoff = lease_.end() ? BackoffWithin(options_.backoff, lease_.ttl()) : options_.backoff;
+    retry_at_ = now + backoff.Wait(++tries_, Random());
     if (!told_unreachable_at_ || now - *told_unreachable_at_ >= kUnreachableToldEvery) {
       told_unreachable_at_ = now;
       spdlog::warn("coordinator_unreachable reason={}",
@@ -323,6 +334,7 @@ class CoordinatorClient::Impl {
   std::unique_ptr<v1::WorkerService::Stub> stub_;
   SyncInbox inbox_;
   std::atomic<bool> connected_ = false;
+  std::atomic<std::int64_t> lease_end_ = -1;  // Nanoseconds of the monotonic clock; -1: no lease yet.
   std::thread thread_;
 
   // Of the thread alone.
@@ -353,6 +365,7 @@ CoordinatorClient::CoordinatorClient(Options options, Outbox& outbox, WorkerMetr
 CoordinatorClient::~CoordinatorClient() { Stop(); }
 void CoordinatorClient::Start() { impl_->Start(); }
 void CoordinatorClient::Nudge(Urgency urgency) { impl_->Nudge(urgency); }
+std::optional<Timestamp> CoordinatorClient::lease_end() const { return impl_->lease_end(); }
 bool CoordinatorClient::connected() const { return impl_->connected(); }
 void CoordinatorClient::Stop() { impl_->Stop(); }
 

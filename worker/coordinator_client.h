@@ -5,13 +5,14 @@
 // single Sync calls. A call that fails is made again after a jittered back-off; the outbox keeps what was not
 // acknowledged, so nothing is lost and nothing needs to be remembered about the call.
 //
-// Thread safety: Nudge, connected and Stop on any thread. Hooks run on the client's thread; they must not
-// block.
+// Thread safety: Nudge, connected, lease_end and Stop on any thread. Hooks run on the client's thread; they
+// must not block.
 #ifndef INLIER_WORKER_COORDINATOR_CLIENT_H_
 #define INLIER_WORKER_COORDINATOR_CLIENT_H_
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -59,6 +60,8 @@ class CoordinatorClient {
   enum class Urgency { kProgress, kPoint, kResult };
   void Nudge(Urgency urgency);
   bool connected() const;
+  // When the lease ends, as the latest answers left it; nullopt before the first. On any thread.
+  std::optional<Timestamp> lease_end() const;
   // Ends the call and joins the thread. May be called twice.
   void Stop();
 
@@ -70,6 +73,10 @@ class CoordinatorClient {
 // A connection of its own to the coordinator, with what `options` say of TLS, token and sizes. REQUIRES: the
 // files can be read (SecurityOf has read them).
 std::shared_ptr<grpc::Channel> ConnectToCoordinator(const CoordinatorClient::Options& options);
+
+// `wished`, with waits that leave time for several tries within a lease of `ttl`: a coordinator that starts
+// again gives each live attempt a lease from then on, in which its worker must be heard.
+Backoff BackoffWithin(Backoff wished, Duration ttl);
 
 // Whether `status` means that trying again cannot help: the coordinator refuses this worker.
 bool IsRefusal(const absl::Status& status);

@@ -88,6 +88,7 @@ absl::Status Run(const DaemonOptions& options) {
   agent_options.attempts.trial_program = config.trial_program();
   agent_options.attempts.line_bytes_max = config.line_bytes_max();
   agent_options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
+  agent_options.hold = std::chrono::seconds(config.hold_seconds());
   agent_options.client.address = config.coordinator();
   agent_options.artifacts.artifacts = config.artifacts();
   agent_options.artifacts.cache_bytes_max = std::uint64_t{config.artifact_cache_mib_max()} << 20;

@@ -66,6 +66,7 @@ Supervisor::~Supervisor() = default;
 asio::awaitable<Supervisor::Result> Supervisor::Run() {
   parts_.metrics.attempts_started.Increment();
   std::optional<v1::Outcome> outcome = co_await Prepare();
+  while (!outcome && suspended() && !stopping()) co_await Pause(wait_timer_, std::chrono::minutes(1));
   if (!outcome && stopping()) {
     AttemptEnd end;
     end.stopped = stopped_;
@@ -209,7 +210,32 @@ void Supervisor::Stop(StopKind kind, const std::string& reason, Duration grace) 
     Wake();
     if (process_) process_->Signal(SIGTERM);
   }
+  if (grace > Duration::zero()) Continue();
   ArmKill(grace);
+}
+
+bool Supervisor::Suspend() {
+  if (delivering_) return true;  // Nothing runs any more.
+  if (stopping()) return false;
+  if (!suspended()) {
+    suspended_at_ = MonotonicNow();
+    if (process_) process_->Suspend();
+    parts_.board.SetSuspended(token(), true);
+    spdlog::info("attempt_suspended stage={} token={} slot={}", assignment_.stage_id(), token(), slot_.index);
+    log_.WriteLine("suspended: no answer from the coordinator for the lease's time");
+  }
+  return !process_ || !process_->HoldsFileLock();
+}
+
+void Supervisor::Continue() {
+  if (!suspended()) return;
+  const Duration stood_still = MonotonicNow() - *std::exchange(suspended_at_, std::nullopt);
+  parts_.board.SetSuspended(token(), false);
+  spdlog::info("attempt_continued stage={} token={} slot={} suspended_seconds={}", assignment_.stage_id(),
+               token(), slot_.index, ToSeconds(stood_still));
+  log_.WriteLine(absl::StrCat("goes on after ", FormatDuration(stood_still)));
+  if (process_) process_->Continue(stood_still);
+  Wake();
 }
 
 void Supervisor::ArmKill(Duration grace) {

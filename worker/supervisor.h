@@ -56,6 +56,7 @@ struct WorkerParts {
   WorkerMetrics& metrics;
   ArtifactTransfer& artifacts;
   std::function<void(CoordinatorClient::Urgency)> nudge;
+  std::function<bool()> connected;  // The coordinator answers.
 };
 
 // The failure of something the worker does for the attempt. A spec that can never work is told apart from a
@@ -77,9 +78,15 @@ class Supervisor {
   boost::asio::awaitable<Result> Run();
 
   // Asks the child to end, and kills its group after `grace`. A later call can only shorten the grace; the
-  // first reason stays. A training that is done, its model on its way to the coordinator, goes on with that
-  // unless it is not desired.
+  // first reason stays. A suspended one goes on to end, or with no grace is killed as it stands. A training
+  // that is done, its model on its way to the coordinator, goes on with that unless it is not desired.
   void Stop(StopKind kind, const std::string& reason, Duration grace);
+  // Stops the child where it stands, or keeps it from being started, until Continue or Stop; its slot, token
+  // and what it has said stay. False when it cannot stay so: it is stopping already, or it holds a lock for
+  // which trials of other workers may wait. Called again, it looks for such a lock again.
+  bool Suspend();
+  void Continue();
+  bool suspended() const { return suspended_at_.has_value(); }
   // One that is stopping is not desired either: nothing more of it is to be delivered.
   void Abandon();
   // A transfer of artifacts has ended, or the mode is known.
@@ -147,11 +154,13 @@ class Supervisor {
   boost::asio::steady_timer send_timer_;
   ArtifactHandle fetched_;                      // Kept while the child may read it.
   std::optional<v1::TrialEvent> next_to_send_;  // A checkpoint to go on from.
+  bool fetch_again_ = false;                    // A fetch broke while the coordinator was away.
   bool sending_ = false;                        // SendCheckpoints runs.
   bool sends_no_more_ = false;
   bool delivering_ = false;  // The child is gone; the model is on its way.
   bool not_desired_ = false;
   std::optional<Timestamp> kill_at_;
+  std::optional<Timestamp> suspended_at_;
   double cpu_seconds_counted_ = 0;
   std::shared_ptr<int> alive_ =
       std::make_shared<int>(0);  // Tells a timer's late handler that this object is gone.

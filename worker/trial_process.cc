@@ -290,6 +290,33 @@ void TrialProcess::Signal(int signal) {
   if (!reaped_) ::kill(-pid_, signal);
 }
 
+void TrialProcess::Suspend() { Signal(SIGSTOP); }
+
+void TrialProcess::Continue(Duration stood_still) {
+  if (reaped_) return;
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(stood_still).count();
+  sigval value = {};
+  value.sival_ptr = reinterpret_cast<void*>(static_cast<std::intptr_t>(milliseconds));
+  // Before the group's, which brings no value and would take its place.
+  ::sigqueue(pid_, SIGCONT, value);
+  Signal(SIGCONT);
+}
+
+bool TrialProcess::HoldsFileLock() const {
+  if (reaped_) return false;
+  // "1: FLOCK  ADVISORY  WRITE 4711 00:2e:123 0 EOF"; who waits for it has "->" after the number.
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, advisory, mode;
+    pid_t holder = 0;
+    if (words >> number >> kind >> advisory >> mode >> holder && kind != "->" && holder > 0 &&
+        ::getpgid(holder) == pid_)
+      return true;
+  }
+  return false;
+}
+
 ProcessExit TrialProcess::Reap() {
   INLIER_CHECK(!reaped_);
   // While the child is a zombie (or alive), its number is its own: the group that is killed here is no one

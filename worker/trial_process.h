@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/time.h"
 
 namespace inlier {
 
@@ -60,6 +61,15 @@ class TrialProcess {
 
   // Sends `signal` to the whole group; nothing after the end.
   void Signal(int signal);
+
+  // Stops the whole group where it stands, at once: it runs nothing until Continue() or its end. Signals
+  // other than SIGKILL wait until then.
+  void Suspend();
+  // Lets it go on, and tells the child how long it stood still (base/running_time.h).
+  void Continue(Duration stood_still);
+  // Whether a process of the group has a lock on a file, for which others may wait. What it waits for itself
+  // does not count.
+  bool HoldsFileLock() const;
 
   // Waits until the child itself has ended, kills what is left of its group, reads what it left in the pipes,
   // and reaps it. Descriptors that a runaway grandchild keeps open are not waited for. Call once.

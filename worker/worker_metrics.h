@@ -24,6 +24,7 @@ class WorkerMetrics {
   MetricsRegistry registry;
   prometheus::Gauge& slots;
   prometheus::Gauge& slots_busy;
+  prometheus::Gauge& suspended;
   prometheus::Counter& attempts_started;
   prometheus::Gauge& outbox_events;
   prometheus::Counter& events_thinned;

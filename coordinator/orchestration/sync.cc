@@ -162,6 +162,8 @@ void Orchestrator::TakeReports(Context& context, WorkerEntry& worker, const v1::
                                              " worker=", worker.name));
     }
     const v1::Progress& progress = report.progress();
+    // One that stands still does not stall: that is its worker's doing, and it goes on.
+    if (report.suspended()) NoteProgress(context, attempt);
     if (progress.phase() != attempt.progress.phase() || progress.step() != attempt.progress.step()) {
       NoteProgress(context, attempt);
       Touch(stages_.at(attempt.stage));

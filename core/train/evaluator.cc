@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/running_time.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "core/quant/make_quantization.h"
@@ -21,13 +22,13 @@ namespace {
 class PhaseProgress {
  public:
   PhaseProgress(const char* phase, std::int64_t batches, TrialSink& sink)
-      : sink_(sink), start_(MonotonicNow()) {
+      : sink_(sink), start_(RunningNow()) {
     progress_.set_phase(phase);
     progress_.set_steps_total(static_cast<std::uint64_t>(batches));
   }
   void Done(std::int64_t batches, std::optional<double> loss) {
     progress_.set_step(static_cast<std::uint64_t>(batches));
-    progress_.set_rate(static_cast<double>(batches) / std::max(ToSeconds(MonotonicNow() - start_), 1e-9));
+    progress_.set_rate(static_cast<double>(batches) / std::max(ToSeconds(RunningNow() - start_), 1e-9));
     if (loss) progress_.set_loss(*loss);
     sink_.OnProgress(progress_);
   }
@@ -69,14 +70,14 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
 absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,
                                           c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested) {
-  const Timestamp start = MonotonicNow();
+  const Timestamp start = RunningNow();
   std::unique_ptr<Quantization> quantization;
   if (spec.has_quantization()) {
     ASSIGN_OR_RETURN(quantization, CalibrateQuantization(model, dataset, spec, device, sink, stop_requested));
   }
   ASSIGN_OR_RETURN(EvaluationResult result,
                    EvaluateQuantized(model, dataset, spec, device, quantization.get(), sink, stop_requested));
-  result.seconds = ToSeconds(MonotonicNow() - start);
+  result.seconds = ToSeconds(RunningNow() - start);
   return result;
 }
 
@@ -85,7 +86,7 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
                                                    Quantization* quantization, TrialSink& sink,
                                                    const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
-  const Timestamp start = MonotonicNow();
+  const Timestamp start = RunningNow();
   model.eval();
   OutlierProbe probe(model, spec.model().architecture_case(),
                      static_cast<int>(spec.evaluation().kurtosis_batches()));
@@ -107,7 +108,7 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   }
   EvaluationResult result{
       .scores = scores.Summary(), .outliers = probe.Report(), .examples = scores.examples(), .seconds = 0};
-  result.seconds = ToSeconds(MonotonicNow() - start);
+  result.seconds = ToSeconds(RunningNow() - start);
   return result;
 }
 

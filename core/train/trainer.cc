@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "base/running_time.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "base/version.h"
@@ -134,7 +135,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
       health;  // Sum of all losses and gradient norms not looked at yet: not finite once one of them is not.
 
   while (step_ < updates_) {
-    const Timestamp start = MonotonicNow();
+    const Timestamp start = RunningNow();
     const Update update = RunUpdate();
     health = health.defined() ? health.add(update.loss).add(update.gradient_norm)
                               : update.loss.add(update.gradient_norm);
@@ -149,7 +150,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
       health.reset();
       progress.set_loss(update.loss.item<double>());
     }
-    const double seconds = ToSeconds(MonotonicNow() - start);
+    const double seconds = ToSeconds(RunningNow() - start);
     for (Window* time : {&window, &whole}) {
       ++time->updates;
       time->seconds += seconds;

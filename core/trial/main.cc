@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/running_time.h"
 #include "base/version.h"
 #include "core/trial/analysis.h"
 #include "core/trial/event_writer.h"
@@ -121,6 +122,7 @@ int main(int argc, char** argv) {
   // Under a worker: never outlive it. By hand the shell may go (nohup).
   if (has_worker) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   InstallSignalHandlers();
+  inlier::CountSuspensionsByParent();
   inlier::InitLog("inlier-trial");
 
   auto attempt = inlier::ReadAttempt(argv[1]);

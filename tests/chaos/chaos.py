@@ -135,8 +135,9 @@ class Chaos:
         pid = self.random.choice(found)
 
         def go_on():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+            if not any(worker.alive() and worker.suspends(pid) for worker in self.world.workers):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
         self.after(self.random.uniform(0.2, 2), go_on)

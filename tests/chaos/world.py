@@ -89,6 +89,14 @@ class Program:
             return [int(pid) for pid in text.split()]
         return []
 
+    def suspends(self, pid):
+        """Whether this worker has suspended the attempt of which `pid` is the child."""
+        with contextlib.suppress(OSError, IndexError):
+            token = pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1].split("/")[-2]
+            said = [line for line in self.said().splitlines() if f" token={token} " in line]
+            return any(" attempt_suspended " in f" {line} " for line in said[-1:])
+        return False
+
     def stopped_by_itself(self):
         if not self.alive() or self.paused_since is not None:
             return False
@@ -110,7 +118,8 @@ class Program:
         if self.paused_since is None or not self.alive():
             self.paused_since = None
             return
-        for pid in [self.process.pid, *self.children()]:
+        # Its children first: a worker that wakes after its lease suspends them, and that is not ours to end.
+        for pid in [*self.children(), self.process.pid]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
         self.pauses.append((self.process.pid, self.paused_since, time.monotonic_ns()))

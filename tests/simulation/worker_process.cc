@@ -16,6 +16,12 @@ using std::chrono::seconds;
 constexpr std::size_t kEventsPerSync = 6;
 constexpr std::uint64_t kSteps = 100;
 
+// Most workers keep suspended attempts for longer than any trouble lasts; some for a while, some not at all.
+Duration DrawHold(Random& random) {
+  if (random.PerMille(200)) return Duration(0);
+  return random.PerMille(200) ? random.Between(seconds(1), seconds(120)) : Duration(std::chrono::hours(24));
+}
+
 }  // namespace
 
 WorkerProcess::WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& coordinator,
@@ -25,7 +31,8 @@ WorkerProcess::WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& c
       coordinator_(coordinator),
       link_(world),
       name_(name),
-      incarnation_(incarnation) {
+      incarnation_(incarnation),
+      hold_(DrawHold(world.random())) {
   Random& random = world_.random();
   slots_ = static_cast<std::uint32_t>(1 + random.Below(2));
   ordered_ = random.PerMille(600);
@@ -91,14 +98,51 @@ void WorkerProcess::Wake() {
   WakeAt(std::max(next, world_.now() + milliseconds(1)));
 }
 
-// As worker/supervisor.cc: in the last part of the lease children are asked to end, and after it they are
-// dead.
+// As worker/agent.cc: near the end of the lease children are suspended, and those that are not kept, or are
+// to end anyway, are dead after it.
 void WorkerProcess::CheckLease() {
-  if (lease_.StateAt(Local()) != LeaseGuard::State::kExpired) return;
-  if (children_.empty()) return;
-  world_.Note(absl::StrCat("worker ", incarnation_, " fences itself"));
-  world_.Count("fenced by themselves");
-  while (!children_.empty()) EndChild(children_.begin()->first);
+  const LeaseGuard::State state = lease_.StateAt(Local());
+  const bool expired = state == LeaseGuard::State::kExpired;
+  if (std::exchange(lease_state_, state) != state) {
+    const AttemptHold::Deed deed = hold_.OnLease(state, Local());
+    const bool kills = deed == AttemptHold::Deed::kKill;
+    if (expired && !children_.empty()) {
+      world_.Note(absl::StrCat("worker ", incarnation_, " fences itself"));
+      world_.Count(kills ? "fenced by themselves" : "fenced by themselves, keeping their attempts");
+    }
+    for (auto at = children_.begin(); at != children_.end();) {
+      const Token token = at->first;
+      const bool ends = at++->second.ends.has_value();
+      if (kills || (deed == AttemptHold::Deed::kSuspend && expired && ends)) {
+        EndChild(token);
+      } else if (deed == AttemptHold::Deed::kSuspend && !ends) {
+        Suspend(token);
+      }
+    }
+  }
+  if (!hold_.GivesUpAt() || Local() < *hold_.GivesUpAt()) return;
+  for (auto at = children_.begin(); at != children_.end();) {
+    const Token token = at->first;
+    if (!at++->second.suspended) continue;
+    world_.Count("suspended attempts given up");
+    EndChild(token);
+  }
+}
+
+void WorkerProcess::Suspend(Token token) {
+  Child& child = children_.at(token);
+  if (std::exchange(child.suspended, true)) return;
+  oracle_.Ends(incarnation_, token);
+}
+
+void WorkerProcess::Continue(Token token) {
+  Child& child = children_.at(token);
+  child.suspended = false;
+  world_.Note(absl::StrCat("worker ", incarnation_, " goes on with token ", token));
+  world_.Count("suspended attempts that went on");
+  oracle_.Begins(incarnation_, token, child.assignment.stage_id(), keeps_rules_);
+  world_.After(world_.random().Between(milliseconds(0), milliseconds(2000)) * slowness_,
+               [this, token, turn = ++child.turn] { ChildActs(token, turn); });
 }
 
 void WorkerProcess::Reconnect() {
@@ -153,6 +197,7 @@ v1::WorkerSync WorkerProcess::State() const {
     report.set_stage_id(child.assignment.stage_id());
     report.set_slot(child.assignment.slot());
     report.set_stopping(child.ends.has_value());
+    report.set_suspended(child.suspended);
     report.mutable_progress()->set_phase("train");
     report.mutable_progress()->set_step(child.step);
     report.mutable_progress()->set_steps_total(kSteps);
@@ -239,10 +284,22 @@ void WorkerProcess::Obey(const v1::CoordinatorSync& answer) {
   CheckLease();
   std::set<Token> desired;
   for (const v1::Assignment& assignment : answer.desired()) desired.insert(assignment.token());
+  std::set<Token> killed;
   for (auto& [token, child] : children_) {
-    if (desired.contains(token) || child.ends) continue;
+    const bool wanted = desired.contains(token);
+    if (child.suspended) {
+      const AttemptHold::Fate fate = AttemptHold::OfSuspended(wanted, lease_.end(), Local());
+      if (fate == AttemptHold::Fate::kGoesOn) Continue(token);
+      if (fate == AttemptHold::Fate::kKilled) killed.insert(token);
+      continue;
+    }
+    if (wanted || child.ends) continue;
     child.ends = world_.now() + world_.random().Between(milliseconds(0), seconds(2));
     child.yields = world_.random().PerMille(600);
+  }
+  for (const Token token : killed) {
+    world_.Count("suspended attempts killed as not desired");
+    EndChild(token);
   }
   if (lease_.StateAt(Local()) != LeaseGuard::State::kHeld) return;
   for (const v1::Assignment& assignment : answer.desired()) {
@@ -258,7 +315,7 @@ void WorkerProcess::StartChild(const v1::Assignment& assignment) {
   child.step = assignment.resume_step();
   oracle_.Begins(incarnation_, token, assignment.stage_id(), keeps_rules_);
   world_.Note(absl::StrCat("worker ", incarnation_, " begins token ", token, " of ", assignment.stage_id()));
-  ChildActs(token);
+  ChildActs(token, child.turn);
 }
 
 void WorkerProcess::EndAsTold(Token token) {
@@ -318,16 +375,18 @@ v1::TrialEvent WorkerProcess::Checkpoint(const Child& child, bool final) {
   return event;
 }
 
-void WorkerProcess::ChildActs(Token token) {
-  const auto at = children_.find(token);
-  if (!alive_ || at == children_.end() || finished_.contains(token)) return;
+void WorkerProcess::ChildActs(Token token, std::uint64_t turn) {
+  if (!alive_) return;
   Random& random = world_.random();
   if (Frozen()) {
-    world_.At(frozen_until_, [this, token] { ChildActs(token); });
+    world_.At(frozen_until_, [this, token, turn] { ChildActs(token, turn); });
     return;
   }
+  if (!Hangs()) CheckLease();
+  const auto at = children_.find(token);
+  if (at == children_.end() || finished_.contains(token)) return;
   Child& child = at->second;
-  if (!Hangs() && lease_.StateAt(Local()) == LeaseGuard::State::kExpired) return WakeAt(world_.now());
+  if (child.suspended || child.turn != turn) return;
   if (!Hangs()) oracle_.Executes(incarnation_, token, child.assignment.stage_id());
   const std::uint64_t mark = world_.NewMark();
   const bool train = child.assignment.kind() == v1::TRAIN_STAGE;
@@ -394,7 +453,7 @@ void WorkerProcess::ChildActs(Token token) {
     return;
   }
   world_.After(random.Between(milliseconds(200), milliseconds(2000)) * slowness_,
-               [this, token] { ChildActs(token); });
+               [this, token, turn] { ChildActs(token, turn); });
 }
 
 void WorkerProcess::Kill(WorkerProcess* heir) {

@@ -1,5 +1,6 @@
 // A worker and its children as a state machine: what worker/ does with threads, sockets and processes, in
-// virtual time. The lease's clock is the production one (LeaseGuard); syncs, the numbered outbox and its
+// virtual time. The lease's clock and what becomes of attempts without a lease are the production ones
+// (LeaseGuard, AttemptHold); syncs, the numbered outbox and its
 // pipelining on a stream follow worker/coordinator_client.cc and worker/outbox.cc.
 //
 // It may be slow, hung (its children go on), paused, killed and replaced, and its clocks may lie.
@@ -20,6 +21,7 @@
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/world.h"
+#include "worker/attempt_hold.h"
 #include "worker/lease_guard.h"
 
 namespace inlier {
@@ -48,6 +50,8 @@ class WorkerProcess {
     v1::Assignment assignment;
     std::uint64_t step = 0;
     bool started = false;
+    bool suspended = false;                              // Stands still: the lease is over.
+    std::uint64_t turn = 0;                              // Acts of earlier turns are none.
     bool stuck = false;                                  // Makes no progress any more.
     std::optional<Timestamp> ends;                       // Told to end; it takes until then.
     bool yields = false;                                 // And then it says that it was preempted.
@@ -83,7 +87,9 @@ class WorkerProcess {
   // Told to end: it may still write a checkpoint and say so.
   void EndAsTold(Token token);
   void StartChild(const v1::Assignment& assignment);
-  void ChildActs(Token token);
+  void Suspend(Token token);
+  void Continue(Token token);
+  void ChildActs(Token token, std::uint64_t turn);
   v1::TrialEvent OutcomeOf(v1::Outcome::Kind kind);
   v1::TrialEvent Checkpoint(const Child& child, bool final);
   void Say(Child& child, v1::TrialEvent event, bool sound);
@@ -109,6 +115,8 @@ class WorkerProcess {
   bool draining_ = false;
   Timestamp frozen_until_, hangs_until_;
   LeaseGuard lease_;
+  LeaseGuard::State lease_state_ = LeaseGuard::State::kIdle;
+  AttemptHold hold_;
   std::map<Token, Child> children_;
   std::set<Token> finished_;
   std::deque<std::pair<v1::NumberedEvent, bool>> outbox_;  // With whether it is sound.

@@ -15,6 +15,10 @@
 //   hang          says so and never ends (SIGTERM ends it as usual)
 //   hang_evaluate the same in evaluate stages; trains as it should
 //   stubborn      hang, and ignores SIGTERM from before it says so
+//   locked        stubborn, with a lock on the file `fake_trial.lock` in the data folder
+//   family        hang, with a grandchild of its group beside it
+//   gate          hangs until there is a file `fake_trial.go` in the data folder, says for how many
+//                 milliseconds its worker had suspended it, and succeeds
 //   flood         200,000 points of a curve, then succeeds
 //   chatter       100,000 lines on stderr, then succeeds
 //   garbage       prints garbage on descriptor 3, exits 3
@@ -35,6 +39,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -51,6 +56,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/running_time.h"
 #include "base/time.h"
 #include "base/version.h"
 #include "inlier/v1/attempt.pb.h"
@@ -218,13 +224,27 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   if (behaviour == "invalid") return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "no such corpus");
   if (behaviour == "diverge")
     return SayOutcome(v1::Outcome::DIVERGED, v1::CRASHED, "the loss is not finite at step 3");
-  if (behaviour == "hang" || behaviour == "stubborn" ||
-      (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
-    if (behaviour == "stubborn") ::signal(SIGTERM, SIG_IGN);
+  if (behaviour == "family") LeaveGrandchild(spec, /*escape=*/false);
+  if (behaviour == "locked") {
+    const fs::path lock = fs::path(spec.data_dir()) / "fake_trial.lock";
+    if (::flock(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644), LOCK_EX) != 0) std::_Exit(9);
+  }
+  if (behaviour == "hang" || behaviour == "stubborn" || behaviour == "locked" || behaviour == "family" ||
+      behaviour == "gate" || (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
+    if (behaviour == "stubborn" || behaviour == "locked") ::signal(SIGTERM, SIG_IGN);
     v1::TrialEvent event;
     event.mutable_log()->set_text("hanging");
     Say(event);
-    while (stop_requested == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const fs::path go = fs::path(spec.data_dir()) / "fake_trial.go";
+    const auto goes_on = [&] { return behaviour == "gate" && fs::exists(go); };
+    while (stop_requested == 0 && !goes_on()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (stop_requested == 0) {
+      const Timestamp running = RunningNow();
+      const Duration stood_still = MonotonicNow() - running;
+      event.mutable_log()->set_text("stood still " + std::to_string(stood_still.count() / 1'000'000));
+      Say(event);
+      return Train(spec, behaviour);
+    }
     return SayOutcome(v1::Outcome::FAILED, v1::PREEMPTED, "stopped by a signal");
   }
   if (behaviour == "flood") {
@@ -289,6 +309,7 @@ int Main(int argc, char** argv) {
   struct sigaction action = {};
   action.sa_handler = [](int) { stop_requested = 1; };
   ::sigaction(SIGTERM, &action, nullptr);
+  CountSuspensionsByParent();
   const absl::StatusOr<std::string> json = ReadFile(argv[1]);
   v1::AttemptSpec spec;
   if (!json.ok() || !google::protobuf::util::JsonStringToMessage(*json, &spec).ok()) {

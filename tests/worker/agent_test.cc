@@ -334,9 +334,11 @@ TEST_F(AgentTest, WithoutItsCheckpointTrainingStartsAgainAndSaysSo) {
   EXPECT_EQ(events[1].started().resumed_step(), 0u);
 }
 
-TEST_F(AgentTest, SilenceForTheLeasesTimeStopsTheChildrenAndTheResultIsToldLater) {
+TEST_F(AgentTest, WhereNothingIsHeldSilenceForTheLeasesTimeStopsTheChildrenAndTheResultIsToldLater) {
   StartCoordinator({.ttl_ms = 1000, .next_sync_ms = 100});
-  StartWorker().SetBehaviour("stubborn");
+  RigSettings settings;
+  settings.hold = Duration::zero();
+  StartWorker(settings).SetBehaviour("stubborn");
   AssignAndWaitForLog(TrainAssignment(1));
   coordinator_->SetSilent(true);
   // The worker goes on trying; its syncs show when the child is gone.

@@ -15,9 +15,11 @@
 #include <boost/asio/write.hpp>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/part_file.h"
 #include "base/service/endpoint_file.h"
 #include "base/service/rpc.h"
 #include "base/time.h"
@@ -292,6 +294,31 @@ TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheWorkerWasKilled) 
   ASSERT_TRUE(WaitForSuccess(1)) << other->log();
   EXPECT_EQ(Received(), kModelBytes);
   EXPECT_EQ(Artifacts(".safetensors").size(), 1u);
+}
+
+TEST_F(ArtifactStreamingTest, AFetchIsNotGivenUpWhileTheCoordinatorIsAway) {
+  StartCoordinator(/*lease_ttl_ms=*/1500);
+  HoldingProxy proxy([this] { return port_.load(); });
+  const auto trainer = StartWorker("trainer", proxy.address(), 1, "hang_evaluate");
+  Submit(SmallSweep("away", 1, {8, 7}));
+  ASSERT_TRUE(WaitFor([this] { return Artifacts(".safetensors").size() == 1; })) << trainer->log();
+  // The evaluator's copy is not to be had yet: somebody else seems to receive it.
+  const fs::path copy = folder_ / "evaluator/artifacts" / Artifacts(".safetensors")[0].filename();
+  fs::create_directories(copy.parent_path());
+  std::optional<std::unique_ptr<PartFile>> other = *PartFile::Open(copy);
+  const auto evaluator = StartWorker("evaluator", proxy.address(), 1);
+  ASSERT_TRUE(WaitFor([&] { return Count(evaluator->log(), "artifact_fetch_failed") > 0; }))
+      << evaluator->log();
+  coordinator_->Kill();
+  const std::string http = HttpOf(*evaluator);
+  ASSERT_TRUE(WaitFor([&] { return Metric(http, "inlier_worker_artifact_failures_total") >= 8; }))
+      << evaluator->log();
+  EXPECT_EQ(Metric(http, "inlier_worker_attempts_suspended"), 1);
+  other.reset();
+  StartCoordinator(1500);
+  ASSERT_TRUE(WaitForSuccess(1)) << evaluator->log();
+  EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE number > 1 OR failure NOT NULL"),
+            std::vector<std::string>{"0"});
 }
 
 TEST_F(ArtifactStreamingTest, ATrainingGoesOnElsewhereFromACheckpointThatWasStreamed) {

@@ -200,6 +200,18 @@ TEST_F(CoordinatorClientTest, StopEndsAtOnceWhateverTheOtherSideDoes) {
   client_->Stop();
 }
 
+TEST(BackoffWithinTest, AWorkerTriesSeveralTimesWithinTheLeaseThatARestartedCoordinatorGives) {
+  const Backoff wished = CoordinatorClient::Options().backoff;
+  for (const Duration ttl : {Duration(std::chrono::milliseconds(200)), Duration(std::chrono::seconds(15))}) {
+    const Backoff backoff = BackoffWithin(wished, ttl);
+    // However long it has been away; the longest jitter.
+    EXPECT_LT(backoff.Wait(1000, 0.999) * 3, ttl);
+    EXPECT_EQ(backoff.first, wished.first);
+  }
+  // A long lease is no reason to wait longer.
+  EXPECT_EQ(BackoffWithin(wished, std::chrono::hours(1)).longest, wished.longest);
+}
+
 TEST(DescribeCallFailureTest, EachKindOfFailureNamesTheAddressAndTheRemedy) {
   EXPECT_EQ(DescribeCallFailure(absl::UnavailableError("connection refused"), "here:1"),
             "no coordinator answers at here:1 (connection refused); is it running, and is `coordinator` its "

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/worker/process_state.h"
 #include "worker/gpu_inventory.h"
 
 namespace inlier {
@@ -54,6 +55,17 @@ class TrialProcessTest : public testing::Test {
     EXPECT_TRUE(ended) << "the child did not end within a minute";
     io_.restart();
     return ran;
+  }
+
+  // The number in a file that the child writes; waits for it.
+  pid_t PidIn(const std::string& file) {
+    const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
+    while (MonotonicNow() < deadline) {
+      const absl::StatusOr<std::string> text = ReadFile(folder_ / file);
+      if (text.ok() && !text->empty() && text->back() == '\n') return std::atoi(text->c_str());
+    }
+    ADD_FAILURE() << file << " was not written";
+    return -1;
   }
 
   TemporaryFolder folder_;
@@ -156,6 +168,50 @@ TEST_F(TrialProcessTest, ASignalReachesTheWholeGroup) {
   });
   EXPECT_EQ(ran.exit.signal, SIGTERM);
   EXPECT_TRUE(EndsSoon(std::atoi(ReadFile(folder_ / "pid")->c_str())));
+}
+
+// The shell waits by itself: within a vfork its state would be D, of which it comes no further than of T.
+TEST_F(TrialProcessTest, TheWholeGroupStandsStillAndGoesOn) {
+  const Ran ran = Run(Shell("sleep 1000 & echo $! > pid; wait"), [&](TrialProcess& process) {
+    const pid_t grandchild = PidIn("pid");
+    process.Suspend();
+    EXPECT_TRUE(StandsStillSoon(process.pid()));
+    EXPECT_TRUE(StandsStillSoon(grandchild));
+    process.Continue(std::chrono::seconds(1));
+    EXPECT_TRUE(ComesTo(process.pid(), "SR"));
+    EXPECT_TRUE(ComesTo(grandchild, "SR"));
+    process.Signal(SIGTERM);
+  });
+  EXPECT_EQ(ran.exit.signal, SIGTERM);
+}
+
+TEST_F(TrialProcessTest, AGroupThatStandsStillIsKilledAsItStands) {
+  const Ran ran = Run(Shell("sleep 1000 & echo $! > pid; wait"), [&](TrialProcess& process) {
+    PidIn("pid");
+    process.Suspend();
+    EXPECT_TRUE(StandsStillSoon(process.pid()));
+    process.Signal(SIGKILL);
+  });
+  EXPECT_EQ(ran.exit.signal, SIGKILL);
+  EXPECT_TRUE(EndsSoon(PidIn("pid")));
+}
+
+TEST_F(TrialProcessTest, ALockOfTheGroupIsSeenAndOneThatItWaitsForIsNot) {
+  Run(Shell("flock lock sh -c 'echo $$ > pid; sleep 1000'"), [&](TrialProcess& process) {
+    PidIn("pid");
+    EXPECT_TRUE(process.HoldsFileLock());
+    auto waiting = TrialProcess::Start(
+        io_, Shell("echo $$ > waits; exec flock lock true"), [](std::string_view) {},
+        [](std::string_view) {});
+    ASSERT_TRUE(waiting.ok());
+    // "1: -> FLOCK  ADVISORY  WRITE <pid> ...": it waits.
+    const std::string sign = absl::StrCat("-> FLOCK  ADVISORY  WRITE ", PidIn("waits"), " ");
+    const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
+    while (ReadFile("/proc/locks").value_or("").find(sign) == std::string::npos)
+      ASSERT_LT(MonotonicNow(), deadline);
+    EXPECT_FALSE((*waiting)->HoldsFileLock());
+    process.Signal(SIGKILL);
+  });
 }
 
 TEST_F(TrialProcessTest, WhatIsLeftOfTheGroupIsKilledWhenTheChildEnds) {

@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/coordinator_stand_in.h"
+#include "tests/worker/process_state.h"
 #include "worker/trial_process.h"
 
 namespace inlier {
@@ -159,25 +160,6 @@ TEST_F(WorkerProgramTest, SigtermDrainsDeliversAndLeavesNothingBehind) {
   EXPECT_THAT(Log(), HasSubstr("stopped reason=drained undelivered_events=0"));
 }
 
-// The letter of /proc/<pid>/stat; '-' when there is no such process.
-char StateOf(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
-  const std::size_t name_end = text.rfind(')');  // The name may hold anything.
-  return name_end == std::string::npos || name_end + 2 >= text.size() ? '-' : text[name_end + 2];
-}
-
-// Ended; an orphan may stay a zombie for as long as its new parent, which is not ours, does not look.
-bool IsGoneSoon(pid_t pid) {
-  const Timestamp deadline = MonotonicNow() + std::chrono::seconds(30);
-  while (true) {
-    const char state = StateOf(pid);
-    if (state == '-' || state == 'Z' || state == 'X') return true;
-    if (MonotonicNow() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
 TEST_F(WorkerProgramTest, ASecondSigtermEndsAtOnce) {
   CoordinatorStandIn coordinator({});
   SetBehaviour("stubborn");
@@ -210,6 +192,34 @@ TEST_F(WorkerProgramTest, ChildrenDieWithAKilledWorkerAndItsResultsAreDeliveredB
   EXPECT_EQ(coordinator->state().events[0].event().log().text(), "hanging");
   EXPECT_NE(coordinator->state().last().incarnation(), first);
   EXPECT_FALSE(fs::exists(folder_ / "state/outbox" / first));
+}
+
+TEST_F(WorkerProgramTest, AKilledWorkerLeavesNothingOfASuspendedAttemptBehind) {
+  auto coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{.ttl_ms = 1000});
+  SetBehaviour("family");
+  Start(coordinator->address());
+  const pid_t child = HangingChild(*coordinator);
+  const std::string file = (folder_ / "state/attempts/stage/1/grandchild.pid").string();
+  const pid_t grandchild = std::atoi(ReadFile(file).value_or("0").c_str());
+  ASSERT_GT(grandchild, 1);
+  coordinator.reset();
+  ASSERT_TRUE(StandsStillSoon(child)) << Log();
+  ASSERT_TRUE(StandsStillSoon(grandchild));
+  ::kill(pid_, SIGKILL);
+  WaitForEnd();
+  EXPECT_TRUE(IsGoneSoon(child)) << "the child outlived its worker";
+  EXPECT_TRUE(IsGoneSoon(grandchild)) << "the grandchild outlived its worker";
+}
+
+TEST_F(WorkerProgramTest, HoldSecondsOfZeroEndsAttemptsWithTheLease) {
+  auto coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{.ttl_ms = 1000});
+  SetBehaviour("hang");
+  Start(coordinator->address(), {"--set", "hold_seconds=0"});
+  const pid_t child = HangingChild(*coordinator);
+  coordinator.reset();
+  EXPECT_TRUE(IsGoneSoon(child)) << Log();
+  EXPECT_TRUE(WaitForLog("attempt_ended"));
+  EXPECT_EQ(Log().find("attempt_suspended"), std::string::npos);
 }
 
 TEST_F(WorkerProgramTest, AnotherVersionEndsWithStatusOneAndBothVersions) {

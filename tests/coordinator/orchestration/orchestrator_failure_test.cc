@@ -134,6 +134,34 @@ TEST(OrchestratorFailureTest, AttemptWithoutProgressIsStalledThoughItsWorkerAnsw
   EXPECT_EQ(reply.stop(0).reason(), "stalled");
 }
 
+TEST(OrchestratorFailureTest, AnAttemptThatItsWorkerSuspendedDoesNotStallAndMayStallAfterwards) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.stall = seconds(60);
+  Harness harness(options);
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  // Its syncs arrive, the answers do not.
+  for (int i = 0; i < 20; ++i) {
+    harness.Advance(seconds(10));
+    v1::WorkerSync sync = worker.Sync();
+    ASSERT_EQ(sync.attempts_size(), 1);
+    sync.mutable_attempts(0)->set_suspended(true);
+    ASSERT_TRUE(harness.TrySync(sync).ok());
+    harness.Tick();
+  }
+  EXPECT_EQ(harness.orchestrator().stats().failures.count(v1::STALLED), 0u);
+  for (int i = 0; i < 5; ++i) {
+    harness.Advance(seconds(10));
+    harness.Sync(worker);
+    harness.Tick();
+  }
+  EXPECT_EQ(harness.orchestrator().leases(), 1u);
+  harness.Advance(seconds(10));
+  harness.Tick();
+  EXPECT_EQ(harness.orchestrator().stats().failures.at(v1::STALLED), 1u);
+}
+
 TEST(OrchestratorFailureTest, SweepStopsAfterItsNumberOfFailures) {
   Harness harness;
   v1::SweepSpec spec = SmallSweep("s", 6);
