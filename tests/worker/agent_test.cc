@@ -446,5 +446,17 @@ TEST_F(AgentTest, AStageIdThatIsNoNameIsRefusedAndNothingIsWritten) {
   EXPECT_FALSE(fs::exists(folder_.path() / "attempts"));
 }
 
+TEST_F(AgentTest, SpecificationThatCannotBeReadFailsAndSaysWhatItComesFrom) {
+  v1::Assignment assignment = TrainAssignment(1);
+  assignment.set_spec("\xff\xff");
+  const v1::Outcome outcome = RunOne("", assignment);
+  EXPECT_EQ(outcome.kind(), v1::Outcome::FAILED);
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
+  EXPECT_EQ(
+      outcome.message(),
+      "the worker could not start the trial: the coordinator's specification of train-stage cannot be read: "
+      "coordinator and worker must be of one version");
+}
+
 }  // namespace
 }  // namespace inlier
