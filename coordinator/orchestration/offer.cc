@@ -12,7 +12,7 @@ namespace inlier {
 
 void Orchestrator::Desire(const Attempt& attempt, bool known, v1::Assignment& told) const {
   told = attempt.assignment;
-  if (!known) INLIER_CHECK(told.mutable_spec()->ParseFromString(stages_.at(attempt.stage).spec));
+  if (!known) INLIER_CHECK(told.mutable_spec()->ParseFromString(specs_.Get(stages_.at(attempt.stage).spec)));
 }
 
 bool Orchestrator::IsFree(const WorkerEntry& worker, std::uint32_t slot) const {

@@ -39,7 +39,9 @@ struct Committer::State {
       : store_(store),
         options_(std::move(options)),
         fatal_(std::move(fatal)),
-        wal_limit_(options_.wal_bytes_max) {}
+        dirty_(store_.database().WalBytes() > 0),
+        wal_limit_(
+            std::max(options_.wal_bytes_max, store_.database().WalBytes() + options_.wal_bytes_max / 4)) {}
 
   void Run();
   // All below with `lock` held at entry and exit, released while the disk works.
@@ -64,7 +66,7 @@ struct Committer::State {
   bool stopping_ = false;
   bool ended_ = false;  // An I/O error: nothing may be committed any more.
   bool busy_ = false;   // A commit has just ended and work arrived meanwhile.
-  bool dirty_ = false;  // Committed since the last idle checkpoint.
+  bool dirty_;          // The log is not empty: committed since the last idle checkpoint, or before a crash.
   CommitterHealth health_;
   std::uint64_t wal_limit_;  // WAL size at which to try a checkpoint next; the writer's thread only.
   std::thread thread_;

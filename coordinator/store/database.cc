@@ -206,7 +206,12 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
           return SQLITE_OK;
         },
         &database->wal_frames_);
-    RETURN_IF_ERROR(database->Checkpoint(/*truncate=*/true));
+    // What a crash left in the log is moved by the writer when it has time, not while everybody waits for the
+    // first lease.
+    std::error_code none;
+    if (const std::uintmax_t bytes = std::filesystem::file_size(path.string() + "-wal", none); !none)
+      database->wal_frames_ =
+          static_cast<std::uint32_t>(bytes / (database->page_bytes_ + kWalFrameHeaderBytes));
     return database;
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, opening);

@@ -1,7 +1,8 @@
 // How a resolved TrialSpec is stored: its groups by themselves, because the trials of a sweep share most of
 // them.
 //
-// Not part of the store's interface: for the .cc files of this folder. Thread safety: pure functions.
+// For the .cc files of this folder, and for what the orchestrator keeps in memory. Thread safety: pure
+// functions.
 #ifndef INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
 #define INLIER_COORDINATOR_STORE_SPEC_PARTS_H_
 
@@ -26,6 +27,15 @@ SpecParts SplitSpec(std::string_view json);
 
 // A serialised TrialSpec without the groups; empty when it is none.
 std::string PackedRest(std::string_view packed);
+
+// A serialised TrialSpec taken apart: its parts one after the other say the same.
+struct PackedParts {
+  std::string_view seed;  // What the trials of a sweep differ in most often.
+  std::string rest;       // Neither the seed nor a group.
+  std::array<std::string_view, kSpecGroups.size()> groups;  // Each with its tag; empty: not there.
+};
+// The views are into `packed`. What is no TrialSpec, or has a part twice, is all rest.
+PackedParts SplitPacked(std::string_view packed);
 
 }  // namespace inlier
 
