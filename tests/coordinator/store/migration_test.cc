@@ -323,8 +323,8 @@ TEST(OldDatabaseTest, StagesWithAResultGetTheStepsOfTheirTraining) {
         "', NULL), (2, 'EVALUATE_STAGE', '", Sha256Hex("f2"), "', 1), (3, 'TRAIN_STAGE', '", Sha256Hex("f3"),
         "', NULL);"
         "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (1, 1, 1, 'w', 0, 1);"
-        "INSERT INTO artifact (token, step, path, sha256, bytes, final, at_ms) VALUES "
-        "(1, 250, 'a', '', 1, 0, 1), (1, 300, 'b', '",
+        "INSERT INTO artifact (token, kind, step, path, sha256, bytes, final, at_ms) VALUES "
+        "(1, 'CHECKPOINT', 250, 'a', '', 1, 0, 1), (1, 'CHECKPOINT', 300, 'b', '",
         model, "', 1, 1, 1);",
         "UPDATE attempt SET ended_ms = 2, outcome = 'SUCCEEDED' WHERE token = 1;"
         "UPDATE stage SET state = 'SUCCEEDED', result_token = 1, checkpoint = '",
