@@ -40,11 +40,25 @@ std::string Sha256Hex(std::string_view bytes) {
 }
 
 std::optional<Digest> ParseSha256Hex(std::string_view text) {
-  if (!IsSha256Hex(text)) return std::nullopt;
-  const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
+  // A start of the coordinator reads some hundred thousand of them. Above 15: no digit.
+  static constexpr auto kValues = [] {
+    std::array<std::uint8_t, 256> values{};
+    values.fill(16);
+    for (int i = 0; i < 10; ++i) values[static_cast<std::size_t>('0' + i)] = static_cast<std::uint8_t>(i);
+    for (int i = 10; i < 16; ++i)
+      values[static_cast<std::size_t>('a' + i - 10)] = static_cast<std::uint8_t>(i);
+    return values;
+  }();
   Digest digest;
-  for (std::size_t i = 0; i < digest.size(); ++i)
-    digest[i] = static_cast<std::uint8_t>(value(text[2 * i]) << 4 | value(text[2 * i + 1]));
+  if (text.size() != 2 * digest.size()) return std::nullopt;
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    const unsigned high = kValues[static_cast<std::uint8_t>(text[2 * i])];
+    const unsigned low = kValues[static_cast<std::uint8_t>(text[2 * i + 1])];
+    seen |= high | low;
+    digest[i] = static_cast<std::uint8_t>(high << 4 | low);
+  }
+  if (seen > 15) return std::nullopt;
   return digest;
 }
 
@@ -55,9 +69,7 @@ std::string HexOf(const Digest& digest) {
   return text;
 }
 
-bool IsSha256Hex(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
+bool IsSha256Hex(std::string_view text) { return ParseSha256Hex(text).has_value(); }
 
 absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

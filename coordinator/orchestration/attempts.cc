@@ -30,22 +30,31 @@ const char* KindName(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "tra
 
 }  // namespace
 
+void Orchestrator::SetResume(const Stage& stage, v1::Assignment& assignment) {
+  const StageDetail& detail = stage.detail();
+  if (detail.resume_path.empty()) return;
+  assignment.set_resume_path(detail.resume_path);
+  assignment.set_resume_step(detail.resume_step);
+  if (!detail.resume_sha256.empty()) assignment.set_resume_sha256(detail.resume_sha256);
+}
+
 void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick) {
   Stage& stage = stages_.at(pick.stage);
-  INLIER_CHECK(stage.live == 0 && IsReady(stage));
+  INLIER_CHECK(stage.live() == 0 && IsReady(stage));
   const bool has_room = scheduler_.HasRoom(pick.sweep) || INLIER_BUG("max_parallel_off_by_one");
   INLIER_CHECK(has_room);
   INLIER_CHECK(!sweeps_.at(pick.sweep).paused);
   const Token token = INLIER_BUG("token_does_not_grow") && next_token_ > 1 ? next_token_ - 1 : next_token_++;
   if (!INLIER_BUG("attempt_not_counted")) ++stage.attempts;
-  stage.live = token;
-  context.out.lease_wait_seconds.push_back(ToSeconds(context.now.at - stage.ready_since));
+  stage.edit().live = token;
+  context.out.lease_wait_seconds.push_back(
+      ToSeconds(context.now.at - scheduler_.ReadySince(pick.sweep, pick.stage)));
 
   Attempt& attempt = attempts_[token];
   attempt.token = token;
   attempt.stage = stage.id;
   attempt.sweep = pick.sweep;
-  attempt.trial = *stage.needed_by.at(pick.sweep).begin();
+  attempt.trial = stage.FirstNeederOf(pick.sweep).value();
   attempt.worker = worker.incarnation;
   attempt.request = RequestFor(sweeps_.at(pick.sweep), stage);
   const bool fits = worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored");
@@ -63,13 +72,11 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   assignment.set_slot(slot);
   assignment.set_attempt(stage.attempts);
   if (stage.kind == v1::EVALUATE_STAGE) {
-    const Stage& train = stages_.at(stage.train);
-    INLIER_CHECK(!train.checkpoint.empty());
-    assignment.set_checkpoint_sha256(train.checkpoint);
-  } else if (!stage.resume_path.empty()) {
-    assignment.set_resume_path(stage.resume_path);
-    assignment.set_resume_step(stage.resume_step);
-    if (!stage.resume_sha256.empty()) assignment.set_resume_sha256(stage.resume_sha256);
+    const auto trained = trained_.find(stage.train());
+    INLIER_CHECK(trained != trained_.end());
+    assignment.set_checkpoint_sha256(HexOf(trained->second.checkpoint));
+  } else {
+    SetResume(stage, assignment);
   }
 
   leases_.Grant(token, worker.incarnation, slot, context.now.at);
@@ -104,9 +111,9 @@ void Orchestrator::EndAttempt(Context& context, Token token, v1::TrialState outc
   INLIER_CHECK(at != attempts_.end());
   const Attempt& attempt = at->second;
   Stage& stage = stages_.at(attempt.stage);
-  INLIER_CHECK(stage.live == token);
+  INLIER_CHECK(stage.live() == token);
   Touch(stage);
-  stage.live = 0;
+  stage.edit().live = 0;
   if (leases_.Find(token) != nullptr && !INLIER_BUG("lease_outlives_attempt"))
     leases_.End(token);  // An expired lease is gone already.
   if (!INLIER_BUG("capacity_never_freed")) scheduler_.Ended(attempt.sweep);
@@ -136,8 +143,8 @@ void Orchestrator::EndAttempt(Context& context, Token token, v1::TrialState outc
 v1::RetrySpec Orchestrator::PolicyOf(const Stage& stage) const {
   v1::RetrySpec policy;
   bool first = true;
-  for (const auto& [id, needing] : stage.needed_by) {
-    const v1::RetrySpec& retry = sweeps_.at(id).spec.retry();
+  for (const Needer& needer : stage.Needers()) {
+    const v1::RetrySpec& retry = sweeps_.at(needer.sweep).spec.retry();
     policy.set_max_crashes(first ? retry.max_crashes() : std::max(policy.max_crashes(), retry.max_crashes()));
     policy.set_max_out_of_memory(first ? retry.max_out_of_memory()
                                        : std::max(policy.max_out_of_memory(), retry.max_out_of_memory()));
@@ -149,8 +156,8 @@ v1::RetrySpec Orchestrator::PolicyOf(const Stage& stage) const {
 
 void Orchestrator::AttemptFailed(Context& context, Stage& stage, const Attempt& attempt,
                                  v1::FailureClass failure, const std::string& message) {
-  if (!INLIER_BUG("failure_not_counted")) CountFailure(failure, stage.failures);
-  const RetryDecision decision = DecideRetry(failure, stage.failures, PolicyOf(stage));
+  if (!INLIER_BUG("failure_not_counted")) CountFailure(failure, stage.edit().failures);
+  const RetryDecision decision = DecideRetry(failure, stage.detail().failures, PolicyOf(stage));
   const std::string what =
       absl::StrCat(v1::FailureClass_Name(failure), message.empty() ? "" : absl::StrCat(": ", message));
   const std::string no_more =
@@ -161,17 +168,17 @@ void Orchestrator::AttemptFailed(Context& context, Stage& stage, const Attempt& 
   }
   ++stats_.retries;
   SetStageState(stage, v1::PENDING);
-  stage.holder = 0;  // Nothing is better there.
-  stage.message = what;
+  stage.edit().holder = 0;  // Nothing is better there.
+  stage.SetMessage(what);
   if (decision.wait > Duration::zero()) {
-    stage.not_before = context.now.at + decision.wait;
-    retries_due_.emplace(*stage.not_before, stage.id);
+    stage.edit().not_before = context.now.at + decision.wait;
+    retries_due_.emplace(*stage.detail().not_before, stage.id);
   }
   if (!INLIER_BUG("retry_counts_not_stored")) CommitStage(context, stage);
   std::string next = decision.wait > Duration::zero()
                          ? absl::StrCat("tried again in ", FormatDuration(decision.wait))
                          : std::string("tried again");
-  if (!stage.resume_path.empty()) absl::StrAppend(&next, ", from step ", stage.resume_step);
+  if (!stage.detail().resume_path.empty()) absl::StrAppend(&next, ", from step ", stage.detail().resume_step);
   if (const auto raised = raised_.find(stage.id); failure == v1::OUT_OF_MEMORY && raised != raised_.end()) {
     absl::StrAppend(&next, ", with ",
                     RequestText({.memory_mib = raised->second.memory_mib,

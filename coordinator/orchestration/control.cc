@@ -54,13 +54,14 @@ void Orchestrator::Preempted(Context& context, const Attempt& attempt, const std
   Stage& stage = stages_.at(ended.stage);
   EndAttempt(context, ended.token, v1::FAILED, v1::PREEMPTED, message, message);
   SetStageState(stage, v1::PENDING);
-  stage.message = absl::StrCat("PREEMPTED: ", message);
-  if (INLIER_BUG("yield_counted_as_a_loss")) ++stage.failures.losses;
+  stage.SetMessage(absl::StrCat("PREEMPTED: ", message));
+  if (INLIER_BUG("yield_counted_as_a_loss")) ++stage.edit().failures.losses;
   CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_preempted",
                 absl::StrCat("attempt ", ended.assignment.attempt(), " PREEMPTED: ", message, "; goes on ",
-                             stage.resume_path.empty() ? std::string("from its beginning")
-                                                       : absl::StrCat("from step ", stage.resume_step)),
+                             stage.detail().resume_path.empty()
+                                 ? std::string("from its beginning")
+                                 : absl::StrCat("from step ", stage.detail().resume_step)),
                 ended.token);
   UpdateTrialsOf(context, stage);
   RefreshReadiness(context, stage);
@@ -116,10 +117,11 @@ absl::StatusOr<v1::PauseSweepResponse> Orchestrator::Pause(const v1::PauseSweepR
   if (!sweep.paused) SetPaused(context, sweep, true);
   for (auto& [token, attempt] : attempts_) {
     const Stage& stage = stages_.at(attempt.stage);
-    if (!stage.needed_by.contains(*id)) continue;
-    const bool needed_elsewhere =
-        std::any_of(stage.needed_by.begin(), stage.needed_by.end(),
-                    [this](const auto& entry) { return !sweeps_.at(entry.first).paused; });
+    if (!stage.IsNeededBy(*id)) continue;
+    const auto needers = stage.Needers();
+    const bool needed_elsewhere = std::any_of(needers.begin(), needers.end(), [this](const Needer& needer) {
+      return !sweeps_.at(needer.sweep).paused;
+    });
     if (request.now() && !needed_elsewhere) {
       Yield(context, attempt, absl::StrCat("sweep ", id->ToString(), " is paused"));
       response.set_stopping(response.stopping() + 1);

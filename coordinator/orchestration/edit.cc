@@ -48,10 +48,11 @@ void Orchestrator::ForgetStages(Sweep& sweep, const std::vector<TrialId>& withdr
     for (const StageId id : {trials_.at(trial).train, trials_.at(trial).evaluate}) {
       if (!id || used.contains(id.value())) continue;
       Stage& stage = stages_.at(id);
-      if (std::erase(stage.sweeps, sweep.id) == 0) continue;  // A trial before it had the same stage.
+      if (!stage.RemoveSweep(sweep.id)) continue;  // A trial before it had the same stage.
+      stage.Tidy();
       StageTally& tally = TallyOf(sweep, stage);
       --tally.total;
-      tally.weight_total -= stage.weight;
+      tally.weight_total -= stage.Weight();
     }
   }
 }

@@ -56,7 +56,7 @@ v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
   std::uint64_t running[2] = {0, 0};
   for (const auto& [token, attempt] : attempts_) {
     const Stage& stage = stages_.at(attempt.stage);
-    if (stage.needed_by.contains(id)) ++running[stage.kind == v1::TRAIN_STAGE ? 0 : 1];
+    if (stage.IsNeededBy(id)) ++running[stage.kind == v1::TRAIN_STAGE ? 0 : 1];
   }
   const auto fill = [](const StageTally& tally, std::uint64_t running_now, v1::StageCounts& counts) {
     counts.set_total(tally.total);
@@ -88,9 +88,9 @@ v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t seq
   double rates = 0;
   for (const auto& [token, attempt] : attempts_) {
     const Stage& stage = stages_.at(attempt.stage);
-    const auto needing = stage.needed_by.find(id);
-    if (needing == stage.needed_by.end()) continue;
-    const Trial& trial = trials_.at(*needing->second.begin());
+    const std::optional<TrialId> first_trial = stage.FirstNeederOf(id);
+    if (!first_trial) continue;
+    const Trial& trial = trials_.at(*first_trial);
     v1::RunningAttempt& running = *update.add_running();
     running.set_stage_id(stage.id.ToString());
     running.set_kind(stage.kind);
@@ -98,7 +98,8 @@ v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t seq
     const WorkerEntry* worker = workers_.Find(attempt.worker);
     running.set_worker(worker != nullptr && !worker->name.empty() ? worker->name : attempt.worker);
     *running.mutable_progress() = attempt.progress;
-    for (const auto& [axis, label] : trial.labels) (*running.mutable_labels())[axis] = label;
+    for (const auto& [axis, label] : label_pool_.Unpack(trial.labels))
+      (*running.mutable_labels())[axis] = label;
     running.set_attempt(attempt.assignment.attempt());
 
     const double fraction = FractionDone(stage.kind, attempt.progress);
@@ -106,7 +107,7 @@ v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t seq
     ++under_way.attempts;
     if (stage.kind == v1::TRAIN_STAGE) {
       ++under_way.train_attempts;
-      under_way.train_steps_done += fraction * stage.weight;
+      under_way.train_steps_done += fraction * stage.Weight();
     } else {
       ++under_way.evaluate_attempts;
       under_way.evaluations_done += fraction;
@@ -115,7 +116,7 @@ v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t seq
     rates += 1;
     under_way.seconds_per_step += 1 / attempt.progress.rate();
     under_way.longest_seconds_left =
-        std::max(under_way.longest_seconds_left, (1 - fraction) * stage.weight / attempt.progress.rate());
+        std::max(under_way.longest_seconds_left, (1 - fraction) * stage.Weight() / attempt.progress.rate());
   }
   if (rates > 0) under_way.seconds_per_step /= rates;
 

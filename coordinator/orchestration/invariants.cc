@@ -16,7 +16,7 @@ void Orchestrator::CheckInvariants() const {
   for (const auto& [token, attempt] : attempts_) {
     // (1) A live attempt is its stage's only one, and has the only lease of its token.
     const Stage& stage = stages_.at(attempt.stage);
-    INLIER_CHECK(stage.live == token && token < next_token_);
+    INLIER_CHECK(stage.live() == token && token < next_token_);
     INLIER_CHECK(stage.state == v1::RUNNING);
     const Lease* lease = leases_.Find(token);
     INLIER_CHECK(lease != nullptr && lease->worker == attempt.worker);
@@ -43,32 +43,33 @@ void Orchestrator::CheckInvariants() const {
   INLIER_CHECK(stage_of_fingerprint_.size() == stages_.size());
   stages_.ForEach([&](const Stage& stage) {
     const StageId id = stage.id;
-    ++stage_counts[{stage.kind, stage.state}];
-    INLIER_CHECK((stage.live != 0) == (stage.state == v1::RUNNING));
-    INLIER_CHECK(stage.live == 0 || attempts_.contains(stage.live));
+    ++stage_counts[{v1::StageKind{stage.kind}, StageState{stage.state}}];
+    INLIER_CHECK(stage_of_fingerprint_.Find(stage.fingerprint, stages_) == id);
+    INLIER_CHECK((stage.live() != 0) == (stage.state == v1::RUNNING));
+    INLIER_CHECK(stage.live() == 0 || attempts_.contains(stage.live()));
     // Open exactly while somebody needs it; its result, once there, needs nothing further.
-    INLIER_CHECK(stage.needed_by.empty() == IsTerminal(stage.state));
+    INLIER_CHECK(stage.IsNeeded() != IsTerminal(stage.state));
     INLIER_CHECK(stage.ready == IsReady(stage));
-    INLIER_CHECK(!stage.not_before || retries_due_.contains({*stage.not_before, id}));
-    INLIER_CHECK(IsResult(stage.state) || !stage.spec.empty());
+    const StageDetail& detail = stage.detail();
+    INLIER_CHECK(!detail.not_before || retries_due_.contains({*detail.not_before, id}));
+    INLIER_CHECK(IsResult(stage.state) == (stage.spec == kNoSpec));
     if (stage.kind == v1::TRAIN_STAGE) {
-      INLIER_CHECK((stage.state == v1::SUCCEEDED) == !stage.checkpoint.empty());
+      INLIER_CHECK((stage.state == v1::SUCCEEDED) == trained_.contains(id));
     } else {
       // (8) Nothing is evaluated before its training has SUCCEEDED.
-      const Stage& train = stages_.at(stage.train);
+      const Stage& train = stages_.at(stage.train());
       INLIER_CHECK(stage.state != v1::RUNNING || train.state == v1::SUCCEEDED);
       INLIER_CHECK(stage.state != v1::SUCCEEDED || train.state == v1::SUCCEEDED);
-      INLIER_CHECK(std::count(train.dependents.begin(), train.dependents.end(), id) == 1);
     }
-    for (const auto& [sweep, needing] : stage.needed_by) {
-      INLIER_CHECK(!needing.empty());
+    for (const auto& [sweep, first_trial] : stage.Needers()) {
+      INLIER_CHECK(stage.HasSweep(sweep));
       INLIER_CHECK(scheduler_.IsReady(sweep, id) == stage.ready);
       INLIER_CHECK(!stage.ready || scheduler_.ShapeAt(sweep, id) == ShapeOf(sweeps_.at(sweep), stage));
-      for (const TrialId trial : needing) {
-        const Trial& needer = trials_.at(trial);
-        INLIER_CHECK(needer.sweep == sweep && !IsTerminal(needer.state));
-        INLIER_CHECK(needer.train == id || needer.evaluate == id);
-      }
+    }
+    for (const TrialId trial : stage.NeedingTrials()) {
+      const Trial& needer = trials_.at(trial);
+      INLIER_CHECK(stage.IsNeededBy(needer.sweep, trial) && !IsTerminal(needer.state));
+      INLIER_CHECK(needer.train == id || needer.evaluate == id);
     }
     // (7) Attempts stay within the most generous policy of the sweeps that have it. An edit may lower a
     // policy below what has happened.
@@ -76,19 +77,33 @@ void Orchestrator::CheckInvariants() const {
                                     [](const auto& entry) { return entry.second.revision > 1; });
     if (!IsTerminal(stage.state) && !edited) {
       std::uint32_t crashes = 0, out_of_memory = 0, losses = 0;
-      for (const SweepId sweep : stage.sweeps) {
+      for (const SweepId sweep : stage.Sweeps()) {
         const v1::RetrySpec& retry = sweeps_.at(sweep).spec.retry();
         crashes = std::max(crashes, retry.max_crashes());
         out_of_memory = std::max(out_of_memory, retry.max_out_of_memory());
         losses = std::max(losses, retry.max_losses());
       }
-      INLIER_CHECK(stage.failures.crashes == 0 || stage.failures.crashes < crashes);
-      INLIER_CHECK(stage.failures.out_of_memory == 0 || stage.failures.out_of_memory < out_of_memory);
-      INLIER_CHECK(stage.failures.losses == 0 || stage.failures.losses < losses);
-      INLIER_CHECK(stage.failures.invalid == 0);
+      INLIER_CHECK(detail.failures.crashes == 0 || detail.failures.crashes < crashes);
+      INLIER_CHECK(detail.failures.out_of_memory == 0 || detail.failures.out_of_memory < out_of_memory);
+      INLIER_CHECK(detail.failures.losses == 0 || detail.failures.losses < losses);
+      INLIER_CHECK(detail.failures.invalid == 0);
     }
   });
   for (const auto& [key, count] : stage_counts_) INLIER_CHECK(count == stage_counts[key]);
+
+  // Each evaluate stage is behind its training, once.
+  std::size_t dependents = 0, evaluations = 0;
+  stages_.ForEach([&](const Stage& stage) {
+    if (stage.kind == v1::EVALUATE_STAGE) ++evaluations;
+    StageId last;
+    for (StageId id = stage.first_dependent(); id; id = stages_.at(id).next_dependent()) {
+      INLIER_CHECK(stages_.at(id).train() == stage.id && id > last);
+      last = id;
+      ++dependents;
+    }
+    INLIER_CHECK(last == stage.last_dependent());
+  });
+  INLIER_CHECK(dependents == evaluations);
 
   // What pruning said of a training stands, also where its trial was withdrawn.
   std::map<SweepId, std::map<StageId, std::uint32_t>> pruned, kept;
@@ -121,13 +136,13 @@ void Orchestrator::CheckInvariants() const {
       }
       const Stage& train_stage = stages_.at(trial.train);
       const Stage& evaluate_stage = stages_.at(trial.evaluate);
-      INLIER_CHECK(evaluate_stage.train == trial.train);
+      INLIER_CHECK(evaluate_stage.train() == trial.train);
       // A trial follows from its stages.
       if (!IsTerminal(trial.state)) {
-        const bool runs = train_stage.live != 0 || evaluate_stage.live != 0;
+        const bool runs = train_stage.live() != 0 || evaluate_stage.live() != 0;
         INLIER_CHECK((trial.state == v1::RUNNING) == runs);
-        INLIER_CHECK(train_stage.state == v1::SUCCEEDED || train_stage.needed_by.at(id).contains(trial_id));
-        INLIER_CHECK(evaluate_stage.needed_by.at(id).contains(trial_id));
+        INLIER_CHECK(train_stage.state == v1::SUCCEEDED || train_stage.IsNeededBy(id, trial_id));
+        INLIER_CHECK(evaluate_stage.IsNeededBy(id, trial_id));
       }
       if (trial.state == v1::SUCCEEDED) INLIER_CHECK(evaluate_stage.state == v1::SUCCEEDED);
       if (trial.state == v1::DIVERGED) INLIER_CHECK(evaluate_stage.state == v1::DIVERGED);
@@ -135,7 +150,7 @@ void Orchestrator::CheckInvariants() const {
         if (!seen.insert(stage->id).second) continue;
         StageTally& tally = stage->kind == v1::TRAIN_STAGE ? train : evaluate;
         ++tally.total;
-        if (stage->needed_by.contains(id)) ++tally.needed;
+        if (stage->IsNeededBy(id)) ++tally.needed;
       }
     }
     INLIER_CHECK(pruned[id] == sweep.pruned && kept[id] == sweep.kept_from_pruning);
@@ -168,17 +183,21 @@ std::string Orchestrator::DurableState() const {
                     " revision=", sweep.revision, " notices=", sweep.notices_told, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
-  std::map<StageId, std::string> fingerprints;
-  for (const auto& [digest, id] : stage_of_fingerprint_) fingerprints.emplace(id, HexOf(digest));
   for (std::int64_t value = 1; value < next_stage_.value(); ++value) {
     const Stage& stage = stages_.at(StageId(value));
-    absl::StrAppend(&text, stage.id.ToString(), " ", fingerprints.at(stage.id), " ",
-                    v1::TrialState_Name(stage.state), " train=", stage.train.value(),
-                    " attempts=", stage.attempts, " live=", stage.live, " failures=");
-    absl::StrAppend(&text, stage.failures.crashes, "/", stage.failures.out_of_memory, "/",
-                    stage.failures.losses, "/", stage.failures.invalid, " checkpoint=", stage.checkpoint,
-                    " resume=", stage.resume_path, "@", stage.resume_step, " ", stage.resume_sha256,
-                    " message=", stage.message);
+    const StageDetail& detail = stage.detail();
+    // How often a stage with a result was tried decides nothing any more, and is not read at a start.
+    const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
+    const auto trained = trained_.find(stage.id);
+    absl::StrAppend(&text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ",
+                    v1::TrialState_Name(stage.state), " train=", stage.train().value(),
+                    " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
+                    " failures=");
+    absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
+                    failures.invalid,
+                    " checkpoint=", trained == trained_.end() ? "" : HexOf(trained->second.checkpoint),
+                    " resume=", detail.resume_path, "@", detail.resume_step, " ", detail.resume_sha256,
+                    " message=", detail.message);
     if (const auto raised = raised_.find(stage.id); raised != raised_.end())
       absl::StrAppend(&text, " memory=", raised->second.memory_mib, "/", raised->second.gpu_memory_mib);
     absl::StrAppend(&text, "\n");
@@ -189,7 +208,7 @@ std::string Orchestrator::DurableState() const {
                     " point=", trial.withdrawn ? std::string("withdrawn") : absl::StrCat(trial.point), " ",
                     v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),
                     " pruning=", static_cast<int>(trial.pruning),
-                    " message=", IsResult(trial.state) ? "" : trial.message, "\n");
+                    " message=", IsResult(trial.state) ? std::string() : trial.message(), "\n");
   }
   for (const auto& [token, attempt] : attempts_) {
     absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,

@@ -8,13 +8,17 @@
 
 namespace inlier {
 
+std::uint32_t Orchestrator::HolderOf(const Stage& train) const {
+  const auto trained = trained_.find(train.id);
+  return trained == trained_.end() ? train.detail().holder : trained->second.holder;
+}
+
 void Orchestrator::WaitForHolder(Context& context, const Stage& stage) {
   if (const auto before = holder_waits_.find(stage.id); before != holder_waits_.end()) {
     holder_waits_due_.erase({before->second.second, stage.id});
     holder_waits_.erase(before);
   }
-  const std::uint32_t holder =
-      stage.kind == v1::EVALUATE_STAGE ? stages_.at(stage.train).holder : stage.holder;
+  const std::uint32_t holder = HolderOf(stage.kind == v1::EVALUATE_STAGE ? stages_.at(stage.train()) : stage);
   if (holder == 0 || options_.locality_wait <= Duration::zero()) return;
   const WorkerEntry* worker = workers_.FindByNumber(holder);
   if (worker == nullptr || !worker->connected || !worker->keeps_artifacts || !worker->TakesWork()) return;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,8 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/time.h"
+#include "coordinator/orchestration/label_pool.h"
 #include "coordinator/orchestration/pruner.h"
+#include "coordinator/orchestration/stage.h"
 #include "coordinator/orchestration/sweep_expander.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
@@ -39,37 +43,9 @@ inline bool IsTerminal(v1::TrialState state) { return state != v1::PENDING && st
 // SUCCEEDED and DIVERGED: never changes again, not even by a retry.
 inline bool IsResult(v1::TrialState state) { return state == v1::SUCCEEDED || state == v1::DIVERGED; }
 
-// Evaluating costs about so much of training, for estimates of the work that is done.
-inline constexpr double kEvaluateWeight = 0.1;
-
 // How long an attempt that was told to yield may take to write its checkpoint and stop: the worker gives its
 // child stop_grace_ms (at most 600 s) and then kills it.
 inline constexpr Duration kYieldTerm = std::chrono::seconds(660);
-
-struct Stage {
-  StageId id;
-  v1::StageKind kind = v1::TRAIN_STAGE;
-  StageId train;  // EVALUATE: the stage whose checkpoint it needs.
-  StageState state = v1::PENDING;
-  StageFailures failures;
-  std::uint32_t attempts = 0;
-  std::uint32_t holder = 0;  // TRAIN: number of the worker that wrote its latest checkpoint; 0: not known.
-  Token live = 0;            // The attempt that runs now; 0: none.
-  std::string checkpoint;    // TRAIN, SUCCEEDED: digest of the trained model.
-  std::string message;       // Why it failed.
-  std::string spec;          // The resolved TrialSpec, serialised; empty once there is a result.
-  std::uint64_t steps = 0;   // Updates of the training; 0: it counts epochs, or has its result.
-  double weight = 0;         // Work in training steps, for shares of the whole; 0: not known.
-  std::map<SweepId, std::set<TrialId>> needed_by;
-  std::vector<SweepId> sweeps;      // Every sweep that has a trial on it, in the order they came.
-  std::vector<StageId> dependents;  // TRAIN: the evaluate stages that wait for its checkpoint.
-  std::string resume_path;          // TRAIN: latest committed checkpoint; empty: none.
-  std::uint64_t resume_step = 0;
-  std::string resume_sha256;  // Its digest, where the trial told it.
-  bool ready = false;         // In the scheduler's queues.
-  Timestamp ready_since;
-  std::optional<Timestamp> not_before;  // Waits for a retry.
-};
 
 struct Trial {
   TrialId id;
@@ -77,12 +53,28 @@ struct Trial {
   std::uint64_t point = 0;
   StageId train;  // Both zero for a trial that is invalid.
   StageId evaluate;
-  bool withdrawn = false;  // By an edit of the sweep: no point of it any more, and in none of its counts.
-  v1::TrialState state = v1::PENDING;
-  std::string message;
-  TrialPruningState pruning = TrialPruningState::kNone;
-  std::vector<std::pair<std::string, std::string>>
-      labels;  // Empty when it has a result and was read from the store.
+  PackedLabels labels;  // None when it has a result.
+  v1::TrialState state : 8 = v1::PENDING;
+  TrialPruningState pruning : 8 = TrialPruningState::kNone;
+  bool withdrawn : 8 = false;  // By an edit of the sweep: no point of it any more, and in none of its counts.
+
+  const std::string& message() const { return message_ != nullptr ? *message_ : kNoMessage; }
+  void SetMessage(const std::string& message) {
+    message_ = message.empty() ? nullptr : std::make_unique<std::string>(message);
+  }
+
+ private:
+  static inline const std::string kNoMessage;
+
+  std::unique_ptr<std::string> message_;
+};
+
+static_assert(sizeof(Trial) <= 64, "there may be millions");
+
+// Of a training that has SUCCEEDED.
+struct Trained {
+  Digest checkpoint;         // Of the trained model.
+  std::uint32_t holder = 0;  // Number of the worker that wrote it; 0: not known.
 };
 
 // Stages of one kind in a sweep.

@@ -12,7 +12,7 @@ namespace inlier {
 
 void Orchestrator::Desire(const Attempt& attempt, bool known, v1::Assignment& told) const {
   told = attempt.assignment;
-  if (!known) told.set_spec(stages_.at(attempt.stage).spec);
+  if (!known) told.set_spec(specs_.Get(stages_.at(attempt.stage).spec));
 }
 
 bool Orchestrator::IsFree(const WorkerEntry& worker, std::uint32_t slot) const {

@@ -67,39 +67,45 @@ bool Orchestrator::WantsTrials(const Sweep& sweep) const {
 }
 
 StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const std::string& fingerprint,
-                                     const ExpandedTrial& trial, TrialId for_trial, StageId train) {
+                                     const ExpandedTrial& trial, TrialId for_trial, StageId train,
+                                     SpecHandle& spec) {
   const std::optional<Digest> digest = ParseSha256Hex(fingerprint);
   INLIER_CHECK(digest.has_value());
-  const auto [known, inserted] = stage_of_fingerprint_.emplace(*digest, next_stage_);
-  if (!inserted) return known->second;
+  if (const StageId known = stage_of_fingerprint_.Find(*digest, stages_)) return known;
   const StageId id = next_stage_;
   next_stage_ = StageId(next_stage_.value() + 1);
   Stage& stage = stages_[id];
   stage.id = id;
-  stage.kind = kind;
-  stage.train = train;
-  stage.spec = trial.spec;
+  stage.fingerprint = *digest;
+  stage_of_fingerprint_.Add(stage, stages_);
+  stage.spec = spec == kNoSpec ? specs_.Add(trial.spec) : specs_.Share(spec);
+  spec = stage.spec;
   stage.steps = trial.steps;
-  stage.weight = std::max(1.0, static_cast<double>(stage.steps));
-  if (kind == v1::EVALUATE_STAGE) {
-    stage.weight *= kEvaluateWeight;
-    stages_.at(train).dependents.push_back(id);
-  }
+  if (kind == v1::EVALUATE_STAGE) Follow(stage, train);
   ++stage_counts_[{kind, v1::PENDING}];
-  NewStage row{
-      .id = id, .kind = kind, .fingerprint = fingerprint, .train_stage = std::nullopt, .spec_of = for_trial};
+  NewStage row{.id = id,
+               .kind = kind,
+               .fingerprint = fingerprint,
+               .train_stage = std::nullopt,
+               .spec_of = for_trial,
+               .steps = trial.steps};
   if (kind == v1::EVALUATE_STAGE) row.train_stage = train;
   context.out.changes.Add(std::move(row));
   return id;
 }
 
-void Orchestrator::RegisterStage(Stage& stage, Sweep& sweep, double weight) {
-  if (stage.weight == 0) stage.weight = weight;
-  if (std::find(stage.sweeps.begin(), stage.sweeps.end(), sweep.id) != stage.sweeps.end()) return;
-  stage.sweeps.push_back(sweep.id);
+void Orchestrator::RegisterStage(Stage& stage, Sweep& sweep) {
+  if (stage.HasSweep(sweep.id)) return;
+  stage.AddSweep(sweep.id);
   StageTally& tally = TallyOf(sweep, stage);
   ++tally.total;
-  tally.weight_total += stage.weight;
+  tally.weight_total += stage.Weight();
+}
+
+void Orchestrator::Follow(Stage& stage, StageId train) {
+  Stage& training = stages_.at(train);
+  const StageId last = training.last_dependent();
+  stage.Follow(training, last ? &stages_.at(last) : nullptr);
 }
 
 void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
@@ -120,33 +126,33 @@ void Orchestrator::Materialise(Context& context, Sweep& sweep, ExpandedTrial exp
                .evaluate_stage = std::nullopt,
                .state = v1::PENDING,
                .message = ""};
-  trial.labels = std::move(expanded.labels);
+  trial.labels = label_pool_.Pack(expanded.labels);
+  std::string message;
   if (expanded.problem.ok()) {
+    SpecHandle spec = kNoSpec;
     trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, expanded.identity.train_fingerprint, expanded, id,
-                                 StageId());
+                                 StageId(), spec);
     trial.evaluate = FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.identity.evaluate_fingerprint,
-                                    expanded, id, trial.train);
+                                    expanded, id, trial.train, spec);
     row.train_stage = trial.train;
     row.evaluate_stage = trial.evaluate;
     Stage& train = stages_.at(trial.train);
     Stage& evaluate = stages_.at(trial.evaluate);
     // A stage that failed for another sweep before is tried again for this one; within a sweep its failure
     // stands.
-    const auto is_new = [&sweep](const Stage& stage) {
-      return std::find(stage.sweeps.begin(), stage.sweeps.end(), sweep.id) == stage.sweeps.end();
-    };
-    const bool reopen_train = is_new(train);
-    const bool reopen_evaluate = is_new(evaluate);
-    const double steps = std::max(1.0, static_cast<double>(expanded.steps));
-    RegisterStage(train, sweep, steps);
-    RegisterStage(evaluate, sweep, steps * kEvaluateWeight);
-    trial.state = Link(context, trial, reopen_train, reopen_evaluate, trial.message);
+    const bool reopen_train = !train.HasSweep(sweep.id);
+    const bool reopen_evaluate = !evaluate.HasSweep(sweep.id);
+    RegisterStage(train, sweep);
+    RegisterStage(evaluate, sweep);
+    trial.state = Link(context, trial, reopen_train, reopen_evaluate, message);
   } else {
     trial.state = v1::FAILED;
-    trial.message = absl::StrCat("INVALID_SPEC: ", expanded.problem.message());
+    message = absl::StrCat("INVALID_SPEC: ", expanded.problem.message());
   }
+  trial.SetMessage(message);
+  if (IsResult(trial.state)) trial.labels.reset();
   row.state = trial.state;
-  row.message = trial.message;
+  row.message = message;
   context.out.changes.Add(std::move(row));
   if (trial.pruning != TrialPruningState::kNone)
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});

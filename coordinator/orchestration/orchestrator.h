@@ -22,20 +22,22 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/time.h"
 #include "coordinator/orchestration/dense_table.h"
+#include "coordinator/orchestration/fingerprint_index.h"
 #include "coordinator/orchestration/lease_table.h"
 #include "coordinator/orchestration/model.h"
 #include "coordinator/orchestration/request_log.h"
 #include "coordinator/orchestration/scheduler.h"
+#include "coordinator/orchestration/spec_pool.h"
 #include "coordinator/orchestration/worker_registry.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/snapshot.h"
@@ -209,8 +211,14 @@ class Orchestrator {
 
   // recover.cc.
   void RecoverSweep(SweepRecord record);
-  absl::Status RecoverStage(StageRecord record);
-  void RecoverTrial(TrialRecord record);
+  absl::Status RecoverStage(const StageRecord& record);
+  struct LatestSpec {  // Of the stage before.
+    TrialId of;
+    SpecHandle handle = kNoSpec;
+    v1::TrialSpec spec;
+  };
+  absl::Status RecoverUnfinishedStage(UnfinishedStage record, LatestSpec& latest);
+  void RecoverTrial(const TrialRecord& record);
   void RecoverWorker(WorkerRecord record, Moment now);
   void RecoverAttempt(const LiveAttempt& record, Context& context);
 
@@ -224,9 +232,11 @@ class Orchestrator {
   // Makes up to `limit` further trials; returns how many were complete at once.
   std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit);
   void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded);
+  // `spec` is the handle of the trial's specification, made with the first stage that is new.
   StageId FindOrAddStage(Context& context, v1::StageKind kind, const std::string& fingerprint,
-                         const ExpandedTrial& trial, TrialId for_trial, StageId train);
-  void RegisterStage(Stage& stage, Sweep& sweep, double weight);
+                         const ExpandedTrial& trial, TrialId for_trial, StageId train, SpecHandle& spec);
+  void RegisterStage(Stage& stage, Sweep& sweep);
+  void Follow(Stage& stage, StageId train);  // It is an evaluate stage of this training.
   void CancelTrial(Context& context, Trial& trial, const std::string& why);
   // `pruned_too`: also one that pruning ended, which is then not pruned again.
   bool RetryTrial(Context& context, Trial& trial, bool pruned_too);
@@ -320,6 +330,8 @@ class Orchestrator {
                      const std::string& message);
   void FailStage(Context& context, Stage& stage, const std::string& message);
   v1::RetrySpec PolicyOf(const Stage& stage) const;
+  // From where the next attempt goes on.
+  static void SetResume(const Stage& stage, v1::Assignment& assignment);
   void NoteProgress(Context& context, Attempt& attempt);
 
   // offer.cc: workers that listen.
@@ -353,6 +365,8 @@ class Orchestrator {
   void ExplainPlacement(const Stage& stage, SweepId sweep, v1::Explanation& of) const;
 
   // locality.cc: a stage waits a little for the worker that has its checkpoint.
+  // Number of the worker that wrote the training's latest checkpoint; 0: not known.
+  std::uint32_t HolderOf(const Stage& train) const;
   // It has become ready.
   void WaitForHolder(Context& context, const Stage& stage);
   void EndHolderWaits(Context& context);
@@ -401,7 +415,10 @@ class Orchestrator {
   std::map<SweepId, Sweep> sweeps_;
   DenseTable<TrialId, Trial> trials_;
   DenseTable<StageId, Stage> stages_;
-  std::unordered_map<Digest, StageId, DigestHash> stage_of_fingerprint_;  // Never walked where it shows.
+  FingerprintIndex stage_of_fingerprint_;
+  absl::btree_map<StageId, Trained> trained_;  // Train stages that have SUCCEEDED.
+  SpecPool specs_;                             // Of stages without a result.
+  LabelPool label_pool_;
   std::map<std::string, SweepId> sweep_of_request_;  // Submissions; every other request is in requests_.
   RequestLog requests_;
   std::map<Token, Attempt> attempts_;

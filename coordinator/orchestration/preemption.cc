@@ -54,8 +54,8 @@ void Orchestrator::PreemptForWaiting(Context& context) {
         worker == nullptr || !worker->connected || !worker->TakesWork())
       continue;
     std::int64_t priority = sweeps_.at(attempt.sweep).spec.priority();
-    for (const auto& [sweep, needing] : stages_.at(attempt.stage).needed_by)
-      priority = std::max<std::int64_t>(priority, sweeps_.at(sweep).spec.priority());
+    for (const Needer& needer : stages_.at(attempt.stage).Needers())
+      priority = std::max<std::int64_t>(priority, sweeps_.at(needer.sweep).spec.priority());
     candidates.push_back({priority, attempt.saved, token});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {

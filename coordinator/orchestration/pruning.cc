@@ -53,7 +53,7 @@ void Orchestrator::JudgePoint(Context& context, const Attempt& attempt, const v1
     return;
   bool all_want = true;
   std::string reason;
-  for (const auto& [id, needing] : stage.needed_by) {
+  for (const auto& [id, first_trial] : stage.Needers()) {
     Sweep& sweep = sweeps_.at(id);
     if (sweep.pruner && sweep.pruner->spec().measurement() == point.name()) {
       std::optional<PruningDecision> decision = sweep.pruner->Judge(stage.id, point.step(), point.value());
@@ -73,12 +73,10 @@ void Orchestrator::JudgePoint(Context& context, const Attempt& attempt, const v1
 }
 
 void Orchestrator::PruneStage(Context& context, Stage& stage, const std::string& reason) {
-  const Token token = stage.live;
+  const Token token = stage.live();
   NoticeOfStage(context, stage, "stage_pruned", reason, token);
-  std::vector<TrialId> trials;
-  for (const auto& [sweep, needing] : stage.needed_by)
-    trials.insert(trials.end(), needing.begin(), needing.end());
-  stage.message = reason;
+  const std::vector<TrialId> trials = stage.NeedingTrials();
+  stage.SetMessage(reason);
   EndAttempt(context, token, v1::CANCELLED, std::nullopt, reason, reason);
   for (const TrialId id : trials) {
     Trial& trial = trials_.at(id);

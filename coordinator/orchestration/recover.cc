@@ -36,67 +36,64 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   scheduler_.AddSweep(sweep.id, RulesOf(sweep));
 }
 
-absl::Status Orchestrator::RecoverStage(StageRecord record) {
+absl::Status Orchestrator::RecoverStage(const StageRecord& record) {
   Stage& stage = stages_[record.id];
-  stage.id = record.id;
-  stage.kind = record.kind;
+  stage.fingerprint = record.fingerprint;
   stage.state = record.state;
-  if (!INLIER_BUG("retry_counts_forgotten_after_restart")) stage.failures = record.failures;
-  stage.attempts = record.attempts;
-  stage.checkpoint = std::move(record.checkpoint);
-  if (!IsResult(stage.state)) stage.message = std::move(record.message);  // Kept of failures only.
-  if (record.train_stage) {
-    stage.train = *record.train_stage;
-    stages_.at(stage.train).dependents.push_back(stage.id);
+  stage.steps = record.steps;
+  if (record.kind == v1::EVALUATE_STAGE) {
+    Follow(stage, record.train_stage);
+    if (stage.steps == 0 && IsResult(stage.state)) stage.steps = stages_.at(record.train_stage).steps;
   }
-  if (!record.spec.empty() || !record.spec_json.empty()) {
-    v1::TrialSpec spec;
-    if (record.spec.empty()) {
-      absl::StatusOr<v1::TrialSpec> read = TrialSpecFromJson(record.spec_json);
-      if (!read.ok()) return Annotate(read.status(), absl::StrCat("while recovering ", stage.id.ToString()));
-      spec = *std::move(read);
-      record.spec = spec.SerializeAsString();
-    } else if (!spec.ParseFromString(record.spec)) {
-      return absl::DataLossError(absl::StrCat("the stored specification of ", stage.id.ToString(),
-                                              " cannot be read; restore inlier.db from a backup"));
-    }
-    stage.spec = std::move(record.spec);
-    stage.steps = spec.training().steps();
-    stage.weight = std::max(1.0, static_cast<double>(stage.steps));
-  } else if (record.trained_steps > 0) {
-    stage.weight = static_cast<double>(record.trained_steps);
+  if (const StageId first = stage_of_fingerprint_.Find(stage.fingerprint, stages_)) {
+    return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", first.ToString(),
+                                            " and ", stage.id.ToString(),
+                                            " have the same fingerprint; restore inlier.db from a backup"));
   }
-  if (!IsResult(stage.state) && (record.memory_mib > 0 || record.gpu_memory_mib > 0)) {
-    raised_[stage.id] = {
-        .id = stage.id, .memory_mib = record.memory_mib, .gpu_memory_mib = record.gpu_memory_mib};
-  }
-  const std::optional<Digest> digest = ParseSha256Hex(record.fingerprint);
-  if (!digest) {
-    return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage.id.ToString(),
-                                            " has no SHA-256 as its fingerprint; restore inlier.db from a "
-                                            "backup"));
-  }
-  if (const auto [first, is_new] = stage_of_fingerprint_.emplace(*digest, stage.id); !is_new) {
-    return absl::DataLossError(
-        absl::StrCat("the database is damaged or was edited: ", first->second.ToString(), " and ",
-                     stage.id.ToString(), " have the same fingerprint; restore inlier.db from a backup"));
-  }
-  ++stage_counts_[{stage.kind, stage.state}];
+  stage_of_fingerprint_.Add(stage, stages_);
+  ++stage_counts_[{record.kind, record.state}];
   return absl::OkStatus();
 }
 
-void Orchestrator::RecoverTrial(TrialRecord record) {
+absl::Status Orchestrator::RecoverUnfinishedStage(UnfinishedStage record, LatestSpec& latest) {
+  Stage& stage = stages_.at(record.stage);
+  stage.attempts = record.attempts;
+  if (record.failures != StageFailures() && !INLIER_BUG("retry_counts_forgotten_after_restart"))
+    stage.edit().failures = record.failures;
+  stage.SetMessage(record.message);
+  if (record.memory_mib > 0 || record.gpu_memory_mib > 0) {
+    raised_[stage.id] = {
+        .id = stage.id, .memory_mib = record.memory_mib, .gpu_memory_mib = record.gpu_memory_mib};
+  }
+  if (record.spec.empty() && record.spec_json.empty() && record.spec_of && record.spec_of == latest.of) {
+    stage.spec = specs_.Share(latest.handle);
+  } else {
+    if (record.spec.empty()) {
+      absl::StatusOr<v1::TrialSpec> read = TrialSpecFromJson(record.spec_json);
+      if (!read.ok()) return Annotate(read.status(), absl::StrCat("while recovering ", stage.id.ToString()));
+      latest.spec = *std::move(read);
+      record.spec = latest.spec.SerializeAsString();
+    } else if (!latest.spec.ParseFromString(record.spec)) {
+      return absl::DataLossError(absl::StrCat("the stored specification of ", stage.id.ToString(),
+                                              " cannot be read; restore inlier.db from a backup"));
+    }
+    stage.spec = specs_.Add(record.spec);
+  }
+  latest.of = record.spec_of;
+  latest.handle = stage.spec;
+  if (stage.steps == 0) stage.steps = latest.spec.training().steps();  // Stored before its steps were.
+  return absl::OkStatus();
+}
+
+void Orchestrator::RecoverTrial(const TrialRecord& record) {
   Sweep& sweep = sweeps_.at(record.sweep);
   Trial& trial = trials_[record.id];
-  trial.id = record.id;
   trial.sweep = record.sweep;
   trial.withdrawn = !record.point;
   trial.point = record.point.value_or(0);
-  trial.train = record.train_stage.value_or(StageId());
-  trial.evaluate = record.evaluate_stage.value_or(StageId());
+  trial.train = record.train_stage;
+  trial.evaluate = record.evaluate_stage;
   trial.state = record.state;
-  trial.message = std::move(record.message);
-  trial.labels = LabelsFromJson(record.labels_json);
   if (trial.withdrawn) {
     ++sweep.withdrawn;
     return;
@@ -104,11 +101,12 @@ void Orchestrator::RecoverTrial(TrialRecord record) {
   sweep.trials.push_back(trial.id);
   if (trial.point >= sweep.next_point) sweep.ahead.insert(trial.point);
   CountTrial(sweep, std::nullopt, trial.state);
-  const double steps = std::max(1.0, static_cast<double>(sweep.spec.base().training().steps()));
   for (const StageId id : {trial.train, trial.evaluate}) {
     if (!id) continue;
     Stage& stage = stages_.at(id);
-    RegisterStage(stage, sweep, stage.kind == v1::TRAIN_STAGE ? steps : steps * kEvaluateWeight);
+    // Stored before its steps were.
+    if (stage.steps == 0 && !stage.sweep) stage.steps = sweep.spec.base().training().steps();
+    RegisterStage(stage, sweep);
     if (!IsTerminal(trial.state) && stage.state != v1::SUCCEEDED) Need(stage, trial);
   }
 }
@@ -137,21 +135,21 @@ void Orchestrator::RecoverWorker(WorkerRecord record, Moment now) {
 
 void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
   Stage& stage = stages_.at(record.stage);
-  INLIER_CHECK(stage.live == 0 && stage.state == v1::RUNNING);
-  INLIER_CHECK(!stage.needed_by.empty());
-  stage.live = record.token;
+  INLIER_CHECK(stage.live() == 0 && stage.state == v1::RUNNING);
+  const auto needers = stage.Needers();
+  INLIER_CHECK(!needers.empty());
+  stage.edit().live = record.token;
   Attempt& attempt = attempts_[record.token];
   attempt.token = record.token;
   attempt.stage = stage.id;
   // Of a database from before charges were kept: to the first sweep that needs it and has room.
-  attempt.sweep = record.sweep ? record.sweep : stage.needed_by.begin()->first;
-  for (const auto& [id, needing] : stage.needed_by) {
+  attempt.sweep = record.sweep ? record.sweep : needers.front().sweep;
+  for (const auto& [id, first_trial] : needers) {
     if (record.sweep || !scheduler_.HasRoom(id)) continue;
     attempt.sweep = id;
     break;
   }
-  const auto needing = stage.needed_by.find(attempt.sweep);
-  attempt.trial = *(needing == stage.needed_by.end() ? stage.needed_by.begin() : needing)->second.begin();
+  attempt.trial = stage.FirstNeederOf(attempt.sweep).value_or(needers.front().trial);
   attempt.worker = record.worker;
   attempt.request = record.request;
   if (WorkerEntry* worker = workers_.Find(record.worker))
@@ -178,11 +176,9 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
   assignment.set_slot(record.slot);
   assignment.set_attempt(record.number);
   if (stage.kind == v1::EVALUATE_STAGE) {
-    assignment.set_checkpoint_sha256(stages_.at(stage.train).checkpoint);
-  } else if (!stage.resume_path.empty()) {
-    assignment.set_resume_path(stage.resume_path);
-    assignment.set_resume_step(stage.resume_step);
-    if (!stage.resume_sha256.empty()) assignment.set_resume_sha256(stage.resume_sha256);
+    assignment.set_checkpoint_sha256(HexOf(trained_.at(stage.train()).checkpoint));
+  } else {
+    SetResume(stage, assignment);
   }
   const Duration grace = INLIER_BUG("no_grace_after_restart") ? Duration(0) : options_.lease_ttl;
   leases_.Grant(record.token, record.worker, record.slot, context.now.at + grace - options_.lease_ttl);
@@ -197,23 +193,28 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
   next_stage_ = snapshot.next_stage;
   next_token_ =
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
-  stage_of_fingerprint_.reserve(snapshot.stages.size());
   for (RequestRow& row : snapshot.requests) requests_.Restore(std::move(row));
   for (SweepRecord& record : snapshot.sweeps) RecoverSweep(std::move(record));
-  for (StageRecord& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(std::move(record)));
+  stage_of_fingerprint_.Reserve(snapshot.stages.size(), stages_);
+  for (const StageRecord& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(record));
+  for (const TrainedRecord& record : snapshot.trained)
+    trained_.emplace_hint(trained_.end(), record.stage, Trained{record.checkpoint});
+  LatestSpec latest;
+  for (UnfinishedStage& record : snapshot.unfinished_stages)
+    RETURN_IF_ERROR(RecoverUnfinishedStage(std::move(record), latest));
   for (CheckpointRecord& checkpoint : snapshot.checkpoints) {
-    Stage& stage = stages_.at(checkpoint.stage);
     if (INLIER_BUG("resume_forgotten_after_restart")) continue;
-    stage.resume_path = checkpoint.path;
-    stage.resume_step = checkpoint.step;
-    stage.resume_sha256 = checkpoint.sha256;
+    StageDetail& detail = stages_.at(checkpoint.stage).edit();
+    detail.resume_path = checkpoint.path;
+    detail.resume_step = checkpoint.step;
+    detail.resume_sha256 = checkpoint.sha256;
   }
-  for (const StageRecord& record : snapshot.stages) {
-    Stage& stage = stages_.at(record.id);
-    if (stage.kind == v1::EVALUATE_STAGE && stage.weight == 0) stage.weight = stages_.at(stage.train).weight;
-    if (stage.kind == v1::EVALUATE_STAGE) stage.weight *= kEvaluateWeight;
+  for (const TrialRecord& record : snapshot.trials) RecoverTrial(record);
+  for (const UnfinishedTrial& record : snapshot.unfinished_trials) {
+    Trial& trial = trials_.at(record.trial);
+    trial.labels = label_pool_.Pack(LabelsFromJson(record.labels_json));
+    trial.SetMessage(record.message);
   }
-  for (TrialRecord& record : snapshot.trials) RecoverTrial(std::move(record));
   for (const TrialPruning& record : snapshot.trial_prunings) {
     Trial& trial = trials_.at(record.id);
     Sweep& sweep = sweeps_.at(trial.sweep);
@@ -226,8 +227,8 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
       sweep.pruner->Record(decision);
   for (WorkerRecord& record : snapshot.workers) RecoverWorker(std::move(record), now);
   for (const LiveAttempt& record : snapshot.live_attempts) RecoverAttempt(record, context);
-  for (const StageRecord& record : snapshot.stages)
-    if (!IsTerminal(record.state)) RefreshReadiness(context, stages_.at(record.id));
+  for (const UnfinishedStage& record : snapshot.unfinished_stages)
+    if (Stage& stage = stages_.at(record.stage); !IsTerminal(stage.state)) RefreshReadiness(context, stage);
   for (auto& [id, sweep] : sweeps_) {
     if (sweep.state != v1::ACTIVE) continue;
     if (!sweep.Exhausted()) {

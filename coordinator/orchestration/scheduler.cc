@@ -70,14 +70,14 @@ void Scheduler::Update(SweepId sweep, Change change) {
   const bool was_eligible = queue.eligible;
   if (was_eligible) {
     if (queue.rules.preempts) preempting_.erase({-std::int64_t{queue.rules.priority}, sweep});
-    for (const auto& [shape, stages] : queue.ready) Erase(lanes, shape, KeyOf(sweep, queue));
+    for (const auto& [shape, lane] : queue.ready) Erase(lanes, shape, KeyOf(sweep, queue));
   }
   change(queue);
   queue.eligible = MayStart(queue);
   if (queue.eligible) {
     if (!was_eligible) queue.virtual_time = std::max(queue.virtual_time, clocks_[queue.rules.priority]);
     if (queue.rules.preempts) preempting_.emplace(-std::int64_t{queue.rules.priority}, sweep);
-    for (const auto& [shape, stages] : queue.ready) Insert(lanes, shape, KeyOf(sweep, queue));
+    for (const auto& [shape, lane] : queue.ready) Insert(lanes, shape, KeyOf(sweep, queue));
   }
   List(queue.group);
 }
@@ -108,25 +108,29 @@ void Scheduler::SetRules(SweepId sweep, const Rules& rules) {
   Update(sweep, [&](Queue& changed) { changed.rules = rules; });
 }
 
-void Scheduler::TakeOut(Queue& queue, std::map<StageId, Ready>::iterator ready) {
-  const auto lane = queue.ready.find(ready->second.shape);
-  lane->second.erase(ready->second.key);
-  if (lane->second.empty()) queue.ready.erase(lane);
+void Scheduler::TakeOut(Queue& queue, Keys::iterator ready) {
+  Lane& lane = *ready->second.lane;
+  const StageKey key{ready->second.first_trial, ready->first};
+  if (lane.evaluations.erase(key) == 0) lane.trainings.erase(key);
+  if (lane.empty()) queue.ready.erase(Shape(lane.shape));
   queue.keys.erase(ready);
 }
 
 void Scheduler::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial,
-                         const Shape& shape) {
+                         const Shape& shape, Timestamp now) {
   const Queue& known = sweeps_.at(sweep);
-  StageKey key{kind == v1::EVALUATE_STAGE ? 0 : 1, first_trial, stage};
+  Ready ready{first_trial, nullptr, now};
   if (const auto at = known.keys.find(stage); at != known.keys.end()) {
-    if (at->second.shape == shape) return;
-    key = at->second.key;
+    if (at->second.lane->shape == shape) return;
+    ready = at->second;
   }
   Update(sweep, [&](Queue& queue) {
     if (const auto at = queue.keys.find(stage); at != queue.keys.end()) TakeOut(queue, at);
-    queue.keys.emplace(stage, Ready{key, shape});
-    queue.ready[shape].insert(key);
+    Lane& lane = queue.ready[shape];
+    lane.shape = shape;
+    ready.lane = &lane;
+    (kind == v1::EVALUATE_STAGE ? lane.evaluations : lane.trainings).emplace(ready.first_trial, stage);
+    queue.keys.emplace(stage, ready);
   });
 }
 
@@ -169,14 +173,14 @@ std::optional<Scheduler::Pick> Scheduler::Next(std::uint32_t worker, Fits fits) 
   }
   if (best == nullptr) return std::nullopt;
   const SweepId sweep = std::get<2>(*best);
-  const StageKey* first = nullptr;
-  for (const auto& [shape, stages] : sweeps_.at(sweep).ready) {
+  std::optional<std::pair<bool, StageKey>> first;
+  for (const auto& [shape, lane] : sweeps_.at(sweep).ready) {
     if (shape.worker != 0 && shape.worker != worker) continue;
-    if (first != nullptr && *first < *stages.begin()) continue;
-    if (fits(shape.request)) first = &*stages.begin();
+    if (first && *first < lane.First()) continue;
+    if (fits(shape.request)) first = lane.First();
   }
-  INLIER_CHECK(first != nullptr);
-  return Pick{sweep, std::get<2>(*first)};
+  INLIER_CHECK(first.has_value());
+  return Pick{sweep, first->second.second};
 }
 
 std::optional<Scheduler::Pick> Scheduler::Next() const {
@@ -193,7 +197,7 @@ std::vector<std::uint32_t> Scheduler::AwaitedWorkers() const {
 
 std::map<ResourceRequest, std::uint64_t> Scheduler::ReadyRequests(SweepId sweep) const {
   std::map<ResourceRequest, std::uint64_t> requests;
-  for (const auto& [shape, stages] : sweeps_.at(sweep).ready) requests[shape.request] += stages.size();
+  for (const auto& [shape, lane] : sweeps_.at(sweep).ready) requests[shape.request] += lane.size();
   return requests;
 }
 

@@ -22,6 +22,7 @@
 #define INLIER_COORDINATOR_ORCHESTRATION_SCHEDULER_H_
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,7 +32,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/functional/function_ref.h"
+#include "base/time.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
 #include "inlier/v1/attempt.pb.h"
@@ -73,9 +77,10 @@ class Scheduler {
   // REQUIRES of all that follow: the sweep is known.
   void SetRules(SweepId sweep, const Rules& rules);
 
-  // `stage` may run for `sweep`; `first_trial` orders it within the sweep. Adding it again changes its shape
-  // alone.
-  void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial, const Shape& shape);
+  // `stage` may run for `sweep`, since `now`; `first_trial` orders it within the sweep. Adding it again
+  // changes its shape alone.
+  void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial, const Shape& shape,
+                Timestamp now = Timestamp{});
   void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial) {
     AddReady(sweep, stage, kind, first_trial, Shape());
   }
@@ -110,8 +115,11 @@ class Scheduler {
   // sweep).
   const std::set<std::pair<std::int64_t, SweepId>>& Preempting() const { return preempting_; }
 
-  // The shape of a ready stage. REQUIRES: IsReady().
-  const Shape& ShapeAt(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.at(stage).shape; }
+  // The shape of a ready stage, and since when it is ready. REQUIRES: IsReady().
+  const Shape& ShapeAt(SweepId sweep, StageId stage) const {
+    return sweeps_.at(sweep).keys.at(stage).lane->shape;
+  }
+  Timestamp ReadySince(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.at(stage).since; }
   // Requests of the sweep's ready stages, with the number of those that ask for each.
   std::map<ResourceRequest, std::uint64_t> ReadyRequests(SweepId sweep) const;
 
@@ -132,7 +140,7 @@ class Scheduler {
   std::uint64_t ReadyAbove(std::int32_t priority) const;
 
  private:
-  using StageKey = std::tuple<int, TrialId, StageId>;                 // Rank of the kind, first trial, stage.
+  using StageKey = std::pair<TrialId, StageId>;                       // First trial, stage.
   using SweepKey = std::tuple<std::int64_t, std::uint64_t, SweepId>;  // -priority, virtual time, sweep.
 
   using Lanes = std::map<Shape, std::set<SweepKey>>;  // Without empty ones, Shape() apart.
@@ -140,25 +148,41 @@ class Scheduler {
     Usage usage;
     Lanes eligible;  // Its sweeps that could start something if the quota lets them.
   };
-  struct Ready {
-    StageKey key;
+  // The ready stages of a shape. A sweep may have a million: nodes of one each would cost more than the
+  // stage.
+  struct Lane {
     Shape shape;
+    absl::btree_set<StageKey> evaluations, trainings;
+
+    bool empty() const { return evaluations.empty() && trainings.empty(); }
+    std::size_t size() const { return evaluations.size() + trainings.size(); }
+    // REQUIRES: not empty. Evaluations go first.
+    std::pair<bool, StageKey> First() const {
+      return evaluations.empty() ? std::pair(true, *trainings.begin())
+                                 : std::pair(false, *evaluations.begin());
+    }
   };
+  struct Ready {
+    TrialId first_trial;
+    Lane* lane;
+    Timestamp since;
+  };
+  using Keys = absl::btree_map<StageId, Ready>;
   struct Queue {
     Rules rules;
     Group* group = nullptr;
     std::uint32_t running = 0;
     std::uint64_t virtual_time = 0;
-    bool eligible = false;                      // Its key is in the set.
-    std::map<Shape, std::set<StageKey>> ready;  // Without empty ones.
-    std::map<StageId, Ready> keys;
+    bool eligible = false;        // Its key is in the set.
+    std::map<Shape, Lane> ready;  // Without empty ones.
+    Keys keys;
   };
 
   static SweepKey KeyOf(SweepId sweep, const Queue& queue);
   static bool MayStart(const Queue& queue);
   static bool IsFull(const Group& group);
   Group* GroupOf(const Rules& rules);
-  static void TakeOut(Queue& queue, std::map<StageId, Ready>::iterator ready);
+  static void TakeOut(Queue& queue, Keys::iterator ready);
   static void Insert(Lanes& lanes, const Shape& shape, const SweepKey& key);
   static void Erase(Lanes& lanes, const Shape& shape, const SweepKey& key);
   // The best sweep of a group stands for it among all, for each shape, while there is room in the group.

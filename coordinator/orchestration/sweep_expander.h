@@ -27,7 +27,7 @@ struct ExpandedTrial {
   PointLabels labels;
   absl::Status problem;     // Not OK: the trial can never run; the fingerprints are then empty.
   std::string spec;         // Serialised TrialSpec, resolved; empty when that failed.
-  std::uint64_t steps = 0;  // Updates of its training; 0 where it counts epochs.
+  std::uint32_t steps = 0;  // Updates of its training; 0 where it counts epochs.
   TrialIdentity identity;   // With `problem`, only rest_json: all of the spec, as the grid gave it.
 };
 

@@ -198,14 +198,14 @@ void Orchestrator::TakeCheckpoint(Context& context, Attempt& attempt, const v1::
                                           .final = saved.final(),
                                           .at = at});
   attempt.saved = context.now.at;
-  if (const WorkerEntry* worker = workers_.Find(attempt.worker)) stage.holder = worker->number;
+  if (const WorkerEntry* worker = workers_.Find(attempt.worker)) stage.edit().holder = worker->number;
   if (saved.final()) {
     attempt.final_checkpoint = saved.sha256();
     attempt.final_step = saved.step();
-  } else if (saved.step() >= stage.resume_step) {
-    stage.resume_path = path;
-    stage.resume_step = saved.step();
-    stage.resume_sha256 = saved.sha256();
+  } else if (saved.step() >= stage.detail().resume_step) {
+    stage.edit().resume_path = path;
+    stage.edit().resume_step = saved.step();
+    stage.edit().resume_sha256 = saved.sha256();
   }
 }
 
@@ -260,8 +260,8 @@ void Orchestrator::TakeOutcome(Context& context, Attempt& live, const v1::Outcom
     }
   }
   if (!attempt.recovered) {
-    for (const auto& [id, needing] : stage.needed_by) {
-      StageTally& tally = TallyOf(sweeps_.at(id), stage);
+    for (const Needer& needer : stage.Needers()) {
+      StageTally& tally = TallyOf(sweeps_.at(needer.sweep), stage);
       tally.seconds += seconds;
       tally.units += units;
     }

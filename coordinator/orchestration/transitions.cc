@@ -14,17 +14,10 @@ namespace {
 constexpr std::size_t kNoticesKept = 200;
 constexpr std::uint64_t kFailureRatioTrialsMin = 10;  // Ended trials before their ratio is looked at.
 
-std::vector<TrialId> TrialsNeeding(const Stage& stage) {
-  std::vector<TrialId> trials;
-  for (const auto& [sweep, needing] : stage.needed_by)
-    trials.insert(trials.end(), needing.begin(), needing.end());
-  return trials;
-}
-
 }  // namespace
 
 void Orchestrator::Touch(const Stage& stage) {
-  for (const auto& [sweep, needing] : stage.needed_by) ++sweeps_.at(sweep).version;
+  for (const Needer& needer : stage.Needers()) ++sweeps_.at(needer.sweep).version;
 }
 
 void Orchestrator::Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
@@ -44,10 +37,10 @@ void Orchestrator::Notice(Context& context, Sweep& sweep, const std::string& kin
 void Orchestrator::NoticeOfStage(Context& context, const Stage& stage, const std::string& kind,
                                  const std::string& text, Token token) {
   const char* what = stage.kind == v1::TRAIN_STAGE ? "train" : "evaluate";
-  for (const auto& [sweep, needing] : stage.needed_by) {
-    const Trial& trial = trials_.at(*needing.begin());
+  for (const auto& [sweep, first_trial] : stage.Needers()) {
+    const Trial& trial = trials_.at(first_trial);
     std::string labels;
-    for (const auto& [axis, label] : trial.labels) {
+    for (const auto& [axis, label] : label_pool_.Unpack(trial.labels)) {
       absl::StrAppend(&labels, labels.empty() ? "" : ", ", axis, "=", label);
     }
     const std::string where =
@@ -61,14 +54,20 @@ void Orchestrator::NoticeOfStage(Context& context, const Stage& stage, const std
 }
 
 void Orchestrator::SetStageState(Stage& stage, v1::TrialState state) {
-  --stage_counts_[{stage.kind, stage.state}];
-  ++stage_counts_[{stage.kind, state}];
+  const v1::StageKind kind = stage.kind;
+  --stage_counts_[{kind, StageState{stage.state}}];
+  ++stage_counts_[{kind, state}];
   stage.state = state;
+  if (!IsResult(state)) return;
+  specs_.Release(stage.spec);
+  stage.spec = kNoSpec;
 }
 
 void Orchestrator::CommitStage(Context& context, const Stage& stage) {
-  context.out.changes.Add(StageChange{
-      .id = stage.id, .state = stage.state, .failures = stage.failures, .message = stage.message});
+  context.out.changes.Add(StageChange{.id = stage.id,
+                                      .state = stage.state,
+                                      .failures = stage.detail().failures,
+                                      .message = stage.detail().message});
 }
 
 void Orchestrator::CountTrial(Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to) {
@@ -99,37 +98,32 @@ void Orchestrator::SetSweepState(Context& context, Sweep& sweep, v1::SweepState 
 }
 
 void Orchestrator::Need(Stage& stage, Trial& trial) {
-  std::set<TrialId>& needing = stage.needed_by[trial.sweep];
-  if (needing.empty()) {
-    StageTally& tally = TallyOf(sweeps_.at(trial.sweep), stage);
-    ++tally.needed;
-    tally.weight_needed += stage.weight;
-  }
-  needing.insert(trial.id);
+  if (!stage.AddNeed(trial.sweep, trial.id)) return;
+  StageTally& tally = TallyOf(sweeps_.at(trial.sweep), stage);
+  ++tally.needed;
+  tally.weight_needed += stage.Weight();
 }
 
 void Orchestrator::NoLongerNeed(Context& context, Stage& stage, const Trial& trial) {
-  const auto at = stage.needed_by.find(trial.sweep);
-  if (at == stage.needed_by.end() || at->second.erase(trial.id) == 0) return;
-  if (!at->second.empty()) return;
-  stage.needed_by.erase(at);
+  if (stage.RemoveNeed(trial.sweep, trial.id) != Stage::Removed::kSweep) return;
   StageTally& tally = TallyOf(sweeps_.at(trial.sweep), stage);
   --tally.needed;
-  tally.weight_needed -= stage.weight;
+  tally.weight_needed -= stage.Weight();
   scheduler_.RemoveReady(trial.sweep, stage.id);
-  if (stage.needed_by.empty() || INLIER_BUG("shared_stage_cancelled")) CancelIfUnneeded(context, stage);
+  if (!stage.IsNeeded() || INLIER_BUG("shared_stage_cancelled")) CancelIfUnneeded(context, stage);
+  stage.Tidy();
 }
 
 void Orchestrator::ForgetRetry(Stage& stage) {
-  if (!stage.not_before) return;
-  retries_due_.erase({*stage.not_before, stage.id});
-  stage.not_before.reset();
+  if (!stage.detail().not_before) return;
+  retries_due_.erase({*stage.detail().not_before, stage.id});
+  stage.edit().not_before.reset();
 }
 
 void Orchestrator::CancelIfUnneeded(Context& context, Stage& stage) {
-  if ((!stage.needed_by.empty() && !INLIER_BUG("shared_stage_cancelled")) || IsTerminal(stage.state)) return;
-  if (stage.live != 0 && !INLIER_BUG("cancel_forgets_running_attempt"))
-    EndAttempt(context, stage.live, v1::CANCELLED, std::nullopt, "no trial needs it any more", "cancelled");
+  if ((stage.IsNeeded() && !INLIER_BUG("shared_stage_cancelled")) || IsTerminal(stage.state)) return;
+  if (stage.live() != 0 && !INLIER_BUG("cancel_forgets_running_attempt"))
+    EndAttempt(context, stage.live(), v1::CANCELLED, std::nullopt, "no trial needs it any more", "cancelled");
   ForgetRetry(stage);
   stage.ready = false;
   SetStageState(stage, v1::CANCELLED);
@@ -137,21 +131,19 @@ void Orchestrator::CancelIfUnneeded(Context& context, Stage& stage) {
 }
 
 bool Orchestrator::IsReady(const Stage& stage) const {
-  if (stage.state != v1::PENDING || stage.needed_by.empty() || stage.not_before) return false;
+  if (stage.state != v1::PENDING || !stage.IsNeeded() || stage.detail().not_before) return false;
   return stage.kind == v1::TRAIN_STAGE || INLIER_BUG("evaluate_leased_before_checkpoint") ||
-         stages_.at(stage.train).state == v1::SUCCEEDED;
+         stages_.at(stage.train()).state == v1::SUCCEEDED;
 }
 
 void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
   const bool ready = IsReady(stage);
-  if (ready && !stage.ready) {
-    stage.ready_since = context.now.at;
-    WaitForHolder(context, stage);
-  }
+  if (ready && !stage.ready) WaitForHolder(context, stage);
   stage.ready = ready;
-  for (const auto& [sweep, needing] : stage.needed_by) {
+  for (const auto& [sweep, first_trial] : stage.Needers()) {
     if (ready) {
-      scheduler_.AddReady(sweep, stage.id, stage.kind, *needing.begin(), ShapeOf(sweeps_.at(sweep), stage));
+      scheduler_.AddReady(sweep, stage.id, stage.kind, first_trial, ShapeOf(sweeps_.at(sweep), stage),
+                          context.now.at);
     } else {
       scheduler_.RemoveReady(sweep, stage.id);
     }
@@ -160,8 +152,9 @@ void Orchestrator::RefreshReadiness(Context& context, Stage& stage) {
 
 void Orchestrator::Reopen(Context& context, Stage& stage) {
   INLIER_CHECK(IsTerminal(stage.state) && !IsResult(stage.state));
-  stage.failures = {};
-  stage.message.clear();
+  if (stage.detail().failures != StageFailures()) stage.edit().failures = {};
+  stage.SetMessage("");
+  stage.Tidy();
   SetStageState(stage, v1::PENDING);
   if (!INLIER_BUG("reopened_stage_not_stored")) CommitStage(context, stage);
 }
@@ -180,14 +173,14 @@ v1::TrialState Orchestrator::Link(Context& context, Trial& trial, bool reopen_tr
   }
   if (IsPruned(trial)) {
     SetPruning(sweeps_.at(trial.sweep), trial, TrialPruningState::kPruned);
-    message = train.message;
+    message = train.detail().message;
     CancelIfUnneeded(context, evaluate);
     return v1::CANCELLED;
   }
   for (const auto& [stage, reopen] :
        {std::pair(&train, reopen_train), std::pair(&evaluate, reopen_evaluate)}) {
     if (stage->state != v1::FAILED || reopen) continue;
-    message = stage->message;
+    message = stage->detail().message;
     CancelIfUnneeded(context, evaluate);
     return v1::FAILED;
   }
@@ -198,7 +191,7 @@ v1::TrialState Orchestrator::Link(Context& context, Trial& trial, bool reopen_tr
   Need(evaluate, trial);
   RefreshReadiness(context, train);
   RefreshReadiness(context, evaluate);
-  return train.live != 0 || evaluate.live != 0 ? v1::RUNNING : v1::PENDING;
+  return train.live() != 0 || evaluate.live() != 0 ? v1::RUNNING : v1::PENDING;
 }
 
 void Orchestrator::SetTrialState(Context& context, Trial& trial, v1::TrialState state,
@@ -206,10 +199,11 @@ void Orchestrator::SetTrialState(Context& context, Trial& trial, v1::TrialState 
   if (trial.state == state) return;
   INLIER_CHECK(!IsResult(trial.state));
   Sweep& sweep = sweeps_.at(trial.sweep);
-  CountTrial(sweep, trial.state, state);
-  context.changed.emplace(trial.id, trial.state);
+  CountTrial(sweep, v1::TrialState{trial.state}, state);
+  context.changed.emplace(trial.id, v1::TrialState{trial.state});
   trial.state = state;
-  trial.message = message;
+  trial.SetMessage(message);
+  if (IsResult(state)) trial.labels.reset();
   ++sweep.version;
   if (!IsTerminal(state)) return;
   context.out.log.push_back(absl::StrCat("trial_ended trial=", trial.id.ToString(), " sweep=",
@@ -220,57 +214,57 @@ void Orchestrator::SetTrialState(Context& context, Trial& trial, v1::TrialState 
 }
 
 void Orchestrator::UpdateTrialsOf(Context& context, Stage& stage) {
-  for (const TrialId id : TrialsNeeding(stage)) {
+  for (const TrialId id : stage.NeedingTrials()) {
     Trial& trial = trials_.at(id);
-    const bool running = stages_.at(trial.train).live != 0 || stages_.at(trial.evaluate).live != 0;
+    const bool running = stages_.at(trial.train).live() != 0 || stages_.at(trial.evaluate).live() != 0;
     SetTrialState(context, trial, running ? v1::RUNNING : v1::PENDING, "");
   }
 }
 
 void Orchestrator::StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   SetStageState(stage, v1::SUCCEEDED);
-  stage.message.clear();
-  stage.spec.clear();
-  stage.spec.shrink_to_fit();
-  const std::vector<TrialId> trials = TrialsNeeding(stage);
+  stage.SetMessage("");
+  stage.edit().failures = {};
+  const std::vector<TrialId> trials = stage.NeedingTrials();
   if (stage.kind == v1::EVALUATE_STAGE) {
     for (const TrialId id : trials) SetTrialState(context, trials_.at(id), v1::SUCCEEDED, "");
     return;
   }
-  stage.checkpoint = attempt.final_checkpoint;
-  stage.resume_path.clear();
-  stage.resume_step = 0;
-  stage.resume_sha256.clear();
+  const std::optional<Digest> checkpoint = ParseSha256Hex(attempt.final_checkpoint);
+  INLIER_CHECK(checkpoint.has_value());
+  trained_[stage.id] = {*checkpoint, stage.detail().holder};
+  stage.edit().holder = 0;
+  stage.ForgetCheckpoint();
   for (const TrialId id : trials) NoLongerNeed(context, stage, trials_.at(id));
   for (const TrialId id : trials) SetTrialState(context, trials_.at(id), v1::PENDING, "");
   if (INLIER_BUG("evaluate_never_ready")) return;
-  for (const StageId id : stage.dependents) RefreshReadiness(context, stages_.at(id));
+  for (StageId id = stage.first_dependent(); id; id = stages_.at(id).next_dependent())
+    RefreshReadiness(context, stages_.at(id));
 }
 
 void Orchestrator::StageDiverged(Context& context, Stage& stage) {
   SetStageState(stage, v1::DIVERGED);
-  stage.message.clear();
-  stage.spec.clear();
-  stage.resume_path.clear();
-  stage.resume_step = 0;
-  stage.resume_sha256.clear();
-  for (const StageId id : stage.dependents) {
+  stage.SetMessage("");
+  stage.edit().failures = {};
+  stage.edit().holder = 0;
+  stage.ForgetCheckpoint();
+  for (StageId id = stage.first_dependent(); id; id = stages_.at(id).next_dependent()) {
     Stage& evaluate = stages_.at(id);
-    if (evaluate.needed_by.empty() || INLIER_BUG("evaluate_survives_diverged_training")) continue;
+    if (!evaluate.IsNeeded() || INLIER_BUG("evaluate_survives_diverged_training")) continue;
     ForgetRetry(evaluate);
     SetStageState(evaluate, v1::DIVERGED);
-    evaluate.message.clear();
+    evaluate.SetMessage("");
     CommitStage(context, evaluate);
   }
-  for (const TrialId id : TrialsNeeding(stage)) SetTrialState(context, trials_.at(id), v1::DIVERGED, "");
+  for (const TrialId id : stage.NeedingTrials()) SetTrialState(context, trials_.at(id), v1::DIVERGED, "");
 }
 
 void Orchestrator::FailStage(Context& context, Stage& stage, const std::string& message) {
   SetStageState(stage, v1::FAILED);
-  stage.message = message;
+  stage.SetMessage(message);
   if (!INLIER_BUG("failed_stage_not_stored")) CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_failed", absl::StrCat("FAILED, ", message), 0);
-  for (const TrialId id : TrialsNeeding(stage)) SetTrialState(context, trials_.at(id), v1::FAILED, message);
+  for (const TrialId id : stage.NeedingTrials()) SetTrialState(context, trials_.at(id), v1::FAILED, message);
 }
 
 void Orchestrator::CancelTrial(Context& context, Trial& trial, const std::string& why) {
@@ -333,7 +327,7 @@ void Orchestrator::Finish(Context& context) {
       context.out.changes.Add(TrialChange{.id = id, .state = v1::PENDING, .message = ""});
     }
     if (IsTerminal(trial.state) && INLIER_BUG("trial_end_not_stored")) continue;
-    context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message});
+    context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message()});
   }
   context.changed.clear();
 }

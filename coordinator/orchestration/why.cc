@@ -18,9 +18,9 @@ std::string Count(std::uint64_t count, const char* one, const char* many) {
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
-std::string LabelsText(const Trial& trial) {
+std::string LabelsText(const PointLabels& labels) {
   std::string text;
-  for (const auto& [axis, label] : trial.labels) {
+  for (const auto& [axis, label] : labels) {
     if (!label.empty()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis, "=", label);
   }
   return text.empty() ? "" : absl::StrCat(" (", text, ")");
@@ -105,28 +105,28 @@ v1::Explanation Orchestrator::ExplainStage(const Stage& stage, SweepId sweep, Mo
   node.set_text(
       absl::StrCat(stage.kind == v1::TRAIN_STAGE ? "train stage " : "evaluate stage ", stage.id.ToString()));
   node.set_state(v1::TrialState_Name(stage.state));
-  if (stage.live != 0) {
-    *node.add_because() = ExplainAttempt(attempts_.at(stage.live), now);
+  if (stage.live() != 0) {
+    *node.add_because() = ExplainAttempt(attempts_.at(stage.live()), now);
     return node;
   }
   if (IsTerminal(stage.state)) {
-    if (!stage.message.empty()) Because(node, stage.message);
+    if (!stage.detail().message.empty()) Because(node, stage.detail().message);
     return node;
   }
-  if (stage.kind == v1::EVALUATE_STAGE && stages_.at(stage.train).state != v1::SUCCEEDED) {
-    *node.add_because() = ExplainStage(stages_.at(stage.train), sweep, now);
+  if (stage.kind == v1::EVALUATE_STAGE && stages_.at(stage.train()).state != v1::SUCCEEDED) {
+    *node.add_because() = ExplainStage(stages_.at(stage.train()), sweep, now);
     return node;
   }
-  if (stage.not_before) {
-    Because(node, absl::StrCat("it is tried again in ", FormatDuration(*stage.not_before - now.at), " after ",
-                               stage.message));
+  if (const StageDetail& detail = stage.detail(); detail.not_before) {
+    Because(node, absl::StrCat("it is tried again in ", FormatDuration(*detail.not_before - now.at),
+                               " after ", detail.message));
     return node;
   }
   // It may start for any sweep that needs it: nothing holds it while one of them is free.
   v1::Explanation own, others;
   ExplainHold(sweeps_.at(sweep), own);
   bool free_elsewhere = false;
-  for (const auto& [id, needing] : stage.needed_by) {
+  for (const auto& [id, first_trial] : stage.Needers()) {
     if (id == sweep) continue;
     v1::Explanation hold;
     ExplainHold(sweeps_.at(id), hold);
@@ -146,11 +146,11 @@ v1::Explanation Orchestrator::ExplainStage(const Stage& stage, SweepId sweep, Mo
 
 v1::Explanation Orchestrator::ExplainTrial(const Trial& trial, Moment now) const {
   v1::Explanation node;
-  node.set_text(absl::StrCat("trial ", trial.id.ToString(), LabelsText(trial)));
+  node.set_text(absl::StrCat("trial ", trial.id.ToString(), LabelsText(label_pool_.Unpack(trial.labels))));
   node.set_state(v1::TrialState_Name(trial.state));
   if (trial.withdrawn) Because(node, "an edit of its sweep took its point away");
   if (IsTerminal(trial.state)) {
-    if (!trial.message.empty()) Because(node, trial.message);
+    if (!trial.message().empty()) Because(node, trial.message());
     if (trial.state == v1::SUCCEEDED) Because(node, "it has its result");
     if (trial.state == v1::DIVERGED) Because(node, "its loss became not finite: that is its result");
     return node;

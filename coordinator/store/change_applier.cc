@@ -60,8 +60,8 @@ struct ChangeApplier::Statements {
       "UPDATE sweep SET spec = ?2, points = ?3, trials = ?4, next_point = ?5, revision = ?6 WHERE id = ?1"};
   BoundStatement new_stage{
       db,
-      "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial) VALUES (?1, ?2, "
-      "?3, ?4, ?5)"};
+      "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial, steps) VALUES (?1, ?2, "
+      "?3, ?4, ?5, ?6)"};
   BoundStatement stage_state{db,
                              "UPDATE stage SET state = ?2, crashes = ?3, out_of_memory = ?4, losses = ?5, "
                              "invalid = ?6, message = ?7 "
@@ -189,7 +189,7 @@ bool ChangeApplier::Apply(const SweepEdited& change) {
 
 bool ChangeApplier::Apply(const NewStage& change) {
   sql_->new_stage.Run(change.id, v1::StageKind_Name(change.kind), change.fingerprint, change.train_stage,
-                      change.spec_of);
+                      change.spec_of, change.steps);
   return true;
 }
 

@@ -85,6 +85,7 @@ struct NewStage {
   std::string fingerprint{};             // Unique over all sweeps.
   std::optional<StageId> train_stage{};  // EVALUATE: whose checkpoint it needs.
   TrialId spec_of{};                     // Whose specification it runs: the trial it is made for.
+  std::uint32_t steps = 0;               // Updates of the training; 0: it counts epochs.
 };
 
 struct NewTrial {

@@ -40,7 +40,9 @@ struct Committer::State {
       : store_(store),
         options_(std::move(options)),
         fatal_(std::move(fatal)),
-        wal_limit_(options_.wal_bytes_max) {}
+        dirty_(store_.database().WalBytes() > 0),
+        wal_limit_(
+            std::max(options_.wal_bytes_max, store_.database().WalBytes() + options_.wal_bytes_max / 4)) {}
 
   void Run();
   // All below with `lock` held at entry and exit, released while the disk works.
@@ -65,11 +67,11 @@ struct Committer::State {
   std::uint64_t submitted_ = 0;
   std::uint64_t settled_ = 0;
   bool stopping_ = false;
-  bool ended_ = false;      // An I/O error: nothing may be committed any more.
-  bool storing_ = false;    // The store has an owner: the writer, or a caller of CommitNow.
-  bool busy_ = false;       // A commit has just ended and work arrived meanwhile.
-  bool dirty_ = false;      // Committed since the last idle checkpoint.
-  Timestamp committed_at_;  // The last time.
+  bool ended_ = false;    // An I/O error: nothing may be committed any more.
+  bool storing_ = false;  // The store has an owner: the writer, or a caller of CommitNow.
+  bool busy_ = false;     // A commit has just ended and work arrived meanwhile.
+  bool dirty_;  // The log is not empty: committed since the last idle checkpoint, or before a crash.
+  Timestamp committed_at_ = MonotonicNow();  // The last time.
   CommitterHealth health_;
   std::uint64_t wal_limit_;  // WAL size at which to try a checkpoint next.
   std::thread thread_;

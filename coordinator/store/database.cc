@@ -24,6 +24,7 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 5000;  // Readers may hold a lock while they recover the WAL index.
 constexpr std::uint32_t kWalFrameHeaderBytes = 24;
+constexpr std::uintmax_t kShortLogBytes = 1 << 20;  // Moved while the database is opened: a few milliseconds.
 
 std::int64_t Integer(SQLite::Database& connection, const std::string& sql) {
   return connection.execAndGet(sql).getInt64();
@@ -206,7 +207,16 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
           return SQLITE_OK;
         },
         &database->wal_frames_);
-    RETURN_IF_ERROR(database->Checkpoint(/*truncate=*/true));
+    // A long log that a crash left is moved by the writer when it has time, not while everybody waits for the
+    // first lease.
+    std::error_code none;
+    const std::uintmax_t bytes = std::filesystem::file_size(path.string() + "-wal", none);
+    if (none || bytes <= kShortLogBytes) {
+      RETURN_IF_ERROR(database->Checkpoint(/*truncate=*/true));
+    } else {
+      database->wal_frames_ =
+          static_cast<std::uint32_t>(bytes / (database->page_bytes_ + kWalFrameHeaderBytes));
+    }
     return database;
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, opening);

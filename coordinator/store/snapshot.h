@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/time.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
@@ -32,23 +33,34 @@ struct SweepRecord {
   std::uint64_t notices = 0;  // Number of its latest notice.
 };
 
-// Every stage ever made: fingerprints are known for ever.
+// Every stage ever made: fingerprints are known for ever. Small, for a start reads hundreds of thousands.
 struct StageRecord {
   StageId id{};
   v1::StageKind kind = v1::TRAIN_STAGE;
-  std::string fingerprint{};
-  std::optional<StageId> train_stage{};
   StageState state = v1::PENDING;
+  Digest fingerprint{};
+  StageId train_stage{};    // EVALUATE: whose checkpoint it needs; zero: TRAIN.
+  std::uint32_t steps = 0;  // Updates of the training; 0: it counts epochs, or is not known.
+};
+
+// Beside it, of each TRAIN stage that has SUCCEEDED: digest of the trained model.
+struct TrainedRecord {
+  StageId stage{};
+  Digest checkpoint{};
+};
+
+// Beside it, of each stage without a result (neither SUCCEEDED nor DIVERGED).
+struct UnfinishedStage {
+  StageId stage{};
   StageFailures failures{};
   std::uint32_t attempts = 0;  // Attempts so far, over all retries.
-  Token result_token = 0;      // Of the attempt that produced the result; 0: no result.
-  std::string checkpoint{};    // TRAIN, SUCCEEDED: digest of the trained model.
   std::string message{};
-  // What it runs, one of them; both empty for stages that are SUCCEEDED or DIVERGED.
-  std::string spec{};               // A serialised TrialSpec.
-  std::string spec_json{};          // Where the store has no other.
-  std::uint64_t trained_steps = 0;  // TRAIN, SUCCEEDED: step of its final checkpoint.
-  std::uint64_t memory_mib = 0;     // As in StageMemory.
+  // What it runs. The trial whose specification it is; zero: none's. Stages of the same trial that follow
+  // each other have it once: the first of them.
+  TrialId spec_of{};
+  std::string spec{};            // A serialised TrialSpec; empty: as the one before it, or `spec_json`.
+  std::string spec_json{};       // Where the store has no other.
+  std::uint64_t memory_mib = 0;  // As in StageMemory.
   std::uint64_t gpu_memory_mib = 0;
 };
 
@@ -57,11 +69,16 @@ struct TrialRecord {
   TrialId id{};
   SweepId sweep{};
   std::optional<std::uint64_t> point{};  // Absent: withdrawn by an edit of the sweep.
-  std::optional<StageId> train_stage{};
-  std::optional<StageId> evaluate_stage{};
+  StageId train_stage{};                 // Both zero for a trial that is invalid.
+  StageId evaluate_stage{};
   v1::TrialState state = v1::PENDING;
-  std::string labels_json{};  // Empty for trials that are SUCCEEDED or DIVERGED.
-  std::string message{};      // As above.
+};
+
+// Beside it, of each trial without a result.
+struct UnfinishedTrial {
+  TrialId trial{};
+  std::string labels_json{};
+  std::string message{};
 };
 
 // An attempt that has not ended: to be adopted when its worker comes back, or given up.
@@ -109,7 +126,10 @@ struct WorkerRecord {
 struct Snapshot {
   std::vector<SweepRecord> sweeps{};  // All vectors by id, oldest first.
   std::vector<StageRecord> stages{};
+  std::vector<TrainedRecord> trained{};
+  std::vector<UnfinishedStage> unfinished_stages{};
   std::vector<TrialRecord> trials{};
+  std::vector<UnfinishedTrial> unfinished_trials{};
   std::vector<LiveAttempt> live_attempts{};
   // Of each TRAIN stage without a result that has one: the checkpoint of the highest step (the latest written
   // of those) that the next attempt can resume from; a final one holds no optimizer state.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -50,14 +51,16 @@ bool IsOpen(v1::TrialState state) { return state == v1::PENDING || state == v1::
 
 absl::Status CheckStages(const Snapshot& snapshot) {
   for (const StageRecord& stage : snapshot.stages) {
-    const std::string name = stage.id.ToString();
-    if ((stage.kind == v1::EVALUATE_STAGE) != stage.train_stage.has_value())
-      return Damaged(absl::StrCat(name, " names a train stage or lacks one against its kind"));
-    if (!stage.train_stage) continue;
-    const StageRecord* train = Find(snapshot.stages, *stage.train_stage);
-    if (train == nullptr || train->kind != v1::TRAIN_STAGE || stage.id.value() <= train->id.value())
-      return Damaged(absl::StrCat(name, " has the train stage ", stage.train_stage->ToString(),
+    const bool has_train = static_cast<bool>(stage.train_stage);
+    if ((stage.kind == v1::EVALUATE_STAGE) != has_train) {
+      return Damaged(absl::StrCat(stage.id.ToString(), " names a train stage or lacks one against its kind"));
+    }
+    if (!has_train) continue;
+    const StageRecord* train = Find(snapshot.stages, stage.train_stage);
+    if (train == nullptr || train->kind != v1::TRAIN_STAGE || stage.id.value() <= train->id.value()) {
+      return Damaged(absl::StrCat(stage.id.ToString(), " has the train stage ", stage.train_stage.ToString(),
                                   ", which is none before it"));
+    }
   }
   return absl::OkStatus();
 }
@@ -66,18 +69,21 @@ absl::Status CheckStages(const Snapshot& snapshot) {
 absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
   open.assign(snapshot.stages.size(), false);
   for (const TrialRecord& trial : snapshot.trials) {
-    const std::string name = trial.id.ToString();
-    if (Find(snapshot.sweeps, trial.sweep) == nullptr)
-      return Damaged(absl::StrCat(name, " belongs to ", trial.sweep.ToString(), ", which is not there"));
-    if (trial.train_stage.has_value() != trial.evaluate_stage.has_value() ||
-        (!trial.train_stage && trial.state != v1::FAILED))
-      return Damaged(absl::StrCat(name, " lacks a stage"));
-    if (!trial.train_stage) continue;
-    const StageRecord* train = Find(snapshot.stages, *trial.train_stage);
-    const StageRecord* evaluate = Find(snapshot.stages, *trial.evaluate_stage);
+    if (Find(snapshot.sweeps, trial.sweep) == nullptr) {
+      return Damaged(
+          absl::StrCat(trial.id.ToString(), " belongs to ", trial.sweep.ToString(), ", which is not there"));
+    }
+    const bool has_stages = static_cast<bool>(trial.train_stage);
+    if (has_stages != static_cast<bool>(trial.evaluate_stage) || (!has_stages && trial.state != v1::FAILED))
+      return Damaged(absl::StrCat(trial.id.ToString(), " lacks a stage"));
+    if (!has_stages) continue;
+    const StageRecord* train = Find(snapshot.stages, trial.train_stage);
+    const StageRecord* evaluate = Find(snapshot.stages, trial.evaluate_stage);
     if (train == nullptr || evaluate == nullptr || train->kind != v1::TRAIN_STAGE ||
-        evaluate->train_stage != trial.train_stage)
-      return Damaged(absl::StrCat(name, " has stages that are not there or do not belong together"));
+        evaluate->train_stage != trial.train_stage) {
+      return Damaged(
+          absl::StrCat(trial.id.ToString(), " has stages that are not there or do not belong together"));
+    }
     if (!IsOpen(trial.state)) continue;
     for (const StageRecord* stage : {train, evaluate}) {
       if (stage->state != v1::SUCCEEDED)
@@ -100,6 +106,15 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
       return Damaged(absl::StrCat("attempt ", attempt.token, " is live although ", attempt.stage.ToString(),
                                   " is not running for a trial, or has another"));
     }
+    if (stage->train_stage) {
+      const StageRecord* train = Find(snapshot.stages, stage->train_stage);
+      if (train == nullptr || train->state != v1::SUCCEEDED) {
+        return Damaged(absl::StrCat("attempt ", attempt.token, " is live although the training of ",
+                                    attempt.stage.ToString(), " has not succeeded"));
+      }
+    }
+    if (!attempt.final_checkpoint.empty() && !IsSha256Hex(attempt.final_checkpoint))
+      return Damaged(absl::StrCat("the final checkpoint of attempt ", attempt.token, " has no SHA-256"));
     live[at] = true;
     before = attempt.token;
   }

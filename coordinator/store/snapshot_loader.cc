@@ -27,19 +27,20 @@ namespace {
 
 WallTime Time(const SQLite::Column& column) { return {column.getInt64()}; }
 
-template <typename Id>
-std::optional<Id> OptionalId(const RowReader& rows, int column) {
-  if (rows.IsNull(column)) return std::nullopt;
-  return Id(rows.Integer(column));
-}
-
 // REQUIRES: the table's CHECK admits only names of the enum.
 v1::TrialState State(std::string_view name) {
-  for (const v1::TrialState state :
-       {v1::SUCCEEDED, v1::PENDING, v1::DIVERGED, v1::FAILED, v1::CANCELLED, v1::RUNNING}) {
-    if (name == v1::TrialState_Name(state)) return state;
+  switch (name.empty() ? '\0' : name.front()) {
+    case 'S':
+      return v1::SUCCEEDED;
+    case 'D':
+      return v1::DIVERGED;
+    case 'F':
+      return v1::FAILED;
+    case 'C':
+      return v1::CANCELLED;
+    default:
+      return v1::PENDING;  // RUNNING is not stored: MarkRunning.
   }
-  return v1::PENDING;
 }
 
 bool HasResult(v1::TrialState state) { return state == v1::SUCCEEDED || state == v1::DIVERGED; }
@@ -90,10 +91,13 @@ class SpecLoader {
         of_stage_(database, "SELECT spec FROM stage_spec WHERE stage = ?1"),
         part_(database, "SELECT json FROM spec_part WHERE id = ?1") {}
 
-  void Load(std::optional<TrialId> trial, StageRecord& stage) {
-    if (trial && LoadPacked(*trial, stage.spec)) return;
+  void Load(UnfinishedStage& stage) {
+    const TrialId trial = stage.spec_of;
+    if (trial && trial == latest_) return;
+    latest_ = trial;
+    if (trial && LoadPacked(trial, stage.spec)) return;
     RowReader& json = trial ? whole_ : of_stage_;
-    json.Restart(trial ? trial->value() : stage.id.value());
+    json.Restart(trial ? trial.value() : stage.stage.value());
     if (json.Next()) stage.spec_json = json.Text(0);
   }
 
@@ -128,49 +132,64 @@ class SpecLoader {
 
   RowReader packed_, whole_, of_stage_, part_;
   std::unordered_map<std::int64_t, std::optional<std::string>> parts_;
+  TrialId latest_;
 };
 
-void LoadStages(SQLite::Database& database, Snapshot& snapshot) {
+absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
   snapshot.stages.reserve(RowsOf(database, "SELECT coalesce(max(id), 0) FROM stage"));
   SpecLoader specs(database);
-  // Both in the order of the stages.
-  RowReader attempts(database, "SELECT stage, count(*) FROM attempt GROUP BY stage ORDER BY stage");
-  bool more = attempts.Next();
-  RowReader rows(database,
-                 "SELECT id, kind = 'TRAIN_STAGE', fingerprint, train_stage, state, crashes, out_of_memory, "
-                 "losses, invalid, result_token, checkpoint, message, spec_trial, memory_mib, "
-                 "gpu_memory_mib FROM stage ORDER BY id");
+  RowReader attempts(database, "SELECT count(*) FROM attempt WHERE stage = ?1");
+  RowReader rows(
+      database,
+      "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, out_of_memory, "
+      "losses, invalid, message, spec_trial, memory_mib, gpu_memory_mib FROM stage ORDER BY id");
   const auto number = [&rows](int column) { return static_cast<std::uint32_t>(rows.Integer(column)); };
+  const auto digest = [&rows](int column, const char* what) -> absl::StatusOr<Digest> {
+    const std::optional<Digest> read = ParseSha256Hex(rows.Text(column));
+    if (read) return *read;
+    return absl::DataLossError(
+        absl::StrCat("the database is damaged or was edited: ", StageId(rows.Integer(0)).ToString(),
+                     " has no SHA-256 as its ", what, "; restore inlier.db from a backup"));
+  };
   while (rows.Next()) {
     StageRecord& stage = snapshot.stages.emplace_back();
     stage.id = StageId(rows.Integer(0));
-    stage.kind = rows.Integer(1) == 1 ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
-    stage.fingerprint = rows.Text(2);
-    stage.train_stage = OptionalId<StageId>(rows, 3);
+    stage.kind = rows.Text(1).starts_with('T') ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
+    ASSIGN_OR_RETURN(stage.fingerprint, digest(2, "fingerprint"));
+    stage.train_stage = StageId(rows.Integer(3));
     stage.state = State(rows.Text(4));
-    stage.failures = {number(5), number(6), number(7), number(8)};
-    stage.result_token = static_cast<Token>(rows.Integer(9));
-    stage.checkpoint = rows.Text(10);
-    stage.message = rows.Text(11);
-    while (more && attempts.Integer(0) < stage.id.value()) more = attempts.Next();
-    if (more && attempts.Integer(0) == stage.id.value())
-      stage.attempts = static_cast<std::uint32_t>(attempts.Integer(1));
-    if (!HasResult(stage.state)) specs.Load(OptionalId<TrialId>(rows, 12), stage);
-    stage.memory_mib = static_cast<std::uint64_t>(rows.Integer(13));
-    stage.gpu_memory_mib = static_cast<std::uint64_t>(rows.Integer(14));
+    stage.steps = number(5);
+    if (HasResult(stage.state)) {
+      if (stage.state != v1::SUCCEEDED || stage.kind != v1::TRAIN_STAGE) continue;
+      ASSIGN_OR_RETURN(const Digest checkpoint, digest(6, "checkpoint"));
+      snapshot.trained.push_back({stage.id, checkpoint});
+      continue;
+    }
+    UnfinishedStage& unfinished = snapshot.unfinished_stages.emplace_back();
+    unfinished.stage = stage.id;
+    unfinished.failures = {number(7), number(8), number(9), number(10)};
+    unfinished.message = rows.Text(11);
+    unfinished.spec_of = TrialId(rows.Integer(12));
+    unfinished.memory_mib = static_cast<std::uint64_t>(rows.Integer(13));
+    unfinished.gpu_memory_mib = static_cast<std::uint64_t>(rows.Integer(14));
+    attempts.Restart(stage.id.value());
+    if (attempts.Next()) unfinished.attempts = static_cast<std::uint32_t>(attempts.Integer(0));
+    specs.Load(unfinished);
   }
+  return absl::OkStatus();
 }
 
 // RUNNING is not stored: live attempts say it.
 void MarkRunning(Snapshot& snapshot) {
   std::unordered_set<StageId> running;
   for (const LiveAttempt& attempt : snapshot.live_attempts) running.insert(attempt.stage);
+  if (running.empty()) return;
   for (StageRecord& stage : snapshot.stages) {
     if (stage.state == v1::PENDING && running.contains(stage.id)) stage.state = v1::RUNNING;
   }
   for (TrialRecord& trial : snapshot.trials) {
-    if (trial.state != v1::PENDING || !trial.train_stage || !trial.evaluate_stage) continue;
-    if (running.contains(*trial.train_stage) || running.contains(*trial.evaluate_stage))
+    if (trial.state != v1::PENDING) continue;
+    if (running.contains(trial.train_stage) || running.contains(trial.evaluate_stage))
       trial.state = v1::RUNNING;
   }
 }
@@ -187,13 +206,15 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
     trial.sweep = SweepId(rows.Integer(1));
     if (const std::int64_t point = rows.Integer(2); point >= 0)
       trial.point = static_cast<std::uint64_t>(point);
-    trial.train_stage = OptionalId<StageId>(rows, 3);
-    trial.evaluate_stage = OptionalId<StageId>(rows, 4);
+    trial.train_stage = StageId(rows.Integer(3));
+    trial.evaluate_stage = StageId(rows.Integer(4));
     trial.state = State(rows.Text(5));
-    trial.message = rows.Text(6);
     if (HasResult(trial.state)) continue;
+    UnfinishedTrial& unfinished = snapshot.unfinished_trials.emplace_back();
+    unfinished.trial = trial.id;
+    unfinished.message = rows.Text(6);
     labels.Restart(trial.id.value());
-    if (labels.Next()) trial.labels_json = labels.Text(0);
+    if (labels.Next()) unfinished.labels_json = labels.Text(0);
   }
 }
 
@@ -224,37 +245,21 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
-// Of a training with a result how far it went; of another the latest checkpoint that it can go on from (a
-// final one holds no optimizer state).
+// Of each training without a result the latest checkpoint that it can go on from (a final one holds no
+// optimizer state).
 void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
-  std::vector<std::pair<Token, StageRecord*>> results;
   RowReader resumable(database,
                       "SELECT artifact.token, step, path, sha256, bytes FROM attempt JOIN artifact ON "
                       "artifact.token = attempt.token WHERE attempt.stage = ?1 AND final = 0 "
                       "ORDER BY step DESC, artifact.id DESC LIMIT 1");
-  for (StageRecord& stage : snapshot.stages) {
-    if (stage.kind != v1::TRAIN_STAGE) continue;
-    if (stage.result_token != 0) {
-      results.emplace_back(stage.result_token, &stage);
-      continue;
-    }
-    if (stage.attempts == 0) continue;
-    resumable.Restart(stage.id.value());
+  for (const UnfinishedStage& stage : snapshot.unfinished_stages) {
+    if (stage.attempts == 0) continue;  // Nor has an evaluation any artifact.
+    resumable.Restart(stage.stage.value());
     if (!resumable.Next()) continue;
-    snapshot.checkpoints.push_back({stage.id, static_cast<Token>(resumable.Integer(0)),
+    snapshot.checkpoints.push_back({stage.stage, static_cast<Token>(resumable.Integer(0)),
                                     static_cast<std::uint64_t>(resumable.Integer(1)),
                                     std::string(resumable.Text(2)), std::string(resumable.Text(3)),
                                     static_cast<std::uint64_t>(resumable.Integer(4))});
-  }
-  std::sort(results.begin(), results.end());
-  RowReader finals(database, "SELECT token, step FROM artifact WHERE final = 1");
-  while (finals.Next()) {
-    const auto token = static_cast<Token>(finals.Integer(0));
-    const auto at = std::lower_bound(results.begin(), results.end(), token,
-                                     [](const auto& result, Token wanted) { return result.first < wanted; });
-    if (at == results.end() || at->first != token) continue;
-    at->second->trained_steps =
-        std::max(at->second->trained_steps, static_cast<std::uint64_t>(finals.Integer(1)));
   }
 }
 
@@ -335,7 +340,7 @@ void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
 absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   Snapshot snapshot;
   RETURN_IF_ERROR(LoadSweeps(database, snapshot));
-  LoadStages(database, snapshot);
+  RETURN_IF_ERROR(LoadStages(database, snapshot));
   LoadTrials(database, snapshot);
   LoadLiveAttempts(database, snapshot);
   MarkRunning(snapshot);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -167,15 +166,6 @@ const std::vector<FieldPlan>& GroupPlans() {
   return plans;
 }
 
-// Which of kSpecGroups a field of TrialSpec is.
-std::optional<std::size_t> GroupIndex(int number) {
-  const std::vector<FieldPlan>& plans = GroupPlans();
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (plans[i].field->number() == number) return i;
-  }
-  return std::nullopt;
-}
-
 bool IsOfEvaluation(const FieldDescriptor* field) {
   return field->number() == v1::TrialSpec::kQuantizationFieldNumber ||
          field->number() == v1::TrialSpec::kEvaluationFieldNumber;
@@ -217,16 +207,16 @@ void IdentityWriter::Read(const v1::TrialSpec& resolved, std::string_view packed
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(packed.data()),
                                             static_cast<int>(packed.size()));
   while (const std::uint32_t tag = in.ReadTag()) {
-    const std::optional<std::size_t> index = GroupIndex(WireFormatLite::GetTagFieldNumber(tag));
-    if (!index) {
+    const std::size_t index = SpecGroupOf(WireFormatLite::GetTagFieldNumber(tag));
+    if (index == kSpecGroups.size()) {
       INLIER_CHECK(WireFormatLite::SkipField(&in, tag));
       continue;
     }
     std::uint32_t length = 0;
     INLIER_CHECK(in.ReadVarint32(&length));
     const Group& group =
-        GroupOf(*index, packed.substr(static_cast<std::size_t>(in.CurrentPosition()), length));
-    groups_[*index] = &group;
+        GroupOf(index, packed.substr(static_cast<std::size_t>(in.CurrentPosition()), length));
+    groups_[index] = &group;
     declarations_hold_ = declarations_hold_ && group.declarations_hold;
     INLIER_CHECK(in.Skip(static_cast<int>(length)));
   }
@@ -241,7 +231,7 @@ const std::string& IdentityWriter::TrainFingerprintOfRead() {
       AppendField(plan, *spec_, Form::kCanonical, &leaves);
       leaves += '\n';
     } else {
-      const std::size_t index = *GroupIndex(plan.field->number());
+      const std::size_t index = SpecGroupOf(plan.field->number());
       groups[index] = groups_[index];
     }
   }
@@ -250,7 +240,7 @@ const std::string& IdentityWriter::TrainFingerprintOfRead() {
   for (const FieldPlan& plan : PlanOf(v1::TrialSpec::descriptor())) {
     if (IsOfEvaluation(plan.field)) continue;
     if (plan.is_group) {
-      texts.push_back(groups_[*GroupIndex(plan.field->number())]->canonical);
+      texts.push_back(groups_[SpecGroupOf(plan.field->number())]->canonical);
     } else {
       AppendField(plan, *spec_, Form::kCanonical, &texts.emplace_back());
     }
@@ -269,7 +259,7 @@ TrialIdentity IdentityWriter::Identity() {
       AppendField(plan, *spec_, Form::kResolved, &leaves.emplace_back());
       continue;
     }
-    const Group& group = *groups_[*GroupIndex(plan.field->number())];
+    const Group& group = *groups_[SpecGroupOf(plan.field->number())];
     identity.groups.push_back(group.object);
     if (!IsOfEvaluation(plan.field)) continue;
     if (plan.field->number() == v1::TrialSpec::kEvaluationFieldNumber &&

@@ -36,8 +36,26 @@ std::size_t SkipValue(std::string_view json, std::size_t at) {
   return at;
 }
 
-// Their field numbers.
-bool IsGroup(int number) {
+// Calls `visit` with the number and the bytes of each field; false where `packed` is no message.
+template <typename Visit>
+bool WalkFields(std::string_view packed, Visit visit) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(packed.data()),
+                                            static_cast<int>(packed.size()));
+  for (int begin = 0;; begin = in.CurrentPosition()) {
+    const std::uint32_t tag = in.ReadTag();
+    if (tag == 0)
+      return in.ConsumedEntireMessage() && in.CurrentPosition() == static_cast<int>(packed.size());
+    if (!WireFormatLite::SkipField(&in, tag)) return false;
+    visit(WireFormatLite::GetTagFieldNumber(tag),
+          packed.substr(static_cast<std::size_t>(begin),
+                        static_cast<std::size_t>(in.CurrentPosition() - begin)));
+  }
+}
+
+}  // namespace
+
+std::size_t SpecGroupOf(int number) {
   static const std::array<int, kSpecGroups.size()> numbers = [] {
     std::array<int, kSpecGroups.size()> found;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -47,24 +65,35 @@ bool IsGroup(int number) {
     }
     return found;
   }();
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+  return static_cast<std::size_t>(std::find(numbers.begin(), numbers.end(), number) - numbers.begin());
 }
 
-}  // namespace
-
 std::string PackedRest(std::string_view packed) {
-  using google::protobuf::internal::WireFormatLite;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(packed.data()),
-                                            static_cast<int>(packed.size()));
   std::string rest;
-  for (int begin = 0;; begin = in.CurrentPosition()) {
-    const std::uint32_t tag = in.ReadTag();
-    if (tag == 0) return in.CurrentPosition() == static_cast<int>(packed.size()) ? rest : "";
-    if (!WireFormatLite::SkipField(&in, tag)) return "";
-    if (!IsGroup(WireFormatLite::GetTagFieldNumber(tag)))
-      rest += packed.substr(static_cast<std::size_t>(begin),
-                            static_cast<std::size_t>(in.CurrentPosition() - begin));
-  }
+  const bool is_message = WalkFields(packed, [&rest](int number, std::string_view field) {
+    if (SpecGroupOf(number) == kSpecGroups.size()) rest += field;
+  });
+  return is_message ? rest : "";
+}
+
+PackedParts SplitPacked(std::string_view packed) {
+  PackedParts parts;
+  bool is_twice = false;
+  const auto put = [&is_twice](std::string_view field, std::string_view& part) {
+    is_twice = is_twice || !part.empty();
+    part = field;
+  };
+  const bool is_message = WalkFields(packed, [&](int number, std::string_view field) {
+    if (const std::size_t group = SpecGroupOf(number); group < kSpecGroups.size()) {
+      put(field, parts.groups[group]);
+    } else if (number == v1::TrialSpec::kSeedFieldNumber) {
+      put(field, parts.seed);
+    } else {
+      parts.rest += field;
+    }
+  });
+  if (is_message && !is_twice) return parts;
+  return {.seed = {}, .rest = std::string(packed), .groups = {}};
 }
 
 SpecParts SplitSpec(std::string_view json) {

@@ -77,7 +77,8 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
   }
   if ((from.has_sampling() || to.has_sampling()) && !SamePoints(from, to)) {
     return absl::FailedPreconditionError(
-        "sampling: the points of a sampled sweep are drawn from its axes, so sampling, axes and exclude cannot "
+        "sampling: the points of a sampled sweep are drawn from its axes, so sampling, axes and exclude "
+        "cannot "
         "be edited (limits, priority and weight can); submit a sweep of its own (what is already trained is "
         "not trained again)");
   }

@@ -114,7 +114,8 @@ TEST(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
 
 TEST(OrchestratorRestartTest, ASpecificationThatCannotBeReadIsTold) {
   Snapshot snapshot;
-  snapshot.stages.push_back({.id = StageId(1), .fingerprint = "f", .spec = "\xff\xff"});
+  snapshot.stages.push_back({.id = StageId(1)});
+  snapshot.unfinished_stages.push_back({.stage = StageId(1), .spec = "\xff\xff"});
   Orchestrator orchestrator(Harness::DefaultOptions());
   Effects effects;
   const absl::Status status = orchestrator.Recover(std::move(snapshot), Moment{}, effects);

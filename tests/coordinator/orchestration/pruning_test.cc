@@ -90,7 +90,7 @@ TEST(PruningTest, TheWorseTrainingIsEndedAndIsNoFailure) {
   EXPECT_TRUE(harness.orchestrator().stats().failures.empty());
   const Snapshot snapshot = Load(harness);
   EXPECT_EQ(snapshot.trials[1].state, v1::CANCELLED);
-  EXPECT_EQ(snapshot.trials[1].message, reason);
+  EXPECT_EQ(snapshot.unfinished_trials.at(1).message, reason);
   ASSERT_EQ(snapshot.trial_prunings.size(), 1u);
   EXPECT_EQ(snapshot.trial_prunings[0].id, TrialId(2));
   ASSERT_EQ(snapshot.pruning_decisions.size(), 2u);
@@ -203,7 +203,8 @@ TEST(PruningTest, TrialsMadeLaterOfAPrunedTrainingArePrunedAtOnce) {
   EXPECT_EQ(status.trials().succeeded(), 2u);
   EXPECT_EQ(status.trials().cancelled(), 2u);
   EXPECT_EQ(status.trials().pruned(), 2u);
-  EXPECT_THAT(Load(state.harness).trials[3].message, HasSubstr("pruned: train_loss 2 at step 10"));
+  EXPECT_THAT(Load(state.harness).unfinished_trials.back().message,
+              HasSubstr("pruned: train_loss 2 at step 10"));
   state.harness.Restart();
 }
 

@@ -3,12 +3,14 @@
 #include "coordinator/store/committer.h"
 
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "tests/coordinator/store/fault_vfs.h"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -242,6 +244,26 @@ TEST_F(CommitterTest, IdleWriterEmptiesTheLog) {
   committer_->Flush();
   WaitForHealth([](const CommitterHealth& health) { return health.commits == 1 && health.wal_bytes == 0; });
   EXPECT_EQ(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 0u);
+}
+
+// As kill -9 leaves it: the files as they are, and nobody who closes them.
+TEST_F(CommitterTest, LongLogOfACrashIsReadAtOnceAndMovedByTheIdleWriter) {
+  NewSweep large = Sweep(1);
+  large.spec.set_description(std::string(std::size_t{3} << 20, 'x'));
+  MustApply(large);
+  const TemporaryFolder copy;
+  for (const char* file : {"inlier.db", "inlier.db-wal"})
+    std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
+  const auto database = Database::Open(copy.path());
+  ASSERT_TRUE(database.ok()) << database.status();
+  EXPECT_GT((*database)->WalBytes(), std::uint64_t{3} << 20);
+  Store store(**database);
+  EXPECT_EQ(store.Load()->sweeps.at(0).spec.description(), large.spec.description());
+  CommitterOptions options;
+  options.idle_checkpoint = std::chrono::milliseconds(1);
+  Committer committer(store, options, [](absl::Status) {});
+  while (std::filesystem::file_size(copy.path() / "inlier.db-wal") > 0) std::this_thread::yield();
+  EXPECT_EQ(committer.Health().commits, 0u);
 }
 
 TEST_F(CommitterTest, LargeLogIsMovedBetweenCommits) {

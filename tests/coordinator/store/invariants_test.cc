@@ -85,7 +85,7 @@ TEST_F(InvariantsTest, ResultIsGivenOnce) {
   MustTrain();
   EXPECT_EQ(Fenced(End(1, v1::DIVERGED)), 1);
   EXPECT_THAT(Rows("SELECT state, result_token, checkpoint FROM stage WHERE id = 1"),
-              ElementsAre("SUCCEEDED|1|sha-1-200"));
+              ElementsAre("SUCCEEDED|1|" + ModelDigest(1, 200)));
   EXPECT_THAT(Error(Start(2, 1, 2)), HasSubstr("the stage already has its result"));
 }
 

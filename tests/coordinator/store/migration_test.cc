@@ -10,6 +10,7 @@
 #include <map>
 
 #include "absl/strings/str_replace.h"
+#include "base/digest.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/store_fixture.h"
@@ -201,13 +202,15 @@ TEST(ControlMigrationTest, DatabaseOfTheFirstVersionGoesForwardWithItsData) {
     // Its views name columns that the first version has not got: they are made anew at the next start.
     ASSERT_TRUE(old.ok()) << old.status();
     SQLite::Database& connection = (*old)->connection();
-    connection.exec(
+    connection.exec(absl::StrCat(
         "INSERT INTO sweep (id, name, spec, points, trials, next_point, request_id, submitted_ms) VALUES "
         "(1, 'gamma', '{\"name\":\"gamma\"}', 4, 4, 1, 'id', 1000), (2, 'other', '{\"name\":\"other\"}', 1, "
         "1, 0, "
         "NULL, 1000);"
         "INSERT INTO stage (id, kind, fingerprint, train_stage, state) VALUES "
-        "(1, 'TRAIN_STAGE', 'f1', NULL, 'RUNNING'), (2, 'EVALUATE_STAGE', 'f2', 1, 'PENDING');"
+        "(1, 'TRAIN_STAGE', '",
+        Sha256Hex("f1"), "', NULL, 'RUNNING'), (2, 'EVALUATE_STAGE', '", Sha256Hex("f2"),
+        "', 1, 'PENDING');"
         "INSERT INTO stage_spec VALUES (1, '{}'), (2, '{}');"
         "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state) VALUES (1, 1, 0, 1, 2, "
         "'RUNNING');"
@@ -216,7 +219,7 @@ TEST(ControlMigrationTest, DatabaseOfTheFirstVersionGoesForwardWithItsData) {
         "INSERT INTO event (at_ms, kind, sweep, message) VALUES (1, 'a', 1, 'first'), (2, 'b', 2, "
         "'elsewhere'), "
         "(3, 'c', NULL, 'about none'), (4, 'd', 1, 'second');"
-        "INSERT INTO worker VALUES ('w', 'name', 'here', '1.0', 1, '[\"cpu\"]', 0, 1, 3000, 5)");
+        "INSERT INTO worker VALUES ('w', 'name', 'here', '1.0', 1, '[\"cpu\"]', 0, 1, 3000, 5)"));
     for (const std::string& table : tables)
       rows[table] = connection.execAndGet("SELECT count(*) FROM " + table).getInt();
   }
@@ -255,15 +258,15 @@ TEST(OldDatabaseTest, StagesOfTheFirstSchemaKeepTheirSpecifications) {
     const auto old = Database::Open(folder.path(), {BuiltinMigrations().front()});
     ASSERT_TRUE(old.ok()) << old.status();
     (*old)->connection().exec(
-        "INSERT INTO stage (id, kind, fingerprint) VALUES (1, 'TRAIN_STAGE', 'f1');"
-        "INSERT INTO stage_spec VALUES (1, '{\"seed\":7}')");
+        absl::StrCat("INSERT INTO stage (id, kind, fingerprint) VALUES (1, 'TRAIN_STAGE', '", Sha256Hex("f1"),
+                     "'); INSERT INTO stage_spec VALUES (1, '{\"seed\":7}')"));
   }
   const auto opened = Database::Open(folder.path());
   ASSERT_TRUE(opened.ok()) << opened.status();
   const auto snapshot = Store(**opened).Load();
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   ASSERT_EQ(snapshot->stages.size(), 1u);
-  EXPECT_EQ(snapshot->stages[0].spec_json, "{\"seed\":7}");
+  EXPECT_EQ(snapshot->unfinished_stages.at(0).spec_json, "{\"seed\":7}");
 }
 
 TEST(OldDatabaseTest, SpecificationsAreTakenApartAndReadAsTheyWere) {
@@ -277,7 +280,9 @@ TEST(OldDatabaseTest, SpecificationsAreTakenApartAndReadAsTheyWere) {
     (*old)->connection().exec(absl::StrCat(
         "INSERT INTO sweep (id, name, spec, points, trials, submitted_ms) VALUES (1, 'a', '{}', 3, 3, 1);"
         "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial) VALUES "
-        "(1, 'TRAIN_STAGE', 'f1', NULL, 1), (2, 'EVALUATE_STAGE', 'f2', 1, 2);"
+        "(1, 'TRAIN_STAGE', '",
+        Sha256Hex("f1"), "', NULL, 1), (2, 'EVALUATE_STAGE', '", Sha256Hex("f2"),
+        "', 1, 2);"
         "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage) VALUES (1, 1, 0, 1, 2), (2, 1, 1, "
         "1, 2), (3, 1, 2, 1, 2);"
         "INSERT INTO trial_spec VALUES (1, '{}', '",
@@ -304,7 +309,38 @@ TEST(OldDatabaseTest, SpecificationsAreTakenApartAndReadAsTheyWere) {
             R"({"seed":3})");
   const auto snapshot = Store(**opened).Load();
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  EXPECT_EQ(snapshot->stages[1].spec_json, whole);
+  EXPECT_EQ(snapshot->unfinished_stages.at(1).spec_json, whole);
+}
+
+TEST(OldDatabaseTest, StagesWithAResultGetTheStepsOfTheirTraining) {
+  const TemporaryFolder folder;
+  {
+    const auto old = Database::Open(folder.path(), MigrationsBefore("0008_stage_steps"));
+    ASSERT_TRUE(old.ok()) << old.status();
+    const std::string model = Sha256Hex("model");
+    (*old)->connection().exec(absl::StrCat(
+        "INSERT INTO stage (id, kind, fingerprint, train_stage) VALUES (1, 'TRAIN_STAGE', '", Sha256Hex("f1"),
+        "', NULL), (2, 'EVALUATE_STAGE', '", Sha256Hex("f2"), "', 1), (3, 'TRAIN_STAGE', '", Sha256Hex("f3"),
+        "', NULL);"
+        "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (1, 1, 1, 'w', 0, 1);"
+        "INSERT INTO artifact (token, kind, step, path, sha256, bytes, final, at_ms) VALUES "
+        "(1, 'CHECKPOINT', 250, 'a', '', 1, 0, 1), (1, 'CHECKPOINT', 300, 'b', '",
+        model, "', 1, 1, 1);",
+        "UPDATE attempt SET ended_ms = 2, outcome = 'SUCCEEDED' WHERE token = 1;"
+        "UPDATE stage SET state = 'SUCCEEDED', result_token = 1, checkpoint = '",
+        model,
+        "' WHERE id = 1;"
+        "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (2, 2, 1, 'w', 0, 1);"
+        "UPDATE attempt SET ended_ms = 2, outcome = 'SUCCEEDED' WHERE token = 2;"
+        "UPDATE stage SET state = 'SUCCEEDED', result_token = 2 WHERE id = 2;"));
+  }
+  const auto opened = Database::Open(folder.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ((*opened)
+                ->connection()
+                .execAndGet("SELECT group_concat(steps) FROM (SELECT steps FROM stage ORDER BY id)")
+                .getString(),
+            "300,300,0");
 }
 
 }  // namespace

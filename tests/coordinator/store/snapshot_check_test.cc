@@ -52,6 +52,24 @@ TEST_F(SnapshotCheckTest, LiveAttemptOfAStageThatDoesNotRunIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE stage SET state = 'FAILED' WHERE id = 1"),
               HasSubstr("attempt 1 is live although st-1"));
 }
+TEST_F(SnapshotCheckTest, LiveEvaluationBeforeItsTrainingHasAModelIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE attempt SET stage = 2"),
+              HasSubstr("attempt 1 is live although the training of st-2 has not succeeded"));
+}
+TEST_F(SnapshotCheckTest, FinishedModelThatIsNoDigestIsNamed) {
+  MustApply(Checkpoint(1, 200, true));
+  EXPECT_THAT(AfterEditing("UPDATE artifact SET sha256 = '../model'"),
+              HasSubstr("the final checkpoint of attempt 1 has no SHA-256"));
+}
+TEST_F(SnapshotCheckTest, FingerprintThatIsNoneIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE stage SET fingerprint = 'f' WHERE id = 2"),
+              HasSubstr("st-2 has no SHA-256 as its fingerprint"));
+}
+TEST_F(SnapshotCheckTest, TrainedModelThatIsNoDigestIsNamed) {
+  MustApply(Checkpoint(1, 200, true), End(1, v1::SUCCEEDED));
+  EXPECT_THAT(AfterEditing("UPDATE stage SET checkpoint = NULL WHERE id = 1"),
+              HasSubstr("st-1 has no SHA-256 as its checkpoint"));
+}
 TEST_F(SnapshotCheckTest, CounterThatCannotGrowIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE meta SET value = 9223372036854775807"), HasSubstr("the next token is"));
 }

@@ -85,12 +85,18 @@ TEST_F(SnapshotTest, LiveAttemptComesBackWithItsToken) {
   EXPECT_EQ(snapshot.next_token, 43u);
   ASSERT_EQ(snapshot.stages.size(), 2u);
   EXPECT_EQ(snapshot.stages[0].state, v1::RUNNING);
-  EXPECT_EQ(snapshot.stages[0].attempts, 2u);
-  EXPECT_EQ(snapshot.stages[0].failures, (StageFailures{.out_of_memory = 1}));
-  EXPECT_EQ(snapshot.stages[0].spec_json, Trial(1, 1, 0, 1, 2).spec_json);  // Of the trial it was made for.
+  ASSERT_EQ(snapshot.unfinished_stages.size(), 2u);
+  const UnfinishedStage& train = snapshot.unfinished_stages[0];
+  EXPECT_EQ(train.stage, StageId(1));
+  EXPECT_EQ(train.attempts, 2u);
+  EXPECT_EQ(train.failures, (StageFailures{.out_of_memory = 1}));
+  EXPECT_EQ(train.spec_of, TrialId(1));
+  EXPECT_EQ(train.spec_json, Trial(1, 1, 0, 1, 2).spec_json);  // Of the trial it was made for.
+  EXPECT_EQ(snapshot.unfinished_stages[1].spec_of, TrialId(1));
+  EXPECT_EQ(snapshot.unfinished_stages[1].spec_json, "");  // As the one before it.
   EXPECT_EQ(snapshot.stages[1].kind, v1::EVALUATE_STAGE);
   EXPECT_EQ(snapshot.stages[1].train_stage, StageId(1));
-  EXPECT_EQ(snapshot.stages[1].fingerprint, "f2");
+  EXPECT_EQ(HexOf(snapshot.stages[1].fingerprint), Sha256Hex("f2"));
 }
 
 TEST_F(SnapshotTest, TrialsComeBackAndEndedOnesWithoutTheirTexts) {
@@ -102,16 +108,18 @@ TEST_F(SnapshotTest, TrialsComeBackAndEndedOnesWithoutTheirTexts) {
   const Snapshot snapshot = Load();
   ASSERT_EQ(snapshot.trials.size(), 2u);
   EXPECT_EQ(snapshot.trials[0].state, v1::SUCCEEDED);
-  EXPECT_EQ(snapshot.trials[0].labels_json, "");
   EXPECT_EQ(snapshot.trials[1].state, v1::FAILED);
-  EXPECT_EQ(snapshot.trials[1].message, "no memory");
-  EXPECT_EQ(snapshot.trials[1].labels_json, R"({"gamma":"-0.03","seed":"1"})");
+  ASSERT_EQ(snapshot.unfinished_trials.size(), 1u);
+  EXPECT_EQ(snapshot.unfinished_trials[0].trial, TrialId(2));
+  EXPECT_EQ(snapshot.unfinished_trials[0].message, "no memory");
+  EXPECT_EQ(snapshot.unfinished_trials[0].labels_json, R"({"gamma":"-0.03","seed":"1"})");
   EXPECT_EQ(snapshot.trials[1].point, 1u);
   EXPECT_EQ(snapshot.trials[1].train_stage, StageId(1));
   EXPECT_EQ(snapshot.next_trial, TrialId(3));
-  EXPECT_EQ(snapshot.stages[0].checkpoint, "sha-1-200");
-  EXPECT_EQ(snapshot.stages[0].result_token, 1u);
-  EXPECT_EQ(snapshot.stages[0].spec_json, "");
+  ASSERT_EQ(snapshot.trained.size(), 1u);
+  EXPECT_EQ(snapshot.trained[0].stage, StageId(1));
+  EXPECT_EQ(HexOf(snapshot.trained[0].checkpoint), ModelDigest(1, 200));
+  EXPECT_THAT(snapshot.unfinished_stages, IsEmpty());
 }
 
 TEST_F(SnapshotTest, LatestCheckpointIsTheOneToResumeFrom) {
@@ -124,7 +132,6 @@ TEST_F(SnapshotTest, LatestCheckpointIsTheOneToResumeFrom) {
   EXPECT_EQ(snapshot.checkpoints[0].token, 1u);
   EXPECT_EQ(snapshot.checkpoints[0].step, 200u);
   EXPECT_EQ(snapshot.checkpoints[0].path, "attempts/1/200.safetensors");
-  EXPECT_EQ(snapshot.stages[0].trained_steps, 0u);
 }
 
 TEST_F(SnapshotTest, OfEqualStepsTheLaterCheckpointCounts) {
@@ -144,17 +151,22 @@ TEST_F(SnapshotTest, AFinalCheckpointWithoutAResultIsNotResumedFrom) {
   EXPECT_EQ(snapshot.checkpoints[0].step, 150u);
 }
 
-TEST_F(SnapshotTest, FinalCheckpointOfTheResultSaysHowFarTheStageWent) {
-  MustAddTrial();
+TEST_F(SnapshotTest, AStageWithAResultComesBackWithItsStepsAndItsModel) {
+  NewStage train = Train(1), evaluate = Evaluate(2, 1);
+  train.steps = 900;
+  evaluate.steps = 900;
+  MustApply(Sweep(1), train, evaluate, Trial(1, 1, 0, 1, 2));
   MustApply(Start(1, 1), Checkpoint(1, 900, false), Fail(1, v1::LOST), Start(2, 1, 2),
             Checkpoint(2, 200, true), End(2, v1::SUCCEEDED));
   const Snapshot snapshot = Load();
   EXPECT_TRUE(snapshot.checkpoints.empty());
   ASSERT_EQ(snapshot.stages.size(), 2u);
-  EXPECT_EQ(snapshot.stages[0].trained_steps, 200u);
-  EXPECT_EQ(snapshot.stages[0].attempts, 2u);
-  EXPECT_EQ(snapshot.stages[0].checkpoint, "sha-2-200");
-  EXPECT_EQ(snapshot.stages[1].trained_steps, 0u);
+  EXPECT_EQ(snapshot.stages[0].steps, 900u);
+  EXPECT_EQ(snapshot.stages[1].steps, 900u);
+  ASSERT_EQ(snapshot.trained.size(), 1u);
+  EXPECT_EQ(HexOf(snapshot.trained[0].checkpoint), ModelDigest(2, 200));
+  ASSERT_EQ(snapshot.unfinished_stages.size(), 1u);
+  EXPECT_EQ(snapshot.unfinished_stages[0].stage, StageId(2));
 }
 
 TEST_F(SnapshotTest, ThePackedSpecificationComesBackInPlaceOfItsText) {
@@ -164,12 +176,12 @@ TEST_F(SnapshotTest, ThePackedSpecificationComesBackInPlaceOfItsText) {
   MustApply(Sweep(1), Train(1), Evaluate(2, 1), trial);
   const Snapshot snapshot = Load();
   ASSERT_EQ(snapshot.stages.size(), 2u);
-  for (const StageRecord& stage : snapshot.stages) {
-    v1::TrialSpec back;
-    ASSERT_TRUE(back.ParseFromString(stage.spec));
-    EXPECT_EQ(back.SerializeAsString(), trial.spec_packed);
-    EXPECT_EQ(stage.spec_json, "");
-  }
+  ASSERT_EQ(snapshot.unfinished_stages.size(), 2u);
+  v1::TrialSpec back;
+  ASSERT_TRUE(back.ParseFromString(snapshot.unfinished_stages[0].spec));
+  EXPECT_EQ(back.SerializeAsString(), trial.spec_packed);
+  EXPECT_EQ(snapshot.unfinished_stages[1].spec, "");  // As the one before it.
+  for (const UnfinishedStage& stage : snapshot.unfinished_stages) EXPECT_EQ(stage.spec_json, "");
 }
 
 TEST_F(SnapshotTest, WorkersComeBackWithWhatWasAcknowledged) {

@@ -50,7 +50,7 @@ void AddTrials(Store& store) {
     ChangeBatch batch;
     for (int i = first; i < first + 1000; ++i) {
       batch.Add(NewStage{.id = StageId(i),
-                         .fingerprint = "fingerprint-" + std::to_string(i) + std::string(40, 'f'),
+                         .fingerprint = Sha256Hex(std::to_string(i)),
                          .train_stage = {},
                          .spec_of = TrialId(i)});
       batch.Add(NewTrial{.id = TrialId(i),

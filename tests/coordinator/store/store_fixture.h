@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/reader.h"
 #include "coordinator/store/store.h"
@@ -94,6 +95,11 @@ class StoreTest : public ::testing::Test {
     return RowTexts(*response);
   }
 
+  // Of the model that Checkpoint(token, step, ...) is of.
+  static std::string ModelDigest(Token token, std::uint64_t step) {
+    return Sha256Hex(std::to_string(token) + "-" + std::to_string(step));
+  }
+
   static NewSweep Sweep(int id, const std::string& name = "gamma") {
     NewSweep sweep{.id = SweepId(id), .points = 4, .trials = 4, .at = {1000}};
     sweep.spec.set_name(name);
@@ -103,14 +109,14 @@ class StoreTest : public ::testing::Test {
   static NewStage Train(int id) {
     return {.id = StageId(id),
             .kind = v1::TRAIN_STAGE,
-            .fingerprint = "f" + std::to_string(id),
+            .fingerprint = Sha256Hex("f" + std::to_string(id)),
             .train_stage = {},
             .spec_of = TrialId(1)};
   }
   static NewStage Evaluate(int id, int train) {
     return {.id = StageId(id),
             .kind = v1::EVALUATE_STAGE,
-            .fingerprint = "f" + std::to_string(id),
+            .fingerprint = Sha256Hex("f" + std::to_string(id)),
             .train_stage = StageId(train),
             .spec_of = TrialId(1)};
   }
@@ -154,7 +160,7 @@ class StoreTest : public ::testing::Test {
     return {.token = token,
             .step = step,
             .path = "attempts/" + std::to_string(token) + "/" + std::to_string(step) + ".safetensors",
-            .sha256 = "sha-" + std::to_string(token) + "-" + std::to_string(step),
+            .sha256 = ModelDigest(token, step),
             .bytes = 100,
             .final = final,
             .at = {3000}};
