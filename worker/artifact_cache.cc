@@ -40,8 +40,8 @@ void List(const fs::path& folder, std::vector<CachedFile>& files) {
 
 void MarkUsed(const fs::path& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
 
-std::uint64_t TrimArtifactCache(const fs::path& state_dir, std::uint64_t bytes_max,
-                                const std::function<bool(const fs::path&)>& in_use) {
+TrimmedCache TrimArtifactCache(const fs::path& state_dir, std::uint64_t bytes_max,
+                               const std::function<bool(const fs::path&)>& in_use) {
   std::vector<CachedFile> files;
   List(state_dir / "artifacts", files);
   std::error_code error;
@@ -63,7 +63,7 @@ std::uint64_t TrimArtifactCache(const fs::path& state_dir, std::uint64_t bytes_m
     total -= file.bytes;
     removed += file.bytes;
   }
-  return removed;
+  return {.removed = removed, .left = total};
 }
 
 }  // namespace inlier

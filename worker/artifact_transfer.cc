@@ -17,7 +17,6 @@
 #include "base/part_file.h"
 #include "base/service/rpc.h"
 #include "base/status.h"
-#include "worker/artifact_cache.h"
 #include "worker/attempt_folder.h"
 
 namespace inlier {
@@ -122,7 +121,8 @@ ArtifactTransfer::ArtifactTransfer(Options options, WorkerMetrics& metrics, std:
       mode_(options_.artifacts == v1::WorkerConfig::SHARED_FOLDER ? ArtifactMode::kSharedFolder
             : options_.artifacts == v1::WorkerConfig::STREAMED    ? ArtifactMode::kStreamed
                                                                   : ArtifactMode::kUnknown),
-      mode_job_(std::make_shared<ArtifactJob>(false, "", "")) {}
+      mode_job_(std::make_shared<ArtifactJob>(false, "", "")),
+      cache_room_(options_.cache_bytes_max) {}
 
 ArtifactTransfer::~ArtifactTransfer() { Stop(); }
 
@@ -250,7 +250,11 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
     if (job.Wait(options_.backoff.Wait(tries, Random()))) break;
   }
   if (!status.ok() && job.IsCancelled()) status = absl::CancelledError("nobody wants it any more");
-  if (status.ok()) Trim();
+  if (status.ok()) {
+    std::error_code error;
+    const std::uintmax_t bytes = fs::file_size(job.path, error);
+    Trim(error ? 0 : bytes);
+  }
   {
     const std::lock_guard lock(job.mutex);
     job.progress.done = true;
@@ -370,9 +374,10 @@ absl::Status ArtifactTransfer::SendOnce(ArtifactJob& job) {
   return absl::OkStatus();
 }
 
-void ArtifactTransfer::Trim() {
+void ArtifactTransfer::Trim(std::uint64_t bytes) {
   if (mode_ != ArtifactMode::kStreamed) return;
   const std::lock_guard one(trim_mutex_);
+  if (!cache_room_.Take(bytes)) return;
   const auto in_use = [this](const fs::path& path) {
     const std::lock_guard lock(mutex_);
     if (live_.count(path.parent_path()) > 0) return true;
@@ -383,7 +388,7 @@ void ArtifactTransfer::Trim() {
     }
     return false;
   };
-  TrimArtifactCache(options_.state_dir, options_.cache_bytes_max, in_use);
+  cache_room_.Trimmed(TrimArtifactCache(options_.state_dir, options_.cache_bytes_max, in_use).left);
 }
 
 }  // namespace inlier

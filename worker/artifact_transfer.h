@@ -24,6 +24,7 @@
 #include "base/backoff.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
 #include "inlier/v1/config.pb.h"
+#include "worker/artifact_cache.h"
 #include "worker/worker_metrics.h"
 
 namespace inlier {
@@ -99,7 +100,8 @@ class ArtifactTransfer {
   absl::Status SendOnce(ArtifactJob& job);
   // Whether `status` ends the job after `tries` failures without progress and `damaged` of the content.
   bool IsFinal(const absl::Status& status, bool send, int tries, int damaged) const;
-  void Trim();
+  // A file of so many bytes has come: the cache is trimmed when it may be full.
+  void Trim(std::uint64_t bytes);
 
   const Options options_;
   WorkerMetrics& metrics_;
@@ -113,6 +115,7 @@ class ArtifactTransfer {
   std::set<std::filesystem::path> live_;
   std::shared_ptr<ArtifactJob> mode_job_;  // Its wait ends with Stop.
   std::mutex trim_mutex_;
+  CacheRoom cache_room_;  // Guarded by trim_mutex_.
   boost::asio::thread_pool fetching_{2};
   boost::asio::thread_pool sending_{2};
 };

@@ -37,14 +37,14 @@ TEST_F(ArtifactCacheTest, TheLeastRecentlyUsedGoUntilTheRestFits) {
   Write("attempts/st-1/7/checkpoint-10.safetensors", 5);
   Write("attempts/st-1/7/log.txt", 9);
   const auto none = [](const fs::path&) { return false; };
-  EXPECT_EQ(TrimArtifactCache(folder_.path(), 400, none), 0u);
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 400, none).removed, 0u);
   EXPECT_EQ(Left().size(), 5u);
-  EXPECT_EQ(TrimArtifactCache(folder_.path(), 250, none), 200u);
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 250, none).removed, 200u);
   EXPECT_EQ(Left(), (std::set<std::string>{"artifacts/a.safetensors", "artifacts/c.safetensors",
                                            "attempts/st-1/7/log.txt"}));
   Write("artifacts/a.safetensors", 60);
   MarkUsed(folder_ / "artifacts/a.safetensors");
-  EXPECT_EQ(TrimArtifactCache(folder_.path(), 100, none), 100u);
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 100, none).removed, 100u);
   EXPECT_EQ(Left(), (std::set<std::string>{"artifacts/a.safetensors", "attempts/st-1/7/log.txt"}));
 }
 
@@ -52,10 +52,31 @@ TEST_F(ArtifactCacheTest, WhatIsInUseStaysAndCounts) {
   Write("artifacts/a.safetensors", 9);
   Write("artifacts/b.safetensors", 1);
   const auto a_is_used = [](const fs::path& path) { return path.filename() == "a.safetensors"; };
-  EXPECT_EQ(TrimArtifactCache(folder_.path(), 100, a_is_used), 100u);
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 100, a_is_used).removed, 100u);
   EXPECT_EQ(Left(), std::set<std::string>{"artifacts/a.safetensors"});
-  EXPECT_EQ(TrimArtifactCache(folder_.path(), 50, a_is_used), 0u);
+  EXPECT_EQ(TrimArtifactCache(folder_.path(), 50, a_is_used).removed, 0u);
   EXPECT_EQ(Left(), std::set<std::string>{"artifacts/a.safetensors"});
+}
+
+// An hour of small trials: with a look at all files for each that came, the worker took a quarter of a core
+// for it.
+TEST(CacheRoomTest, TheCacheIsLookedAtOnceForManyFilesThatCome) {
+  CacheRoom room(1000);
+  EXPECT_TRUE(room.Take(1)) << "what is there is not known yet";
+  room.Trimmed(200);
+  for (int i = 0; i < 39; ++i) EXPECT_FALSE(room.Take(10));
+  EXPECT_TRUE(room.Take(10)) << "half of the 800 that were left";
+  room.Trimmed(600);
+  EXPECT_FALSE(room.Take(199));
+  EXPECT_TRUE(room.Take(1));
+}
+
+TEST(CacheRoomTest, AFullCacheIsLookedAtEachTime) {
+  CacheRoom room(1000);
+  room.Trimmed(1000);
+  EXPECT_TRUE(room.Take(0));
+  room.Trimmed(5000);
+  EXPECT_TRUE(room.Take(1));
 }
 
 }  // namespace

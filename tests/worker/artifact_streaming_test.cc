@@ -297,7 +297,7 @@ TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheWorkerWasKilled) 
 }
 
 TEST_F(ArtifactStreamingTest, AFetchIsNotGivenUpWhileTheCoordinatorIsAway) {
-  StartCoordinator(/*lease_ttl_ms=*/1500);
+  StartCoordinator(/*lease_ttl_ms=*/3000);
   HoldingProxy proxy([this] { return port_.load(); });
   const auto trainer = StartWorker("trainer", proxy.address(), 1, "hang_evaluate");
   Submit(SmallSweep("away", 1, {8, 7}));
@@ -315,7 +315,8 @@ TEST_F(ArtifactStreamingTest, AFetchIsNotGivenUpWhileTheCoordinatorIsAway) {
       << evaluator->log();
   EXPECT_EQ(Metric(http, "inlier_worker_attempts_suspended"), 1);
   other.reset();
-  StartCoordinator(1500);
+  // Time enough to connect again: gRPC waits up to 2 s between two tries, and the machine may be busy.
+  StartCoordinator(20'000);
   ASSERT_TRUE(WaitForSuccess(1)) << evaluator->log();
   EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE number > 1 OR failure NOT NULL"),
             std::vector<std::string>{"0"});

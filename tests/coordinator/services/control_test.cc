@@ -119,8 +119,8 @@ TEST_F(ControlTest, EditedSweepKeepsItsResultsAndItsTableShowsOnlyWhatIsLeft) {
   EXPECT_EQ(response.kept(), 1u);
   EXPECT_EQ(response.added(), 1u);
   EXPECT_EQ(response.withdrawn(), 3u);
-  RunAll(worker);
-  EXPECT_EQ(GetSweep("edited").state(), v1::COMPLETE);
+  // The answer may come before the new point is a trial: that is made in a step of its own.
+  while (GetSweep("edited").state() != v1::COMPLETE) RunAll(worker);
   v1::BuildTableRequest table_request;
   table_request.set_sweep("edited");
   table_request.mutable_table()->add_rows("bits");
