@@ -103,7 +103,8 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
   }
   v1::SweepSpec spec = request.spec();
   spec.clear_scales();  // Other sizes are for who reads the file.
-  const bool same_grid = google::protobuf::util::MessageDifferencer::Equals(GridOf(sweep.spec), GridOf(spec));
+  const v1::SweepSpec before = sweep.WholeSpec();
+  const bool same_grid = google::protobuf::util::MessageDifferencer::Equals(GridOf(before), GridOf(spec));
   std::optional<SweepEdit> edit;
   const std::uint64_t trials_before = sweep.Total();
   std::uint64_t trials = trials_before;
@@ -112,12 +113,12 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
     if (sweep.expander) {
       from = sweep.expander->grid();
     } else {
-      ASSIGN_OR_RETURN(from, SweepGrid::Create(sweep.spec));
+      ASSIGN_OR_RETURN(from, SweepGrid::Create(before));
     }
     if (!grid) {
       ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
     }
-    ASSIGN_OR_RETURN(edit, SweepEdit::Create(sweep.spec, *std::move(from), spec, *std::move(grid)));
+    ASSIGN_OR_RETURN(edit, SweepEdit::Create(before, *std::move(from), spec, *std::move(grid)));
     trials = edit->to().kept().value_or(edit->to().size());
     if (trials == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -135,7 +136,8 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
   v1::EditSweepResponse response;
   response.set_trials(trials);
   response.set_kept(trials);
-  sweep.spec = std::move(spec);
+  const ResourceRequest asked = sweep.request;
+  sweep.SetSpec(spec);
   ++sweep.revision;
   if (edit) {
     expanding_.erase(id);
@@ -153,22 +155,19 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::Edit(const v1::EditSweepRequ
     }
     const bool goes_on = sweep.state == v1::ACTIVE || sweep.state == v1::COMPLETE;
     if (goes_on && !sweep.Exhausted()) {
-      sweep.expander.emplace(edit->to(), sweep.next_point);
+      sweep.expander = std::make_unique<SweepExpander>(edit->to(), sweep.next_point);
       expanding_.insert(id);
     }
   }
   response.set_revision(sweep.revision);
   context.out.changes.Add(SweepEdited{.id = id,
-                                      .spec = sweep.spec,
+                                      .spec = std::move(spec),
                                       .points = sweep.points,
                                       .trials = trials,
                                       .next_point = sweep.next_point,
                                       .revision = sweep.revision});
   scheduler_.SetRules(id, RulesOf(sweep));
-  if (const ResourceRequest request = RequestOf(sweep.spec.resources()); request != sweep.request) {
-    sweep.request = request;
-    ReshapeStages(context, sweep);
-  }
+  if (asked != sweep.request) ReshapeStages(context, sweep);
   if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
   const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",
                                         response.withdrawn(), " withdrawn");

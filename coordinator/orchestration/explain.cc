@@ -75,7 +75,7 @@ v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
   if (active && sweep.request != ResourceRequest()) {
     if (const std::string never = WhyNowhere(sweep.request); !never.empty()) status.add_warnings(never);
   }
-  if (with_spec) *status.mutable_spec() = sweep.spec;
+  if (with_spec) *status.mutable_spec() = sweep.WholeSpec();
   return status;
 }
 

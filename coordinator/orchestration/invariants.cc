@@ -162,7 +162,7 @@ void Orchestrator::CheckInvariants() const {
     INLIER_CHECK(scheduler_.rules(id).paused == sweep.paused);
     if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
     for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
-    INLIER_CHECK(sweep.expander.has_value() == expanding_.contains(id));
+    INLIER_CHECK((sweep.expander != nullptr) == expanding_.contains(id));
     INLIER_CHECK(!sweep.expander || sweep.state == v1::ACTIVE);
     // A sweep is ACTIVE while there is something left of it.
     INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || sweep.expander);

@@ -90,7 +90,10 @@ struct StageTally {
 
 struct Sweep {
   SweepId id;
+  // Its specification without what only the making of trials and people need: that is in `plan`.
   v1::SweepSpec spec;
+  std::string plan;         // Base, axes, exclusions, sampling, table and description, serialised.
+  std::uint32_t steps = 0;  // Of its base's training.
   ResourceRequest request;  // Its spec's.
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
@@ -102,8 +105,8 @@ struct Sweep {
   std::unordered_set<std::uint64_t> ahead;
   bool paused = false;
   std::uint64_t revision = 1;
-  std::optional<SweepExpander>
-      expander;  // Absent when every point is a trial, or when no more are to be made.
+  std::unique_ptr<SweepExpander>
+      expander;  // Null when every point is a trial, or when no more are to be made.
   std::string request_id;
   std::string request_digest;
   WallTime submitted;
@@ -122,6 +125,9 @@ struct Sweep {
   std::uint64_t version = 0;        // Grows with everything that a watcher can see.
   std::deque<std::string> notices;  // The latest; the last one's number is `notices_told`.
   std::uint64_t notices_told = 0;   // Notices are numbered from 1 for the life of the sweep.
+
+  void SetSpec(v1::SweepSpec whole);
+  v1::SweepSpec WholeSpec() const;
 
   std::uint64_t Count(v1::TrialState of) const {
     const auto at = counts.find(of);

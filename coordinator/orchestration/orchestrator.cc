@@ -44,11 +44,11 @@ Scheduler::Rules Orchestrator::RulesOf(const Sweep& sweep) const {
 }
 
 absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
-  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.spec));
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.WholeSpec()));
   sweep.points = grid.size();
   sweep.kept = grid.kept();
   if (sweep.Exhausted()) return absl::OkStatus();
-  sweep.expander.emplace(std::move(grid), sweep.next_point);
+  sweep.expander = std::make_unique<SweepExpander>(std::move(grid), sweep.next_point);
   expanding_.insert(sweep.id);
   return absl::OkStatus();
 }
@@ -212,14 +212,14 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   }
   Sweep made;
   made.id = next_sweep_;
-  made.spec = request.sweep();
-  made.spec.clear_scales();  // Other sizes are for who reads the file.
-  made.request = RequestOf(made.spec.resources());
+  v1::SweepSpec spec = request.sweep();
+  spec.clear_scales();  // Other sizes are for who reads the file.
+  made.SetSpec(spec);
   made.request_id = request.request_id();
   made.request_digest = digest;
   made.submitted = now.wall;
   if (!grid) {
-    ASSIGN_OR_RETURN(grid, SweepGrid::Create(made.spec));
+    ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
   made.points = grid->size();
   made.kept = grid->kept();
@@ -237,7 +237,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   const SweepId id = next_sweep_;
   next_sweep_ = SweepId(next_sweep_.value() + 1);
   Sweep& sweep = sweeps_.emplace(id, std::move(made)).first->second;
-  sweep.expander.emplace(*std::move(grid), 0);
+  sweep.expander = std::make_unique<SweepExpander>(*std::move(grid), 0);
   expanding_.insert(id);
   if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
@@ -249,7 +249,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   // The row of the sweep comes before those of its trials, yet tells how many of them were known.
   const std::size_t row = effects.changes.changes.size();
   effects.changes.Add(NewSweep{.id = id,
-                               .spec = sweep.spec,
+                               .spec = std::move(spec),
                                .points = sweep.points,
                                .trials = trials,
                                .trials_known = 0,

@@ -13,8 +13,7 @@ namespace inlier {
 void Orchestrator::RecoverSweep(SweepRecord record) {
   Sweep& sweep = sweeps_[record.id];
   sweep.id = record.id;
-  sweep.spec = std::move(record.spec);
-  sweep.request = RequestOf(sweep.spec.resources());
+  sweep.SetSpec(std::move(record.spec));
   sweep.state = record.state;
   sweep.points = record.points;
   sweep.kept = record.trials;
@@ -105,7 +104,7 @@ void Orchestrator::RecoverTrial(const TrialRecord& record) {
     if (!id) continue;
     Stage& stage = stages_.at(id);
     // Stored before its steps were.
-    if (stage.steps == 0 && !stage.sweep) stage.steps = sweep.spec.base().training().steps();
+    if (stage.steps == 0 && !stage.sweep) stage.steps = sweep.steps;
     RegisterStage(stage, sweep);
     if (!IsTerminal(trial.state) && stage.state != v1::SUCCEEDED) Need(stage, trial);
   }
