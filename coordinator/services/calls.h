@@ -37,26 +37,12 @@ class Calls {
   // Waits for the blocking calls that run.
   void Join() { pool_.join(); }
 
-  // Answers a unary call that the caller may make: `work(reply)` runs on the coordinator's thread and calls
-  // `reply` once, then or later.
-  template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnShell(grpc::CallbackServerContext* context, const char* method,
-                                    Response* response, Work work) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
-    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
-    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
-      reply(std::move(admitted));
-      return reactor;
-    }
-    shell_.Run([work = std::move(work), reply = std::move(reply)] { work(reply); });
-    return reactor;
-  }
-
-  // The same with `work(reply)` on the caller's own thread, without the turn.
+  // Answers a unary call that the caller may make: `work(reply)` runs on the caller's own thread, without the
+  // turn, and calls `reply` once, then or later.
   template <typename Response, typename Work>
   grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
                                      Response* response, Work work) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
     Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
     if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
       reply(std::move(admitted));
@@ -66,34 +52,32 @@ class Calls {
     return reactor;
   }
 
-  // The same for `work()` that blocks and returns a StatusOr<Response>, on the pool.
+  // The same with `work(reply)` having the turn.
   template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnPool(grpc::CallbackServerContext* context, const char* method,
-                                   Response* response, Work work) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
-    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
-      reply(std::move(admitted));
-      return reactor;
-    }
-    RunBlocking([work = std::move(work), reply] { reply(work()); },
-                [reply](absl::Status status) { reply(status); });
-    return reactor;
+  grpc::ServerUnaryReactor* OnShell(grpc::CallbackServerContext* context, const char* method,
+                                    Response* response, Work work) {
+    return OnCaller(context, method, response,
+                    [this, work = std::move(work)](Shell::Reply<Response> reply) mutable {
+                      shell_.Run([work = std::move(work), reply = std::move(reply)] { work(reply); });
+                    });
   }
 
-  // As OnPool without the answer: `work(reply)` sees to it.
+  // The same on the pool, for `work(reply)` that blocks.
   template <typename Response, typename Work>
   grpc::ServerUnaryReactor* OnPoolThen(grpc::CallbackServerContext* context, const char* method,
                                        Response* response, Work work) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
-    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
-      reply(std::move(admitted));
-      return reactor;
-    }
-    RunBlocking([work = std::move(work), reply] { work(reply); },
-                [reply](absl::Status status) { reply(status); });
-    return reactor;
+    return OnCaller(context, method, response,
+                    [this, work = std::move(work)](Shell::Reply<Response> reply) mutable {
+                      RunBlocking([work = std::move(work), reply] { work(reply); }, reply);
+                    });
+  }
+
+  // The same for `work()` that returns a StatusOr<Response>.
+  template <typename Response, typename Work>
+  grpc::ServerUnaryReactor* OnPool(grpc::CallbackServerContext* context, const char* method,
+                                   Response* response, Work work) {
+    return OnPoolThen(context, method, response,
+                      [work = std::move(work)](const Shell::Reply<Response>& reply) { reply(work()); });
   }
 
   // Runs `work` on the pool, or `refuse` at once when too much waits there.

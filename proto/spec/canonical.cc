@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include "base/check.h"
 #include "base/digest.h"
-#include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/util/json_util.h"
-#include "google/protobuf/wire_format_lite.h"
 #include "inlier/v1/param_options.pb.h"
 #include "proto/spec/field_path.h"
 #include "proto/spec/number_text.h"
@@ -197,28 +194,17 @@ const IdentityWriter::Group& IdentityWriter::GroupOf(std::size_t index, std::str
 }
 
 void IdentityWriter::Read(const v1::TrialSpec& resolved, std::string_view packed) {
-  using google::protobuf::internal::WireFormatLite;
   spec_ = &resolved;
   packed_ = packed;
   groups_.fill(&absent_);
   Problems problems;
   CheckOwnDeclarations(resolved, "", &problems);
   declarations_hold_ = problems.empty();
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(packed.data()),
-                                            static_cast<int>(packed.size()));
-  while (const std::uint32_t tag = in.ReadTag()) {
-    const std::size_t index = SpecGroupOf(WireFormatLite::GetTagFieldNumber(tag));
-    if (index == kSpecGroups.size()) {
-      INLIER_CHECK(WireFormatLite::SkipField(&in, tag));
-      continue;
-    }
-    std::uint32_t length = 0;
-    INLIER_CHECK(in.ReadVarint32(&length));
-    const Group& group =
-        GroupOf(index, packed.substr(static_cast<std::size_t>(in.CurrentPosition()), length));
-    groups_[index] = &group;
-    declarations_hold_ = declarations_hold_ && group.declarations_hold;
-    INLIER_CHECK(in.Skip(static_cast<int>(length)));
+  const PackedParts parts = SplitPacked(packed);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (parts.groups[i].empty()) continue;
+    groups_[i] = &GroupOf(i, parts.groups[i]);
+    declarations_hold_ = declarations_hold_ && groups_[i]->declarations_hold;
   }
 }
 

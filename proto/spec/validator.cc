@@ -216,9 +216,4 @@ absl::StatusOr<v1::TrialSpec> ResolveAndValidate(const v1::TrialSpec& spec) {
   return resolved;
 }
 
-absl::Status ResolveAndValidateInPlace(v1::TrialSpec* spec) {
-  RETURN_IF_ERROR(ResolveInPlace(spec));
-  return Validate(*spec);
-}
-
 }  // namespace inlier

@@ -21,8 +21,6 @@ absl::Status Validate(const v1::TrialSpec& resolved);
 
 // Resolve, then Validate.
 absl::StatusOr<v1::TrialSpec> ResolveAndValidate(const v1::TrialSpec& spec);
-// The same without a copy; what an error leaves in it is not defined.
-absl::Status ResolveAndValidateInPlace(v1::TrialSpec* spec);
 
 }  // namespace inlier
 
