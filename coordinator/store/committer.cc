@@ -52,7 +52,8 @@ struct Committer::State {
   absl::Status ApplyOnce(std::unique_lock<std::mutex>& lock, std::span<const ChangeBatch* const> batches);
   absl::Status ApplyUntilSettled(std::unique_lock<std::mutex>& lock, const std::vector<QueuedBatch>& group);
   void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
-  void Checkpoint(std::unique_lock<std::mutex>& lock, bool truncate);
+  // `work` moves the log.
+  void MoveLog(std::unique_lock<std::mutex>& lock, const std::function<absl::Status(Database&)>& work);
   void Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status);
   void Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group, const absl::Status& status);
 
@@ -165,7 +166,9 @@ bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
     } else {
       dirty_ = false;
       storing_ = true;
-      Checkpoint(lock, /*truncate=*/true);
+      MoveLog(lock, [this](Database& database) {
+        return database.TidyLog(options_.wal_bytes_reserved, options_.wal_bytes_max);
+      });
       storing_ = false;
     }
   }
@@ -285,7 +288,7 @@ void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t size = health_.wal_bytes = store_.database().WalBytes();
   if (size < options_.wal_bytes_max) wal_limit_ = options_.wal_bytes_max;
   if (size < wal_limit_) return;
-  Checkpoint(lock, /*truncate=*/false);
+  MoveLog(lock, [](Database& database) { return database.Checkpoint(/*truncate=*/false); });
   // A reader may hold it back: not again before it has grown by another quarter.
   wal_limit_ =
       health_.wal_bytes == 0 ? options_.wal_bytes_max : health_.wal_bytes + options_.wal_bytes_max / 4;
@@ -294,9 +297,10 @@ void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
 // A checkpoint that finds no space loses nothing and is tried again later. One whose fsync failed must never
 // be repeated: the system may have dropped the pages, and a second, successful one would then give up the WAL
 // that still has them.
-void Committer::State::Checkpoint(std::unique_lock<std::mutex>& lock, bool truncate) {
+void Committer::State::MoveLog(std::unique_lock<std::mutex>& lock,
+                               const std::function<absl::Status(Database&)>& work) {
   lock.unlock();
-  const absl::Status status = store_.database().Checkpoint(truncate);
+  const absl::Status status = work(store_.database());
   const std::uint64_t left = store_.database().WalBytes();
   if (!status.ok() && !absl::IsDataLoss(status))
     spdlog::warn("checkpoint_failed reason=\"{}\"", std::string(status.message()));

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "coordinator/store/backup.h"
+#include "coordinator/store/log_vfs.h"
 #include "coordinator/store/param_view.h"
 
 namespace inlier {
@@ -24,6 +25,7 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 5000;  // Readers may hold a lock while they recover the WAL index.
 constexpr std::uint32_t kWalFrameHeaderBytes = 24;
+constexpr std::uintmax_t kReservedShare = 64;  // Of the free space, at most this part is reserved.
 constexpr std::uintmax_t kShortLogBytes = 1 << 20;  // Moved while the database is opened: a few milliseconds.
 
 std::int64_t Integer(SQLite::Database& connection, const std::string& sql) {
@@ -181,7 +183,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
   const std::string opening = absl::StrCat("opening ", path.string());
   try {
     auto connection = std::make_unique<SQLite::Database>(
-        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
+        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,
+        LogVfs());
     sqlite3_extended_result_codes(connection->getHandle(), 1);
     bool fresh = false;
     RETURN_IF_ERROR(CheckOurs(*connection, path.string(), migrations.back().to_version, &fresh));
@@ -238,6 +241,16 @@ absl::Status Database::Checkpoint(bool truncate) {
   if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
     return absl::OkStatus();
   return SqliteStatus(code, sqlite3_errmsg(handle), absl::StrCat("moving the log into ", path_.string()));
+}
+
+absl::Status Database::TidyLog(std::uint64_t least, std::uint64_t most) {
+  sqlite3* const handle = connection_->getHandle();
+  const bool truncate = LogFileBytes(handle) > static_cast<std::int64_t>(most);
+  if (absl::Status moved = Checkpoint(truncate); !moved.ok()) return moved;
+  std::error_code unknown;
+  const std::filesystem::space_info disk = std::filesystem::space(path_, unknown);
+  if (unknown || disk.available < kReservedShare * least) return absl::OkStatus();
+  return ReserveLog(handle, static_cast<std::int64_t>(least));
 }
 
 std::uint64_t Database::WalBytes() const {

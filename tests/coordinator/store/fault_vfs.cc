@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "tests/coordinator/store/forwarding_file.h"
+#include "coordinator/store/forwarding_file.h"
 
 namespace inlier {
 namespace {

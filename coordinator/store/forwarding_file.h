@@ -1,9 +1,10 @@
 // A file of a SQLite VFS that hands every call to the real file, which follows it in the same allocation.
-// A VFS of the tests takes Methods() and puts its own functions in the place of those that it is about.
+// A VFS of ours (log_vfs, and those of the tests) takes Methods() and puts its own functions in the place of
+// those that it is about.
 //
 // Thread safety: that of the real file.
-#ifndef INLIER_TESTS_COORDINATOR_STORE_FORWARDING_FILE_H_
-#define INLIER_TESTS_COORDINATOR_STORE_FORWARDING_FILE_H_
+#ifndef INLIER_COORDINATOR_STORE_FORWARDING_FILE_H_
+#define INLIER_COORDINATOR_STORE_FORWARDING_FILE_H_
 
 #include <sqlite3.h>
 
@@ -83,4 +84,4 @@ struct ForwardingFile {
 
 }  // namespace inlier
 
-#endif  // INLIER_TESTS_COORDINATOR_STORE_FORWARDING_FILE_H_
+#endif  // INLIER_COORDINATOR_STORE_FORWARDING_FILE_H_
