@@ -11,13 +11,23 @@
 
 namespace inlier {
 
+namespace {
+
+// Looked up once: OpenSSL 3 searches its providers whenever it is asked for an algorithm by name.
+const EVP_MD* Algorithm() {
+  static EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return sha256;
+}
+
+}  // namespace
+
 struct Sha256::Context {
   EVP_MD_CTX* evp = EVP_MD_CTX_new();
   ~Context() { EVP_MD_CTX_free(evp); }
 };
 
 Sha256::Sha256() : context_(std::make_unique<Context>()) {
-  INLIER_CHECK(EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1);
+  INLIER_CHECK(EVP_DigestInit_ex(context_->evp, Algorithm(), nullptr) == 1);
 }
 
 Sha256::~Sha256() = default;

@@ -25,8 +25,14 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 5000;  // Readers may hold a lock while they recover the WAL index.
 constexpr std::uint32_t kWalFrameHeaderBytes = 24;
-constexpr std::uintmax_t kReservedShare = 64;  // Of the free space, at most this part is reserved.
+constexpr std::uintmax_t kReservedShare = 64;       // Of the free space, at most this part is reserved.
 constexpr std::uintmax_t kShortLogBytes = 1 << 20;  // Moved while the database is opened: a few milliseconds.
+
+// SQLite counts what it allocates under a lock of the process; nobody asks for the count.
+void LeaveMemoryUncounted() {
+  static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  static_cast<void>(done);  // Refused once SQLite is in use: as it was, then.
+}
 
 std::int64_t Integer(SQLite::Database& connection, const std::string& sql) {
   return connection.execAndGet(sql).getInt64();
@@ -181,6 +187,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
   ASSIGN_OR_RETURN(std::unique_ptr<StateLock> lock, StateLock::Take(state_dir));
   const std::filesystem::path path = state_dir / "inlier.db";
   const std::string opening = absl::StrCat("opening ", path.string());
+  LeaveMemoryUncounted();
   try {
     auto connection = std::make_unique<SQLite::Database>(
         path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,

@@ -12,7 +12,7 @@ namespace inlier {
 namespace {
 
 constexpr char kName[] = "inlier-log";
-constexpr int kWriteMax = 0x1ffff;  // The unix VFS takes no more at once.
+constexpr int kWriteMax = 0x1ffff;    // The unix VFS takes no more at once.
 constexpr int kRoomForOthers = 1024;  // For a file of whatever VFS is the default.
 
 // What has been written and is not in the file yet.

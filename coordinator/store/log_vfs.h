@@ -1,11 +1,11 @@
 // How the writing connection's log reaches the disk: SQLite writes a header and a page for each frame; here
 // what lies side by side is gathered and written at once, when it is synced or read.
 //
-// Each commit is then one write and one fdatasync. Readers open the log by themselves and look at a frame only
-// when the index says that it is there, which a commit with synchronous=FULL says after the sync.
+// Each commit is then one write and one fdatasync. Readers open the log by themselves and look at a frame
+// only when the index says that it is there, which a commit with synchronous=FULL says after the sync.
 //
-// A write that fails (no space) is an error of the call that needed it, and is tried again with the next: what
-// was gathered stays until it is written.
+// A write that fails (no space) is an error of the call that needed it, and is tried again with the next:
+// what was gathered stays until it is written.
 //
 // Thread safety: any thread; a file of it, that of its connection.
 #ifndef INLIER_COORDINATOR_STORE_LOG_VFS_H_
@@ -19,8 +19,8 @@
 
 namespace inlier {
 
-// The name under which SQLite knows it, for opening a database. Everything but the log goes to the VFS that is
-// the default at the time.
+// The name under which SQLite knows it, for opening a database. Everything but the log goes to the VFS that
+// is the default at the time.
 const char* LogVfs();
 
 // Makes the log of `connection` at least `bytes` long, with zeros after what it holds: writing over what is

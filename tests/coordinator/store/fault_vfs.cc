@@ -10,16 +10,20 @@ namespace {
 std::atomic<bool> full = false;
 std::atomic<bool> sync_fails = false;
 std::atomic<bool> read_only = false;
+std::atomic<int> writes_done = 0;
+std::atomic<int> syncs_done = 0;
 
 struct Nothing {};
 using File = ForwardingFile<Nothing>;
 
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   if (full) return SQLITE_FULL;
+  ++writes_done;
   return File::RealMethods(file).xWrite(File::Real(file), data, size, offset);
 }
 int Sync(sqlite3_file* file, int flags) {
   if (sync_fails) return SQLITE_IOERR_FSYNC;
+  ++syncs_done;
   return File::RealMethods(file).xSync(File::Real(file), flags);
 }
 
@@ -56,6 +60,7 @@ sqlite3_vfs& Ours() {
 
 FaultVfs::FaultVfs() {
   full = sync_fails = read_only = false;
+  writes_done = syncs_done = 0;
   sqlite3_vfs_register(&Ours(), /*makeDflt=*/1);
 }
 FaultVfs::~FaultVfs() {
@@ -63,6 +68,8 @@ FaultVfs::~FaultVfs() {
   sqlite3_vfs_unregister(&Ours());
   sqlite3_vfs_register(RealVfs(), /*makeDflt=*/1);
 }
+int FaultVfs::writes() const { return writes_done; }
+int FaultVfs::syncs() const { return syncs_done; }
 void FaultVfs::SetFull(bool value) const { full = value; }
 void FaultVfs::SetSyncFails(bool value) const { sync_fails = value; }
 void FaultVfs::SetReadOnly(bool value) const { read_only = value; }

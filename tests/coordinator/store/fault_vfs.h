@@ -19,6 +19,10 @@ class FaultVfs {
   void SetSyncFails(bool fails) const;
   // Files open for reading only, as a file without write permission does.
   void SetReadOnly(bool read_only) const;
+
+  // That reached a file since the object was made.
+  int writes() const;
+  int syncs() const;
 };
 
 }  // namespace inlier
