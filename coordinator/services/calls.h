@@ -58,7 +58,7 @@ class Calls {
                                     Response* response, Work work) {
     return OnCaller(context, method, response,
                     [this, work = std::move(work)](Shell::Reply<Response> reply) mutable {
-                      shell_.Run([work = std::move(work), reply = std::move(reply)] { work(reply); });
+                      shell_.RunSoon([work = std::move(work), reply = std::move(reply)] { work(reply); });
                     });
   }
 

@@ -90,8 +90,10 @@ void Shell::Deliver(Effects effects, const std::string* worker, ReleaseGate::Rep
 }
 
 void Shell::Commit(std::uint64_t number, ChangeBatch changes) {
-  // Alone, so that batches settle in their order.
-  const bool now = gate_.unsettled() == 1 && changes.lane == Lane::kControl && changes.rows() <= kRowsAtOnce;
+  // Alone, so that batches settle in their order; not while others wait for the turn, for they could decide
+  // meanwhile and share the next transaction.
+  const bool now = gate_.unsettled() == 1 && changes.lane == Lane::kControl &&
+                   changes.rows() <= kRowsAtOnce && !turn_.Wanted();
   if (now) {
     if (const std::optional<absl::Status> status = committer_.CommitNow(changes)) {
       Settled(number, *status);

@@ -60,6 +60,10 @@ class Shell {
     turn_.Run(std::move(call));
   }
   template <typename Call>
+  void RunSoon(Call call) {
+    turn_.RunSoon(std::move(call));
+  }
+  template <typename Call>
   auto Take(Call call) {
     return turn_.Take(std::move(call));
   }

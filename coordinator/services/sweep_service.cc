@@ -64,7 +64,7 @@ SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::Submi
       reply(grid.status());
       return;
     }
-    calls_.shell().Run([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+    calls_.shell().RunSoon([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
       calls_.shell().Submit(*request, std::move(grid), std::move(reply));
     });
   };
@@ -146,7 +146,7 @@ SweepService::Unary* SweepService::EditSweep(Context* context, const v1::EditSwe
           reply(grid.status());
           return;
         }
-        calls_.shell().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+        calls_.shell().RunSoon([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
           calls_.shell().Edit(*request, std::move(grid), reply);
         });
       });

@@ -2,7 +2,8 @@
 //
 // A call that finds nobody before it runs at once on the thread that brings it; otherwise it waits and runs
 // on the thread of the io_context, in the order of arrival. So an idle coordinator answers without waking
-// another thread, and a busy one does its work on one.
+// another thread, and a busy one does its work on one. What people ask for (RunSoon) does not wait behind the
+// workers' syncs: it and what waits already have the turn one after the other.
 //
 // "On the coordinator's thread" in this folder means: having the turn.
 //
@@ -14,8 +15,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <utility>
+
+#include "absl/functional/any_invocable.h"
 
 namespace inlier {
 
@@ -31,6 +35,7 @@ class Turn {
     boost::asio::post(io_, [this, call = std::move(call)]() mutable {
       const std::lock_guard lock(mutex_);
       --waiting_;
+      RunOneSoon();
       call();
     });
   }
@@ -39,15 +44,22 @@ class Turn {
   // caller holds no lock that a call with the turn takes.
   template <typename Call>
   void Run(Call call) {
-    if (waiting_ == 0) {
-      const std::unique_lock lock(mutex_, std::try_to_lock);
-      if (lock.owns_lock() && waiting_ == 0) {
-        call();
-        return;
-      }
-    }
-    Post(std::move(call));
+    if (!RunNow(call)) Post(std::move(call));
   }
+
+  // As Run, but before the next call that waits.
+  template <typename Call>
+  void RunSoon(Call call) {
+    if (RunNow(call)) return;
+    {
+      const std::lock_guard lock(soon_mutex_);
+      soon_.emplace_back(std::move(call));
+    }
+    Post([] {});  // Takes it, if nothing before does.
+  }
+
+  // Whether others wait for the turn.
+  bool Wanted() const { return waiting_ > 0; }
 
   // Waits for the turn, runs `call` and returns what it returns.
   template <typename Call>
@@ -57,9 +69,32 @@ class Turn {
   }
 
  private:
+  template <typename Call>
+  bool RunNow(Call& call) {
+    if (waiting_ > 0) return false;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || waiting_ > 0) return false;
+    call();
+    return true;
+  }
+
+  // REQUIRES: the caller has the turn.
+  void RunOneSoon() {
+    absl::AnyInvocable<void()> call;
+    {
+      const std::lock_guard lock(soon_mutex_);
+      if (soon_.empty()) return;
+      call = std::move(soon_.front());
+      soon_.pop_front();
+    }
+    call();
+  }
+
   boost::asio::io_context& io_;
   std::mutex mutex_;                        // Held by who has the turn.
   std::atomic<std::uint64_t> waiting_ = 0;  // Posted, and not begun.
+  std::mutex soon_mutex_;
+  std::deque<absl::AnyInvocable<void()>> soon_;
 };
 
 }  // namespace inlier

@@ -19,6 +19,9 @@
 namespace inlier {
 namespace {
 
+// Of a disk that is busy or slow. Group commit shares its sync among all that arrive meanwhile.
+constexpr Duration kSlowCommit = std::chrono::milliseconds(1);
+
 std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   std::vector<const ChangeBatch*> batches;
   batches.reserve(group.size());
@@ -70,6 +73,7 @@ struct Committer::State {
   bool stopping_ = false;
   bool ended_ = false;    // An I/O error: nothing may be committed any more.
   bool storing_ = false;  // The store has an owner: the writer, or a caller of CommitNow.
+  bool slow_ = false;     // The last commit took longer than a caller should wait.
   bool busy_ = false;     // A commit has just ended and work arrived meanwhile.
   bool dirty_;  // The log is not empty: committed since the last idle checkpoint, or before a crash.
   Timestamp committed_at_ = MonotonicNow();  // The last time.
@@ -184,7 +188,8 @@ bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
 
 std::optional<absl::Status> Committer::State::CommitNow(std::unique_lock<std::mutex>& lock,
                                                         const ChangeBatch& batch) {
-  if (storing_ || ended_ || stopping_ || !queue_.empty() || !health_.status.ok()) return std::nullopt;
+  if (storing_ || slow_ || ended_ || stopping_ || !queue_.empty() || !health_.status.ok())
+    return std::nullopt;
   storing_ = true;
   const bool was_dirty = dirty_;
   const ChangeBatch* const one = &batch;
@@ -240,6 +245,7 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
   health_.fenced_rows += stats->fenced;
   health_.wal_bytes = store_.database().WalBytes();
   dirty_ = true;
+  slow_ = end - start > kSlowCommit;
   committed_at_ = end;
   return absl::OkStatus();
 }

@@ -56,6 +56,17 @@ TEST_F(TurnTest, CallMayPostAnother) {
   EXPECT_THAT(ran_, ElementsAre(1, 2));
 }
 
+TEST_F(TurnTest, WhatPeopleAskForAndWhatWaitsAlternate) {
+  turn_.RunSoon([this] {
+    for (int i = 1; i <= 3; ++i) turn_.Post([this, i] { ran_.push_back(i); });
+    for (int i = 11; i <= 14; ++i) turn_.RunSoon([this, i] { ran_.push_back(i); });
+    ran_.push_back(0);
+  });
+  EXPECT_THAT(ran_, ElementsAre(0));
+  io_.run();
+  EXPECT_THAT(ran_, ElementsAre(0, 11, 1, 12, 2, 13, 3, 14));
+}
+
 TEST_F(TurnTest, TakeReturnsWhatTheCallReturns) {
   EXPECT_EQ(turn_.Take([] { return 7; }), 7);
 }
@@ -76,6 +87,8 @@ TEST_F(TurnTest, NoTwoCallsRunAtOnceAndNoneIsLost) {
       for (int k = 0; k < kCalls; ++k) {
         if (i == 0) {
           turn_.Post(call);
+        } else if (i == 1 && k % 2 == 0) {
+          turn_.RunSoon(call);
         } else if (i == 1) {
           turn_.Take(call);
         } else {
