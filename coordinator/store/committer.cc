@@ -19,9 +19,6 @@
 namespace inlier {
 namespace {
 
-// Of a disk that is busy or slow. Group commit shares its sync among all that arrive meanwhile.
-constexpr Duration kSlowCommit = std::chrono::milliseconds(1);
-
 std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   std::vector<const ChangeBatch*> batches;
   batches.reserve(group.size());
@@ -245,7 +242,7 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
   health_.fenced_rows += stats->fenced;
   health_.wal_bytes = store_.database().WalBytes();
   dirty_ = true;
-  slow_ = end - start > kSlowCommit;
+  slow_ = end - start > options_.slow_commit;
   committed_at_ = end;
   return absl::OkStatus();
 }

@@ -59,6 +59,9 @@ struct CommitterOptions {
   std::uint64_t wal_bytes_max = std::uint64_t{32} << 20;  // Above it the writer checkpoints between commits.
   Duration idle_checkpoint = std::chrono::seconds(2);     // Idle for so long, the writer checkpoints.
   std::uint64_t wal_bytes_reserved = std::uint64_t{8} << 20;  // What an idle writer has the file grow to.
+  // Above it nobody commits on their own thread: group commit shares a slow disk's sync among all that arrive
+  // meanwhile.
+  Duration slow_commit = std::chrono::milliseconds(1);
   Backoff full_backoff;
   std::function<void(const CommitStats&)> on_commit;  // On the thread that committed.
 

@@ -59,6 +59,7 @@ class CommitterTest : public StoreTest {
   }
 
   void StartCommitter(CommitterOptions options = {}) {
+    if (options.slow_commit > Duration::zero()) options.slow_commit = std::chrono::hours(1);
     options.full_backoff.first = options.full_backoff.longest = std::chrono::milliseconds(1);
     committer_ = std::make_unique<Committer>(
         *store_, options, [this](absl::Status status) { fatal_.For(0)(std::move(status)); });
@@ -309,6 +310,19 @@ TEST_F(CommitterTest, IdleStoreIsWrittenOnTheCallersThread) {
   EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
   EXPECT_EQ(committer_->Health().commits, 1u);
   EXPECT_EQ(committer_->Health().committed_rows, 1u);
+}
+
+TEST_F(CommitterTest, ASlowDiskIsLeftToTheWriter) {
+  CommitterOptions options;
+  options.slow_commit = Duration::zero();
+  StartCommitter(options);
+  ChangeBatch first = Batch(Lane::kControl, Sweep(1));
+  ChangeBatch second = Batch(Lane::kControl, Sweep(2));
+  EXPECT_EQ(committer_->CommitNow(first), absl::OkStatus());
+  EXPECT_EQ(committer_->CommitNow(second), std::nullopt);
+  committer_->Submit(std::move(second), answers_.For(2));
+  EXPECT_TRUE(answers_.Wait(2).ok());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-2"));
 }
 
 TEST_F(CommitterTest, CallerDoesNotOvertakeWhatWaits) {
