@@ -123,6 +123,17 @@ class Load {
     committed_ += response.trials_known();
   }
 
+  // A call that changes nothing and finds nothing: what gRPC itself takes.
+  void AskInVain() {
+    grpc::ClientContext context;
+    v1::GetSweepRequest request;
+    request.set_sweep("there is no such sweep");
+    v1::SweepStatus response;
+    const grpc::Status status = sweeps_->GetSweep(&context, request, &response);
+    if (status.error_code() != grpc::StatusCode::NOT_FOUND)
+      Die(absl::StrCat("GetSweep: ", status.error_message()));
+  }
+
   void WaitForCommitted(std::uint64_t count) {
     std::unique_lock lock(mutex_);
     awaited_ = count;
@@ -261,8 +272,14 @@ nlohmann::json Latency(const LoadOptions& options) {
   if (options.load > 0) beside.emplace(load, options);
   const Timestamp start = MonotonicNow();
   // The first shows that the sessions are there; it is not counted.
-  std::vector<double> seconds;
+  std::vector<double> seconds, empty_calls;
   for (std::uint32_t i = 0; i <= options.trials; ++i) {
+    if (!beside) {
+      const Timestamp asked = MonotonicNow();
+      load.AskInVain();
+      if (i > 0) empty_calls.push_back(ToSeconds(MonotonicNow() - asked));
+      std::this_thread::sleep_for(kIdle);
+    }
     const std::uint32_t seed = options.first_seed + i;
     const auto request = SweepOf(options, "latency", seed, 1);
     load.ExpectSeed(seed);
@@ -276,6 +293,10 @@ nlohmann::json Latency(const LoadOptions& options) {
   nlohmann::json result = {{"submissions", seconds.size()},
                            {"submit_to_lease_p50_ms", 1e3 * Quantile(seconds, 0.5)},
                            {"submit_to_lease_p99_ms", 1e3 * Quantile(seconds, 0.99)}};
+  if (!beside) {
+    result["empty_call_p50_ms"] = 1e3 * Quantile(empty_calls, 0.5);
+    result["empty_call_p99_ms"] = 1e3 * Quantile(empty_calls, 0.99);
+  }
   if (beside) {
     const double lasted = ToSeconds(MonotonicNow() - start);
     const std::uint64_t committed = load.committed();
@@ -310,7 +331,7 @@ int Main(int argc, char** argv) {
   result["sessions"] = options.sessions;
   result["slots"] = options.slots;
   if (!options.disk.empty()) {
-    const auto disk = TimeDisk(options.disk, 200);
+    const auto disk = TimeDisk(options.disk, 200, latency->parsed() ? kIdle : Duration::zero());
     if (!disk.ok()) Die(std::string(disk.status().message()));
     result["fdatasync_p50_ms"] = 1e3 * Quantile(*disk, 0.5);
     result["fdatasync_p99_ms"] = 1e3 * Quantile(*disk, 0.99);

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/time.h"
 
 namespace inlier {
 
@@ -20,7 +20,7 @@ double Quantile(std::vector<double> values, double q) {
   return *at;
 }
 
-absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int count) {
+absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int count, Duration pause) {
   const std::string path = absl::StrCat(folder, "/disk-pace");
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
@@ -32,6 +32,7 @@ absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int coun
     sound =
         ::write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size()) && ::fdatasync(fd) == 0;
     seconds.push_back(ToSeconds(MonotonicNow() - begun));
+    std::this_thread::sleep_for(pause);
   }
   ::close(fd);
   ::unlink(path.c_str());

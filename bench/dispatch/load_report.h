@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/time.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
@@ -13,8 +14,10 @@ namespace inlier {
 // The value below which a share `q` of `values` lies; 0 for none.
 double Quantile(std::vector<double> values, double q);
 
-// Seconds of `count` appends of 4 KiB, each followed by fdatasync, to a file made in `folder` and removed.
-absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int count);
+// Seconds of `count` appends of 4 KiB, each followed by fdatasync, to a file made in `folder` and removed;
+// `pause` after each.
+absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int count,
+                                             Duration pause = Duration::zero());
 
 // Resident memory of process `pid` in MiB; 0 when there is none.
 double ResidentMib(int pid);
