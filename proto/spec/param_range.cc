@@ -99,16 +99,24 @@ struct TypePlan {
   std::vector<const OneofDescriptor*> required_choices;
 };
 
+// Not so of Value and its like, which declare nothing.
+bool IsDeclared(const google::protobuf::Descriptor* type) {
+  return type->file()->package() != "google.protobuf";
+}
+
 const TypePlan& PlanOf(const google::protobuf::Descriptor* type) {
   thread_local std::unordered_map<const google::protobuf::Descriptor*, TypePlan> plans;
   const auto [it, is_new] = plans.try_emplace(type);
-  if (!is_new || type->file()->package() == "google.protobuf") return it->second;
+  if (!is_new || !IsDeclared(type)) return it->second;
   TypePlan& plan = it->second;
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->is_map()) continue;
-    plan.fields.push_back({field, field->is_repeated(), field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE,
-                           field->options().GetExtension(v1::param).required()});
+    const bool is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    const bool is_required = field->options().GetExtension(v1::param).required();
+    // Any value is one: a sweep has lists of thousands.
+    if (is_group && field->is_repeated() && !is_required && !IsDeclared(field->message_type())) continue;
+    plan.fields.push_back({field, field->is_repeated(), is_group, is_required});
   }
   for (int i = 0; i < type->oneof_decl_count(); ++i) {
     const OneofDescriptor* choice = type->oneof_decl(i);

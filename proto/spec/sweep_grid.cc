@@ -1,11 +1,15 @@
 #include "proto/spec/sweep_grid.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "base/status.h"
+#include "google/protobuf/arena.h"
 #include "proto/spec/number_text.h"
+#include "proto/spec/param_range.h"
 #include "proto/spec/resolver.h"
+#include "proto/spec/spec_parts.h"
 #include "proto/spec/validator.h"
 
 namespace inlier {
@@ -18,6 +22,11 @@ std::uint64_t Capped(unsigned __int128 value) {
 }
 
 }  // namespace
+
+std::string SweepGrid::AxisPoints::PathOf(std::uint32_t digit) const {
+  if (numbers.empty()) return list + (digit == 0 ? ".min" : ".max");
+  return list + "[" + std::to_string(numbers[digit]) + "]";
+}
 
 SweepGrid::Digits SweepGrid::DigitsOf(std::uint64_t index) const {
   Digits digits(points_.size());
@@ -85,10 +94,6 @@ class SweepGrid::Search {
  private:
   bool GivenUp() { return limited_ && ++visits_ > kVisitsMax; }
 
-  bool Allowed(std::size_t axis, std::uint32_t digit) const {
-    return fixed_[axis] < 0 || fixed_[axis] == digit;
-  }
-
   bool Step(std::size_t axis, bool tight) {
     if (axis == digits_.size()) return true;
     if (GivenUp()) return false;
@@ -103,10 +108,14 @@ class SweepGrid::Search {
     const AxisPoints& points = grid_.points_[axis];
     std::vector<bool> failed(points.class_sizes.size());
     std::size_t failures = 0;
-    for (std::uint32_t digit = first; digit < grid_.length(axis) && failures < failed.size(); ++digit) {
+    const bool is_fixed = fixed_[axis] >= 0;
+    const auto only = static_cast<std::uint32_t>(fixed_[axis]);
+    const std::uint32_t end = is_fixed ? only + 1 : grid_.length(axis);
+    for (std::uint32_t digit = is_fixed ? std::max(first, only) : first;
+         digit < end && failures < failed.size(); ++digit) {
       const auto label_class = static_cast<std::size_t>(points.class_of[digit]);
       const bool still_tight = tight && digit == first;
-      if (!Allowed(axis, digit) || failed[label_class]) continue;
+      if (failed[label_class]) continue;
       digits_[axis] = digit;
       active_[axis] = true;
       const bool excluded = grid_.IsExcludedAt(axis, digits_, active_);
@@ -220,15 +229,63 @@ PointLabels SweepGrid::PointOf(const Digits& digits, const std::vector<bool>& ac
 
 namespace {
 
-// What is wrong with a trial before its axes are known about: paths of TrialSpec.
-std::vector<Problem> TrialProblems(const v1::TrialSpec& spec) {
-  const absl::StatusOr<v1::TrialSpec> resolved = Resolve(spec);
-  if (resolved.ok()) return FindProblems(*resolved).kept();
-  // "path: text"
-  const std::string message(resolved.status().message());
-  const std::size_t colon = message.find(": ");
-  return {{message.substr(0, colon), message.substr(colon + 2)}};
-}
+// What is wrong with trials that resemble each other, before their axes are known about: paths of TrialSpec.
+// A group (model, training, ...) that is as it was when it was last right is not checked by itself again;
+// what groups say together is, of every trial.
+class TrialChecker {
+ public:
+  TrialChecker() : arena_block_(new char[kArenaBytes]) {
+    google::protobuf::ArenaOptions options;
+    options.initial_block = arena_block_.get();
+    options.initial_block_size = kArenaBytes;
+    arena_.emplace(options);
+    for (const char* group : kSpecGroups)
+      groups_.push_back({v1::TrialSpec::descriptor()->FindFieldByName(group), {}});
+  }
+
+  // An empty specification, until the next call.
+  v1::TrialSpec* Next() {
+    arena_->Reset();
+    return google::protobuf::Arena::CreateMessage<v1::TrialSpec>(&*arena_);
+  }
+  // Of what Next() gave and was filled; changes it.
+  std::vector<Problem> ProblemsOf(v1::TrialSpec* spec) {
+    if (const absl::Status resolved = ResolveInPlace(spec); !resolved.ok()) {
+      // "path: text"
+      const std::string message(resolved.message());
+      const std::size_t colon = message.find(": ");
+      return {{message.substr(0, colon), message.substr(colon + 2)}};
+    }
+    if (DeclarationsHold(*spec) && FindContradictions(*spec).empty()) return {};
+    return FindProblems(*spec).kept();
+  }
+
+ private:
+  static constexpr std::size_t kArenaBytes = 16 * 1024;  // It grows where more are needed.
+  struct Group {
+    const google::protobuf::FieldDescriptor* field;
+    std::string right;  // Serialised: the latest whose declarations hold.
+  };
+
+  bool DeclarationsHold(const v1::TrialSpec& spec) {
+    Problems problems;
+    CheckOwnDeclarations(spec, "", &problems);
+    for (Group& group : groups_) {
+      if (!spec.GetReflection()->HasField(spec, group.field)) continue;
+      const auto& message = spec.GetReflection()->GetMessage(spec, group.field);
+      std::string bytes = message.SerializeAsString();
+      if (bytes == group.right) continue;
+      CheckDeclarations(message, "", &problems);
+      if (!problems.empty()) return false;
+      group.right = std::move(bytes);
+    }
+    return problems.empty();
+  }
+
+  std::unique_ptr<char[]> arena_block_;
+  std::optional<google::protobuf::Arena> arena_;
+  std::vector<Group> groups_;
+};
 
 // Whether `path` is set in the partial spec, or lies below or above something that it sets by choosing a
 // member.
@@ -249,12 +306,13 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
   std::set<std::pair<std::string, std::string>> told;
   // Tells each problem once, under the last axis that sets its field, or else under the base, or under
   // `axis`.
+  TrialChecker checker;
   const auto check = [&](const Digits& digits, int suspect) {
     std::vector<bool> active;
     if (!IsPoint(digits, &active)) return;
-    v1::TrialSpec spec;
-    const PointLabels labels = PointOf(digits, active, &spec);
-    for (const Problem& problem : TrialProblems(spec)) {
+    v1::TrialSpec* const spec = checker.Next();
+    const PointLabels labels = PointOf(digits, active, spec);
+    for (const Problem& problem : checker.ProblemsOf(spec)) {
       if (!told.emplace(problem.path, problem.text).second) continue;
       int axis = suspect;
       for (std::size_t i = 0; i < points_.size() && suspect < 0; ++i) {
@@ -269,7 +327,7 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
         if (!label.empty()) where += (where.empty() ? "" : ", ") + name + "=" + label;
       }
       const auto at = static_cast<std::size_t>(axis);
-      problems->Add(points_[at].paths[digits[at]],
+      problems->Add(points_[at].PathOf(digits[at]),
                     problem.path + ": " + problem.text + " (in the trial " + where + ")");
     }
   };

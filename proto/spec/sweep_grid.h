@@ -103,8 +103,11 @@ class SweepGrid {
   // One axis, compiled. Labels that no condition and no exclusion tells apart are of one class: what fails
   // for one fails for all of them.
   struct AxisPoints {
-    std::vector<v1::TrialSpec> patches;      // By digit.
-    std::vector<std::string> paths;          // By digit: where in SweepSpec the value stands.
+    std::vector<v1::TrialSpec> patches;  // By digit.
+    bool sets_alike = false;             // All set the same fields; those with other labels differ.
+    std::string list;                    // Where in SweepSpec the values stand; of a range: the range itself.
+    std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: the ends of a range.
+    std::string PathOf(std::uint32_t digit) const;
     std::vector<LabelSet> when;              // All must match; axes before this one only.
     std::vector<int> class_of;               // By digit.
     std::vector<std::uint32_t> class_sizes;  // By class.

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -126,20 +128,24 @@ class SweepGridBuilder {
                                std::to_string(SweepGrid::kValuesMax) + "; split the sweep");
       return;
     }
+    points().patches.reserve(static_cast<std::size_t>(length));
+    points().list = path + (is_variants ? ".variants" : ".values");
+    points().sets_alike = !is_variants;
     if (is_field) AddFieldAxis(axis, path);
     if (is_zip) AddZipAxis(axis, path);
     if (is_variants) AddVariantAxis(axis, path);
     CheckAxisName(path);
-    CheckRepeats(path);
+    CheckRepeats();
   }
 
   SweepGrid::AxisInfo& info() { return grid_.axes_.back(); }
   SweepGrid::AxisPoints& points() { return grid_.points_.back(); }
 
-  void AddPoint(std::string label, v1::TrialSpec patch, std::string path) {
+  // `number`: of the value in its list.
+  void AddPoint(std::string label, v1::TrialSpec patch, int number) {
     info().labels.push_back(std::move(label));
     points().patches.push_back(std::move(patch));
-    points().paths.push_back(std::move(path));
+    points().numbers.push_back(static_cast<std::uint32_t>(number));
   }
 
   // A leaf of TrialSpec, or a problem.
@@ -159,12 +165,11 @@ class SweepGridBuilder {
     info().field = field->text();
     info().name = axis.has_name() ? axis.name() : field->last_word();
     for (int i = 0; i < axis.values_size(); ++i) {
-      const std::string value_path = At(path + ".values", i);
       v1::TrialSpec patch;
       std::string label;
       const std::string problem = SetField(*field, axis.values(i), &patch, &label);
-      if (!problem.empty()) problems_->Add(value_path, problem);
-      AddPoint(std::move(label), std::move(patch), value_path);
+      if (!problem.empty()) problems_->Add(At(points().list, i), problem);
+      AddPoint(std::move(label), std::move(patch), i);
     }
   }
 
@@ -204,6 +209,8 @@ class SweepGridBuilder {
       problems_->Add(range_path, problem);
       return;
     }
+    points().list = range_path;
+    points().sets_alike = true;
     for (const auto& [end, name] :
          {std::pair(axis.range().min(), ".min"), std::pair(axis.range().max(), ".max")}) {
       Value value;
@@ -212,7 +219,8 @@ class SweepGridBuilder {
       std::string label;
       const std::string end_problem = SetField(*field, value, &patch, &label);
       if (!end_problem.empty()) problems_->Add(range_path + name, end_problem);
-      AddPoint(std::move(label), std::move(patch), range_path + name);
+      info().labels.push_back(std::move(label));
+      points().patches.push_back(std::move(patch));
     }
     const SampleRange range(axis.range(), whole);
     info().range = range.ToString();
@@ -234,23 +242,23 @@ class SweepGridBuilder {
     if (fields.size() != static_cast<std::size_t>(axis.zip_size())) return;
     info().name = axis.has_name() ? axis.name() : JoinWith(words, "+");
     for (int i = 0; i < axis.values_size(); ++i) {
-      const std::string value_path = At(path + ".values", i);
       const ListValue& list = axis.values(i).list_value();
       if (list.values_size() != axis.zip_size()) {
         const bool is_list = axis.values(i).kind_case() == Value::kListValue;
-        problems_->Add(value_path, (is_list ? "has " + std::to_string(list.values_size()) + " values"
-                                            : std::string("is not a list")) +
-                                       "; zip names " + std::to_string(axis.zip_size()) +
-                                       " fields, give a list of as many values");
+        problems_->Add(At(points().list, i),
+                       (is_list ? "has " + std::to_string(list.values_size()) + " values"
+                                : std::string("is not a list")) +
+                           "; zip names " + std::to_string(axis.zip_size()) +
+                           " fields, give a list of as many values");
         continue;
       }
       v1::TrialSpec patch;
       std::vector<std::string> labels(fields.size());
       for (std::size_t j = 0; j < fields.size(); ++j) {
         const std::string problem = SetField(fields[j], list.values(static_cast<int>(j)), &patch, &labels[j]);
-        if (!problem.empty()) problems_->Add(At(value_path, static_cast<int>(j)), problem);
+        if (!problem.empty()) problems_->Add(At(At(points().list, i), static_cast<int>(j)), problem);
       }
-      AddPoint(JoinWith(labels, "+"), std::move(patch), value_path);
+      AddPoint(JoinWith(labels, "+"), std::move(patch), i);
     }
   }
 
@@ -260,12 +268,12 @@ class SweepGridBuilder {
     info().name = axis.name();
     for (int i = 0; i < axis.variants_size(); ++i) {
       const v1::Variant& variant = axis.variants(i);
-      const std::string variant_path = At(path + ".variants", i);
+      const std::string variant_path = At(points().list, i);
       const std::string problem = NameProblem(variant.label());
       if (!problem.empty()) problems_->Add(variant_path + ".label", problem);
       v1::TrialSpec patch;
       ApplyStruct(variant.set(), variant_path + ".set", &patch, problems_);
-      AddPoint(variant.label(), std::move(patch), variant_path);
+      AddPoint(variant.label(), std::move(patch), i);
     }
   }
 
@@ -281,20 +289,21 @@ class SweepGridBuilder {
     }
   }
 
-  void CheckRepeats(const std::string& path) {
-    std::map<std::string, std::size_t> labels, patches;
+  void CheckRepeats() {
+    std::unordered_map<std::string_view, std::size_t> labels;
+    std::unordered_map<std::string, std::size_t> patches;
+    labels.reserve(info().labels.size());
     for (std::size_t i = 0; i < info().labels.size(); ++i) {
+      const auto path = [&] { return points().PathOf(static_cast<std::uint32_t>(i)); };
       const std::string& label = info().labels[i];
-      const auto [same_label, new_label] = labels.try_emplace(label, i);
-      if (!new_label) {
-        problems_->Add(points().paths[i], Quoted(label) + " is there twice; remove one");
+      if (!labels.try_emplace(label, i).second) {
+        problems_->Add(path(), Quoted(label) + " is there twice; remove one");
         continue;
       }
-      const auto [same_patch, new_patch] = patches.try_emplace(points().patches[i].SerializeAsString(), i);
-      if (!new_patch) {
-        problems_->Add(points().paths[i],
-                       "sets the same as " + Quoted(info().labels[same_patch->second]) + "; remove one");
-      }
+      if (points().sets_alike) continue;  // Equal values have equal labels.
+      const auto [same, is_new] = patches.try_emplace(points().patches[i].SerializeAsString(), i);
+      if (is_new) continue;
+      problems_->Add(path(), "sets the same as " + Quoted(info().labels[same->second]) + "; remove one");
     }
   }
 
@@ -398,8 +407,13 @@ class SweepGridBuilder {
       };
       for (const SweepGrid::AxisPoints& other : grid_.points_) collect(other.when);
       for (const SweepGrid::ExclusionSets& exclusion : grid_.exclude_) collect(exclusion.sets);
-      std::map<std::vector<bool>, int> classes;
       SweepGrid::AxisPoints& points = grid_.points_[axis];
+      if (sets.empty()) {
+        points.class_of.assign(points.patches.size(), 0);
+        points.class_sizes = {grid_.length(axis)};
+        continue;
+      }
+      std::map<std::vector<bool>, int> classes;
       for (std::size_t digit = 0; digit < points.patches.size(); ++digit) {
         std::vector<bool> signature;
         for (const SweepGrid::LabelSet* set : sets) signature.push_back(set->labels[digit]);
@@ -421,13 +435,18 @@ class SweepGridBuilder {
     if (!grid_.sampled_) grid_.size_ = static_cast<std::uint64_t>(product);
   }
 
+  using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
+
   // Two axes that set one field, or choose different members of one choice, at the same point: the later one
   // would win silently.
   void CheckConflicts() {
-    std::vector<std::map<PatchClaims, std::vector<std::uint32_t>>> groups(grid_.points_.size());
+    std::vector<ClaimGroups> groups(grid_.points_.size());
     for (std::size_t axis = 0; axis < groups.size(); ++axis) {
+      const SweepGrid::AxisPoints& points = grid_.points_[axis];
+      std::vector<std::uint32_t>* alike = nullptr;
       for (std::uint32_t digit = 0; digit < grid_.length(axis); ++digit) {
-        groups[axis][ClaimsOf(grid_.points_[axis].patches[digit])].push_back(digit);
+        if (alike == nullptr || !points.sets_alike) alike = &groups[axis][ClaimsOf(points.patches[digit])];
+        alike->push_back(digit);
       }
     }
     for (std::size_t later = 1; later < groups.size(); ++later) {
@@ -435,8 +454,6 @@ class SweepGridBuilder {
         CheckConflict(earlier, groups[earlier], later, groups[later]);
     }
   }
-
-  using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
 
   // Tells the first conflict of two axes.
   void CheckConflict(std::size_t earlier, const ClaimGroups& earlier_groups, std::size_t later,
@@ -451,10 +468,10 @@ class SweepGridBuilder {
             if (++tried > kConflictPairsMax) return;
             if (!grid_.FindPoint({{static_cast<int>(earlier), a}, {static_cast<int>(later), b}})) continue;
             const SweepGrid::AxisInfo& first = grid_.axes_[earlier];
-            problems_->Add(grid_.points_[later].paths[b], conflict + " as axis " + first.name + " does at " +
-                                                              first.name + "=" + first.labels[a] +
-                                                              "; limit this axis with when: {" + first.name +
-                                                              ": [...]}, or use one axis");
+            problems_->Add(grid_.points_[later].PathOf(b), conflict + " as axis " + first.name + " does at " +
+                                                               first.name + "=" + first.labels[a] +
+                                                               "; limit this axis with when: {" + first.name +
+                                                               ": [...]}, or use one axis");
             return;
           }
         }

@@ -139,6 +139,29 @@ TEST(SweepReaderTest, FormsOfAxesAreToldWithTheirPlace) {
             "s.yaml:9:4: exclude[0].sed: \"sed\" is not an axis of this sweep; did you mean \"seed\"?");
 }
 
+TEST(SweepReaderTest, AValueIsToldAtItsPlaceAlsoBehindOneThatHasNoForm) {
+  EXPECT_EQ(
+      ErrorOf("axes:\n- zip: [seed, training.steps]\n  values: [[1], [2, 3], [2, 3]]\n"),
+      "s.yaml:8:12: axes[0].values[0]: has 1 values; zip names 2 fields, give a list of as many values\n"
+      "s.yaml:8:25: axes[0].values[2]: \"2+3\" is there twice; remove one");
+  EXPECT_EQ(ErrorOf("axes:\n- name: method\n  variants:\n  - {label: a, set: {seed: 1}}\n  - {label: b, set: "
+                    "{seed: 2}}\n  - {label: c, set: {seed: 1}}\n"),
+            "s.yaml:11:5: axes[0].variants[2]: sets the same as \"a\"; remove one");
+}
+
+TEST(SweepReaderTest, EveryGroupOfATrialThatIsWrongIsToldAlsoWhereOnlyAnotherChanges) {
+  EXPECT_EQ(
+      ErrorOf("axes:\n- {field: seed, values: [1, 2]}\n- name: method\n  variants:\n  - {label: a, set: {}}\n"
+              "  - {label: b, set: {attention: {softmax: {clipped: {}}}}}\n"
+              "  - {label: c, set: {attention: {softmax: {clipped: {alpha: 4}}}}}\n"
+              "- name: start\n  variants:\n  - {label: fresh, set: {}}\n"
+              "  - {label: given, set: {training: {start_from: {}}}}\n"),
+      "s.yaml:11:5: axes[1].variants[1]: attention.softmax.clipped: nothing is chosen: give one of gamma "
+      "or alpha (in the trial seed=1, method=b, start=fresh)\n"
+      "s.yaml:16:5: axes[2].variants[1]: training.start_from: nothing is chosen: give one of hugging_face "
+      "or checkpoint (in the trial seed=1, method=a, start=given)");
+}
+
 TEST(SweepReaderTest, TablesMustNameWhatExists) {
   const std::string axes = "axes:\n- {field: seed, values: [1, 2]}\n";
   EXPECT_EQ(ErrorOf(axes + "table:\n  rows: [softmax, sed]\n  columns:\n  - {measurement: perplexty}\n  - "
