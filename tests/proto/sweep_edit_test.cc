@@ -57,7 +57,9 @@ SweepEdit CheckAgainstPoints(const std::string& before, const std::string& after
     EXPECT_EQ(*mapped, expected->second) << key;
     ++common;
   }
-  if (edit->common()) EXPECT_EQ(*edit->common(), common);
+  if (edit->common()) {
+    EXPECT_EQ(*edit->common(), common);
+  }
   return *std::move(edit);
 }
 
