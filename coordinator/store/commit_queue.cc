@@ -13,6 +13,8 @@ namespace {
 
 // Rows of bulk that go with control which they do not belong to: some, so that bulk is never starved.
 constexpr std::uint64_t kBulkBesideControl = 512;
+// Of a transaction that has nothing else: who comes meanwhile waits for its end.
+constexpr std::uint64_t kBulkAlone = 1024;
 
 std::uint64_t KeyOfToken(Token token) { return token << 1; }
 std::uint64_t KeyOfWorker(const std::string& incarnation) {
@@ -157,8 +159,8 @@ std::vector<QueuedBatch> CommitQueue::Take(std::uint64_t rows_max) {
     return taken;
   }
   // Somebody waits for this commit: it does not grow by much.
-  const std::uint64_t enough = taken.empty() ? rows_max : rows + kBulkBesideControl;
-  while (!bulk_.empty() && fits(bulk_.front()) && (taken.empty() || rows < enough)) {
+  const std::uint64_t enough = taken.empty() ? std::min(rows_max, kBulkAlone) : rows + kBulkBesideControl;
+  while (!bulk_.empty() && fits(bulk_.front()) && rows < enough) {
     Account(bulk_.front(), /*arrives=*/false);
     rows += bulk_.front().batch.rows();
     taken.push_back(std::move(bulk_.front()));

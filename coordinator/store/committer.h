@@ -7,7 +7,7 @@
 // (2) When: an idle writer commits at once. Control batches that arrive during a commit go into the next one,
 // right after it;
 //     bulk alone waits until its oldest batch is commit_delay old or commit_rows_max rows are queued. A
-//     transaction takes at most commit_rows_max rows, or one batch.
+//     transaction takes at most commit_rows_max rows, or one batch; of bulk alone, about 1,024 rows.
 // (3) Order: control batches keep their order, bulk batches keep theirs. A control batch overtakes queued
 // bulk batches, except
 //     those of its own stream: bulk that shares a token or a worker's incarnation with it (directly or
