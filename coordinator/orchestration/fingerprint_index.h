@@ -32,13 +32,18 @@ class FingerprintIndex {
     }
   }
 
-  // REQUIRES: the stage is in the table and no other has its fingerprint.
-  void Add(const Stage& stage, const Stages& stages) {
+  // Adds a stage that is in the table, and returns zero; or the other that has its fingerprint.
+  StageId Add(const Stage& stage, const Stages& stages) {
     Part& part = parts_[stage.fingerprint[0]];
     if (part.used + 1 > part.places.size() * 3 / 4) Grow(part, stages);
-    Put(part.places, stage.fingerprint, stage.id);
+    std::size_t at = PlaceOf(stage.fingerprint, part.places.size());
+    for (; part.places[at]; at = at + 1 == part.places.size() ? 0 : at + 1) {
+      if (stages.at(part.places[at]).fingerprint == stage.fingerprint) return part.places[at];
+    }
+    part.places[at] = stage.id;
     ++part.used;
     ++size_;
+    return StageId();
   }
 
   // Makes room for so many in all.

@@ -77,7 +77,7 @@ StageId Orchestrator::FindOrAddStage(Context& context, v1::StageKind kind, const
   Stage& stage = stages_[id];
   stage.id = id;
   stage.fingerprint = *digest;
-  stage_of_fingerprint_.Add(stage, stages_);
+  INLIER_CHECK(!stage_of_fingerprint_.Add(stage, stages_));
   stage.spec = spec == kNoSpec ? specs_.Add(trial.spec) : specs_.Share(spec);
   spec = stage.spec;
   stage.steps = trial.steps;

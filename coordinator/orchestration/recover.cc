@@ -44,12 +44,11 @@ absl::Status Orchestrator::RecoverStage(const StageRecord& record) {
     Follow(stage, record.train_stage);
     if (stage.steps == 0 && IsResult(stage.state)) stage.steps = stages_.at(record.train_stage).steps;
   }
-  if (const StageId first = stage_of_fingerprint_.Find(stage.fingerprint, stages_)) {
+  if (const StageId first = stage_of_fingerprint_.Add(stage, stages_)) {
     return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", first.ToString(),
                                             " and ", stage.id.ToString(),
                                             " have the same fingerprint; restore inlier.db from a backup"));
   }
-  stage_of_fingerprint_.Add(stage, stages_);
   ++stage_counts_[{record.kind, record.state}];
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
+#include <future>
 #include <limits>
 #include <optional>
 #include <string>
@@ -48,6 +49,23 @@ bool HasResult(v1::TrialState state) { return state == v1::SUCCEEDED || state ==
 std::size_t RowsOf(SQLite::Database& database, const char* table) {
   RowReader rows(database, table);
   return rows.Next() ? static_cast<std::size_t>(std::clamp<std::int64_t>(rows.Integer(0), 0, 1 << 24)) : 0;
+}
+
+// Takes lists of plain numbers out of the axes, which may have a hundred thousand and which Protobuf reads
+// slowly one by one.
+std::vector<std::vector<double>> TakeNumbers(nlohmann::json& sweep) {
+  std::vector<std::vector<double>> taken;
+  if (!sweep.is_object() || !sweep.contains("axes") || !sweep["axes"].is_array()) return taken;
+  for (nlohmann::json& axis : sweep["axes"]) {
+    std::vector<double>& numbers = taken.emplace_back();
+    if (!axis.is_object() || !axis.contains("values") || !axis["values"].is_array()) continue;
+    const nlohmann::json& values = axis["values"];
+    if (!std::all_of(values.begin(), values.end(), [](const auto& value) { return value.is_number(); }))
+      continue;
+    for (const nlohmann::json& value : values) numbers.push_back(value.get<double>());
+    axis.erase("values");
+  }
+  return taken;
 }
 
 absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
@@ -135,15 +153,41 @@ class SpecLoader {
   TrialId latest_;
 };
 
-absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
-  snapshot.stages.reserve(RowsOf(database, "SELECT coalesce(max(id), 0) FROM stage"));
+void LoadUnfinishedStages(SQLite::Database& database, StageId from, Snapshot& snapshot) {
   SpecLoader specs(database);
+  RowReader last(database, "SELECT coalesce(max(stage), 0) FROM attempt");
+  const std::int64_t last_attempted = last.Next() ? last.Integer(0) : 0;
   RowReader attempts(database, "SELECT count(*) FROM attempt WHERE stage = ?1");
   RowReader rows(
       database,
-      "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, out_of_memory, "
-      "losses, invalid, message, spec_trial, memory_mib, gpu_memory_mib FROM stage ORDER BY id");
+      "SELECT id, state, crashes, out_of_memory, losses, invalid, message, spec_trial, memory_mib, "
+      "gpu_memory_mib FROM stage WHERE id >= ?1 AND state NOT IN ('SUCCEEDED', 'DIVERGED') ORDER "
+      "BY id");
+  rows.Restart(from.value());
   const auto number = [&rows](int column) { return static_cast<std::uint32_t>(rows.Integer(column)); };
+  while (rows.Next()) {
+    if (HasResult(State(rows.Text(1)))) continue;
+    UnfinishedStage& stage = snapshot.unfinished_stages.emplace_back();
+    stage.stage = StageId(rows.Integer(0));
+    stage.failures = {number(2), number(3), number(4), number(5)};
+    stage.message = rows.Text(6);
+    stage.spec_of = TrialId(rows.Integer(7));
+    stage.memory_mib = static_cast<std::uint64_t>(rows.Integer(8));
+    stage.gpu_memory_mib = static_cast<std::uint64_t>(rows.Integer(9));
+    specs.Load(stage);
+    if (stage.stage.value() > last_attempted) continue;
+    attempts.Restart(stage.stage.value());
+    if (attempts.Next()) stage.attempts = static_cast<std::uint32_t>(attempts.Integer(0));
+  }
+}
+
+absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
+  const std::size_t about = RowsOf(database, "SELECT coalesce(max(id), 0) FROM stage");
+  snapshot.stages.reserve(about);
+  snapshot.trained.reserve(about / 2);
+  StageId first_unfinished;
+  RowReader rows(
+      database, "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint FROM stage ORDER BY id");
   const auto digest = [&rows](int column, const char* what) -> absl::StatusOr<Digest> {
     const std::optional<Digest> read = ParseSha256Hex(rows.Text(column));
     if (read) return *read;
@@ -158,24 +202,13 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
     ASSIGN_OR_RETURN(stage.fingerprint, digest(2, "fingerprint"));
     stage.train_stage = StageId(rows.Integer(3));
     stage.state = State(rows.Text(4));
-    stage.steps = number(5);
-    if (HasResult(stage.state)) {
-      if (stage.state != v1::SUCCEEDED || stage.kind != v1::TRAIN_STAGE) continue;
-      ASSIGN_OR_RETURN(const Digest checkpoint, digest(6, "checkpoint"));
-      snapshot.trained.push_back({stage.id, checkpoint});
-      continue;
-    }
-    UnfinishedStage& unfinished = snapshot.unfinished_stages.emplace_back();
-    unfinished.stage = stage.id;
-    unfinished.failures = {number(7), number(8), number(9), number(10)};
-    unfinished.message = rows.Text(11);
-    unfinished.spec_of = TrialId(rows.Integer(12));
-    unfinished.memory_mib = static_cast<std::uint64_t>(rows.Integer(13));
-    unfinished.gpu_memory_mib = static_cast<std::uint64_t>(rows.Integer(14));
-    attempts.Restart(stage.id.value());
-    if (attempts.Next()) unfinished.attempts = static_cast<std::uint32_t>(attempts.Integer(0));
-    specs.Load(unfinished);
+    stage.steps = static_cast<std::uint32_t>(rows.Integer(5));
+    if (!HasResult(stage.state) && !first_unfinished) first_unfinished = stage.id;
+    if (stage.state != v1::SUCCEEDED || stage.kind != v1::TRAIN_STAGE) continue;
+    ASSIGN_OR_RETURN(const Digest checkpoint, digest(6, "checkpoint"));
+    snapshot.trained.push_back({stage.id, checkpoint});
   }
+  if (first_unfinished) LoadUnfinishedStages(database, first_unfinished, snapshot);
   return absl::OkStatus();
 }
 
@@ -226,7 +259,7 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
                          "gpu_thousandths, memory_mib, gpu_memory_mib FROM attempt "
                          "LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
                          "WHERE saved.token = attempt.token AND saved.final = 1) "
-                         "WHERE ended_ms IS NULL ORDER BY attempt.token");
+                         "WHERE ended_ms IS NULL ORDER BY +attempt.token");
   while (rows.executeStep()) {
     snapshot.live_attempts.push_back(
         {static_cast<Token>(rows.getColumn(0).getInt64()),
@@ -337,17 +370,30 @@ void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
 
 }  // namespace
 
-absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
+absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database, SQLite::Database* second) {
   Snapshot snapshot;
-  RETURN_IF_ERROR(LoadSweeps(database, snapshot));
-  RETURN_IF_ERROR(LoadStages(database, snapshot));
-  LoadTrials(database, snapshot);
-  LoadLiveAttempts(database, snapshot);
-  MarkRunning(snapshot);
+  const auto load_others = [&snapshot](SQLite::Database& from) {
+    RETURN_IF_ERROR(LoadSweeps(from, snapshot));
+    LoadTrials(from, snapshot);
+    LoadLiveAttempts(from, snapshot);
+    LoadPruning(from, snapshot);
+    LoadRequests(from, snapshot);
+    return LoadWorkers(from, snapshot);
+  };
+  if (second == nullptr) {
+    RETURN_IF_ERROR(LoadStages(database, snapshot));
+    RETURN_IF_ERROR(load_others(database));
+  } else {
+    // They fill different parts of the snapshot.
+    std::future<absl::Status> others =
+        std::async(std::launch::async, [&load_others, second] { return load_others(*second); });
+    const absl::Status stages = LoadStages(database, snapshot);
+    const absl::Status rest = others.get();
+    RETURN_IF_ERROR(stages);
+    RETURN_IF_ERROR(rest);
+  }
   LoadCheckpoints(database, snapshot);
-  LoadPruning(database, snapshot);
-  RETURN_IF_ERROR(LoadWorkers(database, snapshot));
-  LoadRequests(database, snapshot);
+  MarkRunning(snapshot);
   if (!snapshot.sweeps.empty()) snapshot.next_sweep = SweepId(snapshot.sweeps.back().id.value() + 1);
   if (!snapshot.stages.empty()) snapshot.next_stage = StageId(snapshot.stages.back().id.value() + 1);
   if (!snapshot.trials.empty()) snapshot.next_trial = TrialId(snapshot.trials.back().id.value() + 1);
@@ -364,10 +410,19 @@ absl::StatusOr<v1::SweepSpec> SweepSpecFromJson(const std::string& json) {
   v1::SweepSpec spec;
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
-  const auto status = google::protobuf::util::JsonStringToMessage(json, &spec, options);
+  nlohmann::json parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const std::vector<std::vector<double>> numbers = TakeNumbers(parsed);
+  const auto status = google::protobuf::util::JsonStringToMessage(
+      numbers.empty() ? json : parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), &spec,
+      options);
   if (!status.ok())
     return absl::DataLossError(
         absl::StrCat("the stored specification of a sweep cannot be read: ", status.ToString()));
+  for (std::size_t i = 0; i < numbers.size() && i < static_cast<std::size_t>(spec.axes_size()); ++i) {
+    auto& values = *spec.mutable_axes(static_cast<int>(i))->mutable_values();
+    values.Reserve(values.size() + static_cast<int>(numbers[i].size()));
+    for (const double number : numbers[i]) values.Add()->set_number_value(number);
+  }
   return spec;
 }
 

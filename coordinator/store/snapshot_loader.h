@@ -14,7 +14,8 @@ class Database;
 
 namespace inlier {
 
-absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database);
+// With a second connection to the same state it reads on two threads at once.
+absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database, SQLite::Database* second);
 
 // The inverse of MessageJson. Fields that this program does not know are ignored.
 absl::StatusOr<v1::SweepSpec> SweepSpecFromJson(const std::string& json);

@@ -14,6 +14,11 @@
 #include "coordinator/store/statement.h"
 
 namespace inlier {
+namespace {
+
+constexpr std::int64_t kStagesForTwo = 20'000;  // So many are worth a second connection and thread.
+
+}  // namespace
 
 class Store::Statements {
  public:
@@ -43,8 +48,12 @@ absl::StatusOr<Snapshot> Store::Load() {
   SQLite::Database& connection = database_.connection();
   try {
     SQLite::Transaction transaction(connection);  // One moment for all tables.
-    absl::StatusOr<Snapshot> snapshot = LoadSnapshot(connection);
-    return snapshot;
+    if (connection.execAndGet("SELECT coalesce(max(id), 0) FROM stage").getInt64() < kStagesForTwo)
+      return LoadSnapshot(connection, nullptr);
+    // It sees the same: nobody writes before the state is loaded.
+    SQLite::Database second(database_.path().string(), SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX);
+    sqlite3_extended_result_codes(second.getHandle(), 1);
+    return LoadSnapshot(connection, &second);
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, "loading the state from " + database_.path().string());
   }

@@ -44,6 +44,22 @@ TEST(DigestTest, TextBecomesBytesAndTextAgain) {
   EXPECT_FALSE(ParseSha256Hex("BA" + text.substr(2)).has_value());
 }
 
+TEST(DigestTest, EveryCharacterIsADigitOrRefused) {
+  const std::string text = Sha256Hex("abc");
+  const std::string digits = "0123456789abcdef";
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string other = text;
+      other[at] = static_cast<char>(byte);
+      const std::optional<Digest> digest = ParseSha256Hex(other);
+      ASSERT_EQ(digest.has_value(), digits.find(other[at]) != std::string::npos) << at << " " << byte;
+      if (digest) {
+        ASSERT_EQ(HexOf(*digest), other);
+      }
+    }
+  }
+}
+
 TEST(DigestTest, AMissingFileIsNamed) {
   const absl::Status status = Sha256HexOfFile("/no/such/file").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);

@@ -110,8 +110,13 @@ TEST(FingerprintIndexTest, EveryStageIsFoundByItsFingerprintWhileTheIndexGrows) 
       EXPECT_FALSE(index.Find(digest(i), stages));
       Stage& stage = stages[StageId(i)];
       stage.fingerprint = digest(i);
-      index.Add(stage, stages);
+      EXPECT_FALSE(index.Add(stage, stages));
     }
+    EXPECT_EQ(index.size(), 5000u);
+    // One that is known is named, and stays.
+    Stage& again = stages[StageId(5001)];
+    again.fingerprint = digest(17);
+    EXPECT_EQ(index.Add(again, stages), StageId(17));
     EXPECT_EQ(index.size(), 5000u);
     for (int i = 1; i <= 5000; ++i) ASSERT_EQ(index.Find(digest(i), stages), StageId(i));
     EXPECT_FALSE(index.Find(digest(5001), stages));
@@ -127,7 +132,7 @@ TEST(FingerprintIndexTest, FingerprintsThatBeginAlikeAreToldApart) {
     stage.fingerprint.fill(0xff);
     stage.fingerprint[30] = static_cast<std::uint8_t>(i);
     stage.fingerprint[31] = static_cast<std::uint8_t>(i / 256);
-    index.Add(stage, stages);
+    EXPECT_FALSE(index.Add(stage, stages));
   }
   for (int i = 1; i <= 300; ++i) EXPECT_EQ(index.Find(stages.at(StageId(i)).fingerprint, stages), StageId(i));
 }

@@ -1,4 +1,6 @@
 // Load() gives back all that was applied, also after the file was closed and opened again.
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <cmath>
 
 #include "proto/spec/canonical.h"
@@ -182,6 +184,87 @@ TEST_F(SnapshotTest, ThePackedSpecificationComesBackInPlaceOfItsText) {
   EXPECT_EQ(back.SerializeAsString(), trial.spec_packed);
   EXPECT_EQ(snapshot.unfinished_stages[1].spec, "");  // As the one before it.
   for (const UnfinishedStage& stage : snapshot.unfinished_stages) EXPECT_EQ(stage.spec_json, "");
+}
+
+// A state of many stages is read on two connections; which are many, the highest number says.
+TEST_F(SnapshotTest, OfManyStagesEverythingComesBackToo) {
+  MustAddTrial();
+  MustTrain();
+  MustApply(Sweep(2, "more"), Train(30'001), Evaluate(30'002, 30'001), Trial(2, 2, 0, 30'001, 30'002));
+  MustApply(Start(2, 30'001), Checkpoint(2, 50, false), Fail(2, v1::LOST), Start(3, 30'001, 2, 50));
+  MustApply(WorkerRow{.incarnation = "w-uuid",
+                      .name = "here",
+                      .host = "h",
+                      .version = "1",
+                      .slots = 1,
+                      .devices = {"cpu"},
+                      .draining = false,
+                      .connected = true,
+                      .last_seen = {7}});
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.sweeps.size(), 2u);
+  EXPECT_EQ(snapshot.sweeps[1].spec.name(), "more");
+  ASSERT_EQ(snapshot.stages.size(), 4u);
+  EXPECT_EQ(snapshot.stages[0].state, v1::SUCCEEDED);
+  EXPECT_EQ(snapshot.stages[2].id, StageId(30'001));
+  EXPECT_EQ(snapshot.stages[2].state, v1::RUNNING);
+  EXPECT_EQ(HexOf(snapshot.stages[3].fingerprint), Sha256Hex("f30002"));
+  ASSERT_EQ(snapshot.trained.size(), 1u);
+  EXPECT_EQ(HexOf(snapshot.trained[0].checkpoint), ModelDigest(1, 200));
+  ASSERT_EQ(snapshot.unfinished_stages.size(), 3u);
+  EXPECT_EQ(snapshot.unfinished_stages[0].stage, StageId(2));
+  EXPECT_EQ(snapshot.unfinished_stages[1].stage, StageId(30'001));
+  EXPECT_EQ(snapshot.unfinished_stages[1].attempts, 2u);
+  EXPECT_EQ(snapshot.unfinished_stages[2].attempts, 0u);
+  ASSERT_EQ(snapshot.trials.size(), 2u);
+  EXPECT_EQ(snapshot.trials[1].state, v1::RUNNING);
+  EXPECT_EQ(snapshot.unfinished_trials.size(), 2u);
+  ASSERT_EQ(snapshot.live_attempts.size(), 1u);
+  EXPECT_EQ(snapshot.live_attempts[0].token, 3u);
+  ASSERT_EQ(snapshot.checkpoints.size(), 1u);
+  EXPECT_EQ(snapshot.checkpoints[0].step, 50u);
+  EXPECT_EQ(snapshot.workers.size(), 1u);
+  EXPECT_EQ(snapshot.next_stage, StageId(30'003));
+  EXPECT_EQ(snapshot.next_trial, TrialId(3));
+  EXPECT_EQ(snapshot.next_token, 4u);
+}
+
+TEST_F(SnapshotTest, OfManyStagesAnErrorOfEitherConnectionIsTold) {
+  MustApply(Sweep(1), Train(30'001));
+  database_->connection().exec("UPDATE sweep SET spec = '{\"axes\": 7}'");
+  EXPECT_EQ(store_->Load().status().code(), absl::StatusCode::kDataLoss);
+  database_->connection().exec("UPDATE sweep SET spec = '{\"name\": \"a\"}'");
+  EXPECT_TRUE(store_->Load().ok());
+  database_->connection().exec("UPDATE stage SET fingerprint = 'none'");
+  EXPECT_EQ(store_->Load().status().code(), absl::StatusCode::kDataLoss);
+  database_->connection().exec("ALTER TABLE trial RENAME TO elsewhere");
+  EXPECT_NE(std::string(store_->Load().status().message()).find("no such table: trial"), std::string::npos);
+}
+
+TEST_F(SnapshotTest, AxesOfEveryFormComeBackAsTheyWere) {
+  NewSweep sweep = Sweep(1);
+  const auto axis = [&sweep](const char* field) {
+    sweep.spec.add_axes()->set_field(field);
+    return sweep.spec.mutable_axes(sweep.spec.axes_size() - 1);
+  };
+  v1::Axis* numbers = axis("seed");
+  for (const double value :
+       {1.0, -0.003, 1e-300, 4294967295.0, 9007199254740992.0, 1e22, 0.30000000000000004})
+    numbers->add_values()->set_number_value(value);
+  v1::Axis* words = axis("norm");
+  words->add_values()->set_string_value("LAYER_NORM");
+  words->add_values()->set_number_value(2);
+  words->add_values()->set_bool_value(true);
+  axis("training.steps");
+  v1::Axis* zip = sweep.spec.add_axes();
+  zip->add_zip("seed");
+  zip->add_values()->mutable_list_value()->add_values()->set_number_value(7);
+  sweep.spec.add_axes()->add_variants()->set_label("plain \"\xc3\xa9\"");
+  axis("seed")->mutable_range()->set_max(1e-5);
+  MustApply(sweep);
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.sweeps.size(), 1u);
+  EXPECT_EQ(snapshot.sweeps[0].spec.SerializeAsString(), sweep.spec.SerializeAsString());
 }
 
 TEST_F(SnapshotTest, WorkersComeBackWithWhatWasAcknowledged) {
