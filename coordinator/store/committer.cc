@@ -19,6 +19,8 @@
 namespace inlier {
 namespace {
 
+constexpr std::uint64_t kFewRows = 64;  // Cost less than a sync.
+
 std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   std::vector<const ChangeBatch*> batches;
   batches.reserve(group.size());
@@ -70,7 +72,7 @@ struct Committer::State {
   bool stopping_ = false;
   bool ended_ = false;    // An I/O error: nothing may be committed any more.
   bool storing_ = false;  // The store has an owner: the writer, or a caller of CommitNow.
-  bool slow_ = false;     // The last commit took longer than a caller should wait.
+  bool slow_ = false;     // The last small commit took longer than a caller should wait.
   bool busy_ = false;     // A commit has just ended and work arrived meanwhile.
   bool dirty_;  // The log is not empty: committed since the last idle checkpoint, or before a crash.
   Timestamp committed_at_ = MonotonicNow();  // The last time.
@@ -242,7 +244,8 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
   health_.fenced_rows += stats->fenced;
   health_.wal_bytes = store_.database().WalBytes();
   dirty_ = true;
-  slow_ = end - start > options_.slow_commit;
+  // A large one tells nothing of the disk.
+  if (stats->rows <= kFewRows) slow_ = end - start > options_.slow_commit;
   committed_at_ = end;
   return absl::OkStatus();
 }

@@ -94,8 +94,8 @@ class Committer {
   void Submit(ChangeBatch batch, Done done);
 
   // Commits `batch` on the caller's thread and returns how that ended, as `done` of Submit would be told.
-  // Nothing, and `batch` as it was, when something else is being stored or waits to be, when the last commit
-  // took long, or when there is no space: Submit it then.
+  // Nothing, and `batch` as it was, when something else is being stored or waits to be, when the last
+  // small commit took long, or when there is no space: Submit it then.
   std::optional<absl::Status> CommitNow(ChangeBatch& batch);
 
   // Waits until everything submitted before has been committed or refused. For tests and shutdown.
