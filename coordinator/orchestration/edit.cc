@@ -58,7 +58,8 @@ void Orchestrator::ForgetStages(Sweep& sweep, const std::vector<TrialId>& withdr
 }
 
 std::uint64_t Orchestrator::MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) {
-  std::vector<TrialId> kept, gone;
+  std::vector<ShortId<TrialId>> kept;
+  std::vector<TrialId> gone;
   std::vector<std::pair<TrialId, std::uint64_t>> moved;
   sweep.ahead.clear();
   for (const TrialId id : sweep.trials) {

@@ -1,5 +1,5 @@
-// Fingerprint -> stage, in about ten bytes a stage: the fingerprints themselves are in the stages. It grows a
-// 256th at a time, so that no call waits for all of it.
+// Fingerprint -> stage, in about five bytes a stage: the fingerprints themselves are in the stages. It grows
+// a 256th at a time, so that no call waits for all of it.
 //
 // Thread safety: none.
 #ifndef INLIER_COORDINATOR_ORCHESTRATION_FINGERPRINT_INDEX_H_
@@ -14,6 +14,7 @@
 
 #include "base/digest.h"
 #include "coordinator/orchestration/dense_table.h"
+#include "coordinator/orchestration/short_id.h"
 #include "coordinator/orchestration/stage.h"
 #include "coordinator/store/ids.h"
 
@@ -25,7 +26,7 @@ class FingerprintIndex {
 
   // The stage with this fingerprint; zero: there is none.
   StageId Find(const Digest& fingerprint, const Stages& stages) const {
-    const std::vector<StageId>& part = parts_[fingerprint[0]].places;
+    const std::vector<ShortId<StageId>>& part = parts_[fingerprint[0]].places;
     if (part.empty()) return StageId();
     for (std::size_t at = PlaceOf(fingerprint, part.size());; at = at + 1 == part.size() ? 0 : at + 1) {
       if (!part[at] || stages.at(part[at]).fingerprint == fingerprint) return part[at];
@@ -59,7 +60,7 @@ class FingerprintIndex {
 
  private:
   struct Part {
-    std::vector<StageId> places;  // Zero: free. At most three quarters are taken.
+    std::vector<ShortId<StageId>> places;  // Zero: free. At most three quarters are taken.
     std::size_t used = 0;
   };
 
@@ -68,7 +69,7 @@ class FingerprintIndex {
     std::memcpy(&hash, fingerprint.data() + 1, sizeof(hash));
     return static_cast<std::size_t>((static_cast<std::uint64_t>(hash) * size) >> 32);
   }
-  static void Put(std::vector<StageId>& places, const Digest& fingerprint, StageId stage) {
+  static void Put(std::vector<ShortId<StageId>>& places, const Digest& fingerprint, StageId stage) {
     std::size_t at = PlaceOf(fingerprint, places.size());
     while (places[at]) at = at + 1 == places.size() ? 0 : at + 1;
     places[at] = stage;
@@ -77,7 +78,7 @@ class FingerprintIndex {
     Resize(part, part.places.size() + part.places.size() / 3 + 8, stages);
   }
   static void Resize(Part& part, std::size_t size, const Stages& stages) {
-    std::vector<StageId> places(size);
+    std::vector<ShortId<StageId>> places(size);
     for (const StageId stage : part.places) {
       if (stage) Put(places, stages.at(stage).fingerprint, stage);
     }

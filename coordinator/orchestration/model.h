@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "coordinator/orchestration/label_pool.h"
 #include "coordinator/orchestration/pruner.h"
+#include "coordinator/orchestration/short_id.h"
 #include "coordinator/orchestration/stage.h"
 #include "coordinator/orchestration/sweep_expander.h"
 #include "coordinator/store/changes.h"
@@ -49,11 +50,11 @@ inline constexpr Duration kYieldTerm = std::chrono::seconds(660);
 
 struct Trial {
   TrialId id;
-  SweepId sweep;
   std::uint64_t point = 0;
-  StageId train;  // Both zero for a trial that is invalid.
-  StageId evaluate;
   PackedLabels labels;  // None when it has a result.
+  ShortId<SweepId> sweep;
+  ShortId<StageId> train;  // Both zero for a trial that is invalid.
+  ShortId<StageId> evaluate;
   v1::TrialState state : 8 = v1::PENDING;
   TrialPruningState pruning : 8 = TrialPruningState::kNone;
   bool withdrawn : 8 = false;  // By an edit of the sweep: no point of it any more, and in none of its counts.
@@ -69,7 +70,7 @@ struct Trial {
   std::unique_ptr<std::string> message_;
 };
 
-static_assert(sizeof(Trial) <= 64, "there may be millions");
+static_assert(sizeof(Trial) <= 48, "there may be millions");
 
 // Of a training that has SUCCEEDED.
 struct Trained {
@@ -111,7 +112,7 @@ struct Sweep {
   std::string request_digest;
   WallTime submitted;
   std::optional<WallTime> ended;
-  std::vector<TrialId> trials;  // Without those withdrawn.
+  std::vector<ShortId<TrialId>> trials;  // Without those withdrawn.
   std::uint64_t withdrawn = 0;
   std::map<v1::TrialState, std::uint64_t> counts;  // Of the trials made so far.
   StageTally train;

@@ -65,7 +65,7 @@ void WorkerResources::SetCapacity(const std::vector<v1::Slot>& slots, std::uint6
     if (slot.index() >= slots.size() || !absl::StartsWith(slot.device(), "cuda")) continue;
     auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
                             [&](const Gpu& known) { return known.device == slot.device(); });
-    if (gpu == gpus_.end()) gpu = gpus_.insert(gpu, {.device = slot.device()});
+    if (gpu == gpus_.end()) gpu = gpus_.insert(gpu, {.device = slot.device(), .used = {}});
     ++gpu->slots;
     gpu->memory_mib = std::max(gpu->memory_mib, std::min<std::uint64_t>(slot.device_memory_mib(), kMibMax));
     gpu_of_slot_[slot.index()] = static_cast<int>(gpu - gpus_.begin());

@@ -119,7 +119,7 @@ void Scheduler::TakeOut(Queue& queue, Keys::iterator ready) {
 void Scheduler::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial,
                          const Shape& shape, Timestamp now) {
   const Queue& known = sweeps_.at(sweep);
-  Ready ready{first_trial, nullptr, now};
+  Ready ready{nullptr, now, first_trial};
   if (const auto at = known.keys.find(stage); at != known.keys.end()) {
     if (at->second.lane->shape == shape) return;
     ready = at->second;

@@ -36,6 +36,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/functional/function_ref.h"
 #include "base/time.h"
+#include "coordinator/orchestration/short_id.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
 #include "inlier/v1/attempt.pb.h"
@@ -140,7 +141,7 @@ class Scheduler {
   std::uint64_t ReadyAbove(std::int32_t priority) const;
 
  private:
-  using StageKey = std::pair<TrialId, StageId>;                       // First trial, stage.
+  using StageKey = std::pair<ShortId<TrialId>, ShortId<StageId>>;     // First trial, stage.
   using SweepKey = std::tuple<std::int64_t, std::uint64_t, SweepId>;  // -priority, virtual time, sweep.
 
   using Lanes = std::map<Shape, std::set<SweepKey>>;  // Without empty ones, Shape() apart.
@@ -163,11 +164,11 @@ class Scheduler {
     }
   };
   struct Ready {
-    TrialId first_trial;
     Lane* lane;
     Timestamp since;
+    ShortId<TrialId> first_trial;
   };
-  using Keys = absl::btree_map<StageId, Ready>;
+  using Keys = absl::btree_map<ShortId<StageId>, Ready>;
   struct Queue {
     Rules rules;
     Group* group = nullptr;

@@ -74,7 +74,7 @@ bool Stage::IsNeededBy(SweepId id, TrialId trial) const {
 }
 
 std::optional<TrialId> Stage::FirstNeederOf(SweepId id) const {
-  if (needer_) return sweep == id ? std::optional(needer_) : std::nullopt;
+  if (needer_) return sweep == id ? std::optional<TrialId>(needer_) : std::nullopt;
   const auto at = detail().needed_by.find(id);
   if (at == detail().needed_by.end()) return std::nullopt;
   return *at->second.begin();

@@ -1,5 +1,5 @@
 // A stage as the orchestrator remembers it. There are two for each trial at most, and they are known for
-// ever: what every stage has is here in 96 bytes, and what few have at a time (those that run, failed,
+// ever: what every stage has is here in 80 bytes, and what few have at a time (those that run, failed,
 // resume, or that several trials need) in a StageDetail beside it, which is let go when it says nothing any
 // more.
 //
@@ -18,6 +18,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/digest.h"
 #include "base/time.h"
+#include "coordinator/orchestration/short_id.h"
 #include "coordinator/orchestration/spec_pool.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
@@ -54,7 +55,7 @@ struct Needer {
 struct Stage {
   StageId id;
   Digest fingerprint{};
-  SweepId sweep;               // One that has a trial on it; zero: none has.
+  ShortId<SweepId> sweep;      // One that has a trial on it; zero: none has.
   SpecHandle spec = kNoSpec;   // The resolved TrialSpec; none once there is a result.
   std::uint32_t attempts = 0;  // So far, over all retries.
   std::uint32_t steps = 0;     // Updates of the training; 0: it counts epochs, or is not known.
@@ -63,11 +64,11 @@ struct Stage {
   bool ready : 8 = false;  // In the scheduler's queues.
 
   // EVALUATE: the stage whose checkpoint it needs, and the next one that waits for the same.
-  StageId train() const { return kind == v1::EVALUATE_STAGE ? first_link_ : StageId(); }
-  StageId next_dependent() const { return kind == v1::EVALUATE_STAGE ? second_link_ : StageId(); }
+  StageId train() const { return kind == v1::EVALUATE_STAGE ? StageId(first_link_) : StageId(); }
+  StageId next_dependent() const { return kind == v1::EVALUATE_STAGE ? StageId(second_link_) : StageId(); }
   // TRAIN: the first and the last of those that wait for its checkpoint.
-  StageId first_dependent() const { return kind == v1::TRAIN_STAGE ? first_link_ : StageId(); }
-  StageId last_dependent() const { return kind == v1::TRAIN_STAGE ? second_link_ : StageId(); }
+  StageId first_dependent() const { return kind == v1::TRAIN_STAGE ? StageId(first_link_) : StageId(); }
+  StageId last_dependent() const { return kind == v1::TRAIN_STAGE ? StageId(second_link_) : StageId(); }
   // Makes it an evaluate stage of `train`, behind `last`, which is null when it is the first.
   // REQUIRES: it has no links yet.
   void Follow(Stage& train, Stage* last);
@@ -111,13 +112,13 @@ struct Stage {
  private:
   static const StageDetail kEmptyDetail;
 
-  StageId first_link_;
-  StageId second_link_;
-  TrialId needer_;  // The only one, of `sweep`; else zero.
+  ShortId<StageId> first_link_;
+  ShortId<StageId> second_link_;
+  ShortId<TrialId> needer_;  // The only one, of `sweep`; else zero.
   std::unique_ptr<StageDetail> detail_;
 };
 
-static_assert(sizeof(Stage) <= 104, "a million trials have two million of them");
+static_assert(sizeof(Stage) <= 80, "a million trials have two million of them");
 
 }  // namespace inlier
 

@@ -197,7 +197,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
     RETURN_IF_ERROR(CheckOurs(*connection, path.string(), migrations.back().to_version, &fresh));
     connection->exec(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA "
-        "cache_size = -65536;"
+        "cache_size = -16384;"
         "PRAGMA recursive_triggers = OFF");
     const std::string mode = connection->execAndGet("PRAGMA journal_mode = WAL").getString();
     if (mode != "wal") {

@@ -12,8 +12,8 @@
 namespace inlier {
 namespace {
 
-// Numbers that a counter can still pass.
-constexpr std::int64_t kIdMax = std::numeric_limits<std::int64_t>::max() / 2;
+// A number that a counter can still pass.
+constexpr Token kTokenMax = std::numeric_limits<std::int64_t>::max() / 2;
 constexpr std::uint32_t kSlotsMax = 1024;  // As a sync may have.
 
 absl::Status Damaged(const std::string& what) {
@@ -26,7 +26,7 @@ template <typename Record>
 absl::Status CheckIds(const std::vector<Record>& records) {
   std::int64_t before = 0;
   for (const Record& record : records) {
-    if (record.id.value() <= before || record.id.value() > kIdMax)
+    if (record.id.value() <= before || record.id.value() > kRowIdMax)
       return Damaged(absl::StrCat("the row after ", before, " has the id ", record.id.value()));
     before = record.id.value();
   }
@@ -94,7 +94,7 @@ absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
 }
 
 absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& needed) {
-  if (snapshot.next_token == 0 || snapshot.next_token > static_cast<Token>(kIdMax))
+  if (snapshot.next_token == 0 || snapshot.next_token > kTokenMax)
     return Damaged(absl::StrCat("the next token is ", snapshot.next_token));
   std::vector<bool> live(snapshot.stages.size(), false);
   Token before = 0;

@@ -241,6 +241,16 @@ TEST_F(SnapshotTest, OfManyStagesAnErrorOfEitherConnectionIsTold) {
   EXPECT_NE(std::string(store_->Load().status().message()).find("no such table: trial"), std::string::npos);
 }
 
+TEST_F(SnapshotTest, ANumberThatMemoryCannotHoldIsRefusedWithTheRow) {
+  MustApply(Sweep(1), Train(1));
+  database_->connection().exec("UPDATE stage SET id = 4000000000");
+  EXPECT_TRUE(store_->Load().ok());
+  database_->connection().exec("UPDATE stage SET id = 4000000001");
+  const absl::Status status = store_->Load().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(std::string(status.message()).find("has the id 4000000001"), std::string::npos) << status;
+}
+
 TEST_F(SnapshotTest, AxesOfEveryFormComeBackAsTheyWere) {
   NewSweep sweep = Sweep(1);
   const auto axis = [&sweep](const char* field) {
