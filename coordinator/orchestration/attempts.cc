@@ -242,7 +242,8 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
     Sweep& sweep = sweeps_.at(*at++);  // Expand may erase it.
     if (!WantsTrials(sweep)) continue;
     const std::uint64_t before = sweep.trials.size();
-    Expand(context, sweep, budget);
+    // At most as many as it has: the answer to who submitted it is still on its way when the first are made.
+    Expand(context, sweep, std::min(budget, std::max<std::uint64_t>(options_.expand_first, before)));
     budget -= std::min<std::uint64_t>(budget, sweep.trials.size() - before);
   }
   Finish(context);

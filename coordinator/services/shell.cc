@@ -14,8 +14,6 @@ namespace {
 
 // The clock is looked at no later than this, and a due step runs after what waits already.
 constexpr Duration kLongestSleep = std::chrono::seconds(60);
-// Nor does a step begin sooner: answers that were just given are on their way to who waits for them.
-constexpr Duration kShortestSleep = std::chrono::milliseconds(1);
 
 // Larger decisions are left to the writer: others need not wait for the turn meanwhile.
 constexpr std::uint64_t kRowsAtOnce = 256;
@@ -154,9 +152,8 @@ void Shell::Tick() {
 
 void Shell::Arm() {
   if (stopped_) return;
-  const Timestamp now = MonotonicNow();
-  const Timestamp due = orchestrator_.NextDeadline().value_or(now + kLongestSleep);
-  const Timestamp at = std::clamp(due, now + kShortestSleep, now + kLongestSleep);
+  const Timestamp latest = MonotonicNow() + kLongestSleep;
+  const Timestamp at = std::min(orchestrator_.NextDeadline().value_or(latest), latest);
   if (armed_ && *armed_ <= at) return;
   armed_ = at;
   timer_.expires_at(std::chrono::steady_clock::time_point(at.since_start));

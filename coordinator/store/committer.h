@@ -61,7 +61,7 @@ struct CommitterOptions {
   std::uint64_t wal_bytes_reserved = std::uint64_t{8} << 20;  // What an idle writer has the file grow to.
   // Above it nobody commits on their own thread: group commit shares a slow disk's sync among all that arrive
   // meanwhile.
-  Duration slow_commit = std::chrono::milliseconds(1);
+  Duration slow_commit = std::chrono::milliseconds(2);
   Backoff full_backoff;
   std::function<void(const CommitStats&)> on_commit;  // On the thread that committed.
 
