@@ -19,6 +19,17 @@ constexpr int kRoomForOthers = 1024;  // For a file of whatever VFS is the defau
 struct Gathered {
   std::string bytes;
   sqlite3_int64 at = 0;
+  // The file took it not, or not all: its transaction is being rolled back, and until the next one writes it
+  // is only read. Written later it would be a whole transaction that nobody committed.
+  bool refused = false;
+
+  void Drop() {
+    bytes.clear();
+    refused = false;
+  }
+  bool Has(int size, sqlite3_int64 offset) const {
+    return offset >= at && offset + size <= at + static_cast<sqlite3_int64>(bytes.size());
+  }
 };
 
 struct Log {
@@ -28,15 +39,20 @@ using File = ForwardingFile<Log>;
 
 int Flush(sqlite3_file* file) {
   Gathered& gathered = *File::Of(file).gathered;
-  if (gathered.bytes.empty()) return SQLITE_OK;
+  if (gathered.bytes.empty() || gathered.refused) return SQLITE_OK;
   const int code = File::RealMethods(file).xWrite(File::Real(file), gathered.bytes.data(),
                                                   static_cast<int>(gathered.bytes.size()), gathered.at);
-  if (code == SQLITE_OK) gathered.bytes.clear();
+  if (code == SQLITE_OK) {
+    gathered.bytes.clear();
+  } else {
+    gathered.refused = true;
+  }
   return code;
 }
 
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   Gathered& gathered = *File::Of(file).gathered;
+  if (gathered.refused) gathered.Drop();
   const bool follows = offset == gathered.at + static_cast<sqlite3_int64>(gathered.bytes.size());
   if (!follows || gathered.bytes.size() + static_cast<std::size_t>(size) > kWriteMax) {
     if (const int code = Flush(file); code != SQLITE_OK) return code;
@@ -47,18 +63,24 @@ int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) 
 }
 
 int Read(sqlite3_file* file, void* data, int size, sqlite3_int64 offset) {
-  const int code = Flush(file);
-  return code == SQLITE_OK ? File::RealMethods(file).xRead(File::Real(file), data, size, offset) : code;
+  if (const int code = Flush(file); code != SQLITE_OK) return code;
+  const Gathered& gathered = *File::Of(file).gathered;
+  if (!gathered.Has(size, offset)) return File::RealMethods(file).xRead(File::Real(file), data, size, offset);
+  gathered.bytes.copy(static_cast<char*>(data), static_cast<std::size_t>(size),
+                      static_cast<std::size_t>(offset - gathered.at));
+  return SQLITE_OK;
 }
 
 int Truncate(sqlite3_file* file, sqlite3_int64 size) {
-  const int code = Flush(file);
-  return code == SQLITE_OK ? File::RealMethods(file).xTruncate(File::Real(file), size) : code;
+  if (const int code = Flush(file); code != SQLITE_OK) return code;
+  File::Of(file).gathered->Drop();
+  return File::RealMethods(file).xTruncate(File::Real(file), size);
 }
 
 int Sync(sqlite3_file* file, int flags) {
-  const int code = Flush(file);
-  return code == SQLITE_OK ? File::RealMethods(file).xSync(File::Real(file), flags) : code;
+  if (const int code = Flush(file); code != SQLITE_OK) return code;
+  if (File::Of(file).gathered->refused) return SQLITE_FULL;
+  return File::RealMethods(file).xSync(File::Real(file), flags);
 }
 
 int FileSize(sqlite3_file* file, sqlite3_int64* size) {
@@ -134,7 +156,8 @@ std::int64_t LogFileBytes(sqlite3* connection) {
 
 absl::Status ReserveLog(sqlite3* connection, std::int64_t bytes) {
   sqlite3_file* const file = LogOf(connection);
-  if (file == nullptr || Flush(file) != SQLITE_OK) return absl::OkStatus();
+  if (file == nullptr || Flush(file) != SQLITE_OK || File::Of(file).gathered->refused)
+    return absl::OkStatus();
   sqlite3_file* const real = File::Real(file);
   const sqlite3_io_methods& methods = File::RealMethods(file);
   sqlite3_int64 was = 0;

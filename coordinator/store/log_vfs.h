@@ -4,8 +4,9 @@
 // Each commit is then one write and one fdatasync. Readers open the log by themselves and look at a frame
 // only when the index says that it is there, which a commit with synchronous=FULL says after the sync.
 //
-// A write that fails (no space) is an error of the call that needed it, and is tried again with the next:
-// what was gathered stays until it is written.
+// A write that fails (no space) is an error of the call that needed it, as SQLite's own would be: the
+// transaction is rolled back, which the caller must see to, and what was gathered of it never reaches the
+// file.
 //
 // Thread safety: any thread; a file of it, that of its connection.
 #ifndef INLIER_COORDINATOR_STORE_LOG_VFS_H_

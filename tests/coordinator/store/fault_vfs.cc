@@ -10,6 +10,7 @@ namespace {
 std::atomic<bool> full = false;
 std::atomic<bool> sync_fails = false;
 std::atomic<bool> read_only = false;
+std::atomic<int> writes_left = 0;  // Before it is full.
 std::atomic<int> writes_done = 0;
 std::atomic<int> syncs_done = 0;
 
@@ -17,7 +18,7 @@ struct Nothing {};
 using File = ForwardingFile<Nothing>;
 
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
-  if (full) return SQLITE_FULL;
+  if (full && writes_left-- <= 0) return SQLITE_FULL;
   ++writes_done;
   return File::RealMethods(file).xWrite(File::Real(file), data, size, offset);
 }
@@ -70,7 +71,10 @@ FaultVfs::~FaultVfs() {
 }
 int FaultVfs::writes() const { return writes_done; }
 int FaultVfs::syncs() const { return syncs_done; }
-void FaultVfs::SetFull(bool value) const { full = value; }
+void FaultVfs::SetFull(bool value, int after_writes) const {
+  writes_left = after_writes;
+  full = value;
+}
 void FaultVfs::SetSyncFails(bool value) const { sync_fails = value; }
 void FaultVfs::SetReadOnly(bool value) const { read_only = value; }
 

@@ -13,8 +13,8 @@ class FaultVfs {
   FaultVfs(const FaultVfs&) = delete;
   FaultVfs& operator=(const FaultVfs&) = delete;
 
-  // Every write finds no space.
-  void SetFull(bool full) const;
+  // Every write finds no space, after so many that still do.
+  void SetFull(bool full, int after_writes = 0) const;
   // Every fsync fails.
   void SetSyncFails(bool fails) const;
   // Files open for reading only, as a file without write permission does.

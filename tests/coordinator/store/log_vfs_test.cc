@@ -81,6 +81,19 @@ TEST_F(LogVfsTest, AFullDiskCostsTheTransactionAndNoMore) {
   EXPECT_THAT(*QueryTexts(writer_.get(), "PRAGMA integrity_check"), ElementsAre(ElementsAre("ok")));
 }
 
+// Nor by a crash when there is space for one write again, whatever is written first.
+TEST_F(LogVfsTest, WhatFoundNoSpaceNeverComesBack) {
+  ASSERT_EQ(Insert(1, 3), SQLITE_OK);
+  disk_.SetFull(true);
+  EXPECT_EQ(Insert(2, 3), SQLITE_FULL);
+  disk_.SetFull(true, /*after_writes=*/1);
+  EXPECT_EQ(Insert(3, 60), SQLITE_FULL);  // More than one write.
+  const TemporaryFolder copy;
+  for (const char* file : {"x.db", "x.db-wal"})
+    std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
+  EXPECT_EQ(Content(Open(copy.path() / "x.db", nullptr).get()), "1:12000");
+}
+
 TEST_F(LogVfsTest, AReservedLogIsWrittenOverAndReadToItsEndOnly) {
   ASSERT_EQ(Insert(1, 1), SQLITE_OK);
   ASSERT_TRUE(ReserveLog(writer_.get(), 1000000).ok());
