@@ -296,8 +296,7 @@ nlohmann::json Latency(const LoadOptions& options) {
   if (!beside) {
     result["empty_call_p50_ms"] = 1e3 * Quantile(empty_calls, 0.5);
     result["empty_call_p99_ms"] = 1e3 * Quantile(empty_calls, 0.99);
-  }
-  if (beside) {
+  } else {
     const double lasted = ToSeconds(MonotonicNow() - start);
     const std::uint64_t committed = load.committed();
     beside->Stop();

@@ -43,6 +43,14 @@ class LogVfsTest : public testing::Test {
     return rows.ok() ? rows->at(0).at(0) : std::string(rows.status().message());
   }
 
+  // Of the files as kill -9 leaves them.
+  std::string ContentAfterCrash() const {
+    const TemporaryFolder copy;
+    for (const char* file : {"x.db", "x.db-wal"})
+      std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
+    return Content(Open(copy.path() / "x.db", nullptr).get());
+  }
+
   FaultVfs disk_;
   TemporaryFolder folder_;
   SqliteHandle writer_;
@@ -88,10 +96,7 @@ TEST_F(LogVfsTest, WhatFoundNoSpaceNeverComesBack) {
   EXPECT_EQ(Insert(2, 3), SQLITE_FULL);
   disk_.SetFull(true, /*after_writes=*/1);
   EXPECT_EQ(Insert(3, 60), SQLITE_FULL);  // More than one write.
-  const TemporaryFolder copy;
-  for (const char* file : {"x.db", "x.db-wal"})
-    std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
-  EXPECT_EQ(Content(Open(copy.path() / "x.db", nullptr).get()), "1:12000");
+  EXPECT_EQ(ContentAfterCrash(), "1:12000");
 }
 
 TEST_F(LogVfsTest, AReservedLogIsWrittenOverAndReadToItsEndOnly) {
@@ -100,11 +105,7 @@ TEST_F(LogVfsTest, AReservedLogIsWrittenOverAndReadToItsEndOnly) {
   EXPECT_EQ(LogFileBytes(writer_.get()), 1000000);
   ASSERT_EQ(Insert(2, 10), SQLITE_OK);
   EXPECT_EQ(LogFileBytes(writer_.get()), 1000000);
-  // As kill -9 leaves it.
-  const TemporaryFolder copy;
-  for (const char* file : {"x.db", "x.db-wal"})
-    std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
-  EXPECT_EQ(Content(Open(copy.path() / "x.db", nullptr).get()), "1:4000 2:40000");
+  EXPECT_EQ(ContentAfterCrash(), "1:4000 2:40000");
 }
 
 TEST_F(LogVfsTest, ALogThatCannotBeReservedStaysAsItIs) {
