@@ -3,15 +3,15 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordinator/store/row_inserter.h"
 #include "coordinator/store/statement.h"
+#include "coordinator/store/trial_writer.h"
 #include "nlohmann/json.hpp"
 #include "proto/spec/message_json.h"
-#include "proto/spec/spec_parts.h"
 
 namespace inlier {
 namespace {
@@ -29,11 +29,6 @@ std::optional<T> Unless(bool empty, T value) {
 template <typename Tag>
 std::optional<std::int64_t> IdOrNull(StrongId<Tag> id) {
   return Unless(!id, id.value());
-}
-
-// A value of TrialState as it is stored: RUNNING is told by a live attempt.
-const std::string& StoredState(v1::TrialState state) {
-  return v1::TrialState_Name(state == v1::RUNNING ? v1::PENDING : state);
 }
 
 // SQLite's integers end at 2^63 - 1.
@@ -58,51 +53,41 @@ struct ChangeApplier::Statements {
   BoundStatement sweep_edited{
       db,
       "UPDATE sweep SET spec = ?2, points = ?3, trials = ?4, next_point = ?5, revision = ?6 WHERE id = ?1"};
-  BoundStatement new_stage{
+  BoundStatement stage_state{
       db,
-      "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial, steps) VALUES (?1, ?2, "
-      "?3, ?4, ?5, ?6)"};
-  BoundStatement stage_state{db,
-                             "UPDATE stage SET state = ?2, crashes = ?3, out_of_memory = ?4, losses = ?5, "
-                             "invalid = ?6, message = ?7 "
-                             "WHERE id = ?1"};
-  BoundStatement new_trial{
-      db,
-      "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state, message) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
-  BoundStatement new_trial_spec{db,
-                                "INSERT INTO trial_spec (trial, labels, spec, model, attention, data, "
-                                "training, quantization, evaluation, packed) "
-                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, nullif(?10, x''))"};
-  BoundStatement spec_part{db, "INSERT INTO spec_part (json) VALUES (?1)"};
+      "UPDATE OR ROLLBACK stage SET state = ?2, crashes = ?3, out_of_memory = ?4, losses = ?5, "
+      "invalid = ?6, message = ?7 "
+      "WHERE id = ?1"};
   // Of a trial that is no point any more: unique, and below every point.
-  BoundStatement trial_point{db, "UPDATE trial SET point = coalesce(?2, -id) WHERE id = ?1"};
-  BoundStatement trial_state{db, "UPDATE trial SET state = ?2, message = ?3 WHERE id = ?1"};
+  BoundStatement trial_point{db, "UPDATE OR ROLLBACK trial SET point = coalesce(?2, -id) WHERE id = ?1"};
+  BoundStatement trial_state{db, "UPDATE OR ROLLBACK trial SET state = ?2, message = ?3 WHERE id = ?1"};
 
-  BoundStatement new_attempt{
-      db,
-      "INSERT INTO attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"};
-  BoundStatement attempt_yields{db, "UPDATE attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement attempt_yields{
+      db, "UPDATE OR ROLLBACK attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL"};
+  RowInserter new_attempts{db,
+                           "attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep)"};
   // Going on from step s overwrites what earlier attempts measured after s; from scratch, all of it.
   BoundStatement overwrite{db,
-                           "UPDATE attempt SET visible_until = iif(?2 = 0, -1, ?2) "
+                           "UPDATE OR ROLLBACK attempt SET visible_until = iif(?2 = 0, -1, ?2) "
                            "WHERE stage = (SELECT stage FROM attempt WHERE token = ?1) AND token < ?1 "
                            "AND (visible_until IS NULL OR visible_until > ?2)"};
-  BoundStatement attempt_info{db,
-                              "UPDATE attempt SET pid = ?2, build = ?3, torch_version = ?4, cuda_version = "
-                              "?5, device = ?6, threads = ?7, "
-                              "host = ?8, resumed_step = ?9, dataset_digest = ?10, parameters = ?11 "
-                              "WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement attempt_info{
+      db,
+      "UPDATE OR ROLLBACK attempt SET pid = ?2, build = ?3, torch_version = ?4, cuda_version = "
+      "?5, device = ?6, threads = ?7, "
+      "host = ?8, resumed_step = ?9, dataset_digest = ?10, parameters = ?11 "
+      "WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement stage_result{
       db,
-      "UPDATE stage SET state = ?2, result_token = ?1, message = ?3, checkpoint = iif(kind = 'TRAIN_STAGE' "
+      "UPDATE OR ROLLBACK stage SET state = ?2, result_token = ?1, message = ?3, checkpoint = iif(kind = "
+      "'TRAIN_STAGE' "
       "AND ?2 = 'SUCCEEDED', "
       "(SELECT sha256 FROM artifact WHERE token = ?1 AND final = 1 ORDER BY id DESC LIMIT 1), NULL) "
       "WHERE id = (SELECT stage FROM attempt WHERE token = ?1 AND ended_ms IS NULL)"};
-  BoundStatement attempt_ended{db,
-                               "UPDATE attempt SET ended_ms = ?2, outcome = ?3, failure = ?4, message = ?5 "
-                               "WHERE token = ?1 AND ended_ms IS NULL"};
+  BoundStatement attempt_ended{
+      db,
+      "UPDATE OR ROLLBACK attempt SET ended_ms = ?2, outcome = ?3, failure = ?4, message = ?5 "
+      "WHERE token = ?1 AND ended_ms IS NULL"};
   BoundStatement log{db,
                      "INSERT INTO log (token, at_ms, text) SELECT ?1, ?2, ?3 FROM attempt WHERE token = ?1 "
                      "AND ended_ms IS NULL"};
@@ -135,15 +120,16 @@ struct ChangeApplier::Statements {
   BoundStatement request{
       db, "INSERT INTO request (number, id, method, digest, answer, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"};
   BoundStatement forget_requests{db, "DELETE FROM request WHERE number <= ?1"};
-  BoundStatement attempt_request{
-      db,
-      "UPDATE attempt SET gpu_thousandths = ?2, memory_mib = ?3, gpu_memory_mib = ?4 WHERE token = ?1 AND "
-      "ended_ms IS NULL"};
-  BoundStatement attempt_peak{
-      db,
-      "UPDATE attempt SET peak_memory_mib = ?2, peak_gpu_memory_mib = ?3 WHERE token = ?1 AND ended_ms IS "
-      "NULL"};
-  BoundStatement stage_memory{db, "UPDATE stage SET memory_mib = ?2, gpu_memory_mib = ?3 WHERE id = ?1"};
+  BoundStatement attempt_request{db,
+                                 "UPDATE OR ROLLBACK attempt SET gpu_thousandths = ?2, memory_mib = ?3, "
+                                 "gpu_memory_mib = ?4 WHERE token = ?1 AND "
+                                 "ended_ms IS NULL"};
+  BoundStatement attempt_peak{db,
+                              "UPDATE OR ROLLBACK attempt SET peak_memory_mib = ?2, peak_gpu_memory_mib = ?3 "
+                              "WHERE token = ?1 AND ended_ms IS "
+                              "NULL"};
+  BoundStatement stage_memory{
+      db, "UPDATE OR ROLLBACK stage SET memory_mib = ?2, gpu_memory_mib = ?3 WHERE id = ?1"};
   BoundStatement worker_capacity{
       db, "UPDATE worker SET memory_mib = ?2, device_memory_mib = ?3 WHERE incarnation = ?1"};
   BoundStatement next_token{db, "UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'"};
@@ -187,42 +173,6 @@ bool ChangeApplier::Apply(const SweepEdited& change) {
   return true;
 }
 
-bool ChangeApplier::Apply(const NewStage& change) {
-  sql_->new_stage.Run(change.id, v1::StageKind_Name(change.kind), change.fingerprint, change.train_stage,
-                      change.spec_of, change.steps);
-  return true;
-}
-
-bool ChangeApplier::Apply(const NewTrial& change) {
-  sql_->new_trial.Run(change.id, change.sweep, Clamp(change.point), change.train_stage, change.evaluate_stage,
-                      StoredState(change.state), change.message);
-  const SpecParts parts = SplitSpec(change.spec_json);
-  const std::string packed = PackedRest(change.spec_packed);
-  std::array<std::optional<std::int64_t>, kSpecGroups.size()> ids;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!parts.groups[i].empty()) ids[i] = PartId(parts.groups[i]);
-    if (i < change.spec_groups.size() && change.spec_groups[i] != nullptr)
-      ids[i] = PartId(i, change.spec_groups[i]);
-  }
-  sql_->new_trial_spec.Run(change.id, change.labels_json, parts.rest, ids[0], ids[1], ids[2], ids[3], ids[4],
-                           ids[5], Blob{packed});
-  return true;
-}
-
-std::int64_t ChangeApplier::PartId(std::size_t group, const std::shared_ptr<const std::string>& json) {
-  LastPart& last = last_parts_[group];
-  if (last.json != json) last = {json, PartId(*json)};
-  return last.id;
-}
-
-std::int64_t ChangeApplier::PartId(std::string_view json) {
-  if (const auto known = parts_.find(json); known != parts_.end()) return known->second;
-  if (parts_.size() >= kPartsKept) parts_.clear();
-  const auto at = parts_.emplace(std::string(json), 0).first;
-  sql_->spec_part.Run(at->first);
-  return at->second = sql_->db.getLastInsertRowid();
-}
-
 bool ChangeApplier::Apply(const TrialMoved& change) {
   std::optional<std::int64_t> point;
   if (change.point.has_value()) point = Clamp(*change.point);
@@ -245,12 +195,21 @@ bool ChangeApplier::Apply(const StageChange& change) {
   return true;
 }
 
-bool ChangeApplier::Apply(const AttemptStarted& change) {
-  sql_->new_attempt.Run(change.token, change.stage, change.number, change.worker, change.slot,
-                        Clamp(change.resume_step), change.at, IdOrNull(change.sweep));
-  if (change.number > 1) sql_->overwrite.Run(change.token, Clamp(change.resume_step));
-  next_token_ = std::max(next_token_, change.token + 1);
-  return true;
+void ChangeApplier::Start(std::span<const Change> run) {
+  sql_->new_attempts.Insert(run, [](const Change& change, RowValues& values) {
+    const auto& start = std::get<AttemptStarted>(change);
+    values.Integer(start.token)
+        .Integer(start.stage)
+        .Integer(start.number)
+        .Text(start.worker)
+        .Integer(start.slot);
+    values.Integer(start.resume_step).Integer(start.at.unix_ms).Integer(IdOrNull(start.sweep));
+  });
+  for (const Change& change : run) {
+    const auto& start = std::get<AttemptStarted>(change);
+    if (start.number > 1) sql_->overwrite.Run(start.token, Clamp(start.resume_step));
+    next_token_ = std::max(next_token_, start.token + 1);
+  }
 }
 
 bool ChangeApplier::Apply(const AttemptYields& change) {

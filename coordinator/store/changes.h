@@ -9,10 +9,13 @@
 #ifndef INLIER_COORDINATOR_STORE_CHANGES_H_
 #define INLIER_COORDINATOR_STORE_CHANGES_H_
 
+#include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -302,6 +305,15 @@ using Change =
                  AttemptStarted, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow,
                  CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow, PruningDecision,
                  TrialPruning, AttemptRequest, AttemptPeak, StageMemory, WorkerCapacity>;
+
+// How many of `changes`, from the first on, are of these kinds.
+template <typename... Kinds>
+std::size_t RunOf(std::span<const Change> changes) {
+  const auto end = std::find_if_not(changes.begin(), changes.end(), [](const Change& change) {
+    return (std::holds_alternative<Kinds>(change) || ...);
+  });
+  return static_cast<std::size_t>(end - changes.begin());
+}
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

@@ -1,5 +1,4 @@
-// Measurements, many rows a statement: whether the attempt is live is asked once for those of one token, and
-// SQLite opens its cursors once for kRowsMax rows.
+// Measurements, many rows a statement; whether the attempt is live is asked once for those of one token.
 //
 // Not part of the store's interface. Runs inside the transaction of Store::Apply; errors are
 // SQLite::Exception. Thread safety: none.
@@ -11,6 +10,7 @@
 #include <span>
 
 #include "coordinator/store/changes.h"
+#include "coordinator/store/row_inserter.h"
 
 namespace SQLite {
 class Database;
@@ -20,8 +20,6 @@ namespace inlier {
 
 class MeasurementWriter {
  public:
-  static constexpr int kRowsMax = 64;  // Of one statement.
-
   explicit MeasurementWriter(SQLite::Database& database);
   ~MeasurementWriter();
   MeasurementWriter(const MeasurementWriter&) = delete;
@@ -35,15 +33,11 @@ class MeasurementWriter {
   bool Write(std::span<const Change> run);
 
  private:
-  sqlite3_stmt* Prepare(int rows) const;
-  // The next `rows` of the run, by the statement that is for so many.
-  void Insert(sqlite3_stmt* statement, std::span<const Change> rows);
   int Step(sqlite3_stmt* statement);
 
   sqlite3* const handle_;
   sqlite3_stmt* is_live_ = nullptr;
-  sqlite3_stmt* insert_many_ = nullptr;
-  sqlite3_stmt* insert_one_ = nullptr;
+  RowInserter inserter_;
 };
 
 }  // namespace inlier

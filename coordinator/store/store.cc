@@ -3,8 +3,6 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-
 #include "base/deliberate_bug.h"
 #include "base/failpoint.h"
 #include "base/status.h"
@@ -12,6 +10,7 @@
 #include "coordinator/store/measurement_writer.h"
 #include "coordinator/store/snapshot_loader.h"
 #include "coordinator/store/statement.h"
+#include "coordinator/store/trial_writer.h"
 
 namespace inlier {
 namespace {
@@ -26,18 +25,32 @@ class Store::Statements {
       : begin(database, "BEGIN IMMEDIATE"),
         commit(database, "COMMIT"),
         applier(database),
+        trials(database),
         measurements(database) {}
 
   // Applies the first of `changes` and returns how many those were; `live` says whether they were stored.
   std::size_t ApplyFirst(std::span<const Change> changes, bool& live) {
-    const std::size_t run = MeasurementWriter::RunOf(changes);
-    live = run > 0 ? measurements.Write(changes.first(run)) : applier.Apply(changes.front());
-    return std::max<std::size_t>(run, 1);
+    live = true;
+    if (const std::size_t run = MeasurementWriter::RunOf(changes); run > 0) {
+      live = measurements.Write(changes.first(run));
+      return run;
+    }
+    if (const std::size_t run = RunOf<NewStage, NewTrial>(changes); run > 0) {
+      trials.Write(changes.first(run));
+      return run;
+    }
+    if (const std::size_t run = RunOf<AttemptStarted>(changes); run > 0) {
+      applier.Start(changes.first(run));
+      return run;
+    }
+    live = applier.Apply(changes.front());
+    return 1;
   }
 
   BoundStatement begin;
   BoundStatement commit;
   ChangeApplier applier;
+  TrialWriter trials;
   MeasurementWriter measurements;
 };
 

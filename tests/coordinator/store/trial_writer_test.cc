@@ -1,0 +1,115 @@
+#include "coordinator/store/trial_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class TrialWriterTest : public StoreTest {
+ protected:
+  // `count` trials with a training and an evaluation each, from trial `first` on.
+  static ChangeBatch Expanded(int first, int count) {
+    ChangeBatch batch;
+    for (int id = first; id < first + count; ++id) {
+      batch.Add(Train(2 * id - 1));
+      batch.Add(Evaluate(2 * id, 2 * id - 1));
+      batch.Add(Trial(id, 1, id, 2 * id - 1, 2 * id));
+    }
+    return batch;
+  }
+};
+
+TEST_F(TrialWriterTest, RunsOfManyLengthsAreStoredWholeAndInOrder) {
+  MustApply(Sweep(1));
+  int next = 1;
+  for (const int count : {1, 7, 8, 9, 63, 64, 65, 137}) {
+    const absl::StatusOr<ApplyStats> stats = store_->Apply(Expanded(next, count));
+    ASSERT_TRUE(stats.ok()) << stats.status();
+    EXPECT_EQ(stats->rows, static_cast<std::uint64_t>(3 * count));
+    next += count;
+  }
+  EXPECT_THAT(Rows("SELECT count(*), min(id), max(id), sum(point = id), sum(train_stage = 2 * id - 1), "
+                   "sum(evaluate_stage = 2 * id) FROM trial"),
+              ElementsAre("354|1|354|354|354|354"));
+  EXPECT_THAT(Rows("SELECT count(*), sum(train_stage = id - 1), sum(train_stage IS NULL) FROM stage"),
+              ElementsAre("708|354|354"));
+  EXPECT_THAT(
+      Rows("SELECT count(*), count(DISTINCT attention), sum(spec = '{\"seed\":1}'), sum(packed IS NULL) "
+           "FROM trial_spec"),
+      ElementsAre("354|1|354|354"));
+}
+
+TEST_F(TrialWriterTest, ARuleBrokenInTheMiddleLeavesNothingOfTheTransaction) {
+  MustApply(Sweep(1));
+  ChangeBatch batch = Expanded(1, 70);
+  batch.Add(Train(141));
+  batch.Add(Trial(71, 1, 30, 141, 60));  // Point 30 is trial 30's.
+  const absl::StatusOr<ApplyStats> stats = store_->Apply(batch);
+  ASSERT_FALSE(stats.ok());
+  EXPECT_THAT(std::string(stats.status().message()),
+              HasSubstr("UNIQUE constraint failed: trial.sweep, trial.point"));
+  EXPECT_THAT(Rows("SELECT (SELECT count(*) FROM stage), (SELECT count(*) FROM trial), (SELECT count(*) FROM "
+                   "trial_spec), (SELECT count(*) FROM spec_part)"),
+              ElementsAre("0|0|0|0"));
+  // What was remembered of it is forgotten too.
+  const absl::StatusOr<ApplyStats> again = store_->Apply(Expanded(1, 70));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_THAT(Rows("SELECT count(*), sum(attention IN (SELECT id FROM spec_part)) FROM trial_spec"),
+              ElementsAre("70|70"));
+}
+
+TEST_F(TrialWriterTest, ATrialWhoseStageIsNotThereIsRefusedWhenItIsCommitted) {
+  MustApply(Sweep(1));
+  const absl::StatusOr<ApplyStats> stats = Apply(Train(1), Trial(1, 1, 0, 1, 2));
+  ASSERT_FALSE(stats.ok());
+  EXPECT_THAT(std::string(stats.status().message()), HasSubstr("FOREIGN KEY constraint failed"));
+  EXPECT_THAT(Rows("SELECT count(*) FROM trial"), ElementsAre("0"));
+  MustApply(Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2));
+}
+
+TEST_F(TrialWriterTest, ATrialThatWasKnownStartsOnlyWithWhatItsStageHas) {
+  MustApply(Sweep(1), Train(1), Evaluate(2, 1));
+  NewTrial known = Trial(1, 1, 0, 1, 2);
+  known.state = v1::SUCCEEDED;
+  const absl::StatusOr<ApplyStats> stats = Apply(known);
+  ASSERT_FALSE(stats.ok());
+  EXPECT_THAT(std::string(stats.status().message()),
+              HasSubstr("trial: SUCCEEDED although a stage has not succeeded"));
+}
+
+TEST_F(TrialWriterTest, AttemptsOfOneBatchStartTogetherAndInOrder) {
+  MustApply(Sweep(1));
+  ASSERT_TRUE(store_->Apply(Expanded(1, 100)).ok());
+  ChangeBatch batch;
+  for (int i = 1; i <= 75; ++i) batch.Add(Start(i, 2 * i - 1));
+  const absl::StatusOr<ApplyStats> stats = store_->Apply(batch);
+  ASSERT_TRUE(stats.ok()) << stats.status();
+  EXPECT_THAT(Rows("SELECT count(*), sum(stage = 2 * token - 1), (SELECT value FROM meta) FROM attempt"),
+              ElementsAre("75|75|76"));
+  const absl::StatusOr<ApplyStats> twice = Apply(Start(76, 153), Start(77, 155), Start(78, 1));
+  ASSERT_FALSE(twice.ok());
+  EXPECT_THAT(std::string(twice.status().message()), HasSubstr("UNIQUE constraint failed: attempt.stage"));
+  const absl::StatusOr<ApplyStats> old = Apply(Start(76, 153), Start(75, 155));
+  ASSERT_FALSE(old.ok());
+  EXPECT_THAT(std::string(old.status().message()),
+              HasSubstr("attempt: the token is not above all earlier ones"));
+  EXPECT_THAT(Rows("SELECT count(*) FROM attempt"), ElementsAre("75"));
+}
+
+// A statement that could be taken back alone would copy each page that it touches.
+TEST_F(TrialWriterTest, NoRuleOfTheTablesThatGrowWithTrialsAsksForStatementsToBeTakenBack) {
+  EXPECT_THAT(Rows("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%RAISE(ABORT%'"),
+              ElementsAre("0"));
+  EXPECT_THAT(Rows("SELECT name, (length(sql) - length(replace(sql, ' REFERENCES ', ''))) / 12 = "
+                   "(length(sql) - length(replace(sql, ' INITIALLY DEFERRED', ''))) / 19 FROM sqlite_schema "
+                   "WHERE type = 'table' AND name IN ('attempt', 'stage', 'trial') ORDER BY name"),
+              ElementsAre("attempt|1", "stage|1", "trial|1"));
+}
+
+}  // namespace
+}  // namespace inlier
