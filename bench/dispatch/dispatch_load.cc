@@ -42,14 +42,15 @@ struct LoadOptions {
   std::uint32_t slots = 16;
   std::uint32_t points = 0;
   std::uint32_t first_seed = 1;
-  std::uint32_t load = 0;  // Trials a second beside those whose latency is taken.
+  std::uint32_t load = 0;       // Trials a second beside those whose latency is taken.
+  std::uint32_t bursts_ms = 0;  // They come in a sweep every so often; 0: of one that runs all the time.
+
+  // The sessions end attempts at the rate of `load`, not at once.
+  bool Paced() const { return load > 0 && bursts_ms == 0; }
 };
 
 // Between two trials whose latency is taken: what the one before left to do is done.
 constexpr std::chrono::milliseconds kIdle{3};
-// How often the load beside is submitted.
-constexpr std::chrono::milliseconds kLoadPeriod{20};
-
 [[noreturn]] void Die(const std::string& message) {
   std::fprintf(stderr, "dispatch_load: error: %s\n", message.c_str());
   std::exit(1);
@@ -89,6 +90,7 @@ class Load {
       session.version = Version();
       session.slots = options.slots;
       session.points = options.points;
+      session.holds = options.Paced();
       LoadSession::Hooks hooks;
       hooks.on_lease = [this](const v1::Assignment& assignment) { OnLease(assignment); };
       hooks.on_committed = [this](std::uint64_t count) { OnCommitted(count); };
@@ -98,10 +100,11 @@ class Load {
     }
     for (auto& session : sessions_) session->Start();
     poller_ = std::thread([this] {
-      while (!stop_) {
+      for (Timestamp last = MonotonicNow(); !stop_; ::usleep(1000)) {
         const Timestamp now = MonotonicNow();
         for (auto& session : sessions_) session->Poll(now);
-        ::usleep(1000);
+        if (options_.Paced()) EndAttempts(options_.load * ToSeconds(now - last));
+        last = now;
       }
     });
   }
@@ -114,24 +117,33 @@ class Load {
     changed_.wait(lock, [this] { return ended_ == sessions_.size(); });
   }
 
-  void Submit(const v1::SubmitSweepRequest& request) {
+  // Returns the sweep's id.
+  std::string Submit(const v1::SubmitSweepRequest& request) {
     grpc::ClientContext context;
     v1::SubmitSweepResponse response;
     const grpc::Status status = sweeps_->SubmitSweep(&context, request, &response);
     if (!status.ok()) Die(absl::StrCat("SubmitSweep: ", status.error_message()));
     const std::lock_guard lock(mutex_);
     committed_ += response.trials_known();
+    return response.sweep_id();
   }
 
-  // A call that changes nothing and finds nothing: what gRPC itself takes.
+  void CancelSweep(const std::string& sweep) {
+    grpc::ClientContext context;
+    v1::CancelRequest request;
+    request.set_sweep(sweep);
+    v1::CancelResponse response;
+    const grpc::Status status = sweeps_->Cancel(&context, request, &response);
+    if (!status.ok()) Die(absl::StrCat("Cancel: ", status.error_message()));
+  }
+
+  // A call that is refused at once: what gRPC itself takes.
   void AskInVain() {
     grpc::ClientContext context;
-    v1::GetSweepRequest request;
-    request.set_sweep("there is no such sweep");
-    v1::SweepStatus response;
-    const grpc::Status status = sweeps_->GetSweep(&context, request, &response);
-    if (status.error_code() != grpc::StatusCode::NOT_FOUND)
-      Die(absl::StrCat("GetSweep: ", status.error_message()));
+    v1::CancelResponse response;
+    const grpc::Status status = sweeps_->Cancel(&context, v1::CancelRequest(), &response);
+    if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT)
+      Die(absl::StrCat("Cancel of nothing: ", status.error_message()));
   }
 
   void WaitForCommitted(std::uint64_t count) {
@@ -172,6 +184,15 @@ class Load {
  private:
   static constexpr int kChannels = 4;
 
+  // Ends so many attempts, from session to session; what is left over is kept for the next time.
+  void EndAttempts(double count) {
+    for (owed_ = std::min(owed_ + count, 1.0 * options_.load); owed_ >= 1; --owed_) {
+      std::size_t asked = 0;
+      while (asked++ < sessions_.size() && !sessions_[next_ended_++ % sessions_.size()]->EndOldest()) {
+      }
+      if (asked > sessions_.size()) return;
+    }
+  }
   void OnLease(const v1::Assignment& assignment) {
     const Timestamp now = MonotonicNow();
     const std::lock_guard lock(mutex_);
@@ -210,6 +231,8 @@ class Load {
   std::string problem_;
   std::atomic<bool> stop_ = false;
   std::vector<std::unique_ptr<LoadSession>> sessions_;
+  double owed_ = 0;  // Attempts to be ended. The poller's, as the next one.
+  std::size_t next_ended_ = 0;
   std::thread poller_;
 };
 
@@ -236,31 +259,45 @@ nlohmann::json Throughput(const LoadOptions& options) {
   return result;
 }
 
-// Submits sweeps of a training and its evaluations at a steady rate, as long as it lives.
+// Trials at a steady rate, as long as it lives: of one sweep that runs all the time in half of the slots, or
+// of a new one every bursts_ms.
 class SteadyLoad {
  public:
-  SteadyLoad(Load& load, LoadOptions options) {
-    options.evaluations =
-        std::max<std::uint32_t>(1, static_cast<std::uint32_t>(options.load * ToSeconds(kLoadPeriod)));
-    thread_ = std::thread([this, &load, options] {
+  SteadyLoad(Load& load, LoadOptions options) : load_(load) {
+    if (options.bursts_ms == 0) {
+      options.evaluations = kEvaluations;
+      v1::SubmitSweepRequest request = SweepOf(options, "steady", kSeeds, kTrainings);
+      request.mutable_sweep()->set_max_parallel(std::max(1u, options.sessions * options.slots / 2));
+      runs_ = load.Submit(request);
+      return;
+    }
+    options.evaluations = std::max(1u, options.load * options.bursts_ms / 1000);
+    const Duration period = std::chrono::milliseconds(options.bursts_ms);
+    thread_ = std::thread([this, options, period] {
       Timestamp due = MonotonicNow();
       for (std::uint32_t seed = kSeeds; !stop_; ++seed) {
-        load.Submit(SweepOf(options, "steady", seed, 1));
+        load_.Submit(SweepOf(options, "steady", seed, 1));
         submitted_ += options.evaluations;
-        due = due + kLoadPeriod;
+        due = due + period;
         while (!stop_ && MonotonicNow() < due) ::usleep(1000);
       }
     });
   }
   ~SteadyLoad() { Stop(); }
   void Stop() {
-    stop_ = true;
+    if (stop_.exchange(true)) return;
     if (thread_.joinable()) thread_.join();
+    if (!runs_.empty()) load_.CancelSweep(runs_);
   }
+  // In bursts, so many must be committed in the end.
   std::uint64_t submitted() const { return submitted_; }
 
  private:
   static constexpr std::uint32_t kSeeds = 1'000'000'000;  // From here on.
+  static constexpr std::uint32_t kEvaluations = 1000;     // Of a training, in the sweep that runs.
+  static constexpr std::uint32_t kTrainings = 10'000;     // It never ends by itself.
+  Load& load_;
+  std::string runs_;  // The sweep.
   std::atomic<bool> stop_ = false;
   std::atomic<std::uint64_t> submitted_ = 0;
   std::thread thread_;
@@ -300,8 +337,7 @@ nlohmann::json Latency(const LoadOptions& options) {
     const double lasted = ToSeconds(MonotonicNow() - start);
     const std::uint64_t committed = load.committed();
     beside->Stop();
-    load.WaitForCommitted(beside->submitted() + options.trials + 1);
-    result["load_submitted_per_second"] = static_cast<double>(beside->submitted()) / lasted;
+    load.WaitForCommitted(std::max(committed, beside->submitted() + options.trials + 1));
     result["load_committed_per_second"] = static_cast<double>(committed) / lasted;
   }
   return result;
@@ -324,7 +360,9 @@ int Main(int argc, char** argv) {
     mode->add_option("--points", options.points, "Measurements of each evaluation");
     mode->add_option("--first-seed", options.first_seed, "Seeds from here on, so that trials are new");
   }
-  latency->add_option("--load", options.load, "Trials a second beside, in sweeps of a fiftieth of that");
+  latency->add_option("--load", options.load,
+                      "Trials a second beside, of a sweep that runs all the time in half of the slots");
+  latency->add_option("--bursts-ms", options.bursts_ms, "They come in a sweep of its own so often");
   CLI11_PARSE(app, argc, argv);
   nlohmann::json result = throughput->parsed() ? Throughput(options) : Latency(options);
   result["sessions"] = options.sessions;

@@ -25,6 +25,15 @@ void LoadSession::Poll(Timestamp now) {
   if (started_ && !ended_ && !writing_ && !unanswered_ && now >= due_) SendSync();
 }
 
+bool LoadSession::EndOldest() {
+  const std::lock_guard lock(mutex_);
+  if (running_.empty() || ended_) return false;
+  End(running_.front());
+  running_.pop_front();
+  if (!writing_ && !unanswered_) SendSync();
+  return true;
+}
+
 std::uint64_t LoadSession::points_committed() const {
   const std::lock_guard lock(mutex_);
   return points_committed_;
@@ -43,41 +52,61 @@ void LoadSession::SendSync() {
     slot.set_device("cpu");
     slot.set_threads(1);
   }
+  for (const Running& attempt : running_) {
+    v1::AttemptReport& report = *sync_.add_attempts();
+    report.set_token(attempt.token);
+    report.set_stage_id(attempt.stage_id);
+    report.set_slot(attempt.slot);
+  }
   writing_ = true;
   unanswered_ = true;
   StartWrite(&sync_);
 }
 
-v1::TrialEvent& LoadSession::Say(const v1::Assignment& assignment) {
+v1::TrialEvent& LoadSession::Say(std::uint64_t token) {
   v1::NumberedEvent& event = *next_.add_events();
   event.set_sequence(++sequence_);
-  event.set_token(assignment.token());
+  event.set_token(token);
   return *event.mutable_event();
 }
 
 void LoadSession::Run(const v1::Assignment& assignment) {
   if (hooks_.on_lease) hooks_.on_lease(assignment);
-  const bool train = assignment.kind() == v1::TRAIN_STAGE;
-  if (train) {
+  Running attempt{.token = assignment.token(),
+                  .slot = assignment.slot(),
+                  .stage_id = assignment.stage_id(),
+                  .train_steps = std::nullopt};
+  if (assignment.kind() == v1::TRAIN_STAGE) {
     v1::TrialSpec spec;
     spec.ParseFromString(assignment.spec());
-    v1::CheckpointSaved& saved = *Say(assignment).mutable_checkpoint();
-    saved.set_step(spec.training().steps());
+    attempt.train_steps = spec.training().steps();
+  }
+  if (options_.holds) {
+    running_.push_back(std::move(attempt));
+  } else {
+    End(attempt);
+  }
+}
+
+void LoadSession::End(const Running& attempt) {
+  if (attempt.train_steps) {
+    v1::CheckpointSaved& saved = *Say(attempt.token).mutable_checkpoint();
+    saved.set_step(*attempt.train_steps);
     saved.set_path("model.safetensors");
-    saved.set_sha256(Sha256Hex(assignment.stage_id()));
+    saved.set_sha256(Sha256Hex(attempt.stage_id));
     saved.set_bytes(1);
     saved.set_final(true);
   } else {
     for (std::uint32_t i = 0; i < options_.points; ++i) {
-      v1::MeasurementPoint& point = *Say(assignment).mutable_measurement();
+      v1::MeasurementPoint& point = *Say(attempt.token).mutable_measurement();
       point.set_name("train_loss");
       point.set_step(i + 1);
       point.set_value(1.0 / (i + 1));
       unacknowledged_.push_back({sequence_, false, true});
     }
   }
-  Say(assignment).mutable_outcome()->set_kind(v1::Outcome::SUCCEEDED);
-  if (!train) unacknowledged_.push_back({sequence_, true, false});
+  Say(attempt.token).mutable_outcome()->set_kind(v1::Outcome::SUCCEEDED);
+  if (!attempt.train_steps) unacknowledged_.push_back({sequence_, true, false});
 }
 
 void LoadSession::OnReadDone(bool ok) {

@@ -1,5 +1,6 @@
-// One connected worker that ends every attempt at once: the protocol of a real worker (Session stream, syncs,
-// numbered events kept until they are acknowledged) without a child process.
+// One connected worker that ends every attempt at once, or when it is told to: the protocol of a
+// real worker (Session stream, syncs, numbered events kept until they are acknowledged) without a child
+// process.
 //
 // Thread safety: all functions on any thread. Callbacks run on gRPC's threads; they must not block.
 #ifndef INLIER_BENCH_DISPATCH_LOAD_SESSION_H_
@@ -9,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -24,6 +26,7 @@ class LoadSession final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
     std::string version;
     std::uint32_t slots = 1;
     std::uint32_t points = 0;  // Measurements each evaluation sends before its outcome.
+    bool holds = false;        // Attempts run until EndOldest ends them.
   };
   struct Hooks {
     std::function<void(const v1::Assignment&)> on_lease;    // For each new token.
@@ -36,6 +39,8 @@ class LoadSession final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
   void Start();
   // Sends a sync when the coordinator's wish for one is due and none is under way.
   void Poll(Timestamp now);
+  // Ends the attempt that runs longest; false: none does.
+  bool EndOldest();
   void Cancel() { context_.TryCancel(); }
   // Measurements acknowledged so far.
   std::uint64_t points_committed() const;
@@ -51,8 +56,16 @@ class LoadSession final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
     bool point = false;
   };
 
+  struct Running {
+    std::uint64_t token = 0;
+    std::uint32_t slot = 0;
+    std::string stage_id;
+    std::optional<std::uint64_t> train_steps;  // Absent: an evaluation.
+  };
+
   void Run(const v1::Assignment& assignment);
-  v1::TrialEvent& Say(const v1::Assignment& assignment);
+  void End(const Running& attempt);
+  v1::TrialEvent& Say(std::uint64_t token);
   // REQUIRES: the lock is held and no write is under way.
   void SendSync();
 
@@ -69,6 +82,7 @@ class LoadSession final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
   bool unanswered_ = false;
   std::uint64_t sync_id_ = 0, sequence_ = 0, points_committed_ = 0;
   std::set<std::uint64_t> seen_;     // Tokens of the latest answer that have been run.
+  std::deque<Running> running_;      // Held, the oldest first.
   std::deque<Sent> unacknowledged_;  // Outcomes of evaluations, and points.
   Timestamp due_;                    // When the coordinator wants to hear from us.
 };

@@ -31,7 +31,7 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
 void Orchestrator::Withdraw(Context& context, Sweep& sweep, Trial& trial) {
   if (!IsTerminal(trial.state) && !INLIER_BUG("withdrawn_trial_runs_on"))
     SetTrialState(context, trial, v1::CANCELLED, "withdrawn by an edit of the sweep");
-  --sweep.counts[trial.state];
+  --sweep.CountOf(trial.state);
   --trial_counts_[trial.state];
   trial.withdrawn = true;
   ++sweep.withdrawn;

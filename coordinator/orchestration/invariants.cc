@@ -121,14 +121,14 @@ void Orchestrator::CheckInvariants() const {
   std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;
   for (const auto& [id, sweep] : sweeps_) {
-    std::map<v1::TrialState, std::uint64_t> counts;
+    decltype(Sweep::counts) counts{};
     StageTally train, evaluate;
     std::set<StageId> seen;
     std::set<std::uint64_t> points;
     for (const TrialId trial_id : sweep.trials) {
       const Trial& trial = trials_.at(trial_id);
       INLIER_CHECK(!trial.withdrawn && points.insert(trial.point).second);
-      ++counts[trial.state];
+      ++counts[static_cast<std::size_t>(trial.state)];
       ++trial_counts[trial.state];
       if (!trial.train) {
         INLIER_CHECK(trial.state == v1::FAILED);
@@ -155,7 +155,7 @@ void Orchestrator::CheckInvariants() const {
     }
     INLIER_CHECK(pruned[id] == sweep.pruned && kept[id] == sweep.kept_from_pruning);
     INLIER_CHECK(withdrawn_pruned[id] == sweep.withdrawn_pruned);
-    for (const auto& [state, count] : sweep.counts) INLIER_CHECK(count == counts[state]);
+    INLIER_CHECK(sweep.counts == counts);
     INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
     INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
     INLIER_CHECK(scheduler_.running(id) == running[id]);

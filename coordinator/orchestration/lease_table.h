@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -67,7 +68,8 @@ class LeaseTable {
 
   Duration term_;
   std::map<std::uint64_t, Lease> leases_;
-  std::map<std::string, std::map<std::uint32_t, std::uint64_t>> by_worker_;  // Worker -> slot -> token.
+  // Worker -> slot -> token. Never walked.
+  std::unordered_map<std::string, std::map<std::uint32_t, std::uint64_t>> by_worker_;
   std::set<std::pair<Timestamp, std::uint64_t>> by_end_;
 };
 

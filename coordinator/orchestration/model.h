@@ -7,8 +7,9 @@
 #ifndef INLIER_COORDINATOR_ORCHESTRATION_MODEL_H_
 #define INLIER_COORDINATOR_ORCHESTRATION_MODEL_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -114,26 +115,24 @@ struct Sweep {
   std::optional<WallTime> ended;
   std::vector<ShortId<TrialId>> trials;  // Without those withdrawn.
   std::uint64_t withdrawn = 0;
-  std::map<v1::TrialState, std::uint64_t> counts;  // Of the trials made so far.
+  std::array<std::uint64_t, v1::TrialState_ARRAYSIZE> counts{};  // Of the trials made so far, by state.
   StageTally train;
   StageTally evaluate;
-  std::optional<Pruner> pruner;  // With SweepSpec.pruning.
+  std::unique_ptr<Pruner> pruner;  // With SweepSpec.pruning.
   // Train stage -> trials of the sweep that were pruned with it, and that a person asked for all the same;
   // withdrawn ones too, for what was said of the training stands.
   std::map<StageId, std::uint32_t> pruned;
   std::map<StageId, std::uint32_t> kept_from_pruning;
   std::uint64_t withdrawn_pruned = 0;
-  std::uint64_t version = 0;        // Grows with everything that a watcher can see.
-  std::deque<std::string> notices;  // The latest; the last one's number is `notices_told`.
-  std::uint64_t notices_told = 0;   // Notices are numbered from 1 for the life of the sweep.
+  std::uint64_t version = 0;         // Grows with everything that a watcher can see.
+  std::vector<std::string> notices;  // The latest; the last one's number is `notices_told`.
+  std::uint64_t notices_told = 0;    // Notices are numbered from 1 for the life of the sweep.
 
   void SetSpec(v1::SweepSpec whole);
   v1::SweepSpec WholeSpec() const;
 
-  std::uint64_t Count(v1::TrialState of) const {
-    const auto at = counts.find(of);
-    return at == counts.end() ? 0 : at->second;
-  }
+  std::uint64_t Count(v1::TrialState of) const { return counts[static_cast<std::size_t>(of)]; }
+  std::uint64_t& CountOf(v1::TrialState of) { return counts[static_cast<std::size_t>(of)]; }
   std::uint64_t Open() const { return Count(v1::PENDING) + Count(v1::RUNNING); }
   bool Exhausted() const { return next_point >= points; }
   // Trials it has when fully expanded: exact when the grid can count, else the points not looked at yet count

@@ -54,10 +54,10 @@ absl::Status Orchestrator::MakeExpander(Sweep& sweep) {
 }
 
 bool Orchestrator::WantsTrials(const Sweep& sweep) const {
-  // An eighth at a time: one commit for many trials, not one for each that ends, and never near to running
-  // dry.
+  // Not each trial that ends by itself, and never near to running dry. What is used up steadily is made in
+  // such small steps, for which nobody waits long; what runs dry, in large ones.
   const std::uint64_t step =
-      std::clamp<std::uint64_t>(options_.expand_ahead / 8, 1, options_.expand_per_tick);
+      std::clamp<std::uint64_t>(options_.expand_ahead / 32, 1, options_.expand_per_tick);
   if (!sweep.expander || sweep.Count(v1::PENDING) + step > options_.expand_ahead) return false;
   const auto count = [this](v1::TrialState state) -> std::uint64_t {
     const auto at = trial_counts_.find(state);
@@ -239,7 +239,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   Sweep& sweep = sweeps_.emplace(id, std::move(made)).first->second;
   sweep.expander = std::make_unique<SweepExpander>(*std::move(grid), 0);
   expanding_.insert(id);
-  if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
+  if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
     sweep_of_request_.emplace(sweep.request_id, id);
   ++sweep_counts_[v1::ACTIVE];

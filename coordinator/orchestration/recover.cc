@@ -24,7 +24,7 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   sweep.request_digest = std::move(record.request_digest);
   sweep.submitted = record.submitted_at;
   sweep.ended = record.ended_at;
-  if (sweep.spec.has_pruning()) sweep.pruner.emplace(sweep.spec.pruning());
+  if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_forgotten_after_restart"))
     sweep_of_request_.emplace(sweep.request_id, sweep.id);
   sweep.paused = record.paused && !INLIER_BUG("pause_forgotten_after_restart");

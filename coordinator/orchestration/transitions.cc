@@ -23,7 +23,7 @@ void Orchestrator::Touch(const Stage& stage) {
 void Orchestrator::Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
                           EventRow about) {
   sweep.notices.push_back(text);
-  if (sweep.notices.size() > kNoticesKept) sweep.notices.pop_front();
+  if (sweep.notices.size() > kNoticesKept) sweep.notices.erase(sweep.notices.begin());
   ++sweep.notices_told;
   ++sweep.version;
   about.notice = sweep.notices_told;
@@ -72,10 +72,10 @@ void Orchestrator::CommitStage(Context& context, const Stage& stage) {
 
 void Orchestrator::CountTrial(Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to) {
   if (from) {
-    --sweep.counts[*from];
+    --sweep.CountOf(*from);
     --trial_counts_[*from];
   }
-  ++sweep.counts[to];
+  ++sweep.CountOf(to);
   ++trial_counts_[to];
 }
 

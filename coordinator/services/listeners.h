@@ -4,9 +4,9 @@
 #ifndef INLIER_COORDINATOR_SERVICES_LISTENERS_H_
 #define INLIER_COORDINATOR_SERVICES_LISTENERS_H_
 
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "inlier/v1/worker_service.pb.h"
 
@@ -33,7 +33,7 @@ class Listeners {
   void Push(const std::string& incarnation, v1::CoordinatorSync push);
 
  private:
-  std::map<std::string, std::weak_ptr<Listener>> streams_;
+  std::unordered_map<std::string, std::weak_ptr<Listener>> streams_;
 };
 
 }  // namespace inlier

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -68,14 +69,14 @@ class ReleaseGate {
     std::vector<AfterBulk> waiting;
   };
 
-  std::uint64_t numbers_ = 0;                       // The last one given.
-  std::uint64_t settled_ = 0;                       // How many have.
-  std::uint64_t control_decided_ = 0;               // Number of the last control batch.
-  std::uint64_t control_committed_ = 0;             // Control batches up to here are durable.
-  std::map<std::uint64_t, OpenBulk> open_bulk_;     // Bulk batches that are not durable.
-  std::multimap<std::uint64_t, Reply> waiting_;     // By the control batch they wait for.
-  std::map<std::string, std::uint64_t> touched_;    // Worker -> last control batch that touched it.
-  std::map<std::string, std::uint64_t> last_bulk_;  // Worker -> its last bulk batch, while open.
+  std::uint64_t numbers_ = 0;                                 // The last one given.
+  std::uint64_t settled_ = 0;                                 // How many have.
+  std::uint64_t control_decided_ = 0;                         // Number of the last control batch.
+  std::uint64_t control_committed_ = 0;                       // Control batches up to here are durable.
+  std::map<std::uint64_t, OpenBulk> open_bulk_;               // Bulk batches that are not durable.
+  std::multimap<std::uint64_t, Reply> waiting_;               // By the control batch they wait for.
+  std::unordered_map<std::string, std::uint64_t> touched_;    // Worker -> last control batch that touched it.
+  std::unordered_map<std::string, std::uint64_t> last_bulk_;  // Worker -> its last bulk batch, while open.
   absl::Status closed_;
 };
 
