@@ -266,7 +266,7 @@ class SteadyLoad {
   SteadyLoad(Load& load, LoadOptions options) : load_(load) {
     if (options.bursts_ms == 0) {
       options.evaluations = kEvaluations;
-      v1::SubmitSweepRequest request = SweepOf(options, "steady", kSeeds, kTrainings);
+      v1::SubmitSweepRequest request = SweepOf(options, "steady", SeedsOf(options), kTrainings);
       request.mutable_sweep()->set_max_parallel(std::max(1u, options.sessions * options.slots / 2));
       runs_ = load.Submit(request);
       return;
@@ -275,7 +275,7 @@ class SteadyLoad {
     const Duration period = std::chrono::milliseconds(options.bursts_ms);
     thread_ = std::thread([this, options, period] {
       Timestamp due = MonotonicNow();
-      for (std::uint32_t seed = kSeeds; !stop_; ++seed) {
+      for (std::uint32_t seed = SeedsOf(options); !stop_; ++seed) {
         load_.Submit(SweepOf(options, "steady", seed, 1));
         submitted_ += options.evaluations;
         due = due + period;
@@ -293,9 +293,12 @@ class SteadyLoad {
   std::uint64_t submitted() const { return submitted_; }
 
  private:
-  static constexpr std::uint32_t kSeeds = 1'000'000'000;  // From here on.
-  static constexpr std::uint32_t kEvaluations = 1000;     // Of a training, in the sweep that runs.
-  static constexpr std::uint32_t kTrainings = 10'000;     // It never ends by itself.
+  // From here on: new ones for each run.
+  static std::uint32_t SeedsOf(const LoadOptions& options) {
+    return 1'000'000'000 + options.first_seed * kTrainings;
+  }
+  static constexpr std::uint32_t kEvaluations = 1000;  // Of a training, in the sweep that runs.
+  static constexpr std::uint32_t kTrainings = 10'000;  // It never ends by itself.
   Load& load_;
   std::string runs_;  // The sweep.
   std::atomic<bool> stop_ = false;

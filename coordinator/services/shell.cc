@@ -102,7 +102,7 @@ void Shell::Commit(std::uint64_t number, ChangeBatch changes) {
     }
   }
   committer_.Submit(std::move(changes), [this, number](absl::Status status) {
-    Post([this, number, status] { Settled(number, status); });
+    turn_.PostSoon([this, number, status] { Settled(number, status); });
   });
 }
 

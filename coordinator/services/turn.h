@@ -2,8 +2,9 @@
 //
 // A call that finds nobody before it runs at once on the thread that brings it; otherwise it waits and runs
 // on the thread of the io_context, in the order of arrival. So an idle coordinator answers without waking
-// another thread, and a busy one does its work on one. What people ask for (RunSoon) does not wait behind the
-// workers' syncs: it and what waits already have the turn one after the other.
+// another thread, and a busy one does its work on one. What people ask for (RunSoon) and what has become
+// durable (PostSoon) does not wait behind the workers' syncs: it and what waits already have the turn one
+// after the other.
 //
 // "On the coordinator's thread" in this folder means: having the turn.
 //
@@ -50,7 +51,12 @@ class Turn {
   // As Run, but before the next call that waits.
   template <typename Call>
   void RunSoon(Call call) {
-    if (RunNow(call)) return;
+    if (!RunNow(call)) PostSoon(std::move(call));
+  }
+
+  // As Post, but before the next call that waits.
+  template <typename Call>
+  void PostSoon(Call call) {
     {
       const std::lock_guard lock(soon_mutex_);
       soon_.emplace_back(std::move(call));
