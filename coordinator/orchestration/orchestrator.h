@@ -57,11 +57,10 @@ struct OrchestratorOptions {
   Duration stall = std::chrono::seconds(600);
   Duration locality_wait = std::chrono::seconds(2);  // Of a stage for the worker that has its checkpoint.
   std::uint64_t materialised_trials_max = 100'000;   // Trials that have not ended, over all sweeps.
-  std::uint64_t expand_at_submit = 1024;  // A grid of at most so many points is made while it is submitted.
-  std::uint64_t expand_first = 32;        // Trials of a larger one that are made then.
-  std::uint64_t expand_per_tick =
-      256;                            // Trials made in one later step: others wait that long for their turn.
-  std::uint64_t expand_ahead = 1024;  // Trials of a sweep that wait: made before they are needed.
+  std::uint64_t expand_at_submit = 1024;   // A grid of at most so many points is made while it is submitted.
+  std::uint64_t expand_first = 32;         // Trials of a larger one that are made then.
+  std::uint64_t expand_per_tick = 256;     // Trials made in one later step at most: others wait for it.
+  std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 

@@ -5,25 +5,19 @@
 #ifndef INLIER_COORDINATOR_STORE_MEASUREMENT_WRITER_H_
 #define INLIER_COORDINATOR_STORE_MEASUREMENT_WRITER_H_
 
-#include <sqlite3.h>
+#include <SQLiteCpp/SQLiteCpp.h>
 
+#include <cstddef>
 #include <span>
 
 #include "coordinator/store/changes.h"
 #include "coordinator/store/row_inserter.h"
-
-namespace SQLite {
-class Database;
-}
 
 namespace inlier {
 
 class MeasurementWriter {
  public:
   explicit MeasurementWriter(SQLite::Database& database);
-  ~MeasurementWriter();
-  MeasurementWriter(const MeasurementWriter&) = delete;
-  MeasurementWriter& operator=(const MeasurementWriter&) = delete;
 
   // How many of `changes`, from the first on, are measurements with one token; 0 when the first is something
   // else.
@@ -33,10 +27,7 @@ class MeasurementWriter {
   bool Write(std::span<const Change> run);
 
  private:
-  int Step(sqlite3_stmt* statement);
-
-  sqlite3* const handle_;
-  sqlite3_stmt* is_live_ = nullptr;
+  SQLite::Statement is_live_;
   RowInserter inserter_;
 };
 
