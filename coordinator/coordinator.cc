@@ -6,6 +6,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <filesystem>
 #include <future>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/service/endpoint_file.h"
 #include "base/service/http_server.h"
 #include "base/service/rpc.h"
@@ -40,6 +42,8 @@ namespace {
 
 // How long open calls may go on when the coordinator stops; streams of workers and watchers are cut then.
 constexpr std::chrono::milliseconds kCallsEnd{300};
+// By then the workers are back, and nobody waits for the start.
+constexpr std::chrono::seconds kStartIsOver{10};
 
 }  // namespace
 
@@ -51,6 +55,7 @@ struct Coordinator::Parts {
   absl::Status OpenStore();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
+  void ReturnMemoryLater();
   void Stop();
   void FlushWhileHealthy();
   void Fatal(const absl::Status& status) {
@@ -90,6 +95,7 @@ struct Coordinator::Parts {
   std::unique_ptr<HttpServer> http;
   ListeningServer grpc;
   std::string http_address;
+  std::optional<boost::asio::steady_timer> after_start;
   std::thread thread;
   bool endpoint_written = false;
 };
@@ -151,6 +157,14 @@ absl::Status Coordinator::Parts::OpenPorts() {
   return absl::OkStatus();
 }
 
+// What only the start needed is as much again as what stays of a large state.
+void Coordinator::Parts::ReturnMemoryLater() {
+  after_start.emplace(io, kStartIsOver);
+  after_start->async_wait([this](const boost::system::error_code& error) {
+    if (!error) calls->RunBlocking([] { ReturnFreeMemory(); }, [](absl::Status) {});
+  });
+}
+
 // Waits until everything decided is durable; not while the disk is full, when it might never be.
 void Coordinator::Parts::FlushWhileHealthy() {
   for (CommitterHealth health = committer->Health(); health.status.ok() && health.queued_batches > 0;
@@ -171,6 +185,7 @@ void Coordinator::Parts::Stop() {
   if (!thread.joinable()) thread = std::thread([this] { io.run(); });
   OnThread([this] {
     shell->Stop();
+    if (after_start) after_start->cancel();
     watches->Stop();
     http->Stop();
     if (const absl::Status health = committer->Health().status; !health.ok()) {
@@ -205,6 +220,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   RETURN_IF_ERROR(made.OpenStore());
   RETURN_IF_ERROR(made.OpenPorts());
   made.shell->Post([&made] { made.shell->Start(std::move(made.recovered)); });
+  made.ReturnMemoryLater();
   made.thread = std::thread([&made] { made.io.run(); });
   return coordinator;
 }

@@ -144,7 +144,7 @@ v1::RetrySpec Orchestrator::PolicyOf(const Stage& stage) const {
   v1::RetrySpec policy;
   bool first = true;
   for (const Needer& needer : stage.Needers()) {
-    const v1::RetrySpec& retry = sweeps_.at(needer.sweep).spec.retry();
+    const v1::RetrySpec& retry = sweeps_.View(needer.sweep)->spec.retry();
     policy.set_max_crashes(first ? retry.max_crashes() : std::max(policy.max_crashes(), retry.max_crashes()));
     policy.set_max_out_of_memory(first ? retry.max_out_of_memory()
                                        : std::max(policy.max_out_of_memory(), retry.max_out_of_memory()));
@@ -261,7 +261,7 @@ std::optional<Timestamp> Orchestrator::NextDeadline() const {
   if (!holder_waits_due_.empty()) consider(holder_waits_due_.begin()->first);
   consider(PreemptionDue());
   for (const SweepId sweep : expanding_) {
-    if (WantsTrials(sweeps_.at(sweep))) {
+    if (WantsTrials(*sweeps_.View(sweep))) {
       consider(Timestamp{});
       break;
     }

@@ -20,8 +20,8 @@ absl::Status Orchestrator::CheckRequest(const char* method, const std::string& i
   }
   digest = ContentDigest(request);
   std::string used;
-  if (const auto sweep = sweep_of_request_.find(id); sweep != sweep_of_request_.end()) {
-    used = absl::StrCat("the submission of sweep ", sweep->second.ToString());
+  if (const std::optional<SweepId> sweep = SweepOfRequest(id)) {
+    used = absl::StrCat("the submission of sweep ", sweep->ToString());
   } else if (const RequestRow* earlier = requests_.Find(id)) {
     if (earlier->method != method) {
       used = absl::StrCat("another call (", earlier->method, ")");

@@ -31,12 +31,14 @@ struct UnderWay {
 }  // namespace
 
 bool Orchestrator::IsOver(SweepId id) const {
-  const Sweep& sweep = sweeps_.at(id);
+  const SweepView view = sweeps_.View(id);
+  const Sweep& sweep = *view;
   return sweep.state != v1::ACTIVE && sweep.Open() == 0;
 }
 
 v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
-  const Sweep& sweep = sweeps_.at(id);
+  const SweepView view = sweeps_.View(id);
+  const Sweep& sweep = *view;
   v1::SweepStatus status;
   status.set_sweep_id(id.ToString());
   status.set_name(sweep.spec.name());
@@ -80,7 +82,8 @@ v1::SweepStatus Orchestrator::Status(SweepId id, bool with_spec) const {
 }
 
 v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t sequence) const {
-  const Sweep& sweep = sweeps_.at(id);
+  const SweepView view = sweeps_.View(id);
+  const Sweep& sweep = *view;
   v1::SweepUpdate update;
   *update.mutable_status() = Status(id, /*with_spec=*/false);
 
@@ -167,9 +170,7 @@ v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t seq
 
 v1::ListSweepsResponse Orchestrator::ListSweeps() const {
   v1::ListSweepsResponse response;
-  for (auto at = sweeps_.rbegin(); at != sweeps_.rend(); ++at) {
-    *response.add_sweeps() = Status(at->first, /*with_spec=*/false);
-  }
+  for (const SweepId id : sweeps_.IdsBackwards()) *response.add_sweeps() = Status(id, /*with_spec=*/false);
   return response;
 }
 

@@ -40,6 +40,8 @@ void Orchestrator::CheckInvariants() const {
   INLIER_CHECK(slots == workers_.slots());
   CheckResources();
 
+  bool edited = false;
+  sweeps_.ForEach([&edited](const Sweep& sweep) { edited = edited || sweep.revision > 1; });
   INLIER_CHECK(stage_of_fingerprint_.size() == stages_.size());
   stages_.ForEach([&](const Stage& stage) {
     const StageId id = stage.id;
@@ -64,7 +66,7 @@ void Orchestrator::CheckInvariants() const {
     for (const auto& [sweep, first_trial] : stage.Needers()) {
       INLIER_CHECK(stage.HasSweep(sweep));
       INLIER_CHECK(scheduler_.IsReady(sweep, id) == stage.ready);
-      INLIER_CHECK(!stage.ready || scheduler_.ShapeAt(sweep, id) == ShapeOf(sweeps_.at(sweep), stage));
+      INLIER_CHECK(!stage.ready || scheduler_.ShapeAt(sweep, id) == ShapeOf(*sweeps_.View(sweep), stage));
     }
     for (const TrialId trial : stage.NeedingTrials()) {
       const Trial& needer = trials_.at(trial);
@@ -73,12 +75,11 @@ void Orchestrator::CheckInvariants() const {
     }
     // (7) Attempts stay within the most generous policy of the sweeps that have it. An edit may lower a
     // policy below what has happened.
-    const bool edited = std::any_of(sweeps_.begin(), sweeps_.end(),
-                                    [](const auto& entry) { return entry.second.revision > 1; });
     if (!IsTerminal(stage.state) && !edited) {
       std::uint32_t crashes = 0, out_of_memory = 0, losses = 0;
       for (const SweepId sweep : stage.Sweeps()) {
-        const v1::RetrySpec& retry = sweeps_.at(sweep).spec.retry();
+        const SweepView view = sweeps_.View(sweep);
+        const v1::RetrySpec& retry = view->spec.retry();
         crashes = std::max(crashes, retry.max_crashes());
         out_of_memory = std::max(out_of_memory, retry.max_out_of_memory());
         losses = std::max(losses, retry.max_losses());
@@ -120,7 +121,8 @@ void Orchestrator::CheckInvariants() const {
 
   std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;
-  for (const auto& [id, sweep] : sweeps_) {
+  sweeps_.ForEach([&](const Sweep& sweep) {
+    const SweepId id = sweep.id;
     decltype(Sweep::counts) counts{};
     StageTally train, evaluate;
     std::set<StageId> seen;
@@ -158,8 +160,12 @@ void Orchestrator::CheckInvariants() const {
     INLIER_CHECK(sweep.counts == counts);
     INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
     INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
-    INLIER_CHECK(scheduler_.running(id) == running[id]);
-    INLIER_CHECK(scheduler_.rules(id).paused == sweep.paused);
+    if (scheduler_.Knows(id)) {
+      INLIER_CHECK(scheduler_.running(id) == running[id]);
+      INLIER_CHECK(scheduler_.rules(id).paused == sweep.paused);
+    } else {
+      INLIER_CHECK(running[id] == 0 && sweep.state != v1::ACTIVE && sweep.Open() == 0);
+    }
     if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
     for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
     INLIER_CHECK((sweep.expander != nullptr) == expanding_.contains(id));
@@ -167,7 +173,7 @@ void Orchestrator::CheckInvariants() const {
     // A sweep is ACTIVE while there is something left of it.
     INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || sweep.expander);
     INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
-  }
+  });
   for (const auto& [state, count] : trial_counts_) INLIER_CHECK(count == trial_counts[state]);
   INLIER_CHECK(paused == paused_sweeps_);
 }
@@ -175,14 +181,14 @@ void Orchestrator::CheckInvariants() const {
 std::string Orchestrator::DurableState() const {
   std::string text = absl::StrCat("next ", next_sweep_.value(), " ", next_trial_.value(), " ",
                                   next_stage_.value(), " ", next_token_, "\n");
-  for (const auto& [id, sweep] : sweeps_) {
-    absl::StrAppend(&text, id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
+  sweeps_.ForEach([&text](const Sweep& sweep) {
+    absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
                     " told=", sweep.trials_told, " known=", sweep.trials_known, " request=", sweep.request_id,
                     " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
                     " revision=", sweep.revision, " notices=", sweep.notices_told, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
-  }
+  });
   for (std::int64_t value = 1; value < next_stage_.value(); ++value) {
     const Stage& stage = stages_.at(StageId(value));
     const StageDetail& detail = stage.detail();

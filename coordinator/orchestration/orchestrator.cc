@@ -28,7 +28,9 @@ Orchestrator::Orchestrator(OrchestratorOptions options)
     : options_(std::move(options)),
       leases_(INLIER_BUG("margin_forgotten") ? options_.lease_ttl
                                              : options_.lease_ttl + options_.lease_margin),
-      workers_(options_.lease_ttl + options_.lease_margin) {
+      workers_(options_.lease_ttl + options_.lease_margin),
+      sweeps_({.packs = [this](const Sweep& sweep) { scheduler_.RemoveSweep(sweep.id); },
+               .unpacked = [this](const Sweep& sweep) { scheduler_.AddSweep(sweep.id, RulesOf(sweep)); }}) {
   for (const auto& [group, max_parallel] : options_.quotas) scheduler_.SetQuota(group, max_parallel);
 }
 
@@ -191,9 +193,9 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   const std::string digest = ContentDigest(request.sweep());
   v1::SubmitSweepResponse response;
   if (!request.request_id().empty()) {
-    const auto earlier = sweep_of_request_.find(request.request_id());
-    if (earlier != sweep_of_request_.end()) {
-      const Sweep& sweep = sweeps_.at(earlier->second);
+    if (const std::optional<SweepId> earlier = SweepOfRequest(request.request_id())) {
+      const SweepView view = sweeps_.View(*earlier);
+      const Sweep& sweep = *view;
       if (sweep.request_digest != digest) {
         return absl::AlreadyExistsError(
             absl::StrCat("request_id ", request.request_id(), " was used for sweep ", sweep.id.ToString(),
@@ -236,12 +238,11 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   }
   const SweepId id = next_sweep_;
   next_sweep_ = SweepId(next_sweep_.value() + 1);
-  Sweep& sweep = sweeps_.emplace(id, std::move(made)).first->second;
+  Sweep& sweep = sweeps_.Add(std::move(made));
   sweep.expander = std::make_unique<SweepExpander>(*std::move(grid), 0);
   expanding_.insert(id);
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
-  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
-    sweep_of_request_.emplace(sweep.request_id, id);
+  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered")) RememberRequest(sweep);
   ++sweep_counts_[v1::ACTIVE];
   ++stats_.sweeps_submitted;
   scheduler_.AddSweep(id, RulesOf(sweep));
@@ -270,15 +271,31 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   return response;
 }
 
+void Orchestrator::RememberRequest(const Sweep& sweep) {
+  sweeps_by_request_.emplace(std::hash<std::string>()(sweep.request_id), sweep.id);
+}
+
+std::optional<SweepId> Orchestrator::SweepOfRequest(const std::string& request_id) const {
+  const std::uint64_t hash = std::hash<std::string>()(request_id);
+  for (auto at = sweeps_by_request_.lower_bound({hash, ShortId<SweepId>()});
+       at != sweeps_by_request_.end() && at->first == hash; ++at) {
+    if (sweeps_.View(at->second)->request_id == request_id) return at->second;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<SweepId> Orchestrator::FindSweep(const std::string& id_or_name) const {
   if (const std::optional<SweepId> id = SweepId::Parse(id_or_name)) {
     if (sweeps_.contains(*id)) return *id;
   }
   std::vector<std::string> names;
-  for (auto at = sweeps_.rbegin(); at != sweeps_.rend(); ++at) {
-    if (at->second.spec.name() == id_or_name) return at->first;
-    if (names.size() < 1000) names.push_back(at->second.spec.name());
-  }
+  std::optional<SweepId> found;
+  sweeps_.ForEachNameBackwards([&](SweepId id, std::string_view name) {
+    if (name == id_or_name) found = id;
+    if (names.size() < 1000) names.emplace_back(name);
+    return !found;
+  });
+  if (found) return *found;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return absl::NotFoundError(absl::StrCat("there is no sweep \"", id_or_name, "\"",

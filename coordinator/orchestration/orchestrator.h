@@ -22,12 +22,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/check.h"
@@ -40,6 +39,7 @@
 #include "coordinator/orchestration/request_log.h"
 #include "coordinator/orchestration/scheduler.h"
 #include "coordinator/orchestration/spec_pool.h"
+#include "coordinator/orchestration/sweep_table.h"
 #include "coordinator/orchestration/worker_registry.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/snapshot.h"
@@ -167,11 +167,11 @@ class Orchestrator {
   // far it has told.
   v1::SweepUpdate Describe(SweepId sweep, Moment now, std::uint64_t sequence) const;
   // Grows with everything that Describe tells.
-  std::uint64_t VersionOf(SweepId sweep) const { return sweeps_.at(sweep).version; }
+  std::uint64_t VersionOf(SweepId sweep) const { return sweeps_.View(sweep)->version; }
   // Number of the sweep's latest notice, and of the one before the oldest that Describe still has.
-  std::uint64_t NoticesTold(SweepId sweep) const { return sweeps_.at(sweep).notices_told; }
+  std::uint64_t NoticesTold(SweepId sweep) const { return sweeps_.View(sweep)->notices_told; }
   std::uint64_t NoticesForgotten(SweepId sweep) const {
-    return NoticesTold(sweep) - sweeps_.at(sweep).notices.size();
+    return NoticesTold(sweep) - sweeps_.View(sweep)->notices.size();
   }
   // It has ended and nothing of it runs.
   bool IsOver(SweepId sweep) const;
@@ -228,6 +228,9 @@ class Orchestrator {
   // Ends every call: what follows for the sweeps, then the states of trials that are to be stored.
   void Finish(Context& context);
   void SettleSweeps(Context& context);
+  void PackEndedSweeps();
+  void RememberRequest(const Sweep& sweep);
+  std::optional<SweepId> SweepOfRequest(const std::string& request_id) const;
   absl::Status MakeExpander(Sweep& sweep);
   Scheduler::Rules RulesOf(const Sweep& sweep) const;
   bool WantsTrials(const Sweep& sweep) const;
@@ -414,15 +417,15 @@ class Orchestrator {
   Scheduler scheduler_;
   OrchestratorStats stats_;
 
-  std::map<SweepId, Sweep> sweeps_;
+  SweepTable sweeps_;
   DenseTable<TrialId, Trial> trials_;
   DenseTable<StageId, Stage> stages_;
   FingerprintIndex stage_of_fingerprint_;
   absl::btree_map<StageId, Trained> trained_;  // Train stages that have SUCCEEDED.
   SpecPool specs_;                             // Of stages without a result.
   LabelPool label_pool_;
-  // Submissions, by the text that their sweep holds; every other request is in requests_. Never walked.
-  std::unordered_map<std::string_view, SweepId> sweep_of_request_;
+  // Submissions: hash of the request's id, sweep. Every other request is in requests_.
+  absl::btree_set<std::pair<std::uint64_t, ShortId<SweepId>>> sweeps_by_request_;
   RequestLog requests_;
   std::map<Token, Attempt> attempts_;
   std::set<std::pair<Timestamp, Token>> by_progress_;    // (progressed, token) of live attempts.

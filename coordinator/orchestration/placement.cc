@@ -160,7 +160,7 @@ std::string Orchestrator::WhyNowhere(const ResourceRequest& request) const {
 }
 
 void Orchestrator::ExplainPlacement(const Stage& stage, SweepId sweep, v1::Explanation& of) const {
-  const ResourceRequest request = RequestFor(sweeps_.at(sweep), stage);
+  const ResourceRequest request = RequestFor(*sweeps_.View(sweep), stage);
   if (const std::string never = WhyNowhere(request); !never.empty()) {
     of.add_because()->set_text(never);
     return;

@@ -39,7 +39,7 @@ void Orchestrator::SetPruning(Sweep& sweep, Trial& trial, TrialPruningState stat
 
 bool Orchestrator::IsPruned(const Trial& trial) const {
   return trial.pruning != TrialPruningState::kKept && stages_.at(trial.train).state == v1::CANCELLED &&
-         sweeps_.at(trial.sweep).pruned.contains(trial.train);
+         sweeps_.View(trial.sweep)->pruned.contains(trial.train);
 }
 
 bool Orchestrator::WantsPruned(const Sweep& sweep, StageId stage) {

@@ -1,5 +1,6 @@
 // Orchestrator: taking over what the store remembers.
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -11,8 +12,9 @@
 namespace inlier {
 
 void Orchestrator::RecoverSweep(SweepRecord record) {
-  Sweep& sweep = sweeps_[record.id];
-  sweep.id = record.id;
+  Sweep made;
+  made.id = record.id;
+  Sweep& sweep = sweeps_.Add(std::move(made));
   sweep.SetSpec(std::move(record.spec));
   sweep.state = record.state;
   sweep.points = record.points;
@@ -25,14 +27,14 @@ void Orchestrator::RecoverSweep(SweepRecord record) {
   sweep.submitted = record.submitted_at;
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
-  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_forgotten_after_restart"))
-    sweep_of_request_.emplace(sweep.request_id, sweep.id);
+  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_forgotten_after_restart")) RememberRequest(sweep);
   sweep.paused = record.paused && !INLIER_BUG("pause_forgotten_after_restart");
   sweep.revision = record.revision;
   sweep.notices_told = record.notices;
   ++sweep_counts_[sweep.state];
   if (sweep.paused && sweep.state == v1::ACTIVE) ++paused_sweeps_;
   scheduler_.AddSweep(sweep.id, RulesOf(sweep));
+  if (sweep.state != v1::ACTIVE) sweeps_.NoteEnd(sweep.id);
 }
 
 absl::Status Orchestrator::RecoverStage(const StageRecord& record) {
@@ -227,8 +229,12 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
   for (const LiveAttempt& record : snapshot.live_attempts) RecoverAttempt(record, context);
   for (const UnfinishedStage& record : snapshot.unfinished_stages)
     if (Stage& stage = stages_.at(record.stage); !IsTerminal(stage.state)) RefreshReadiness(context, stage);
-  for (auto& [id, sweep] : sweeps_) {
-    if (sweep.state != v1::ACTIVE) continue;
+  std::vector<SweepId> active;
+  sweeps_.ForEach([&active](const Sweep& sweep) {
+    if (sweep.state == v1::ACTIVE) active.push_back(sweep.id);
+  });
+  for (const SweepId id : active) {
+    Sweep& sweep = sweeps_.at(id);
     if (!sweep.Exhausted()) {
       RETURN_IF_ERROR(Annotate(MakeExpander(sweep), absl::StrCat("while recovering sweep ", id.ToString())));
     }

@@ -93,6 +93,12 @@ void Scheduler::AddSweep(SweepId sweep, const Rules& rules) {
   INLIER_CHECK(sweeps_.emplace(sweep, std::move(queue)).second);
 }
 
+void Scheduler::RemoveSweep(SweepId sweep) {
+  const auto at = sweeps_.find(sweep);
+  INLIER_CHECK(at != sweeps_.end() && at->second.keys.empty() && at->second.running == 0);
+  sweeps_.erase(at);
+}
+
 void Scheduler::SetRules(SweepId sweep, const Rules& rules) {
   // Out of every set, into the other group, and in again.
   Update(sweep, [](Queue& queue) { queue.rules.paused = true; });

@@ -74,6 +74,9 @@ class Scheduler {
 
   // REQUIRES: the sweep is not known.
   void AddSweep(SweepId sweep, const Rules& rules);
+  // REQUIRES: it is known, and has nothing ready and nothing running. Should it come again, it begins as one
+  // that had nothing ready.
+  void RemoveSweep(SweepId sweep);
   // From now on. What runs beyond a smaller limit goes on, and nothing new starts until it is below.
   // REQUIRES of all that follow: the sweep is known.
   void SetRules(SweepId sweep, const Rules& rules);
@@ -107,6 +110,7 @@ class Scheduler {
   // Workers for which a stage waits that may start, by number.
   std::vector<std::uint32_t> AwaitedWorkers() const;
 
+  bool Knows(SweepId sweep) const { return sweeps_.contains(sweep); }
   std::uint32_t running(SweepId sweep) const { return sweeps_.at(sweep).running; }
   std::uint64_t ready(SweepId sweep) const { return sweeps_.at(sweep).keys.size(); }
   bool IsReady(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.contains(stage); }

@@ -89,6 +89,7 @@ void Orchestrator::SetSweepState(Context& context, Sweep& sweep, v1::SweepState 
     sweep.ended.reset();
   } else {
     sweep.ended = context.now.wall;
+    sweeps_.NoteEnd(sweep.id);
   }
   if (!INLIER_BUG("sweep_end_not_stored"))
     context.out.changes.Add(
@@ -330,6 +331,12 @@ void Orchestrator::Finish(Context& context) {
     context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message()});
   }
   context.changed.clear();
+  PackEndedSweeps();
+}
+
+// An attempt may be charged to a sweep that has ended: it goes on for another.
+void Orchestrator::PackEndedSweeps() {
+  sweeps_.Pack([this](const Sweep& sweep) { return scheduler_.running(sweep.id) == 0; });
 }
 
 }  // namespace inlier

@@ -124,12 +124,12 @@ v1::Explanation Orchestrator::ExplainStage(const Stage& stage, SweepId sweep, Mo
   }
   // It may start for any sweep that needs it: nothing holds it while one of them is free.
   v1::Explanation own, others;
-  ExplainHold(sweeps_.at(sweep), own);
+  ExplainHold(*sweeps_.View(sweep), own);
   bool free_elsewhere = false;
   for (const auto& [id, first_trial] : stage.Needers()) {
     if (id == sweep) continue;
     v1::Explanation hold;
-    ExplainHold(sweeps_.at(id), hold);
+    ExplainHold(*sweeps_.View(id), hold);
     free_elsewhere = free_elsewhere || hold.because_size() == 0;
     others.mutable_because()->MergeFrom(hold.because());
   }
@@ -185,7 +185,7 @@ absl::StatusOr<v1::Explanation> Orchestrator::Explain(const v1::ExplainRequest& 
   }
   if (request.has_sweep()) {
     ASSIGN_OR_RETURN(const SweepId id, FindSweep(request.sweep()));
-    return ExplainSweep(sweeps_.at(id));
+    return ExplainSweep(*sweeps_.View(id));
   }
   ASSIGN_OR_RETURN(const TrialId id, FindTrial(request.trial()));
   return ExplainTrial(trials_.at(id), now);

@@ -1,0 +1,91 @@
+// The sweeps by their ids: what is worked on as it is, what has ended packed into a few hundred bytes.
+//
+// A coordinator has the sweeps of years, most of them over. A packed one comes back as it was, but for what
+// a restart forgets too: all but its latest notices, and how long its attempts took.
+//
+// Thread safety: none.
+#ifndef INLIER_COORDINATOR_ORCHESTRATION_SWEEP_TABLE_H_
+#define INLIER_COORDINATOR_ORCHESTRATION_SWEEP_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
+#include "coordinator/orchestration/model.h"
+#include "coordinator/orchestration/short_id.h"
+#include "coordinator/store/ids.h"
+
+namespace inlier {
+
+// A sweep to look at: the one of the table, or what was packed, taken apart for as long as the view lives.
+// Valid until its table is changed.
+class SweepView {
+ public:
+  explicit SweepView(const Sweep& whole) : sweep_(&whole) {}
+  explicit SweepView(std::unique_ptr<const Sweep> unpacked)
+      : unpacked_(std::move(unpacked)), sweep_(unpacked_.get()) {}
+
+  const Sweep& operator*() const { return *sweep_; }
+  const Sweep* operator->() const { return sweep_; }
+
+ private:
+  std::unique_ptr<const Sweep> unpacked_;
+  const Sweep* sweep_;
+};
+
+class SweepTable {
+ public:
+  struct Hooks {
+    std::function<void(const Sweep&)> packs;     // It is whole for the last time.
+    std::function<void(const Sweep&)> unpacked;  // It is whole again.
+  };
+  explicit SweepTable(Hooks hooks) : hooks_(std::move(hooks)) {}
+
+  // REQUIRES: no sweep has its id.
+  Sweep& Add(Sweep sweep);
+
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  bool contains(SweepId id) const { return entries_.contains(id); }
+
+  // To work on; it is packed no longer. Stays where it is until Pack. REQUIRES: it is there.
+  Sweep& at(SweepId id);
+  // To look at. REQUIRES: it is there.
+  SweepView View(SweepId id) const;
+
+  // Oldest first.
+  void ForEach(absl::FunctionRef<void(const Sweep&)> visit) const;
+  // Newest first, until `visit` returns false.
+  void ForEachNameBackwards(absl::FunctionRef<bool(SweepId, std::string_view)> visit) const;
+  std::vector<SweepId> IdsBackwards() const;
+
+  // The sweep has ended, as far as its state says: Pack looks at it from now on.
+  void NoteEnd(SweepId id) { ended_.insert(id); }
+  // Packs those that have ended and of which `over` says that nothing runs for them; ends references to them.
+  // A sweep with pruning, or one of many trials, which cost more than it does, stays as it is.
+  void Pack(absl::FunctionRef<bool(const Sweep&)> over);
+
+ private:
+  struct Entry {
+    std::unique_ptr<Sweep> whole;    // Null: packed.
+    std::unique_ptr<char[]> packed;  // Its name, then a PackedSweep.
+    std::uint32_t name_bytes = 0;
+    std::uint32_t bytes = 0;
+  };
+  static Entry Packed(Sweep& sweep);  // Leaves nothing of it.
+  static std::unique_ptr<Sweep> Whole(SweepId id, const Entry& entry);
+
+  absl::btree_map<ShortId<SweepId>, Entry> entries_;
+  std::set<SweepId> ended_;  // Whole ones that NoteEnd told of, or that were packed before.
+  const Hooks hooks_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_ORCHESTRATION_SWEEP_TABLE_H_
