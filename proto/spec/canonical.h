@@ -76,7 +76,7 @@ class IdentityWriter {
   const std::string& TrainFingerprintOfRead();
 
   std::array<KnownGroups, kSpecGroups.size()> known_;
-  const Group absent_;
+  const Group absent_{};
   // Of the spec that was read.
   const v1::TrialSpec* spec_ = nullptr;
   std::string_view packed_;
