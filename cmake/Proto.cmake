@@ -25,8 +25,9 @@ function(_inlier_proto_target name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} SYSTEM PUBLIC ${INLIER_PROTO_OUT})
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
-  # Generated code is not held to the project's warnings, and never to its sanitizers' speed.
-  target_compile_options(${name} PRIVATE -w)
+  # Generated code is not held to the project's warnings, and not to its sanitizers' speed; but messages have a field
+  # more under the thread sanitizer, and everybody must agree on that.
+  target_compile_options(${name} PRIVATE -w $<$<STREQUAL:${INLIER_SANITIZE},thread>:-fsanitize=thread>)
 endfunction()
 
 function(inlier_proto_library name)

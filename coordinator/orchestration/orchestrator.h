@@ -104,6 +104,8 @@ struct OrchestratorStats {
 class Orchestrator {
  public:
   explicit Orchestrator(OrchestratorOptions options);
+  Orchestrator(const Orchestrator&) = delete;  // The table of sweeps knows where it is.
+  Orchestrator& operator=(const Orchestrator&) = delete;
 
   // Takes over what the store remembers: once, first. Live attempts get leases with a full term, to be
   // claimed by their workers.

@@ -44,7 +44,9 @@ struct Committer::State {
         fatal_(std::move(fatal)),
         dirty_(store_.database().WalBytes() > 0),
         wal_limit_(
-            std::max(options_.wal_bytes_max, store_.database().WalBytes() + options_.wal_bytes_max / 4)) {}
+            std::max(options_.wal_bytes_max, store_.database().WalBytes() + options_.wal_bytes_max / 4)) {
+    health_.wal_bytes = store_.database().WalBytes();
+  }
 
   void Run();
   // All below with `lock` held at entry and exit, released while the disk works.
