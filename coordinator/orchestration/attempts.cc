@@ -144,7 +144,8 @@ v1::RetrySpec Orchestrator::PolicyOf(const Stage& stage) const {
   v1::RetrySpec policy;
   bool first = true;
   for (const Needer& needer : stage.Needers()) {
-    const v1::RetrySpec& retry = sweeps_.View(needer.sweep)->spec.retry();
+    const SweepView sweep = sweeps_.View(needer.sweep);
+    const v1::RetrySpec& retry = sweep->spec.retry();
     policy.set_max_crashes(first ? retry.max_crashes() : std::max(policy.max_crashes(), retry.max_crashes()));
     policy.set_max_out_of_memory(first ? retry.max_out_of_memory()
                                        : std::max(policy.max_out_of_memory(), retry.max_out_of_memory()));
