@@ -23,9 +23,8 @@
 namespace inlier {
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;  // Readers may hold a lock while they recover the WAL index.
-constexpr std::uint32_t kWalFrameHeaderBytes = 24;
-constexpr std::uintmax_t kReservedShare = 64;       // Of the free space, at most this part is reserved.
+constexpr int kBusyTimeoutMs = 5000;           // Readers may hold a lock while they recover the WAL index.
+constexpr std::uintmax_t kReservedShare = 64;  // Of the free space, at most this part is reserved.
 constexpr std::uintmax_t kShortLogBytes = 1 << 20;  // Moved while the database is opened: a few milliseconds.
 
 // SQLite counts what it allocates under a lock of the process; nobody asks for the count.
@@ -136,7 +135,9 @@ void RefreshViews(SQLite::Database& connection) {
 
 absl::Status SqliteStatus(int extended_code, const std::string& message, const std::string& what) {
   const std::string text = absl::StrCat(what, ": ", message);
-  switch (extended_code & 0xff) {
+  // What SQLite says when the -shm file cannot grow.
+  const bool full = extended_code == SQLITE_FULL || extended_code == SQLITE_IOERR_SHMSIZE;
+  switch (full ? SQLITE_FULL : extended_code & 0xff) {
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(
           absl::StrCat(text, "; free space on the file system of the state folder"));
@@ -155,7 +156,8 @@ absl::Status SqliteStatus(int extended_code, const std::string& message, const s
           absl::StrCat(text, "; make the state folder and inlier.db writable for this user"));
     case SQLITE_IOERR:
       return absl::DataLossError(
-          absl::StrCat(text, "; the disk failed: what was acknowledged is in inlier.db and its -wal file"));
+          absl::StrCat(text, " (SQLite's code ", extended_code,
+                       "); the disk failed: what was acknowledged is in inlier.db and its -wal file"));
     case SQLITE_CORRUPT:
       return absl::DataLossError(
           absl::StrCat(text,

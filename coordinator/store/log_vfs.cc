@@ -15,6 +15,13 @@ constexpr char kName[] = "inlier-log";
 constexpr int kWriteMax = 0x1ffff;    // The unix VFS takes no more at once.
 constexpr int kRoomForOthers = 1024;  // For a file of whatever VFS is the default.
 
+// The index of the log (sqlite.org/walformat.html, section 2): the -shm file grows by a block for so many
+// frames; the first block has its header too.
+constexpr int kLogHeaderBytes = 32;
+constexpr int kIndexBlockBytes = 32768;
+constexpr int kIndexBlockFrames = 4096;
+constexpr int kFirstIndexBlockFrames = 4062;
+
 // What has been written and is not in the file yet.
 struct Gathered {
   std::string bytes;
@@ -33,7 +40,10 @@ struct Gathered {
 };
 
 struct Log {
-  Gathered* gathered;  // Owned; SQLite makes and frees the allocation around it.
+  Gathered* gathered;      // Owned; SQLite makes and frees the allocation around it.
+  sqlite3_file* database;  // The file whose log it is.
+  int page_bytes;          // The largest write: a page.
+  int index_blocks;        // That are known to be there.
 };
 using File = ForwardingFile<Log>;
 
@@ -50,9 +60,32 @@ int Flush(sqlite3_file* file) {
   return code;
 }
 
+// Makes the index long enough for what is gathered. SQLite would do it after the commit has been synced: with
+// no space left then, it says that the commit failed, and a crash brings it back.
+int GrowIndex(sqlite3_file* file) {
+  Log& log = File::Of(file);
+  Gathered& gathered = *log.gathered;
+  if (gathered.bytes.empty() || gathered.refused) return SQLITE_OK;
+  const sqlite3_int64 end = gathered.at + static_cast<sqlite3_int64>(gathered.bytes.size());
+  const sqlite3_int64 frames = (end - kLogHeaderBytes) / (log.page_bytes + kWalFrameHeaderBytes);
+  const auto blocks = static_cast<int>(
+      (frames + kIndexBlockFrames - kFirstIndexBlockFrames + kIndexBlockFrames - 1) / kIndexBlockFrames);
+  for (; log.index_blocks < blocks; ++log.index_blocks) {
+    void volatile* mapped = nullptr;
+    const int code = log.database->pMethods->xShmMap(log.database, log.index_blocks, kIndexBlockBytes,
+                                                     /*bExtend=*/1, &mapped);
+    if (code == SQLITE_OK) continue;
+    gathered.refused = true;
+    return code == SQLITE_IOERR_SHMSIZE ? SQLITE_FULL : code;
+  }
+  return SQLITE_OK;
+}
+
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
-  Gathered& gathered = *File::Of(file).gathered;
+  Log& log = File::Of(file);
+  Gathered& gathered = *log.gathered;
   if (gathered.refused) gathered.Drop();
+  log.page_bytes = std::max(log.page_bytes, size);
   const bool follows = offset == gathered.at + static_cast<sqlite3_int64>(gathered.bytes.size());
   if (!follows || gathered.bytes.size() + static_cast<std::size_t>(size) > kWriteMax) {
     if (const int code = Flush(file); code != SQLITE_OK) return code;
@@ -78,6 +111,7 @@ int Truncate(sqlite3_file* file, sqlite3_int64 size) {
 }
 
 int Sync(sqlite3_file* file, int flags) {
+  if (const int code = GrowIndex(file); code != SQLITE_OK) return code;
   if (const int code = Flush(file); code != SQLITE_OK) return code;
   if (File::Of(file).gathered->refused) return SQLITE_FULL;
   return File::RealMethods(file).xSync(File::Real(file), flags);
@@ -115,7 +149,10 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out
   file->pMethods = nullptr;
   const int code = others->xOpen(others, name, File::Real(file), flags, out_flags);
   if (code != SQLITE_OK) return code;
-  File::Of(file).gathered = new Gathered;
+  File::Of(file) = {.gathered = new Gathered,
+                    .database = sqlite3_database_file_object(name),
+                    .page_bytes = 0,
+                    .index_blocks = 0};
   file->pMethods = &Methods();
   return code;
 }

@@ -4,9 +4,9 @@
 // Each commit is then one write and one fdatasync. Readers open the log by themselves and look at a frame
 // only when the index says that it is there, which a commit with synchronous=FULL says after the sync.
 //
-// A write that fails (no space) is an error of the call that needed it, as SQLite's own would be: the
-// transaction is rolled back, which the caller must see to, and what was gathered of it never reaches the
-// file.
+// A write that fails (no space, in the log or in its index) is an error of the call that needed it, as
+// SQLite's own would be: the transaction is rolled back, which the caller must see to, and what was gathered
+// of it never reaches the file.
 //
 // Thread safety: any thread; a file of it, that of its connection.
 #ifndef INLIER_COORDINATOR_STORE_LOG_VFS_H_
@@ -19,6 +19,9 @@
 #include "absl/status/status.h"
 
 namespace inlier {
+
+// Of each frame (a page) of the log: sqlite.org/walformat.html, section 1.2.
+inline constexpr int kWalFrameHeaderBytes = 24;
 
 // The name under which SQLite knows it, for opening a database. Everything but the log goes to the VFS that
 // is the default at the time.

@@ -67,6 +67,18 @@ TEST(DatabaseTest, LockEndsWithTheDatabase) {
   EXPECT_TRUE(Database::Open(folder.path()).ok());
 }
 
+TEST(DatabaseTest, AFullDiskIsSaidToBeFull) {
+  const FaultVfs disk;
+  const TemporaryFolder folder;
+  ASSERT_TRUE(Database::Open(folder.path()).ok());
+  disk.SetFull(true);
+  const std::string said = MessageOf(folder);
+  EXPECT_THAT(said, HasSubstr("RESOURCE_EXHAUSTED: opening " + (folder.path() / "inlier.db").string()));
+  EXPECT_THAT(said, HasSubstr("; free space on the file system of the state folder"));
+  disk.SetFull(false);
+  EXPECT_TRUE(Database::Open(folder.path()).ok());
+}
+
 TEST(DatabaseTest, DatabaseOfAnotherProgramIsRefusedAndUntouched) {
   const TemporaryFolder folder;
   MakeFile(folder, "PRAGMA application_id = 252006674; CREATE TABLE theirs (x)");

@@ -27,12 +27,18 @@ int Sync(sqlite3_file* file, int flags) {
   ++syncs_done;
   return File::RealMethods(file).xSync(File::Real(file), flags);
 }
+// A full disk has the index as long as it was.
+int ShmMap(sqlite3_file* file, int page, int size, int extend, void volatile** out) {
+  const int code = File::RealMethods(file).xShmMap(File::Real(file), page, size, full ? 0 : extend, out);
+  return code == SQLITE_OK && full && extend != 0 && *out == nullptr ? SQLITE_IOERR_SHMSIZE : code;
+}
 
 const sqlite3_io_methods& Methods() {
   static const sqlite3_io_methods methods = [] {
     sqlite3_io_methods ours = File::Methods();
     ours.xWrite = Write;
     ours.xSync = Sync;
+    ours.xShmMap = ShmMap;
     return ours;
   }();
   return methods;

@@ -13,7 +13,7 @@ class FaultVfs {
   FaultVfs(const FaultVfs&) = delete;
   FaultVfs& operator=(const FaultVfs&) = delete;
 
-  // Every write finds no space, after so many that still do.
+  // Every write finds no space, after so many that still do; the log's index never grows.
   void SetFull(bool full, int after_writes = 0) const;
   // Every fsync fails.
   void SetSyncFails(bool fails) const;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/store/forwarding_file.h"
 #include "coordinator/store/sqlite_handle.h"
 #include "tests/coordinator/store/fault_vfs.h"
 #include "tests/support/temporary_folder.h"
@@ -48,7 +49,7 @@ class LogVfsTest : public testing::Test {
     const TemporaryFolder copy;
     for (const char* file : {"x.db", "x.db-wal"})
       std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
-    return Content(Open(copy.path() / "x.db", nullptr).get());
+    return Content(Open(copy.path() / "x.db", RealVfs()->zName).get());
   }
 
   FaultVfs disk_;
@@ -97,6 +98,17 @@ TEST_F(LogVfsTest, WhatFoundNoSpaceNeverComesBack) {
   disk_.SetFull(true, /*after_writes=*/1);
   EXPECT_EQ(Insert(3, 60), SQLITE_FULL);  // More than one write.
   EXPECT_EQ(ContentAfterCrash(), "1:12000");
+}
+
+// A reserved log has space for the commit when the file of its index has none to grow.
+TEST_F(LogVfsTest, WhatFoundNoSpaceInTheIndexNeverComesBack) {
+  ASSERT_EQ(Insert(1, 3), SQLITE_OK);
+  disk_.SetFull(true, /*after_writes=*/1000000);
+  EXPECT_EQ(Insert(2, 4200), SQLITE_FULL);  // A block of the index is for 4,096 pages.
+  EXPECT_EQ(ContentAfterCrash(), "1:12000");
+  disk_.SetFull(false);
+  ASSERT_EQ(Insert(3, 4200), SQLITE_OK);
+  EXPECT_EQ(Content(Open(folder_.path() / "x.db", nullptr).get()), "1:12000 3:16800000");
 }
 
 TEST_F(LogVfsTest, AReservedLogIsWrittenOverAndReadToItsEndOnly) {
