@@ -188,7 +188,7 @@ std::uint64_t Orchestrator::Expand(Context& context, Sweep& sweep, std::uint64_t
 
 absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitSweepRequest& request,
                                                                Moment now, Effects& effects,
-                                                               std::optional<SweepGrid> grid) {
+                                                               std::unique_ptr<SweepExpander> expander) {
   Context context{now, effects};
   const std::string digest = ContentDigest(request.sweep());
   v1::SubmitSweepResponse response;
@@ -220,11 +220,12 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   made.request_id = request.request_id();
   made.request_digest = digest;
   made.submitted = now.wall;
-  if (!grid) {
-    ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
+  if (!expander) {
+    ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(spec));
+    expander = std::make_unique<SweepExpander>(std::move(grid), 0);
   }
-  made.points = grid->size();
-  made.kept = grid->kept();
+  made.points = expander->grid().size();
+  made.kept = expander->grid().kept();
   const std::uint64_t trials = made.Total();
   if (trials > request.max_trials()) {
     return absl::FailedPreconditionError(
@@ -239,7 +240,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
   const SweepId id = next_sweep_;
   next_sweep_ = SweepId(next_sweep_.value() + 1);
   Sweep& sweep = sweeps_.Add(std::move(made));
-  sweep.expander = std::make_unique<SweepExpander>(*std::move(grid), 0);
+  sweep.expander = std::move(expander);
   expanding_.insert(id);
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered")) RememberRequest(sweep);

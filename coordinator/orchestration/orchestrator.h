@@ -111,13 +111,16 @@ class Orchestrator {
   // claimed by their workers.
   absl::Status Recover(Snapshot snapshot, Moment now, Effects& effects);
 
-  // Stores a sweep and makes its first trials. `grid`: CheckedGrid of request.sweep(), which the shell makes
-  // away from the coordinator's thread; without it the sweep must be known to be valid. The same request_id
-  // and content gives the same answer; AlreadyExists with other content; FailedPrecondition when the sweep
-  // has more trials than request.max_trials.
+  // What of a submission needs no state: any thread, at any time. Errors: those of CheckedGrid.
+  absl::StatusOr<std::unique_ptr<SweepExpander>> PrepareSubmission(const v1::SweepSpec& sweep) const {
+    return CheckedExpander(sweep, options_.expand_at_submit);
+  }
+  // Stores a sweep and makes its first trials. `expander`: PrepareSubmission(request.sweep()); without it the
+  // sweep must be known to be valid. The same request_id and content gives the same answer; AlreadyExists
+  // with other content; FailedPrecondition when the sweep has more trials than request.max_trials.
   absl::StatusOr<v1::SubmitSweepResponse> OnSubmit(const v1::SubmitSweepRequest& request, Moment now,
                                                    Effects& effects,
-                                                   std::optional<SweepGrid> grid = std::nullopt);
+                                                   std::unique_ptr<SweepExpander> expander = nullptr);
 
   // How much of a sync to take; the shell holds back what the store cannot take now.
   struct SyncLimits {

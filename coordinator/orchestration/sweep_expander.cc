@@ -5,9 +5,11 @@
 
 #include "base/check.h"
 #include "base/deliberate_bug.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "proto/spec/canonical.h"
 #include "proto/spec/resolver.h"
+#include "proto/spec/sweep_reader.h"
 #include "proto/spec/validator.h"
 
 namespace inlier {
@@ -15,6 +17,8 @@ namespace {
 
 constexpr std::size_t kArenaBytes =
     16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
+
+constexpr std::size_t kGroupsKept = 256;  // Of one field, from sweep to sweep.
 
 // {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
 bool PlainLabels(std::string_view json, PointLabels& labels) {
@@ -70,14 +74,13 @@ SweepExpander::SweepExpander(SweepGrid grid, std::uint64_t next_point)
 
 std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
                                                std::uint64_t pass_limit) {
-  google::protobuf::ArenaOptions options;
-  options.initial_block = arena_block_.get();
-  options.initial_block_size = kArenaBytes;
-  google::protobuf::Arena arena(options);
+  google::protobuf::Arena arena(Options());
   std::vector<ExpandedTrial> trials;
   std::uint64_t passed = 0;
   while (trials.size() < limit && (passed == 0 || passed < pass_limit) && next_point_ < grid_.size()) {
-    const std::optional<std::uint64_t> index = grid_.NextIndex(next_point_);
+    const bool prepared = !prepared_.empty();
+    const std::optional<std::uint64_t> index =
+        prepared ? prepared_.front().point : grid_.NextIndex(next_point_);
     if (!index) {
       next_point_ = grid_.size();
       break;
@@ -85,17 +88,41 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unorder
     next_point_ = *index + (INLIER_BUG("grid_point_skipped") ? 2 : 1);
     if (taken.erase(*index) > 0) {
       ++passed;
-      continue;
+    } else if (prepared) {
+      trials.push_back(std::move(prepared_.front()));
+    } else {
+      Make(*index, arena, identities_, trials.emplace_back());
     }
-    ExpandedTrial& trial = trials.emplace_back();
-    trial.point = *index;
-    Make(*index, arena, trial);
-    arena.Reset();
+    if (prepared) prepared_.pop_front();
   }
   return trials;
 }
 
-void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial) {
+bool SweepExpander::Prepare() {
+  // Small sweeps come one after the other and resemble each other.
+  thread_local IdentityWriter identities(kGroupsKept);
+  google::protobuf::Arena arena(Options());
+  bool valid = true;
+  for (std::optional<std::uint64_t> index = grid_.NextIndex(next_point_); index;
+       index = grid_.NextIndex(*index + 1)) {
+    ExpandedTrial& trial = prepared_.emplace_back();
+    Make(*index, arena, identities, trial);
+    valid = valid && trial.problem.ok();
+  }
+  return valid;
+}
+
+google::protobuf::ArenaOptions SweepExpander::Options() {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = arena_block_.get();
+  options.initial_block_size = kArenaBytes;
+  return options;
+}
+
+void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, IdentityWriter& identities,
+                         ExpandedTrial& trial) const {
+  arena.Reset();
+  trial.point = point;
   auto* spec = google::protobuf::Arena::CreateMessage<v1::TrialSpec>(&arena);
   absl::StatusOr<PointLabels> labels = grid_.At(point, spec);
   INLIER_CHECK(labels.ok());
@@ -103,8 +130,8 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
   trial.problem = ResolveInPlace(spec);
   if (trial.problem.ok()) {
     trial.spec = spec->SerializeAsString();
-    identities_.Read(*spec, trial.spec);
-    if (!identities_.declarations_hold() || !FindContradictions(*spec).empty())
+    identities.Read(*spec, trial.spec);
+    if (!identities.declarations_hold() || !FindContradictions(*spec).empty())
       trial.problem = Validate(*spec);
   }
   if (!trial.problem.ok()) {
@@ -114,8 +141,19 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
     trial.identity.rest_json = ResolvedJson(*spec);
     return;
   }
-  trial.identity = identities_.Identity();
+  trial.identity = identities.Identity();
   trial.steps = spec->training().steps();
+}
+
+absl::StatusOr<std::unique_ptr<SweepExpander>> CheckedExpander(const v1::SweepSpec& sweep,
+                                                               std::uint64_t trials_at_once) {
+  ASSIGN_OR_RETURN(SweepGrid grid, WellFormedGrid(sweep));
+  // The points of a sampling need not have the ends of its ranges, which are checked too.
+  const bool whole = grid.size() <= trials_at_once && grid.sampling().empty();
+  auto expander = std::make_unique<SweepExpander>(std::move(grid), 0);
+  if (whole && expander->Prepare()) return expander;
+  RETURN_IF_ERROR(CheckedGrid(sweep).status());  // Says what is wrong, and where.
+  return expander;
 }
 
 }  // namespace inlier

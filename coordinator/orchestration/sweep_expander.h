@@ -3,11 +3,14 @@
 // A grid of 10^9 points costs its axes; trials are made as they come near dispatch. A point whose spec cannot
 // be resolved or is invalid still becomes a trial: one that has failed, with the reason.
 //
+// What needs no state of the coordinator can be done before it is its turn: CheckedExpander.
+//
 // Thread safety: none. Next() is a pure function of the grid and the position.
 #ifndef INLIER_COORDINATOR_ORCHESTRATION_SWEEP_EXPANDER_H_
 #define INLIER_COORDINATOR_ORCHESTRATION_SWEEP_EXPANDER_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -15,7 +18,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "google/protobuf/arena.h"
+#include "inlier/v1/sweep_spec.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "proto/spec/canonical.h"
 #include "proto/spec/sweep_grid.h"
@@ -50,20 +55,32 @@ class SweepExpander {
     return Next(limit, none, 0);
   }
 
+  // Makes every trial that is left, for Next() to hand out. Returns whether all are valid.
+  bool Prepare();
+
   const SweepGrid& grid() const { return grid_; }
   // Index from which Next() goes on; the grid's size when it is exhausted.
   std::uint64_t next_point() const { return next_point_; }
   bool exhausted() const { return next_point_ >= grid_.size(); }
 
  private:
-  // Fills all but `point`; the spec is made in `arena`.
-  void Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial);
+  // With arena_block_.
+  google::protobuf::ArenaOptions Options();
+  // The spec is made in `arena`, which is reset.
+  void Make(std::uint64_t point, google::protobuf::Arena& arena, IdentityWriter& identities,
+            ExpandedTrial& trial) const;
 
   SweepGrid grid_;
   std::uint64_t next_point_;
+  std::deque<ExpandedTrial> prepared_;  // From next_point_ on.
   IdentityWriter identities_;
   std::unique_ptr<char[]> arena_block_;
 };
+
+// The expander of a sweep that a client sent, from its first point, with the errors of CheckedGrid. Of a grid
+// of at most `trials_at_once` points all trials are made, and with that checked.
+absl::StatusOr<std::unique_ptr<SweepExpander>> CheckedExpander(const v1::SweepSpec& sweep,
+                                                               std::uint64_t trials_at_once);
 
 }  // namespace inlier
 

@@ -78,15 +78,15 @@ void Shell::Unlisten(const std::string& incarnation, const Listener* ended) {
 
 void Shell::Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply) {
   if (!stopped_) orchestrator_.Offer(Now(), committer_.Health().status.ok(), effects);
-  if (!effects.log.empty()) {
-    const LogBatch batch;
-    for (const std::string& line : effects.log) spdlog::info("{}", line);
-  }
   metrics_.ObserveEffects(effects);
   std::map<std::string, v1::CoordinatorSync> pushes = std::move(effects.pushes);
   const std::uint64_t number = gate_.Decided(effects, worker, std::move(reply));
   PushWhenCommitted(std::move(pushes));
   if (number != 0) Commit(number, std::move(effects.changes));
+  if (!effects.log.empty()) {  // Nobody waits for it.
+    const LogBatch batch;
+    for (const std::string& line : effects.log) spdlog::info("{}", line);
+  }
   Arm();
 }
 
@@ -108,7 +108,7 @@ void Shell::Commit(std::uint64_t number, ChangeBatch changes) {
 
 void Shell::AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
 
-void Shell::Submit(const v1::SubmitSweepRequest& request, SweepGrid grid,
+void Shell::Submit(const v1::SubmitSweepRequest& request, std::unique_ptr<SweepExpander> expander,
                    Reply<v1::SubmitSweepResponse> reply) {
   if (const absl::Status store = committer_.Health().status; !store.ok()) {
     reply(
@@ -116,7 +116,7 @@ void Shell::Submit(const v1::SubmitSweepRequest& request, SweepGrid grid,
     return;
   }
   Answer<v1::SubmitSweepResponse>(
-      [&](Effects& effects) { return orchestrator_.OnSubmit(request, Now(), effects, std::move(grid)); },
+      [&](Effects& effects) { return orchestrator_.OnSubmit(request, Now(), effects, std::move(expander)); },
       std::move(reply));
 }
 

@@ -68,8 +68,9 @@ class Shell {
     return turn_.Take(std::move(call));
   }
 
-  // `grid`: CheckedGrid of the request's sweep.
-  void Submit(const v1::SubmitSweepRequest& request, SweepGrid grid, Reply<v1::SubmitSweepResponse> reply);
+  // `expander`: the orchestrator's PrepareSubmission of the request's sweep; `grid`: its CheckedGrid.
+  void Submit(const v1::SubmitSweepRequest& request, std::unique_ptr<SweepExpander> expander,
+              Reply<v1::SubmitSweepResponse> reply);
   void Edit(const v1::EditSweepRequest& request, SweepGrid grid, Reply<v1::EditSweepResponse> reply);
   void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
   // The worker's stream has been answered and waits: new work is pushed to it until its next sync.

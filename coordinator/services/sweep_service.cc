@@ -59,14 +59,16 @@ SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::Submi
       reply(limits);
       return;
     }
-    absl::StatusOr<SweepGrid> grid = CheckedGrid(request->sweep());
-    if (!grid.ok()) {
-      reply(grid.status());
+    absl::StatusOr<std::unique_ptr<SweepExpander>> expander =
+        calls_.shell().orchestrator().PrepareSubmission(request->sweep());
+    if (!expander.ok()) {
+      reply(expander.status());
       return;
     }
-    calls_.shell().RunSoon([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
-      calls_.shell().Submit(*request, std::move(grid), std::move(reply));
-    });
+    calls_.shell().RunSoon(
+        [this, request, expander = *std::move(expander), reply = std::move(reply)]() mutable {
+          calls_.shell().Submit(*request, std::move(expander), std::move(reply));
+        });
   };
   return request->ByteSizeLong() <= kSmallSweepBytes
              ? calls_.OnCaller(context, "SubmitSweep", response, work)

@@ -254,7 +254,7 @@ absl::Status Database::Checkpoint(bool truncate) {
 
 absl::Status Database::TidyLog(std::uint64_t least, std::uint64_t most) {
   sqlite3* const handle = connection_->getHandle();
-  const bool truncate = LogFileBytes(handle) > static_cast<std::int64_t>(most);
+  const bool truncate = LogFileBytes(handle) > static_cast<std::int64_t>(most + most / 4);
   if (absl::Status moved = Checkpoint(truncate); !moved.ok()) return moved;
   std::error_code unknown;
   const std::filesystem::space_info disk = std::filesystem::space(path_, unknown);

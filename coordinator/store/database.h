@@ -76,7 +76,8 @@ class Database {
   // What the WAL holds that has not been moved.
   std::uint64_t WalBytes() const;
   // As Checkpoint, for an idle writer: leaves a log file that commits write over and need not grow, of
-  // `least` bytes unless the disk is nearly full, and gives back what is above `most`.
+  // `least` bytes unless the disk is nearly full, and gives back one that is far above `most`, which the
+  // commit before a checkpoint oversteps.
   absl::Status TidyLog(std::uint64_t least, std::uint64_t most);
 
   // For this folder only.

@@ -175,7 +175,7 @@ std::string CanonicalJson(const Message& message) { return Json(message, Form::k
 const IdentityWriter::Group& IdentityWriter::GroupOf(std::size_t index, std::string_view bytes) {
   KnownGroups& known = known_[index];
   if (known.last != nullptr && known.last->first == bytes) return known.last->second;
-  if (known.by_bytes.size() > kGroupsKept) {
+  if (known.by_bytes.size() > groups_kept_) {
     known.by_bytes.clear();
     train_groups_ = {};
   }

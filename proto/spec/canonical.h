@@ -53,6 +53,9 @@ struct TrialIdentity {
 // was there before is neither written nor checked again. Thread safety: none.
 class IdentityWriter {
  public:
+  // Keeps so many groups of one field: the inner axes of a grid come round again.
+  explicit IdentityWriter(std::size_t groups_kept = 2048) : groups_kept_(groups_kept) {}
+
   // Reads a resolved spec, which `packed` says too, serialised. Both must outlive the calls below, which are
   // of it.
   void Read(const v1::TrialSpec& resolved, std::string_view packed);
@@ -61,8 +64,6 @@ class IdentityWriter {
   TrialIdentity Identity();
 
  private:
-  static constexpr std::size_t kGroupsKept = 2048;  // Of one field; the inner axes of a grid come round again.
-
   struct Group {
     std::string canonical;                      // `"model":{…}`, or nothing.
     std::shared_ptr<const std::string> object;  // Resolved; null: absent.
@@ -75,6 +76,7 @@ class IdentityWriter {
   const Group& GroupOf(std::size_t index, std::string_view bytes);
   const std::string& TrainFingerprintOfRead();
 
+  const std::size_t groups_kept_;
   std::array<KnownGroups, kSpecGroups.size()> known_;
   const Group absent_{};
   // Of the spec that was read.

@@ -121,8 +121,8 @@ absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::s
 constexpr std::uint32_t kCheckedTogether = 128;
 constexpr std::uint32_t kCheckedAtLeast = 4;
 
-// Nothing where the axes have no form.
-std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t values_max,
+// Nothing where the axes have no form. No value is put into a trial without `values_max`.
+std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::optional<std::uint32_t> values_max,
                                      Problems* problems) {
   // The base alone need not be complete: its declarations are checked in the points.
   v1::SweepSpec frame = sweep;
@@ -132,10 +132,17 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t v
   CheckName(sweep, problems);
   std::optional<SweepGrid> grid = SweepGrid::Create(sweep, problems);
   if (!grid) return grid;
-  grid->CheckValues(problems, values_max);
+  if (values_max) grid->CheckValues(problems, *values_max);
   if (sweep.has_pruning()) CheckPruning(sweep, *grid, problems);
   if (sweep.has_table()) TableChecker(*grid, problems).Check(sweep.table());
   return grid;
+}
+
+absl::StatusOr<SweepGrid> RightGrid(const v1::SweepSpec& sweep, std::optional<std::uint32_t> values_max) {
+  Problems problems;
+  std::optional<SweepGrid> grid = CheckedGrid(sweep, values_max, &problems);
+  RETURN_IF_ERROR(problems.ToStatus());
+  return *std::move(grid);
 }
 
 }  // namespace
@@ -147,12 +154,12 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
 }
 
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep) {
-  Problems problems;
   const auto axes = static_cast<std::uint32_t>(std::max(1, sweep.axes_size()));
-  std::optional<SweepGrid> grid =
-      CheckedGrid(sweep, std::max(kCheckedAtLeast, kCheckedTogether / axes), &problems);
-  RETURN_IF_ERROR(problems.ToStatus());
-  return *std::move(grid);
+  return RightGrid(sweep, std::max(kCheckedAtLeast, kCheckedTogether / axes));
+}
+
+absl::StatusOr<SweepGrid> WellFormedGrid(const v1::SweepSpec& sweep) {
+  return RightGrid(sweep, std::nullopt);
 }
 
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,

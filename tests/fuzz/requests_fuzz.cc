@@ -94,9 +94,9 @@ class Service {
       case kSubmit: {
         auto& request = static_cast<v1::SubmitSweepRequest&>(*message);
         request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));  // For speed.
-        if (request.request_id().size() <= 256 && CheckLimits(request.sweep()).ok() &&
-            CheckedGrid(request.sweep()).ok())
-          Clear(orchestrator_->OnSubmit(request, now_, effects).status());
+        if (request.request_id().size() > 256 || !CheckLimits(request.sweep()).ok()) break;
+        if (auto prepared = orchestrator_->PrepareSubmission(request.sweep()); prepared.ok())
+          Clear(orchestrator_->OnSubmit(request, now_, effects, *std::move(prepared)).status());
         break;
       }
       case kSync:

@@ -236,7 +236,9 @@ void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, Reply<v1:
   if (!health_.ok()) return reply(health_);
   Decide<v1::SubmitSweepResponse>(
       [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
-        return orchestrator.OnSubmit(request, now, effects);
+        auto expander = orchestrator.PrepareSubmission(request.sweep());
+        INLIER_CHECK(expander.ok());
+        return orchestrator.OnSubmit(request, now, effects, *std::move(expander));
       },
       std::move(reply));
 }

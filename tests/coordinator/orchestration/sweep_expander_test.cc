@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "proto/spec/sweep_reader.h"
 #include "tests/coordinator/orchestration/harness.h"
 
 namespace inlier {
@@ -84,6 +85,52 @@ TEST(SweepExpanderTest, InvalidPointBecomesATrialWithItsProblem) {
   EXPECT_TRUE(trials[0].problem.ok()) << trials[0].problem;
   EXPECT_EQ(trials[1].problem.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(trials[1].identity.train_fingerprint.empty());
+}
+
+// What is made before the turn is what would be made in it, piece by piece and from a point on.
+TEST(SweepExpanderTest, PreparedTrialsAreTheSameTrials) {
+  const v1::SweepSpec sweep = SmallSweep("s", 3, {8, 6});
+  SweepExpander plain = Expander(sweep);
+  const auto expected = plain.Next(100);
+  const auto prepared = CheckedExpander(sweep, 6);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  std::unordered_set<std::uint64_t> taken = {1, 4};
+  std::vector<ExpandedTrial> trials;
+  while (!(*prepared)->exhausted()) {
+    for (ExpandedTrial& trial : (*prepared)->Next(2, taken, 1)) trials.push_back(std::move(trial));
+  }
+  EXPECT_TRUE(taken.empty());
+  ASSERT_EQ(trials.size(), 4u);
+  const std::size_t numbers[] = {0, 2, 3, 5};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const ExpandedTrial& same = expected[numbers[i]];
+    EXPECT_EQ(trials[i].point, same.point);
+    EXPECT_EQ(trials[i].labels, same.labels);
+    EXPECT_EQ(trials[i].spec, same.spec);
+    EXPECT_EQ(trials[i].steps, same.steps);
+    EXPECT_EQ(trials[i].identity.train_fingerprint, same.identity.train_fingerprint);
+    EXPECT_EQ(trials[i].identity.evaluate_fingerprint, same.identity.evaluate_fingerprint);
+    EXPECT_EQ(trials[i].identity.rest_json, same.identity.rest_json);
+  }
+}
+
+TEST(SweepExpanderTest, ACheckedExpanderSaysWhatACheckedGridSays) {
+  v1::SweepSpec wrong = SmallSweep("s", 1);
+  *wrong.add_axes() = NumberAxis("model.bert.heads", {2, 3});
+  const absl::Status reason = CheckedGrid(wrong).status();
+  ASSERT_FALSE(reason.ok());
+  for (const std::uint64_t at_once : {0, 100}) EXPECT_EQ(CheckedExpander(wrong, at_once).status(), reason);
+  // The points that a sampling draws may miss the end of a range that is wrong.
+  v1::SweepSpec sampled = SmallSweep("s", 1);
+  sampled.mutable_sampling()->mutable_sobol()->set_trials(1);
+  sampled.mutable_axes(0)->set_each(true);
+  v1::Axis& heads = *sampled.add_axes();
+  heads.set_field("model.bert.heads");
+  heads.mutable_range()->set_min(2);
+  heads.mutable_range()->set_max(3);
+  const absl::Status at_end = CheckedGrid(sampled).status();
+  ASSERT_FALSE(at_end.ok());
+  EXPECT_EQ(CheckedExpander(sampled, 100).status(), at_end);
 }
 
 TEST(SweepExpanderTest, LabelsSurviveTheirJson) {

@@ -79,6 +79,21 @@ TEST(DatabaseTest, AFullDiskIsSaidToBeFull) {
   EXPECT_TRUE(Database::Open(folder.path()).ok());
 }
 
+TEST(DatabaseTest, ALogAsLongAsItMayBeIsKeptAndALongerOneGivenBack) {
+  const TemporaryFolder folder;
+  const auto database = Database::Open(folder.path());
+  ASSERT_TRUE(database.ok()) << database.status();
+  const auto log_bytes = [&] { return std::filesystem::file_size(folder.path() / "inlier.db-wal"); };
+  (*database)->connection().exec("CREATE TABLE filler AS SELECT hex(zeroblob(1500000)) AS x");
+  const std::uintmax_t used = log_bytes();
+  ASSERT_GT(used, 3'000'000u);
+  ASSERT_TRUE((*database)->TidyLog(1 << 20, used - used / 10).ok());
+  EXPECT_EQ((*database)->WalBytes(), 0u);
+  EXPECT_EQ(log_bytes(), used);
+  ASSERT_TRUE((*database)->TidyLog(1 << 20, used / 2).ok());
+  EXPECT_EQ(log_bytes(), 1u << 20);
+}
+
 TEST(DatabaseTest, DatabaseOfAnotherProgramIsRefusedAndUntouched) {
   const TemporaryFolder folder;
   MakeFile(folder, "PRAGMA application_id = 252006674; CREATE TABLE theirs (x)");
