@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kArenaBytes =
     16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
 
-constexpr std::size_t kGroupsKept = 256;  // Of one field, from sweep to sweep.
+constexpr std::size_t kGroupsKept = 32;  // Of one field, from sweep to sweep.
 
 // {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
 bool PlainLabels(std::string_view json, PointLabels& labels) {
@@ -100,7 +100,7 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unorder
 
 bool SweepExpander::Prepare() {
   // Small sweeps come one after the other and resemble each other.
-  thread_local IdentityWriter identities(kGroupsKept);
+  thread_local IdentityWriter identities;
   google::protobuf::Arena arena(Options());
   bool valid = true;
   for (std::optional<std::uint64_t> index = grid_.NextIndex(next_point_); index;
@@ -109,6 +109,7 @@ bool SweepExpander::Prepare() {
     Make(*index, arena, identities, trial);
     valid = valid && trial.problem.ok();
   }
+  identities.Trim(kGroupsKept);
   return valid;
 }
 

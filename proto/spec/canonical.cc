@@ -175,10 +175,7 @@ std::string CanonicalJson(const Message& message) { return Json(message, Form::k
 const IdentityWriter::Group& IdentityWriter::GroupOf(std::size_t index, std::string_view bytes) {
   KnownGroups& known = known_[index];
   if (known.last != nullptr && known.last->first == bytes) return known.last->second;
-  if (known.by_bytes.size() > groups_kept_) {
-    known.by_bytes.clear();
-    train_groups_ = {};
-  }
+  if (known.by_bytes.size() > kGroupsKept) Forget(known);
   const auto [at, is_new] = known.by_bytes.try_emplace(std::string(bytes));
   known.last = &*at;
   Group& group = at->second;
@@ -191,6 +188,17 @@ const IdentityWriter::Group& IdentityWriter::GroupOf(std::size_t index, std::str
   CheckDeclarations(message, "", &problems);
   group.declarations_hold = problems.empty();
   return group;
+}
+
+void IdentityWriter::Forget(KnownGroups& known) {
+  known = {};
+  train_groups_ = {};
+}
+
+void IdentityWriter::Trim(std::size_t groups) {
+  for (KnownGroups& known : known_) {
+    if (known.by_bytes.size() > groups) Forget(known);
+  }
 }
 
 void IdentityWriter::Read(const v1::TrialSpec& resolved, std::string_view packed) {

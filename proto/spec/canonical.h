@@ -53,17 +53,19 @@ struct TrialIdentity {
 // was there before is neither written nor checked again. Thread safety: none.
 class IdentityWriter {
  public:
-  // Keeps so many groups of one field: the inner axes of a grid come round again.
-  explicit IdentityWriter(std::size_t groups_kept = 2048) : groups_kept_(groups_kept) {}
-
   // Reads a resolved spec, which `packed` says too, serialised. Both must outlive the calls below, which are
   // of it.
   void Read(const v1::TrialSpec& resolved, std::string_view packed);
   // Whether CheckDeclarations (param_range.h) has nothing against it.
   bool declarations_hold() const { return declarations_hold_; }
   TrialIdentity Identity();
+  // Forgets the groups of fields that have had more than so many.
+  void Trim(std::size_t groups);
 
  private:
+  static constexpr std::size_t kGroupsKept =
+      2048;  // Of one field; the inner axes of a grid come round again.
+
   struct Group {
     std::string canonical;                      // `"model":{…}`, or nothing.
     std::shared_ptr<const std::string> object;  // Resolved; null: absent.
@@ -74,9 +76,9 @@ class IdentityWriter {
     const std::pair<const std::string, Group>* last = nullptr;
   };
   const Group& GroupOf(std::size_t index, std::string_view bytes);
+  void Forget(KnownGroups& known);
   const std::string& TrainFingerprintOfRead();
 
-  const std::size_t groups_kept_;
   std::array<KnownGroups, kSpecGroups.size()> known_;
   const Group absent_{};
   // Of the spec that was read.

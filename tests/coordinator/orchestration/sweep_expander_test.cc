@@ -114,6 +114,30 @@ TEST(SweepExpanderTest, PreparedTrialsAreTheSameTrials) {
   }
 }
 
+// Groups are remembered from sweep to sweep, and forgotten where there were many.
+TEST(SweepExpanderTest, WhatEarlierSweepsHadDoesNotChangeATrial) {
+  v1::SweepSpec sweep = SmallSweep("s", 1);
+  std::vector<double> steps;
+  for (int i = 1; i <= 50; ++i) steps.push_back(i);
+  *sweep.add_axes() = NumberAxis("training.steps", steps);
+  SweepExpander plain = Expander(sweep);
+  const auto expected = plain.Next(100);
+  for (int sitting = 0; sitting < 3; ++sitting) {
+    const auto prepared = CheckedExpander(sweep, 100);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    const auto trials = (*prepared)->Next(100);
+    ASSERT_EQ(trials.size(), expected.size());
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      EXPECT_EQ(trials[i].identity.evaluate_fingerprint, expected[i].identity.evaluate_fingerprint);
+      ASSERT_EQ(trials[i].identity.groups.size(), expected[i].identity.groups.size());
+      for (std::size_t group = 0; group < trials[i].identity.groups.size(); ++group) {
+        const auto &ours = trials[i].identity.groups[group], &theirs = expected[i].identity.groups[group];
+        EXPECT_EQ(ours ? *ours : "", theirs ? *theirs : "");
+      }
+    }
+  }
+}
+
 TEST(SweepExpanderTest, ACheckedExpanderSaysWhatACheckedGridSays) {
   v1::SweepSpec wrong = SmallSweep("s", 1);
   *wrong.add_axes() = NumberAxis("model.bert.heads", {2, 3});
