@@ -118,8 +118,9 @@ class Program:
         if self.paused_since is None or not self.alive():
             self.paused_since = None
             return
-        # Its children first: a worker that wakes after its lease suspends them, and that is not ours to end.
-        for pid in [*self.children(), self.process.pid]:
+        # Its children first: a worker that wakes after its lease suspends them, and that is not ours to end. Nor is
+        # what it had suspended before.
+        for pid in [*(child for child in self.children() if not self.suspends(child)), self.process.pid]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
         self.pauses.append((self.process.pid, self.paused_since, time.monotonic_ns()))
