@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kArenaBytes =
     16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
 
-constexpr std::size_t kGroupsKept = 32;  // Of one field, from sweep to sweep.
+constexpr std::size_t kGroupsRemembered = 32;  // Of one field, from sweep to sweep.
 
 // {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
 bool PlainLabels(std::string_view json, PointLabels& labels) {
@@ -109,7 +109,7 @@ bool SweepExpander::Prepare() {
     Make(*index, arena, identities, trial);
     valid = valid && trial.problem.ok();
   }
-  identities.Trim(kGroupsKept);
+  identities.Trim(kGroupsRemembered);
   return valid;
 }
 
@@ -148,12 +148,13 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Id
 
 absl::StatusOr<std::unique_ptr<SweepExpander>> CheckedExpander(const v1::SweepSpec& sweep,
                                                                std::uint64_t trials_at_once) {
-  ASSIGN_OR_RETURN(SweepGrid grid, WellFormedGrid(sweep));
+  absl::StatusOr<SweepGrid> grid = WellFormedGrid(sweep);
+  if (!grid.ok()) return CheckedGrid(sweep).status();  // With what its values have wrong.
   // The points of a sampling need not have the ends of its ranges, which are checked too.
-  const bool whole = grid.size() <= trials_at_once && grid.sampling().empty();
-  auto expander = std::make_unique<SweepExpander>(std::move(grid), 0);
+  const bool whole = grid->size() <= trials_at_once && grid->sampling().empty();
+  auto expander = std::make_unique<SweepExpander>(*std::move(grid), 0);
   if (whole && expander->Prepare()) return expander;
-  RETURN_IF_ERROR(CheckedGrid(sweep).status());  // Says what is wrong, and where.
+  RETURN_IF_ERROR(CheckValues(expander->grid()));
   return expander;
 }
 

@@ -63,8 +63,8 @@ class IdentityWriter {
   void Trim(std::size_t groups);
 
  private:
-  static constexpr std::size_t kGroupsKept =
-      2048;  // Of one field; the inner axes of a grid come round again.
+  // Of one field; the inner axes of a grid come round again.
+  static constexpr std::size_t kGroupsKept = 2048;
 
   struct Group {
     std::string canonical;                      // `"model":{…}`, or nothing.

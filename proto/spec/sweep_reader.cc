@@ -138,6 +138,12 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::optional<s
   return grid;
 }
 
+// Of each axis of a sweep that a client sent.
+std::uint32_t ValuesChecked(std::size_t axes) {
+  return std::max(kCheckedAtLeast,
+                  kCheckedTogether / static_cast<std::uint32_t>(std::max<std::size_t>(1, axes)));
+}
+
 absl::StatusOr<SweepGrid> RightGrid(const v1::SweepSpec& sweep, std::optional<std::uint32_t> values_max) {
   Problems problems;
   std::optional<SweepGrid> grid = CheckedGrid(sweep, values_max, &problems);
@@ -154,12 +160,17 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
 }
 
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep) {
-  const auto axes = static_cast<std::uint32_t>(std::max(1, sweep.axes_size()));
-  return RightGrid(sweep, std::max(kCheckedAtLeast, kCheckedTogether / axes));
+  return RightGrid(sweep, ValuesChecked(static_cast<std::size_t>(sweep.axes_size())));
 }
 
 absl::StatusOr<SweepGrid> WellFormedGrid(const v1::SweepSpec& sweep) {
   return RightGrid(sweep, std::nullopt);
+}
+
+absl::Status CheckValues(const SweepGrid& grid) {
+  Problems problems;
+  grid.CheckValues(&problems, ValuesChecked(grid.axes().size()));
+  return problems.ToStatus();
 }
 
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,

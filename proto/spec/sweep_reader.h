@@ -23,8 +23,9 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep);
 // some values, spread evenly, are put into a trial (types and ranges are checked of all): so it takes
 // milliseconds whatever was sent. A trial that is invalid all the same fails with the reason when it is made.
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep);
-// The same without putting values into trials.
+// The same in two parts: without putting values into trials, and only that.
 absl::StatusOr<SweepGrid> WellFormedGrid(const v1::SweepSpec& sweep);
+absl::Status CheckValues(const SweepGrid& grid);
 
 // Reads, merges the scale of that name (none when empty), then applies `overrides` ("training.steps=100") to
 // the base, and checks. What is returned has no scales. Errors carry file, line and column, and the path.

@@ -144,6 +144,11 @@ TEST(SweepExpanderTest, ACheckedExpanderSaysWhatACheckedGridSays) {
   const absl::Status reason = CheckedGrid(wrong).status();
   ASSERT_FALSE(reason.ok());
   for (const std::uint64_t at_once : {0, 100}) EXPECT_EQ(CheckedExpander(wrong, at_once).status(), reason);
+  // All that is wrong at once, as well where the form is.
+  wrong.mutable_table()->add_rows("nothing");
+  const absl::Status both = CheckedGrid(wrong).status();
+  ASSERT_GT(both.message().size(), reason.message().size());
+  EXPECT_EQ(CheckedExpander(wrong, 100).status(), both);
   // The points that a sampling draws may miss the end of a range that is wrong.
   v1::SweepSpec sampled = SmallSweep("s", 1);
   sampled.mutable_sampling()->mutable_sobol()->set_trials(1);

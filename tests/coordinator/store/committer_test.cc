@@ -181,7 +181,8 @@ TEST_F(CommitterTest, FailedFsyncIsFatalAndNothingIsCommittedAfterIt) {
   committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
   const absl::Status reason = fatal_.Wait(0);
   EXPECT_EQ(reason.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(reason.message()), HasSubstr("; the disk failed"));
+  EXPECT_THAT(std::string(reason.message()),
+              HasSubstr("disk I/O error (SQLite's code 1034); the disk failed"));
   EXPECT_EQ(answers_.Wait(1).code(), absl::StatusCode::kDataLoss);
   vfs_.SetSyncFails(false);
   committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
