@@ -24,6 +24,11 @@ WORKER_POINTS = {"outbox.sync.before": 20, "outbox.sync.after": 20, "checkpoint.
                  "artifact.rename.after": 4, "attempt.folder.written": 8, "child.started": 8}
 
 
+def stat(pid):
+    """The fields of /proc/PID/stat from the state on: state, parent, ..."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
 def processes(folder):
     """(pid, parent, program) of every process that names `folder` on its command line."""
     found = []
@@ -33,7 +38,7 @@ def processes(folder):
         with contextlib.suppress(OSError, IndexError, ValueError):
             command = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             if any(str(folder) in word for word in command):
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                parent = int(stat(entry.name)[1])
                 found.append((int(entry.name), parent, pathlib.Path(command[0]).name))
     return found
 
@@ -101,7 +106,7 @@ class Program:
         if not self.alive() or self.paused_since is not None:
             return False
         with contextlib.suppress(OSError):
-            return pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+            return stat(self.process.pid)[0] == "T"
         return False
 
     def pause(self):

@@ -23,10 +23,6 @@ SUSPENDED = "attempt_suspended stage=st-1 token=7 slot=0"
 CONTINUED = "attempt_continued stage=st-1 token=7 slot=0 suspended_seconds=1"
 
 
-def state(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-
-
 class PauseTest(unittest.TestCase):
     def stands_after_pause(self, said, stopped):
         """Whether the child stands still once its worker was paused and goes on."""
@@ -44,11 +40,11 @@ class PauseTest(unittest.TestCase):
                     os.kill(child, signal.SIGSTOP)
                 self.assertTrue(worker.pause())
                 worker.resume()
-                self.assertNotEqual("T", state(worker.process.pid))
+                self.assertNotEqual("T", world.stat(worker.process.pid)[0])
                 deadline = time.monotonic() + 10
-                while (state(child) == "T") != stopped and time.monotonic() < deadline:
+                while (world.stat(child)[0] == "T") != stopped and time.monotonic() < deadline:
                     time.sleep(0.01)
-                return state(child) == "T"
+                return world.stat(child)[0] == "T"
             finally:
                 for pid in worker.children():
                     os.kill(pid, signal.SIGKILL)
