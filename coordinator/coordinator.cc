@@ -27,6 +27,7 @@
 #include "coordinator/services/access.h"
 #include "coordinator/services/artifact_service.h"
 #include "coordinator/services/calls.h"
+#include "coordinator/services/cooler.h"
 #include "coordinator/services/http_api.h"
 #include "coordinator/services/shell.h"
 #include "coordinator/services/sweep_service.h"
@@ -92,6 +93,7 @@ struct Coordinator::Parts {
   std::unique_ptr<SweepService> sweep_service;
   std::unique_ptr<WorkerService> worker_service;
   std::unique_ptr<ArtifactService> artifact_service;
+  std::unique_ptr<Cooler> cooler;
   std::unique_ptr<HttpServer> http;
   ListeningServer grpc;
   std::string http_address;
@@ -105,6 +107,8 @@ absl::Status Coordinator::Parts::OpenStore() {
   store = std::make_unique<Store>(*database);
   ASSIGN_OR_RETURN(Snapshot snapshot, store->Load());
   orchestrator = std::make_unique<Orchestrator>(OrchestratorOptions::FromConfig(config, Version()));
+  if (const absl::Status cold = orchestrator->UseScratchFile(config.state_dir()); !cold.ok())
+    spdlog::warn("cold_memory_off reason={}", LogText(cold.message()));
   RETURN_IF_ERROR(orchestrator->Recover(std::move(snapshot), Shell::Now(), recovered));
   CommitterOptions options = CommitterOptions::FromConfig(config);
   options.on_commit = [this](const CommitStats& stats) { metrics.ObserveCommit(stats); };
@@ -136,6 +140,7 @@ absl::Status Coordinator::Parts::OpenPorts() {
   worker_service = std::make_unique<WorkerService>(*calls);
   artifact_service =
       std::make_unique<ArtifactService>(*calls, metrics, *artifacts, *reader, config.state_dir());
+  cooler = std::make_unique<Cooler>(io, *calls, *orchestrator);
   http = std::make_unique<HttpServer>(io);
   AddHttpApi(*http, *shell, metrics);
   RETURN_IF_ERROR(http->Start(config.http_listen(), "http_listen"));
@@ -186,6 +191,7 @@ void Coordinator::Parts::Stop() {
   OnThread([this] {
     shell->Stop();
     if (after_start) after_start->cancel();
+    cooler->Stop();
     watches->Stop();
     http->Stop();
     if (const absl::Status health = committer->Health().status; !health.ok()) {
@@ -219,7 +225,10 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   RETURN_IF_ERROR(made.OpenAccess());
   RETURN_IF_ERROR(made.OpenStore());
   RETURN_IF_ERROR(made.OpenPorts());
-  made.shell->Post([&made] { made.shell->Start(std::move(made.recovered)); });
+  made.shell->Post([&made] {
+    made.shell->Start(std::move(made.recovered));
+    made.cooler->Start();
+  });
   made.ReturnMemoryLater();
   made.thread = std::thread([&made] { made.io.run(); });
   return coordinator;

@@ -20,11 +20,11 @@ constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v
                                           v1::LOST,         v1::PREEMPTED,     v1::STALLED};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
-constexpr const char* kMethods[] = {"Session",     "Sync",       "SubmitSweep", "ListSweeps", "GetSweep",
-                                    "ListTrials",  "WatchSweep", "Cancel",      "Retry",      "PauseSweep",
-                                    "ResumeSweep", "EditSweep",  "DrainWorker", "Explain",    "ListWorkers",
-                                    "Query",       "BuildTable", "GetLogs",    "DescribeStore", "Stat",
-                                    "Upload",      "Download",   "Collect"};
+constexpr const char* kMethods[] = {
+    "Session",       "Sync",    "SubmitSweep", "ListSweeps", "GetSweep",    "ListTrials",
+    "WatchSweep",    "Cancel",  "Retry",       "PauseSweep", "ResumeSweep", "EditSweep",
+    "DrainWorker",   "Explain", "ListWorkers", "Query",      "BuildTable",  "GetLogs",
+    "DescribeStore", "Stat",    "Upload",      "Download",   "Collect"};
 
 std::string KindLabel(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
 
@@ -131,6 +131,7 @@ std::vector<MetricSpec> MakeTable() {
       {"inlier_commit_queue_rows", gauge, "Changes that wait for their commit."},
       {"inlier_commit_queue_bytes", gauge, "Memory of the changes that wait for their commit, estimated."},
       {"inlier_wal_bytes", gauge, "Size of the write-ahead log."},
+      {"inlier_cold_memory_bytes", gauge, "What has ended, and is in the scratch file instead of in memory."},
       {"inlier_store_available", gauge, "1 while the database takes commits, 0 while its disk is full."},
       {"inlier_artifact_bytes_total",
        counter,
@@ -239,6 +240,7 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   set("inlier_leases", {}, static_cast<double>(orchestrator.leases()));
   set("inlier_slots", {}, static_cast<double>(orchestrator.workers().slots()));
   set("inlier_slots_busy", {}, static_cast<double>(orchestrator.leases()));
+  set("inlier_cold_memory_bytes", {}, static_cast<double>(orchestrator.cold().cooled_bytes()));
   set("inlier_commit_queue_rows", {}, static_cast<double>(store.queued_rows));
   set("inlier_commit_queue_bytes", {}, static_cast<double>(store.queued_bytes));
   set("inlier_wal_bytes", {}, static_cast<double>(store.wal_bytes));

@@ -72,9 +72,9 @@ void Orchestrator::Grant(Context& context, WorkerEntry& worker, std::uint32_t sl
   assignment.set_slot(slot);
   assignment.set_attempt(stage.attempts);
   if (stage.kind == v1::EVALUATE_STAGE) {
-    const auto trained = trained_.find(stage.train());
-    INLIER_CHECK(trained != trained_.end());
-    assignment.set_checkpoint_sha256(HexOf(trained->second.checkpoint));
+    const Trained* trained = trained_.Find(stage.train());
+    INLIER_CHECK(trained != nullptr);
+    assignment.set_checkpoint_sha256(HexOf(trained->checkpoint));
   } else {
     SetResume(stage, assignment);
   }

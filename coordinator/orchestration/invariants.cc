@@ -194,14 +194,14 @@ std::string Orchestrator::DurableState() const {
     const StageDetail& detail = stage.detail();
     // How often a stage with a result was tried decides nothing any more, and is not read at a start.
     const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
-    const auto trained = trained_.find(stage.id);
+    const Trained* trained = trained_.Find(stage.id);
     absl::StrAppend(&text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ",
                     v1::TrialState_Name(stage.state), " train=", stage.train().value(),
                     " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
                     " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
                     failures.invalid,
-                    " checkpoint=", trained == trained_.end() ? "" : HexOf(trained->second.checkpoint),
+                    " checkpoint=", trained == nullptr ? "" : HexOf(trained->checkpoint),
                     " resume=", detail.resume_path, "@", detail.resume_step, " ", detail.resume_sha256,
                     " message=", detail.message);
     if (const auto raised = raised_.find(stage.id); raised != raised_.end())

@@ -9,8 +9,8 @@
 namespace inlier {
 
 std::uint32_t Orchestrator::HolderOf(const Stage& train) const {
-  const auto trained = trained_.find(train.id);
-  return trained == trained_.end() ? train.detail().holder : trained->second.holder;
+  const Trained* trained = trained_.Find(train.id);
+  return trained == nullptr ? train.detail().holder : trained->holder;
 }
 
 void Orchestrator::WaitForHolder(Context& context, const Stage& stage) {

@@ -75,7 +75,8 @@ static_assert(sizeof(Trial) <= 48, "there may be millions");
 
 // Of a training that has SUCCEEDED.
 struct Trained {
-  Digest checkpoint;         // Of the trained model.
+  StageId id;
+  Digest checkpoint{};       // Of the trained model.
   std::uint32_t holder = 0;  // Number of the worker that wrote it; 0: not known.
 };
 

@@ -30,7 +30,11 @@ Orchestrator::Orchestrator(OrchestratorOptions options)
                                              : options_.lease_ttl + options_.lease_margin),
       workers_(options_.lease_ttl + options_.lease_margin),
       sweeps_({.packs = [this](const Sweep& sweep) { scheduler_.RemoveSweep(sweep.id); },
-               .unpacked = [this](const Sweep& sweep) { scheduler_.AddSweep(sweep.id, RulesOf(sweep)); }}) {
+               .unpacked = [this](const Sweep& sweep) { scheduler_.AddSweep(sweep.id, RulesOf(sweep)); }},
+              cold_),
+      trials_(cold_),
+      stages_(cold_),
+      trained_(cold_) {
   for (const auto& [group, max_parallel] : options_.quotas) scheduler_.SetQuota(group, max_parallel);
 }
 

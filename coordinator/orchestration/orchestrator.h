@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,13 +26,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/time.h"
+#include "coordinator/orchestration/cold_memory.h"
 #include "coordinator/orchestration/dense_table.h"
 #include "coordinator/orchestration/fingerprint_index.h"
 #include "coordinator/orchestration/lease_table.h"
@@ -198,6 +199,14 @@ class Orchestrator {
   const WorkerRegistry& workers() const { return workers_; }
   std::uint64_t leases() const { return static_cast<std::uint64_t>(leases_.size()); }
   Duration silence_term() const { return options_.lease_ttl + options_.lease_margin; }
+
+  // What has ended leaves memory for a scratch file in `folder`, a bounded part at a time (cold_memory.h):
+  // WriteCold returns how many parts it wrote, and MapCold gives up their memory once cold().Sync() after it
+  // was OK. Nothing else changes by that.
+  absl::Status UseScratchFile(const std::filesystem::path& folder) { return cold_.UseFileIn(folder); }
+  std::size_t WriteCold();
+  void MapCold();
+  const ColdMemory& cold() const { return cold_; }
 
   // Re-derives what must hold and ends the process where it does not. For tests and simulation: reads
   // everything.
@@ -422,12 +431,13 @@ class Orchestrator {
   Scheduler scheduler_;
   OrchestratorStats stats_;
 
+  ColdMemory cold_;
   SweepTable sweeps_;
   DenseTable<TrialId, Trial> trials_;
   DenseTable<StageId, Stage> stages_;
   FingerprintIndex stage_of_fingerprint_;
-  absl::btree_map<StageId, Trained> trained_;  // Train stages that have SUCCEEDED.
-  SpecPool specs_;                             // Of stages without a result.
+  DenseTable<StageId, Trained> trained_;  // Train stages that have SUCCEEDED.
+  SpecPool specs_;                        // Of stages without a result.
   LabelPool label_pool_;
   // Submissions: hash of the request's id, sweep. Every other request is in requests_.
   absl::btree_set<std::pair<std::uint64_t, ShortId<SweepId>>> sweeps_by_request_;

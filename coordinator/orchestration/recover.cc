@@ -176,7 +176,7 @@ void Orchestrator::RecoverAttempt(const LiveAttempt& record, Context& context) {
   assignment.set_slot(record.slot);
   assignment.set_attempt(record.number);
   if (stage.kind == v1::EVALUATE_STAGE) {
-    assignment.set_checkpoint_sha256(HexOf(trained_.at(stage.train()).checkpoint));
+    assignment.set_checkpoint_sha256(HexOf(std::as_const(trained_).at(stage.train()).checkpoint));
   } else {
     SetResume(stage, assignment);
   }
@@ -195,10 +195,10 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) requests_.Restore(std::move(row));
   for (SweepRecord& record : snapshot.sweeps) RecoverSweep(std::move(record));
-  stage_of_fingerprint_.Reserve(snapshot.stages.size(), stages_);
+  stage_of_fingerprint_.Reserve(snapshot.stages.size());
   for (const StageRecord& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(record));
   for (const TrainedRecord& record : snapshot.trained)
-    trained_.emplace_hint(trained_.end(), record.stage, Trained{record.checkpoint});
+    trained_[record.stage].checkpoint = record.checkpoint;
   LatestSpec latest;
   for (UnfinishedStage& record : snapshot.unfinished_stages)
     RETURN_IF_ERROR(RecoverUnfinishedStage(std::move(record), latest));

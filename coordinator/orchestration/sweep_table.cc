@@ -51,7 +51,8 @@ std::vector<ShortId<TrialId>> UnpackTrials(const v1::PackedSweep& packed) {
 
 }  // namespace
 
-SweepTable::Entry SweepTable::Packed(Sweep& sweep) {
+void SweepTable::PackInto(Entry& entry) {
+  Sweep& sweep = *entry.whole;
   v1::PackedSweep packed;
   const std::string name = sweep.spec.name();
   sweep.spec.clear_name();
@@ -84,24 +85,24 @@ SweepTable::Entry SweepTable::Packed(Sweep& sweep) {
        i < sweep.notices.size(); ++i)
     packed.add_notices(std::move(sweep.notices[i]));
 
-  Entry entry;
   entry.name_bytes = static_cast<std::uint32_t>(name.size());
   entry.bytes = static_cast<std::uint32_t>(name.size() + packed.ByteSizeLong());
-  entry.packed = std::make_unique<char[]>(entry.bytes);
-  std::memcpy(entry.packed.get(), name.data(), name.size());
-  INLIER_CHECK(packed.SerializeToArray(entry.packed.get() + name.size(),
-                                       static_cast<int>(entry.bytes - entry.name_bytes)));
-  return entry;
+  char* const bytes = packed_.Add(entry.bytes);
+  std::memcpy(bytes, name.data(), name.size());
+  INLIER_CHECK(
+      packed.SerializeToArray(bytes + name.size(), static_cast<int>(entry.bytes - entry.name_bytes)));
+  entry.packed = bytes;
+  entry.whole.reset();
 }
 
-std::unique_ptr<Sweep> SweepTable::Whole(SweepId id, const Entry& entry) {
+std::unique_ptr<Sweep> SweepTable::Whole(const Entry& entry) {
   v1::PackedSweep packed;
-  INLIER_CHECK(packed.ParseFromArray(entry.packed.get() + entry.name_bytes,
+  INLIER_CHECK(packed.ParseFromArray(entry.packed + entry.name_bytes,
                                      static_cast<int>(entry.bytes - entry.name_bytes)));
   auto sweep = std::make_unique<Sweep>();
-  sweep->id = id;
+  sweep->id = entry.id;
   sweep->spec.Swap(packed.mutable_spec());
-  sweep->spec.set_name(std::string(entry.packed.get(), entry.name_bytes));
+  sweep->spec.set_name(std::string(entry.packed, entry.name_bytes));
   sweep->plan = std::move(*packed.mutable_plan());
   sweep->steps = packed.steps();
   sweep->request = RequestOf(sweep->spec.resources());
@@ -137,19 +138,17 @@ std::unique_ptr<Sweep> SweepTable::Whole(SweepId id, const Entry& entry) {
 }
 
 Sweep& SweepTable::Add(Sweep sweep) {
-  const SweepId id = sweep.id;
-  const auto [at, is_new] = entries_.try_emplace(id);
-  INLIER_CHECK(is_new);
-  at->second.whole = std::make_unique<Sweep>(std::move(sweep));
-  return *at->second.whole;
+  INLIER_CHECK(!entries_.contains(sweep.id));
+  Entry& entry = entries_[sweep.id];
+  entry.whole = std::make_unique<Sweep>(std::move(sweep));
+  return *entry.whole;
 }
 
 Sweep& SweepTable::at(SweepId id) {
-  const auto at = entries_.find(id);
-  INLIER_CHECK(at != entries_.end());
-  Entry& entry = at->second;
+  Entry& entry = entries_.at(id);
   if (!entry.whole) {
-    entry = Entry{.whole = Whole(id, entry), .packed = nullptr};
+    entry.whole = Whole(entry);
+    entry.packed = nullptr;
     ended_.insert(id);
     hooks_.unpacked(*entry.whole);
   }
@@ -157,29 +156,29 @@ Sweep& SweepTable::at(SweepId id) {
 }
 
 SweepView SweepTable::View(SweepId id) const {
-  const auto at = entries_.find(id);
-  INLIER_CHECK(at != entries_.end());
-  if (at->second.whole) return SweepView(*at->second.whole);
-  return SweepView(Whole(id, at->second));
+  const Entry& entry = entries_.at(id);
+  if (entry.whole) return SweepView(*entry.whole);
+  return SweepView(Whole(entry));
 }
 
 void SweepTable::ForEach(absl::FunctionRef<void(const Sweep&)> visit) const {
-  for (const auto& [id, entry] : entries_) visit(entry.whole ? *entry.whole : *Whole(id, entry));
+  entries_.ForEach([visit](const Entry& entry) { visit(entry.whole ? *entry.whole : *Whole(entry)); });
 }
 
 void SweepTable::ForEachNameBackwards(absl::FunctionRef<bool(SweepId, std::string_view)> visit) const {
-  for (auto at = entries_.rbegin(); at != entries_.rend(); ++at) {
-    const Entry& entry = at->second;
-    const std::string_view name =
-        entry.whole ? entry.whole->spec.name() : std::string_view(entry.packed.get(), entry.name_bytes);
-    if (!visit(at->first, name)) return;
-  }
+  entries_.ForEachBackwards([visit](const Entry& entry) {
+    return visit(entry.id, entry.whole ? std::string_view(entry.whole->spec.name())
+                                       : std::string_view(entry.packed, entry.name_bytes));
+  });
 }
 
 std::vector<SweepId> SweepTable::IdsBackwards() const {
   std::vector<SweepId> ids;
   ids.reserve(entries_.size());
-  for (auto at = entries_.rbegin(); at != entries_.rend(); ++at) ids.push_back(at->first);
+  entries_.ForEachBackwards([&ids](const Entry& entry) {
+    ids.push_back(entry.id);
+    return true;
+  });
   return ids;
 }
 
@@ -193,10 +192,20 @@ void SweepTable::Pack(absl::FunctionRef<bool(const Sweep&)> over) {
     }
     if (!goes_on && MayBePacked(*entry.whole)) {
       hooks_.packs(*entry.whole);
-      entry = Packed(*entry.whole);
+      PackInto(entry);
     }
     at = ended_.erase(at);
   }
+}
+
+std::size_t SweepTable::WriteCold(std::size_t parts_max) {
+  const std::size_t written = packed_.WriteCold(parts_max);
+  return written + entries_.WriteCold(parts_max - written, [](const Entry& entry) { return !entry.whole; });
+}
+
+void SweepTable::MapCold() {
+  packed_.MapCold();
+  entries_.MapCold();
 }
 
 }  // namespace inlier

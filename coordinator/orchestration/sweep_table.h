@@ -1,7 +1,9 @@
-// The sweeps by their ids: what is worked on as it is, what has ended packed into a few hundred bytes.
+// The sweeps by their ids: what is worked on as it is, what has ended packed into a few hundred bytes of cold
+// memory (cold_memory.h).
 //
 // A coordinator has the sweeps of years, most of them over. A packed one comes back as it was, but for what
-// a restart forgets too: all but its latest notices, and how long its attempts took.
+// a restart forgets too: all but its latest notices, and how long its attempts took. The bytes of one that
+// was packed before stay in the scratch file.
 //
 // Thread safety: none.
 #ifndef INLIER_COORDINATOR_ORCHESTRATION_SWEEP_TABLE_H_
@@ -16,10 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/functional/function_ref.h"
+#include "coordinator/orchestration/cold_arena.h"
+#include "coordinator/orchestration/cold_memory.h"
+#include "coordinator/orchestration/dense_table.h"
 #include "coordinator/orchestration/model.h"
-#include "coordinator/orchestration/short_id.h"
 #include "coordinator/store/ids.h"
 
 namespace inlier {
@@ -46,7 +49,8 @@ class SweepTable {
     std::function<void(const Sweep&)> packs;     // It is whole for the last time.
     std::function<void(const Sweep&)> unpacked;  // It is whole again.
   };
-  explicit SweepTable(Hooks hooks) : hooks_(std::move(hooks)) {}
+  // `memory` outlives the table.
+  SweepTable(Hooks hooks, ColdMemory& memory) : entries_(memory), packed_(memory), hooks_(std::move(hooks)) {}
 
   // REQUIRES: no sweep has its id.
   Sweep& Add(Sweep sweep);
@@ -72,17 +76,23 @@ class SweepTable {
   // A sweep with pruning, or one of many trials, which cost more than it does, stays as it is.
   void Pack(absl::FunctionRef<bool(const Sweep&)> over);
 
+  // As a DenseTable's.
+  std::size_t WriteCold(std::size_t parts_max);
+  void MapCold();
+
  private:
   struct Entry {
-    std::unique_ptr<Sweep> whole;    // Null: packed.
-    std::unique_ptr<char[]> packed;  // Its name, then a PackedSweep.
+    SweepId id;
+    std::unique_ptr<Sweep> whole;  // Null: packed.
+    const char* packed = nullptr;  // Its name, then a PackedSweep.
     std::uint32_t name_bytes = 0;
     std::uint32_t bytes = 0;
   };
-  static Entry Packed(Sweep& sweep);  // Leaves nothing of it.
-  static std::unique_ptr<Sweep> Whole(SweepId id, const Entry& entry);
+  void PackInto(Entry& entry);
+  static std::unique_ptr<Sweep> Whole(const Entry& entry);
 
-  absl::btree_map<ShortId<SweepId>, Entry> entries_;
+  DenseTable<SweepId, Entry> entries_;
+  ColdArena packed_;
   std::set<SweepId> ended_;  // Whole ones that NoteEnd told of, or that were packed before.
   const Hooks hooks_;
 };

@@ -233,7 +233,9 @@ void Orchestrator::StageSucceeded(Context& context, Stage& stage, const Attempt&
   }
   const std::optional<Digest> checkpoint = ParseSha256Hex(attempt.final_checkpoint);
   INLIER_CHECK(checkpoint.has_value());
-  trained_[stage.id] = {*checkpoint, stage.detail().holder};
+  Trained& trained = trained_[stage.id];
+  trained.checkpoint = *checkpoint;
+  trained.holder = stage.detail().holder;
   stage.edit().holder = 0;
   stage.ForgetCheckpoint();
   for (const TrialId id : trials) NoLongerNeed(context, stage, trials_.at(id));

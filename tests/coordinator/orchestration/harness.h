@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -276,6 +277,18 @@ class Harness {
     }
     return text;
   }
+  // What has ended leaves memory; returns how many parts did. With `meanwhile`, which runs when they are
+  // written and not yet mapped.
+  std::size_t Cool(const std::function<void()>& meanwhile = nullptr) {
+    std::size_t all = 0;
+    while (const std::size_t written = orchestrator_->WriteCold()) {
+      all += written;
+      if (meanwhile && all == written) meanwhile();
+      EXPECT_TRUE(orchestrator_->cold().Sync().ok());
+      orchestrator_->MapCold();
+    }
+    return all;
+  }
   // What the store holds now.
   absl::StatusOr<Snapshot> Load() { return store_->Load(); }
   // Any other request of a person; `method` is the orchestrator's.
@@ -331,6 +344,7 @@ class Harness {
     auto snapshot = store_->Load();
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
     orchestrator_ = std::make_unique<Orchestrator>(options_);
+    ASSERT_TRUE(orchestrator_->UseScratchFile(folder_.path()).ok());
     Effects effects;
     const absl::Status status = orchestrator_->Recover(*std::move(snapshot), now_, effects);
     ASSERT_TRUE(status.ok()) << status;

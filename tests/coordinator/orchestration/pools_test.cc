@@ -102,9 +102,10 @@ TEST(LabelPoolTest, LabelsComeBackWithTheNamesOfTheirAxes) {
 
 TEST(FingerprintIndexTest, EveryStageIsFoundByItsFingerprintWhileTheIndexGrows) {
   for (const bool reserve : {false, true}) {
-    DenseTable<StageId, Stage> stages;
+    ColdMemory memory;
+    DenseTable<StageId, Stage> stages(memory);
     FingerprintIndex index;
-    if (reserve) index.Reserve(5000, stages);
+    if (reserve) index.Reserve(5000);
     const auto digest = [](int i) { return ParseSha256Hex(Sha256Hex(std::to_string(i))).value(); };
     for (int i = 1; i <= 5000; ++i) {
       EXPECT_FALSE(index.Find(digest(i), stages));
@@ -125,7 +126,8 @@ TEST(FingerprintIndexTest, EveryStageIsFoundByItsFingerprintWhileTheIndexGrows) 
 
 // All in one part, and all of the same place but the last bytes.
 TEST(FingerprintIndexTest, FingerprintsThatBeginAlikeAreToldApart) {
-  DenseTable<StageId, Stage> stages;
+  ColdMemory memory;
+  DenseTable<StageId, Stage> stages(memory);
   FingerprintIndex index;
   for (int i = 1; i <= 300; ++i) {
     Stage& stage = stages[StageId(i)];

@@ -16,10 +16,19 @@ struct Told {
   std::vector<SweepId> packs, unpacked;
 };
 
-SweepTable TableThatTells(Told& told) {
-  return SweepTable({.packs = [&told](const Sweep& sweep) { told.packs.push_back(sweep.id); },
-                     .unpacked = [&told](const Sweep& sweep) { told.unpacked.push_back(sweep.id); }});
-}
+// A table that tells what becomes of its sweeps.
+class TableThatTells {
+ public:
+  explicit TableThatTells(Told& told)
+      : table_({.packs = [&told](const Sweep& sweep) { told.packs.push_back(sweep.id); },
+                .unpacked = [&told](const Sweep& sweep) { told.unpacked.push_back(sweep.id); }},
+               memory_) {}
+  SweepTable& table() { return table_; }
+
+ private:
+  ColdMemory memory_;
+  SweepTable table_;
+};
 
 bool Over(const Sweep&) { return true; }
 
@@ -100,7 +109,8 @@ void ExpectSame(const Sweep& is, const Sweep& was) {
 
 TEST(SweepTableTest, AnEndedSweepComesBackFromItsPackAsItWas) {
   Told told;
-  SweepTable table = TableThatTells(told);
+  TableThatTells that_tells(told);
+  SweepTable& table = that_tells.table();
   table.Add(EndedSweep(SweepId(7), "all"));
   table.NoteEnd(SweepId(7));
   table.Pack(Over);
@@ -119,7 +129,8 @@ TEST(SweepTableTest, AnEndedSweepComesBackFromItsPackAsItWas) {
 
 TEST(SweepTableTest, OfManyNoticesTheLatestStay) {
   Told told;
-  SweepTable table = TableThatTells(told);
+  TableThatTells that_tells(told);
+  SweepTable& table = that_tells.table();
   Sweep sweep = EndedSweep(SweepId(1), "loud");
   sweep.notices_told = 20;
   for (int number = 5; number <= 20; ++number) sweep.notices.push_back("notice " + std::to_string(number));
@@ -135,7 +146,8 @@ TEST(SweepTableTest, OfManyNoticesTheLatestStay) {
 
 TEST(SweepTableTest, WhatASweepDoesNotSayItDoesNotSayAfterwards) {
   Told told;
-  SweepTable table = TableThatTells(told);
+  TableThatTells that_tells(told);
+  SweepTable& table = that_tells.table();
   Sweep sweep;
   sweep.id = SweepId(1);
   v1::SweepSpec spec;
@@ -158,7 +170,8 @@ TEST(SweepTableTest, WhatASweepDoesNotSayItDoesNotSayAfterwards) {
 
 TEST(SweepTableTest, OnlyWhatIsOverIsPacked) {
   Told told;
-  SweepTable table = TableThatTells(told);
+  TableThatTells that_tells(told);
+  SweepTable& table = that_tells.table();
   Sweep active = EndedSweep(SweepId(1), "active");
   active.state = v1::ACTIVE;
   table.Add(std::move(active));
@@ -187,7 +200,8 @@ TEST(SweepTableTest, OnlyWhatIsOverIsPacked) {
 
 TEST(SweepTableTest, PackedSweepsAreFoundByNameTheNewestFirst) {
   Told told;
-  SweepTable table = TableThatTells(told);
+  TableThatTells that_tells(told);
+  SweepTable& table = that_tells.table();
   for (const int id : {3, 1, 2}) {
     table.Add(EndedSweep(SweepId(id), id == 2 ? "b" : "a"));
     if (id != 1) table.NoteEnd(SweepId(id));
