@@ -1,4 +1,4 @@
-// inlier status: all sweeps, or one with its trials.
+// inlier status: the latest sweeps and those that go on, or one with its trials.
 #include <iostream>
 #include <memory>
 
@@ -10,6 +10,8 @@
 
 namespace inlier {
 namespace {
+
+constexpr std::uint32_t kSweepsShown = 50;
 
 std::string StateWord(const v1::SweepStatus& sweep) {
   switch (sweep.state()) {
@@ -34,9 +36,33 @@ std::string Labels(const v1::TrialStatus& trial) {
   return absl::StrJoin(parts, " ");
 }
 
-void ShowSweeps(Session& session) {
-  const auto response = session.Call(&v1::SweepService::Stub::ListSweeps, v1::ListSweepsRequest());
+// Adds the pages that follow to `response`; false: the session has been told why not.
+bool AddPages(Session& session, v1::ListSweepsRequest request, v1::ListSweepsResponse& response) {
+  do {
+    auto page = session.Call(&v1::SweepService::Stub::ListSweeps, request);
+    if (!page.ok()) {
+      session.Finish(page.status());
+      return false;
+    }
+    for (v1::SweepStatus& sweep : *page->mutable_sweeps()) *response.add_sweeps() = std::move(sweep);
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return true;
+}
+
+// The newest, and those before them that still go on; or all.
+void ShowSweeps(Session& session, bool all) {
+  v1::ListSweepsRequest request;
+  if (!all) request.set_page_size(kSweepsShown);
+  auto response = session.Call(&v1::SweepService::Stub::ListSweeps, request);
   if (!response.ok()) return session.Finish(response.status());
+  if (response->has_next_page_token()) {
+    request.set_page_token(response->next_page_token());
+    request.clear_page_size();
+    request.set_active(!all);
+    if (all) response->clear_next_page_token();
+    if (!AddPages(session, request, *response)) return;
+  }
   if (session.mode() == OutputMode::kJson) {
     std::cout << ToJson(*response) << std::flush;
     return;
@@ -53,6 +79,8 @@ void ShowSweeps(Session& session) {
     return;
   }
   std::cout << table.ToString();
+  if (response->has_next_page_token() && session.people())
+    std::cout << "There are older ones that have ended: inlier status --all\n";
 }
 
 void ShowSweep(Session& session, const std::string& name, bool failed_only) {
@@ -94,12 +122,15 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
 void AddStatusCommand(CLI::App& app, Session& session) {
   auto sweep = std::make_shared<std::string>();
   auto failed = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("status", "All sweeps, or one sweep and its trials");
+  auto all = std::make_shared<bool>(false);
+  CLI::App* command =
+      app.add_subcommand("status", "The latest sweeps and those that go on, or one sweep and its trials");
   command->add_option("sweep", *sweep, "Sweep id or name");
   command->add_flag("--failed", *failed, "Only the trials that failed");
-  command->callback([&session, sweep, failed] {
+  command->add_flag("--all", *all, "Every sweep there ever was, however many");
+  command->callback([&session, sweep, failed, all] {
     if (sweep->empty()) {
-      ShowSweeps(session);
+      ShowSweeps(session, *all);
     } else {
       ShowSweep(session, *sweep, *failed);
     }

@@ -90,12 +90,13 @@ class DenseTable {
       }
     }
   }
-  // The other way round, until `visit` returns false.
+  // Those before `end` (zero: all) the other way round, until `visit` returns false.
   template <typename Visit>
-  void ForEachBackwards(Visit visit) const {
+  void ForEachBackwards(Id end, Visit visit) const {
     for (auto number = numbers_.rbegin(); number != numbers_.rend(); ++number) {
+      if (end && *number > SegmentOf(end)) continue;
       const Segment& segment = *segments_.at(*number);
-      for (std::size_t place = kSegment; place-- > 0;) {
+      for (std::size_t place = end && *number == SegmentOf(end) ? PlaceOf(end) : kSegment; place-- > 0;) {
         if (segment.made[place] && !visit(std::as_const(segment.records[place]))) return;
       }
     }

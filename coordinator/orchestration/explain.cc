@@ -8,6 +8,8 @@
 namespace inlier {
 namespace {
 
+constexpr std::uint32_t kSweepsAPage = 100;
+
 // Share of an attempt that is done, as far as it says.
 double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
   if (absl::StartsWith(progress.phase(), "uploading")) return 1;  // The training is done.
@@ -168,9 +170,28 @@ v1::SweepUpdate Orchestrator::Describe(SweepId id, Moment now, std::uint64_t seq
   return update;
 }
 
-v1::ListSweepsResponse Orchestrator::ListSweeps() const {
+absl::StatusOr<v1::ListSweepsResponse> Orchestrator::ListSweeps(const v1::ListSweepsRequest& request) const {
+  const std::optional<SweepId> before = SweepId::Parse(request.page_token());
+  if (!request.page_token().empty() && !before)
+    return absl::InvalidArgumentError("page_token: not one that ListSweeps gave; start without one");
+  if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
+  const std::size_t most = std::min(request.page_size(), kSweepsAPage);
+  const SweepId end = before.value_or(SweepId());
+  std::vector<SweepId> ids;  // One more than fit: then there is another page.
+  if (request.active()) {
+    const std::set<SweepId>& whole = sweeps_.whole();
+    for (auto at = end ? whole.lower_bound(end) : whole.end(); at != whole.begin() && ids.size() <= most;) {
+      if (sweeps_.View(*--at)->state == v1::ACTIVE) ids.push_back(*at);
+    }
+  } else {
+    ids = sweeps_.IdsBackwards(end, most + 1);
+  }
   v1::ListSweepsResponse response;
-  for (const SweepId id : sweeps_.IdsBackwards()) *response.add_sweeps() = Status(id, /*with_spec=*/false);
+  if (ids.size() > most) {
+    ids.pop_back();
+    response.set_next_page_token(ids.back().ToString());
+  }
+  for (const SweepId id : ids) *response.add_sweeps() = Status(id, /*with_spec=*/false);
   return response;
 }
 

@@ -141,6 +141,7 @@ Sweep& SweepTable::Add(Sweep sweep) {
   INLIER_CHECK(!entries_.contains(sweep.id));
   Entry& entry = entries_[sweep.id];
   entry.whole = std::make_unique<Sweep>(std::move(sweep));
+  whole_.insert(entry.id);
   return *entry.whole;
 }
 
@@ -149,6 +150,7 @@ Sweep& SweepTable::at(SweepId id) {
   if (!entry.whole) {
     entry.whole = Whole(entry);
     entry.packed = nullptr;
+    whole_.insert(id);
     ended_.insert(id);
     hooks_.unpacked(*entry.whole);
   }
@@ -166,18 +168,17 @@ void SweepTable::ForEach(absl::FunctionRef<void(const Sweep&)> visit) const {
 }
 
 void SweepTable::ForEachNameBackwards(absl::FunctionRef<bool(SweepId, std::string_view)> visit) const {
-  entries_.ForEachBackwards([visit](const Entry& entry) {
+  entries_.ForEachBackwards(SweepId(), [visit](const Entry& entry) {
     return visit(entry.id, entry.whole ? std::string_view(entry.whole->spec.name())
                                        : std::string_view(entry.packed, entry.name_bytes));
   });
 }
 
-std::vector<SweepId> SweepTable::IdsBackwards() const {
+std::vector<SweepId> SweepTable::IdsBackwards(SweepId end, std::size_t max) const {
   std::vector<SweepId> ids;
-  ids.reserve(entries_.size());
-  entries_.ForEachBackwards([&ids](const Entry& entry) {
-    ids.push_back(entry.id);
-    return true;
+  entries_.ForEachBackwards(end, [&ids, max](const Entry& entry) {
+    if (ids.size() < max) ids.push_back(entry.id);
+    return ids.size() < max;
   });
   return ids;
 }
@@ -193,6 +194,7 @@ void SweepTable::Pack(absl::FunctionRef<bool(const Sweep&)> over) {
     if (!goes_on && MayBePacked(*entry.whole)) {
       hooks_.packs(*entry.whole);
       PackInto(entry);
+      whole_.erase(*at);
     }
     at = ended_.erase(at);
   }

@@ -68,7 +68,10 @@ class SweepTable {
   void ForEach(absl::FunctionRef<void(const Sweep&)> visit) const;
   // Newest first, until `visit` returns false.
   void ForEachNameBackwards(absl::FunctionRef<bool(SweepId, std::string_view)> visit) const;
-  std::vector<SweepId> IdsBackwards() const;
+  // At most so many of those before `end` (zero: all), the newest first.
+  std::vector<SweepId> IdsBackwards(SweepId end, std::size_t max) const;
+  // Those that are not packed: all that have not ended are among them.
+  const std::set<SweepId>& whole() const { return whole_; }
 
   // The sweep has ended, as far as its state says: Pack looks at it from now on.
   void NoteEnd(SweepId id) { ended_.insert(id); }
@@ -93,6 +96,7 @@ class SweepTable {
 
   DenseTable<SweepId, Entry> entries_;
   ColdArena packed_;
+  std::set<SweepId> whole_;
   std::set<SweepId> ended_;  // Whole ones that NoteEnd told of, or that were packed before.
   const Hooks hooks_;
 };

@@ -75,11 +75,12 @@ SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::Submi
              : calls_.OnPoolThen(context, "SubmitSweep", response, work);
 }
 
-SweepService::Unary* SweepService::ListSweeps(Context* context, const v1::ListSweepsRequest*,
+SweepService::Unary* SweepService::ListSweeps(Context* context, const v1::ListSweepsRequest* request,
                                               v1::ListSweepsResponse* response) {
   return Show(context, "ListSweeps", response,
-              [](const Orchestrator& orchestrator) -> absl::StatusOr<v1::ListSweepsResponse> {
-                return orchestrator.ListSweeps();
+              [request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::ListSweepsResponse> {
+                RETURN_IF_ERROR(CheckWords(*request));
+                return orchestrator.ListSweeps(*request);
               });
 }
 

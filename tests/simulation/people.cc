@@ -197,7 +197,7 @@ void People::Retry(v1::RetryRequest request) {
 void People::Look() {
   Ask<v1::ListSweepsResponse>(
       [this](CoordinatorProcess::Reply<v1::ListSweepsResponse> reply) {
-        coordinator_.Show<v1::ListSweepsResponse>([](const Orchestrator& o) { return o.ListSweeps(); },
+        coordinator_.Show<v1::ListSweepsResponse>([](const Orchestrator& o) { return *o.ListSweeps({}); },
                                                   std::move(reply));
       },
       [this](const v1::ListSweepsResponse& seen) {

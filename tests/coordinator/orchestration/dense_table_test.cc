@@ -58,7 +58,7 @@ TEST(DenseTableTest, RecordsAreVisitedInOrderAndBackwards) {
   for (const int id : {40'000, 3, 17'000, 16'383, 16'384}) table[StageId(id)].value = id;
   std::vector<int> forwards, backwards;
   table.ForEach([&](const Record& record) { forwards.push_back(record.value); });
-  table.ForEachBackwards([&](const Record& record) {
+  table.ForEachBackwards(StageId(), [&](const Record& record) {
     backwards.push_back(record.value);
     return backwards.size() < 3;
   });

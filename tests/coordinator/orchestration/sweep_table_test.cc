@@ -214,7 +214,7 @@ TEST(SweepTableTest, PackedSweepsAreFoundByNameTheNewestFirst) {
     return seen.size() < 2;
   });
   EXPECT_EQ(seen, (std::vector<std::pair<SweepId, std::string>>{{SweepId(3), "a"}, {SweepId(2), "b"}}));
-  EXPECT_EQ(table.IdsBackwards(), (std::vector{SweepId(3), SweepId(2), SweepId(1)}));
+  EXPECT_EQ(table.IdsBackwards(SweepId(), 10), (std::vector{SweepId(3), SweepId(2), SweepId(1)}));
   EXPECT_TRUE(table.contains(SweepId(2)));
   EXPECT_FALSE(table.contains(SweepId(4)));
   EXPECT_EQ(table.size(), 3u);

@@ -150,6 +150,55 @@ TEST_F(ServicesTest, BadSubmissionsAreRefusedWithThePlaceAndTheRemedy) {
   EXPECT_EQ(sweeps.sweeps_size(), 0);
 }
 
+TEST_F(ServicesTest, SweepsAreListedInPagesAndThoseThatGoOnApart) {
+  for (int i = 1; i <= 230; ++i) Submit(SmallSweep("s" + std::to_string(i), 1));
+  for (int i = 1; i <= 230; ++i) {
+    if (i == 7 || i == 120) continue;
+    v1::CancelRequest request;
+    request.set_sweep("s-" + std::to_string(i));
+    v1::CancelResponse response;
+    grpc::ClientContext context;
+    ASSERT_TRUE(sweeps_->Cancel(&context, request, &response).ok());
+  }
+  const auto list = [this](const v1::ListSweepsRequest& request, v1::ListSweepsResponse& response) {
+    grpc::ClientContext context;
+    return sweeps_->ListSweeps(&context, request, &response);
+  };
+  const auto all = [&](v1::ListSweepsRequest request) {
+    std::vector<int> sizes;
+    std::vector<std::string> names;
+    do {
+      v1::ListSweepsResponse page;
+      EXPECT_TRUE(list(request, page).ok());
+      sizes.push_back(page.sweeps_size());
+      for (const v1::SweepStatus& sweep : page.sweeps()) names.push_back(sweep.name());
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return std::pair(sizes, names);
+  };
+  const auto [sizes, names] = all({});
+  EXPECT_EQ(sizes, (std::vector{100, 100, 30}));
+  ASSERT_EQ(names.size(), 230u);
+  for (int i = 0; i < 230; ++i) EXPECT_EQ(names[static_cast<std::size_t>(i)], "s" + std::to_string(230 - i));
+  v1::ListSweepsRequest request;
+  request.set_active(true);
+  EXPECT_EQ(all(request).second, (std::vector<std::string>{"s120", "s7"}));
+  request.set_page_size(1);
+  EXPECT_EQ(all(request), std::pair(std::vector{1, 1}, std::vector<std::string>{"s120", "s7"}));
+  request.set_page_size(1'000'000);
+  request.set_active(false);
+  EXPECT_EQ(all(request).first[0], 100);
+
+  v1::ListSweepsResponse response;
+  request.set_page_token("what");
+  const grpc::Status token = list(request, response);
+  EXPECT_EQ(token.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(token.error_message(), "page_token: not one that ListSweeps gave; start without one");
+  request.clear_page_token();
+  request.set_page_size(0);
+  EXPECT_EQ(list(request, response).error_message(), "page_size: must be at least 1");
+}
+
 TEST_F(ServicesTest, RequestsThatCarryTooMuchAreRefusedWithTheLimitAndTheRemedy) {
   v1::SubmitSweepRequest submit;
   *submit.mutable_sweep() = SmallSweep("s", 1);
