@@ -140,7 +140,7 @@ absl::Status SqliteStatus(int extended_code, const std::string& message, const s
   switch (full ? SQLITE_FULL : extended_code & 0xff) {
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(
-          absl::StrCat(text, "; free space on the file system of the state folder"));
+          absl::StrCat(text, "; free space on the file system of the state folder, or raise its quota"));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return absl::UnavailableError(
@@ -242,14 +242,21 @@ absl::Status Database::Checkpoint(bool truncate) {
   int moved = 0;
   // Truncation would wait for readers as long as the busy handler does; the writer has better things to do.
   sqlite3_busy_timeout(handle, 0);
-  const int code = sqlite3_wal_checkpoint_v2(
+  int code = sqlite3_wal_checkpoint_v2(
       handle, "main", truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   Failpoint("wal.move.after");
+  if (sqlite3_file* file = nullptr; code == SQLITE_IOERR_WRITE &&
+                                    sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER,
+                                                         static_cast<void*>(&file)) == SQLITE_OK &&
+                                    OverQuota(file)) {
+    code = SQLITE_FULL;
+  }
   if (code == SQLITE_OK && frames == moved) wal_frames_ = 0;
   if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
     return absl::OkStatus();
-  return SqliteStatus(code, sqlite3_errmsg(handle), absl::StrCat("moving the log into ", path_.string()));
+  return SqliteStatus(code, code == SQLITE_FULL ? sqlite3_errstr(code) : sqlite3_errmsg(handle),
+                      absl::StrCat("moving the log into ", path_.string()));
 }
 
 absl::Status Database::TidyLog(std::uint64_t least, std::uint64_t most) {

@@ -1,6 +1,7 @@
 #include "coordinator/store/log_vfs.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <string>
 
@@ -47,11 +48,16 @@ struct Log {
 };
 using File = ForwardingFile<Log>;
 
+// Of the real file. SQLite has a code for a full disk, and none for a quota.
+int WriteReal(sqlite3_file* file, const char* data, std::size_t size, sqlite3_int64 at) {
+  const int code = File::RealMethods(file).xWrite(File::Real(file), data, static_cast<int>(size), at);
+  return code == SQLITE_IOERR_WRITE && OverQuota(File::Real(file)) ? SQLITE_FULL : code;
+}
+
 int Flush(sqlite3_file* file) {
   Gathered& gathered = *File::Of(file).gathered;
   if (gathered.bytes.empty() || gathered.refused) return SQLITE_OK;
-  const int code = File::RealMethods(file).xWrite(File::Real(file), gathered.bytes.data(),
-                                                  static_cast<int>(gathered.bytes.size()), gathered.at);
+  const int code = WriteReal(file, gathered.bytes.data(), gathered.bytes.size(), gathered.at);
   if (code == SQLITE_OK) {
     gathered.bytes.clear();
   } else {
@@ -170,6 +176,11 @@ sqlite3_file* LogOf(sqlite3* connection) {
 
 }  // namespace
 
+bool OverQuota(sqlite3_file* file) {
+  int error = 0;
+  return file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK && error == EDQUOT;
+}
+
 const char* LogVfs() {
   static sqlite3_vfs* const ours = [] {
     static sqlite3_vfs vfs = *RealVfs();
@@ -203,7 +214,7 @@ absl::Status ReserveLog(sqlite3* connection, std::int64_t bytes) {
   const std::string zeros(static_cast<std::size_t>(std::min<sqlite3_int64>(kWriteMax, bytes - was)), '\0');
   for (sqlite3_int64 at = was; code == SQLITE_OK && at < bytes;) {
     const auto piece = std::min<sqlite3_int64>(static_cast<sqlite3_int64>(zeros.size()), bytes - at);
-    code = methods.xWrite(real, zeros.data(), static_cast<int>(piece), at);
+    code = WriteReal(file, zeros.data(), static_cast<std::size_t>(piece), at);
     at += piece;
   }
   if (code == SQLITE_OK) code = methods.xSync(real, SQLITE_SYNC_NORMAL);

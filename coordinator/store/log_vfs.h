@@ -4,9 +4,9 @@
 // Each commit is then one write and one fdatasync. Readers open the log by themselves and look at a frame
 // only when the index says that it is there, which a commit with synchronous=FULL says after the sync.
 //
-// A write that fails (no space, in the log or in its index) is an error of the call that needed it, as
-// SQLite's own would be: the transaction is rolled back, which the caller must see to, and what was gathered
-// of it never reaches the file.
+// A write that fails (no space or no quota, in the log or in its index) is an error of the call that needed
+// it, as SQLite's own would be: the transaction is rolled back, which the caller must see to, and what was
+// gathered of it never reaches the file.
 //
 // Thread safety: any thread; a file of it, that of its connection.
 #ifndef INLIER_COORDINATOR_STORE_LOG_VFS_H_
@@ -31,6 +31,9 @@ const char* LogVfs();
 // there is a third cheaper to sync than growing. REQUIRES: no transaction is open.
 // Errors: of SQLite, with the log as long as it was.
 absl::Status ReserveLog(sqlite3* connection, std::int64_t bytes);
+
+// Whether the latest write to the file that failed did so because of a quota: SQLite calls that an I/O error.
+bool OverQuota(sqlite3_file* file);
 
 // How long that file is.
 std::int64_t LogFileBytes(sqlite3* connection);

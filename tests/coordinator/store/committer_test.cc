@@ -164,6 +164,30 @@ TEST_F(CommitterTest, FullDiskAcknowledgesNothingAndRecoversByItself) {
   EXPECT_EQ(fatal_.count(), 0u);
 }
 
+TEST_F(CommitterTest, AQuotaIsWaitedForAsAFullDiskIs) {
+  CommitterOptions options;
+  options.idle_checkpoint = std::chrono::milliseconds(1);
+  StartCommitter(options);
+  // Also where it is a checkpoint that finds no room.
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), [this](absl::Status status) {
+    vfs_.SetOverQuota(true);
+    answers_.For(1)(std::move(status));
+  });
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
+  const CommitterHealth health =
+      WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
+  EXPECT_EQ(health.status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(health.status.message()), HasSubstr("or raise its quota"));
+  EXPECT_EQ(answers_.count(), 1u);
+  EXPECT_EQ(fatal_.count(), 0u);
+  vfs_.SetOverQuota(false);
+  EXPECT_TRUE(answers_.Wait(2).ok());
+  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-2"));
+  EXPECT_EQ(fatal_.count(), 0u);
+}
+
 TEST_F(CommitterTest, EndOnAFullDiskAnswersWithErrorsAndStoresNothing) {
   StartCommitter();
   vfs_.SetFull(true);

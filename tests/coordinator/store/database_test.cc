@@ -79,6 +79,23 @@ TEST(DatabaseTest, AFullDiskIsSaidToBeFull) {
   EXPECT_TRUE(Database::Open(folder.path()).ok());
 }
 
+TEST(DatabaseTest, ACheckpointBeyondAQuotaSaysSoAndLosesNothing) {
+  const FaultVfs disk;
+  const TemporaryFolder folder;
+  const auto database = Database::Open(folder.path());
+  ASSERT_TRUE(database.ok()) << database.status();
+  (*database)->connection().exec("CREATE TABLE filler AS SELECT hex(zeroblob(100000)) AS x");
+  disk.SetOverQuota(true);
+  const absl::Status moved = (*database)->Checkpoint(/*truncate=*/false);
+  EXPECT_EQ(moved.ToString(), "RESOURCE_EXHAUSTED: moving the log into " +
+                                  (folder.path() / "inlier.db").string() +
+                                  ": database or disk is full; free space on the file system of the state "
+                                  "folder, or raise its quota");
+  disk.SetOverQuota(false);
+  EXPECT_TRUE((*database)->Checkpoint(/*truncate=*/false).ok());
+  EXPECT_EQ((*database)->WalBytes(), 0u);
+}
+
 TEST(DatabaseTest, ALogAsLongAsItMayBeIsKeptAndALongerOneGivenBack) {
   const TemporaryFolder folder;
   const auto database = Database::Open(folder.path());

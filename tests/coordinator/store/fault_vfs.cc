@@ -1,6 +1,7 @@
 #include "tests/coordinator/store/fault_vfs.h"
 
 #include <atomic>
+#include <cerrno>
 
 #include "coordinator/store/forwarding_file.h"
 
@@ -8,6 +9,7 @@ namespace inlier {
 namespace {
 
 std::atomic<bool> full = false;
+std::atomic<bool> over_quota = false;
 std::atomic<bool> sync_fails = false;
 std::atomic<bool> read_only = false;
 std::atomic<int> writes_left = 0;  // Before it is full.
@@ -19,8 +21,16 @@ using File = ForwardingFile<Nothing>;
 
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   if (full && writes_left-- <= 0) return SQLITE_FULL;
+  if (over_quota) return SQLITE_IOERR_WRITE;
   ++writes_done;
   return File::RealMethods(file).xWrite(File::Real(file), data, size, offset);
+}
+int FileControl(sqlite3_file* file, int op, void* argument) {
+  if (over_quota && op == SQLITE_FCNTL_LAST_ERRNO) {
+    *static_cast<int*>(argument) = EDQUOT;
+    return SQLITE_OK;
+  }
+  return File::RealMethods(file).xFileControl(File::Real(file), op, argument);
 }
 int Sync(sqlite3_file* file, int flags) {
   if (sync_fails) return SQLITE_IOERR_FSYNC;
@@ -38,6 +48,7 @@ const sqlite3_io_methods& Methods() {
     sqlite3_io_methods ours = File::Methods();
     ours.xWrite = Write;
     ours.xSync = Sync;
+    ours.xFileControl = FileControl;
     ours.xShmMap = ShmMap;
     return ours;
   }();
@@ -66,12 +77,12 @@ sqlite3_vfs& Ours() {
 }  // namespace
 
 FaultVfs::FaultVfs() {
-  full = sync_fails = read_only = false;
+  full = over_quota = sync_fails = read_only = false;
   writes_done = syncs_done = 0;
   sqlite3_vfs_register(&Ours(), /*makeDflt=*/1);
 }
 FaultVfs::~FaultVfs() {
-  full = sync_fails = read_only = false;
+  full = over_quota = sync_fails = read_only = false;
   sqlite3_vfs_unregister(&Ours());
   sqlite3_vfs_register(RealVfs(), /*makeDflt=*/1);
 }
@@ -81,6 +92,7 @@ void FaultVfs::SetFull(bool value, int after_writes) const {
   writes_left = after_writes;
   full = value;
 }
+void FaultVfs::SetOverQuota(bool value) const { over_quota = value; }
 void FaultVfs::SetSyncFails(bool value) const { sync_fails = value; }
 void FaultVfs::SetReadOnly(bool value) const { read_only = value; }
 

@@ -15,6 +15,8 @@ class FaultVfs {
 
   // Every write finds no space, after so many that still do; the log's index never grows.
   void SetFull(bool full, int after_writes = 0) const;
+  // The same, as a quota makes it: an I/O error, whose number the file tells. The index grows.
+  void SetOverQuota(bool over) const;
   // Every fsync fails.
   void SetSyncFails(bool fails) const;
   // Files open for reading only, as a file without write permission does.
