@@ -9,8 +9,8 @@ namespace {
 
 // Between rounds: while there is more, and while there was nothing.
 constexpr std::chrono::milliseconds kBusy{50}, kIdle{2000};
-// What is read of old sweeps goes again after so many rounds with nothing to do.
-constexpr int kRoundsToDrop = 15;
+// What is read of old sweeps goes again so often.
+constexpr std::chrono::seconds kDrop{60};
 
 }  // namespace
 
@@ -34,13 +34,14 @@ void Cooler::WaitFor(std::chrono::milliseconds time) {
 
 void Cooler::Round() {
   if (stopped_) return;
+  if (const Timestamp now = MonotonicNow(); now - dropped_ >= kDrop) {
+    dropped_ = now;
+    calls_.RunBlocking([this] { orchestrator_.cold().Drop(); }, [](const absl::Status&) {});
+  }
   if (orchestrator_.WriteCold() == 0) {
-    if (++idle_rounds_ % kRoundsToDrop == 0)
-      calls_.RunBlocking([this] { orchestrator_.cold().Drop(); }, [](const absl::Status&) {});
     WaitFor(kIdle);
     return;
   }
-  idle_rounds_ = 0;
   calls_.RunBlocking(
       [this] {
         const absl::Status status = orchestrator_.cold().Sync();

@@ -12,6 +12,7 @@
 #include <chrono>
 
 #include "absl/status/status.h"
+#include "base/time.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "coordinator/services/calls.h"
 
@@ -34,7 +35,7 @@ class Cooler {
   Calls& calls_;
   Orchestrator& orchestrator_;
   boost::asio::steady_timer timer_;
-  int idle_rounds_ = 0;
+  Timestamp dropped_ = MonotonicNow();
   bool stopped_ = true;
 };
 
