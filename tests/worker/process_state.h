@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 
@@ -16,7 +15,8 @@ namespace inlier {
 // The letter of /proc/<pid>/stat; '-' when there is no such process.
 inline char StateOf(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::string text;
+  std::getline(stat, text, '\0');  // Does not throw when the process goes between opening and reading.
   const std::size_t name_end = text.rfind(')');  // The name may hold anything.
   return name_end == std::string::npos || name_end + 2 >= text.size() ? '-' : text[name_end + 2];
 }
