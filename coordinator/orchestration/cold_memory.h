@@ -36,6 +36,7 @@ class ColdMemory {
 
   // From now on parts can be cooled. Errors: what the folder's file system says.
   absl::Status UseFileIn(const std::filesystem::path& folder);
+  bool has_file() const { return file_ >= 0; }
 
   // Zeroed bytes, from the start of a page on; they cost nothing before they are touched, and live as long as
   // this does. Throws std::bad_alloc.

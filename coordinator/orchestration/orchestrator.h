@@ -184,7 +184,7 @@ class Orchestrator {
   // Why a trial, or the trials of a sweep, stand where they do, as far as the state in memory says; past
   // attempts are in the store.
   absl::StatusOr<v1::Explanation> Explain(const v1::ExplainRequest& request, Moment now) const;
-  // A page, so that nobody waits for all.
+  // A page of them, the newest first, so that nobody waits for all.
   absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest& request) const;
   v1::ListWorkersResponse ListWorkers() const;
 

@@ -15,6 +15,7 @@ constexpr std::chrono::seconds kDrop{60};
 }  // namespace
 
 void Cooler::Start() {
+  if (!orchestrator_.cold().has_file()) return;
   stopped_ = false;
   WaitFor(kIdle);
 }

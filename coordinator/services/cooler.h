@@ -20,10 +20,11 @@ namespace inlier {
 
 class Cooler {
  public:
-  // All outlive the cooler. REQUIRES: the orchestrator has its scratch file.
+  // All outlive the cooler.
   Cooler(boost::asio::io_context& io, Calls& calls, Orchestrator& orchestrator)
       : calls_(calls), orchestrator_(orchestrator), timer_(io) {}
 
+  // Nothing happens when the orchestrator has no scratch file.
   void Start();
   void Stop();
 

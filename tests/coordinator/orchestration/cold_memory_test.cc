@@ -31,72 +31,69 @@ int PagesPresent(const char* begin, std::size_t bytes) {
   return present;
 }
 
-void Cool(ColdMemory& memory, char* part, std::size_t bytes) {
-  ASSERT_TRUE(memory.Write(part, bytes));
-  ASSERT_TRUE(memory.Sync().ok());
-  ASSERT_TRUE(memory.Map(part, bytes));
-}
+// With a scratch file.
+class ColdMemoryTest : public testing::Test {
+ protected:
+  ColdMemoryTest() { EXPECT_TRUE(memory_.UseFileIn(folder_.path()).ok()); }
+  void Cool(char* part, std::size_t bytes) {
+    ASSERT_TRUE(memory_.Write(part, bytes));
+    ASSERT_TRUE(memory_.Sync().ok());
+    ASSERT_TRUE(memory_.Map(part, bytes));
+  }
 
-TEST(ColdMemoryTest, WhatIsCooledLeavesMemoryAndIsThereWhenItIsRead) {
-  const TemporaryFolder folder;
-  ColdMemory memory;
-  ASSERT_TRUE(memory.UseFileIn(folder.path()).ok());
-  memory.Reserve(3 * kPage);
-  char* const bytes = memory.Reserve(64 * kPage);
+  const TemporaryFolder folder_;
+  ColdMemory memory_;
+};
+using ColdArenaTest = ColdMemoryTest;
+
+TEST_F(ColdMemoryTest, WhatIsCooledLeavesMemoryAndIsThereWhenItIsRead) {
+  memory_.Reserve(3 * kPage);
+  char* const bytes = memory_.Reserve(64 * kPage);
   for (std::size_t i = 0; i < 64 * kPage; ++i) bytes[i] = static_cast<char>(i * 7 + i / kPage);
   EXPECT_EQ(PagesPresent(bytes, 64 * kPage), 64);
-  Cool(memory, bytes + 2 * kPage, 50 * kPage);
+  Cool(bytes + 2 * kPage, 50 * kPage);
   EXPECT_EQ(PagesPresent(bytes, 64 * kPage), 14);
-  EXPECT_EQ(memory.cooled_bytes(), 50 * kPage);
+  EXPECT_EQ(memory_.cooled_bytes(), 50 * kPage);
   for (std::size_t i = 0; i < 64 * kPage; ++i) ASSERT_EQ(bytes[i], static_cast<char>(i * 7 + i / kPage)) << i;
 }
 
-TEST(ColdMemoryTest, WhatIsWrittenAfterwardsStaysAndIsCooledAgain) {
-  const TemporaryFolder folder;
-  ColdMemory memory;
-  ASSERT_TRUE(memory.UseFileIn(folder.path()).ok());
-  char* const bytes = memory.Reserve(4 * kPage);
+TEST_F(ColdMemoryTest, WhatIsWrittenAfterwardsStaysAndIsCooledAgain) {
+  char* const bytes = memory_.Reserve(4 * kPage);
   std::memset(bytes, 'a', 4 * kPage);
-  Cool(memory, bytes, 4 * kPage);
+  Cool(bytes, 4 * kPage);
   bytes[kPage] = 'b';
-  memory.Drop();
+  memory_.Drop();
   EXPECT_EQ(bytes[kPage], 'b');
   EXPECT_EQ(bytes[kPage + 1], 'a');
-  Cool(memory, bytes, 4 * kPage);
+  Cool(bytes, 4 * kPage);
   EXPECT_EQ(PagesPresent(bytes, 4 * kPage), 0);
   EXPECT_EQ(bytes[kPage], 'b');
   EXPECT_EQ(bytes[3 * kPage], 'a');
-  EXPECT_EQ(memory.cooled_bytes(), 4 * kPage);
+  EXPECT_EQ(memory_.cooled_bytes(), 4 * kPage);
 }
 
-TEST(ColdMemoryTest, WhatWasReadGoesAgain) {
-  const TemporaryFolder folder;
-  ColdMemory memory;
-  ASSERT_TRUE(memory.UseFileIn(folder.path()).ok());
-  char* const bytes = memory.Reserve(32 * kPage);
+TEST_F(ColdMemoryTest, WhatWasReadGoesAgain) {
+  char* const bytes = memory_.Reserve(32 * kPage);
   std::memset(bytes, 'a', 32 * kPage);
-  Cool(memory, bytes, 32 * kPage);
+  Cool(bytes, 32 * kPage);
   EXPECT_EQ(bytes[5 * kPage], 'a');
   EXPECT_GT(PagesPresent(bytes, 32 * kPage), 0);
-  memory.Drop();
+  memory_.Drop();
   // The system may keep some for a while.
   EXPECT_LT(PagesPresent(bytes, 32 * kPage), 32);
   EXPECT_EQ(bytes[31 * kPage], 'a');
 }
 
-TEST(ColdMemoryTest, TheFileHasNoName) {
-  const TemporaryFolder folder;
-  ColdMemory memory;
-  ASSERT_TRUE(memory.UseFileIn(folder.path()).ok());
-  char* const bytes = memory.Reserve(kPage);
-  Cool(memory, bytes, kPage);
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+TEST_F(ColdMemoryTest, TheFileHasNoName) {
+  char* const bytes = memory_.Reserve(kPage);
+  Cool(bytes, kPage);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
   ColdMemory other;
-  const absl::Status nowhere = other.UseFileIn(folder.path() / "not there");
+  const absl::Status nowhere = other.UseFileIn(folder_.path() / "not there");
   EXPECT_NE(std::string(nowhere.message()).find("not there: no scratch file"), std::string::npos) << nowhere;
 }
 
-TEST(ColdMemoryTest, WithoutAFileOrForAPartThatIsNoneNothingIsCooled) {
+TEST(ColdMemoryFileTest, WithoutAFileOrForAPartThatIsNoneNothingIsCooled) {
   const TemporaryFolder folder;
   ColdMemory memory;
   char* const before = memory.Reserve(2 * kPage);
@@ -115,11 +112,8 @@ TEST(ColdMemoryTest, WithoutAFileOrForAPartThatIsNoneNothingIsCooled) {
   EXPECT_EQ(before[0], 'x');
 }
 
-TEST(ColdMemoryTest, WithoutSpaceMemoryStaysMemory) {
-  const TemporaryFolder folder;
-  ColdMemory memory;
-  ASSERT_TRUE(memory.UseFileIn(folder.path()).ok());
-  char* const bytes = memory.Reserve(8 * kPage);
+TEST_F(ColdMemoryTest, WithoutSpaceMemoryStaysMemory) {
+  char* const bytes = memory_.Reserve(8 * kPage);
   std::memset(bytes, 'a', 8 * kPage);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -127,20 +121,17 @@ TEST(ColdMemoryTest, WithoutSpaceMemoryStaysMemory) {
   rlimit limit = before;
   limit.rlim_cur = 4 * kPage;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const bool written = memory.Write(bytes, 8 * kPage);
+  const bool written = memory_.Write(bytes, 8 * kPage);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   ::signal(SIGXFSZ, handler);
   EXPECT_FALSE(written);
   EXPECT_EQ(PagesPresent(bytes, 8 * kPage), 8);
-  Cool(memory, bytes, 8 * kPage);
+  Cool(bytes, 8 * kPage);
   EXPECT_EQ(bytes[7 * kPage], 'a');
 }
 
-TEST(ColdArenaTest, FullPartsAreCooledAndAllStaysReadable) {
-  const TemporaryFolder folder;
-  ColdMemory memory;
-  ASSERT_TRUE(memory.UseFileIn(folder.path()).ok());
-  ColdArena arena(memory);
+TEST_F(ColdArenaTest, FullPartsAreCooledAndAllStaysReadable) {
+  ColdArena arena(memory_);
   std::vector<std::string> wanted;
   std::vector<const char*> got;
   for (int i = 0; i < 4000; ++i) {
@@ -151,19 +142,19 @@ TEST(ColdArenaTest, FullPartsAreCooledAndAllStaysReadable) {
     got.push_back(bytes);
     if (i % 100 != 0) continue;
     arena.WriteCold(3);
-    ASSERT_TRUE(memory.Sync().ok());
+    ASSERT_TRUE(memory_.Sync().ok());
     arena.MapCold();
   }
   while (arena.WriteCold(16) > 0) {
-    ASSERT_TRUE(memory.Sync().ok());
+    ASSERT_TRUE(memory_.Sync().ok());
     arena.MapCold();
   }
-  EXPECT_GT(memory.cooled_bytes(), 4'400'000u);
+  EXPECT_GT(memory_.cooled_bytes(), 4'400'000u);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     ASSERT_EQ(std::string(got[i], wanted[i].size()), wanted[i]) << i;
 }
 
-TEST(ColdArenaTest, WithoutAFileItIsMemory) {
+TEST(ColdMemoryFileTest, WithoutAFileAnArenaIsMemory) {
   ColdMemory memory;
   ColdArena arena(memory);
   for (int i = 0; i < 300; ++i) std::memset(arena.Add(1000), 'z', 1000);
