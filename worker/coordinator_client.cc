@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/service/awake_pollers.h"
 #include "base/service/rpc.h"
 #include "base/status.h"
 #include "worker/sync_call.h"
@@ -331,6 +332,7 @@ class CoordinatorClient::Impl {
   Outbox& outbox_;
   WorkerMetrics& metrics_;
   const Hooks hooks_;
+  const std::shared_ptr<AwakePollers> awake_ = AwakePollers::Get();
   std::unique_ptr<v1::WorkerService::Stub> stub_;
   SyncInbox inbox_;
   std::atomic<bool> connected_ = false;

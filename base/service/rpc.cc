@@ -199,6 +199,7 @@ absl::StatusOr<ListeningServer> StartServer(const std::string& address, const st
     RETURN_IF_ERROR(ProbeBind(wanted, field));
     return absl::FailedPreconditionError(absl::StrCat(field, ": cannot listen on ", wanted.ToString()));
   }
+  listening.awake = AwakePollers::Get();
   listening.server->GetHealthCheckService()->SetServingStatus(true);
   wanted.port = static_cast<std::uint16_t>(port);
   listening.address = wanted.ToString();

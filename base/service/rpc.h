@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/service/awake_pollers.h"
 #include "base/service/credentials.h"
 
 namespace inlier {
@@ -53,6 +54,7 @@ inline constexpr char kTokenScheme[] = "Bearer ";
 
 // A server that is listening. Destroy or Shutdown() it to stop.
 struct ListeningServer {
+  std::shared_ptr<AwakePollers> awake;  // Outlives the server.
   std::unique_ptr<grpc::Server> server;
   std::string address;  // With the port that was really taken.
 };

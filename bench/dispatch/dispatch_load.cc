@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -51,6 +52,8 @@ nlohmann::json Throughput(const LoadOptions& options) {
 
 nlohmann::json Latency(const LoadOptions& options) {
   Load load(options);
+  std::mt19937 random(options.first_seed);
+  std::uniform_int_distribution<std::uint32_t> pause_ms(0, options.pause_ms);
   std::optional<SteadyLoad> beside;
   if (options.load > 0) beside.emplace(load, options);
   const Timestamp start = MonotonicNow();
@@ -71,11 +74,12 @@ nlohmann::json Latency(const LoadOptions& options) {
     const Timestamp leased = load.WaitForExpected();
     if (i > 0) seconds.push_back(ToSeconds(leased - begun));
     if (!beside) load.WaitForCommitted((i + 1) * static_cast<std::uint64_t>(options.evaluations));
-    std::this_thread::sleep_for(kIdle);
+    std::this_thread::sleep_for(kIdle + std::chrono::milliseconds(pause_ms(random)));
   }
   nlohmann::json result = {{"submissions", seconds.size()},
                            {"submit_to_lease_p50_ms", 1e3 * Quantile(seconds, 0.5)},
-                           {"submit_to_lease_p99_ms", 1e3 * Quantile(seconds, 0.99)}};
+                           {"submit_to_lease_p99_ms", 1e3 * Quantile(seconds, 0.99)},
+                           {"submit_to_lease_max_ms", 1e3 * Quantile(seconds, 1)}};
   if (!beside) {
     result["empty_call_p50_ms"] = 1e3 * Quantile(empty_calls, 0.5);
     result["empty_call_p99_ms"] = 1e3 * Quantile(empty_calls, 0.99);
@@ -108,6 +112,7 @@ int Main(int argc, char** argv) {
   }
   latency->add_option("--load", options.load,
                       "Trials a second beside, of a sweep that runs all the time in half of the slots");
+  latency->add_option("--pause-ms", options.pause_ms, "Up to so long between two trials, at random");
   latency->add_option("--bursts-ms", options.bursts_ms, "They come in a sweep of its own so often");
   CLI11_PARSE(app, argc, argv);
   nlohmann::json result = throughput->parsed() ? Throughput(options) : Latency(options);

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/service/awake_pollers.h"
 #include "base/time.h"
 #include "bench/dispatch/load_session.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
@@ -33,6 +34,7 @@ struct LoadOptions {
   std::uint32_t points = 0;
   std::uint32_t first_seed = 1;
   std::uint32_t load = 0;       // Trials a second beside those whose latency is taken.
+  std::uint32_t pause_ms = 0;   // Longest time between two of those, at random; 0: a short one.
   std::uint32_t bursts_ms = 0;  // They come in a sweep every so often; 0: of one that runs all the time.
 
   // The sessions end attempts at the rate of `load`, not at once.
@@ -75,6 +77,7 @@ class Load {
   void OnEnd(const grpc::Status& status);
 
   const LoadOptions options_;
+  const std::shared_ptr<AwakePollers> awake_ = AwakePollers::Get();  // As a worker's.
   std::vector<std::unique_ptr<v1::WorkerService::Stub>> workers_;
   std::unique_ptr<v1::SweepService::Stub> sweeps_;
   std::mutex mutex_;
