@@ -49,8 +49,8 @@ bool Orchestrator::Yield(Context& context, Attempt& attempt, const std::string& 
   return true;
 }
 
-void Orchestrator::Preempted(Context& context, const Attempt& attempt, const std::string& message) {
-  const Attempt ended = attempt;  // EndAttempt forgets it.
+void Orchestrator::Preempted(Context& context, const Attempt& attempt, std::string message) {
+  const Attempt ended = attempt;  // EndAttempt forgets it, and what it was told.
   Stage& stage = stages_.at(ended.stage);
   EndAttempt(context, ended.token, v1::FAILED, v1::PREEMPTED, message, message);
   SetStageState(stage, v1::PENDING);

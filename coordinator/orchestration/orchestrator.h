@@ -295,7 +295,7 @@ class Orchestrator {
   // yields_until. False: it was told before.
   bool Yield(Context& context, Attempt& attempt, const std::string& why);
   // It has stopped for something else: its stage waits again, and nothing is counted against it.
-  void Preempted(Context& context, const Attempt& attempt, const std::string& message);
+  void Preempted(Context& context, const Attempt& attempt, std::string message);
   // Yielding attempts of which the worker knows nothing have nothing to tell any more.
   void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync);
   void EndOverdueYields(Context& context);

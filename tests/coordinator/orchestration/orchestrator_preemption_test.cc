@@ -88,6 +88,19 @@ TEST_F(PreemptionTest, TheStageGoesOnFromItsCheckpointAndNothingIsCountedAgainst
   EXPECT_EQ(worker_.running().rbegin()->second.resume_step(), 40u);
 }
 
+TEST_F(PreemptionTest, AnAttemptThatIsGoneWithoutAWordIsToldWithTheReasonItWasGiven) {
+  const std::string reason = "sweep s-2 of priority 5 needs its slot (it preempts)";
+  const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
+  Look(harness_);
+  harness_.Sync(worker_);  // It is told, and forgets the attempt.
+  harness_.Sync(worker_);
+  EXPECT_EQ(harness_.Query("SELECT message FROM attempt WHERE token = 2"), reason + "\n");
+  EXPECT_EQ(harness_.Query("SELECT message FROM stage WHERE id = 3"), "PREEMPTED: " + reason + "\n");
+  EXPECT_EQ(harness_.Query("SELECT message FROM event WHERE kind = 'stage_preempted'"),
+            "train t-2 (seed=2, bits=8): attempt 1 PREEMPTED: " + reason + "; goes on from its beginning\n");
+  EXPECT_EQ(harness_.Status(high).trials().running(), 1u);
+}
+
 TEST_F(PreemptionTest, NoMoreAreToldThanStagesWait) {
   harness_.Submit(Sweep("high", 1, 200, 5, true));
   for (int i = 0; i < 5; ++i) Look(harness_);
