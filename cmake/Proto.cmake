@@ -27,7 +27,10 @@ function(_inlier_proto_target name)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   # Generated code is not held to the project's warnings, and not to its sanitizers' speed; but messages have a field
   # more under the thread sanitizer, and everybody must agree on that.
-  target_compile_options(${name} PRIVATE -w $<$<STREQUAL:${INLIER_SANITIZE},thread>:-fsanitize=thread>)
+  target_compile_options(${name} PRIVATE -w)
+  if(INLIER_SANITIZE STREQUAL "thread")
+    target_compile_options(${name} PRIVATE -fsanitize=thread)
+  endif()
 endfunction()
 
 function(inlier_proto_library name)
