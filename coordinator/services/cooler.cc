@@ -9,8 +9,8 @@ namespace {
 
 // Between rounds: while there is more, and while there was nothing.
 constexpr std::chrono::milliseconds kBusy{50}, kIdle{2000};
-// What is read of old sweeps goes again so often.
-constexpr std::chrono::seconds kDrop{60};
+// What is read of old sweeps goes again so often: the system maps what lies around it too.
+constexpr std::chrono::seconds kDrop{5};
 
 }  // namespace
 
