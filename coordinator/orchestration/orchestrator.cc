@@ -10,6 +10,11 @@
 #include "proto/spec/did_you_mean.h"
 
 namespace inlier {
+namespace {
+
+constexpr std::size_t kNamesCompared = 1000;  // With one that no sweep has, for a suggestion.
+
+}  // namespace
 
 OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig& config,
                                                     const std::string& version) {
@@ -293,14 +298,8 @@ absl::StatusOr<SweepId> Orchestrator::FindSweep(const std::string& id_or_name) c
   if (const std::optional<SweepId> id = SweepId::Parse(id_or_name)) {
     if (sweeps_.contains(*id)) return *id;
   }
-  std::vector<std::string> names;
-  std::optional<SweepId> found;
-  sweeps_.ForEachNameBackwards([&](SweepId id, std::string_view name) {
-    if (name == id_or_name) found = id;
-    if (names.size() < 1000) names.emplace_back(name);
-    return !found;
-  });
-  if (found) return *found;
+  if (const std::optional<SweepId> id = sweeps_.FindNewest(id_or_name)) return *id;
+  std::vector<std::string> names = sweeps_.NewestNames(kNamesCompared);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return absl::NotFoundError(absl::StrCat("there is no sweep \"", id_or_name, "\"",

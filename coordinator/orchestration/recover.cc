@@ -14,8 +14,8 @@ namespace inlier {
 void Orchestrator::RecoverSweep(SweepRecord record) {
   Sweep made;
   made.id = record.id;
+  made.SetSpec(std::move(record.spec));
   Sweep& sweep = sweeps_.Add(std::move(made));
-  sweep.SetSpec(std::move(record.spec));
   sweep.state = record.state;
   sweep.points = record.points;
   sweep.kept = record.trials;

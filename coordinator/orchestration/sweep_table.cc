@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,10 @@ namespace {
 
 constexpr std::size_t kTrialsPacked = 4096;
 constexpr std::size_t kNoticesPacked = 8;
+
+std::uint32_t HashOf(std::string_view name) {
+  return static_cast<std::uint32_t>(std::hash<std::string_view>()(name));
+}
 
 // Of one that has ended.
 bool MayBePacked(const Sweep& sweep) {
@@ -140,6 +145,9 @@ std::unique_ptr<Sweep> SweepTable::Whole(const Entry& entry) {
 Sweep& SweepTable::Add(Sweep sweep) {
   INLIER_CHECK(!entries_.contains(sweep.id));
   Entry& entry = entries_[sweep.id];
+  const auto number = static_cast<std::size_t>(entry.id.value());
+  name_hashes_.resize(std::max(name_hashes_.size(), number + 1));
+  name_hashes_[number] = HashOf(sweep.spec.name());
   entry.whole = std::make_unique<Sweep>(std::move(sweep));
   whole_.insert(entry.id);
   return *entry.whole;
@@ -167,11 +175,28 @@ void SweepTable::ForEach(absl::FunctionRef<void(const Sweep&)> visit) const {
   entries_.ForEach([visit](const Entry& entry) { visit(entry.whole ? *entry.whole : *Whole(entry)); });
 }
 
-void SweepTable::ForEachNameBackwards(absl::FunctionRef<bool(SweepId, std::string_view)> visit) const {
-  entries_.ForEachBackwards(SweepId(), [visit](const Entry& entry) {
-    return visit(entry.id, entry.whole ? std::string_view(entry.whole->spec.name())
-                                       : std::string_view(entry.packed, entry.name_bytes));
+std::string_view SweepTable::NameOf(const Entry& entry) {
+  return entry.whole ? std::string_view(entry.whole->spec.name())
+                     : std::string_view(entry.packed, entry.name_bytes);
+}
+
+std::optional<SweepId> SweepTable::FindNewest(std::string_view name) const {
+  const std::uint32_t hash = HashOf(name);
+  for (std::size_t at = name_hashes_.size(); at-- > 0;) {
+    if (name_hashes_[at] != hash) continue;
+    const SweepId id(static_cast<std::int64_t>(at));
+    if (const Entry* entry = entries_.Find(id); entry != nullptr && NameOf(*entry) == name) return id;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SweepTable::NewestNames(std::size_t max) const {
+  std::vector<std::string> names;
+  entries_.ForEachBackwards(SweepId(), [&names, max](const Entry& entry) {
+    if (names.size() < max) names.emplace_back(NameOf(entry));
+    return names.size() < max;
   });
+  return names;
 }
 
 std::vector<SweepId> SweepTable::IdsBackwards(SweepId end, std::size_t max) const {

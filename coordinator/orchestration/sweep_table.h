@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,7 +54,7 @@ class SweepTable {
   // `memory` outlives the table.
   SweepTable(Hooks hooks, ColdMemory& memory) : entries_(memory), packed_(memory), hooks_(std::move(hooks)) {}
 
-  // REQUIRES: no sweep has its id.
+  // REQUIRES: no sweep has its id; its name stays what it is.
   Sweep& Add(Sweep sweep);
 
   std::size_t size() const { return entries_.size(); }
@@ -66,8 +68,10 @@ class SweepTable {
 
   // Oldest first.
   void ForEach(absl::FunctionRef<void(const Sweep&)> visit) const;
-  // Newest first, until `visit` returns false.
-  void ForEachNameBackwards(absl::FunctionRef<bool(SweepId, std::string_view)> visit) const;
+  // The newest with this name; the names of others, which may be cold, are not read.
+  std::optional<SweepId> FindNewest(std::string_view name) const;
+  // Of at most so many of the newest, as they were given.
+  std::vector<std::string> NewestNames(std::size_t max) const;
   // At most so many of those before `end` (zero: all), the newest first.
   std::vector<SweepId> IdsBackwards(SweepId end, std::size_t max) const;
   // Those that are not packed: all that have not ended are among them.
@@ -91,11 +95,13 @@ class SweepTable {
     std::uint32_t name_bytes = 0;
     std::uint32_t bytes = 0;
   };
+  static std::string_view NameOf(const Entry& entry);
   void PackInto(Entry& entry);
   static std::unique_ptr<Sweep> Whole(const Entry& entry);
 
   DenseTable<SweepId, Entry> entries_;
   ColdArena packed_;
+  std::vector<std::uint32_t> name_hashes_;  // By the id; of a gap any.
   std::set<SweepId> whole_;
   std::set<SweepId> ended_;  // Whole ones that NoteEnd told of, or that were packed before.
   const Hooks hooks_;

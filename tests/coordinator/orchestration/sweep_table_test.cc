@@ -208,16 +208,28 @@ TEST(SweepTableTest, PackedSweepsAreFoundByNameTheNewestFirst) {
   }
   table.Pack(Over);
   EXPECT_EQ(told.packs.size(), 2u);
-  std::vector<std::pair<SweepId, std::string>> seen;
-  table.ForEachNameBackwards([&seen](SweepId id, std::string_view name) {
-    seen.emplace_back(id, name);
-    return seen.size() < 2;
-  });
-  EXPECT_EQ(seen, (std::vector<std::pair<SweepId, std::string>>{{SweepId(3), "a"}, {SweepId(2), "b"}}));
+  EXPECT_EQ(table.FindNewest("a"), SweepId(3));
+  EXPECT_EQ(table.FindNewest("b"), SweepId(2));
+  EXPECT_EQ(table.FindNewest("c"), std::nullopt);
+  EXPECT_EQ(table.FindNewest(""), std::nullopt);
+  EXPECT_EQ(table.NewestNames(2), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table.NewestNames(10), (std::vector<std::string>{"a", "b", "a"}));
   EXPECT_EQ(table.IdsBackwards(SweepId(), 10), (std::vector{SweepId(3), SweepId(2), SweepId(1)}));
   EXPECT_TRUE(table.contains(SweepId(2)));
   EXPECT_FALSE(table.contains(SweepId(4)));
   EXPECT_EQ(table.size(), 3u);
+}
+
+TEST(SweepTableTest, NamesAreFoundAcrossGapsOfIds) {
+  Told told;
+  TableThatTells that_tells(told);
+  SweepTable& table = that_tells.table();
+  EXPECT_EQ(table.FindNewest("far"), std::nullopt);
+  table.Add(EndedSweep(SweepId(5000), "far"));
+  table.Add(EndedSweep(SweepId(7), "near"));
+  EXPECT_EQ(table.FindNewest("far"), SweepId(5000));
+  EXPECT_EQ(table.FindNewest("near"), SweepId(7));
+  EXPECT_EQ(table.FindNewest(""), std::nullopt);  // No hash of a gap is taken for a sweep.
 }
 
 }  // namespace
