@@ -45,7 +45,8 @@ std::uint64_t SizeOf(const fs::path& file) {
 // A file that a program was writing when it was killed.
 bool IsLeftover(const fs::path& file) {
   const std::string name = file.filename();
-  const bool temporary = absl::StartsWith(name, ".writable.") || absl::StartsWith(name, "endpoint.json.") ||
+  const bool temporary = absl::StartsWith(name, ".writable.") || absl::StartsWith(name, ".cold.") ||
+                         absl::StartsWith(name, "endpoint.json.") ||
                          (absl::StartsWith(name, "inlier.db.") && absl::EndsWith(name, ".part"));
   std::error_code error;
   if (!temporary || !fs::is_regular_file(fs::symlink_status(file, error))) return false;

@@ -75,8 +75,8 @@ std::string Text(const SqlValue& value) {
 }
 bool IsNull(const SqlValue& value) { return std::holds_alternative<std::monostate>(value); }
 
-// Columns of a SweepStatus, in the order of FillSweep; the counts of all its trials in one pass.
-std::string SelectSweeps(const char* which) {
+// Of sweep ?1: columns of a SweepStatus, in the order of FillSweep; the counts of all its trials in one pass.
+std::string SelectSweep() {
   return absl::StrCat(
       "WITH counts AS (SELECT sweep, "
       "count(*) FILTER (WHERE state = 'PENDING') AS open, "
@@ -87,12 +87,11 @@ std::string SelectSweeps(const char* which) {
       "count(*) FILTER (WHERE state = 'DIVERGED') AS diverged, "
       "count(*) FILTER (WHERE state = 'FAILED') AS failed, "
       "count(*) FILTER (WHERE state = 'CANCELLED') AS cancelled "
-      "FROM trial WHERE point >= 0 GROUP BY sweep) "
+      "FROM trial WHERE sweep = ?1 AND point >= 0 GROUP BY sweep) "
       "SELECT id, name, state, submitted_ms, ended_ms, open - running, running, succeeded, diverged, failed, "
       "cancelled, (SELECT count(*) FROM trial_pruning JOIN trial ON trial.id = trial_pruning.trial "
       "WHERE trial.sweep = sweep.id AND trial.point >= 0 AND trial_pruning.state = 'PRUNED'), spec "
-      "FROM sweep LEFT JOIN counts ON counts.sweep = sweep.id ",
-      which);
+      "FROM sweep LEFT JOIN counts ON counts.sweep = sweep.id WHERE id = ?1");
 }
 
 void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
@@ -232,15 +231,8 @@ absl::StatusOr<TrialId> Reader::FindTrial(const std::string& id) {
   return *trial;
 }
 
-absl::StatusOr<v1::ListSweepsResponse> Reader::ListSweeps() {
-  ASSIGN_OR_RETURN(const SqlRows found, Select(SelectSweeps("ORDER BY id DESC")));
-  v1::ListSweepsResponse response;
-  for (const auto& row : found.rows) FillSweep(row, response.add_sweeps());
-  return response;
-}
-
 absl::StatusOr<v1::SweepStatus> Reader::GetSweep(SweepId sweep) {
-  ASSIGN_OR_RETURN(const SqlRows found, Select(SelectSweeps("WHERE id = ?1"), {sweep.value()}));
+  ASSIGN_OR_RETURN(const SqlRows found, Select(SelectSweep(), {sweep.value()}));
   if (found.rows.empty()) return absl::NotFoundError(absl::StrCat("there is no sweep ", sweep.ToString()));
   v1::SweepStatus status;
   FillSweep(found.rows[0], &status);

@@ -59,8 +59,6 @@ class Reader {
   // Id ("t-17"). NotFound when there is none.
   absl::StatusOr<TrialId> FindTrial(const std::string& id);
 
-  // Newest first, without specs.
-  absl::StatusOr<v1::ListSweepsResponse> ListSweeps();
   // With its spec.
   absl::StatusOr<v1::SweepStatus> GetSweep(SweepId sweep);
   // By id, without those that an edit withdrew. The page token is the last trial of the page before.

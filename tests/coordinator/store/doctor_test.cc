@@ -236,15 +236,16 @@ TEST_F(DoctorTest, OldLeftoversAreRemovedAndFreshOnesAreNot) {
   };
   make("inlier.db.v1.x.backup.AbCdEf.part", std::chrono::hours(5));
   make("endpoint.json.AbCdEf", std::chrono::hours(5));
+  make(".cold.AbCdEf", std::chrono::hours(5));
   make("endpoint.json.GhIjKl", std::chrono::hours(0));  // Being written now.
   make("inlier.db.v1.x.backup", std::chrono::hours(5));
   make("notes.part", std::chrono::hours(5));
   const DoctorReport report = Examine();
   EXPECT_TRUE(report.healthy());
-  EXPECT_THAT(report.findings, SizeIs(2));
+  EXPECT_THAT(report.findings, SizeIs(3));
   const auto done = RepairStateFolder(folder_.path(), report);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_THAT(*done, SizeIs(2));
+  EXPECT_THAT(*done, SizeIs(3));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "inlier.db.v1.x.backup.AbCdEf.part"));
   for (const char* name : {"endpoint.json.GhIjKl", "inlier.db.v1.x.backup", "notes.part", "inlier.db"})
     EXPECT_TRUE(std::filesystem::exists(folder_.path() / name)) << name;
