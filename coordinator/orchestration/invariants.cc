@@ -200,8 +200,7 @@ std::string Orchestrator::DurableState() const {
                     " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
                     " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
-                    failures.invalid,
-                    " checkpoint=", trained == nullptr ? "" : HexOf(trained->checkpoint),
+                    failures.invalid, " checkpoint=", trained == nullptr ? "" : HexOf(trained->checkpoint),
                     " resume=", detail.resume_path, "@", detail.resume_step, " ", detail.resume_sha256,
                     " message=", detail.message);
     if (const auto raised = raised_.find(stage.id); raised != raised_.end())
