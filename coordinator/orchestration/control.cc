@@ -52,6 +52,7 @@ bool Orchestrator::Yield(Context& context, Attempt& attempt, const std::string& 
 void Orchestrator::Preempted(Context& context, const Attempt& attempt, std::string message) {
   const Attempt ended = attempt;  // EndAttempt forgets it, and what it was told.
   Stage& stage = stages_.at(ended.stage);
+  if (INLIER_BUG("reason_of_a_yield_forgotten")) message.clear();
   EndAttempt(context, ended.token, v1::FAILED, v1::PREEMPTED, message, message);
   SetStageState(stage, v1::PENDING);
   stage.SetMessage(absl::StrCat("PREEMPTED: ", message));

@@ -96,6 +96,8 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
     ++stage.out_of_memory;
   } else if (attempt.failure == "PREEMPTED" && !attempt.yields.empty()) {
     world_.Count("attempts preempted");  // Nothing is counted against it.
+    Must(attempt.message.starts_with(attempt.yields),
+         absl::StrCat(name, " says ", attempt.message, ", and made room because ", attempt.yields));
   } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED") {
     ++stage.losses;
   } else if (attempt.failure == "INVALID_SPEC") {
