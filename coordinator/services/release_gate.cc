@@ -14,38 +14,52 @@ Orchestrator::SyncLimits SyncLimitsUnder(const CommitterHealth& health) {
 }
 
 std::uint64_t ReleaseGate::Decided(const Effects& effects, const std::string* worker, Reply reply) {
+  Replies leave;
   std::uint64_t number = 0;
-  std::uint64_t bulk = 0;
-  if (!effects.changes.empty()) {
-    number = ++numbers_;
-    if (effects.changes.lane == Lane::kControl) {
-      control_decided_ = number;
-      if (!INLIER_BUG("changes_of_worker_not_awaited"))
-        for (const std::string& touched : effects.workers) touched_[touched] = number;
-    } else {
-      OpenBulk& open = open_bulk_[number];
-      if (worker != nullptr) {
-        open.worker = *worker;
-        last_bulk_[*worker] = number;
+  {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t bulk = 0;
+    if (!effects.changes.empty()) {
+      number = ++numbers_;
+      if (effects.changes.lane == Lane::kControl) {
+        control_decided_ = number;
+        if (!INLIER_BUG("changes_of_worker_not_awaited"))
+          for (const std::string& touched : effects.workers) touched_[touched] = number;
+      } else {
+        OpenBulk& open = open_bulk_[number];
+        if (worker != nullptr) {
+          open.worker = *worker;
+          last_bulk_[*worker] = number;
+        }
+        bulk = number;
       }
-      bulk = number;
     }
+    std::uint64_t control = INLIER_BUG("people_not_made_to_wait") ? control_committed_ : control_decided_;
+    if (worker != nullptr) {
+      const auto touched = touched_.find(*worker);
+      control = touched == touched_.end() ? 0 : touched->second;
+      const auto last = last_bulk_.find(*worker);
+      if (last != last_bulk_.end() && !INLIER_BUG("earlier_bulk_not_awaited")) bulk = last->second;
+    }
+    if (INLIER_BUG("reply_released_when_decided")) bulk = control = 0;
+    if (reply) Wait(bulk, control, std::move(reply), leave);
   }
-  std::uint64_t control = INLIER_BUG("people_not_made_to_wait") ? control_committed_ : control_decided_;
-  if (worker != nullptr) {
-    const auto touched = touched_.find(*worker);
-    control = touched == touched_.end() ? 0 : touched->second;
-    const auto last = last_bulk_.find(*worker);
-    if (last != last_bulk_.end() && !INLIER_BUG("earlier_bulk_not_awaited")) bulk = last->second;
-  }
-  if (INLIER_BUG("reply_released_when_decided")) bulk = control = 0;
-  if (reply) Wait(bulk, control, std::move(reply));
+  Run(leave);
   return number;
 }
 
-void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Reply reply) {
+void ReleaseGate::AfterAll(Reply reply) {
+  Replies leave;
+  {
+    const std::lock_guard lock(mutex_);
+    Wait(0, control_decided_, std::move(reply), leave);
+  }
+  Run(leave);
+}
+
+void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Reply reply, Replies& leave) {
   if (!closed_.ok()) {
-    reply(closed_);
+    leave.push_back({std::move(reply), closed_});
     return;
   }
   const auto open = open_bulk_.find(bulk);
@@ -53,55 +67,83 @@ void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Reply reply) {
     open->second.waiting.push_back(
         {INLIER_BUG("control_not_awaited_after_bulk") ? 0 : control, std::move(reply)});
   } else if (control <= control_committed_) {
-    reply(absl::OkStatus());
+    leave.push_back({std::move(reply), absl::OkStatus()});
   } else {
     waiting_.emplace(control, std::move(reply));
   }
 }
 
 void ReleaseGate::Settled(std::uint64_t number, const absl::Status& status) {
-  if (!closed_.ok()) return;
-  ++settled_;
-  if (!status.ok()) {
-    Close(status);
-  } else if (open_bulk_.contains(number)) {
-    BulkSettled(number);
-  } else {
-    ControlSettled(number);
+  Replies leave;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!closed_.ok()) return;
+    ++settled_;
+    if (!status.ok()) {
+      CloseFor(status, leave);
+    } else if (open_bulk_.contains(number)) {
+      BulkSettled(number, leave);
+    } else {
+      ControlSettled(number, leave);
+    }
   }
+  Run(leave);
 }
 
-void ReleaseGate::BulkSettled(std::uint64_t number) {
+void ReleaseGate::BulkSettled(std::uint64_t number, Replies& leave) {
   const auto open = open_bulk_.find(number);
   OpenBulk settled = std::move(open->second);
   open_bulk_.erase(open);
   const auto last = last_bulk_.find(settled.worker);
   if (last != last_bulk_.end() && last->second == number) last_bulk_.erase(last);
-  for (AfterBulk& after : settled.waiting) Wait(0, after.control, std::move(after.reply));
+  for (AfterBulk& after : settled.waiting) Wait(0, after.control, std::move(after.reply), leave);
 }
 
-void ReleaseGate::ControlSettled(std::uint64_t number) {
+void ReleaseGate::ControlSettled(std::uint64_t number, Replies& leave) {
   control_committed_ =
       std::max(control_committed_, number + (INLIER_BUG("next_batch_counts_as_committed") ? 2 : 0));
   while (!waiting_.empty() && waiting_.begin()->first <= control_committed_) {
-    const Reply reply = std::move(waiting_.begin()->second);
+    leave.push_back({std::move(waiting_.begin()->second), absl::OkStatus()});
     waiting_.erase(waiting_.begin());
-    reply(absl::OkStatus());
   }
   if (control_committed_ == control_decided_ || INLIER_BUG("touched_forgotten_too_early")) touched_.clear();
 }
 
-void ReleaseGate::Close(const absl::Status& reason) {
-  if (!closed_.ok()) return;
-  closed_ = reason;
-  std::vector<Reply> replies;
-  for (auto& [number, open] : open_bulk_) {
-    for (AfterBulk& after : open.waiting) replies.push_back(std::move(after.reply));
+std::uint64_t ReleaseGate::unsettled() const {
+  const std::lock_guard lock(mutex_);
+  return numbers_ - settled_;
+}
+
+bool ReleaseGate::Close(const absl::Status& reason) {
+  Replies leave;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = CloseFor(reason, leave);
   }
-  for (auto& [number, reply] : waiting_) replies.push_back(std::move(reply));
+  Run(leave);
+  return first;
+}
+
+absl::Status ReleaseGate::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+bool ReleaseGate::CloseFor(const absl::Status& reason, Replies& leave) {
+  if (!closed_.ok()) return false;
+  closed_ = reason;
+  for (auto& [number, open] : open_bulk_) {
+    for (AfterBulk& after : open.waiting) leave.push_back({std::move(after.reply), reason});
+  }
+  for (auto& [number, reply] : waiting_) leave.push_back({std::move(reply), reason});
   open_bulk_.clear();
   waiting_.clear();
-  for (const Reply& reply : replies) reply(reason);
+  return true;
+}
+
+void ReleaseGate::Run(const Replies& leave) {
+  for (const auto& [reply, status] : leave) reply(status);
 }
 
 }  // namespace inlier

@@ -6,13 +6,15 @@
 //  attempts, are committed. Its own include bulk of earlier syncs: the reply acknowledges their events.
 // A pure rule, run by the shell and by the simulation: no thread, no clock, no socket.
 //
-// Thread safety: none; lives on the coordinator's thread.
+// Thread safety: any thread; decisions are told in their order. Replies run on the thread of the call that
+// lets them go, without a lock, and may call the gate.
 #ifndef INLIER_COORDINATOR_SERVICES_RELEASE_GATE_H_
 #define INLIER_COORDINATOR_SERVICES_RELEASE_GATE_H_
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,31 +36,41 @@ class ReleaseGate {
   using Reply = std::function<void(absl::Status)>;
 
   // A call decided `effects`; `worker` made it (nullptr: a person, or time). `reply` may be empty; it runs at
-  // once when there is nothing to wait for. Returns the number under which the caller commits the changes and
-  // tells Settled; 0 when there are none. Numbers grow.
+  // once, within this call, when there is nothing to wait for. Returns the number under which the caller
+  // commits the changes and tells Settled; 0 when there are none. Numbers grow.
   std::uint64_t Decided(const Effects& effects, const std::string* worker, Reply reply);
 
   // Runs `reply` when all control changes decided so far are committed.
-  void AfterAll(Reply reply) { Wait(0, control_decided_, std::move(reply)); }
+  void AfterAll(Reply reply);
 
-  // The batch of that number is durable, or never will be (which closes the gate). Control batches settle in
-  // the order of their numbers, and bulk batches of one worker in theirs. REQUIRES: a number that Decided
-  // gave.
+  // The batch of that number is durable, and every control batch before it, or of a bulk batch those of its
+  // worker; or it never will be, which closes the gate. REQUIRES: a number that Decided gave.
   void Settled(std::uint64_t number, const absl::Status& status);
 
   // Batches that Decided numbered and that have not settled.
-  std::uint64_t unsettled() const { return numbers_ - settled_; }
+  std::uint64_t unsettled() const;
 
-  // Every reply that waits, and all later ones, get `reason`. Only the first reason counts.
-  void Close(const absl::Status& reason);
+  // Every reply that waits, and all later ones, get `reason`. Only the first reason counts: whether this is
+  // it.
+  bool Close(const absl::Status& reason);
   // OK while open.
-  const absl::Status& closed() const { return closed_; }
+  absl::Status closed() const;
 
  private:
-  // Runs `reply` when `bulk` (0: none) and all control batches up to `control` have settled.
-  void Wait(std::uint64_t bulk, std::uint64_t control, Reply reply);
-  void BulkSettled(std::uint64_t number);
-  void ControlSettled(std::uint64_t number);
+  struct Leaving {
+    Reply reply;
+    absl::Status status;
+  };
+  using Replies = std::vector<Leaving>;
+
+  // Of all below: REQUIRES the lock; what may leave is added to `leave`, for Run without it.
+  // `reply` leaves when `bulk` (0: none) and all control batches up to `control` have settled.
+  void Wait(std::uint64_t bulk, std::uint64_t control, Reply reply, Replies& leave);
+  void BulkSettled(std::uint64_t number, Replies& leave);
+  void ControlSettled(std::uint64_t number, Replies& leave);
+  bool CloseFor(const absl::Status& reason, Replies& leave);
+
+  static void Run(const Replies& leave);
 
   struct AfterBulk {
     std::uint64_t control = 0;
@@ -69,6 +81,7 @@ class ReleaseGate {
     std::vector<AfterBulk> waiting;
   };
 
+  mutable std::mutex mutex_;
   std::uint64_t numbers_ = 0;                                 // The last one given.
   std::uint64_t settled_ = 0;                                 // How many have.
   std::uint64_t control_decided_ = 0;                         // Number of the last control batch.

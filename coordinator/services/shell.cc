@@ -1,6 +1,7 @@
 #include "coordinator/services/shell.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <memory>
 #include <vector>
 
@@ -27,7 +28,10 @@ Shell::Shell(boost::asio::io_context& io, Orchestrator& orchestrator, Committer&
       committer_(committer),
       metrics_(metrics),
       fatal_(std::move(fatal)),
-      timer_(io) {}
+      timer_(io),
+      answers_(1) {}
+
+Shell::~Shell() { answers_.join(); }
 
 void Shell::Start(Effects effects) {
   stopped_ = false;
@@ -41,9 +45,7 @@ void Shell::Stop() {
 }
 
 void Shell::Fail(const absl::Status& status) {
-  if (!gate_.closed().ok()) return;
-  gate_.Close(status);
-  if (!absl::IsUnavailable(status)) fatal_(status);
+  if (gate_.Close(status) && !absl::IsUnavailable(status)) fatal_(status);
 }
 
 // A batch that will never be durable ends it all: memory says something that the store does not. Only a fault
@@ -58,15 +60,20 @@ void Shell::Settled(std::uint64_t number, const absl::Status& status) {
 }
 
 void Shell::PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes) {
-  if (pushes.empty()) return;
-  gate_.AfterAll([this, pushes = std::move(pushes)](absl::Status status) mutable {
+  std::vector<std::pair<Listeners::Place, v1::CoordinatorSync>> placed;
+  for (auto& [incarnation, push] : pushes) {
+    if (const Listeners::Place* place = listeners_.Find(incarnation))
+      placed.emplace_back(*place, std::move(push));
+  }
+  if (placed.empty()) return;
+  gate_.AfterAll([placed = std::move(placed)](absl::Status status) mutable {
     if (!status.ok()) return;
-    for (auto& [incarnation, push] : pushes) listeners_.Push(incarnation, std::move(push));
+    for (auto& [place, push] : placed) place.Push(std::move(push));
   });
 }
 
-void Shell::Listen(const std::string& incarnation, std::weak_ptr<Listener> listener) {
-  listeners_.Add(incarnation, std::move(listener));
+void Shell::Listen(const std::string& incarnation, Listeners::Place place) {
+  listeners_.Add(incarnation, std::move(place));
   orchestrator_.SetListening(incarnation, true);
   // What became ready while it was being answered.
   Deliver(Effects(), nullptr, nullptr);
@@ -97,12 +104,17 @@ void Shell::Commit(std::uint64_t number, ChangeBatch changes) {
                    changes.rows() <= kRowsAtOnce && !turn_.Wanted();
   if (now) {
     if (const std::optional<absl::Status> status = committer_.CommitNow(changes)) {
-      Settled(number, *status);
+      // The answer is sent when others may have the turn; an error stops them before.
+      if (status->ok()) {
+        turn_.AfterRelease([this, number] { Settled(number, absl::OkStatus()); });
+      } else {
+        Settled(number, *status);
+      }
       return;
     }
   }
   committer_.Submit(std::move(changes), [this, number](absl::Status status) {
-    turn_.PostSoon([this, number, status] { Settled(number, status); });
+    boost::asio::post(answers_, [this, number, status] { Settled(number, status); });
   });
 }
 

@@ -2,8 +2,8 @@
 // out.
 //
 // gRPC's threads only Post to it or Run. Each call runs to its end while it has the turn (turn.h); its
-// changes go to the committer; its reply leaves when they are durable, together with every earlier change
-// that the reply tells of:
+// changes go to the committer; its reply leaves when they are durable, without the turn, together with every
+// earlier change that the reply tells of:
 //  (1) replies to people leave when all control changes made so far are committed;
 //  (2) the reply to a worker leaves when its own changes are committed and all those that touched its
 //  attempts.
@@ -20,6 +20,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,6 +50,7 @@ class Shell {
   // orchestrators only.
   Shell(boost::asio::io_context& io, Orchestrator& orchestrator, Committer& committer,
         CoordinatorMetrics& metrics, std::function<void(absl::Status)> fatal);
+  ~Shell();  // When nothing is committed any more.
 
   // Of turn.h.
   template <typename Call>
@@ -74,7 +76,7 @@ class Shell {
   void Edit(const v1::EditSweepRequest& request, SweepGrid grid, Reply<v1::EditSweepResponse> reply);
   void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
   // The worker's stream has been answered and waits: new work is pushed to it until its next sync.
-  void Listen(const std::string& incarnation, std::weak_ptr<Listener> listener);
+  void Listen(const std::string& incarnation, Listeners::Place place);
   // That stream has ended: nothing is leased to its worker before it is heard again.
   void Unlisten(const std::string& incarnation, const Listener* ended);
   // Every other call that changes something: `method` is the orchestrator's.
@@ -85,7 +87,8 @@ class Shell {
                      std::move(reply));
   }
 
-  // Runs `call` when everything decided so far is durable; with an error when it never will be.
+  // Runs `call` when everything decided so far is durable, with an error when it never will be: now, or on
+  // another thread without the turn.
   void AfterCommit(std::function<void(absl::Status)> call);
 
   // Commits what `effects` of a call made elsewhere say (Recover), and begins to look at the clock.
@@ -131,6 +134,7 @@ class Shell {
   std::optional<Timestamp> armed_;
   bool stopped_ = true;
   ReleaseGate gate_;
+  boost::asio::thread_pool answers_;  // One thread: what has been committed is told in its order.
 };
 
 }  // namespace inlier

@@ -2,9 +2,8 @@
 //
 // A call that finds nobody before it runs at once on the thread that brings it; otherwise it waits and runs
 // on the thread of the io_context, in the order of arrival. So an idle coordinator answers without waking
-// another thread, and a busy one does its work on one. What people ask for (RunSoon) and what has become
-// durable (PostSoon) does not wait behind the workers' syncs: it and what waits already have the turn one
-// after the other.
+// another thread, and a busy one does its work on one. What people ask for (RunSoon) does not wait behind the
+// workers' syncs: it and what waits already have the turn one after the other.
 //
 // "On the coordinator's thread" in this folder means: having the turn.
 //
@@ -19,6 +18,7 @@
 #include <deque>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 
@@ -34,7 +34,7 @@ class Turn {
   void Post(Call call) {
     ++waiting_;
     boost::asio::post(io_, [this, call = std::move(call)]() mutable {
-      const std::lock_guard lock(mutex_);
+      const Holder holder(*this);
       --waiting_;
       RunOneSoon();
       call();
@@ -51,17 +51,18 @@ class Turn {
   // As Run, but before the next call that waits.
   template <typename Call>
   void RunSoon(Call call) {
-    if (!RunNow(call)) PostSoon(std::move(call));
-  }
-
-  // As Post, but before the next call that waits.
-  template <typename Call>
-  void PostSoon(Call call) {
+    if (RunNow(call)) return;
     {
       const std::lock_guard lock(soon_mutex_);
       soon_.emplace_back(std::move(call));
     }
     Post([] {});  // Takes it, if nothing before does.
+  }
+
+  // Runs `call` on this thread as soon as it has given the turn back. REQUIRES: the caller has the turn.
+  template <typename Call>
+  void AfterRelease(Call call) {
+    after_.emplace_back(std::move(call));
   }
 
   // Whether others wait for the turn.
@@ -70,16 +71,33 @@ class Turn {
   // Waits for the turn, runs `call` and returns what it returns.
   template <typename Call>
   auto Take(Call call) {
-    const std::lock_guard lock(mutex_);
+    const Holder holder(*this);
     return call();
   }
 
  private:
+  // Has the turn; what was left for after it runs when this ends.
+  class Holder {
+   public:
+    explicit Holder(Turn& turn) : Holder(turn, std::unique_lock(turn.mutex_)) {}
+    Holder(Turn& turn, std::unique_lock<std::mutex> lock) : turn_(turn), lock_(std::move(lock)) {}
+    ~Holder() {
+      std::vector<absl::AnyInvocable<void()>> after = std::exchange(turn_.after_, {});
+      lock_.unlock();
+      for (absl::AnyInvocable<void()>& call : after) call();
+    }
+
+   private:
+    Turn& turn_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
   template <typename Call>
   bool RunNow(Call& call) {
     if (waiting_ > 0) return false;
-    const std::unique_lock lock(mutex_, std::try_to_lock);
+    std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || waiting_ > 0) return false;
+    const Holder holder(*this, std::move(lock));
     call();
     return true;
   }
@@ -97,8 +115,9 @@ class Turn {
   }
 
   boost::asio::io_context& io_;
-  std::mutex mutex_;                        // Held by who has the turn.
-  std::atomic<std::uint64_t> waiting_ = 0;  // Posted, and not begun.
+  std::mutex mutex_;                               // Held by who has the turn.
+  std::vector<absl::AnyInvocable<void()>> after_;  // Of who has it.
+  std::atomic<std::uint64_t> waiting_ = 0;         // Posted, and not begun.
   std::mutex soon_mutex_;
   std::deque<absl::AnyInvocable<void()>> soon_;
 };

@@ -49,12 +49,14 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     last_ = shell().orchestrator().IsOver(sweep_);
     busy_ = true;
     shell().AfterCommit([this](absl::Status status) {
-      if (status.ok() && !end_) {
-        StartWrite(&update_);
-      } else {
-        busy_ = false;
-        End(ToGrpcStatus(status));
-      }
+      shell().Post([this, status] {
+        if (status.ok() && !end_) {
+          StartWrite(&update_);
+        } else {
+          busy_ = false;
+          End(ToGrpcStatus(status));
+        }
+      });
     });
   }
 
@@ -75,7 +77,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     const std::uint64_t last = shell().orchestrator().NoticesForgotten(sweep_);
     shell().AfterCommit([this, last](absl::Status status) {
       if (!status.ok()) {
-        TellOld(status);
+        shell().Post([this, status] { TellOld(status); });
         return;
       }
       hub_.calls_.RunBlocking(
@@ -83,7 +85,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
             auto notices = hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate);
             shell().Post([this, notices = std::move(notices)] { TellOld(notices); });
           },
-          [this](absl::Status refused) { TellOld(refused); });
+          [this](absl::Status refused) { shell().Post([this, refused] { TellOld(refused); }); });
     });
   }
   void TellOld(const absl::StatusOr<std::vector<std::string>>& notices) {

@@ -37,6 +37,10 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       return;
     }
     begun_ = MonotonicNow();
+    {
+      const std::lock_guard lock(mutex_);
+      ++heard_;
+    }
     if (absl::Status admitted = calls_.access().AdmitWorker(context_, sync_.incarnation()); !admitted.ok()) {
       Answer(std::move(admitted));
       return;
@@ -55,9 +59,9 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   void OnWriteDone(bool ok) override {
     if (Written(ok)) {
       // Before the next sync can come, which ends the listening.
-      calls_.shell().Run([self = self_, incarnation = sync_.incarnation()] {
+      calls_.shell().Run([self = self_, incarnation = sync_.incarnation(), heard = heard_] {
         self->listens_as_ = incarnation;
-        self->calls_.shell().Listen(incarnation, self);
+        self->calls_.shell().Listen(incarnation, {self, heard});
       });
       sync_.Clear();
       StartRead(&sync_);
@@ -71,9 +75,9 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
         [self = std::move(self_)] { self->calls_.shell().Unlisten(self->listens_as_, self.get()); });
   }
 
-  void Push(v1::CoordinatorSync push) override {
+  void Push(std::uint64_t heard, v1::CoordinatorSync push) override {
     const std::lock_guard lock(mutex_);
-    if (ended_) return;
+    if (ended_ || heard != heard_) return;
     next_push_ = std::move(push);
     if (!writing_) WriteNext();
   }
@@ -126,6 +130,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   Timestamp begun_;
 
   std::mutex mutex_;
+  std::uint64_t heard_ = 0;  // Syncs read; none is while an answer is on its way.
   v1::CoordinatorSync written_;
   std::optional<v1::CoordinatorSync> next_answer_, next_push_;
   bool writing_ = false, answering_ = false, ended_ = false;

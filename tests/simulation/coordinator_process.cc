@@ -205,8 +205,8 @@ void CoordinatorProcess::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<
           });
 }
 
-void CoordinatorProcess::Listen(const std::string& incarnation, std::weak_ptr<Listener> stream) {
-  listeners_.Add(incarnation, std::move(stream));
+void CoordinatorProcess::Listen(const std::string& incarnation, Listeners::Place place) {
+  listeners_.Add(incarnation, std::move(place));
   oracle_.Listens(incarnation, true);
   orchestrator_->SetListening(incarnation, true);
   Deliver(Effects(), nullptr, nullptr);
@@ -219,17 +219,18 @@ void CoordinatorProcess::Unlisten(const std::string& incarnation, const Listener
 }
 
 void CoordinatorProcess::PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes) {
-  if (pushes.empty()) return;
-  for (const auto& [incarnation, push] : pushes) oracle_.AnswerDecided(push);
-  gate_->AfterAll([this, pushes = std::move(pushes)](absl::Status status) {
-    if (!status.ok()) return;
-    for (const auto& [incarnation, push] : pushes) {
+  for (const auto& [incarnation, push] : pushes) {
+    oracle_.AnswerDecided(push);
+    const Listeners::Place* place = listeners_.Find(incarnation);
+    if (place == nullptr) continue;
+    gate_->AfterAll([this, incarnation, push, place = *place](const absl::Status& status) {
+      if (!status.ok()) return;
       oracle_.PushLeaves(incarnation, push);
       world_.Trace(push.SerializeAsString());
       world_.Count("pushes");
-      listeners_.Push(incarnation, push);
-    }
-  });
+      place.Push(push);
+    });
+  }
 }
 
 void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply) {

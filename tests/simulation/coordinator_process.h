@@ -56,7 +56,7 @@ class CoordinatorProcess {
   // REQUIRES of all: up().
   void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
   // The stream has been answered and waits; it has ended.
-  void Listen(const std::string& incarnation, std::weak_ptr<Listener> stream);
+  void Listen(const std::string& incarnation, Listeners::Place place);
   void Unlisten(const std::string& incarnation, const Listener* ended);
   void Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply);
   // Any other call of people: `call(orchestrator, now, effects)` gives the response.

@@ -167,7 +167,11 @@ void WorkerProcess::EndStream() {
   stream_.reset();
 }
 
-void WorkerProcess::Stream::Push(v1::CoordinatorSync push) {
+void WorkerProcess::Stream::Push(std::uint64_t heard, v1::CoordinatorSync push) {
+  if (heard != syncs) {
+    worker.world_.Count("pushes overtaken by a sync");
+    return;
+  }
   worker.link_.Send(Link::Way::kReply, /*ordered=*/true,
                     [this_worker = &worker, call = call, push = std::move(push)] {
                       if (this_worker->alive_ && call == this_worker->call_) this_worker->OnAnswer(push);
@@ -250,7 +254,7 @@ void WorkerProcess::SyncArrives(const v1::WorkerSync& sync, std::uint64_t call) 
     world_.After(world_.random().Between(Duration(0), milliseconds(2)),
                  [this, stream, number, life = coordinator_.life()] {
                    if (!coordinator_.up() || coordinator_.life() != life || stream->syncs != number) return;
-                   coordinator_.Listen(incarnation_, stream);
+                   coordinator_.Listen(incarnation_, {stream, number});
                  });
   });
 }

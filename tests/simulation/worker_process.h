@@ -60,7 +60,7 @@ class WorkerProcess {
   // The coordinator's end of a stream: what it pushes arrives while this is the call.
   struct Stream final : Listener {
     Stream(WorkerProcess& worker, std::uint64_t call) : worker(worker), call(call) {}
-    void Push(v1::CoordinatorSync push) override;
+    void Push(std::uint64_t heard, v1::CoordinatorSync push) override;
     WorkerProcess& worker;
     const std::uint64_t call;
     std::uint64_t syncs = 0;  // Arrived on it.

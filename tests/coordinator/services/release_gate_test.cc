@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
 namespace inlier {
 namespace {
 
@@ -90,13 +95,56 @@ TEST_F(ReleaseGateTest, ReplyThatWaitsForBulkWaitsForControlToo) {
   EXPECT_THAT(Left(), ElementsAre("cancel", "points"));
 }
 
+TEST_F(ReleaseGateTest, ReplyMayAskTheGateAgain) {
+  const std::uint64_t first = gate_.Decided(Control(), nullptr, [this](const absl::Status&) {
+    left_.push_back("a");
+    gate_.AfterAll([this](const absl::Status&) { left_.push_back("b"); });
+    EXPECT_EQ(gate_.unsettled(), 0u);
+  });
+  Settle(first);
+  EXPECT_THAT(Left(), ElementsAre("a", "b"));
+}
+
+// One thread decides, another tells what has been committed; the gate is closed meanwhile in the last round.
+TEST_F(ReleaseGateTest, EveryReplyLeavesOnceAndNotBeforeItsBatch) {
+  constexpr int kBatches = 20'000;
+  for (const bool closes : {false, true}) {
+    ReleaseGate gate;
+    std::atomic<std::uint64_t> committed = 0, decided = 0;
+    std::atomic<int> left = 0, early = 0, refused = 0;
+    std::thread settles([&] {
+      for (std::uint64_t next = 1; next <= kBatches;) {
+        if (decided < next) continue;
+        committed = next;
+        gate.Settled(next++, absl::OkStatus());
+        if (closes && next == kBatches / 2) gate.Close(absl::UnavailableError("it ends"));
+      }
+    });
+    for (std::uint64_t number = 1; number <= kBatches; ++number) {
+      const std::string worker = absl::StrCat("w-", number % 3);
+      const auto leave = [&, number](const absl::Status& status) {
+        ++left;
+        if (!status.ok()) ++refused;
+        if (status.ok() && committed < number) ++early;
+      };
+      const Effects effects = number % 2 == 0 ? Bulk() : Control({worker});
+      ASSERT_EQ(gate.Decided(effects, &worker, leave), number);
+      decided = number;
+    }
+    settles.join();
+    EXPECT_EQ(left, kBatches);
+    EXPECT_EQ(early, 0);
+    EXPECT_EQ(refused > 0, closes);
+  }
+}
+
 TEST_F(ReleaseGateTest, WhatCannotBeCommittedEndsAllReplies) {
   const std::uint64_t first = Call("a", Control());
   Call("b", Bulk(), "w-1");
   gate_.Settled(first, absl::DataLossError("disk"));
   EXPECT_THAT(Left(), ::testing::UnorderedElementsAre("a: disk", "b: disk"));
   Call("c", {});
-  gate_.Close(absl::UnavailableError("another reason"));
+  EXPECT_FALSE(gate_.Close(absl::UnavailableError("another reason")));
   EXPECT_THAT(Left(), ElementsAre("c: disk"));
 }
 

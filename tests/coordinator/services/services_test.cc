@@ -297,21 +297,22 @@ TEST_F(ServicesTest, ASweepIsPushedToASessionThatWaitsAndSoIsItsEnd) {
 
 TEST(ListenersTest, OnlyTheStreamThatListensEndsIt) {
   struct Stream final : Listener {
-    void Push(v1::CoordinatorSync) override { ++pushes; }
-    int pushes = 0;
+    void Push(std::uint64_t heard, v1::CoordinatorSync) override { pushes.push_back(heard); }
+    std::vector<std::uint64_t> pushes;
   };
   Listeners listeners;
   const auto first = std::make_shared<Stream>(), second = std::make_shared<Stream>();
-  listeners.Add("w", first);
-  listeners.Add("w", second);  // The worker has connected again.
+  listeners.Add("w", {first, 7});
+  const Listeners::Place before = *listeners.Find("w");
+  listeners.Add("w", {second, 1});  // The worker has connected again.
   EXPECT_FALSE(listeners.Remove("w", first.get()));
-  listeners.Push("w", {});
-  EXPECT_EQ(first->pushes, 0);
-  EXPECT_EQ(second->pushes, 1);
+  listeners.Find("w")->Push({});
+  EXPECT_THAT(second->pushes, ::testing::ElementsAre(1));
+  before.Push({});  // Decided earlier: the stream knows what it has heard since.
+  EXPECT_THAT(first->pushes, ::testing::ElementsAre(7));
   EXPECT_TRUE(listeners.Remove("w", second.get()));
   EXPECT_FALSE(listeners.Remove("w", second.get()));
-  listeners.Push("w", {});
-  EXPECT_EQ(second->pushes, 1);
+  EXPECT_EQ(listeners.Find("w"), nullptr);
 }
 
 TEST_F(ServicesTest, StaleTokenIsAcknowledgedStoppedAndChangesNothing) {

@@ -67,6 +67,27 @@ TEST_F(TurnTest, WhatPeopleAskForAndWhatWaitsAlternate) {
   EXPECT_THAT(ran_, ElementsAre(0, 11, 1, 12, 2, 13, 3, 14));
 }
 
+// Who answers after it has decided does not keep others from deciding.
+TEST_F(TurnTest, WhatIsLeftForLaterRunsOnTheSameThreadWithTheTurnFree) {
+  std::vector<std::thread::id> threads;
+  const auto call = [&] {
+    for (const int number : {2, 3}) {
+      turn_.AfterRelease([&, number] {
+        threads.push_back(std::this_thread::get_id());
+        std::thread([&, number] { turn_.Run([this, number] { ran_.push_back(number); }); }).join();
+      });
+    }
+    ran_.push_back(1);
+  };
+  turn_.Run(call);
+  turn_.Take(call);
+  EXPECT_THAT(ran_, ElementsAre(1, 2, 3, 1, 2, 3));
+  turn_.Post(call);
+  io_.run();
+  EXPECT_THAT(ran_, ElementsAre(1, 2, 3, 1, 2, 3, 1, 2, 3));
+  EXPECT_THAT(threads, ::testing::AllOf(::testing::SizeIs(6), ::testing::Each(std::this_thread::get_id())));
+}
+
 TEST_F(TurnTest, TakeReturnsWhatTheCallReturns) {
   EXPECT_EQ(turn_.Take([] { return 7; }), 7);
 }
