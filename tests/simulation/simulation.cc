@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::uint64_t kSettleStepsMax = 100'000;
+constexpr std::uint64_t kSettleStepsMax = 30'000;
 
 }  // namespace
 
