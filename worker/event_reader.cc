@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {
@@ -46,11 +47,10 @@ void LineSplitter::Finish(const OnLine& on_line) {
 }
 
 std::string Printable(std::string_view text, std::size_t bytes_max) {
-  const bool cut = text.size() > bytes_max;
-  text = text.substr(0, bytes_max);
+  const std::string_view part = CutUtf8(text, bytes_max);
   // Keeps UTF-8, escapes quotes and what a terminal would obey.
-  std::string shown = absl::Utf8SafeCHexEscape(absl::string_view(text.data(), text.size()));
-  if (cut) shown += "…";
+  std::string shown = absl::Utf8SafeCHexEscape(ReplaceInvalidUtf8(part));
+  if (part.size() < text.size()) shown += "…";
   return shown;
 }
 

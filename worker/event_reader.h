@@ -66,7 +66,8 @@ class EventReader {
 // One line to an event. InvalidArgument says what is wrong with it.
 absl::StatusOr<v1::TrialEvent> ParseEventLine(std::string_view line);
 
-// `text` cut to `bytes_max` with bytes that are not printable ASCII (or valid UTF-8) shown as \xNN.
+// `text` cut to `bytes_max`: UTF-8, with quotes and control characters escaped and U+FFFD for what is
+// neither.
 std::string Printable(std::string_view text, std::size_t bytes_max);
 
 }  // namespace inlier

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {
@@ -18,8 +19,19 @@ absl::Status AtMost(std::size_t count, std::size_t most, const std::string& wher
       absl::StrCat(where, ": ", count, " ", of_what, "; at most ", most, " are taken; ", remedy));
 }
 
-absl::Status CheckName(const std::string& text, const std::string& where) {
+absl::Status CheckText(const std::string& text, const std::string& where) {
+  if (IsUtf8(text)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(where, ": byte ", ValidUtf8Prefix(text) + 1, " is not UTF-8; save it as UTF-8"));
+}
+
+absl::Status CheckLength(const std::string& text, const std::string& where) {
   return AtMost(text.size(), Limits::kNameBytesMax, where, "bytes", "shorten it");
+}
+
+absl::Status CheckName(const std::string& text, const std::string& where) {
+  RETURN_IF_ERROR(CheckText(text, where));
+  return CheckLength(text, where);
 }
 
 // The largest value of the axis, in bytes of a trial's specification.
@@ -50,6 +62,7 @@ absl::Status CheckLimits(const v1::SweepSpec& sweep) {
   RETURN_IF_ERROR(CheckName(sweep.group(), "group"));
   RETURN_IF_ERROR(
       AtMost(sweep.description().size(), Limits::kTextBytesMax, "description", "bytes", "shorten it"));
+  RETURN_IF_ERROR(CheckText(sweep.description(), "description"));
   RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(sweep.axes_size()), Limits::kAxesMax, "axes", "axes",
                          "split the sweep"));
   RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(sweep.exclude_size()), Limits::kExclusionsMax, "exclude",
@@ -83,15 +96,15 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
   RETURN_IF_ERROR(AtMost(sync.data_dir().size(), Limits::kPathBytesMax, "data_dir", "bytes", "shorten it"));
   for (const std::string* name : {&sync.incarnation(), &sync.name(), &sync.host(), &sync.version()})
     RETURN_IF_ERROR(CheckName(*name, "incarnation, name, host and version"));
-  for (const v1::Slot& slot : sync.slots()) RETURN_IF_ERROR(CheckName(slot.device(), "slots.device"));
+  for (const v1::Slot& slot : sync.slots()) RETURN_IF_ERROR(CheckLength(slot.device(), "slots.device"));
   for (const v1::AttemptReport& report : sync.attempts()) {
     RETURN_IF_ERROR(CheckName(report.stage_id(), "attempts.stage_id"));
-    RETURN_IF_ERROR(CheckName(report.progress().phase(), "attempts.progress.phase"));
+    RETURN_IF_ERROR(CheckLength(report.progress().phase(), "attempts.progress.phase"));
   }
   for (const v1::NumberedEvent& numbered : sync.events()) {
     const v1::TrialEvent& event = numbered.event();
     if (event.has_progress()) {
-      RETURN_IF_ERROR(CheckName(event.progress().phase(), "events.progress.phase"));
+      RETURN_IF_ERROR(CheckLength(event.progress().phase(), "events.progress.phase"));
     } else if (event.has_started()) {
       const v1::Started& started = event.started();
       for (const std::string* text : {&started.build(), &started.torch_version(), &started.cuda_version(),
@@ -112,8 +125,9 @@ absl::Status CheckWords(const google::protobuf::Message& request) {
         field.name() == "sql")
       continue;
     std::string scratch;
-    RETURN_IF_ERROR(AtMost(reflection.GetStringReference(request, &field, &scratch).size(),
-                           Limits::kWordBytesMax, std::string(field.name()), "bytes",
+    const std::string& text = reflection.GetStringReference(request, &field, &scratch);
+    RETURN_IF_ERROR(CheckText(text, std::string(field.name())));
+    RETURN_IF_ERROR(AtMost(text.size(), Limits::kWordBytesMax, std::string(field.name()), "bytes",
                            "give an id such as s-12, or a name"));
   }
   return absl::OkStatus();

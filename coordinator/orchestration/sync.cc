@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "coordinator/orchestration/orchestrator.h"
 #include "proto/spec/measurements.h"
 
@@ -33,7 +34,7 @@ constexpr std::int64_t kLastSeenWrittenMs = 60'000;
 
 // A path inside the attempt's own folder: relative, without "..", and of characters that a person can see.
 bool IsInnerPath(const std::string& path) {
-  if (path.empty() || path.size() > 512 || path[0] == '/') return false;
+  if (path.empty() || path.size() > 512 || path[0] == '/' || !IsUtf8(path)) return false;
   if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     return false;
   std::size_t begin = 0;
@@ -46,8 +47,27 @@ bool IsInnerPath(const std::string& path) {
   return true;
 }
 
+// What a trial or a worker says, as it is stored: UTF-8, whatever they send.
 std::string Shortened(const std::string& text, std::size_t bytes) {
-  return text.size() <= bytes ? text : text.substr(0, bytes) + " ...";
+  const std::string_view part = CutUtf8(text, bytes);
+  std::string shown = ReplaceInvalidUtf8(part);
+  if (part.size() < text.size()) shown += " ...";
+  return shown;
+}
+
+// The texts of `message` likewise.
+template <typename Message>
+Message AsUtf8(Message message) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->is_repeated() || field->type() != google::protobuf::FieldDescriptor::TYPE_STRING) continue;
+    std::string scratch;
+    const std::string& text = reflection.GetStringReference(message, field, &scratch);
+    if (!IsUtf8(text)) reflection.SetString(&message, field, ReplaceInvalidUtf8(text));
+  }
+  return message;
 }
 
 // Whether `batch` may wait in the committer's bulk lane.
@@ -167,7 +187,7 @@ void Orchestrator::TakeReports(Context& context, WorkerEntry& worker, const v1::
     if (progress.phase() != attempt.progress.phase() || progress.step() != attempt.progress.step()) {
       NoteProgress(context, attempt);
       Touch(stages_.at(attempt.stage));
-      attempt.progress = progress;
+      attempt.progress = AsUtf8(progress);
     }
   }
   worker.stop_reasons = std::move(reasons);
@@ -290,15 +310,17 @@ void Orchestrator::TakeEvent(Context& context, const WorkerEntry& worker, const 
   switch (event.event_case()) {
     case v1::TrialEvent::kStarted:
       attempt.resumed_step = event.started().resumed_step();
-      context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = event.started(), .at = at});
+      context.out.changes.Add(
+          AttemptInfo{.token = attempt.token, .started = AsUtf8(event.started()), .at = at});
       return;
     case v1::TrialEvent::kProgress:
-      attempt.progress = event.progress();
+      attempt.progress = AsUtf8(event.progress());
       Touch(stages_.at(attempt.stage));
       return;
     case v1::TrialEvent::kMeasurement: {
       const v1::MeasurementPoint& point = event.measurement();
-      if (FindMeasurement(point.name()) == nullptr || point.site().size() > kSiteBytesMax) {
+      if (FindMeasurement(point.name()) == nullptr || point.site().size() > kSiteBytesMax ||
+          !IsUtf8(point.site())) {
         ++stats_.events_invalid;
         context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token,
                                                " reason=\"measurement ", Shortened(point.name(), 64),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/data/utf8_text.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/data/utf8_text.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

@@ -13,7 +13,7 @@
 #include "proto/spec/number_text.h"
 #include "proto/spec/param_range.h"
 #include "proto/spec/problems.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

@@ -8,7 +8,7 @@
 #include "proto/spec/architecture.h"
 #include "proto/spec/data_kind.h"
 #include "proto/spec/number_text.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 #include "proto/spec/vocabularies.h"
 
 namespace inlier {

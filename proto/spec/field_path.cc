@@ -10,7 +10,7 @@
 #include "proto/spec/param_range.h"
 #include "proto/spec/problems.h"
 #include "proto/spec/struct_value.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

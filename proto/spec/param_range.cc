@@ -7,7 +7,7 @@
 
 #include "inlier/v1/param_options.pb.h"
 #include "proto/spec/number_text.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

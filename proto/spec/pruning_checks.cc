@@ -7,7 +7,7 @@
 #include "proto/spec/did_you_mean.h"
 #include "proto/spec/measurements.h"
 #include "proto/spec/resolver.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

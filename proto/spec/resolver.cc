@@ -16,7 +16,7 @@
 #include "proto/spec/did_you_mean.h"
 #include "proto/spec/presets.h"
 #include "proto/spec/quantization_checks.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 #include "proto/spec/vocabularies.h"
 
 namespace inlier {

@@ -15,7 +15,7 @@
 #include "proto/spec/patch_claims.h"
 #include "proto/spec/struct_value.h"
 #include "proto/spec/sweep_grid.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 
 namespace inlier {
 

@@ -13,7 +13,7 @@
 #include "proto/spec/struct_value.h"
 #include "proto/spec/sweep_grid.h"
 #include "proto/spec/sweep_scale.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 #include "proto/spec/yaml_reader.h"
 
 namespace inlier {

@@ -6,7 +6,7 @@
 
 #include "proto/spec/did_you_mean.h"
 #include "proto/spec/struct_value.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

@@ -13,7 +13,7 @@
 #include "proto/spec/param_range.h"
 #include "proto/spec/quantization_checks.h"
 #include "proto/spec/resolver.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {

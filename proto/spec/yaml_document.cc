@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/exceptions.h"
 #include "yaml-cpp/parser.h"

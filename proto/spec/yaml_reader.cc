@@ -15,7 +15,7 @@
 #include "proto/spec/number_text.h"
 #include "proto/spec/param_range.h"
 #include "proto/spec/struct_value.h"
-#include "proto/spec/utf8.h"
+#include "base/utf8.h"
 #include "proto/spec/yaml_document.h"
 
 namespace inlier {

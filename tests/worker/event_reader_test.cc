@@ -114,6 +114,12 @@ TEST(EventReaderTest, DeeplyNestedJsonIsGarbage) {
 TEST(PrintableTest, KeepsTextAndUmlautsAndCutsWhatIsLong) {
   EXPECT_EQ(Printable("größer\tals", 100), "größer\\tals");
   EXPECT_EQ(Printable("abcdef", 3), "abc…");
+  EXPECT_EQ(Printable("größer", 3), "gr…");
+  EXPECT_EQ(Printable("gr\xf6\xdf"
+                      "er",
+                      100),
+            "gr\xef\xbf\xbd\xef\xbf\xbd"
+            "er");
 }
 
 }  // namespace

@@ -69,5 +69,38 @@ TEST(OrchestratorBadInputTest, DivergedTrainingHasNoCheckpointEvenIfItWroteItsMo
   harness.Restart();
 }
 
+// A trial wrote Latin-1, or its text was cut within a character: whoever read the database in Python got an
+// error for the whole table.
+TEST(OrchestratorBadInputTest, TextsThatAreNoUtf8AreStoredAsWellAsTheyCan) {
+  Harness harness;
+  harness.Submit(SmallSweep("texts", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  v1::TrialEvent started;
+  started.mutable_started()->set_device(
+      "gr\xf6\xdf"
+      "er");
+  worker.Emit(token, started);
+  v1::TrialEvent log;
+  log.mutable_log()->set_text("caf\xe9");
+  worker.Emit(token, log);
+  v1::TrialEvent measured;
+  measured.mutable_measurement()->set_name("train_loss");
+  measured.mutable_measurement()->set_site("\xff");
+  worker.Emit(token, measured);
+  v1::TrialEvent outcome = OutcomeEvent(v1::Outcome::FAILED);
+  outcome.mutable_outcome()->set_message(std::string(4095, 'a') + "ö and more");
+  worker.Emit(token, outcome);
+  harness.Sync(worker);
+  EXPECT_EQ(harness.orchestrator().stats().events_invalid, 1u);
+  harness.Restart();
+  EXPECT_EQ(harness.Query("SELECT device FROM attempts"),
+            "gr\xef\xbf\xbd\xef\xbf\xbd"
+            "er\n");
+  EXPECT_EQ(harness.Query("SELECT text FROM logs"), "caf\xef\xbf\xbd\n");
+  EXPECT_EQ(harness.Query("SELECT message FROM attempts"), std::string(4095, 'a') + " ...\n");
+}
+
 }  // namespace
 }  // namespace inlier

@@ -72,6 +72,16 @@ TEST(RequestLimitsTest, TextsOfASweepAreBounded) {
   EXPECT_THAT(Refusal(CheckLimits(description)), HasSubstr("bytes; at most 8388608 are taken; split it"));
 }
 
+TEST(RequestLimitsTest, TextsOfPeopleAreUtf8) {
+  EXPECT_EQ(Refusal(CheckLimits(SmallSweep("gr\xf6sse", 1))), "name: byte 3 is not UTF-8; save it as UTF-8");
+  v1::SweepSpec description = SmallSweep("s", 1);
+  description.set_description("\xff");
+  EXPECT_EQ(Refusal(CheckLimits(description)), "description: byte 1 is not UTF-8; save it as UTF-8");
+  v1::PauseSweepRequest pause;
+  pause.set_sweep("s-\xff");
+  EXPECT_EQ(Refusal(CheckWords(pause)), "sweep: byte 3 is not UTF-8; save it as UTF-8");
+}
+
 // What a worker says of its attempts stays in memory while they live.
 TEST(RequestLimitsTest, WhatAWorkerSaysIsBounded) {
   HandWorker worker("w", 1);

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/data/random_stream.h"
-#include "core/data/utf8_text.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {
@@ -74,7 +74,7 @@ TEST(BertWordsTest, AnyBytesGiveWordsWithoutSpacesAndInUtf8) {
       text += static_cast<char>(stream.Below(4) == 0 ? stream.Below(256) : stream.Below(128));
     }
     for (const std::string& word : Words(text)) {
-      ASSERT_EQ(FirstInvalidUtf8(word), word.size());
+      ASSERT_EQ(ValidUtf8Prefix(word), word.size());
       ASSERT_EQ(word.find_first_of(" \t\r\n"), std::string::npos);
     }
   }

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
 #include "core/data/byte_pair.h"
-#include "core/data/utf8_text.h"
+#include "base/utf8.h"
 #include "core/data/word_piece.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/data/data_files.h"

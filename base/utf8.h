@@ -1,6 +1,6 @@
-// Whether bytes are UTF-8, and how a text is shown in an error.
-#ifndef INLIER_PROTO_SPEC_UTF8_H_
-#define INLIER_PROTO_SPEC_UTF8_H_
+// Texts as UTF-8: whether bytes are, making them so, and showing them in an error.
+#ifndef INLIER_BASE_UTF8_H_
+#define INLIER_BASE_UTF8_H_
 
 #include <cstddef>
 #include <string>
@@ -14,9 +14,15 @@ std::size_t ValidUtf8Prefix(std::string_view bytes);
 
 inline bool IsUtf8(std::string_view bytes) { return ValidUtf8Prefix(bytes) == bytes.size(); }
 
+// With U+FFFD for what is not UTF-8: one for each maximal part of a character (Unicode 15, table 3-11).
+std::string ReplaceInvalidUtf8(std::string_view bytes);
+
+// The beginning of `text`, at most `bytes_max` bytes of it, that ends between two characters.
+std::string_view CutUtf8(std::string_view text, std::size_t bytes_max);
+
 // The text in double quotes for a message on one line: at most 60 bytes of it, control characters as spaces.
 std::string Quoted(std::string_view text);
 
 }  // namespace inlier
 
-#endif  // INLIER_PROTO_SPEC_UTF8_H_
+#endif  // INLIER_BASE_UTF8_H_
