@@ -85,6 +85,7 @@ class Load {
   std::uint64_t committed_ = 0, leases_ = 0, ended_ = 0;
   std::uint64_t awaited_ = 0;        // Committed: whoever waits is woken then, not before.
   std::uint32_t expected_ = 0;       // The seed whose lease is awaited.
+  std::string expected_bytes_;       // It, as it stands in a specification.
   std::optional<Timestamp> leased_;  // When it was.
   bool broken_ = false;
   std::string problem_;

@@ -8,7 +8,18 @@
 namespace inlier {
 
 LoadSession::LoadSession(v1::WorkerService::Stub& stub, Options options, Hooks hooks)
-    : stub_(stub), options_(std::move(options)), hooks_(std::move(hooks)) {}
+    : stub_(stub), options_(std::move(options)), hooks_(std::move(hooks)) {
+  sync_.set_incarnation(options_.incarnation);
+  sync_.set_name(options_.incarnation);
+  sync_.set_host("bench");
+  sync_.set_version(options_.version);
+  for (std::uint32_t i = 0; i < options_.slots; ++i) {
+    v1::Slot& slot = *sync_.add_slots();
+    slot.set_index(i);
+    slot.set_device("cpu");
+    slot.set_threads(1);
+  }
+}
 
 void LoadSession::Start() {
   stub_.async()->Session(&context_, this);
@@ -40,18 +51,11 @@ std::uint64_t LoadSession::points_committed() const {
 }
 
 void LoadSession::SendSync() {
-  sync_ = std::exchange(next_, {});
-  sync_.set_incarnation(options_.incarnation);
-  sync_.set_name(options_.incarnation);
-  sync_.set_host("bench");
-  sync_.set_version(options_.version);
+  // What stays the same was said once, and what goes keeps its memory: the load is not what is measured.
+  sync_.clear_attempts();
+  sync_.clear_events();
+  sync_.mutable_events()->Swap(next_.mutable_events());
   sync_.set_sync_id(++sync_id_);
-  for (std::uint32_t i = 0; i < options_.slots; ++i) {
-    v1::Slot& slot = *sync_.add_slots();
-    slot.set_index(i);
-    slot.set_device("cpu");
-    slot.set_threads(1);
-  }
   for (const Running& attempt : running_) {
     v1::AttemptReport& report = *sync_.add_attempts();
     report.set_token(attempt.token);

@@ -77,7 +77,7 @@ class LoadSession final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
 
   mutable std::mutex mutex_;
   v1::WorkerSync sync_;  // Being written.
-  v1::WorkerSync next_;  // Events of the next one.
+  v1::WorkerSync next_;  // Only the events of the next one.
   bool writing_ = false, started_ = false, ended_ = false;
   bool unanswered_ = false;
   std::uint64_t sync_id_ = 0, sequence_ = 0, points_committed_ = 0;
