@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kArenaBytes =
     16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
 
-constexpr std::size_t kGroupsRemembered = 32;  // Of one field, from sweep to sweep.
+// From sweep to sweep, on each thread: what one of a thousand trials has, many times over.
+constexpr std::size_t kGroupBytesRemembered = 2 << 20;
 
 // {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
 bool PlainLabels(std::string_view json, PointLabels& labels) {
@@ -109,7 +110,7 @@ bool SweepExpander::Prepare() {
     Make(*index, arena, identities, trial);
     valid = valid && trial.problem.ok();
   }
-  identities.Trim(kGroupsRemembered);
+  identities.Trim(kGroupBytesRemembered);
   return valid;
 }
 

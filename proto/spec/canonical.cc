@@ -7,13 +7,13 @@
 
 #include "base/check.h"
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "google/protobuf/util/json_util.h"
 #include "inlier/v1/param_options.pb.h"
 #include "proto/spec/field_path.h"
 #include "proto/spec/number_text.h"
 #include "proto/spec/param_range.h"
 #include "proto/spec/problems.h"
-#include "base/utf8.h"
 
 namespace inlier {
 namespace {
@@ -172,6 +172,8 @@ bool IsOfEvaluation(const FieldDescriptor* field) {
 
 std::string CanonicalJson(const Message& message) { return Json(message, Form::kCanonical); }
 
+constexpr std::size_t kBytesBeside = 256;  // Nodes and strings of a group that is remembered.
+
 const IdentityWriter::Group& IdentityWriter::GroupOf(std::size_t index, std::string_view bytes) {
   KnownGroups& known = known_[index];
   if (known.last != nullptr && known.last->first == bytes) return known.last->second;
@@ -187,6 +189,7 @@ const IdentityWriter::Group& IdentityWriter::GroupOf(std::size_t index, std::str
   Problems problems;
   CheckDeclarations(message, "", &problems);
   group.declarations_hold = problems.empty();
+  known.bytes += kBytesBeside + bytes.size() + group.canonical.size() + group.object->size();
   return group;
 }
 
@@ -195,9 +198,16 @@ void IdentityWriter::Forget(KnownGroups& known) {
   train_groups_ = {};
 }
 
-void IdentityWriter::Trim(std::size_t groups) {
-  for (KnownGroups& known : known_) {
-    if (known.by_bytes.size() > groups) Forget(known);
+std::size_t IdentityWriter::RememberedBytes() const {
+  std::size_t bytes = 0;
+  for (const KnownGroups& known : known_) bytes += known.bytes;
+  return bytes;
+}
+
+void IdentityWriter::Trim(std::size_t bytes) {
+  while (RememberedBytes() > bytes) {
+    Forget(*std::max_element(known_.begin(), known_.end(),
+                             [](const KnownGroups& a, const KnownGroups& b) { return a.bytes < b.bytes; }));
   }
 }
 

@@ -59,8 +59,10 @@ class IdentityWriter {
   // Whether CheckDeclarations (param_range.h) has nothing against it.
   bool declarations_hold() const { return declarations_hold_; }
   TrialIdentity Identity();
-  // Forgets the groups of fields that have had more than so many.
-  void Trim(std::size_t groups);
+  // About how much memory the groups take that are remembered.
+  std::size_t RememberedBytes() const;
+  // Forgets the groups of the fields that take most, until the rest takes no more than this.
+  void Trim(std::size_t bytes);
 
  private:
   // Of one field; the inner axes of a grid come round again.
@@ -74,6 +76,7 @@ class IdentityWriter {
   struct KnownGroups {
     std::unordered_map<std::string, Group> by_bytes;  // Serialised.
     const std::pair<const std::string, Group>* last = nullptr;
+    std::size_t bytes = 0;  // Of their texts, and what a small text takes beside.
   };
   const Group& GroupOf(std::size_t index, std::string_view bytes);
   void Forget(KnownGroups& known);

@@ -138,6 +138,31 @@ TEST(SweepExpanderTest, WhatEarlierSweepsHadDoesNotChangeATrial) {
   }
 }
 
+TEST(SweepExpanderTest, WhatIsRememberedIsBoundedAndForgettingChangesNothing) {
+  v1::SweepSpec sweep = SmallSweep("s", 1);
+  std::vector<double> steps;
+  for (int i = 1; i <= 50; ++i) steps.push_back(i);
+  *sweep.add_axes() = NumberAxis("training.steps", steps);
+  IdentityWriter all, none;
+  for (const ExpandedTrial& trial : Expander(sweep).Next(100)) {
+    v1::TrialSpec spec;
+    ASSERT_TRUE(spec.ParseFromString(trial.spec));
+    all.Read(spec, trial.spec);
+    none.Read(spec, trial.spec);
+    EXPECT_EQ(all.Identity().evaluate_fingerprint, trial.identity.evaluate_fingerprint);
+    EXPECT_EQ(none.Identity().evaluate_fingerprint, trial.identity.evaluate_fingerprint);
+    none.Trim(0);
+    EXPECT_EQ(none.RememberedBytes(), 0u);
+  }
+  const std::size_t before = all.RememberedBytes();
+  EXPECT_GT(before, 50u * 256);
+  all.Trim(before);
+  EXPECT_EQ(all.RememberedBytes(), before);
+  all.Trim(before - 1);  // Those of the field that varies go.
+  EXPECT_LT(all.RememberedBytes(), before / 2);
+  EXPECT_GT(all.RememberedBytes(), 0u);
+}
+
 TEST(SweepExpanderTest, ACheckedExpanderSaysWhatACheckedGridSays) {
   v1::SweepSpec wrong = SmallSweep("s", 1);
   *wrong.add_axes() = NumberAxis("model.bert.heads", {2, 3});
