@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <memory>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
@@ -60,16 +59,13 @@ void Shell::Settled(std::uint64_t number, const absl::Status& status) {
 }
 
 void Shell::PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes) {
-  std::vector<std::pair<Listeners::Place, v1::CoordinatorSync>> placed;
   for (auto& [incarnation, push] : pushes) {
-    if (const Listeners::Place* place = listeners_.Find(incarnation))
-      placed.emplace_back(*place, std::move(push));
+    const Listeners::Place* place = listeners_.Find(incarnation);
+    if (place == nullptr) continue;
+    gate_.AfterAll([place = *place, push = std::move(push)](const absl::Status& status) mutable {
+      if (status.ok()) place.Push(std::move(push));
+    });
   }
-  if (placed.empty()) return;
-  gate_.AfterAll([placed = std::move(placed)](absl::Status status) mutable {
-    if (!status.ok()) return;
-    for (auto& [place, push] : placed) place.Push(std::move(push));
-  });
 }
 
 void Shell::Listen(const std::string& incarnation, Listeners::Place place) {

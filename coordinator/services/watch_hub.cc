@@ -75,17 +75,14 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   void LookBack() {
     busy_ = true;
     const std::uint64_t last = shell().orchestrator().NoticesForgotten(sweep_);
-    shell().AfterCommit([this, last](absl::Status status) {
-      if (!status.ok()) {
-        shell().Post([this, status] { TellOld(status); });
-        return;
-      }
+    const auto tell = [this](absl::StatusOr<std::vector<std::string>> notices) {
+      shell().Post([this, notices = std::move(notices)] { TellOld(notices); });
+    };
+    shell().AfterCommit([this, last, tell](const absl::Status& status) {
+      if (!status.ok()) return tell(status);
       hub_.calls_.RunBlocking(
-          [this, last] {
-            auto notices = hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate);
-            shell().Post([this, notices = std::move(notices)] { TellOld(notices); });
-          },
-          [this](absl::Status refused) { shell().Post([this, refused] { TellOld(refused); }); });
+          [this, last, tell] { tell(hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate)); },
+          tell);
     });
   }
   void TellOld(const absl::StatusOr<std::vector<std::string>>& notices) {

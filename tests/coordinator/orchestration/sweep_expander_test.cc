@@ -114,12 +114,18 @@ TEST(SweepExpanderTest, PreparedTrialsAreTheSameTrials) {
   }
 }
 
-// Groups are remembered from sweep to sweep, and forgotten where there were many.
-TEST(SweepExpanderTest, WhatEarlierSweepsHadDoesNotChangeATrial) {
+// Trainings of 1 to `most` steps: as many groups of the same field.
+v1::SweepSpec SweepOfLengths(int most) {
   v1::SweepSpec sweep = SmallSweep("s", 1);
   std::vector<double> steps;
-  for (int i = 1; i <= 50; ++i) steps.push_back(i);
+  for (int i = 1; i <= most; ++i) steps.push_back(i);
   *sweep.add_axes() = NumberAxis("training.steps", steps);
+  return sweep;
+}
+
+// Groups are remembered from sweep to sweep, and forgotten where there were many.
+TEST(SweepExpanderTest, WhatEarlierSweepsHadDoesNotChangeATrial) {
+  const v1::SweepSpec sweep = SweepOfLengths(50);
   SweepExpander plain = Expander(sweep);
   const auto expected = plain.Next(100);
   for (int sitting = 0; sitting < 3; ++sitting) {
@@ -139,10 +145,7 @@ TEST(SweepExpanderTest, WhatEarlierSweepsHadDoesNotChangeATrial) {
 }
 
 TEST(SweepExpanderTest, WhatIsRememberedIsBoundedAndForgettingChangesNothing) {
-  v1::SweepSpec sweep = SmallSweep("s", 1);
-  std::vector<double> steps;
-  for (int i = 1; i <= 50; ++i) steps.push_back(i);
-  *sweep.add_axes() = NumberAxis("training.steps", steps);
+  const v1::SweepSpec sweep = SweepOfLengths(50);
   IdentityWriter all, none;
   for (const ExpandedTrial& trial : Expander(sweep).Next(100)) {
     v1::TrialSpec spec;
