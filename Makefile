@@ -4,7 +4,7 @@ PRESET  ?= release
 BUILD   := build/$(PRESET)
 JOBS    ?= $(shell nproc)
 CMAKE   := cmake
-# Nothing of it needs LibTorch; a release build is used where there is one.
+# It needs no LibTorch; uses a release build if there is one.
 CHAOS_PRESET := $(if $(wildcard build/release/bin/inlier-trial),release,service)
 PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 
@@ -14,32 +14,32 @@ PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 help:           ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-setup:          ## Install what building and the demo need (skips what is there)
-	@deploy/setup/setup packages torch corpora
+setup:          ## Install what building and the demo need (skips installed parts)
+	@tools/setup/setup packages torch corpora
 
-setup-test:     ## As setup, and what the tests need beside it
-	@deploy/setup/setup packages torch corpora images test-packages python minilm
+setup-test:     ## As setup, and what only the tests need
+	@tools/setup/setup packages torch corpora images test-packages python minilm
 
 corpora:        ## Fetch the text corpora and vocabularies only
-	@deploy/setup/setup corpora
+	@tools/setup/setup corpora
 
 images:         ## Fetch the images of Fashion-MNIST, for ViT (31 MB)
-	@deploy/setup/setup images
+	@tools/setup/setup images
 
 build: setup    ## Build the four programs
-	@deploy/setup/configure $(PRESET)
+	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target $(PROGRAMS)
 
 demo: build     ## Set up, build, train the quickstart sweep on real text and print its table
 	@$(BUILD)/bin/inlier run sweeps/quickstart.yaml --dir demo
 
 test: setup-test  ## Set up, build everything and run all tests
-	@deploy/setup/configure $(PRESET)
+	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure -j 2
 
 golden: setup-test  ## Every golden case, one line each (INLIER_GOLDEN_DIR names another folder)
-	@deploy/setup/configure $(PRESET)
+	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target golden_tests
 	@bash -o pipefail -c "ctest --test-dir $(BUILD) -L golden -V | sed -nE 's/^[0-9]+: (golden .*)/\1/p; s/^.*tests (passed|failed).*/&/p'"
 
@@ -48,13 +48,13 @@ bench: build    ## Measure this build (writes bench/results)
 	@bench/run $(BUILD)
 
 chaos:          ## Kill, cut off, pause and fill up real processes for CHAOS_SECONDS (600), then judge the store
-	@deploy/setup/setup packages
+	@tools/setup/setup packages
 	@$(CMAKE) --preset $(CHAOS_PRESET) >/dev/null
 	@$(CMAKE) --build build/$(CHAOS_PRESET) -j $(JOBS) --target chaos_client
 	@INLIER_BIN=$(CURDIR)/build/$(CHAOS_PRESET)/bin python3 -B tests/chaos/chaos.py
 
 fuzz:           ## Every fuzz target under libFuzzer for FUZZ_SECONDS (600) each; findings stay in build/fuzz/findings
-	@deploy/setup/setup packages test-packages fuzz
+	@tools/setup/setup packages test-packages fuzz
 	@$(CMAKE) --preset fuzz >/dev/null
 	@tests/fuzz/run build/fuzz $(JOBS)
 

@@ -62,7 +62,7 @@ std::optional<Digest> ParseSha256Hex(std::string_view text) {
     std::uint64_t digits;
     std::memcpy(&digits, text.data() + 2 * i, sizeof(digits));
     std::uint64_t values = (digits & kEach * 0x0f) + (digits >> 6 & kEach) * 9;
-    const std::uint64_t letters = (values + kEach * 6) >> 4 & kEach;  // Those above 9.
+    const std::uint64_t letters = (values + kEach * 6) >> 4 & kEach;  // Digits above 9.
     if ((values & kEach * 0xf0) != 0 || values + kEach * '0' + letters * ('a' - '9' - 1) != digits)
       return std::nullopt;
     values = (values << 4 | values >> 8) & 0x00ff00ff00ff00ff;

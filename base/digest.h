@@ -49,7 +49,7 @@ struct DigestHash {
 };
 absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path);
 
-// Whether `text` is 64 lower-case hexadecimal digits: what a file may be named after.
+// True for 64 lower-case hexadecimal digits: a name that a file may have.
 bool IsSha256Hex(std::string_view text);
 
 }  // namespace inlier

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -22,16 +23,6 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
-
-absl::Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoStatus(absl::StrCat("cannot write ", path));
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
-}
 
 std::filesystem::path FolderOf(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
@@ -61,25 +52,9 @@ absl::Status SyncPath(const std::filesystem::path& path) {
 }
 
 absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {
-  std::string temporary = absl::StrCat(path.string(), ".XXXXXX");
-  absl::Status status;
-  {
-    const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
-    if (file.fd < 0) return ErrnoStatus(absl::StrCat("cannot write a file beside ", path.string()));
-    ::fchmod(file.fd, 0644);
-    status = WriteAll(file.fd, content, path.string());
-    if (status.ok() && ::fsync(file.fd) != 0) {
-      status = ErrnoStatus(absl::StrCat("cannot write ", path.string(), " to the disk"));
-    }
-  }
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = ErrnoStatus(absl::StrCat("cannot replace ", path.string()));
-  }
-  if (!status.ok()) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
-  return SyncPath(FolderOf(path));
+  AtomicFile file(path);
+  RETURN_IF_ERROR(file.Append(content));
+  return file.Commit();
 }
 
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to) {

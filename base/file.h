@@ -16,8 +16,7 @@ namespace inlier {
 // The whole content of `path`. NotFound when there is no such file.
 absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path);
 
-// Replaces `path` by `content`: a reader, and a machine that loses power, sees the old file or the new one,
-// never a part. The content and the folder are on disk when this returns OK.
+// Replaces `path` by `content` (AtomicFile in one piece).
 absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 // Renames `from` to `to` on one file system, replacing `to`; both folders are on disk when this returns OK.

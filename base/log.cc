@@ -140,7 +140,7 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   void Write() {
     for (std::size_t at = 0; at < lines_.size();) {
       const ssize_t written = ::write(STDERR_FILENO, lines_.data() + at, lines_.size() - at);
-      if (written < 0 && errno != EINTR) break;  // Nobody reads, or no space: the lines are lost.
+      if (written < 0 && errno != EINTR) break;  // No reader, or no space: the lines are lost.
       if (written > 0) at += static_cast<std::size_t>(written);
     }
     lines_.clear();

@@ -1,6 +1,6 @@
 // Logs: one event, one line, `event key=value …`, on stderr. INFO for state changes, with ids first. A value
-// with spaces stands in quotes; LogText() makes one of any text. What a line says can never begin another:
-// control characters are written as escapes.
+// with spaces is in quotes; LogText() makes one of any text. Control characters are written as escapes, so
+// no value can start another line.
 #ifndef INLIER_BASE_LOG_H_
 #define INLIER_BASE_LOG_H_
 
@@ -16,7 +16,7 @@ namespace inlier {
 
 enum class LogFormat { kText, kJson };
 
-// Call once at the start of main. `program` stands in every line; `level` is trace, debug, info, warn, error
+// Call once at the start of main. `program` is in every line; `level` is trace, debug, info, warn, error
 // or off.
 void InitLog(const std::string& program, std::string_view level = "info");
 

@@ -1,7 +1,6 @@
 #include "base/part_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -33,11 +33,9 @@ absl::StatusOr<std::unique_ptr<PartFile>> PartFile::Open(const std::filesystem::
     if (fd < 0) return ErrnoStatus(absl::StrCat("cannot open ", part.string()));
     struct stat opened {
     }, named{};
-    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-      const bool held = errno == EWOULDBLOCK;
-      const absl::Status status = ErrnoStatus(absl::StrCat("cannot lock ", part.string()));
+    if (const absl::StatusOr<bool> locked = TryLock(fd); !locked.ok() || !*locked) {
       ::close(fd);
-      if (!held) return status;
+      if (!locked.ok()) return Annotate(locked.status(), part.string());
       return absl::UnavailableError(absl::StrCat(part.string(), " is being received already"));
     }
     if (::fstat(fd, &opened) != 0) {
@@ -73,7 +71,7 @@ absl::Status PartFile::Sync() {
   if (::fdatasync(fd_) == 0) return absl::OkStatus();
   const absl::Status status =
       ErrnoStatus(absl::StrCat("cannot write ", NameOf(path_).string(), " to the disk"));
-  // What the system has dropped from memory is not known: none of it can be built upon.
+  // The system may have dropped any of the pages, so none of them can be used.
   ::unlink(NameOf(path_).c_str());
   return status;
 }

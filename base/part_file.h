@@ -1,8 +1,8 @@
 // A file named by its digest while it is being received: grows as <name>.part, becomes <name> when it is
-// whole.
+// complete.
 //
-// What is received can be gone on with after any end of the process. Nothing half is ever seen under the
-// final name: the content is on disk, and its SHA-256 is the one that was asked for, before the rename.
+// An upload can be resumed after any end of the process. The final name never shows a part: before the rename
+// the content is on disk, and its SHA-256 is the expected one.
 //
 // Thread safety: none. Waits for the disk.
 #ifndef INLIER_BASE_PART_FILE_H_
@@ -32,7 +32,7 @@ class PartFile {
 
   // Bytes received.
   std::uint64_t size() const { return size_; }
-  // Forgets what is behind `bytes`. REQUIRES: bytes <= size().
+  // Drops everything after `bytes`. REQUIRES: bytes <= size().
   absl::Status Shorten(std::uint64_t bytes);
   // Written to the disk every 64 MiB. ResourceExhausted when the disk is full: may be tried again. After any
   // other error the object is of no more use.

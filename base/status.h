@@ -1,5 +1,5 @@
-// absl::Status helpers: context on the way up, early return, and the one place that says what may be tried
-// again.
+// absl::Status helpers: context on the way up, early return, and the one classifier of errors that may be
+// retried.
 #ifndef INLIER_BASE_STATUS_H_
 #define INLIER_BASE_STATUS_H_
 
@@ -14,7 +14,7 @@ namespace inlier {
 // `status` with ": while <context>" appended to its message; OK stays OK. Use once per layer.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
-// Whether the same call may succeed later without anyone changing anything.
+// True when the same call may succeed later although no one changes anything.
 bool IsRetriable(const absl::Status& status);
 
 // The status of the last failed system call (errno), with what was being done to what.

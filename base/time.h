@@ -1,7 +1,8 @@
 // Two times that never mix: Timestamp measures (monotonic, for deadlines), WallTime is shown to people and
 // stored in rows.
 //
-// Time is an argument: only the shells of the daemons call Clock::Now(); decisions are told the time.
+// Time is an argument: only the loops of the daemons call Clock::Now(); decisions get the time as a
+// parameter.
 #ifndef INLIER_BASE_TIME_H_
 #define INLIER_BASE_TIME_H_
 

@@ -7,7 +7,7 @@ namespace inlier {
 namespace {
 
 struct Character {
-  std::size_t length = 0;  // Bytes; of what is not UTF-8, those that could have begun a character.
+  std::size_t length = 0;  // Bytes; of invalid UTF-8, those that could start a character.
   bool valid = false;
 };
 
@@ -67,7 +67,7 @@ std::string ReplaceInvalidUtf8(std::string_view bytes) {
 std::string_view CutUtf8(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   std::size_t end = bytes_max;
-  // What follows the cut belongs to a character that began before it.
+  // The bytes after the cut may belong to a character that starts before it.
   while (end > 0 && bytes_max - end < 3 && (static_cast<std::uint8_t>(text[end]) & 0xc0) == 0x80) --end;
   return text.substr(0, (static_cast<std::uint8_t>(text[end]) & 0xc0) == 0x80 ? bytes_max : end);
 }

@@ -17,8 +17,8 @@ std::string RandomUuid() {
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3F) | 0x80);
   const std::string hex =
       absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  return absl::StrCat(hex.substr(0, 8), "-", hex.substr(8, 4), "-", hex.substr(12, 4), "-", hex.substr(16, 4), "-",
-                      hex.substr(20));
+  return absl::StrCat(hex.substr(0, 8), "-", hex.substr(8, 4), "-", hex.substr(12, 4), "-", hex.substr(16, 4),
+                      "-", hex.substr(20));
 }
 
 }  // namespace inlier

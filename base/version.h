@@ -1,4 +1,4 @@
-// What build this is.
+// Version and build of the program.
 #ifndef INLIER_BASE_VERSION_H_
 #define INLIER_BASE_VERSION_H_
 

@@ -20,7 +20,7 @@ std::string Number(const Json& measurements, const char* name) {
   return found->is_number() ? absl::StrFormat("%.4g", found->get<double>()) : "not finite";
 }
 
-// A line of name and value for every measurement that is there.
+// A line of name and value for every measurement in the report.
 std::string Lines(const Json& measurements, const std::vector<std::pair<const char*, const char*>>& names) {
   std::string text;
   for (const auto& [name, meaning] : names) {
@@ -30,7 +30,7 @@ std::string Lines(const Json& measurements, const std::vector<std::pair<const ch
   return text;
 }
 
-// The tensors whose largest element stands out most.
+// The tensors with the largest elements.
 std::string WorstSites(const Json& sites) {
   const auto norms = sites.find("inf_norm");
   if (norms == sites.end()) return "";
@@ -83,7 +83,7 @@ std::string AnalysisReport::ToString() const {
                                 {"kurtosis_rest", "of all other tokens'"},
                                 {"max_abs_first", "largest element of the first token"},
                                 {"max_abs_rest", "largest element of the others"},
-                                {"first_attention_share", "queries that attend most to the first token"},
+                                {"first_attention_share", "queries with most attention on the first token"},
                                 {"first_key_mass", "attention that the first token gets"}}),
                   "\n", WorstSites(settings_[0]["sites"]), "\nQuantized\n");
   std::vector<std::string> headings = {"setting"};

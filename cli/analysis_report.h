@@ -1,4 +1,4 @@
-// What `inlier analyze` prints, from the lines that inlier-trial writes (core/trial/analysis.h).
+// The output of `inlier analyze`, from the lines of inlier-trial (core/trial/analysis.h).
 #ifndef INLIER_CLI_ANALYSIS_REPORT_H_
 #define INLIER_CLI_ANALYSIS_REPORT_H_
 
@@ -11,13 +11,14 @@ namespace inlier {
 // Gathers the lines of one analysis.
 class AnalysisReport {
  public:
-  // One line of inlier-trial. True when it is no progress but something found.
+  // One line of inlier-trial. True for a result, false for progress.
   bool Add(const nlohmann::ordered_json& line);
 
   // {"model": {...}, "settings": [{"name", "measurements", "sites"}, ...]}
   nlohmann::ordered_json ToJson() const;
 
-  // For people: the model, its outliers, the layers that have them, and a row for float and every setting.
+  // For people: the model, its outliers, the layers with the largest ones, and a row for float and every
+  // setting.
   std::string ToString() const;
 
   // "W8A8: calibrate 3/16", from the latest line of progress.

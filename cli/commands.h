@@ -1,5 +1,4 @@
-// One function a verb: adds the subcommand with its flags; when it is chosen, runs it and leaves the exit
-// code in the session.
+// One function a verb: adds the subcommand with its flags; on use runs it and sets the session's exit code.
 #ifndef INLIER_CLI_COMMANDS_H_
 #define INLIER_CLI_COMMANDS_H_
 

@@ -1,4 +1,4 @@
-// What `inlier` returns to the shell. Documented in docs/reference/cli.md; scripts rely on it.
+// Exit codes of `inlier`. Documented by `inlier --help-all` (docs/reference/cli.txt); scripts rely on them.
 #ifndef INLIER_CLI_EXIT_CODE_H_
 #define INLIER_CLI_EXIT_CODE_H_
 
@@ -8,14 +8,14 @@ namespace inlier {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitFailed =
-      1,  // The command worked, and what it watched or asked for ended badly (failed trials, for example).
-  kExitUsage = 2,        // Flags that do not exist or do not go together.
+  kExitFailed = 1,  // The command worked, but its subject failed (for example, the sweep has failed trials).
+  kExitUsage = 2,   // Unknown or conflicting flags.
   kExitBadInput = 3,     // A file or value that is wrong: the message names the place and the remedy.
   kExitUnreachable = 4,  // No coordinator answers.
   kExitNotFound = 5,     // No such sweep, trial or file.
-  kExitConflict = 6,  // In the way of the present state: already running, too large without --yes, refused.
-  kExitInternal = 7,  // A fault of inlier itself or of the machine (disk full, damaged database).
+  kExitConflict =
+      6,  // Refused in the present state: already running, too large without --yes, no permission.
+  kExitInternal = 7,       // A fault of inlier itself or of the machine (disk full, damaged database).
   kExitInterrupted = 130,  // Ctrl-C.
 };
 

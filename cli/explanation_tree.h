@@ -1,4 +1,4 @@
-// An explanation for people: a line a statement, what it follows from below and further in.
+// An explanation as text: one statement a line, its reasons below it, indented.
 #ifndef INLIER_CLI_EXPLANATION_TREE_H_
 #define INLIER_CLI_EXPLANATION_TREE_H_
 

@@ -9,7 +9,7 @@ volatile sig_atomic_t interrupted = 0;
 
 void OnSignal(int signal_number) {
   interrupted = 1;
-  // The next one of the same kind has the system's own effect.
+  // The next signal of the same kind has its default effect.
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   sigaction(signal_number, &action, nullptr);

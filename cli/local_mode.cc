@@ -12,11 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/service/endpoint_file.h"
-#include "base/service/rpc.h"
 #include "base/status.h"
 #include "inlier/v1/config.pb.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
+#include "rpc/endpoint_file.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 namespace {
@@ -72,7 +72,7 @@ absl::Status LocalDaemons::Launch() {
       running.ok() && EndpointIsAlive(*running)) {
     return absl::AlreadyExistsError(
         absl::StrCat("a coordinator of ", options_.dir.string(), " is already running at ", running->grpc(),
-                     " (pid ", running->pid(), "); use it as it is, stop it, or name another --dir"));
+                     " (pid ", running->pid(), "); use it, stop it, or name another --dir"));
   }
   std::error_code error;
   std::filesystem::create_directories(options_.dir / "logs", error);
@@ -154,8 +154,8 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
     return status;
   }
   if (pid == 0) {
-    // A daemon of `inlier up` ends with it, also when that is killed; Ctrl-C goes to `inlier` alone, which
-    // stops them in order.
+    // A daemon of `inlier up` ends with it, even if that is killed; Ctrl-C goes to `inlier` alone, which
+    // stops the daemons in order.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(127);
@@ -211,10 +211,10 @@ absl::Status LocalDaemons::Reap(Daemon& daemon) {
   if (daemon.short_lives >= kShortLivesMax) {
     return absl::InternalError(
         absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), " ", daemon.short_lives,
-                     " times at its start and is given up. Its log, ", daemon.log.string(), ", ends with:\n",
-                     LastLines(daemon.log, 1500)));
+                     " times at its start and will not be restarted. Its log, ", daemon.log.string(),
+                     ", ends with:\n", LastLines(daemon.log, 1500)));
   }
-  notices_.push_back(absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), "; started again"));
+  notices_.push_back(absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), "; restarted"));
   return Spawn(daemon);
 }
 

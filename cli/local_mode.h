@@ -1,12 +1,12 @@
-// Both daemons on this machine, under one folder: what `inlier up` and `inlier run` start, watch over and
-// stop.
+// Both daemons on this machine, under one folder: started, supervised and stopped by `inlier up` and `inlier
+// run`.
 //
 //   DIR/inlier.db  DIR/endpoint.json  DIR/logs/{coordinator,worker}.log  DIR/attempts  DIR/artifacts
 //   DIR/cache
 //
-// A daemon that dies is started again with the same ports (the coordinator re-adopts what runs; a lost
-// worker's attempts are leased again from their last checkpoint). A daemon that cannot stay up is an error
-// that quotes the end of its log. Thread safety: all calls from one thread; the watching happens in Poll().
+// A daemon that dies is restarted with the same ports (the coordinator re-adopts running attempts; a lost
+// worker's attempts are leased again from their last checkpoint). A daemon that keeps dying is an error that
+// quotes the end of its log. Thread safety: all calls from one thread; supervision happens in Poll().
 #ifndef INLIER_CLI_LOCAL_MODE_H_
 #define INLIER_CLI_LOCAL_MODE_H_
 
@@ -21,19 +21,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/service/credentials.h"
 #include "base/time.h"
+#include "rpc/credentials.h"
 
 namespace inlier {
 
 struct LocalOptions {
   std::filesystem::path dir;
-  std::optional<uint32_t> slots;             // One a GPU or CPU core when not given.
+  std::optional<uint32_t> slots;             // Default: one a GPU or CPU core.
   std::string data_dir;                      // The build's own when empty.
   std::optional<uint16_t> port;              // gRPC; 7420 or, when taken, a free one.
   std::vector<std::string> coordinator_set;  // Further --set for each daemon.
   std::vector<std::string> worker_set;
-  ClientSecurity security;  // How this program calls the coordinator, to see whether it is ready.
+  ClientSecurity security;  // For the call that checks if the coordinator is ready.
 };
 
 class LocalDaemons {
@@ -43,11 +43,12 @@ class LocalDaemons {
   static absl::StatusOr<std::unique_ptr<LocalDaemons>> Start(const LocalOptions& options);
   ~LocalDaemons();  // Stops them.
 
-  // Restarts what has died. An error when a daemon has died too often or at once; call every fraction of a
-  // second.
+  // Restarts dead daemons. An error when a daemon has died too often or at its start; call it every fraction
+  // of a second.
   absl::Status Poll();
 
-  // SIGTERM to the worker, which drains; then to the coordinator; waits for both, SIGKILL after the grace.
+  // SIGTERM to the worker, which drains; then to the coordinator; waits for both, SIGKILL after the grace
+  // period.
   void Stop();
 
   const std::string& grpc_address() const { return grpc_address_; }
@@ -63,7 +64,7 @@ class LocalDaemons {
     std::filesystem::path log;
     pid_t pid = -1;
     Timestamp started;
-    int short_lives = 0;  // Times in a row it died within seconds of its start.
+    int short_lives = 0;  // Consecutive deaths within seconds of a start.
   };
 
   explicit LocalDaemons(const LocalOptions& options) : options_(options) {}
@@ -79,7 +80,7 @@ class LocalDaemons {
   std::vector<std::string> notices_;
 };
 
-// Folder of the running program, where its siblings inlier-coordinator, inlier-worker and inlier-trial are.
+// Folder of the running program and of inlier-coordinator, inlier-worker and inlier-trial.
 std::filesystem::path ProgramFolder();
 
 }  // namespace inlier

@@ -13,23 +13,23 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--server", session.server,
-                 "Coordinator, HOST:PORT; otherwise the one of --dir, otherwise 127.0.0.1:7420");
+                 "Coordinator, HOST:PORT; default: the one of --dir, else 127.0.0.1:7420");
   app.add_option("--dir", session.dir, "State folder of `inlier up` and `inlier run`")->capture_default_str();
   app.add_option("--tls-ca", session.security.tls_ca,
-                 "PEM file: what signed the coordinator's certificate; turns TLS on")
+                 "PEM file: CA of the coordinator's certificate; enables TLS")
       ->envname("INLIER_TLS_CA");
   app.add_option("--tls-certificate", session.security.tls_certificate,
-                 "PEM file: shown to a coordinator with tls_client_ca")
+                 "PEM file: client certificate, for a coordinator with tls_client_ca")
       ->envname("INLIER_TLS_CERTIFICATE");
   app.add_option("--tls-key", session.security.tls_key, "PEM file: key of --tls-certificate")
       ->envname("INLIER_TLS_KEY");
   app.add_option("--token-file", session.token_file,
-                 "File whose first line is the token; otherwise the environment's INLIER_TOKEN")
+                 "File with the token in its first line; default: the environment's INLIER_TOKEN")
       ->envname("INLIER_TOKEN_FILE");
   app.add_flag("--insecure", session.security.insecure, "Send the token in plain text to another machine");
   if (const char* token = std::getenv("INLIER_TOKEN"); token != nullptr) session.security.token = token;
-  auto* json = app.add_flag("--json", session.json, "One JSON value on standard output");
-  app.add_flag("--quiet,-q", session.quiet, "Only what was asked for")->excludes(json);
+  auto* json = app.add_flag("--json", session.json, "Print one JSON value on standard output");
+  app.add_flag("--quiet,-q", session.quiet, "Print only the requested value")->excludes(json);
   app.set_help_all_flag("--help-all", "Help of all commands");
   app.footer(
       "Exit status: 0 done; 1 the sweep has failed or cancelled trials; 2 wrong flags; 3 wrong input; 4 no "

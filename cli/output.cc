@@ -12,7 +12,7 @@
 namespace inlier {
 namespace {
 
-// Columns a UTF-8 text takes: code points (no wide characters appear in what we print).
+// Width in columns of a UTF-8 text: its code points (the output has no wide characters).
 size_t DisplayWidth(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));

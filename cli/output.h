@@ -1,5 +1,5 @@
-// The three ways `inlier` speaks: to people, to programs (--json: one JSON value on stdout, nothing else
-// there), and not at all (--quiet: only what was asked for, an id or a table; errors still go to stderr).
+// The three output modes of `inlier`: for people, for programs (--json: one JSON value on stdout and nothing
+// else), and quiet (--quiet: only the requested value, an id or a table; errors still go to stderr).
 #ifndef INLIER_CLI_OUTPUT_H_
 #define INLIER_CLI_OUTPUT_H_
 
@@ -12,7 +12,7 @@ namespace inlier {
 
 enum class OutputMode { kPeople, kJson, kQuiet };
 
-// Rows of text in aligned columns; numbers (all cells of a column look like one) to the right.
+// Rows of text in aligned columns; numeric columns are aligned to the right.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headings) : headings_(std::move(headings)) {}
@@ -25,14 +25,14 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// An answer as JSON with the field names of the .proto files; numbers and texts without a value are there
-// too, as 0 and "".
+// A message as JSON with the field names of the .proto files; unset numbers and texts are included, as 0 and
+// "".
 std::string ToJson(const google::protobuf::Message& message);
 
-// A specification as JSON: what is set and nothing else, so that it reads back as the same.
+// A specification as JSON: only the fields that are set, so that it reads back as the same.
 std::string SpecToJson(const google::protobuf::Message& message);
 
-// What is set, on one line that it ends: for streams of messages.
+// The fields that are set, on one line with its end: for streams of messages.
 std::string ToJsonLine(const google::protobuf::Message& message);
 
 bool StdoutIsTerminal();

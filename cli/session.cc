@@ -4,10 +4,10 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
-#include "base/service/endpoint_file.h"
-#include "base/service/rpc.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
+#include "rpc/endpoint_file.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 
@@ -46,7 +46,7 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
     return absl::UnavailableError(
         absl::StrCat("no coordinator answers at ", Address(), " (", status.error_message(),
                      security.tls_ca.empty() ? ")"
-                                             : "; with TLS also: it speaks none, or the "
+                                             : "; with TLS also: it has TLS off, or the "
                                                "certificates do not fit together, see its log)",
                      ". Start one on this machine with `inlier up --dir ", dir.string(),
                      "`, or name another with --server HOST:PORT"));
@@ -58,7 +58,7 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return absl::FailedPreconditionError(
         absl::StrCat("the server at ", Address(),
-                     " does not know this call: it is another program or another version of inlier"));
+                     " does not support this call: it is another program or another version of inlier"));
   }
   return FromGrpcStatus(status);
 }

@@ -1,4 +1,4 @@
-// What every command shares: how to speak, where the coordinator is, and how it ends.
+// Shared by all commands: the output mode, the connection to the coordinator, and the exit code.
 #ifndef INLIER_CLI_SESSION_H_
 #define INLIER_CLI_SESSION_H_
 
@@ -11,13 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/backoff.h"
-#include "base/service/credentials.h"
 #include "base/status.h"
 #include "base/uuid.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "grpcpp/grpcpp.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
+#include "rpc/credentials.h"
 
 namespace inlier {
 
@@ -36,19 +36,19 @@ class Session {
   }
   bool people() const { return mode() == OutputMode::kPeople; }
 
-  // Address of the coordinator: --server, else what <dir>/endpoint.json says, else the default port on this
+  // Address of the coordinator: --server, else that in <dir>/endpoint.json, else the default port on this
   // machine.
   std::string Address() const;
 
-  // Opens the connection on first use; calls then fail by their own status. An error only for TLS files and
-  // tokens that are no good.
+  // Opens the connection on first use; later failures are reported by each call. An error only for invalid
+  // TLS files and tokens.
   absl::StatusOr<v1::SweepService::Stub*> Sweeps();
   // The same connection for other services.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel();
   // The security flags, with the token read.
   absl::StatusOr<ClientSecurity> Security() const;
 
-  // One unary call with a deadline. The error says which coordinator was asked and how to start one.
+  // One unary call with a deadline. The error names the coordinator and how to start one.
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*,
                                                                                const Request&, Response*),
@@ -64,8 +64,8 @@ class Session {
     return response;
   }
 
-  // The same for a call that changes something: with a fresh request_id, unless the request has one, so that
-  // it can be repeated safely while the coordinator is away for a moment.
+  // The same for a call with an effect: with a new request_id, unless the request has one, so that it can be
+  // repeated safely during a short outage of the coordinator.
   template <typename Request, typename Response>
   absl::StatusOr<Response> CallOnce(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*,
                                                                                    const Request&, Response*),
@@ -79,10 +79,10 @@ class Session {
     }
   }
 
-  // A gRPC error in words for people.
+  // A gRPC error as a message for people.
   absl::Status ExplainRpcError(const grpc::Status& status) const;
 
-  // Prints an error (to stderr, or as {"error": …} with --json) and keeps the exit code.
+  // Prints an error (to stderr, or as {"error": …} with --json) and sets the exit code.
   void Finish(const absl::Status& status);
   void Finish(ExitCode code) { exit_code_ = code; }
   int exit_code() const { return exit_code_; }

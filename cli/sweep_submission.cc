@@ -2,22 +2,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "proto/spec/sweep_grid.h"
-#include "proto/spec/sweep_reader.h"
+#include "spec/sweep/sweep_grid.h"
+#include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
 
 void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit) {
   command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/quickstart.yaml")->required();
   command.add_option("--scale", arguments.scale,
-                     "Another size that the file has, such as small; `inlier check` lists them");
+                     "A scale of the file, such as small; `inlier check` lists them");
   command
       .add_option("--set", arguments.overrides,
                   "Change a field of the sweep's base: training.steps=100 (may be repeated)")
       ->allow_extra_args(false);
   if (may_submit) {
     command.add_flag("--yes,-y", arguments.yes,
-                     absl::StrCat("Submit also more than ", kTrialsWithoutYes, " trials"));
+                     absl::StrCat("Also submit more than ", kTrialsWithoutYes, " trials"));
   }
 }
 
@@ -36,9 +36,9 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
 
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes) {
   if (sweep.points > kTrialsWithoutYes && !yes) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the sweep has ", sweep.exact ? "" : "up to ", sweep.points, " trials, more than ", kTrialsWithoutYes,
-        "; give --yes to submit it all the same, or fewer values or an `exclude`"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the sweep has ", sweep.exact ? "" : "up to ", sweep.points, " trials, more than ",
+                     kTrialsWithoutYes, "; submit it with --yes, or use fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = sweep.spec;

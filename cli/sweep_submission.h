@@ -1,4 +1,4 @@
-// From a sweep file to a submitted sweep: what `submit`, `check` and `run` share.
+// From a sweep file to a submitted sweep: shared by `submit`, `check` and `run`.
 #ifndef INLIER_CLI_SWEEP_SUBMISSION_H_
 #define INLIER_CLI_SWEEP_SUBMISSION_H_
 
@@ -12,7 +12,7 @@
 
 namespace inlier {
 
-// Most trials a sweep may have without --yes.
+// Largest number of trials without --yes.
 inline constexpr uint64_t kTrialsWithoutYes = 10000;
 
 struct SweepArguments {
@@ -34,7 +34,7 @@ struct CheckedSweep {
 // Reads and checks the file.
 absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
 
-// Submits with a fresh request id; tried again with the same id while the coordinator is away for a moment.
+// Submits with a new request id; repeated with the same id during a short outage of the coordinator.
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes);
 
 }  // namespace inlier

@@ -17,10 +17,10 @@
 namespace inlier {
 namespace {
 
-// One WatchSweep call, read on a thread of its own.
+// One WatchSweep call, read on its own thread.
 class UpdateStream {
  public:
-  // `after`: number of the last notice that was told; only new notices when absent.
+  // `after`: number of the last notice shown; only new notices when absent.
   UpdateStream(Session& session, const std::string& sweep, std::optional<uint64_t> after) {
     v1::WatchSweepRequest request;
     request.set_sweep(sweep);
@@ -34,7 +34,7 @@ class UpdateStream {
     thread_.join();
   }
 
-  // The next update, waiting at most `wait`; nullopt: none yet, or the stream has ended (see `ended`).
+  // The next update, waiting at most `wait`; nullopt: none yet, or the end of the stream (see `ended`).
   std::optional<v1::SweepUpdate> Next(Duration wait) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, wait, [this] { return !updates_.empty() || status_.has_value(); });
@@ -44,7 +44,7 @@ class UpdateStream {
     return update;
   }
 
-  // How the stream ended, once all its updates have been taken.
+  // The stream's final status, after all its updates have been taken.
   std::optional<grpc::Status> ended() {
     std::lock_guard lock(mutex_);
     return updates_.empty() ? status_ : std::nullopt;
@@ -82,7 +82,7 @@ void Write(const std::string& text) {
 
 absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
                                             const WatchOptions& options) {
-  RETURN_IF_ERROR(session.Sweeps().status());  // From here on there is a connection.
+  RETURN_IF_ERROR(session.Sweeps().status());  // The connection exists from here on.
   WatchView view(TerminalWidth(), StdoutIsTerminal());
   v1::SweepUpdate latest;
   std::optional<uint64_t> sequence;
@@ -95,7 +95,7 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
       RETURN_IF_ERROR(options.poll());
       if (Interrupted()) {
         return absl::CancelledError(absl::StrCat(
-            "interrupted; sweep ", sweep, " goes on where it is (watch it again: inlier watch ", sweep, ")"));
+            "interrupted; sweep ", sweep, " keeps running (watch it again: inlier watch ", sweep, ")"));
       }
       if (std::optional<v1::SweepUpdate> update = stream.Next(std::chrono::milliseconds(200));
           update.has_value()) {

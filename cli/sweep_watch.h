@@ -1,4 +1,4 @@
-// Follows a sweep to its end, through restarts of the coordinator.
+// Follows a sweep until it finishes, through restarts of the coordinator.
 #ifndef INLIER_CLI_SWEEP_WATCH_H_
 #define INLIER_CLI_SWEEP_WATCH_H_
 
@@ -13,21 +13,21 @@
 namespace inlier {
 
 struct WatchOptions {
-  // Called several times a second on the caller's thread (to look after local daemons); an error ends the
-  // watching with it.
+  // Called several times a second on the caller's thread (to supervise local daemons); an error ends the
+  // watch.
   std::function<absl::Status()> poll = [] { return absl::OkStatus(); };
-  // How long the coordinator may be away before the watching gives up.
+  // Longest outage of the coordinator before the watch ends with an error.
   Duration patience = std::chrono::seconds(60);
-  // With --json: one update a line. Otherwise nothing but the result of the whole command is written.
+  // With --json: one update a line. Otherwise only the result of the whole command is written.
   bool json_updates = true;
 };
 
-// Shows the sweep in the session's manner until it has ended; its last status.
-// Cancelled when interrupted; the sweep goes on.
+// Shows the sweep in the session's output mode until it finishes; returns its last status.
+// Cancelled when interrupted; the sweep keeps running.
 absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
                                             const WatchOptions& options);
 
-// What the shell is told of an ended sweep: 0 when every trial succeeded or diverged, else 1.
+// The exit code for a finished sweep: 0 when every trial succeeded or diverged, else 1.
 ExitCode ExitCodeOfSweep(const v1::SweepStatus& status);
 
 }  // namespace inlier

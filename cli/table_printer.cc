@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "coordinator/tables/table_writer.h"
+#include "cli/table_writer.h"
 
 namespace inlier {
 namespace {

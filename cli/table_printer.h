@@ -1,4 +1,4 @@
-// A sweep's table on standard output, in the session's manner.
+// A sweep's table on standard output, in the session's output mode.
 #ifndef INLIER_CLI_TABLE_PRINTER_H_
 #define INLIER_CLI_TABLE_PRINTER_H_
 
@@ -11,7 +11,7 @@
 
 namespace inlier {
 
-// Asks for the table (`spec` absent: the sweep's own) and prints it as `format` (text, markdown, csv, latex,
+// Requests the table (`spec` absent: the sweep's own) and prints it as `format` (text, markdown, csv, latex,
 // json); with --json always JSON.
 absl::Status PrintTable(Session& session, const std::string& sweep, const std::optional<v1::TableSpec>& spec,
                         const std::string& format);

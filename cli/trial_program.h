@@ -1,4 +1,4 @@
-// What the command line leaves to inlier-trial, because only that program links LibTorch.
+// Commands that need LibTorch, which only inlier-trial links.
 #ifndef INLIER_CLI_TRIAL_PROGRAM_H_
 #define INLIER_CLI_TRIAL_PROGRAM_H_
 
@@ -10,9 +10,9 @@
 
 namespace inlier {
 
-// Runs inlier-trial beside this program with `arguments`, hands every line of its standard output to
-// `on_line` (null: dropped) as it comes, and waits for it. When it fails, the error is the last line that it
-// wrote on its standard error.
+// Runs inlier-trial (from this program's folder) with `arguments`, passes every line of its standard output
+// to `on_line` (null: dropped) as it comes, and waits for it. When it fails, the error is the last line of
+// its standard error.
 absl::Status RunTrialProgram(const std::vector<std::string>& arguments,
                              const std::function<void(const std::string&)>& on_line = nullptr);
 

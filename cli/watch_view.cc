@@ -82,7 +82,7 @@ std::string DescribeTrials(const v1::TrialCounts& counts) {
 
 namespace {
 
-// Why less happens than could: beside the counts.
+// Reasons for idle slots, after the counts.
 std::string DescribeHold(const v1::SweepStatus& status) {
   std::string text = status.paused() && status.state() == v1::ACTIVE ? ", PAUSED" : "";
   for (const std::string& warning : status.warnings()) absl::StrAppend(&text, "; ", warning);

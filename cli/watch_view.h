@@ -1,7 +1,7 @@
-// How a sweep in progress looks: on a terminal a few lines redrawn in place (bar, rate, time left, what runs
-// with its loss); elsewhere a plain line when something worth a line has changed.
+// The view of a running sweep: on a terminal a few lines redrawn in place (bar, rate, time left, running
+// attempts with their loss); elsewhere a plain line at each relevant change.
 //
-// Pure: updates and times go in, text comes out. The caller writes it.
+// Pure: updates and times are inputs, the text is the output. The caller writes it.
 #ifndef INLIER_CLI_WATCH_VIEW_H_
 #define INLIER_CLI_WATCH_VIEW_H_
 
@@ -17,7 +17,7 @@ class WatchView {
   // `width` in columns; `terminal`: redraw in place with control sequences, and unicode bars.
   WatchView(int width, bool terminal) : width_(width), terminal_(terminal) {}
 
-  // What to write for `update` (empty: nothing now).
+  // The text for `update` (empty: nothing to write).
   std::string Show(const v1::SweepUpdate& update, Timestamp now);
 
  private:
@@ -33,7 +33,7 @@ class WatchView {
   double last_done_ = -1;
 };
 
-// "37/48 trials" with failed, diverged and cancelled ones named when there are any.
+// "37/48 trials", with the numbers of failed, diverged and cancelled ones if there are any.
 std::string DescribeTrials(const v1::TrialCounts& counts);
 
 uint64_t TotalTrials(const v1::TrialCounts& counts);

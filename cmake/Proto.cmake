@@ -26,7 +26,7 @@ function(_inlier_proto_target name)
   target_include_directories(${name} SYSTEM PUBLIC ${INLIER_PROTO_OUT})
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   # Generated code is not held to the project's warnings, and not to its sanitizers' speed; but messages have a field
-  # more under the thread sanitizer, and everybody must agree on that.
+  # more under the thread sanitizer, and all targets must agree on that.
   target_compile_options(${name} PRIVATE -w)
   if(INLIER_SANITIZE STREQUAL "thread")
     target_compile_options(${name} PRIVATE -fsanitize=thread)

@@ -19,7 +19,8 @@ set(INLIER_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example add
 
 find_program(INLIER_CCACHE ccache)
 if(INLIER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${INLIER_CCACHE})
+  # Differences that ccache must ignore to work with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${INLIER_CCACHE})
 endif()
 
 add_library(inlier_options INTERFACE)
@@ -36,11 +37,16 @@ endif()
 # At most two translation units that include LibTorch are compiled at once (each needs over a gigabyte).
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS torch_compile=2)
 
-# inlier_library(NAME SOURCES a.cc b.cc LIBS x y)
+include(Precompiled)
+
+# inlier_library(NAME SOURCES a.cc b.cc LIBS x y [HEADERS messages|services|tensors]): HEADERS are those of cmake/Precompiled.cmake.
 function(inlier_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC inlier_options ${ARG_LIBS})
+  if(ARG_HEADERS)
+    inlier_precompiled(${name} ${ARG_HEADERS})
+  endif()
 endfunction()
 
 # inlier_program(NAME SOURCES a.cc LIBS x y): lands in <build>/bin.
@@ -58,16 +64,19 @@ function(inlier_fast_malloc name)
   endif()
 endfunction()
 
-# inlier_test(NAME SOURCES a_test.cc LIBS x y LABEL unit|adapter|golden|integration|lint [TIMEOUT seconds] [WHOLE]):
+# inlier_test(NAME SOURCES a_test.cc LIBS x y LABEL unit|adapter|golden|integration|lint [TIMEOUT seconds] [HEADERS kind] [WHOLE]):
 # one GoogleTest program; each TEST becomes a case of ctest, or the whole program is one case with WHOLE
 # (for programs whose start is slow, such as those that load LibTorch).
 function(inlier_test name)
-  cmake_parse_arguments(ARG "WHOLE" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "LABEL;TIMEOUT;HEADERS" "SOURCES;LIBS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE inlier_options ${ARG_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
+  if(ARG_HEADERS)
+    inlier_precompiled(${name} ${ARG_HEADERS}_test)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(ARG_LABEL STREQUAL "golden")  # All of them at once, for `make golden`.
     if(NOT TARGET golden_tests)

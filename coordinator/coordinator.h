@@ -1,5 +1,5 @@
-// The coordinator, wired together: store, orchestrator, the one thread, gRPC and HTTP. main and the tests
-// start and stop it.
+// The coordinator, wired together: store, orchestrator, its thread, gRPC and HTTP. main and the tests start
+// and stop it.
 //
 // Thread safety: Start and Stop from one thread; accessors from any.
 #ifndef INLIER_COORDINATOR_COORDINATOR_H_
@@ -17,9 +17,9 @@ namespace inlier {
 
 class Coordinator {
  public:
-  // Opens the state folder, takes over what it holds, binds both ports and writes the endpoint file. `config`
-  // has its defaults filled in. `on_fatal` is called at most once, on any thread, when the coordinator cannot
-  // go on: the caller must then destroy it and exit non-zero. Errors: AlreadyExists for a port in use,
+  // Opens the state folder, recovers its state, binds both ports and writes the endpoint file. `config` has
+  // its defaults filled in. `on_fatal` is called at most once, on any thread, when the coordinator cannot
+  // continue: the caller must then destroy it and exit non-zero. Errors: AlreadyExists for a port in use,
   // FailedPrecondition for a folder that is in use or of another program, each with the remedy.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const v1::CoordinatorConfig& config,
                                                             std::function<void(absl::Status)> on_fatal);
@@ -28,11 +28,11 @@ class Coordinator {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // Ends calls, commits what is decided, removes the endpoint file. What runs on the workers goes on without
-  // us. May be repeated.
+  // Ends calls, commits every decision, removes the endpoint file. Attempts on the workers continue. May be
+  // repeated.
   void Stop();
 
-  // With the ports that were really taken.
+  // With the ports that were bound.
   const std::string& grpc_address() const;
   const std::string& http_address() const;
 

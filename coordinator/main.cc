@@ -7,13 +7,13 @@
 #include <string>
 
 #include "base/log.h"
-#include "base/service/config.h"
-#include "base/service/daemon.h"
-#include "base/service/metrics_registry.h"
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/metrics.h"
 #include "inlier/v1/config.pb.h"
+#include "rpc/config.h"
+#include "rpc/daemon.h"
+#include "rpc/metrics_registry.h"
 
 namespace inlier {
 namespace {

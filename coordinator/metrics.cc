@@ -66,7 +66,7 @@ std::vector<MetricSpec> MakeTable() {
   return {
       {"inlier_build_info",
        gauge,
-       "Always 1; the labels say which build this is.",
+       "Always 1; the labels name the version and the build.",
        {"version", "build"},
        {},
        {{Version(), BuildId()}}},
@@ -79,7 +79,7 @@ std::vector<MetricSpec> MakeTable() {
       {"inlier_sweeps_paused", gauge, "ACTIVE sweeps that are paused."},
       {"inlier_trials",
        gauge,
-       "Trials by state, those of lazy grids that are not made yet left out.",
+       "Trials by state, without points of lazy grids that are not expanded yet.",
        {"state"},
        {},
        states},
@@ -89,7 +89,7 @@ std::vector<MetricSpec> MakeTable() {
       {"inlier_attempts_started_total", counter, "Attempts leased to a worker.", {"kind"}, {}, KindLabels()},
       {"inlier_attempts_ended_total",
        counter,
-       "Attempts that ended, by what they ended with.",
+       "Attempts that ended, by outcome.",
        {"kind", "outcome"},
        {},
        KindAndOutcomeLabels()},
@@ -100,11 +100,11 @@ std::vector<MetricSpec> MakeTable() {
        {},
        LabelsOf(kFailures, [](v1::FailureClass f) { return v1::FailureClass_Name(f); })},
       {"inlier_attempts_adopted_total", counter,
-       "Attempts that a worker went on with after the coordinator had restarted."},
-      {"inlier_stage_retries_total", counter, "Failed attempts after which the stage is tried again."},
-      {"inlier_leases", gauge, "Attempts that run now."},
+       "Attempts that a worker continued after a restart of the coordinator."},
+      {"inlier_stage_retries_total", counter, "Failed attempts whose stage is retried."},
+      {"inlier_leases", gauge, "Live attempts."},
       {"inlier_leases_expired_total", counter, "Leases that ended because their worker was silent."},
-      {"inlier_lease_wait_seconds", histogram, "From a stage being ready to its lease.", {}, waits},
+      {"inlier_lease_wait_seconds", histogram, "Time from a stage being ready to its lease.", {}, waits},
       {"inlier_train_steps_per_second",
        histogram,
        "Mean speed of each train attempt that succeeded.",
@@ -113,13 +113,15 @@ std::vector<MetricSpec> MakeTable() {
       {"inlier_workers", gauge, "Workers by state.", {"state"}, {}, LabelsOf(kWorkerStates, text)},
       {"inlier_slots", gauge, "Slots of connected workers."},
       {"inlier_slots_busy", gauge, "Slots with an attempt."},
-      {"inlier_syncs_refused_total", counter, "Syncs of workers refused: another version, or without sense."},
+      {"inlier_syncs_refused_total", counter,
+       "Syncs of workers refused: another version, or an invalid message."},
       {"inlier_events_received_total", counter, "Events of attempts received, each once."},
-      {"inlier_doubled_events_total", counter, "Events received again after they had been taken."},
-      {"inlier_stale_events_total", counter, "Events dropped because their token was no longer live."},
-      {"inlier_invalid_events_total", counter, "Events dropped because they make no sense."},
+      {"inlier_doubled_events_total", counter, "Events received again after they had been recorded."},
+      {"inlier_stale_events_total", counter,
+       "Events refused because their token was no longer live: measurements, checkpoints and outcomes."},
+      {"inlier_invalid_events_total", counter, "Events dropped because they are invalid."},
       {"inlier_thinned_events_total", counter, "Measurements that workers dropped under back-pressure."},
-      {"inlier_measurements_committed_total", counter, "Measurements taken into the database."},
+      {"inlier_measurements_committed_total", counter, "Measurements stored in the database."},
       {"inlier_commits_total", counter, "Transactions committed."},
       {"inlier_commit_seconds",
        histogram,
@@ -127,15 +129,15 @@ std::vector<MetricSpec> MakeTable() {
        {},
        LatencyBuckets()},
       {"inlier_commit_rows", histogram, "Changes in one transaction.", {}, rows},
-      {"inlier_fenced_rows_total", counter, "Changes the database refused because their token was not live."},
-      {"inlier_commit_queue_rows", gauge, "Changes that wait for their commit."},
-      {"inlier_commit_queue_bytes", gauge, "Memory of the changes that wait for their commit, estimated."},
+      {"inlier_fenced_rows_total", counter,
+       "Changes that the database refused because their token was not live."},
+      {"inlier_commit_queue_rows", gauge, "Changes waiting for their commit."},
+      {"inlier_commit_queue_bytes", gauge, "Estimated memory of the changes waiting for their commit."},
       {"inlier_wal_bytes", gauge, "Size of the write-ahead log."},
-      {"inlier_cold_memory_bytes", gauge, "What has ended, and is in the scratch file instead of in memory."},
-      {"inlier_store_available", gauge, "1 while the database takes commits, 0 while its disk is full."},
+      {"inlier_store_available", gauge, "1 while the database accepts commits, 0 while its disk is full."},
       {"inlier_artifact_bytes_total",
        counter,
-       "Bytes of artifacts that came from workers and went to them.",
+       "Bytes of artifacts received from workers and sent to them.",
        {"direction"},
        {},
        {{"received"}, {"sent"}}},
@@ -147,13 +149,13 @@ std::vector<MetricSpec> MakeTable() {
        LabelsOf(kMethods, text)},
       {"inlier_calls_refused_total",
        counter,
-       "Calls refused before they did anything, by reason.",
+       "Calls refused before they had any effect, by reason.",
        {"reason"},
        {},
        {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}}},
       {"inlier_rpc_seconds",
        histogram,
-       "Time to answer a call; of a Session, one sync. Commits are included.",
+       "Time to answer a call, its commit included; of a Session, one sync.",
        {"method"},
        LatencyBuckets(),
        LabelsOf(kMethods, text)},
@@ -222,31 +224,30 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   const auto set = [this](const std::string& name, const std::vector<std::string>& labels, double value) {
     registry_.GaugeOf(name, labels).Set(value);
   };
-  for (const auto& [state, count] : orchestrator.sweep_counts()) {
+  for (const auto& [state, count] : orchestrator.state().counts.sweeps) {
     set("inlier_sweeps", {v1::SweepState_Name(state)}, static_cast<double>(count));
   }
-  set("inlier_sweeps_paused", {}, static_cast<double>(orchestrator.paused_sweeps()));
-  for (const auto& [state, count] : orchestrator.trial_counts()) {
+  set("inlier_sweeps_paused", {}, static_cast<double>(orchestrator.state().counts.paused_sweeps));
+  for (const auto& [state, count] : orchestrator.state().counts.trials) {
     set("inlier_trials", {v1::TrialState_Name(state)}, static_cast<double>(count));
   }
-  for (const auto& [key, count] : orchestrator.stage_counts()) {
+  for (const auto& [key, count] : orchestrator.state().counts.stages) {
     set("inlier_stages", {KindLabel(key.first), v1::TrialState_Name(key.second)}, static_cast<double>(count));
   }
   std::map<std::string, int> workers;
-  for (const auto& [incarnation, worker] : orchestrator.workers().all()) {
+  for (const auto& [incarnation, worker] : orchestrator.state().workers.all()) {
     ++workers[!worker.connected ? "lost" : worker.draining || worker.held ? "draining" : "connected"];
   }
   for (const char* state : kWorkerStates) set("inlier_workers", {state}, workers[state]);
-  set("inlier_leases", {}, static_cast<double>(orchestrator.leases()));
-  set("inlier_slots", {}, static_cast<double>(orchestrator.workers().slots()));
-  set("inlier_slots_busy", {}, static_cast<double>(orchestrator.leases()));
-  set("inlier_cold_memory_bytes", {}, static_cast<double>(orchestrator.cold().cooled_bytes()));
+  set("inlier_leases", {}, static_cast<double>(orchestrator.state().leases.size()));
+  set("inlier_slots", {}, static_cast<double>(orchestrator.state().workers.slots()));
+  set("inlier_slots_busy", {}, static_cast<double>(orchestrator.state().leases.size()));
   set("inlier_commit_queue_rows", {}, static_cast<double>(store.queued_rows));
   set("inlier_commit_queue_bytes", {}, static_cast<double>(store.queued_bytes));
   set("inlier_wal_bytes", {}, static_cast<double>(store.wal_bytes));
   set("inlier_store_available", {}, store.status.ok() ? 1 : 0);
 
-  const OrchestratorStats& stats = orchestrator.stats();
+  const OrchestratorStats& stats = orchestrator.state().stats;
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const std::string label = KindLabel(kKinds[kind]);
     Raise("inlier_attempts_started_total", {label}, stats.attempts_started[kind]);

@@ -1,4 +1,4 @@
-// Every Prometheus family of the coordinator, in one table, and what fills it.
+// Every Prometheus family of the coordinator, in one table, and the calls that update them.
 //
 // Conventions: prefix inlier_, base units, counters end in _total, one gauge with a `state` label in place of
 // many; no trial, stage, sweep or worker id is ever a label. Series whose labels are known exist from the
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "base/service/metrics_registry.h"
 #include "base/time.h"
-#include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/orchestrator.h"
 #include "coordinator/store/committer.h"
+#include "rpc/metrics_registry.h"
 
 namespace inlier {
 
@@ -34,10 +34,10 @@ class CoordinatorMetrics {
   void ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes);
   // Reasons: unauthenticated, forbidden, version, rate.
   void CountRefusedCall(const char* reason);
-  // What a step of the orchestrator measured.
+  // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 
-  // Brings gauges and counters up to what the orchestrator and the committer say now.
+  // Sets gauges and counters to the current state of the orchestrator and the committer.
   void Update(const Orchestrator& orchestrator, const CommitterHealth& store);
 
   MetricsRegistry& registry() { return registry_; }

@@ -25,9 +25,6 @@ void PostTo(asio::io_context& io, const std::shared_ptr<int>& alive, Work work) 
   });
 }
 
-constexpr char kLeaseEnding[] = "no answer from the coordinator: the lease is ending";
-constexpr char kLeaseOver[] = "no answer from the coordinator for the lease's time";
-
 ArtifactTransfer::Options ArtifactOptions(const Agent::Options& options) {
   ArtifactTransfer::Options artifacts = options.artifacts;
   artifacts.state_dir = options.attempts.state_dir;
@@ -44,9 +41,6 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
       outbox_(outbox),
       metrics_(metrics),
       on_end_(std::move(on_end)),
-      hold_(options_.hold),
-      delivery_timer_(io),
-      hold_timer_(io),
       artifacts_(ArtifactOptions(options_), metrics,
                  [this] {
                    PostTo(io_, alive_, [this] {
@@ -99,7 +93,7 @@ void Agent::Start() {
 }
 
 void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
-  if (finished_) return;
+  if (phase_ == Phase::kFinished) return;
   desired_.clear();
   for (const v1::Assignment& assignment : answer.desired()) desired_.emplace(assignment.token(), assignment);
   Forget(answer.acknowledged_sequence());
@@ -109,24 +103,19 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   std::map<std::uint64_t, std::string> reasons;
   for (const v1::Stop& stop : answer.stop()) reasons[stop.token()] = stop.reason();
   for (const auto& [token, supervisor] : running_) {
-    // A token says which stage, as long as it is of this database; one that was made anew counts anew.
+    // A token names its stage only within one database: another one counts from 1 again.
     const auto desired = desired_.find(token);
     const bool wanted =
         desired != desired_.end() && desired->second.stage_id() == supervisor->assignment().stage_id();
+    if (wanted) continue;
     if (supervisor->stopping()) {
-      if (!wanted) supervisor->Abandon();
+      supervisor->Abandon();
       continue;
     }
-    AttemptHold::Fate fate = wanted ? AttemptHold::Fate::kStays : AttemptHold::Fate::kKilled;
-    const bool suspended = supervisor->suspended();
-    if (suspended) fate = AttemptHold::OfSuspended(wanted, client_.lease_end(), MonotonicNow());
-    if (fate == AttemptHold::Fate::kGoesOn) supervisor->Continue();
-    if (fate != AttemptHold::Fate::kKilled) continue;
     const auto reason = reasons.find(token);
-    // Its stage may run elsewhere by now: one that is suspended must not run on, not even to end.
     supervisor->Stop(StopKind::kNotDesired,
                      reason == reasons.end() ? "the coordinator does not want it any more" : reason->second,
-                     suspended ? Duration::zero() : options_.attempts.stop_grace);
+                     options_.attempts.stop_grace);
   }
   Reconcile();
   MaybeFinishDrain();
@@ -147,8 +136,7 @@ std::optional<std::uint32_t> Agent::FreeSlot(const v1::Assignment& assignment) c
 }
 
 void Agent::Reconcile() {
-  if (draining_ || finished_ || lease_ == LeaseGuard::State::kEnding || lease_ == LeaseGuard::State::kExpired)
-    return;
+  if (phase_ != Phase::kRunning || !Leased()) return;
   for (const auto& [token, assignment] : desired_) {
     if (running_.count(token) > 0 || ended_.count(token) > 0) continue;
     // A slot whose last child is still ending is taken when it is gone.
@@ -157,12 +145,12 @@ void Agent::Reconcile() {
 }
 
 void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
-  const auto nudge = [this](CoordinatorClient::Urgency urgency) { client_.Nudge(urgency); };
-  auto supervisor =
-      std::make_shared<Supervisor>(options_.attempts,
-                                   WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, nudge,
-                                               [this] { return client_.connected(); }},
-                                   options_.slots[slot], assignment);
+  const auto request_sync = [this](CoordinatorClient::Urgency urgency) { client_.RequestSync(urgency); };
+  auto supervisor = std::make_shared<Supervisor>(
+      options_.attempts,
+      WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, request_sync,
+                  [this] { return client_.connected(); }, [this] { return Leased(); }},
+      options_.slots[slot], assignment);
   running_.emplace(assignment.token(), supervisor);
   const auto on_done = [](std::exception_ptr error) {
     if (error)
@@ -170,7 +158,7 @@ void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
           error);  // Out of memory, or a bug: the process ends, its attempts are leased again.
   };
   asio::co_spawn(io_, RunAttempt(std::move(supervisor)), on_done);
-  client_.Nudge(CoordinatorClient::Urgency::kPoint);
+  client_.RequestSync(CoordinatorClient::Urgency::kPoint);
 }
 
 asio::awaitable<void> Agent::RunAttempt(std::shared_ptr<Supervisor> supervisor) {
@@ -186,7 +174,7 @@ void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
   ended.succeeded = result.outcome.kind() == v1::Outcome::SUCCEEDED;
   board_.Remove(supervisor.token());
   running_.erase(supervisor.token());
-  client_.Nudge(CoordinatorClient::Urgency::kResult);
+  client_.RequestSync(CoordinatorClient::Urgency::kResult);
   Reconcile();
   MaybeFinishDrain();
 }
@@ -211,89 +199,65 @@ void Agent::Forget(std::uint64_t acknowledged) {
 
 void Agent::OnLease(LeaseGuard::State state) {
   lease_ = state;
-  if (finished_) return;
-  if (state == LeaseGuard::State::kExpired) {
-    desired_.clear();
-    if (!running_.empty()) metrics_.fenced.Increment();
-  }
-  const auto end_all = [this](const char* reason, Duration grace) {
-    for (const auto& [token, supervisor] : running_) supervisor->Stop(StopKind::kFenced, reason, grace);
-  };
-  switch (hold_.OnLease(state, MonotonicNow())) {
-    case AttemptHold::Deed::kNothing:
-      hold_timer_.cancel();
+  if (phase_ == Phase::kFinished) return;
+  switch (state) {
+    case LeaseGuard::State::kIdle:
+      break;
+    case LeaseGuard::State::kHeld:
+      for (const auto& [token, supervisor] : running_) supervisor->Wake();
       Reconcile();
       break;
-    case AttemptHold::Deed::kAskToEnd:
-      // Long enough a grace: kExpired is what ends it.
-      end_all(kLeaseEnding, options_.attempts.stop_grace);
+    case LeaseGuard::State::kAway:
+      if (running_.empty()) break;
+      metrics_.leases_lost.Increment();
+      spdlog::warn("lease_lost attempts={} run_on_for=\"{}\"", running_.size(),
+                   FormatDuration(options_.client.hold));
       break;
-    case AttemptHold::Deed::kKill:
-      end_all(kLeaseOver, Duration::zero());
+    case LeaseGuard::State::kEnding:
+      StopAll(StopKind::kLeaseLost,
+              options_.client.hold > Duration::zero()
+                  ? absl::StrCat("no answer from the coordinator for ", FormatDuration(options_.client.hold),
+                                 " after the lease (hold_seconds)")
+                  : "no answer from the coordinator: the lease is ending",
+              options_.attempts.stop_grace);
       break;
-    case AttemptHold::Deed::kSuspend:
-      SuspendAll(state == LeaseGuard::State::kEnding ? options_.attempts.stop_grace : Duration::zero());
+    case LeaseGuard::State::kOver:
+      if (!running_.empty()) metrics_.leases_lost.Increment();
+      StopAll(StopKind::kLeaseLost, "no answer from the coordinator for the lease's time", Duration::zero());
       break;
   }
 }
 
-void Agent::SuspendAll(Duration grace) {
-  for (const auto& [token, supervisor] : running_) {
-    if (supervisor->Suspend()) continue;
-    supervisor->Stop(StopKind::kFenced, grace > Duration::zero() ? kLeaseEnding : kLeaseOver, grace);
-  }
-  hold_timer_.expires_at(std::chrono::steady_clock::time_point(hold_.GivesUpAt()->since_start));
-  hold_timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
-    if (!error && !alive.expired()) GiveUpSuspended();
-  });
-}
-
-void Agent::GiveUpSuspended() {
-  for (const auto& [token, supervisor] : running_) {
-    if (!supervisor->suspended()) continue;
-    supervisor->Stop(
-        StopKind::kFenced,
-        absl::StrCat("no answer from the coordinator for ", FormatDuration(options_.hold), " (hold_seconds)"),
-        Duration::zero());
-  }
-}
-
-bool Agent::Leased() const {
-  const std::optional<Timestamp> end = client_.lease_end();
-  return end && MonotonicNow() < *end;
+void Agent::StopAll(StopKind kind, const std::string& reason, Duration grace) {
+  for (const auto& [token, supervisor] : running_) supervisor->Stop(kind, reason, grace);
 }
 
 void Agent::OnRefused(const absl::Status& status) {
   spdlog::error("refused reason={}", LogText(status.message()));
   end_status_ = status;
   Drain("refused by the coordinator");
-  // Nobody will acknowledge anything.
+  // No event will be acknowledged any more.
   if (running_.empty()) End(end_status_);
 }
 
 void Agent::Drain(const std::string& reason) {
-  if (draining_ || finished_) return;
-  draining_ = true;
+  if (phase_ != Phase::kRunning) return;
+  phase_ = Phase::kDraining;
   board_.SetDraining();
   artifacts_.SetDraining();
   spdlog::info("draining reason=\"{}\" attempts={} events={}", reason, running_.size(), outbox_.size());
-  for (const auto& [token, supervisor] : running_) {
-    // To write a checkpoint a suspended one would have to run, and it may do so within the lease only.
-    const bool may_run = !supervisor->suspended() || Leased();
-    supervisor->Stop(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),
-                     may_run ? options_.attempts.stop_grace : Duration::zero());
-  }
-  client_.Nudge(CoordinatorClient::Urgency::kResult);
+  StopAll(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),
+          options_.attempts.stop_grace);
+  client_.RequestSync(CoordinatorClient::Urgency::kResult);
   MaybeFinishDrain();
 }
 
 void Agent::MaybeFinishDrain() {
-  if (!draining_ || finished_ || !running_.empty()) return;
+  if (phase_ != Phase::kDraining || !running_.empty()) return;
   if (outbox_.size() == 0 || !end_status_.ok()) return End(end_status_);
-  if (delivery_armed_) return;
-  delivery_armed_ = true;
-  delivery_timer_.expires_after(client_.connected() ? options_.delivery_wait : options_.delivery_wait_alone);
-  delivery_timer_.async_wait(
+  if (delivery_timer_) return;
+  delivery_timer_.emplace(io_, client_.connected() ? options_.delivery_wait : options_.delivery_wait_alone);
+  delivery_timer_->async_wait(
       [this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
         if (error || alive.expired()) return;
         spdlog::warn("events_undelivered count={} kept_in={} remedy=\"none: the next worker sends them\"",
@@ -303,29 +267,23 @@ void Agent::MaybeFinishDrain() {
 }
 
 void Agent::Abort(const std::string& reason) {
-  if (finished_) return;
+  if (phase_ == Phase::kFinished) return;
   spdlog::warn("aborting reason=\"{}\" attempts={}", reason, running_.size());
-  for (const auto& [token, supervisor] : running_) {
-    supervisor->Stop(StopKind::kDraining, reason, Duration::zero());
-  }
+  StopAll(StopKind::kDraining, reason, Duration::zero());
   End(absl::AbortedError(reason));
 }
 
 void Agent::End(const absl::Status& status) {
-  if (std::exchange(finished_, true)) return;
-  delivery_timer_.cancel();
-  hold_timer_.cancel();
+  if (std::exchange(phase_, Phase::kFinished) == Phase::kFinished) return;
+  if (delivery_timer_) delivery_timer_->cancel();
   client_.Stop();
   on_end_(status);
 }
 
 void Agent::UpdateMetrics() {
   metrics_.slots_busy.Set(static_cast<double>(running_.size()));
-  metrics_.suspended.Set(static_cast<double>(std::count_if(
-      running_.begin(), running_.end(), [](const auto& entry) { return entry.second->suspended(); })));
   metrics_.outbox_events.Set(static_cast<double>(outbox_.size()));
-  const std::uint64_t thinned = outbox_.thinned();
-  metrics_.events_thinned.Increment(static_cast<double>(thinned - std::exchange(thinned_counted_, thinned)));
+  metrics_.events_thinned.Increment(static_cast<double>(outbox_.thinned()) - metrics_.events_thinned.Value());
   std::int64_t resident = 0;
   for (const auto& [token, supervisor] : running_) {
     supervisor->CountCpu(supervisor->CpuSeconds());

@@ -1,10 +1,9 @@
-// The worker as a whole: makes what runs here equal to what the coordinator wants, reports, and ends in good
-// order.
+// The worker as a whole: makes the attempts that run here equal to those that the coordinator wants, reports,
+// and shuts down in order.
 //
-// Level-triggered: every answer of the coordinator says which attempts should run; those are started, all
-// others are stopped. Without an answer for the lease's time all are suspended, until one says which may go
-// on. An attempt is started at most once by a worker process, whatever is lost, doubled or
-// repeated.
+// Level-triggered: every answer of the coordinator lists the attempts that should run; those are started, all
+// others are stopped. While no answer comes attempts run on, also after the lease (LeaseGuard); none is
+// started then. A worker process starts an attempt at most once, also when messages are lost or doubled.
 //
 // Thread safety: none; lives on the io_context's thread, which must be the one that called Start (children
 // die with the thread that spawned them). Hooks of the coordinator client only post to it.
@@ -24,7 +23,6 @@
 
 #include "absl/status/status.h"
 #include "worker/artifact_transfer.h"
-#include "worker/attempt_hold.h"
 #include "worker/coordinator_client.h"
 #include "worker/outbox.h"
 #include "worker/slot_plan.h"
@@ -39,23 +37,19 @@ class Agent {
     std::string incarnation;  // Fresh uuid.
     std::string name;
     std::string host;
-    std::string version;  // As told to the coordinator.
+    std::string version;  // As reported to the coordinator.
     std::vector<SlotPlan> slots;
     std::uint64_t memory_mib = 0;  // For all slots together; 0: not known.
     AttemptSettings attempts;
     CoordinatorClient::Options client;
     ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.
-    // How long attempts are kept, suspended, while the coordinator is away for longer than the lease; 0: they
-    // end with the lease.
-    Duration hold = std::chrono::hours(24);
     // After the children have ended: how long their last events may take to be acknowledged.
     Duration delivery_wait = std::chrono::seconds(10);
-    // The same while the coordinator cannot be reached; what is left stays in the outbox for the next worker.
+    // The same while the coordinator cannot be reached; the rest stays in the outbox for the next worker.
     Duration delivery_wait_alone = std::chrono::seconds(1);
   };
 
-  // `outbox` and `metrics` outlive the agent. `on_end` is called once, when everything is over: OK after a
-  // drain.
+  // `outbox` and `metrics` outlive the agent. `on_end` is called once, at the end: with OK after a drain.
   Agent(boost::asio::io_context& io, Options options, Outbox& outbox, WorkerMetrics& metrics,
         std::function<void(const absl::Status&)> on_end);
   ~Agent();
@@ -64,23 +58,29 @@ class Agent {
 
   void Start();
 
-  // Takes nothing new, asks the children to end (they write a checkpoint), delivers what they said, then
-  // ends.
+  // Takes nothing new, asks the children to end (they write a checkpoint), delivers their events, then ends.
   void Drain(const std::string& reason);
   // Kills the children and ends at once.
   void Abort(const std::string& reason);
 
   std::size_t running() const { return running_.size(); }
-  // At scrape: gauges of what is now.
+  // Sets the gauges; called at each scrape.
   void UpdateMetrics();
 
  private:
+  enum class Phase { kRunning, kDraining, kFinished };
+  struct Ended {
+    std::string stage_id;
+    std::uint64_t outcome_sequence = 0;
+    bool succeeded = false;
+    bool cleaned = false;
+  };
+
   void OnAnswer(const v1::CoordinatorSync& answer);
   void OnLease(LeaseGuard::State state);
-  // Suspends what can be, and ends what cannot with `grace`.
-  void SuspendAll(Duration grace);
-  void GiveUpSuspended();
-  bool Leased() const;
+  // True when attempts may be started.
+  bool Leased() const { return lease_ == LeaseGuard::State::kIdle || lease_ == LeaseGuard::State::kHeld; }
+  void StopAll(StopKind kind, const std::string& reason, Duration grace);
   void OnRefused(const absl::Status& status);
   void Reconcile();
   void StartAttempt(const v1::Assignment& assignment, std::uint32_t slot);
@@ -91,13 +91,6 @@ class Agent {
   void End(const absl::Status& status);
   std::optional<std::uint32_t> FreeSlot(const v1::Assignment& assignment) const;
 
-  struct Ended {
-    std::string stage_id;
-    std::uint64_t outcome_sequence = 0;
-    bool succeeded = false;
-    bool cleaned = false;
-  };
-
   boost::asio::io_context& io_;
   const Options options_;
   Outbox& outbox_;
@@ -105,22 +98,17 @@ class Agent {
   std::function<void(const absl::Status&)> on_end_;
   boost::asio::thread_pool disk_{1};
   AttemptBoard board_;
-  v1::WorkerSync identity_;  // What is the same in every sync.
+  v1::WorkerSync identity_;  // The part of a sync that never changes.
   std::map<std::uint64_t, std::shared_ptr<Supervisor>> running_;
-  std::map<std::uint64_t, Ended> ended_;  // By token, until the coordinator has the outcome and asks no more.
+  std::map<std::uint64_t, Ended> ended_;  // By token, until the outcome is committed and no longer desired.
   std::map<std::uint64_t, v1::Assignment> desired_;
   LeaseGuard::State lease_ = LeaseGuard::State::kIdle;
-  AttemptHold hold_;
-  bool draining_ = false;
-  bool finished_ = false;
-  bool delivery_armed_ = false;
-  std::uint64_t thinned_counted_ = 0;
+  Phase phase_ = Phase::kRunning;
   absl::Status end_status_;
-  boost::asio::steady_timer delivery_timer_;
-  boost::asio::steady_timer hold_timer_;
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Tells late posts that this object is gone.
-  ArtifactTransfer artifacts_;                             // Its threads use the members above.
-  CoordinatorClient client_;                               // Last: its thread uses the members above.
+  std::optional<boost::asio::steady_timer> delivery_timer_;  // Runs when the last child of a drain is gone.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);    // Expired for posts that arrive after the end.
+  ArtifactTransfer artifacts_;                               // Its threads use the members above.
+  CoordinatorClient client_;                                 // Last: its thread uses the members above.
 };
 
 }  // namespace inlier

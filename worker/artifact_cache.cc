@@ -21,7 +21,7 @@ struct CachedFile {
   timespec used{};
 };
 
-// Whether `name` is a checkpoint, or one on its way.
+// True for a checkpoint, complete or partly received.
 bool IsCheckpoint(const fs::path& path) {
   return path.extension() == ".safetensors" || path.extension() == ".part";
 }

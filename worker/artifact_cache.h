@@ -1,5 +1,5 @@
-// The bound on what a worker without a shared folder keeps: models in artifacts/, checkpoints of attempts
-// that have ended in attempts/. All of it can be fetched or made again.
+// The size limit of the cache of a worker without a shared folder: models in artifacts/, checkpoints of ended
+// attempts in attempts/. All of it can be fetched or made again.
 //
 // Thread safety: none of CacheRoom; the rest are pure functions over the file system, which wait for the
 // disk.
@@ -20,23 +20,23 @@ struct TrimmedCache {
   std::uint64_t left = 0;
 };
 
-// Removes the least recently used files until at most `bytes_max` are left, but none that `in_use` tells of,
-// which count all the same. Looks at every file.
+// Removes the least recently used files until at most `bytes_max` are left. Files in use are kept, and count.
+// Reads the status of every file.
 TrimmedCache TrimArtifactCache(const std::filesystem::path& state_dir, std::uint64_t bytes_max,
                                const std::function<bool(const std::filesystem::path&)>& in_use);
 
-// When to trim again: a cache of many files is looked at once for many that come, not for each.
+// Decides when to trim: a cache of many files is read once for many new files, not for each.
 class CacheRoom {
  public:
   explicit CacheRoom(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // A file of so many bytes has come. True: half of the room that was left may be taken, look again. The rest
-  // of it is for checkpoints of attempts, which come without being told.
+  // A file of `bytes` was added. True: half of the free room may be taken, so the cache must be trimmed. The
+  // other half is for checkpoints of attempts, which are written without a call of this.
   bool Take(std::uint64_t bytes) {
     taken_ += bytes;
     return taken_ >= room_ / 2;
   }
-  // The cache was trimmed, and so much is left.
+  // The cache was trimmed to `left` bytes.
   void Trimmed(std::uint64_t left) {
     room_ = bytes_max_ > left ? bytes_max_ - left : 0;
     taken_ = 0;
@@ -44,7 +44,7 @@ class CacheRoom {
 
  private:
   const std::uint64_t bytes_max_;
-  std::uint64_t room_ = 0;  // Not known before the first look.
+  std::uint64_t room_ = 0;  // Not known before the first trim.
   std::uint64_t taken_ = 0;
 };
 

@@ -15,8 +15,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/part_file.h"
-#include "base/service/rpc.h"
 #include "base/status.h"
+#include "rpc/rpc.h"
 #include "worker/attempt_folder.h"
 
 namespace inlier {
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr auto kAnswerWithin = std::chrono::seconds(10);  // Of the short calls.
 constexpr int kDamagedMax = 3;
-constexpr int kToldEveryTries = 5;
+constexpr int kLogEveryTries = 5;
 
 double Random() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
@@ -55,7 +55,7 @@ class ArtifactJob {
     const std::lock_guard lock(mutex);
     return cancelled;
   }
-  // Waits, or until it is cancelled; whether it is.
+  // Waits for `time` or until it is cancelled; true when cancelled.
   bool Wait(Duration time) {
     std::unique_lock lock(mutex);
     return wake.wait_for(lock, time, [this] { return cancelled; });
@@ -69,7 +69,7 @@ class ArtifactJob {
   const bool send;
   const std::string sha256;
   const fs::path path;
-  int fd = -1;  // Of what is sent: it stays readable when its attempt removes it.
+  int fd = -1;  // Of the file to send: it stays readable when its attempt removes it.
 
   mutable std::mutex mutex;
   std::condition_variable wake;
@@ -108,7 +108,7 @@ class JobCall {
 
 }  // namespace
 
-ArtifactProgress Look(const ArtifactHandle& handle) {
+ArtifactProgress ProgressOf(const ArtifactHandle& handle) {
   const std::lock_guard lock(handle->mutex);
   return handle->progress;
 }
@@ -157,12 +157,11 @@ void ArtifactTransfer::FindMode() {
       on_change_();
       return;
     }
-    if (tries % kToldEveryTries == 0) {
+    if (tries % kLogEveryTries == 0) {
       spdlog::warn(
-          "artifacts_mode_unknown: the coordinator does not say which folder it has ({}); nothing is run "
-          "before. "
-          "`artifacts: SHARED_FOLDER` or STREAMED goes without asking",
-          std::string(status.message()));
+          "artifacts_mode_unknown reason={} remedy=\"set artifacts to SHARED_FOLDER or STREAMED, or wait: no "
+          "attempt starts before the coordinator has answered\"",
+          LogText(status.message()));
     }
     if (mode_job_->Wait(options_.backoff.Wait(tries, Random()))) return;
   }
@@ -183,12 +182,12 @@ ArtifactHandle ArtifactTransfer::Begin(bool send, const std::string& sha256, con
   if (const auto known = jobs_.find(key); known != jobs_.end()) {
     ArtifactHandle wanted = known->second.wanted.lock();
     if (wanted != nullptr) {
-      const ArtifactProgress progress = Look(wanted);
+      const ArtifactProgress progress = ProgressOf(wanted);
       if (!progress.done || progress.status.ok()) return wanted;
     }
   }
   auto job = std::make_shared<ArtifactJob>(send, sha256, path);
-  // The last who wants it gives it up; the job itself lives until its thread is done with it.
+  // Dropping the last handle cancels the job; the job itself lives until its thread is done with it.
   ArtifactHandle handle(job.get(), [job](const ArtifactJob*) { job->Cancel(); });
   jobs_[key] = {job, handle};
   if (stopped_) {
@@ -229,7 +228,7 @@ bool ArtifactTransfer::IsFinal(const absl::Status& status, bool send, int tries,
 }
 
 void ArtifactTransfer::Run(ArtifactJob& job) {
-  absl::Status status = absl::CancelledError("nobody wants it any more");
+  absl::Status status = absl::CancelledError("it is not wanted any more");
   std::uint64_t furthest = 0;
   for (int tries = 0, damaged = 0; !job.IsCancelled();) {
     status = job.send ? SendOnce(job) : FetchOnce(job);
@@ -249,7 +248,7 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
                  job.send ? "send" : "fetch", job.sha256, bytes, tries, std::string(status.message()));
     if (job.Wait(options_.backoff.Wait(tries, Random()))) break;
   }
-  if (!status.ok() && job.IsCancelled()) status = absl::CancelledError("nobody wants it any more");
+  if (!status.ok() && job.IsCancelled()) status = absl::CancelledError("it is not wanted any more");
   if (status.ok()) {
     std::error_code error;
     const std::uintmax_t bytes = fs::file_size(job.path, error);
@@ -273,7 +272,7 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
   }
   absl::StatusOr<std::unique_ptr<PartFile>> opened = PartFile::Open(job.path);
   if (!opened.ok()) {
-    // Another worker on this folder receives it: what it gets on with counts.
+    // Another worker on this folder downloads it: its progress counts.
     const std::uint64_t bytes = fs::file_size(PartFile::NameOf(job.path), error);
     if (!error) job.SetBytes(bytes, 0);
     return opened.status();
@@ -291,7 +290,7 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
     while (status.ok() && reader->Read(&chunk)) {
       total = chunk.bytes_total();
       if (chunk.offset() != part->size() || Sha256Hex(chunk.data()) != chunk.sha256()) {
-        status = absl::AbortedError(absl::StrCat("the chunk at ", chunk.offset(), " was damaged on its way"));
+        status = absl::AbortedError(absl::StrCat("the chunk at ", chunk.offset(), " was damaged in transit"));
         break;
       }
       status = part->Append(chunk.data());
@@ -301,7 +300,7 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
     if (!status.ok()) call.context()->TryCancel();
     const absl::Status ended = FromGrpcStatus(reader->Finish());
     RETURN_IF_ERROR(status);
-    if (absl::IsOutOfRange(ended)) RETURN_IF_ERROR(part->Shorten(0));  // Not the beginning of this one.
+    if (absl::IsOutOfRange(ended)) RETURN_IF_ERROR(part->Shorten(0));  // Not a part of this artifact.
     RETURN_IF_ERROR(ended);
   }
   if (part->size() != total) {

@@ -1,10 +1,10 @@
 // Checkpoints between this worker and the coordinator, for workers that share no folder with it.
 //
-// A transfer is asked for by its digest and goes on by itself: it is tried again after a back-off, from the
-// byte where it broke. Whoever asks for a digest that is on its way already waits for the same transfer, so
-// it is moved once. When nobody wants it any more it stops; what was moved stays for the next time.
+// A transfer is requested by its digest and runs by itself: after a failure it is tried again with a
+// back-off, from the byte where it broke. A second request for the same digest joins the transfer in
+// progress. A transfer without a request left stops; the bytes it moved are kept for the next time.
 //
-// Thread safety: every function on any thread; none waits for the disk or the network but Stop.
+// Thread safety: every function on any thread; only Stop waits for the disk or the network.
 #ifndef INLIER_WORKER_ARTIFACT_TRANSFER_H_
 #define INLIER_WORKER_ARTIFACT_TRANSFER_H_
 
@@ -31,11 +31,11 @@ namespace inlier {
 
 enum class ArtifactMode {
   kUnknown,       // The coordinator has not been asked yet.
-  kSharedFolder,  // Files are seen by all; nothing is transferred.
+  kSharedFolder,  // All workers see the files; nothing is transferred.
   kStreamed,
 };
 
-// A transfer that somebody wants. Dropping the last reference gives it up.
+// A requested transfer. Dropping the last reference gives it up.
 class ArtifactJob;
 using ArtifactHandle = std::shared_ptr<const ArtifactJob>;
 
@@ -46,7 +46,7 @@ struct ArtifactProgress {
   std::uint64_t bytes_total = 0;
   int failures = 0;  // Tries that broke.
 };
-ArtifactProgress Look(const ArtifactHandle& handle);
+ArtifactProgress ProgressOf(const ArtifactHandle& handle);
 
 class ArtifactTransfer {
  public:
@@ -56,8 +56,8 @@ class ArtifactTransfer {
     v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
     std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
     Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
-    // Failures in a row, without a byte moved, after which a fetch ends. Sending ends so only while draining:
-    // what a training has made is worth waiting for.
+    // Failures in a row, without a byte moved, after which a fetch ends. An upload ends so only while
+    // draining: the product of a training is worth the wait.
     int tries_max = 8;
     int tries_max_draining = 3;
   };
@@ -69,25 +69,26 @@ class ArtifactTransfer {
   ArtifactTransfer(const ArtifactTransfer&) = delete;
   ArtifactTransfer& operator=(const ArtifactTransfer&) = delete;
 
-  // Finds out the mode.
+  // Asks the coordinator for the mode.
   void Start();
-  // Breaks what is under way and waits for it.
+  // Cancels all transfers and waits for their end.
   void Stop();
   ArtifactMode mode() const { return mode_; }
 
-  // Gets artifacts/<sha256>.safetensors into the state folder, checked. While the handle lives the file is
-  // not removed for want of room. REQUIRES: `sha256` is one.
+  // Downloads artifacts/<sha256>.safetensors into the state folder and checks its digest. The file stays in
+  // the cache while the handle lives. REQUIRES: `sha256` is a SHA-256 in lower-case hexadecimal.
   ArtifactHandle Fetch(const std::string& sha256);
-  // Gets `path`, whose digest is `sha256`, to the coordinator, durable there. NotFound when there is no file.
+  // Uploads `path`, whose digest is `sha256`; done when it is durable at the coordinator. NotFound without
+  // the file.
   ArtifactHandle Send(const std::filesystem::path& path, const std::string& sha256);
 
-  // The files in the folder of a live attempt are not removed for want of room.
+  // The files in the folder of a live attempt stay in the cache.
   void SetLive(const std::filesystem::path& attempt_folder, bool live);
   void SetDraining() { draining_ = true; }
 
  private:
   friend class ArtifactJob;
-  using Key = std::pair<bool, std::string>;  // Whether it is sent; its digest.
+  using Key = std::pair<bool, std::string>;  // True for an upload; the digest.
   struct Entry {
     std::shared_ptr<ArtifactJob> job;
     std::weak_ptr<const ArtifactJob> wanted;
@@ -98,9 +99,9 @@ class ArtifactTransfer {
   void Run(ArtifactJob& job);
   absl::Status FetchOnce(ArtifactJob& job);
   absl::Status SendOnce(ArtifactJob& job);
-  // Whether `status` ends the job after `tries` failures without progress and `damaged` of the content.
+  // True when `status` ends the job after `tries` failures without progress and `damaged` wrong contents.
   bool IsFinal(const absl::Status& status, bool send, int tries, int damaged) const;
-  // A file of so many bytes has come: the cache is trimmed when it may be full.
+  // A file of `bytes` was added: trims the cache when it may be full.
   void Trim(std::uint64_t bytes);
 
   const Options options_;

@@ -1,4 +1,4 @@
-// Supervisor: checkpoints that come from other machines and go to them.
+// Supervisor: checkpoints from and to other machines.
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/status.h"
+#include "spec/trial/outcome.h"
 #include "worker/artifact_cache.h"
 #include "worker/attempt_folder.h"
 #include "worker/supervisor.h"
@@ -19,30 +21,16 @@ namespace {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
-constexpr auto kLookEvery = std::chrono::milliseconds(100);
+constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
-// Whether another worker, or this one later, may well have more luck.
-bool IsOfTheWay(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kAborted:
-    case absl::StatusCode::kCancelled:
-      return true;
-    default:
-      return false;
-  }
-}
+// True when the same transfer may succeed later, or on another worker.
+bool IsInterrupted(const absl::Status& status) { return IsRetriable(status) || absl::IsCancelled(status); }
 
-v1::Outcome Failed(const absl::Status& status, const std::string& what) {
-  v1::Outcome outcome;
-  outcome.set_kind(v1::Outcome::FAILED);
-  outcome.set_failure(IsOfTheWay(status) ? v1::LOST : v1::CRASHED);
-  outcome.set_message(absl::StrCat(what, ": ", Message(status)));
-  return outcome;
+v1::Outcome TransferFailed(const absl::Status& status, const std::string& what) {
+  return FailedOutcome(IsInterrupted(status) ? v1::LOST : v1::CRASHED,
+                       absl::StrCat(what, ": ", Message(status)));
 }
 
 }  // namespace
@@ -68,26 +56,26 @@ asio::awaitable<bool> Supervisor::WaitForAny(std::vector<fs::path> paths, fs::pa
       co_return true;
     }
     if (stopping() || MonotonicNow() >= deadline) co_return false;
-    co_await Pause(wait_timer_, std::min<Duration>(kLookEvery, settings_.artifact_wait));
+    co_await Pause(wait_timer_, std::min<Duration>(kPollInterval, settings_.artifact_wait));
   }
 }
 
 asio::awaitable<ArtifactProgress> Supervisor::FetchArtifact(std::string sha256) {
-  fetched_ = parts_.artifacts.Fetch(sha256);
+  transfers_.fetched = parts_.artifacts.Fetch(sha256);
   for (;;) {
-    const ArtifactProgress seen = Look(fetched_);
-    // While the coordinator is away nobody else could fetch it either.
-    const bool away = suspended() || !parts_.connected();
-    const bool again = seen.done && IsOfTheWay(seen.status) && (away || fetch_again_);
-    fetch_again_ = again && away;
+    const ArtifactProgress seen = ProgressOf(transfers_.fetched);
+    // While the coordinator is away no other worker could fetch it either.
+    const bool away = !parts_.connected();
+    const bool again = seen.done && IsInterrupted(seen.status) && (away || transfers_.fetch_again);
+    transfers_.fetch_again = again && away;
     if (seen.done && !again) co_return seen;
     if (stopping()) {
-      fetched_.reset();
+      transfers_.fetched.reset();
       co_return ArtifactProgress{.done = true, .status = absl::CancelledError("the attempt was stopped")};
     }
-    if (again && !away) fetched_ = parts_.artifacts.Fetch(sha256);
+    if (again && !away) transfers_.fetched = parts_.artifacts.Fetch(sha256);
     ShowTransfer("fetching", seen);
-    co_await Pause(wait_timer_, kLookEvery);
+    co_await Pause(wait_timer_, kPollInterval);
   }
 }
 
@@ -99,12 +87,12 @@ void Supervisor::ShowTransfer(const char* phase, const ArtifactProgress& seen) {
   progress.set_step(seen.bytes);
   progress.set_steps_total(seen.bytes_total);
   parts_.board.SetProgress(token(), progress);
-  parts_.nudge(CoordinatorClient::Urgency::kProgress);
+  parts_.request_sync(CoordinatorClient::Urgency::kProgress);
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareCheckpoint() {
   while (parts_.artifacts.mode() == ArtifactMode::kUnknown && !stopping()) {
-    co_await Pause(wait_timer_, kLookEvery);
+    co_await Pause(wait_timer_, kPollInterval);
   }
   if (stopping()) co_return std::nullopt;
   const bool streamed = parts_.artifacts.mode() == ArtifactMode::kStreamed;
@@ -126,13 +114,13 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
     const ArtifactProgress fetched = co_await FetchArtifact(assignment_.checkpoint_sha256());
     if (stopping()) co_return std::nullopt;
     if (absl::IsDataLoss(fetched.status)) {
-      co_return Failed(
+      co_return TransferFailed(
           fetched.status,
           "the coordinator's copy of the trained model is damaged; put a sound one in artifacts/ of "
           "its state_dir (workers that have made or fetched it keep one in theirs)");
     }
     if (!fetched.status.ok())
-      co_return Failed(fetched.status, "the trained model could not be fetched from the coordinator");
+      co_return TransferFailed(fetched.status, "the trained model could not be fetched from the coordinator");
   } else {
     fs::path found_at;
     std::vector<fs::path> places = {*artifact};
@@ -151,7 +139,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool streamed) {
   const absl::StatusOr<fs::path> resume = PathBelow(settings_.state_dir, assignment_.resume_path());
   if (!resume.ok()) co_return FailedToPrepare(resume.status());
-  // Where its own attempt wrote it, or where it came by way of the coordinator.
+  // Written by its own attempt, or fetched from the coordinator.
   std::vector<fs::path> places = {*resume};
   const bool named = IsSha256Hex(assignment_.resume_sha256());
   if (named) places.push_back(*ArtifactPath(settings_.state_dir, assignment_.resume_sha256()));
@@ -169,15 +157,16 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
       why = absl::Status(fetched.status.code(), absl::StrCat("could not be fetched from the coordinator: ",
                                                              Message(fetched.status)));
       // To train from the beginning takes longer than to try again.
-      if (!stopping() && IsOfTheWay(fetched.status))
-        co_return Failed(why, absl::StrCat("the checkpoint to go on from, ", assignment_.resume_path()));
+      if (!stopping() && IsInterrupted(fetched.status))
+        co_return TransferFailed(why,
+                                 absl::StrCat("the checkpoint to resume from, ", assignment_.resume_path()));
     }
   }
   if (found) {
     MarkUsed(found_at);
     spec_.set_resume_from(found_at.string());
   } else if (!stopping()) {
-    Tell(absl::StrCat("the checkpoint to go on from, ", resume->string(), ", ", Message(why),
+    Warn(absl::StrCat("the checkpoint to resume from, ", resume->string(), ", ", Message(why),
                       "; training starts from the beginning"));
   }
   co_return std::nullopt;
@@ -186,8 +175,8 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
 bool Supervisor::SendsCheckpoints() const { return parts_.artifacts.mode() == ArtifactMode::kStreamed; }
 
 void Supervisor::SendCheckpoint(v1::TrialEvent event) {
-  next_to_send_ = std::move(event);  // One that was not begun is not needed any more.
-  if (std::exchange(sending_, true)) return;
+  transfers_.next_checkpoint = std::move(event);  // Replaces one that was not started.
+  if (std::exchange(transfers_.sending, true)) return;
   const auto on_done = [](std::exception_ptr error) {
     if (error) std::rethrow_exception(error);
   };
@@ -195,64 +184,66 @@ void Supervisor::SendCheckpoint(v1::TrialEvent event) {
 }
 
 asio::awaitable<void> Supervisor::SendCheckpoints() {
-  while (next_to_send_ && !sends_no_more_) {
-    v1::TrialEvent event = *std::exchange(next_to_send_, std::nullopt);
+  while (transfers_.next_checkpoint && !transfers_.upload_closed) {
+    v1::TrialEvent event = *std::exchange(transfers_.next_checkpoint, std::nullopt);
     const v1::CheckpointSaved& saved = event.checkpoint();
     const absl::StatusOr<fs::path> path = PathBelow(folder_, saved.path());
     absl::Status status = path.status();
     if (path.ok() && IsSha256Hex(saved.sha256())) {
       const ArtifactHandle sent = parts_.artifacts.Send(*path, saved.sha256());
-      ArtifactProgress seen = Look(sent);
-      while (!seen.done && !sends_no_more_) {
-        co_await Pause(send_timer_, kLookEvery);
-        seen = Look(sent);
+      ArtifactProgress seen = ProgressOf(sent);
+      while (!seen.done && !transfers_.upload_closed) {
+        co_await Pause(send_timer_, kPollInterval);
+        seen = ProgressOf(sent);
       }
       status = seen.done ? seen.status : absl::CancelledError("");
     }
-    if (sends_no_more_) break;
+    if (transfers_.upload_closed) break;
     if (status.ok()) {
       std::vector<v1::TrialEvent> events;
       events.push_back(std::move(event));
       Report(std::move(events));
     } else {
-      Tell(absl::StrCat(
+      Warn(absl::StrCat(
           "the checkpoint at step ", saved.step(),
-          " could not be sent to the coordinator, so nothing goes on from it: ", Message(status)));
+          " could not be sent to the coordinator, so no attempt resumes from it: ", Message(status)));
     }
   }
-  next_to_send_.reset();
-  sending_ = false;
+  transfers_.next_checkpoint.reset();
+  transfers_.sending = false;
   wait_timer_.cancel();
 }
 
 asio::awaitable<void> Supervisor::EndSending(bool wanted) {
-  if (!wanted) sends_no_more_ = true;
+  if (!wanted) transfers_.upload_closed = true;
   send_timer_.cancel();
-  while (sending_) {
-    if (not_desired_ || stopped_ == StopKind::kFenced) {
-      sends_no_more_ = true;
+  while (transfers_.sending) {
+    if (stop_.not_desired || stop_.kind == StopKind::kLeaseLost) {
+      transfers_.upload_closed = true;
       send_timer_.cancel();
     }
-    co_await Pause(wait_timer_, kLookEvery);
+    co_await Pause(wait_timer_, kPollInterval);
   }
 }
 
 asio::awaitable<absl::Status> Supervisor::SendModel() {
-  const absl::StatusOr<fs::path> model = ArtifactPath(settings_.state_dir, final_checkpoint_->sha256());
+  const absl::StatusOr<fs::path> model =
+      ArtifactPath(settings_.state_dir, reported_.final_checkpoint->sha256());
   if (!model.ok()) co_return model.status();
-  delivering_ = true;
-  const ArtifactHandle sent = parts_.artifacts.Send(*model, final_checkpoint_->sha256());
+  transfers_.sending_model = true;
+  const ArtifactHandle sent = parts_.artifacts.Send(*model, reported_.final_checkpoint->sha256());
   for (;;) {
-    const ArtifactProgress seen = Look(sent);
+    const ArtifactProgress seen = ProgressOf(sent);
     if (seen.done) co_return seen.status;
-    if (not_desired_) co_return absl::CancelledError("the coordinator does not want the attempt any more");
+    if (stop_.not_desired)
+      co_return absl::CancelledError("the coordinator does not want the attempt any more");
     ShowTransfer("uploading", seen);
-    co_await Pause(wait_timer_, kLookEvery);
+    co_await Pause(wait_timer_, kPollInterval);
   }
 }
 
 void Supervisor::Abandon() {
-  not_desired_ = true;
+  stop_.not_desired = true;
   Wake();
 }
 

@@ -1,7 +1,7 @@
-// What the worker's attempts are doing now: written by the supervisors, read by the heartbeat thread for
-// every sync.
+// The state of the worker's attempts: written by the supervisors, read by the heartbeat thread for every
+// sync.
 //
-// Thread safety: all functions on any thread; they never wait for anything but each other.
+// Thread safety: all functions on any thread; they wait for each other only.
 #ifndef INLIER_WORKER_ATTEMPT_BOARD_H_
 #define INLIER_WORKER_ATTEMPT_BOARD_H_
 
@@ -31,16 +31,6 @@ class AttemptBoard {
   void SetStopping(std::uint64_t token) {
     const std::lock_guard lock(mutex_);
     if (const auto found = reports_.find(token); found != reports_.end()) found->second.set_stopping(true);
-  }
-  void SetSuspended(std::uint64_t token, bool suspended) {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = reports_.find(token); found != reports_.end()) {
-      if (suspended) {
-        found->second.set_suspended(true);
-      } else {
-        found->second.clear_suspended();
-      }
-    }
   }
   void Remove(std::uint64_t token) {
     const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "spec/trial/outcome.h"
 #include "worker/event_reader.h"
 
 namespace inlier {
@@ -15,26 +16,6 @@ namespace {
 
 constexpr size_t kQuotedLinesMax = 8;
 constexpr size_t kQuotedLineBytesMax = 300;
-
-v1::Outcome Failed(v1::FailureClass failure, std::string message) {
-  v1::Outcome outcome;
-  outcome.set_kind(v1::Outcome::FAILED);
-  outcome.set_failure(failure);
-  outcome.set_message(std::move(message));
-  return outcome;
-}
-
-// Whether the output has one of the sentences by which C++, LibTorch and CUDA say that memory is out.
-bool SaysOutOfMemory(const std::deque<std::string>& lines) {
-  for (const std::string& line : lines) {
-    const std::string lower = absl::AsciiStrToLower(line);
-    for (const char* sign :
-         {"bad_alloc", "out of memory", "can't allocate memory", "cannot allocate memory"}) {
-      if (absl::StrContains(lower, sign)) return true;
-    }
-  }
-  return false;
-}
 
 bool NamesCuda(const std::deque<std::string>& lines) {
   return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
@@ -82,41 +63,41 @@ std::uint64_t OutOfMemoryKills() {
 }
 
 v1::Outcome ClassifyEnd(const AttemptEnd& end) {
-  if (end.said) return *end.said;
+  if (end.reported) return *end.reported;
   const std::string how = DescribeExit(end.exit);
   switch (end.stopped) {
     case StopKind::kNone:
       break;
-    case StopKind::kFenced:
-      return Failed(v1::LOST, absl::StrCat("stopped by its worker: ", end.stop_reason));
+    case StopKind::kLeaseLost:
+      return FailedOutcome(v1::LOST, absl::StrCat("stopped by its worker: ", end.stop_reason));
     case StopKind::kNotDesired:
     case StopKind::kDraining:
-      return Failed(v1::PREEMPTED, absl::StrCat("stopped by its worker: ", end.stop_reason));
+      return FailedOutcome(v1::PREEMPTED, absl::StrCat("stopped by its worker: ", end.stop_reason));
   }
   const std::string output = QuoteOutput(end.last_output);
   if (end.exit.signal == SIGKILL && end.out_of_memory_kill) {
-    return Failed(
+    return FailedOutcome(
         v1::OUT_OF_MEMORY,
         absl::StrCat("the kernel killed the trial because memory was out; use a smaller model or batch, "
                      "or fewer slots on this worker",
                      output));
   }
-  if (SaysOutOfMemory(end.last_output)) {
+  if (std::any_of(end.last_output.begin(), end.last_output.end(), ReportsOutOfMemory)) {
     v1::Outcome outcome =
-        Failed(v1::OUT_OF_MEMORY,
-               absl::StrCat("the trial ran out of memory and ", how,
-                            "; use a smaller model or batch, or fewer slots on this worker", output));
+        FailedOutcome(v1::OUT_OF_MEMORY,
+                      absl::StrCat("the trial ran out of memory and ", how,
+                                   "; use a smaller model or batch, or fewer slots on this worker", output));
     if (NamesCuda(end.last_output)) outcome.set_gpu_out_of_memory(true);
     return outcome;
   }
   if (end.garbage_lines > 0) {
-    return Failed(
+    return FailedOutcome(
         v1::CRASHED,
         absl::StrCat("the trial ", how, " without an outcome, after ", end.garbage_lines,
                      " lines on its event descriptor that are no events, the first: \"", end.first_garbage,
                      "\"; is trial_program inlier-trial of this version?", output));
   }
-  return Failed(v1::CRASHED, absl::StrCat("the trial ", how, " without an outcome", output));
+  return FailedOutcome(v1::CRASHED, absl::StrCat("the trial ", how, " without an outcome", output));
 }
 
 }  // namespace inlier

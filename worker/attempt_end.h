@@ -1,7 +1,7 @@
-// How an attempt ended: from what the child said and how its process ended to one Outcome.
+// Classifies the end of an attempt: one Outcome from the child's events and the end of its process.
 //
-// An outcome line of the child wins over everything. Without one, the reason is taken from the worker's own
-// deed (it stopped the child), then from signs of missing memory, and else the child crashed.
+// The child's own outcome wins. Without one, the reason is that the worker stopped the child, then signs that
+// memory ran out, and else a crash.
 #ifndef INLIER_WORKER_ATTEMPT_END_H_
 #define INLIER_WORKER_ATTEMPT_END_H_
 
@@ -20,12 +20,12 @@ enum class StopKind {
   kNone,
   kNotDesired,  // The coordinator does not want it any more.
   kDraining,    // The worker is ending.
-  kFenced,      // No contact with the coordinator for the lease's time.
+  kLeaseLost,   // The coordinator has not answered for too long (LeaseGuard).
 };
 
 struct AttemptEnd {
   ProcessExit exit;
-  std::optional<v1::Outcome> said;  // The child's own outcome line.
+  std::optional<v1::Outcome> reported;  // The child's own outcome.
   StopKind stopped = StopKind::kNone;
   std::string stop_reason;
   bool out_of_memory_kill = false;  // The kernel killed for memory while it ran.
@@ -40,7 +40,7 @@ v1::Outcome ClassifyEnd(const AttemptEnd& end);
 std::string DescribeExit(const ProcessExit& exit);
 
 // Number of kills for lack of memory so far: in this process' control group, else on the machine; 0 when
-// neither tells.
+// neither is known.
 std::uint64_t OutOfMemoryKills();
 
 }  // namespace inlier

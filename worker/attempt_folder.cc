@@ -71,7 +71,7 @@ absl::Status PublishArtifact(const fs::path& state_dir, const fs::path& folder,
   ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(from));
   if (digest != checkpoint.sha256()) {
     return absl::DataLossError(absl::StrCat("the final checkpoint ", from.string(), " has the SHA-256 ",
-                                            digest, ", the trial named ", checkpoint.sha256()));
+                                            digest, ", the trial reported ", checkpoint.sha256()));
   }
   RETURN_IF_ERROR(MakeWritableFolder(to.parent_path()));
   RETURN_IF_ERROR(SyncPath(from));

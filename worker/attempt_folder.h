@@ -1,7 +1,8 @@
-// Where the files of attempts and artifacts are below the state folder, and how they get there.
+// The files of attempts and artifacts below the state folder, and how they get there.
 //
-//   attempts/<stage>/<token>/   spec.json, log.txt, checkpoints; one folder an attempt, so that a stale one
-//   can disturb no other artifacts/<sha256>.safetensors   trained models, named by their content
+//   attempts/<stage>/<token>/        spec.json, log.txt, checkpoints; one folder an attempt, so that a stale
+//                                    attempt can disturb no other
+//   artifacts/<sha256>.safetensors   trained models, named by their content
 //
 // Paths from outside (stage ids, the coordinator's resume path, the child's checkpoint path) are checked:
 // none can leave its folder.
@@ -30,7 +31,7 @@ absl::StatusOr<std::filesystem::path> AttemptFolder(const std::filesystem::path&
 // Makes the folder and writes spec.json into it.
 absl::Status PrepareAttemptFolder(const std::filesystem::path& folder, const v1::AttemptSpec& spec);
 
-// artifacts/<sha256>.safetensors below `state_dir`. InvalidArgument for what is no SHA-256.
+// artifacts/<sha256>.safetensors below `state_dir`. InvalidArgument for any other text than a SHA-256.
 absl::StatusOr<std::filesystem::path> ArtifactPath(const std::filesystem::path& state_dir,
                                                    const std::string& sha256);
 
@@ -39,7 +40,7 @@ absl::StatusOr<std::filesystem::path> PathBelow(const std::filesystem::path& fol
                                                 const std::string& relative);
 
 // Moves the final checkpoint of the attempt in `folder` to its artifact, both on disk when this returns OK.
-// The file's digest must be the one that the child named. OK too when the artifact is there already.
+// The file's digest must be the one that the child reported. OK too when the artifact exists already.
 absl::Status PublishArtifact(const std::filesystem::path& state_dir, const std::filesystem::path& folder,
                              const v1::CheckpointSaved& checkpoint);
 

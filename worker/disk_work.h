@@ -1,4 +1,4 @@
-// Work that waits for the disk, done beside the io_context's thread and awaited on it.
+// Work that waits for the disk: done on another thread, awaited on the io_context's thread.
 #ifndef INLIER_WORKER_DISK_WORK_H_
 #define INLIER_WORKER_DISK_WORK_H_
 
@@ -16,8 +16,8 @@
 
 namespace inlier {
 
-// Runs `work` on `pool`; the coroutine goes on, on its own executor, when it is done. What `work` refers to
-// must live until then.
+// Runs `work` on `pool`; the coroutine resumes on its own executor when it is done. The objects that `work`
+// refers to must live until then.
 inline boost::asio::awaitable<absl::Status> OnDisk(boost::asio::thread_pool& pool,
                                                    std::function<absl::Status()> work) {
   namespace asio = boost::asio;

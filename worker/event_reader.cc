@@ -48,7 +48,7 @@ void LineSplitter::Finish(const OnLine& on_line) {
 
 std::string Printable(std::string_view text, std::size_t bytes_max) {
   const std::string_view part = CutUtf8(text, bytes_max);
-  // Keeps UTF-8, escapes quotes and what a terminal would obey.
+  // Keeps UTF-8, escapes quotes and control characters.
   std::string shown = absl::Utf8SafeCHexEscape(ReplaceInvalidUtf8(part));
   if (part.size() < text.size()) shown += "…";
   return shown;
@@ -67,7 +67,7 @@ absl::StatusOr<v1::TrialEvent> ParseEventLine(std::string_view line) {
 }
 
 void EventReader::OnLine(const LineSplitter::Line& line, std::vector<v1::TrialEvent>& events,
-                         std::vector<std::string>& told) {
+                         std::vector<std::string>& messages) {
   std::string_view text = line.text;
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   if (text.find_first_not_of(" \t") == std::string_view::npos && !line.cut) return;
@@ -81,23 +81,24 @@ void EventReader::OnLine(const LineSplitter::Line& line, std::vector<v1::TrialEv
     reason = std::string(event.status().message());
   }
   if (garbage_++ == 0) first_garbage_ = Printable(text, kQuotedBytesMax);
-  if (garbage_ <= kGarbageTold) {
-    told.push_back(absl::StrCat("the trial wrote a line on its event descriptor that is ", reason, ": \"",
-                                Printable(text, kQuotedBytesMax), "\"",
-                                garbage_ == kGarbageTold ? "; further ones are only counted" : ""));
+  if (garbage_ <= kGarbageReportedMax) {
+    messages.push_back(
+        absl::StrCat("the trial wrote a line on its event descriptor that is ", reason, ": \"",
+                     Printable(text, kQuotedBytesMax), "\"",
+                     garbage_ == kGarbageReportedMax ? "; further ones are only counted" : ""));
   }
 }
 
 std::vector<std::string> EventReader::Feed(std::string_view bytes, std::vector<v1::TrialEvent>& events) {
-  std::vector<std::string> told;
-  lines_.Feed(bytes, [&](const LineSplitter::Line& line) { OnLine(line, events, told); });
-  return told;
+  std::vector<std::string> messages;
+  lines_.Feed(bytes, [&](const LineSplitter::Line& line) { OnLine(line, events, messages); });
+  return messages;
 }
 
 std::vector<std::string> EventReader::Finish(std::vector<v1::TrialEvent>& events) {
-  std::vector<std::string> told;
-  lines_.Finish([&](const LineSplitter::Line& line) { OnLine(line, events, told); });
-  return told;
+  std::vector<std::string> messages;
+  lines_.Finish([&](const LineSplitter::Line& line) { OnLine(line, events, messages); });
+  return messages;
 }
 
 }  // namespace inlier

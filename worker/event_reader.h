@@ -1,7 +1,7 @@
-// From bytes of a child to events: lines of bounded length, each one TrialEvent in JSON.
+// Parses a child's bytes into events: lines of bounded length, each one TrialEvent in JSON.
 //
-// A child may print anything. What is not an event is garbage: it is counted, the first piece is kept to be
-// quoted, and reading goes on.
+// A child may print anything. A line that is no event is garbage: it is counted, and the first is kept for
+// messages.
 //
 // Thread safety: none.
 #ifndef INLIER_WORKER_EVENT_READER_H_
@@ -19,7 +19,7 @@
 namespace inlier {
 
 // Cuts bytes into lines. A line longer than the limit is given once, cut to the limit, and the rest of it is
-// skipped: memory stays bounded whatever comes.
+// skipped, so that memory stays bounded.
 class LineSplitter {
  public:
   struct Line {
@@ -43,19 +43,19 @@ class EventReader {
  public:
   explicit EventReader(std::size_t line_bytes_max) : max_(line_bytes_max), lines_(line_bytes_max) {}
 
-  // Appends the events of `bytes` to `events`; empty lines are nothing. Returns clear messages about the
-  // garbage in them, at most kGarbageTold in the life of the reader.
+  // Appends the events of `bytes` to `events`; skips empty lines. Returns messages about the garbage, at most
+  // kGarbageReportedMax in the life of the reader.
   std::vector<std::string> Feed(std::string_view bytes, std::vector<v1::TrialEvent>& events);
   std::vector<std::string> Finish(std::vector<v1::TrialEvent>& events);
 
-  static constexpr std::uint64_t kGarbageTold = 3;
+  static constexpr std::uint64_t kGarbageReportedMax = 3;
   std::uint64_t garbage_lines() const { return garbage_; }
   // The beginning of the first garbage line, made printable; empty when there was none.
   const std::string& first_garbage() const { return first_garbage_; }
 
  private:
   void OnLine(const LineSplitter::Line& line, std::vector<v1::TrialEvent>& events,
-              std::vector<std::string>& told);
+              std::vector<std::string>& messages);
 
   std::size_t max_;
   LineSplitter lines_;
@@ -63,11 +63,11 @@ class EventReader {
   std::string first_garbage_;
 };
 
-// One line to an event. InvalidArgument says what is wrong with it.
+// Parses one line. InvalidArgument with the reason.
 absl::StatusOr<v1::TrialEvent> ParseEventLine(std::string_view line);
 
-// `text` cut to `bytes_max`: UTF-8, with quotes and control characters escaped and U+FFFD for what is
-// neither.
+// `text` cut to `bytes_max`, as UTF-8: quotes and control characters are escaped, invalid bytes become
+// U+FFFD.
 std::string Printable(std::string_view text, std::size_t bytes_max);
 
 }  // namespace inlier

@@ -18,7 +18,7 @@
 namespace inlier {
 namespace {
 
-// The few functions of NVML that are needed; its header is not, the interface is stable C.
+// The functions of NVML that are needed. Its interface is stable C, so its header is not.
 class Nvml {
  public:
   Nvml() {
@@ -52,8 +52,8 @@ class Nvml {
       if (handle_(i, &device) != 0 || uuid_(device, uuid.data(), uuid.size()) != 0) continue;
       name_(device, name.data(), name.size());
       Memory memory;
-      const bool told = memory_ != nullptr && memory_(device, &memory) == 0;
-      gpus.push_back({uuid.data(), name.data(), told ? memory.total >> 20 : 0});
+      const bool known = memory_ != nullptr && memory_(device, &memory) == 0;
+      gpus.push_back({uuid.data(), name.data(), known ? memory.total >> 20 : 0});
     }
     return gpus;
   }

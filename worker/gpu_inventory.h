@@ -1,4 +1,4 @@
-// What this machine has to run trials on: its GPUs, and the CPU cores and memory this process may use.
+// The hardware for trials: the machine's GPUs, and the CPU cores and memory that this process may use.
 //
 // GPUs come from NVML (opened at run time, when the driver is there) or from /proc/driver/nvidia; no program
 // is run. A worker that was itself given CUDA_VISIBLE_DEVICES (by Slurm, for example) sees only those.
@@ -26,24 +26,24 @@ struct GpuInventory {
 // `visible_devices`: the value of CUDA_VISIBLE_DEVICES, nullopt when it is not set.
 GpuInventory FindGpus(const std::optional<std::string>& visible_devices);
 
-// The parts of FindGpus, apart for their tests.
+// The parts of FindGpus, for their tests.
 // One GPU for each folder of `folder` (/proc/driver/nvidia/gpus) with a file `information`, in the order of
 // their bus ids.
 std::vector<Gpu> ReadProcGpus(const std::string& folder);
-// Those of `all` that `visible_devices` names by index, uuid or the beginning of a uuid, in its order; it
-// ends at the first that does not exist, as CUDA does.
+// The GPUs of `all` that `visible_devices` names by index, uuid or the beginning of a uuid, in its order;
+// ends at the first unknown name, as CUDA does.
 std::vector<Gpu> NarrowGpus(const std::vector<Gpu>& all, const std::string& visible_devices);
 
 // The CPUs of the affinity mask, rising; fewer when the control group's quota allows fewer whole CPUs (at
 // least one).
 std::vector<int> UsableCpus();
 
-// Whole CPUs that the content of a cgroup's cpu.max ("200000 100000", "max 100000") allows; nullopt for no
-// limit.
+// Number of CPUs that the content of a cgroup's cpu.max ("200000 100000", "max 100000") allows, rounded down;
+// nullopt for no limit.
 std::optional<int> CpusOfQuota(const std::string& cpu_max);
 
-// MiB of memory for the processes of this worker: the machine's, or less where a control group allows less; 0
-// when nothing tells.
+// MiB of memory for the processes of this worker: the machine's, or the control group's limit where that is
+// less; 0 when neither is known.
 std::uint64_t UsableMemoryMib();
 
 // MiB after MemTotal in the content of /proc/meminfo; 0 without it.

@@ -1,7 +1,5 @@
 #include "worker/lease_guard.h"
 
-#include "base/deliberate_bug.h"
-
 namespace inlier {
 namespace {
 
@@ -18,8 +16,7 @@ void LeaseGuard::OnSent(std::uint64_t sync_id, Timestamp now) {
 void LeaseGuard::OnAnswered(std::uint64_t sync_id, Duration ttl) {
   const auto sent = sent_.find(sync_id);
   if (sent == sent_.end()) return;
-  const Timestamp end =
-      sent->second + ttl + (INLIER_BUG("worker_keeps_lease_too_long") ? ttl / 4 : Duration(0));
+  const Timestamp end = sent->second + ttl;
   // Keep the entry itself: the coordinator may push a second answer to the same sync.
   sent_.erase(sent_.begin(), sent);
   if (end_ && end < *end_) return;
@@ -29,18 +26,22 @@ void LeaseGuard::OnAnswered(std::uint64_t sync_id, Duration ttl) {
 
 LeaseGuard::State LeaseGuard::StateAt(Timestamp now) const {
   if (!end_) return State::kIdle;
-  if (now >= *end_) return State::kExpired;
-  return now >= Warning() ? State::kEnding : State::kHeld;
+  if (!holds() && now >= *end_) return State::kOver;
+  if (now >= EndingAt()) return State::kEnding;
+  return now >= *end_ ? State::kAway : State::kHeld;
 }
 
 std::optional<Timestamp> LeaseGuard::NextChange(Timestamp now) const {
   switch (StateAt(now)) {
     case State::kHeld:
-      return Warning();
+      return holds() ? *end_ : EndingAt();
+    case State::kAway:
+      return EndingAt();
     case State::kEnding:
-      return *end_;
+      if (!holds()) return *end_;
+      break;
     case State::kIdle:
-    case State::kExpired:
+    case State::kOver:
       break;
   }
   return std::nullopt;

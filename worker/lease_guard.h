@@ -1,11 +1,13 @@
-// When this worker must stop its attempts by itself, because the coordinator may already have given them
-// away.
+// The rules for attempts after the coordinator's last answer: start and run them within the lease, run them
+// on while the coordinator is away, and end them after the hold.
 //
-// The coordinator may lease an attempt again once the TTL and a margin have passed since it received this
-// worker's last sync. The worker cannot know when that was, but it was not before the worker sent it: so
-// counting from the time of sending is safe. Time is an argument; nothing here reads a clock.
+// The coordinator leases a stage again once the TTL and a margin have passed since it received this worker's
+// last sync. The worker does not know when that was, but it was not before the worker sent the sync: counting
+// from the time of sending is safe. After the lease another attempt of the stage may run elsewhere; the token
+// then keeps what this one reports out of the database, so it may run on.
 //
-// Thread safety: none; owned by the coordinator client's thread.
+// Time is an argument; nothing here reads a clock. Thread safety: none; owned by the coordinator client's
+// thread.
 #ifndef INLIER_WORKER_LEASE_GUARD_H_
 #define INLIER_WORKER_LEASE_GUARD_H_
 
@@ -19,11 +21,17 @@ namespace inlier {
 
 class LeaseGuard {
  public:
+  // `hold`: how long attempts run on after the lease. Zero: no attempt outlives the lease.
+  explicit LeaseGuard(Duration hold) : hold_(hold) {}
+
+  // With a hold: kHeld, kAway from the end of the lease, kEnding from the end of the hold.
+  // Without: kHeld, kEnding in the last twentieth of the lease, kOver from its end.
   enum class State {
-    kIdle,     // No lease is known: nothing to fence.
-    kHeld,     // Within the lease.
-    kEnding,   // The last twentieth of it: children are asked to end, so that they can write a checkpoint.
-    kExpired,  // Over: children must not live any longer.
+    kIdle,    // No lease is known.
+    kHeld,    // Within the lease.
+    kAway,    // Attempts run on; none is started.
+    kEnding,  // Attempts are asked to end, so that they can write a checkpoint.
+    kOver,    // Attempts are killed.
   };
 
   // Sync `sync_id` is being sent. Ids grow.
@@ -43,8 +51,11 @@ class LeaseGuard {
   Duration ttl() const { return ttl_; }
 
  private:
-  Timestamp Warning() const { return *end_ - ttl_ / 20; }
+  bool holds() const { return hold_ > Duration::zero(); }
+  // When attempts are asked to end. REQUIRES: a lease is known.
+  Timestamp EndingAt() const { return holds() ? *end_ + hold_ : *end_ - ttl_ / 20; }
 
+  const Duration hold_;
   std::map<std::uint64_t, Timestamp> sent_;  // Unanswered; at most kUnansweredMax of them.
   std::optional<Timestamp> end_;
   Duration ttl_{0};

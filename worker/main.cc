@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
-#include "base/service/config.h"
-#include "base/service/daemon.h"
-#include "base/service/http_server.h"
 #include "base/status.h"
 #include "base/uuid.h"
 #include "base/version.h"
 #include "inlier/v1/config.pb.h"
+#include "rpc/config.h"
+#include "rpc/daemon.h"
+#include "rpc/http_server.h"
 #include "worker/agent.h"
 #include "worker/gpu_inventory.h"
 #include "worker/slot_plan.h"
@@ -88,7 +88,7 @@ absl::Status Run(const DaemonOptions& options) {
   agent_options.attempts.trial_program = config.trial_program();
   agent_options.attempts.line_bytes_max = config.line_bytes_max();
   agent_options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
-  agent_options.hold = std::chrono::seconds(config.hold_seconds());
+  agent_options.client.hold = std::chrono::seconds(config.hold_seconds());
   agent_options.client.address = config.coordinator();
   agent_options.artifacts.artifacts = config.artifacts();
   agent_options.artifacts.cache_bytes_max = std::uint64_t{config.artifact_cache_mib_max()} << 20;
@@ -99,10 +99,10 @@ absl::Status Run(const DaemonOptions& options) {
     io.stop();
   });
   metrics.registry.OnScrape([&agent](MetricsRegistry&) { agent.UpdateMetrics(); });
-  http.Get("/metrics", [&metrics](const HttpRequest&) {
-    return HttpResponse{200, kMetricsContentType, metrics.registry.Expose()};
+  http.Get("/metrics", [&metrics] {
+    return HttpResponse{.content_type = kMetricsContentType, .body = metrics.registry.Expose()};
   });
-  http.Get("/healthz", [](const HttpRequest&) { return HttpResponse{200, {}, "ok\n"}; });
+  http.Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
   RETURN_IF_ERROR(http.Start(config.http_listen(), "http_listen"));
   StopSignals signals(io, [&agent](const std::string& name, int count) {
     if (count == 1) return agent.Drain(name);

@@ -1,7 +1,6 @@
 #include "worker/outbox.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kCompactAboveBytes = 16 << 20;
 constexpr std::uint32_t kRecordBytesMax = 64 << 20;
 
-// FNV-1a, 64 bits: tells a torn record from a whole one.
+// FNV-1a, 64 bits; detects a torn record.
 std::uint64_t Checksum(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -70,7 +70,7 @@ std::vector<v1::NumberedEvent> ParseJournal(std::string_view bytes) {
 int LockFile(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return -1;
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  if (TryLock(fd).value_or(false)) return fd;
   ::close(fd);
   return -1;
 }
@@ -118,11 +118,11 @@ absl::StatusOr<std::unique_ptr<Outbox>> Outbox::Open(const std::filesystem::path
 
 absl::Status Outbox::OpenFiles() {
   RETURN_IF_ERROR(MakeWritableFolder(folder_));
-  // The lock comes first, and is held before it has its name: a folder without one is still being made, and
-  // is left alone by workers that start beside us; one whose lock is free belongs to the dead.
+  // The lock comes first, and is held before it has its name: other workers skip a folder without a lock,
+  // which is still being made, and take over one whose lock is free.
   std::string unnamed = (folder_ / "lock.XXXXXX").string();
   lock_fd_ = ::mkostemp(unnamed.data(), O_CLOEXEC);
-  if (lock_fd_ < 0 || ::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0 ||
+  if (lock_fd_ < 0 || !TryLock(lock_fd_).value_or(false) ||
       ::rename(unnamed.c_str(), (folder_ / "lock").c_str()) != 0) {
     return ErrnoStatus(absl::StrCat("cannot lock ", (folder_ / "lock").string()));
   }
@@ -188,11 +188,11 @@ absl::Status Outbox::Append(std::vector<Entry> entries, std::uint64_t* last_sequ
     sequence = next_sequence_;
     next_sequence_ += entries.size();
   }
-  std::vector<Pending_> numbered;
+  std::vector<PendingEvent> numbered;
   std::string records;
   bool results = false;
   for (Entry& entry : entries) {
-    Pending_ pending;
+    PendingEvent pending;
     pending.event.set_sequence(sequence++);
     pending.event.set_token(entry.token);
     pending.event.set_stage_id(std::move(entry.stage_id));
@@ -204,16 +204,25 @@ absl::Status Outbox::Append(std::vector<Entry> entries, std::uint64_t* last_sequ
   }
   const absl::Status status = WriteJournal(records, results);
   if (results) Failpoint("outbox.sync.after");
-  const std::lock_guard lock(mutex_);
-  for (Pending_& pending : numbered) {
-    if (pending.result) last_result_ = pending.event.sequence();
-    if (!pending.result) ++thinnable_;
-    pending_bytes_ += RecordBytes(pending.event);
-    pending_.push_back(std::move(pending));
+  bool full = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (PendingEvent& pending : numbered) {
+      if (pending.result) last_result_ = pending.event.sequence();
+      if (!pending.result) ++thinnable_;
+      pending_bytes_ += RecordBytes(pending.event);
+      pending_.push_back(std::move(pending));
+    }
+    published_ = sequence - 1;
+    if (last_sequence != nullptr) *last_sequence = published_;
+    full = pending_.size() > events_max_;
+    if (full) Thin();
   }
-  published_ = sequence - 1;
-  if (last_sequence != nullptr) *last_sequence = published_;
-  if (pending_.size() > events_max_) Thin();
+  // While the coordinator is away nothing is acknowledged: the journal shrinks by what was thinned alone.
+  if (full) {
+    if (const absl::Status compacted = Compact(); !compacted.ok())
+      spdlog::warn("outbox_not_compacted reason={}", LogText(compacted.message()));
+  }
   return status;
 }
 
@@ -222,7 +231,7 @@ void Outbox::Thin() {
   const size_t target = events_max_ - events_max_ / 10;
   while (pending_.size() > target && thinnable_ > 0) {
     bool drop = false;
-    const auto kept_end = std::remove_if(pending_.begin(), pending_.end(), [&](const Pending_& pending) {
+    const auto kept_end = std::remove_if(pending_.begin(), pending_.end(), [&](const PendingEvent& pending) {
       if (pending.result) return false;
       drop = !drop;
       if (!drop) return false;
@@ -239,9 +248,10 @@ std::vector<v1::NumberedEvent> Outbox::Pending(std::uint64_t after, std::size_t 
                                                std::size_t bytes_max) const {
   const std::lock_guard lock(mutex_);
   std::vector<v1::NumberedEvent> events;
-  auto at = std::upper_bound(
-      pending_.begin(), pending_.end(), after,
-      [](std::uint64_t sequence, const Pending_& pending) { return sequence < pending.event.sequence(); });
+  auto at = std::upper_bound(pending_.begin(), pending_.end(), after,
+                             [](std::uint64_t sequence, const PendingEvent& pending) {
+                               return sequence < pending.event.sequence();
+                             });
   for (size_t bytes = 0; at != pending_.end() && events.size() < count_max; ++at) {
     bytes += at->event.ByteSizeLong();
     if (!events.empty() && bytes > bytes_max) break;
@@ -267,7 +277,7 @@ absl::Status Outbox::Compact() {
     if (journal_bytes_ == 0) return absl::OkStatus();
     if (!pending_.empty()) {
       if (journal_bytes_ < kCompactAboveBytes || pending_bytes_ > journal_bytes_ / 2) return absl::OkStatus();
-      for (const Pending_& pending : pending_) AppendRecord(pending.event, records);
+      for (const PendingEvent& pending : pending_) AppendRecord(pending.event, records);
     }
   }
   if (records.empty()) {

@@ -1,21 +1,20 @@
-// What attempts have reported and the coordinator has not committed yet: numbered, bounded, and on disk where
-// it matters.
+// The events of attempts that the coordinator has not committed yet: numbered, bounded, and on disk where it
+// matters.
 //
-// (1) Results (final measurements, checkpoints, outcomes) and the facts of a start are never dropped; they
-// are on disk before anyone sees
-//     them. They survive this process: the worker that starts next takes them over under its own numbers. The
-//     token in each says whose they are, so the coordinator takes only what is still current.
-// (2) Points of curves and log lines are thinned when there are more than the limit: every second one goes,
-// and the count is reported. (3) Numbers rise by one for each event and are never used twice; after thinning
-// some are missing. (4) An event stays until the coordinator has said that everything up to its number is
-// committed.
+// (1) Results (final measurements, checkpoints, outcomes) and started events are never dropped; they are on
+//     disk before any reader gets them. They survive this process: the next worker takes them over under its
+//     own numbers. Each carries its token, so the coordinator takes only events of live attempts.
+// (2) Points of curves and log lines are thinned when there are more than the limit: every second one is
+//     dropped, and the count is reported.
+// (3) Numbers rise by one for each event and are never used twice; after thinning some are missing.
+// (4) An event stays until the coordinator has acknowledged its number.
 //
 // Files: <state_dir>/outbox/<incarnation>/{lock,journal}. The lock is held while the process lives (also by
-// workers on other machines that share the folder); whoever gets the lock of another incarnation owns what is
-// in it. The journal's records carry a checksum: a torn tail is ignored.
+// workers on other machines that share the folder); a worker that gets the lock of another incarnation owns
+// its journal. The journal's records carry a checksum: a torn tail is ignored.
 //
 // Thread safety: Append, Compact and Remove on one thread (they wait for the disk); everything else on any
-// thread, never waiting for the disk.
+// thread, without waiting for the disk.
 #ifndef INLIER_WORKER_OUTBOX_H_
 #define INLIER_WORKER_OUTBOX_H_
 
@@ -33,7 +32,7 @@
 
 namespace inlier {
 
-// Whether `event` must reach the coordinator whatever happens.
+// True for an event that must never be dropped.
 bool IsResult(const v1::TrialEvent& event);
 
 class Outbox {
@@ -53,7 +52,7 @@ class Outbox {
   };
 
   // Numbers `entries` in their order; one sync of the disk when there are results among them. Events are kept
-  // and sent even when the disk refuses them; the status then says why they would not survive this process.
+  // and sent even when the disk refuses them; the error is then why they would not survive this process.
   // `last_sequence` gets the number of the last.
   absl::Status Append(std::vector<Entry> entries, std::uint64_t* last_sequence = nullptr);
 
@@ -62,11 +61,11 @@ class Outbox {
   std::vector<v1::NumberedEvent> Pending(std::uint64_t after, std::size_t count_max,
                                          std::size_t bytes_max) const;
 
-  // Everything up to `sequence` is committed.
+  // All events up to `sequence` are committed.
   void Acknowledge(std::uint64_t sequence);
 
   // Gives disk space back: empties the journal when nothing is pending, rewrites it when most of it has been
-  // acknowledged.
+  // acknowledged or thinned. Append does so when it thins.
   absl::Status Compact();
 
   // Removes the files of an outbox with nothing pending; FailedPrecondition otherwise.
@@ -75,15 +74,15 @@ class Outbox {
   std::size_t size() const;
   std::uint64_t thinned() const;
   std::uint64_t acknowledged() const;
-  // Of the last event that Pending can give.
+  // Number of the last event that Pending can give.
   std::uint64_t last_sequence() const;
-  // Whether a result with a number above `after` is pending.
+  // True when a result with a number above `after` is pending.
   bool HasResultAfter(std::uint64_t after) const;
   // Events taken over from dead incarnations at Open.
   std::size_t taken_over() const { return taken_over_; }
 
  private:
-  struct Pending_ {
+  struct PendingEvent {
     v1::NumberedEvent event;
     bool result = false;
   };
@@ -101,10 +100,10 @@ class Outbox {
   std::uint64_t journal_bytes_ = 0;  // Appending thread only.
 
   mutable std::mutex mutex_;  // Never held while waiting for the disk.
-  std::deque<Pending_> pending_;
+  std::deque<PendingEvent> pending_;
   std::size_t thinnable_ = 0;
   std::uint64_t next_sequence_ = 1;
-  std::uint64_t published_ = 0;  // Numbers above it are still on their way to the disk.
+  std::uint64_t published_ = 0;  // Events above it are being written to the disk.
   std::uint64_t last_result_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t thinned_ = 0;

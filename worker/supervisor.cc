@@ -13,6 +13,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
 
@@ -24,14 +25,6 @@ namespace fs = std::filesystem;
 
 // Lines of output that go to the coordinator for one attempt; the rest is in log.txt only.
 constexpr std::uint64_t kLogLinesSentMax = 1000;
-
-v1::Outcome FailedOutcome(v1::FailureClass failure, std::string message) {
-  v1::Outcome outcome;
-  outcome.set_kind(v1::Outcome::FAILED);
-  outcome.set_failure(failure);
-  outcome.set_message(std::move(message));
-  return outcome;
-}
 
 v1::TrialEvent LogEvent(std::string text) {
   v1::TrialEvent event;
@@ -60,17 +53,17 @@ Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotP
   parts_.board.Add(token(), assignment_.stage_id(), slot_.index);
 }
 
-// The board and the outbox may be gone already when a worker ends at once: only the child is taken along.
+// When a worker ends at once the board and the outbox may be gone already: only the child is ended here.
 Supervisor::~Supervisor() = default;
 
 asio::awaitable<Supervisor::Result> Supervisor::Run() {
   parts_.metrics.attempts_started.Increment();
   std::optional<v1::Outcome> outcome = co_await Prepare();
-  while (!outcome && suspended() && !stopping()) co_await Pause(wait_timer_, std::chrono::minutes(1));
+  while (!outcome && !parts_.leased() && !stopping()) co_await Pause(wait_timer_, std::chrono::minutes(1));
   if (!outcome && stopping()) {
     AttemptEnd end;
-    end.stopped = stopped_;
-    end.stop_reason = stop_reason_;
+    end.stopped = stop_.kind;
+    end.stop_reason = stop_.reason;
     outcome = ClassifyEnd(end);
   }
   if (!outcome) {
@@ -79,16 +72,16 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
   if (!outcome) {
     Failpoint("child.started");
     spdlog::info("attempt_started stage={} token={} attempt={} slot={} pid={} resume_step={}",
-                 assignment_.stage_id(), token(), assignment_.attempt(), slot_.index, process_->pid(),
+                 assignment_.stage_id(), token(), assignment_.attempt(), slot_.index, child_.process->pid(),
                  assignment_.resume_step());
-    const ProcessExit exit = co_await process_->WaitForExit();
+    const ProcessExit exit = co_await child_.process->WaitForExit();
     outcome = co_await Finish(exit);
     if (exit.resident_bytes_max > 0)
       outcome->set_peak_memory_mib(static_cast<std::uint64_t>(exit.resident_bytes_max + (1 << 20) - 1) >> 20);
   }
   std::vector<v1::TrialEvent> last;
-  if (final_checkpoint_ && outcome->kind() != v1::Outcome::FAILED) {
-    *last.emplace_back().mutable_checkpoint() = *final_checkpoint_;
+  if (reported_.final_checkpoint && outcome->kind() != v1::Outcome::FAILED) {
+    *last.emplace_back().mutable_checkpoint() = *reported_.final_checkpoint;
     last.back().set_time_unix_ms(WallNow().unix_ms);
   }
   *last.emplace_back().mutable_outcome() = *outcome;
@@ -124,7 +117,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   const absl::Status made = PrepareAttemptFolder(folder_, spec_);
   if (!made.ok()) co_return FailedToPrepare(made);
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
-    Tell(std::string(opened.message()));
+    Warn(std::string(opened.message()));
 
   std::optional<v1::Outcome> outcome = co_await PrepareCheckpoint();
   if (outcome) co_return outcome;
@@ -145,41 +138,41 @@ absl::Status Supervisor::StartChild() {
                   EnvironmentWith(changes),
                   folder_.string(),
                   slot_.cpus};
-  oom_kills_before_ = OutOfMemoryKills();
-  ASSIGN_OR_RETURN(process_, TrialProcess::Start(
-                                 parts_.io, command, [this](std::string_view bytes) { OnEvents(bytes); },
-                                 [this](std::string_view bytes) { OnOutput(bytes); }));
+  child_.oom_kills_before = OutOfMemoryKills();
+  ASSIGN_OR_RETURN(child_.process,
+                   TrialProcess::Start(
+                       parts_.io, command, [this](std::string_view bytes) { OnEvents(bytes); },
+                       [this](std::string_view bytes) { OnOutput(bytes); }));
   return absl::OkStatus();
 }
 
 asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
   kill_timer_.cancel();
   std::vector<v1::TrialEvent> events;
-  for (const std::string& message : reader_.Finish(events)) Tell(message);
+  for (const std::string& message : reader_.Finish(events)) Warn(message);
   log_.Finish([](const std::string&) {});
   Route(std::move(events));
   parts_.metrics.garbage_lines.Increment(static_cast<double>(reader_.garbage_lines()));
   CountCpu(exit.cpu_seconds);
   const AttemptEnd end{.exit = exit,
-                       .said = said_,
-                       .stopped = stopped_,
-                       .stop_reason = stop_reason_,
-                       .out_of_memory_kill = OutOfMemoryKills() > oom_kills_before_,
+                       .reported = reported_.outcome,
+                       .stopped = stop_.kind,
+                       .stop_reason = stop_.reason,
+                       .out_of_memory_kill = OutOfMemoryKills() > child_.oom_kills_before,
                        .garbage_lines = reader_.garbage_lines(),
                        .first_garbage = reader_.first_garbage(),
                        .last_output = log_.last_lines()};
   v1::Outcome outcome = ClassifyEnd(end);
   co_await EndSending(/*wanted=*/outcome.kind() == v1::Outcome::FAILED);
   if (outcome.kind() == v1::Outcome::FAILED) co_return outcome;
-  if (!final_checkpoint_) {
+  if (!reported_.final_checkpoint) {
     if (assignment_.kind() == v1::TRAIN_STAGE && outcome.kind() == v1::Outcome::SUCCEEDED) {
-      co_return FailedOutcome(v1::CRASHED,
-                              "the training says that it succeeded but has written no final checkpoint");
+      co_return FailedOutcome(v1::CRASHED, "the training reported success without a final checkpoint");
     }
     co_return outcome;
   }
   const std::function<absl::Status()> publish = [this] {
-    return PublishArtifact(settings_.state_dir, folder_, *final_checkpoint_);
+    return PublishArtifact(settings_.state_dir, folder_, *reported_.final_checkpoint);
   };
   const absl::Status published = co_await OnDisk(parts_.disk, publish);
   if (!published.ok()) {
@@ -199,76 +192,51 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
 
 void Supervisor::Stop(StopKind kind, const std::string& reason, Duration grace) {
   if (kind == StopKind::kNotDesired) Abandon();
-  if (delivering_) return;
+  if (transfers_.sending_model) return;
   if (!stopping()) {
-    stopped_ = kind;
-    stop_reason_ = reason;
+    stop_.kind = kind;
+    stop_.reason = reason;
     parts_.board.SetStopping(token());
     spdlog::info("attempt_stopping stage={} token={} slot={} reason={} grace_seconds={}",
                  assignment_.stage_id(), token(), slot_.index, LogText(reason), ToSeconds(grace));
     log_.WriteLine(absl::StrCat("stopping: ", reason));
     Wake();
-    if (process_) process_->Signal(SIGTERM);
+    if (child_.process) child_.process->Signal(SIGTERM);
   }
-  if (grace > Duration::zero()) Continue();
   ArmKill(grace);
-}
-
-bool Supervisor::Suspend() {
-  if (delivering_) return true;  // Nothing runs any more.
-  if (stopping()) return false;
-  if (!suspended()) {
-    suspended_at_ = MonotonicNow();
-    if (process_) process_->Suspend();
-    parts_.board.SetSuspended(token(), true);
-    spdlog::info("attempt_suspended stage={} token={} slot={}", assignment_.stage_id(), token(), slot_.index);
-    log_.WriteLine("suspended: no answer from the coordinator for the lease's time");
-  }
-  return !process_ || !process_->HoldsFileLock();
-}
-
-void Supervisor::Continue() {
-  if (!suspended()) return;
-  const Duration stood_still = MonotonicNow() - *std::exchange(suspended_at_, std::nullopt);
-  parts_.board.SetSuspended(token(), false);
-  spdlog::info("attempt_continued stage={} token={} slot={} suspended_seconds={}", assignment_.stage_id(),
-               token(), slot_.index, ToSeconds(stood_still));
-  log_.WriteLine(absl::StrCat("goes on after ", FormatDuration(stood_still)));
-  if (process_) process_->Continue(stood_still);
-  Wake();
 }
 
 void Supervisor::ArmKill(Duration grace) {
   const Timestamp at = MonotonicNow() + grace;
-  if (!process_ || (kill_at_ && *kill_at_ <= at)) return;
-  kill_at_ = at;
+  if (!child_.process || (stop_.kill_at && *stop_.kill_at <= at)) return;
+  stop_.kill_at = at;
   if (grace <= Duration::zero()) {
-    process_->Signal(SIGKILL);
+    child_.process->Signal(SIGKILL);
     return;
   }
   kill_timer_.expires_after(grace);
   kill_timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
-    if (!error && !alive.expired()) process_->Signal(SIGKILL);
+    if (!error && !alive.expired()) child_.process->Signal(SIGKILL);
   });
 }
 
 void Supervisor::CountCpu(double seconds_so_far) {
-  if (seconds_so_far <= cpu_seconds_counted_) return;
-  parts_.metrics.child_cpu_seconds.Increment(seconds_so_far - cpu_seconds_counted_);
-  cpu_seconds_counted_ = seconds_so_far;
+  if (seconds_so_far <= child_.cpu_seconds_counted) return;
+  parts_.metrics.child_cpu_seconds.Increment(seconds_so_far - child_.cpu_seconds_counted);
+  child_.cpu_seconds_counted = seconds_so_far;
 }
 
 void Supervisor::OnEvents(std::string_view bytes) {
   std::vector<v1::TrialEvent> events;
-  for (const std::string& message : reader_.Feed(bytes, events)) Tell(message);
+  for (const std::string& message : reader_.Feed(bytes, events)) Warn(message);
   Route(std::move(events));
 }
 
 void Supervisor::OnOutput(std::string_view bytes) {
   std::vector<v1::TrialEvent> events;
   log_.Write(bytes, [&](const std::string& line) {
-    if (++log_lines_sent_ <= kLogLinesSentMax) events.push_back(LogEvent(line));
-    if (log_lines_sent_ == kLogLinesSentMax) {
+    if (++reported_.log_lines <= kLogLinesSentMax) events.push_back(LogEvent(line));
+    if (reported_.log_lines == kLogLinesSentMax) {
       events.push_back(LogEvent(absl::StrCat("further lines are only in ",
                                              (folder_ / kAttemptLogName).string(), " on the worker")));
     }
@@ -284,22 +252,22 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         const v1::Progress& progress = event.progress();
         if (progress.phase() == "train") {
           // A resumed training starts at its checkpoint's step: those updates were another attempt's.
-          const std::uint64_t before = std::max(last_train_step_, assignment_.resume_step());
+          const std::uint64_t before = std::max(reported_.train_step, assignment_.resume_step());
           if (progress.step() > before)
             parts_.metrics.train_steps.Increment(static_cast<double>(progress.step() - before));
-          last_train_step_ = std::max(last_train_step_, progress.step());
+          reported_.train_step = std::max(reported_.train_step, progress.step());
         }
         parts_.board.SetProgress(token(), progress);
-        parts_.nudge(CoordinatorClient::Urgency::kProgress);
+        parts_.request_sync(CoordinatorClient::Urgency::kProgress);
         break;
       }
       case v1::TrialEvent::kOutcome:
-        said_ = event.outcome();  // Held until the child is gone.
+        reported_.outcome = event.outcome();  // Held until the child is gone.
         break;
       case v1::TrialEvent::kCheckpoint:
         Failpoint("checkpoint.send");
         if (event.checkpoint().final()) {
-          final_checkpoint_ = event.checkpoint();  // Held until it is in artifacts/.
+          reported_.final_checkpoint = event.checkpoint();  // Held until it is in artifacts/.
           break;
         }
         if (SendsCheckpoints() && IsSha256Hex(event.checkpoint().sha256())) {
@@ -314,7 +282,7 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
   Report(std::move(reported));
 }
 
-void Supervisor::Tell(const std::string& message) {
+void Supervisor::Warn(const std::string& message) {
   spdlog::warn("attempt_trouble stage={} token={} reason={}", assignment_.stage_id(), token(),
                LogText(message));
   log_.WriteLine(message);
@@ -338,7 +306,7 @@ std::uint64_t Supervisor::Report(std::vector<v1::TrialEvent> events) {
     spdlog::error("outbox_not_durable reason={} remedy=\"free space or repair the disk of state_dir\"",
                   LogText(kept.message()));
   }
-  parts_.nudge(result ? CoordinatorClient::Urgency::kResult : CoordinatorClient::Urgency::kPoint);
+  parts_.request_sync(result ? CoordinatorClient::Urgency::kResult : CoordinatorClient::Urgency::kPoint);
   return last;
 }
 

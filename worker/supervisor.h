@@ -1,9 +1,9 @@
 // One attempt from its assignment to its outcome: folder, child, events, checkpoint, end.
 //
-// The story is one coroutine, Run(). The outcome event is the last thing that goes into the outbox, after the
-// child is gone and, for a finished training, after its model is where every worker can get it: in
-// artifacts/, and with the coordinator where no folder is shared. Who sees the outcome can rely on both; the
-// lease is renewed meanwhile. In the same way a checkpoint to go on from is told of when it has arrived.
+// One coroutine, Run(), does it in order. The outcome is the last event that enters the outbox: after the
+// child is gone and, for a finished training, after its model is where every worker can get it (in
+// artifacts/, and at the coordinator where no folder is shared). The lease is renewed meanwhile. Likewise a
+// checkpoint to resume from is reported after its upload.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_SUPERVISOR_H_
@@ -47,7 +47,7 @@ struct AttemptSettings {
   Duration artifact_wait = std::chrono::seconds(5);
 };
 
-// What a supervisor uses of its worker; all of it outlives the supervisor.
+// The parts of the worker that a supervisor uses; all of them outlive it.
 struct WorkerParts {
   boost::asio::io_context& io;
   boost::asio::thread_pool& disk;  // For work that waits for the disk.
@@ -55,12 +55,13 @@ struct WorkerParts {
   AttemptBoard& board;
   WorkerMetrics& metrics;
   ArtifactTransfer& artifacts;
-  std::function<void(CoordinatorClient::Urgency)> nudge;
+  std::function<void(CoordinatorClient::Urgency)> request_sync;
   std::function<bool()> connected;  // The coordinator answers.
+  std::function<bool()> leased;     // Children may be started. After a change to true: Wake().
 };
 
-// The failure of something the worker does for the attempt. A spec that can never work is told apart from a
-// machine in trouble.
+// The outcome when the worker could not prepare the attempt: INVALID_SPEC when it can never be prepared, else
+// CRASHED.
 v1::Outcome FailedToPrepare(const absl::Status& status);
 
 class Supervisor {
@@ -78,45 +79,65 @@ class Supervisor {
   boost::asio::awaitable<Result> Run();
 
   // Asks the child to end, and kills its group after `grace`. A later call can only shorten the grace; the
-  // first reason stays. A suspended one goes on to end, or with no grace is killed as it stands. A training
-  // that is done, its model on its way to the coordinator, goes on with that unless it is not desired.
+  // first reason stays. A finished training whose model is being uploaded continues, unless it is not
+  // desired.
   void Stop(StopKind kind, const std::string& reason, Duration grace);
-  // Stops the child where it stands, or keeps it from being started, until Continue or Stop; its slot, token
-  // and what it has said stay. False when it cannot stay so: it is stopping already, or it holds a lock for
-  // which trials of other workers may wait. Called again, it looks for such a lock again.
-  bool Suspend();
-  void Continue();
-  bool suspended() const { return suspended_at_.has_value(); }
-  // One that is stopping is not desired either: nothing more of it is to be delivered.
+  // A stopping attempt is not desired: nothing more of it is uploaded.
   void Abandon();
-  // A transfer of artifacts has ended, or the mode is known.
+  // Call when a transfer of artifacts has ended, when the mode is known, when the worker has its lease again.
   void Wake();
 
   std::uint64_t token() const { return assignment_.token(); }
   const v1::Assignment& assignment() const { return assignment_; }
   std::uint32_t slot() const { return slot_.index; }
-  bool stopping() const { return stopped_ != StopKind::kNone; }
+  bool stopping() const { return stop_.kind != StopKind::kNone; }
   // Adds the CPU time since the last call to the worker's counter.
   void CountCpu(double seconds_so_far);
-  double CpuSeconds() const { return process_ ? process_->CpuSeconds() : 0; }
-  std::int64_t ResidentBytes() const { return process_ ? process_->ResidentBytes() : 0; }
+  double CpuSeconds() const { return child_.process ? child_.process->CpuSeconds() : 0; }
+  std::int64_t ResidentBytes() const { return child_.process ? child_.process->ResidentBytes() : 0; }
 
  private:
-  // What stands before the child can start: OK, or the outcome of an attempt that never will.
+  struct Child {
+    std::unique_ptr<TrialProcess> process;
+    std::uint64_t oom_kills_before = 0;
+    double cpu_seconds_counted = 0;
+  };
+  struct Reported {  // By the child.
+    std::optional<v1::Outcome> outcome;
+    std::optional<v1::CheckpointSaved> final_checkpoint;
+    std::uint64_t train_step = 0;
+    std::uint64_t log_lines = 0;
+  };
+  struct StopState {
+    StopKind kind = StopKind::kNone;
+    std::string reason;
+    bool not_desired = false;
+    std::optional<Timestamp> kill_at;
+  };
+  struct Transfers {
+    ArtifactHandle fetched;                         // Kept while the child may read it.
+    bool fetch_again = false;                       // A fetch broke while the coordinator was away.
+    std::optional<v1::TrialEvent> next_checkpoint;  // To upload: a checkpoint to resume from.
+    bool sending = false;                           // SendCheckpoints runs.
+    bool upload_closed = false;                     // No further checkpoint is uploaded.
+    bool sending_model = false;                     // The child is gone; the model is being uploaded.
+  };
+
+  // Prepares the start of the child. The outcome of an attempt that cannot start.
   boost::asio::awaitable<std::optional<v1::Outcome>> Prepare();
   absl::Status StartChild();
   boost::asio::awaitable<v1::Outcome> Finish(ProcessExit exit);
 
-  // attempt_artifacts.cc. What the spec needs of other attempts: nothing, or the outcome that ends this one.
+  // attempt_artifacts.cc. Gets the checkpoints of other attempts that the spec needs; the outcome on failure.
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareCheckpoint();
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareModel(bool streamed);
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareResume(bool streamed);
-  // The first of `paths` that is there; false after settings.artifact_wait, or when stopped.
+  // Waits for one of `paths` to exist; false after settings.artifact_wait, or when stopped.
   boost::asio::awaitable<bool> WaitForAny(std::vector<std::filesystem::path> paths,
                                           std::filesystem::path* found);
   boost::asio::awaitable<ArtifactProgress> FetchArtifact(std::string sha256);
   bool SendsCheckpoints() const;
-  // Sends the checkpoint, then reports `event`; of those that wait the newest alone.
+  // Uploads the checkpoint, then reports `event`; of the waiting ones only the newest.
   void SendCheckpoint(v1::TrialEvent event);
   boost::asio::awaitable<void> SendCheckpoints();
   // Waits for the checkpoint that is being sent; gives it up when it is not `wanted`.
@@ -128,8 +149,8 @@ class Supervisor {
   void OnEvents(std::string_view bytes);
   void OnOutput(std::string_view bytes);
   void Route(std::vector<v1::TrialEvent> events);
-  void Tell(const std::string&
-                message);  // A warning of the worker about this attempt: to both logs and the coordinator.
+  // The worker's warning about this attempt: to both logs and to the coordinator.
+  void Warn(const std::string& message);
   std::uint64_t Report(std::vector<v1::TrialEvent> events);
   void ArmKill(Duration grace);
 
@@ -141,29 +162,14 @@ class Supervisor {
   v1::AttemptSpec spec_;
   TrialLog log_;
   EventReader reader_;
-  std::unique_ptr<TrialProcess> process_;
-  std::optional<v1::Outcome> said_;
-  std::optional<v1::CheckpointSaved> final_checkpoint_;
-  StopKind stopped_ = StopKind::kNone;
-  std::string stop_reason_;
-  std::uint64_t oom_kills_before_ = 0;
-  std::uint64_t last_train_step_ = 0;
-  std::uint64_t log_lines_sent_ = 0;
+  Child child_;
+  Reported reported_;
+  StopState stop_;
+  Transfers transfers_;
   boost::asio::steady_timer kill_timer_;
   boost::asio::steady_timer wait_timer_;
   boost::asio::steady_timer send_timer_;
-  ArtifactHandle fetched_;                      // Kept while the child may read it.
-  std::optional<v1::TrialEvent> next_to_send_;  // A checkpoint to go on from.
-  bool fetch_again_ = false;                    // A fetch broke while the coordinator was away.
-  bool sending_ = false;                        // SendCheckpoints runs.
-  bool sends_no_more_ = false;
-  bool delivering_ = false;  // The child is gone; the model is on its way.
-  bool not_desired_ = false;
-  std::optional<Timestamp> kill_at_;
-  std::optional<Timestamp> suspended_at_;
-  double cpu_seconds_counted_ = 0;
-  std::shared_ptr<int> alive_ =
-      std::make_shared<int>(0);  // Tells a timer's late handler that this object is gone.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for a timer's handler after the end.
 };
 
 }  // namespace inlier

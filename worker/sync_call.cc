@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/service/rpc.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 namespace {
@@ -14,7 +14,7 @@ class StreamCall final : public SyncCall,
  public:
   StreamCall(v1::WorkerService::Stub& stub, SyncInbox& inbox) : inbox_(inbox) {
     stub.async()->Session(&context_, this);
-    // Held until Finish(), so that Send() never meets a call that is gone.
+    // Held until Finish(), so that Send() never uses a call that has ended.
     AddHold();
     StartRead(&answer_);
     StartCall();
@@ -54,7 +54,7 @@ class StreamCall final : public SyncCall,
   }
 
   void OnDone(const grpc::Status& status) override {
-    // The owner may destroy this object as soon as it sees the end: nothing of it is touched after.
+    // The owner may destroy this object as soon as it reads the end: no member is used after.
     SyncInbox& inbox = inbox_;
     const std::lock_guard lock(inbox.mutex);
     inbox.ended = FromGrpcStatus(status);
@@ -103,7 +103,7 @@ class UnaryCall final : public SyncCall {
     if (context_) context_->TryCancel();
     const std::lock_guard lock(inbox_.mutex);
     cancelled_ = true;
-    // Without a call in flight nobody else will say that it is over.
+    // Without a call in flight no callback will report the end.
     if (!in_flight_ && !inbox_.ended) inbox_.ended = absl::CancelledError("ended by the worker");
   }
   void Finish() override {}

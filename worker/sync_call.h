@@ -1,5 +1,5 @@
-// One call to the coordinator that carries syncs: a Session stream, or single Sync calls in a row. What comes
-// of it lands in an inbox.
+// One call to the coordinator that carries syncs: a Session stream, or single Sync calls in a row. Answers
+// and the end of the call arrive in an inbox.
 //
 // Thread safety: Send, Cancel and Finish on one thread; the inbox is filled by gRPC's threads and emptied by
 // that one.
@@ -16,25 +16,26 @@
 #include "base/time.h"
 #include "inlier/v1/worker_service.grpc.pb.h"
 #include "inlier/v1/worker_service.pb.h"
+#include "worker/sync_schedule.h"
 
 namespace inlier {
 
-// Where gRPC's threads leave what has happened; `changed` is notified for each thing.
+// Filled by gRPC's threads; `changed` is notified of each change.
 struct SyncInbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<v1::CoordinatorSync> answers;
-  bool sendable = false;              // The call takes another sync.
-  bool broken = false;                // The stream has ended; Finish() it to learn why.
-  std::optional<absl::Status> ended;  // The call is over: its object may be destroyed.
-  int nudged = -1;                    // Greatest urgency asked for since it was read; -1 for none.
+  bool sendable = false;                         // The call takes another sync.
+  bool broken = false;                           // The stream has ended; Finish() it to learn why.
+  std::optional<absl::Status> ended;             // The call is over: its object may be destroyed.
+  std::optional<SyncSchedule::Urgency> urgency;  // The greatest requested since it was read.
   bool stop = false;
 };
 
 class SyncCall {
  public:
   virtual ~SyncCall() = default;
-  // REQUIRES: the inbox said `sendable` since the last Send.
+  // REQUIRES: the inbox was `sendable` since the last Send.
   virtual void Send(v1::WorkerSync sync) = 0;
   // Ends the call from this side; `ended` follows.
   virtual void Cancel() = 0;

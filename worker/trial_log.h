@@ -1,4 +1,4 @@
-// log.txt of an attempt: what its child printed, bounded, and the last lines of it for the outcome's message.
+// log.txt of an attempt: the output of its child, bounded. Keeps the last lines for the outcome's message.
 //
 // Thread safety: none.
 #ifndef INLIER_WORKER_TRIAL_LOG_H_
@@ -18,7 +18,7 @@ namespace inlier {
 
 class TrialLog {
  public:
-  static constexpr std::uint64_t kBytesMax = 16 << 20;  // What comes after is left out, and the file says so.
+  static constexpr std::uint64_t kBytesMax = 16 << 20;  // Later output is left out, with a note.
   static constexpr std::size_t kLastLines = 20;
   static constexpr std::size_t kLineBytesMax = 4096;
 
@@ -27,7 +27,7 @@ class TrialLog {
   TrialLog(const TrialLog&) = delete;
   TrialLog& operator=(const TrialLog&) = delete;
 
-  // Opens `path` for appending. Without it (the disk is full, say) lines are kept in memory only.
+  // Opens `path` for appending. Without it (on a full disk, for example) lines are kept in memory only.
   absl::Status Open(const std::filesystem::path& path);
 
   using OnLine = std::function<void(const std::string&)>;

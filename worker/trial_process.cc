@@ -33,7 +33,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kEventDescriptor = 3;
-// What may be read from a pipe after the child has ended: more than a pipe holds, less than a runaway
+// Most bytes read from a pipe after the child has ended: more than a pipe holds, less than a runaway
 // grandchild can write.
 constexpr size_t kLeftOverBytesMax = 4 << 20;
 
@@ -64,8 +64,8 @@ struct FdPair {
   }
 };
 
-// What the child needs between fork and exec, made ready before: only calls that are safe after a fork of
-// threads are left to it.
+// The data of the child between fork and exec. It is made before the fork, so that the child makes only calls
+// that are safe after a fork of a process with threads.
 struct Prepared {
   std::vector<char*> arguments, environment;
   const char* folder = nullptr;
@@ -234,7 +234,7 @@ struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
     stream.async_wait(asio::posix::stream_descriptor::wait_read, on_ready);
   }
 
-  // Reads what is there now and closes.
+  // Reads the available bytes and closes.
   void DrainAndClose() {
     if (closed) return;
     closed = true;
@@ -290,33 +290,6 @@ void TrialProcess::Signal(int signal) {
   if (!reaped_) ::kill(-pid_, signal);
 }
 
-void TrialProcess::Suspend() { Signal(SIGSTOP); }
-
-void TrialProcess::Continue(Duration stood_still) {
-  if (reaped_) return;
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(stood_still).count();
-  sigval value = {};
-  value.sival_ptr = reinterpret_cast<void*>(static_cast<std::intptr_t>(milliseconds));
-  // Before the group's, which brings no value and would take its place.
-  ::sigqueue(pid_, SIGCONT, value);
-  Signal(SIGCONT);
-}
-
-bool TrialProcess::HoldsFileLock() const {
-  if (reaped_) return false;
-  // "1: FLOCK  ADVISORY  WRITE 4711 00:2e:123 0 EOF"; who waits for it has "->" after the number.
-  std::ifstream locks("/proc/locks");
-  for (std::string line; std::getline(locks, line);) {
-    std::istringstream words(line);
-    std::string number, kind, advisory, mode;
-    pid_t holder = 0;
-    if (words >> number >> kind >> advisory >> mode >> holder && kind != "->" && holder > 0 &&
-        ::getpgid(holder) == pid_)
-      return true;
-  }
-  return false;
-}
-
 ProcessExit TrialProcess::Reap() {
   INLIER_CHECK(!reaped_);
   // While the child is a zombie (or alive), its number is its own: the group that is killed here is no one
@@ -349,7 +322,7 @@ double TrialProcess::CpuSeconds() const {
   if (end_of_name == std::string::npos) return 0;
   std::istringstream rest(line.substr(end_of_name + 1));
   std::string skipped;
-  for (int i = 0; i < 11; ++i) rest >> skipped;  // State and ten numbers stand before utime.
+  for (int i = 0; i < 11; ++i) rest >> skipped;  // The state and ten numbers precede utime.
   double user = 0, system = 0;
   rest >> user >> system;
   return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));

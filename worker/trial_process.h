@@ -1,5 +1,5 @@
-// A child process: spawned into its own process group, watched by a pidfd, read through two pipes, ended as a
-// group.
+// A child process: spawned into its own process group, watched by a pidfd, read through two pipes, killed as
+// a group.
 //
 // The child gets /dev/null as input, one pipe for stdout and stderr, and descriptor 3 for its events;
 // everything else is closed. It dies with the worker (PR_SET_PDEATHSIG, which follows the thread that spawned
@@ -46,9 +46,9 @@ class TrialProcess {
  public:
   using OnBytes = std::function<void(std::string_view)>;
 
-  // Starts `command`. `on_events` gets what the child writes on descriptor 3, `on_output` what it writes on
-  // stdout and stderr, both on the io_context's thread and only until WaitForExit has returned. The error
-  // says which step failed: the program that cannot be executed is named.
+  // Starts `command`. `on_events` gets the bytes on descriptor 3, `on_output` those on stdout and stderr,
+  // both on the io_context's thread and only until WaitForExit has returned. An error names the step that
+  // failed, and the program.
   static absl::StatusOr<std::unique_ptr<TrialProcess>> Start(boost::asio::io_context& io,
                                                              const Command& command, OnBytes on_events,
                                                              OnBytes on_output);
@@ -62,17 +62,8 @@ class TrialProcess {
   // Sends `signal` to the whole group; nothing after the end.
   void Signal(int signal);
 
-  // Stops the whole group where it stands, at once: it runs nothing until Continue() or its end. Signals
-  // other than SIGKILL wait until then.
-  void Suspend();
-  // Lets it go on, and tells the child how long it stood still (base/running_time.h).
-  void Continue(Duration stood_still);
-  // Whether a process of the group has a lock on a file, for which others may wait. What it waits for itself
-  // does not count.
-  bool HoldsFileLock() const;
-
-  // Waits until the child itself has ended, kills what is left of its group, reads what it left in the pipes,
-  // and reaps it. Descriptors that a runaway grandchild keeps open are not waited for. Call once.
+  // Waits until the child has ended, kills the rest of its group, reads the rest of the pipes, and reaps the
+  // child. Does not wait for a runaway grandchild that keeps descriptors open. Call once.
   boost::asio::awaitable<ProcessExit> WaitForExit();
 
   // CPU seconds and resident bytes now, from /proc; zeros after the end.

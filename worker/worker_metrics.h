@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/service/metrics_registry.h"
 #include "inlier/v1/attempt.pb.h"
+#include "rpc/metrics_registry.h"
 
 namespace inlier {
 
@@ -24,14 +24,13 @@ class WorkerMetrics {
   MetricsRegistry registry;
   prometheus::Gauge& slots;
   prometheus::Gauge& slots_busy;
-  prometheus::Gauge& suspended;
   prometheus::Counter& attempts_started;
   prometheus::Gauge& outbox_events;
   prometheus::Counter& events_thinned;
   prometheus::Counter& garbage_lines;
   prometheus::Counter& syncs_failed;
   prometheus::Counter& reconnects;
-  prometheus::Counter& fenced;
+  prometheus::Counter& leases_lost;
   prometheus::Histogram& sync_seconds;
   prometheus::Gauge& connected;
   prometheus::Counter& train_steps;

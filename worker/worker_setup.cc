@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
-#include "base/service/rpc.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "rpc/rpc.h"
 #include "worker/attempt_end.h"
 #include "worker/trial_process.h"
 

@@ -1,4 +1,4 @@
-// From a WorkerConfig to everything a worker needs, checked before it takes any work.
+// Derives the parts of a worker from its WorkerConfig, and checks them before it takes work.
 #ifndef INLIER_WORKER_WORKER_SETUP_H_
 #define INLIER_WORKER_WORKER_SETUP_H_
 
@@ -6,21 +6,21 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/service/credentials.h"
 #include "inlier/v1/config.pb.h"
+#include "rpc/credentials.h"
 #include "worker/gpu_inventory.h"
 
 namespace inlier {
 
-// Fills what was not given: data_dir (of the build), cache_dir, trial_program (beside this program), name (of
-// the host); makes paths absolute. Checks the coordinator's address.
+// Fills the defaults of data_dir (of the build), cache_dir, trial_program (in the folder of this program) and
+// name (of the host); makes paths absolute. Checks the coordinator's address.
 absl::Status ResolveWorkerConfig(v1::WorkerConfig& config);
 
-// Makes the folders below state_dir and cache_dir and proves that they can be written.
+// Makes the folders below state_dir and cache_dir; an error when one cannot be written.
 absl::Status PrepareStateFolder(const v1::WorkerConfig& config);
 
-// What the worker shows the coordinator: files are checked now. InvalidArgument also when http_listen would
-// serve other machines although nothing is protected.
+// The worker's credentials; reads and checks the files. InvalidArgument also when http_listen would serve
+// other machines without protection.
 absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config);
 
 struct TrialProgram {

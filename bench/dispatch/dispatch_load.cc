@@ -5,8 +5,8 @@
 //
 // Prints one JSON object. A trial is a training and its evaluation; with --evaluations E, E trials share a
 // training. Latency is from Submit to the lease at the worker, of one trial after the other on an idle
-// system, or beside a steady load of so many trials a second. "Committed" is what the coordinator has
-// acknowledged, so each counted trial is on disk.
+// system, or under a steady load of trials a second. "Committed" trials are those that the coordinator has
+// acknowledged, so each of them is on disk.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,23 +24,23 @@
 namespace inlier {
 namespace {
 
-// Between two trials whose latency is taken: what the one before left to do is done.
+// Between two trials whose latency is taken: enough to complete the work of the first.
 constexpr std::chrono::milliseconds kIdle{3};
 
 nlohmann::json Throughput(const LoadOptions& options) {
   Load load(options);
   const std::uint32_t trainings = std::max(1u, options.trials / options.evaluations);
   const auto request = SweepOf(options, "load", options.first_seed, trainings);
-  const Timestamp begun = MonotonicNow();
+  const Timestamp started = MonotonicNow();
   load.Submit(request);
   const Timestamp submitted = MonotonicNow();
   const std::uint64_t trials = static_cast<std::uint64_t>(trainings) * options.evaluations;
   load.WaitForCommitted(trials);
-  const double seconds = ToSeconds(MonotonicNow() - begun);
+  const double seconds = ToSeconds(MonotonicNow() - started);
   nlohmann::json result = {{"trials", trials},
                            {"leases", load.leases()},
                            {"seconds", seconds},
-                           {"submit_seconds", ToSeconds(submitted - begun)},
+                           {"submit_seconds", ToSeconds(submitted - started)},
                            {"trials_per_second", static_cast<double>(trials) / seconds},
                            {"leases_per_second", static_cast<double>(load.leases()) / seconds}};
   if (options.points > 0) {
@@ -54,12 +54,12 @@ nlohmann::json Latency(const LoadOptions& options) {
   Load load(options);
   std::mt19937 random(options.first_seed);
   std::uniform_int_distribution<std::uint32_t> pause_ms(0, options.pause_ms);
-  std::optional<SteadyLoad> beside;
-  if (options.load > 0) beside.emplace(load, options);
+  std::optional<SteadyLoad> steady;
+  if (options.load > 0) steady.emplace(load, options);
   const Timestamp start = MonotonicNow();
   // The first shows that the sessions are there; it is not counted.
   std::vector<double> seconds, empty_calls;
-  for (std::uint32_t i = 0; i <= options.trials && !beside; ++i) {
+  for (std::uint32_t i = 0; i <= options.trials && !steady; ++i) {
     const Timestamp asked = MonotonicNow();
     load.AskInVain();
     if (i > 0) empty_calls.push_back(ToSeconds(MonotonicNow() - asked));
@@ -69,25 +69,25 @@ nlohmann::json Latency(const LoadOptions& options) {
     const std::uint32_t seed = options.first_seed + i;
     const auto request = SweepOf(options, "latency", seed, 1);
     load.ExpectSeed(seed);
-    const Timestamp begun = MonotonicNow();
+    const Timestamp started = MonotonicNow();
     load.Submit(request);
     const Timestamp leased = load.WaitForExpected();
-    if (i > 0) seconds.push_back(ToSeconds(leased - begun));
-    if (!beside) load.WaitForCommitted((i + 1) * static_cast<std::uint64_t>(options.evaluations));
+    if (i > 0) seconds.push_back(ToSeconds(leased - started));
+    if (!steady) load.WaitForCommitted((i + 1) * static_cast<std::uint64_t>(options.evaluations));
     std::this_thread::sleep_for(kIdle + std::chrono::milliseconds(pause_ms(random)));
   }
   nlohmann::json result = {{"submissions", seconds.size()},
                            {"submit_to_lease_p50_ms", 1e3 * Quantile(seconds, 0.5)},
                            {"submit_to_lease_p99_ms", 1e3 * Quantile(seconds, 0.99)},
                            {"submit_to_lease_max_ms", 1e3 * Quantile(seconds, 1)}};
-  if (!beside) {
+  if (!steady) {
     result["empty_call_p50_ms"] = 1e3 * Quantile(empty_calls, 0.5);
     result["empty_call_p99_ms"] = 1e3 * Quantile(empty_calls, 0.99);
   } else {
     const double lasted = ToSeconds(MonotonicNow() - start);
     const std::uint64_t committed = load.committed();
-    beside->Stop();
-    load.WaitForCommitted(std::max(committed, beside->submitted() + options.trials + 1));
+    steady->Stop();
+    load.WaitForCommitted(std::max(committed, steady->submitted() + options.trials + 1));
     result["load_committed_per_second"] = static_cast<double>(committed) / lasted;
   }
   return result;
@@ -102,7 +102,7 @@ int Main(int argc, char** argv) {
       app.add_subcommand("latency", "One trial at a time: from Submit to its lease at the worker");
   for (CLI::App* mode : {throughput, latency}) {
     mode->add_option("--address", options.address, "gRPC address of the coordinator");
-    mode->add_option("--disk", options.disk, "Folder whose disk is timed beside");
+    mode->add_option("--disk", options.disk, "Folder whose disk is timed as well");
     mode->add_option("--trials", options.trials, "How many");
     mode->add_option("--evaluations", options.evaluations, "Trials that share a training");
     mode->add_option("--sessions", options.sessions, "Connected workers");
@@ -111,7 +111,7 @@ int Main(int argc, char** argv) {
     mode->add_option("--first-seed", options.first_seed, "Seeds from here on, so that trials are new");
   }
   latency->add_option("--load", options.load,
-                      "Trials a second beside, of a sweep that runs all the time in half of the slots");
+                      "Load in trials a second, of a sweep that keeps half of the slots busy");
   latency->add_option("--pause-ms", options.pause_ms, "Up to so long between two trials, at random");
   latency->add_option("--bursts-ms", options.bursts_ms, "They come in a sweep of its own so often");
   CLI11_PARSE(app, argc, argv);

@@ -8,10 +8,10 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "base/service/rpc.h"
 #include "base/uuid.h"
 #include "base/version.h"
 #include "bench/dispatch/load_report.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 

@@ -1,7 +1,7 @@
-// The load of dispatch_load: connected workers that end attempts at once or at a rate, and who submits to
-// them.
+// The load of dispatch_load: connected workers that end attempts at once or at a rate, and the client that
+// submits to them.
 //
-// What goes wrong ends the process, with a line that says what.
+// Any error ends the process with a message.
 // Thread safety: Load: any thread. SteadyLoad: none.
 #ifndef INLIER_BENCH_DISPATCH_LOAD_H_
 #define INLIER_BENCH_DISPATCH_LOAD_H_
@@ -16,7 +16,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/service/awake_pollers.h"
 #include "base/time.h"
 #include "bench/dispatch/load_session.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
@@ -33,9 +32,9 @@ struct LoadOptions {
   std::uint32_t slots = 16;
   std::uint32_t points = 0;
   std::uint32_t first_seed = 1;
-  std::uint32_t load = 0;       // Trials a second beside those whose latency is taken.
+  std::uint32_t load = 0;       // Trials a second, in addition to those whose latency is taken.
   std::uint32_t pause_ms = 0;   // Longest time between two of those, at random; 0: a short one.
-  std::uint32_t bursts_ms = 0;  // They come in a sweep every so often; 0: of one that runs all the time.
+  std::uint32_t bursts_ms = 0;  // Period of the sweeps that bring them; 0: one sweep that keeps running.
 
   // The sessions end attempts at the rate of `load`, not at once.
   bool Paced() const { return load > 0 && bursts_ms == 0; }
@@ -70,22 +69,21 @@ class Load {
  private:
   static constexpr int kChannels = 4;
 
-  // Ends so many attempts, from session to session; what is left over is kept for the next time.
+  // Ends that many attempts, from session to session; the fraction is kept for the next call.
   void EndAttempts(double count);
   void OnLease(const v1::Assignment& assignment);
   void OnCommitted(std::uint64_t count);
   void OnEnd(const grpc::Status& status);
 
   const LoadOptions options_;
-  const std::shared_ptr<AwakePollers> awake_ = AwakePollers::Get();  // As a worker's.
   std::vector<std::unique_ptr<v1::WorkerService::Stub>> workers_;
   std::unique_ptr<v1::SweepService::Stub> sweeps_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t committed_ = 0, leases_ = 0, ended_ = 0;
-  std::uint64_t awaited_ = 0;        // Committed: whoever waits is woken then, not before.
+  std::uint64_t awaited_ = 0;        // Count of committed trials that wakes the waiting thread.
   std::uint32_t expected_ = 0;       // The seed whose lease is awaited.
-  std::string expected_bytes_;       // It, as it stands in a specification.
+  std::string expected_bytes_;       // expected_ as serialised in a specification.
   std::optional<Timestamp> leased_;  // When it was.
   bool broken_ = false;
   std::string problem_;

@@ -28,10 +28,10 @@ absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int coun
   std::vector<double> seconds;
   bool sound = true;
   for (int i = 0; i < count && sound; ++i) {
-    const Timestamp begun = MonotonicNow();
+    const Timestamp started = MonotonicNow();
     sound =
         ::write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size()) && ::fdatasync(fd) == 0;
-    seconds.push_back(ToSeconds(MonotonicNow() - begun));
+    seconds.push_back(ToSeconds(MonotonicNow() - started));
     std::this_thread::sleep_for(pause);
   }
   ::close(fd);

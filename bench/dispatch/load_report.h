@@ -1,4 +1,4 @@
-// What the loads of bench/ share: quantiles, the disk's own pace, a process's memory, the trial they submit.
+// Shared by the loads of bench/: quantiles, the disk's own pace, a process's memory, the trial they submit.
 #ifndef INLIER_BENCH_DISPATCH_LOAD_REPORT_H_
 #define INLIER_BENCH_DISPATCH_LOAD_REPORT_H_
 
@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<double>> TimeDisk(const std::string& folder, int coun
 // Resident memory of process `pid` in MiB; 0 when there is none.
 double ResidentMib(int pid);
 
-// A small valid trial, for sweeps that nobody trains.
+// A small valid trial, for sweeps that are not trained.
 v1::TrialSpec LoadTrial();
 
 }  // namespace inlier

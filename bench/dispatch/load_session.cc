@@ -51,7 +51,7 @@ std::uint64_t LoadSession::points_committed() const {
 }
 
 void LoadSession::SendSync() {
-  // What stays the same was said once, and what goes keeps its memory: the load is not what is measured.
+  // Constant fields were set once, and cleared fields keep their memory: the load itself should cost little.
   sync_.clear_attempts();
   sync_.clear_events();
   sync_.mutable_events()->Swap(next_.mutable_events());
@@ -67,7 +67,7 @@ void LoadSession::SendSync() {
   StartWrite(&sync_);
 }
 
-v1::TrialEvent& LoadSession::Say(std::uint64_t token) {
+v1::TrialEvent& LoadSession::NextEvent(std::uint64_t token) {
   v1::NumberedEvent& event = *next_.add_events();
   event.set_sequence(++sequence_);
   event.set_token(token);
@@ -94,7 +94,7 @@ void LoadSession::Run(const v1::Assignment& assignment) {
 
 void LoadSession::End(const Running& attempt) {
   if (attempt.train_steps) {
-    v1::CheckpointSaved& saved = *Say(attempt.token).mutable_checkpoint();
+    v1::CheckpointSaved& saved = *NextEvent(attempt.token).mutable_checkpoint();
     saved.set_step(*attempt.train_steps);
     saved.set_path("model.safetensors");
     saved.set_sha256(Sha256Hex(attempt.stage_id));
@@ -102,14 +102,14 @@ void LoadSession::End(const Running& attempt) {
     saved.set_final(true);
   } else {
     for (std::uint32_t i = 0; i < options_.points; ++i) {
-      v1::MeasurementPoint& point = *Say(attempt.token).mutable_measurement();
+      v1::MeasurementPoint& point = *NextEvent(attempt.token).mutable_measurement();
       point.set_name("train_loss");
       point.set_step(i + 1);
       point.set_value(1.0 / (i + 1));
       unacknowledged_.push_back({sequence_, false, true});
     }
   }
-  Say(attempt.token).mutable_outcome()->set_kind(v1::Outcome::SUCCEEDED);
+  NextEvent(attempt.token).mutable_outcome()->set_kind(v1::Outcome::SUCCEEDED);
   if (!attempt.train_steps) unacknowledged_.push_back({sequence_, true, false});
 }
 

@@ -1,4 +1,4 @@
-// One connected worker that ends every attempt at once, or when it is told to: the protocol of a
+// One connected worker that ends every attempt at once, or on EndOldest: the protocol of a
 // real worker (Session stream, syncs, numbered events kept until they are acknowledged) without a child
 // process.
 //
@@ -65,7 +65,7 @@ class LoadSession final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
 
   void Run(const v1::Assignment& assignment);
   void End(const Running& attempt);
-  v1::TrialEvent& Say(std::uint64_t token);
+  v1::TrialEvent& NextEvent(std::uint64_t token);
   // REQUIRES: the lock is held and no write is under way.
   void SendSync();
 

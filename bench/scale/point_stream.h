@@ -26,7 +26,7 @@ class PointStream final : public grpc::ClientBidiReactor<v1::WorkerSync, v1::Coo
   struct Progress {
     std::uint64_t token = 0;         // 0: it has no lease yet.
     std::uint64_t sent = 0;          // Points handed to gRPC.
-    std::uint64_t acknowledged = 0;  // Points that the coordinator says are committed.
+    std::uint64_t acknowledged = 0;  // Points that the coordinator reported as committed.
     bool ended = false;
     std::string problem;  // Why the stream ended.
   };

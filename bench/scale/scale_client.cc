@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/service/rpc.h"
 #include "base/uuid.h"
 #include "base/version.h"
 #include "bench/dispatch/load_report.h"
-#include "proto/spec/sweep_grid.h"
+#include "rpc/rpc.h"
+#include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
 
@@ -53,9 +53,9 @@ Submitted Submit(v1::SweepService::Stub& stub, const v1::SweepSpec& sweep) {
   *request.mutable_sweep() = sweep;
   grpc::ClientContext context;
   Submitted submitted;
-  const Timestamp begun = MonotonicNow();
+  const Timestamp started = MonotonicNow();
   const grpc::Status status = stub.SubmitSweep(&context, request, &submitted.response);
-  submitted.milliseconds = 1e3 * ToSeconds(MonotonicNow() - begun);
+  submitted.milliseconds = 1e3 * ToSeconds(MonotonicNow() - started);
   if (!status.ok()) Die(absl::StrCat("SubmitSweep: ", status.error_message()));
   return submitted;
 }

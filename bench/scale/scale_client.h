@@ -1,4 +1,4 @@
-// What the modes of scale_load share: connections, sweeps, and a worker that speaks by single calls.
+// Shared by the modes of scale_load: connections, sweeps, and a worker that uses unary calls.
 #ifndef INLIER_BENCH_SCALE_SCALE_CLIENT_H_
 #define INLIER_BENCH_SCALE_SCALE_CLIENT_H_
 
@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/service/rpc.h"
 #include "base/time.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "inlier/v1/worker_service.grpc.pb.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 
-// Says why on stderr and ends the program with 1.
+// Prints the reason to stderr and ends the program with 1.
 [[noreturn]] void Die(const std::string& message);
 
 // A connection of its own (gRPC would share one between channels to the same address) that is tried again
@@ -25,14 +25,14 @@ std::shared_ptr<grpc::Channel> OwnConnection(const std::string& address);
 // from `first` on. REQUIRES: 1 to 4 axes.
 v1::SweepSpec GridSweep(const std::string& name, int axes, std::uint32_t values, std::uint32_t first = 1);
 
-// Submits and returns the answer and how long it took; ends the program when it is refused.
+// Submits, and returns the answer and the time it took; ends the program when it is refused.
 struct Submitted {
   v1::SubmitSweepResponse response;
   double milliseconds = 0;
 };
 Submitted Submit(v1::SweepService::Stub& stub, const v1::SweepSpec& sweep);
 
-// A worker that holds what it is given and says so by single calls. Not thread-safe.
+// A worker that holds its leases and reports them by unary calls. Not thread-safe.
 class HandWorker {
  public:
   // `tokens`: what it holds already.

@@ -1,4 +1,4 @@
-// scale_load: what bench/scale asks of a running coordinator, through real gRPC. Each mode prints one JSON
+// scale_load: the load of bench/scale on a running coordinator, through real gRPC. Each mode prints one JSON
 // object.
 //
 //   points    64 workers that report measurements without end, and the submit-to-lease latency meanwhile
@@ -8,7 +8,7 @@
 //   fill      sweeps of 1,000 trials that stay open
 //   hold      a worker that takes leases and goes; prints their tokens
 //   probe     waits for a coordinator that starts: the first lease of a new worker, then the leases of `hold`
-//   cut       a worker that falls silent: when another one is leased its stage, and what its late result does
+//   cut       a worker that falls silent: when another one is leased its stage, and the effect of its late result
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct ScaleOptions {
   std::string address;
   std::uint32_t sessions = 64;
   std::uint32_t batch = 500;
-  double rate = 0;  // Points a second of all; 0: as many as can be.
+  double rate = 0;  // Points a second of all; 0: as many as possible.
   double seconds = 10;
   int axes = 4;
   std::uint32_t values = 1000;
@@ -48,7 +48,7 @@ struct ScaleOptions {
 
 double NowSeconds() { return ToSeconds(MonotonicNow().since_start); }
 
-// Counts, and wakes who waits for a count.
+// Counts, and wakes the thread that waits for a count.
 class Counter {
  public:
   void Add() {
@@ -167,9 +167,9 @@ nlohmann::json Points(const ScaleOptions& options) {
     Sessions idle(options, 1, 1, false);
     ::usleep(500'000);
     const std::uint64_t before = acknowledged();
-    const Timestamp begun = MonotonicNow();
+    const Timestamp started = MonotonicNow();
     std::uint32_t seed = options.first + options.sessions;
-    while (ToSeconds(MonotonicNow() - begun) < options.seconds) {
+    while (ToSeconds(MonotonicNow() - started) < options.seconds) {
       const std::uint64_t leases = idle.leases.count(), committed = idle.committed.count();
       const Timestamp from = MonotonicNow();
       Submit(*sweeps, GridSweep("latency", 1, 1, seed++));
@@ -177,13 +177,13 @@ nlohmann::json Points(const ScaleOptions& options) {
       idle.committed.WaitFor(committed + 1, "a result");
       ::usleep(5000);
     }
-    const double seconds = ToSeconds(MonotonicNow() - begun);
+    const double seconds = ToSeconds(MonotonicNow() - started);
     result["points"] = acknowledged() - before;
     result["seconds"] = seconds;
     result["points_per_second"] = static_cast<double>(acknowledged() - before) / seconds;
     result["submit_to_lease"] = Quantiles(latencies);
   }
-  // The coordinator is killed now, while the points go on.
+  // The coordinator is killed now, while points still arrive.
   std::printf("%s\n", nlohmann::json{{"measured", true}}.dump().c_str());
   std::fflush(stdout);
   changes.WaitFor(2ull * options.sessions, "the end of the coordinator");
@@ -216,7 +216,7 @@ nlohmann::json SubmitGrids(const ScaleOptions& options) {
     const auto submitted =
         Submit(*sweeps, GridSweep(absl::StrCat("grid-", i), options.axes, options.values, options.first + i));
     milliseconds.push_back(submitted.milliseconds);
-    ::usleep(300'000);  // What follows a submission is not the next one's.
+    ::usleep(300'000);  // The work after a submission must not count for the next one.
   }
   nlohmann::json result = Quantiles(milliseconds);
   result["points"] = points;
@@ -240,9 +240,9 @@ nlohmann::json Edit(const ScaleOptions& options) {
     *request.mutable_spec() = spec;
     grpc::ClientContext context;
     v1::EditSweepResponse response;
-    const Timestamp begun = MonotonicNow();
+    const Timestamp started = MonotonicNow();
     const grpc::Status status = sweeps->EditSweep(&context, request, &response);
-    const double milliseconds = 1e3 * ToSeconds(MonotonicNow() - begun);
+    const double milliseconds = 1e3 * ToSeconds(MonotonicNow() - started);
     if (!status.ok()) Die(absl::StrCat("EditSweep: ", status.error_message()));
     ::usleep(700'000);
     return nlohmann::json{{"what", what},

@@ -1,4 +1,4 @@
-// inlier analyze: outliers of a Hugging Face model, and what quantization does to it.
+// inlier analyze: outliers of a Hugging Face model, and the effect of quantization.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -73,7 +73,7 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const Arguments&
   return spec;
 }
 
-// A file that is gone when this is.
+// A file that is removed on destruction.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& content) {
@@ -116,26 +116,25 @@ absl::Status Analyze(Session& session, const Arguments& arguments) {
 
 void AddAnalyzeCommand(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "analyze",
-      "Outliers of a Hugging Face model (BERT, OPT, GPT-2, Llama), and what quantization does to it");
+  CLI::App* command = app.add_subcommand("analyze",
+                                         "Measure the outliers of a Hugging Face model (BERT, OPT, GPT-2, "
+                                         "Llama), and the effect of quantization");
   command->add_option("folder", arguments->folder, "config.json, model.safetensors and the tokenizer's files")
       ->required();
-  command->add_option("--corpus", arguments->corpus, "Corpus of the data folder that it reads")
-      ->capture_default_str();
+  command->add_option("--corpus", arguments->corpus, "Corpus of the data folder")->capture_default_str();
   command->add_option("--text", arguments->text, "A text file, folder or .jsonl in place of a corpus");
   command
       ->add_option("--bits", arguments->bits,
-                   "W8A8, W4A8, W4, …; the usual ones for the architecture when not given")
+                   "W8A8, W4A8, W4, …; default: the usual ones for the architecture")
       ->delimiter(',');
   command->add_option("--sequence-length", arguments->sequence_length, "Tokens in a sequence")
       ->capture_default_str();
   command->add_option("--batches", arguments->batches, "Batches to measure on")->capture_default_str();
   command->add_option("--batch-size", arguments->batch_size, "Sequences in a batch")->capture_default_str();
   command->add_option("--data-dir", arguments->data_dir,
-                      "Folder of corpora and vocabularies; the one `make setup` fills when not given");
+                      "Folder of corpora and vocabularies; default: the one that `make setup` fills");
   command->add_option("--device", arguments->device, "cpu or cuda")->capture_default_str();
-  command->add_option("--threads", arguments->threads, "CPU threads; all cores when not given");
+  command->add_option("--threads", arguments->threads, "CPU threads; default: all cores");
   command->callback([&session, arguments] { session.Finish(Analyze(session, *arguments)); });
 }
 

@@ -1,4 +1,4 @@
-// inlier backup: a checked copy of the database, while the coordinator runs or not.
+// inlier backup: a checked copy of the database, with the coordinator running or stopped.
 #include "coordinator/store/backup.h"
 
 #include <iostream>
@@ -15,9 +15,9 @@ namespace {
 
 absl::Status Backup(Session& session, const std::string& destination) {
   if (!session.server.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a backup is made where the database is: run `inlier backup` with --dir on the machine of ",
-        session.server, ", without --server"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("a backup copies the database file: run `inlier backup` with --dir on the machine of ",
+                     session.server, ", without --server"));
   }
   const bool show = session.people() && StderrIsTerminal();
   BackupOptions options;
@@ -52,10 +52,10 @@ absl::Status Backup(Session& session, const std::string& destination) {
 void AddBackupCommand(CLI::App& app, Session& session) {
   auto destination = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand(
-      "backup", "A checked copy of the database of --dir; the coordinator may run meanwhile");
+      "backup", "Make a checked copy of the database of --dir; the coordinator may be running");
   command
       ->add_option("destination", *destination,
-                   "New file, or a folder: then a name with version and time. Nothing is overwritten")
+                   "New file, or a folder (the file name then has version and time). Never overwrites")
       ->required();
   command->callback([&session, destination] { session.Finish(Backup(session, *destination)); });
 }

@@ -1,4 +1,4 @@
-// inlier completion SHELL: a completion script made from the commands themselves.
+// inlier completion SHELL: a completion script, generated from the commands.
 #include <iostream>
 #include <memory>
 #include <set>
@@ -71,7 +71,8 @@ std::string FishScript(const CLI::App& app) {
 
 void AddCompletionCommand(CLI::App& app, Session& session) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Completion script: source <(inlier completion bash)");
+  CLI::App* command =
+      app.add_subcommand("completion", "Print a completion script: source <(inlier completion bash)");
   command->add_option("shell", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));

@@ -1,4 +1,4 @@
-// inlier cancel, retry, pause, resume, drain: what people say about running things.
+// inlier cancel, retry, pause, resume, drain: control of running sweeps and workers.
 #include <iostream>
 #include <memory>
 
@@ -9,7 +9,7 @@
 namespace inlier {
 namespace {
 
-// "t-17" is a trial; everything else names a sweep.
+// "t-17" is a trial; any other name is a sweep.
 bool NamesTrial(const std::string& name) { return absl::StartsWith(name, "t-"); }
 
 template <typename Request>
@@ -36,12 +36,12 @@ void Report(Session& session, const google::protobuf::Message& response, uint64_
   Report(session, response, absl::StrCat(count, count == 1 ? " trial " : " trials ", done));
 }
 
-// ", 2 attempts run to their end, 1 stops after a checkpoint"
+// ", 2 attempts run to completion, 1 stops after a checkpoint"
 std::string Running(uint64_t running, uint64_t stopping) {
   std::string text;
   if (running > 0)
     absl::StrAppend(&text, ", ", running,
-                    running == 1 ? " attempt runs to its end" : " attempts run to their end");
+                    running == 1 ? " attempt runs to completion" : " attempts run to completion");
   if (stopping > 0)
     absl::StrAppend(
         &text, ", ", stopping,
@@ -53,7 +53,8 @@ std::string Running(uint64_t running, uint64_t stopping) {
 
 void AddCancelCommand(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("cancel", "End a sweep or one trial; what runs is stopped");
+  CLI::App* command =
+      app.add_subcommand("cancel", "Cancel a sweep or one trial; running attempts are stopped");
   command->add_option("sweep-or-trial", *name, "Sweep id or name, or trial id (t-17)")->required();
   command->callback([&session, name] {
     const auto response =
@@ -65,22 +66,22 @@ void AddCancelCommand(CLI::App& app, Session& session) {
 
 void AddRetryCommand(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("retry", "Make failed or cancelled trials ready again");
+  CLI::App* command = app.add_subcommand("retry", "Run failed or cancelled trials again");
   command->add_option("sweep-or-trial", *name, "Sweep id or name, or trial id (t-17)")->required();
   command->callback([&session, name] {
     const auto response =
         session.CallOnce(&v1::SweepService::Stub::Retry, MakeRequest<v1::RetryRequest>(*name));
     if (!response.ok()) return session.Finish(response.status());
-    Report(session, *response, response->retried(), "ready again");
+    Report(session, *response, response->retried(), "queued again");
   });
 }
 
 void AddPauseCommand(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
   auto now = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("pause", "Start nothing new of a sweep until it is resumed");
+  CLI::App* command = app.add_subcommand("pause", "Start no new attempts of a sweep until it is resumed");
   command->add_option("sweep", *name, "Sweep id or name")->required();
-  command->add_flag("--now", *now, "Stop what runs, too; it goes on from its checkpoint later");
+  command->add_flag("--now", *now, "Also stop running attempts; they resume from a checkpoint later");
   command->callback([&session, name, now] {
     v1::PauseSweepRequest request;
     request.set_sweep(*name);
@@ -95,14 +96,14 @@ void AddPauseCommand(CLI::App& app, Session& session) {
 
 void AddResumeCommand(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("resume", "Let a paused sweep go on");
+  CLI::App* command = app.add_subcommand("resume", "Resume a paused sweep");
   command->add_option("sweep", *name, "Sweep id or name")->required();
   command->callback([&session, name] {
     v1::ResumeSweepRequest request;
     request.set_sweep(*name);
     const auto response = session.CallOnce(&v1::SweepService::Stub::ResumeSweep, request);
     if (!response.ok()) return session.Finish(response.status());
-    Report(session, *response, absl::StrCat(*name, response->changed() ? " goes on" : " was not paused"));
+    Report(session, *response, absl::StrCat(*name, response->changed() ? " is resumed" : " was not paused"));
   });
 }
 
@@ -110,10 +111,11 @@ void AddDrainCommand(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
   auto resume = std::make_shared<bool>(false);
   auto now = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("drain", "Give a worker nothing new; what it has it finishes");
+  CLI::App* command =
+      app.add_subcommand("drain", "Stop assigning work to a worker; it finishes its attempts");
   command->add_option("worker", *name, "Name or incarnation, see `inlier workers`")->required();
-  CLI::Option* ends = command->add_flag("--resume", *resume, "Give it work again");
-  command->add_flag("--now", *now, "Stop what it runs, too; it goes on elsewhere from its checkpoint")
+  CLI::Option* ends = command->add_flag("--resume", *resume, "Assign work to it again");
+  command->add_flag("--now", *now, "Also stop its attempts; they resume on other workers from a checkpoint")
       ->excludes(ends);
   command->callback([&session, name, resume, now] {
     v1::DrainWorkerRequest request;
@@ -122,9 +124,9 @@ void AddDrainCommand(CLI::App& app, Session& session) {
     if (*now) request.set_now(true);
     const auto response = session.CallOnce(&v1::SweepService::Stub::DrainWorker, request);
     if (!response.ok()) return session.Finish(response.status());
-    const char* done = *resume               ? response->changed() ? " gets work again" : " was not drained"
-                       : response->changed() ? " gets nothing new"
-                                             : " was drained already";
+    const char* done = *resume ? response->changed() ? " is available again" : " was not drained"
+                       : response->changed() ? " is draining"
+                                             : " was draining already";
     Report(session, *response,
            absl::StrCat(*name, done, *resume ? "" : Running(response->running(), response->stopping())));
   });

@@ -1,5 +1,5 @@
-// inlier doctor: is the state folder sound, do its programs fit together; and the repairs that cannot lose
-// anything.
+// inlier doctor: checks a state folder and the versions of its programs; makes only repairs that cannot lose
+// data.
 #include "coordinator/store/doctor.h"
 
 #include <unistd.h>
@@ -9,11 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/service/endpoint_file.h"
 #include "base/status.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "nlohmann/json.hpp"
+#include "rpc/endpoint_file.h"
 
 namespace inlier {
 namespace {
@@ -22,11 +22,11 @@ constexpr double kAnswerSeconds = 5;
 constexpr char kSameVersion[] = "install the same version everywhere";
 
 struct Versions {
-  std::string coordinator;  // Empty: none runs, or it cannot be told.
+  std::string coordinator;  // Empty: none runs, or unknown.
   std::vector<v1::WorkerStatus> workers;
 };
 
-// Adds what the endpoint file, the running coordinator and its workers say.
+// Adds the findings from the endpoint file, the running coordinator and its workers.
 Versions CheckPrograms(Session& session, DoctorReport& report) {
   Versions versions;
   const auto add = [&report](const std::string& check, bool problem, const std::string& what,
@@ -46,8 +46,8 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
   if (!EndpointIsAlive(*endpoint)) {
     add("endpoint_file", false,
         absl::StrCat(file, " names process ", endpoint->pid(),
-                     ", which does not run: the coordinator was killed"),
-        "start the coordinator again, or inlier doctor --repair removes it", true);
+                     ", which is not running: the coordinator was killed"),
+        "start the coordinator again, or remove the file with inlier doctor --repair", true);
     return versions;
   }
   versions.coordinator = endpoint->version();
@@ -62,8 +62,8 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
   if (!workers.ok()) {
     add("versions", true,
         absl::StrCat("the coordinator of process ", endpoint->pid(),
-                     " does not tell its workers: ", std::string(workers.status().message())),
-        "look at its log");
+                     " did not list its workers: ", std::string(workers.status().message())),
+        "see its log");
     return versions;
   }
   for (const v1::WorkerStatus& worker : workers->workers()) {
@@ -129,16 +129,17 @@ void PrintForPeople(const Session& session, const DoctorReport& report, const Ve
   if (!session.people()) return;
   std::cout << absl::StrFormat(
       "%s: %s; %d checks; schema version %d; database %.1f MB, %.1f GB free; inlier %s, coordinator %s, %d "
-      "workers\n",
+      "worker%s\n",
       session.dir.string(), report.healthy() ? "healthy" : "NOT healthy", report.checks.size(),
       report.schema_version, report.database_bytes / 1e6, report.free_bytes / 1e9, Version(),
-      versions.coordinator.empty() ? "not running" : versions.coordinator, versions.workers.size());
+      versions.coordinator.empty() ? "not running" : versions.coordinator, versions.workers.size(),
+      versions.workers.size() == 1 ? "" : "s");
 }
 
 absl::StatusOr<ExitCode> Doctor(Session& session, const DoctorOptions& options, bool repair) {
   if (!session.server.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the doctor looks at files: run it with --dir on the machine of ", session.server,
+        absl::StrCat("the doctor reads files: run it with --dir on the machine of ", session.server,
                      ", without --server"));
   }
   ASSIGN_OR_RETURN(auto found, Examine(session, options));
@@ -164,11 +165,11 @@ void AddDoctorCommand(CLI::App& app, Session& session) {
   auto repair = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
       "doctor",
-      "Examine the state folder of --dir: database, invariants, files, versions; exit status 1 if unsound");
+      "Check the state folder of --dir: database, invariants, files, versions; exit status 1 on a problem");
   command->add_flag("--deep", options->deep, "Also read every artifact and compare its digest");
   command->add_flag(
       "--repair", *repair,
-      "Do what is safe, after a backup; the coordinator must be stopped. No result is ever removed");
+      "Make the safe repairs, after a backup; the coordinator must be stopped. Never removes a result");
   command->callback([&session, options, repair] {
     const absl::StatusOr<ExitCode> code = Doctor(session, *options, *repair);
     if (!code.ok()) return session.Finish(code.status());

@@ -1,4 +1,4 @@
-// inlier edit: another specification in the place of a sweep's, while it runs.
+// inlier edit: replaces the specification of a sweep while it runs.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/sweep_submission.h"
-#include "proto/spec/overrides.h"
-#include "proto/spec/sweep_grid.h"
+#include "spec/schema/overrides.h"
+#include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
 namespace {
@@ -22,7 +22,7 @@ struct EditArguments {
   bool yes = false;
 };
 
-// The sweep as it stands, with the file in its place, and the settings over that.
+// The current sweep, or the file if given, with the settings applied.
 absl::StatusOr<v1::EditSweepRequest> MakeRequest(Session& session, const EditArguments& arguments) {
   if (arguments.file.empty() && arguments.settings.empty()) {
     return absl::InvalidArgumentError(
@@ -55,16 +55,16 @@ void AddEditCommand(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<EditArguments>();
   CLI::App* command = app.add_subcommand(
       "edit",
-      "Change a sweep while it runs: values of its axes, limits, priority; nothing finished runs again");
+      "Change a running sweep: values of its axes, limits, priority; finished trials do not run again");
   command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
-  command->add_option("file", arguments->file, "The whole sweep as it shall be, YAML");
-  command->add_option("--scale", arguments->scale, "The size of the file that the sweep was submitted with");
+  command->add_option("file", arguments->file, "The whole new sweep, YAML");
+  command->add_option("--scale", arguments->scale, "The scale that the sweep was submitted with");
   command
       ->add_option("--set", arguments->settings,
                    "Change a field of the sweep itself: priority=3, max_parallel=8 (may be repeated)")
       ->allow_extra_args(false);
   command->add_flag("--yes,-y", arguments->yes,
-                    absl::StrCat("Also when it grows beyond ", kTrialsWithoutYes, " trials"));
+                    absl::StrCat("Also if it grows beyond ", kTrialsWithoutYes, " trials"));
   command->callback([&session, arguments] {
     const auto request = MakeRequest(session, *arguments);
     if (!request.ok()) return session.Finish(request.status());

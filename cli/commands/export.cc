@@ -19,7 +19,7 @@ bool IsTrialId(const std::string& text) {
          std::all_of(text.begin() + 2, text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-// The file of a trial's trained model, which lies in the state folder of the worker that trained it.
+// The file of a trial's trained model; it is in the state folder of the worker that trained it.
 absl::StatusOr<std::filesystem::path> ModelOfTrial(Session& session, const std::string& trial) {
   v1::QueryRequest request;
   request.set_sql(absl::StrCat(
@@ -60,10 +60,10 @@ void AddExportCommand(CLI::App& app, Session& session) {
   auto model = std::make_shared<std::string>();
   auto folder = std::make_shared<std::string>();
   CLI::App* command =
-      app.add_subcommand("export", "A trained model as a folder that Hugging Face transformers loads");
+      app.add_subcommand("export", "Export a trained model as a folder for Hugging Face transformers");
   command->add_option("model", *model, "Trial id, for example t-17, or a model.safetensors of inlier")
       ->required();
-  command->add_option("folder", *folder, "Where config.json and model.safetensors go")->required();
+  command->add_option("folder", *folder, "Folder for config.json and model.safetensors")->required();
   command->callback([&session, model, folder] { session.Finish(Export(session, *model, *folder)); });
 }
 

@@ -1,4 +1,4 @@
-// inlier gc: gives back the space of checkpoints that nothing can need any more.
+// inlier gc: removes checkpoints that are no longer needed.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -12,7 +12,7 @@
 namespace inlier {
 namespace {
 
-// Looking at a million files takes a while.
+// Listing a million files takes a while.
 constexpr auto kAnswerWithin = std::chrono::minutes(10);
 
 std::string Mebibytes(std::uint64_t bytes) {
@@ -41,13 +41,14 @@ void Print(Session& session, const v1::CollectResponse& response, bool dry_run) 
 
 void AddGcCommand(CLI::App& app, Session& session) {
   auto request = std::make_shared<v1::CollectRequest>();
-  CLI::App* command = app.add_subcommand("gc", "Remove checkpoints that nothing can need any more");
+  CLI::App* command = app.add_subcommand("gc", "Remove checkpoints that are no longer needed");
   command->add_flag_callback(
-      "--dry-run", [request] { request->set_dry_run(true); }, "Only tell what would be removed, and why");
+      "--dry-run", [request] { request->set_dry_run(true); },
+      "Only list the files to remove, with the reason");
   command
       ->add_option_function<std::uint32_t>(
           "--keep-days", [request](std::uint32_t days) { request->set_keep_days(days); },
-          "Keep files that no attempt has reported for so many days; an hour at least")
+          "Keep unreported files for so many days; at least an hour")
       ->default_str(absl::StrCat(request->keep_days()));
   command->callback([&session, request] {
     const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = session.Channel();

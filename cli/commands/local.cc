@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/service/endpoint_file.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -12,18 +11,17 @@
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
 #include "cli/table_printer.h"
+#include "rpc/endpoint_file.h"
 
 namespace inlier {
 namespace {
 
 void AddLocalArguments(CLI::App& command, LocalOptions& options) {
-  command
-      .add_option("--slots", options.slots,
-                  "Trials at once; one a GPU, otherwise one a CPU core, when not given")
+  command.add_option("--slots", options.slots, "Trials at once; default: one a GPU, or one a CPU core")
       ->check(CLI::Range(1, 1024));
   command.add_option("--data-dir", options.data_dir,
-                     "Folder of corpora; the one `make setup` fills when not given");
-  command.add_option("--port", options.port, "gRPC port; 7420 or a free one when not given");
+                     "Folder of corpora; default: the one that `make setup` fills");
+  command.add_option("--port", options.port, "gRPC port; default: 7420, or a free one");
   command
       .add_option("--coordinator-set", options.coordinator_set,
                   "path=value for the coordinator's configuration")
@@ -60,7 +58,7 @@ absl::Status Up(Session& session, LocalOptions options) {
   return absl::OkStatus();
 }
 
-// The sweep from submission to table with the daemons of `daemons` (null: others are running already).
+// The sweep from submission to table, with the daemons of `daemons` (null: others are running already).
 absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked, bool yes,
                                   LocalDaemons* daemons, std::string* sweep_id) {
   ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, yes));
@@ -82,7 +80,7 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   const absl::StatusOr<v1::SweepStatus> status = FollowSweep(session, submitted.sweep_id(), options);
   if (absl::IsCancelled(status.status())) {
     return absl::CancelledError(
-        absl::StrCat("interrupted; run the same command again and the sweep goes on from its checkpoints"));
+        absl::StrCat("interrupted; run the same command again to resume the sweep from its checkpoints"));
   }
   RETURN_IF_ERROR(status.status());
   if (session.people()) std::cout << "\n";
@@ -111,7 +109,7 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
     std::cout << "\nEverything is in " << (session.dir / "inlier.db").string()
               << ":  sqlite3 \"file:" << (session.dir / "inlier.db").string()
               << "?mode=ro\" \"SELECT * FROM results\"\n"
-              << "Look again:        inlier up --dir " << dir << "   and beside it   inlier table "
+              << "View it again:     inlier up --dir " << dir << "   and in another terminal   inlier table "
               << sweep_id << " --dir " << dir << " --format markdown\n"
               << "Your own sweep:    copy " << arguments.file
               << ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n";
@@ -137,7 +135,7 @@ void AddRunCommand(CLI::App& app, Session& session) {
   auto options = std::make_shared<LocalOptions>();
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command = app.add_subcommand(
-      "run", "One sweep from start to table on this machine: up, submit, watch, table, stop");
+      "run", "Run one sweep from start to table on this machine: up, submit, watch, table, stop");
   AddSweepArguments(*command, *arguments, true);
   AddLocalArguments(*command, *options);
   command->callback([&session, options, arguments] {

@@ -1,4 +1,4 @@
-// inlier logs TRIAL: what its attempts printed.
+// inlier logs TRIAL: the output of its attempts.
 #include <iostream>
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace inlier {
 void AddLogsCommand(CLI::App& app, Session& session) {
   auto trial = std::make_shared<std::string>();
   auto lines = std::make_shared<uint32_t>(v1::GetLogsRequest().max_lines());
-  CLI::App* command = app.add_subcommand("logs", "Log lines of a trial's attempts, oldest first");
+  CLI::App* command = app.add_subcommand("logs", "Print the log lines of a trial's attempts, oldest first");
   command->add_option("trial", *trial, "Trial id, for example t-17")->required();
   command->add_option("--max-lines", *lines, "Most lines to show")->capture_default_str();
   command->callback([&session, trial, lines] {

@@ -1,11 +1,11 @@
-// inlier params: every hyper-parameter, from the schema itself.
+// inlier params: every hyper-parameter, from the schema.
 #include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/param_reference.h"
+#include "spec/trial/param_reference.h"
 
 namespace inlier {
 
@@ -16,9 +16,10 @@ void AddParamsCommand(CLI::App& app, Session& session) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
-      app.add_subcommand("params", "Every hyper-parameter: path, type, default, range, meaning");
-  command->add_option("filter", arguments->filter, "Only those with these words in path, column or meaning");
-  command->add_flag("--markdown", arguments->markdown, "The page docs/reference/parameters.md");
+      app.add_subcommand("params", "List the hyper-parameters: path, type, default, range, meaning");
+  command->add_option("filter", arguments->filter,
+                      "Only parameters with these words in path, column or meaning");
+  command->add_flag("--markdown", arguments->markdown, "Print the page docs/reference/parameters.md");
   command->callback([&session, arguments] {
     if (arguments->markdown) {
       std::cout << ParamsMarkdown();

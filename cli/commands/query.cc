@@ -1,4 +1,4 @@
-// inlier query: one read-only SQL statement, answered by the coordinator.
+// inlier query: one read-only SQL statement, executed by the coordinator.
 #include <iostream>
 #include <memory>
 
@@ -46,8 +46,8 @@ void AddQueryCommand(CLI::App& app, Session& session) {
   auto request = std::make_shared<v1::QueryRequest>();
   auto sql = std::make_shared<std::string>();
   auto rows = std::make_shared<uint32_t>(request->max_rows());
-  CLI::App* command =
-      app.add_subcommand("query", "One read-only SQL statement (views: trials, results, curves, failures)");
+  CLI::App* command = app.add_subcommand(
+      "query", "Run one read-only SQL statement (views: trials, results, curves, failures)");
   command->add_option("sql", *sql, "For example: SELECT * FROM results")->required();
   command->add_option("--max-rows", *rows, "Most rows to return")->capture_default_str();
   command->callback([&session, request, sql, rows] {

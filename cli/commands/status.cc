@@ -1,4 +1,4 @@
-// inlier status: the latest sweeps and those that go on, or one with its trials.
+// inlier status: the latest and the unfinished sweeps, or one sweep with its trials.
 #include <iostream>
 #include <memory>
 
@@ -36,7 +36,7 @@ std::string Labels(const v1::TrialStatus& trial) {
   return absl::StrJoin(parts, " ");
 }
 
-// Adds the pages that follow to `response`; false: the session has been told why not.
+// Appends the remaining pages to `response`; false after an error, which the session has reported.
 bool AddPages(Session& session, v1::ListSweepsRequest request, v1::ListSweepsResponse& response) {
   do {
     auto page = session.Call(&v1::SweepService::Stub::ListSweeps, request);
@@ -50,7 +50,7 @@ bool AddPages(Session& session, v1::ListSweepsRequest request, v1::ListSweepsRes
   return true;
 }
 
-// The newest, and those before them that still go on; or all.
+// The newest sweeps and earlier unfinished ones; or all.
 void ShowSweeps(Session& session, bool all) {
   v1::ListSweepsRequest request;
   if (!all) request.set_page_size(kSweepsShown);
@@ -80,7 +80,7 @@ void ShowSweeps(Session& session, bool all) {
   }
   std::cout << table.ToString();
   if (response->has_next_page_token() && session.people())
-    std::cout << "There are older ones that have ended: inlier status --all\n";
+    std::cout << "Older, finished sweeps: inlier status --all\n";
 }
 
 void ShowSweep(Session& session, const std::string& name, bool failed_only) {
@@ -124,10 +124,10 @@ void AddStatusCommand(CLI::App& app, Session& session) {
   auto failed = std::make_shared<bool>(false);
   auto all = std::make_shared<bool>(false);
   CLI::App* command =
-      app.add_subcommand("status", "The latest sweeps and those that go on, or one sweep and its trials");
+      app.add_subcommand("status", "List the latest and the unfinished sweeps, or one sweep and its trials");
   command->add_option("sweep", *sweep, "Sweep id or name");
-  command->add_flag("--failed", *failed, "Only the trials that failed");
-  command->add_flag("--all", *all, "Every sweep there ever was, however many");
+  command->add_flag("--failed", *failed, "Only failed trials");
+  command->add_flag("--all", *all, "All sweeps");
   command->callback([&session, sweep, failed, all] {
     if (sweep->empty()) {
       ShowSweeps(session, *all);

@@ -9,8 +9,8 @@
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/sweep_grid.h"
-#include "proto/spec/sweep_reader.h"
+#include "spec/sweep/sweep_grid.h"
+#include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
 namespace {
@@ -20,7 +20,7 @@ struct CheckedScale {
   CheckedSweep checked;
 };
 
-// The other sizes that the file has, each checked.
+// The other scales of the file, each checked.
 absl::StatusOr<std::vector<CheckedScale>> CheckScales(const SweepArguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadScaleNames(arguments.file));
   std::vector<CheckedScale> scales;
@@ -57,7 +57,8 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
     std::cout << checked.points << "\n";
     return;
   }
-  std::cout << arguments.file << ": " << checked.spec.name() << " is right, " << TrialsText(checked) << "\n";
+  std::cout << arguments.file << ": sweep '" << checked.spec.name() << "' is valid: " << TrialsText(checked)
+            << "\n";
   if (!grid->sampling().empty()) std::cout << "sampling: " << grid->sampling() << "\n";
   TextTable table({"axis", "values", "labels"});
   for (const SweepGrid::AxisInfo& axis : grid->axes()) {
@@ -98,9 +99,9 @@ void AddCheckCommand(CLI::App& app, Session& session) {
 void AddSubmitCommand(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<SweepArguments>();
   auto watch = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("submit", "Submit a sweep; it starts at once");
+  CLI::App* command = app.add_subcommand("submit", "Submit a sweep; it starts immediately");
   AddSweepArguments(*command, *arguments, true);
-  command->add_flag("--watch,-w", *watch, "Follow it to its end");
+  command->add_flag("--watch,-w", *watch, "Follow it until it finishes");
   command->callback([&session, arguments, watch] {
     const auto checked = ReadAndCheck(*arguments);
     if (!checked.ok()) return session.Finish(checked.status());

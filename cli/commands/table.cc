@@ -1,9 +1,9 @@
-// inlier table: a sweep's numbers laid out like a paper's table.
+// inlier table: a sweep's numbers in the layout of a paper's table.
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/table_printer.h"
-#include "proto/spec/yaml_reader.h"
+#include "spec/schema/yaml_reader.h"
 
 namespace inlier {
 
@@ -13,9 +13,9 @@ void AddTableCommand(CLI::App& app, Session& session) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
-      app.add_subcommand("table", "The table of a sweep: mean and standard deviation over its seeds");
+      app.add_subcommand("table", "Print the table of a sweep: mean and standard deviation over its seeds");
   command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
-  command->add_option("--spec", arguments->spec, "A TableSpec (YAML) in place of the sweep's own");
+  command->add_option("--spec", arguments->spec, "A TableSpec (YAML) instead of the sweep's own");
   command->add_option("--format,-f", arguments->format, "text, markdown, csv, latex or json")
       ->capture_default_str();
   command->callback([&session, arguments] {

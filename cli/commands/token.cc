@@ -1,14 +1,14 @@
-// inlier token: who may call the coordinator. Edits the tokens file on the coordinator's machine.
+// inlier token: access to the coordinator. Edits the tokens file on the coordinator's machine.
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/service/credentials.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "nlohmann/json.hpp"
+#include "rpc/credentials.h"
 
 namespace inlier {
 namespace {
@@ -69,14 +69,14 @@ absl::Status Remove(Session& session, const TokenArguments& arguments) {
       std::erase_if(entries, [&](const TokenEntry& entry) { return entry.name == arguments.name; });
   if (removed == 0) {
     return absl::NotFoundError(
-        absl::StrCat(file.string(), " has no token of ", arguments.name, "; `inlier token list` shows them"));
+        absl::StrCat(file.string(), " has no token of ", arguments.name, "; `inlier token list` lists all"));
   }
   RETURN_IF_ERROR(WriteTokensFile(file, entries));
   if (session.mode() == OutputMode::kJson) {
     std::cout << nlohmann::json{{"removed", removed}}.dump(2) << "\n";
   } else if (session.people()) {
     std::cout << removed << (removed == 1 ? " token of " : " tokens of ") << arguments.name
-              << " removed; a running coordinator sees it within a second\n";
+              << " removed; a running coordinator notices within a second\n";
   }
   return absl::OkStatus();
 }
@@ -86,19 +86,19 @@ absl::Status Remove(Session& session, const TokenArguments& arguments) {
 void AddTokenCommand(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<TokenArguments>();
   CLI::App* command =
-      app.add_subcommand("token", "Who may call the coordinator: make, list and remove bearer tokens");
+      app.add_subcommand("token", "Manage access to the coordinator: add, list and remove bearer tokens");
   command->require_subcommand(1);
-  command->add_option("--file", arguments->file, "The coordinator's tokens_file; DIR/tokens when not given");
-  CLI::App* add = command->add_subcommand("add", "Print a new token, once, and keep its hash");
+  command->add_option("--file", arguments->file, "The coordinator's tokens_file; default: DIR/tokens");
+  CLI::App* add = command->add_subcommand("add", "Print a new token, once, and store its hash");
   add->add_option("--role", arguments->role, "read, submit (and read) or work")
       ->required()
       ->check(CLI::IsMember({"read", "submit", "work"}));
-  add->add_option("--name", arguments->name, "Whose it is; one name may have several")->required();
+  add->add_option("--name", arguments->name, "Name of the owner, who may have several")->required();
   add->callback([&session, arguments] { session.Finish(Add(session, *arguments)); });
-  CLI::App* list = command->add_subcommand("list", "Roles, names and the beginnings of the hashes");
+  CLI::App* list = command->add_subcommand("list", "List roles, names and the beginnings of the hashes");
   list->callback([&session, arguments] { session.Finish(List(session, *arguments)); });
-  CLI::App* remove = command->add_subcommand("remove", "Take back every token of a name");
-  remove->add_option("--name", arguments->name, "Whose")->required();
+  CLI::App* remove = command->add_subcommand("remove", "Revoke every token of a name");
+  remove->add_option("--name", arguments->name, "Name of the owner")->required();
   remove->callback([&session, arguments] { session.Finish(Remove(session, *arguments)); });
 }
 

@@ -1,4 +1,4 @@
-// inlier watch: a sweep, live, to its end.
+// inlier watch: live progress of a sweep until it finishes.
 #include <memory>
 
 #include "cli/commands.h"
@@ -10,7 +10,7 @@ namespace inlier {
 void AddWatchCommand(CLI::App& app, Session& session) {
   auto sweep = std::make_shared<std::string>();
   CLI::App* command =
-      app.add_subcommand("watch", "Follow a sweep to its end: bar, rate, time left, last loss");
+      app.add_subcommand("watch", "Follow a sweep until it finishes: bar, rate, time left, last loss");
   command->add_option("sweep", *sweep, "Sweep id or name")->required();
   command->callback([&session, sweep] {
     CatchInterrupts();

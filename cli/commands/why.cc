@@ -1,4 +1,4 @@
-// inlier why: what a trial or a sweep waits for, or why it ended, as a tree.
+// inlier why: why a trial or a sweep waits, runs or has ended, as a tree.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@ namespace inlier {
 
 void AddWhyCommand(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("why", "Why a trial, or a sweep, waits, runs or has ended");
+  CLI::App* command = app.add_subcommand("why", "Explain why a trial or a sweep waits, runs or has ended");
   command->add_option("trial-or-sweep", *name, "Trial id (t-17), or sweep id or name")->required();
   command->callback([&session, name] {
     v1::ExplainRequest request;

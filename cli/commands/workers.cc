@@ -1,4 +1,4 @@
-// inlier workers: who is there to work.
+// inlier workers: the registered workers.
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +9,7 @@
 namespace inlier {
 
 void AddWorkersCommand(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("workers", "The workers and what they have");
+  CLI::App* command = app.add_subcommand("workers", "List the workers with their slots and devices");
   command->callback([&session] {
     const auto response = session.Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest());
     if (!response.ok()) return session.Finish(response.status());

@@ -18,7 +18,7 @@ sub put {
   print $before // '', "$text\n" if $text =~ /[A-Za-z]{2}/;
 }
 
-# The dictionary: paragraphs between empty lines. An entry begins in the first column with the headword, how it is said
+# The dictionary: paragraphs between empty lines. An entry begins in the first column with the headword, its pronunciation
 # (between backslashes, then in parentheses) and where it comes from (in brackets); only the headword and what it means are kept.
 sub gcide {
   my $marks    = qr/(?:1913 Webster|Webster 1913|Webster Suppl|WordNet|Century Dict|PJC|RP|RH|AS)\b[^\[\]]*/;
@@ -31,12 +31,12 @@ sub gcide {
                   oum => 'o', uum => 'u', imac => 'i', asl => 'a', add => 'a', udd => 'u', yogh => 'gh', sect => 'section ',
                   deg => ' degrees', frac12 => '1/2', root => '');
   local $/ = '';
-  my $begun = 0;
+  my $started = 0;
   while (my $text = <STDIN>) {
-    # What comes before the first entry is about the file; it ends where a headword repeats itself between backslashes.
-    if (!$begun) {
+    # The preface is about the file; it ends where a headword repeats itself between backslashes.
+    if (!$started) {
       $text =~ s/\A.*?^(?=(\S+) \\\1\\)//ms or next;
-      $begun = 1;
+      $started = 1;
     }
     my $entry = $text =~ /\A\n*\S/;
     $text =~ s/\s+/ /g;
@@ -64,7 +64,7 @@ sub gcide {
     $text =~ s/,(?:[ ,]*,)+/,/g;
     put($text);
   }
-  die "to_text.pl: no entry of the dictionary was recognised\n" if !$begun;
+  die "to_text.pl: no entry of the dictionary was recognised\n" if !$started;
 }
 
 # Web pages: one text a paragraph, heading, list item or quotation.
@@ -80,12 +80,12 @@ sub anarchism {
     $block =~ s/<[^>]*>//g;
     $block =~ s/&(\w+);/$named{$1} \/\/ "&$1;"/ge;
     $block =~ s/&#(\d+);/$1 < 128 ? chr($1) : ' '/ge;
-    $block =~ s/\A[^<>]*?"?\s*>//;  # What a link with a stray quotation mark leaves.
+    $block =~ s/\A[^<>]*?"?\s*>//;  # Rest of a link with a stray quotation mark.
     put($block);
   }
 }
 
-# Definitions with their examples: what stands after the bar of a data file.
+# Definitions with their examples: the text after the bar of a data file.
 sub wordnet {
   while (my $line = <STDIN>) {
     put($1) if $line =~ /\A\d{8} [^|]*\| (.*)/;
@@ -107,7 +107,7 @@ sub wordnet_classes {
   }
 }
 
-# What the reader `bible` prints: a line a verse, its number first.
+# Output of the reader `bible`: a line a verse, its number first.
 sub kjv {
   while (my $line = <STDIN>) {
     put($1) if $line =~ /\A +\d+ (.*)/;

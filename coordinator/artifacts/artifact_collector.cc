@@ -31,7 +31,7 @@ std::string Text(const SqlValue& value) {
   return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "";
 }
 
-// What the database says of files.
+// Files that the database knows.
 struct Known {
   std::set<std::string> needed;                 // Digests, and paths relative to the state folder.
   std::map<std::string, const char*> unneeded;  // The same, with the reason.
@@ -52,7 +52,7 @@ absl::StatusOr<Known> LoadKnown(Reader& reader) {
   }
   ASSIGN_OR_RETURN(const SqlRows stages, reader.Select("SELECT DISTINCT stage FROM attempt"));
   for (const auto& row : stages.rows) known.stages.insert(StageId(Integer(row[0])).ToString());
-  // Of each stage the checkpoint to go on from comes first.
+  // Of each stage the checkpoint to resume from comes first.
   ASSIGN_OR_RETURN(
       const SqlRows rows,
       reader.Select("SELECT stage.id, stage.result_token IS NOT NULL, stage.checkpoint = artifact.sha256, "
@@ -84,7 +84,7 @@ class Collector {
       : state_dir_(state_dir), store_(store), known_(known), dry_run_(request.dry_run()), now_(now) {
     not_reported_age_ = std::max<Duration>(kYoung, std::chrono::hours(24) * request.keep_days());
     if (known.oldest_live) {
-      // What a live attempt has made it may still report.
+      // A live attempt may still report files that it has made.
       const Duration live = std::chrono::milliseconds(now.unix_ms - known.oldest_live->unix_ms);
       not_reported_age_ = std::max(not_reported_age_, live + kYoung);
     }
@@ -99,7 +99,7 @@ class Collector {
       if (path == store_.PathOf(sha256)) {
         RETURN_IF_ERROR(Judge(path, sha256));
       } else if (path == PartFile::NameOf(store_.PathOf(sha256))) {
-        RETURN_IF_ERROR(Remove(path, kPartKept, "an upload that nobody has gone on with for a day"));
+        RETURN_IF_ERROR(Remove(path, kPartKept, "an upload that was not continued for a day"));
       }
     }
     return absl::OkStatus();

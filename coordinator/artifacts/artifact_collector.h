@@ -1,10 +1,10 @@
 // Removes files below the state folder that nothing can need any more.
 //
 // Kept, always: the model of every training that has its result (any sweep may ask for another evaluation of
-// it, and what has a result never runs again); of a training without a result the checkpoint it would go on
-// from, and everything of one that runs; logs and specs. The database is never touched.
+// it, and a stage with a result never runs again); of a training without a result the checkpoint it would
+// resume from, and everything of one that runs; logs and specs. The database is never touched.
 //
-// What goes: checkpoints that a later one or the result has superseded; uploads without a byte for a day;
+// Removed: checkpoints that a later one or the result has superseded; uploads without a byte for a day;
 // files that no attempt has reported, after `keep`. Everything younger than an hour stays, and so does
 // everything that a live attempt may have written and not reported yet. A run that is cut short has removed
 // some of the files and is harmless.
@@ -23,7 +23,7 @@
 
 namespace inlier {
 
-// With request.dry_run it only tells what it would remove.
+// With request.dry_run it only reports the files that it would remove.
 absl::StatusOr<v1::CollectResponse> CollectArtifacts(const std::filesystem::path& state_dir,
                                                      ArtifactStore& store, Reader& reader,
                                                      const v1::CollectRequest& request, WallTime now);

@@ -25,7 +25,7 @@ absl::Status CheckDigest(const std::string& sha256) {
 }
 
 absl::Status TakenOver() {
-  return absl::AbortedError("another upload of this artifact has gone on with it; ask Stat how far it is");
+  return absl::AbortedError("another upload of this artifact continues it; ask Stat how far it is");
 }
 
 bool IsFile(const std::filesystem::path& path, struct stat* found) {
@@ -34,8 +34,8 @@ bool IsFile(const std::filesystem::path& path, struct stat* found) {
 
 }  // namespace
 
-// What the store knows of an upload. Whoever takes it over takes `owner`, under `mutex`; so two never write
-// at once.
+// An upload in progress. A second one that takes it over sets `owner`, under `mutex`; so two never write at
+// once.
 struct ArtifactStore::Upload::Active {
   std::mutex mutex;
   Upload* owner = nullptr;
@@ -110,7 +110,7 @@ absl::StatusOr<std::unique_ptr<ArtifactStore::Upload>> ArtifactStore::BeginUploa
     return upload;
   }
   const Timestamp now = MonotonicNow();
-  // Those of dead connections make room.
+  // Uploads of dead connections are dropped first.
   for (auto at = uploads_.begin(); at != uploads_.end();) {
     const std::shared_ptr<Upload::Active> active = at->second;
     const std::lock_guard active_lock(active->mutex);
@@ -132,7 +132,7 @@ absl::StatusOr<std::unique_ptr<ArtifactStore::Upload>> ArtifactStore::BeginUploa
   ASSIGN_OR_RETURN(upload->part_, PartFile::Open(path));
   if (upload->part_->size() < offset) {
     return absl::OutOfRangeError(absl::StrCat("offset: ", offset, ", but only ", upload->part_->size(),
-                                              " bytes are here; go on from there"));
+                                              " bytes are here; continue from there"));
   }
   RETURN_IF_ERROR(upload->part_->Shorten(offset));
   RETURN_IF_ERROR(CheckRoom(bytes - offset));
@@ -176,10 +176,10 @@ absl::Status ArtifactStore::Upload::Complete() {
     const std::lock_guard lock(active_->mutex);
     if (active_->owner != this) return TakenOver();
     if (part_->size() != bytes_) {
-      return absl::AbortedError(
-          absl::StrCat("the upload ended after ", part_->size(), " of ", bytes_, " bytes; go on from there"));
+      return absl::AbortedError(absl::StrCat("the upload ended after ", part_->size(), " of ", bytes_,
+                                             " bytes; continue from there"));
     }
-    // Nobody takes over what is being checked: its lock on the file stays until it has its name.
+    // No upload takes over one that is being checked: its lock on the file stays until it has its name.
     part = std::move(part_);
     active_->owner = nullptr;
   }

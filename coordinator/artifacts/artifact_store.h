@@ -1,9 +1,9 @@
-// The coordinator's artifacts/ folder: files named by their SHA-256, received in parts that can be gone on
-// with.
+// The coordinator's artifacts/ folder: files named by their SHA-256, received in parts that can be
+// resumed.
 //
 //   artifacts/<sha256>.safetensors       complete: never changes
 //   artifacts/<sha256>.safetensors.part  being received
-//   artifacts/store.id                   fresh text of every start; tells a worker whether it shares the
+//   artifacts/store.id                   fresh text of every start: a worker that finds it shares the
 //   folder
 //
 // The only thing a client can name is a digest of 64 hexadecimal digits; nothing else becomes a path.
@@ -28,7 +28,7 @@
 namespace inlier {
 
 struct ArtifactStoreLimits {
-  int uploads_max = 16;  // At once; one that has been silent makes room.
+  int uploads_max = 16;  // At once; a silent one is dropped for a new one.
   Duration silence = std::chrono::seconds(10);
   std::uint64_t disk_reserve_bytes = 64 << 20;  // Never filled by uploads: the database needs it.
 };
@@ -62,7 +62,7 @@ class ArtifactStore {
     // over; ResourceExhausted when the disk is full.
     absl::Status Write(std::uint64_t offset, std::string_view bytes);
     // Makes the artifact visible, durable and checked. Aborted when bytes are missing (they can be sent by
-    // another upload); DataLoss when they are not what the digest says: all of it is to be sent again.
+    // another upload); DataLoss when they do not have the digest: all of it is to be sent again.
     absl::Status Complete();
 
    private:
@@ -75,8 +75,9 @@ class ArtifactStore {
     std::unique_ptr<PartFile> part_;
     std::shared_ptr<Active> active_;
   };
-  // Goes on at `offset` with an artifact of `bytes`. OutOfRange when less is there; Unavailable while another
-  // sends the same one; ResourceExhausted when there is no room on the disk or there are too many uploads.
+  // Starts or continues at `offset` an artifact of `bytes`. OutOfRange when less is there; Unavailable while
+  // another sends the same one; ResourceExhausted when there is no room on the disk or there are too many
+  // uploads.
   absl::StatusOr<std::unique_ptr<Upload>> BeginUpload(const std::string& sha256, std::uint64_t bytes,
                                                       std::uint64_t offset);
 

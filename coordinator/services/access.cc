@@ -13,15 +13,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "base/service/rpc.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 namespace {
 
-constexpr Duration kLookAgain = std::chrono::seconds(1);
-constexpr Duration kTellAgain = std::chrono::seconds(1);
+constexpr Duration kCheckPeriod = std::chrono::seconds(1);
+constexpr Duration kLogPeriod = std::chrono::seconds(1);
 constexpr std::size_t kOwnersMax = 1'000'000;
 constexpr char kRetryAfter[] = "inlier-retry-after-ms";
 
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Open(const v1::CoordinatorConfig
 absl::Status Access::LoadTokens() {
   if (tokens_file_.empty()) return absl::OkStatus();
   std::error_code error;
-  looked_ = MonotonicNow();
+  checked_ = MonotonicNow();
   tokens_written_ = std::filesystem::last_write_time(tokens_file_, error);
   tokens_bytes_ = std::filesystem::file_size(tokens_file_, error);
   ASSIGN_OR_RETURN(tokens_, ReadTokensFile(tokens_file_));
@@ -81,8 +81,8 @@ absl::Status Access::LoadTokens() {
 
 void Access::ReloadIfChanged() {
   const Timestamp now = MonotonicNow();
-  if (tokens_file_.empty() || now - looked_ < kLookAgain) return;
-  looked_ = now;
+  if (tokens_file_.empty() || now - checked_ < kCheckPeriod) return;
+  checked_ = now;
   std::error_code error;
   const auto written = std::filesystem::last_write_time(tokens_file_, error);
   const std::uintmax_t bytes = error ? 0 : std::filesystem::file_size(tokens_file_, error);
@@ -102,22 +102,20 @@ absl::StatusOr<Access::Caller> Access::Identify(grpc::CallbackServerContext& con
     const std::optional<std::string> header = Header(context, kTokenHeader);
     if (!header) {
       return absl::UnauthenticatedError(
-          "this coordinator asks for a token: set INLIER_TOKEN or --token-file (a worker: token_file); "
-          "`inlier token "
-          "add` makes one");
+          "this coordinator requires a token: set INLIER_TOKEN or --token-file (a worker: token_file); "
+          "`inlier token add` makes one");
     }
     if (!absl::StartsWith(*header, kTokenScheme))
       return absl::UnauthenticatedError("the header `authorization` must be: Bearer TOKEN");
     const std::string digest = Sha256Hex(std::string_view(*header).substr(std::strlen(kTokenScheme)));
     const TokenEntry* found = nullptr;
-    for (const TokenEntry& entry : tokens_) {  // All of them, whichever fits.
+    for (const TokenEntry& entry : tokens_) {  // All of them, so that the time does not depend on the token.
       if (SameDigest(entry.sha256, digest)) found = &entry;
     }
     if (found != nullptr) return Caller{found->name, found->role};
     return absl::UnauthenticatedError(
-        "the token is not one of this coordinator's: it was removed, or belongs to another; ask for a new "
-        "one "
-        "(`inlier token add`)");
+        "this coordinator does not know the token: it was removed, or belongs to another coordinator; get a "
+        "new one (`inlier token add`)");
   }
   if (!mutual_) return Caller{};
   const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
@@ -134,7 +132,8 @@ absl::Status Access::CheckRole(const Caller& caller, const char* method) const {
     return std::strcmp(entry.method, method) == 0;
   });
   if (needed == roles.end())
-    return absl::PermissionDeniedError(absl::StrCat(method, " has no role yet, so nobody may call it"));
+    return absl::PermissionDeniedError(
+        absl::StrCat(method, " has no role in MethodRoles and is refused to every caller"));
   if (Includes(*caller.role, needed->role)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat(method, " needs the role ", RoleName(needed->role), ", and the token of ", caller.name,
@@ -164,10 +163,10 @@ absl::Status Access::CheckRate(const Caller& caller, grpc::CallbackServerContext
 absl::Status Access::Refuse(grpc::CallbackServerContext& context, const char* method, const char* reason,
                             const absl::Status& status) {
   metrics_.CountRefusedCall(reason);
-  auto& [last, since] = told_[reason];
+  auto& [last, since] = refusals_[reason];
   ++since;
   const Timestamp now = MonotonicNow();
-  if (since > 1 && now - last < kTellAgain) return status;
+  if (since > 1 && now - last < kLogPeriod) return status;
   spdlog::warn("call_refused method={} reason={} peer={} refusals={} message={}", method, reason,
                context.peer(), since, LogText(status.message()));
   last = now;
@@ -203,16 +202,15 @@ absl::Status Access::AdmitWorker(grpc::CallbackServerContext& context, const std
   const auto owner = owners_.find(incarnation);
   if (owner == owners_.end()) {
     if (owners_.size() >= kOwnersMax)
-      return absl::ResourceExhaustedError(
-          "too many workers since the start of the coordinator; start it again");
+      return absl::ResourceExhaustedError("too many workers since the start of the coordinator; restart it");
     owners_.emplace(incarnation, caller->name);
     return absl::OkStatus();
   }
   if (owner->second == caller->name) return absl::OkStatus();
-  return Refuse(
-      context, "Sync", "forbidden",
-      absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker is not of ", caller->name,
-                                               "; a worker has a fresh incarnation at each start")));
+  return Refuse(context, "Sync", "forbidden",
+                absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker does not belong to ",
+                                                         caller->name,
+                                                         "; a worker gets a new incarnation at each start")));
 }
 
 Protection Access::protection() const {

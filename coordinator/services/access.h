@@ -1,18 +1,17 @@
-// Who may make which call.
+// Access control: which caller may make which call.
 //
-// Every RPC needs a role, named in one table (MethodRoles); one that is not there is refused to everybody as
-// soon as callers are checked at all. A caller is who its token says; without tokens, whom its certificate
-// names (tls_client_ca: whoever the authority signed may do everything); with neither, nobody asks, and the
-// daemon listens on loopback.
+// Every RPC needs a role, named in one table (MethodRoles); once callers are checked at all, an RPC that is not
+// in the table is refused. A caller is identified by its token; without tokens, by its certificate
+// (tls_client_ca: any caller whose certificate the authority signed may do everything); with neither, callers
+// are not checked, and the daemon listens on loopback.
 //
-// A worker speaks for its own incarnations only: the first caller that syncs as an incarnation owns it from
-// then on, so the credentials of another worker cannot report, renew or take anything in its name. Below
-// that, every write carries the fencing token of a lease that was granted to that incarnation. Owners are
-// kept in memory: after a restart of the coordinator an incarnation is again its first caller's.
+// A worker may sync as its own incarnations only: the first caller that syncs as an incarnation owns it from
+// then on, so the credentials of another worker cannot report, renew or take anything in its name. In addition,
+// every write carries the fencing token of a lease that was granted to that incarnation. Owners are kept in
+// memory: after a restart of the coordinator an incarnation belongs to its first caller again.
 //
-// The tokens file is looked at again at most once a second, and read when it has changed; a session that is
-// open ends at its next sync when its token is gone. A file that has become unreadable leaves the old tokens
-// in force.
+// The tokens file is checked at most once a second, and read when it has changed; an open session ends at its
+// next sync after its token is removed. If the file becomes unreadable, the old tokens stay in force.
 //
 // Thread safety: all functions may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_ACCESS_H_
@@ -31,10 +30,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/service/credentials.h"
 #include "base/time.h"
 #include "coordinator/metrics.h"
 #include "inlier/v1/config.pb.h"
+#include "rpc/credentials.h"
 
 namespace inlier {
 
@@ -50,13 +49,13 @@ class Access {
   static absl::StatusOr<std::unique_ptr<Access>> Open(const v1::CoordinatorConfig& config,
                                                       CoordinatorMetrics& metrics);
 
-  // Whether the call may be made: UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a second,
+  // OK if the call is allowed; else UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a second,
   // with the milliseconds to wait in the trailing metadata inlier-retry-after-ms) or FAILED_PRECONDITION
-  // (another version), with reason and remedy. Refusals are counted, and logged at most once a second each
-  // kind.
+  // (another version), with reason and remedy. Refusals are counted, and logged at most once a second for
+  // each reason.
   absl::Status Admit(grpc::CallbackServerContext& context, const char* method);
 
-  // Whether the caller may sync as `incarnation`.
+  // OK if the caller may sync as `incarnation`.
   absl::Status AdmitWorker(grpc::CallbackServerContext& context, const std::string& incarnation);
 
   // "tokens, mutual TLS": what protects the daemon, for the log.
@@ -65,7 +64,7 @@ class Access {
 
  private:
   struct Caller {
-    std::string name;          // Empty: nobody asked.
+    std::string name;          // Empty: callers are not checked.
     std::optional<Role> role;  // None: everything.
   };
   struct Bucket {
@@ -91,10 +90,10 @@ class Access {
   std::vector<TokenEntry> tokens_;
   std::filesystem::file_time_type tokens_written_{};
   std::uintmax_t tokens_bytes_ = 0;
-  Timestamp looked_;
-  std::map<std::string, Bucket> buckets_;                  // By caller.
-  std::unordered_map<std::string, std::string> owners_;    // Incarnation -> caller.
-  std::map<std::string, std::pair<Timestamp, int>> told_;  // Reason -> last line, refusals since.
+  Timestamp checked_;
+  std::map<std::string, Bucket> buckets_;                      // By caller.
+  std::unordered_map<std::string, std::string> owners_;        // Incarnation -> caller.
+  std::map<std::string, std::pair<Timestamp, int>> refusals_;  // Reason -> last line, refusals since.
 };
 
 }  // namespace inlier

@@ -15,7 +15,7 @@ namespace {
 grpc::Status TooMany() {
   return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                       absl::StrCat("there are ", ArtifactService::kTransfersMax,
-                                   " transfers of artifacts already, the most at once; try again"));
+                                   " transfers of artifacts already, the maximum; try again later"));
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ grpc::Status TooMany() {
 class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
   UploadCall(ArtifactService& service, v1::UploadArtifactResponse& response, const absl::Status& admitted)
-      : service_(service), response_(response), begun_(MonotonicNow()) {
+      : service_(service), response_(response), started_(MonotonicNow()) {
     const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
     if (!admitted.ok() || !has_room) {
       End(admitted.ok() ? TooMany() : ToGrpcStatus(admitted));
@@ -68,7 +68,7 @@ class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::Upl
     }
     if (Sha256Hex(chunk.data()) != chunk.sha256()) {
       return absl::AbortedError(absl::StrCat("the chunk at ", chunk.offset(),
-                                             " was damaged on its way: its SHA-256 is not the one it names"));
+                                             " was damaged in transfer: its SHA-256 does not match"));
     }
     RETURN_IF_ERROR(upload_->Write(chunk.offset(), chunk.data()));
     if (!upload_->already_complete()) {
@@ -87,15 +87,15 @@ class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::Upl
   }
 
   void End(const grpc::Status& status) {
-    // A client that learns of the end must be able to begin anew at once.
+    // When the client receives the status, it must be able to start again at once.
     upload_.reset();
-    service_.calls_.Observe("Upload", status, begun_);
+    service_.calls_.Observe("Upload", status, started_);
     Finish(status);
   }
 
   ArtifactService& service_;
   v1::UploadArtifactResponse& response_;
-  const Timestamp begun_;
+  const Timestamp started_;
   v1::UploadArtifactRequest request_;
   std::string name_;
   std::unique_ptr<ArtifactStore::Upload> upload_;
@@ -106,7 +106,7 @@ class ArtifactService::DownloadCall final : public grpc::ServerWriteReactor<v1::
  public:
   DownloadCall(ArtifactService& service, const v1::DownloadArtifactRequest& request,
                const absl::Status& admitted)
-      : service_(service), begun_(MonotonicNow()) {
+      : service_(service), started_(MonotonicNow()) {
     const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
     if (!admitted.ok() || !has_room) {
       End(admitted.ok() ? TooMany() : ToGrpcStatus(admitted));
@@ -155,23 +155,23 @@ class ArtifactService::DownloadCall final : public grpc::ServerWriteReactor<v1::
 
   void End(const grpc::Status& status) {
     download_.reset();
-    service_.calls_.Observe("Download", status, begun_);
+    service_.calls_.Observe("Download", status, started_);
     Finish(status);
   }
 
   ArtifactService& service_;
-  const Timestamp begun_;
+  const Timestamp started_;
   std::unique_ptr<ArtifactStore::Download> download_;
   v1::ArtifactChunk chunk_;
 };
 
 grpc::ServerUnaryReactor* ArtifactService::DescribeStore(Context* context, const v1::DescribeStoreRequest*,
                                                          v1::StoreDescription* response) {
-  const Timestamp begun = MonotonicNow();
+  const Timestamp started = MonotonicNow();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const grpc::Status status = ToGrpcStatus(calls_.access().Admit(*context, "DescribeStore"));
   if (status.ok()) response->set_store_id(store_.id());
-  calls_.Observe("DescribeStore", status, begun);
+  calls_.Observe("DescribeStore", status, started);
   reactor->Finish(status);
   return reactor;
 }

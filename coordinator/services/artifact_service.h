@@ -1,7 +1,8 @@
-// Workers' door for checkpoints: they come and go in checked chunks, and a call that breaks is gone on with.
+// The gRPC service for artifacts: workers upload and download checkpoints in checked chunks, and resume a
+// transfer that broke.
 //
-// Files are read and written on a pool of its own, so that neither the coordinator's thread nor people's
-// queries wait for them. A call holds one chunk at a time: the next is read when the last is written.
+// Files are read and written on a pool of its own, so that neither the coordinator's thread nor users' queries
+// wait for them. A call holds one chunk at a time: the next is read when the last is written.
 //
 // Thread safety: gRPC calls it on its own threads.
 #ifndef INLIER_COORDINATOR_SERVICES_ARTIFACT_SERVICE_H_

@@ -16,8 +16,8 @@ std::string CodeName(grpc::StatusCode code) {
 
 }  // namespace
 
-void Calls::Observe(const char* method, const grpc::Status& status, Timestamp begun) {
-  metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - begun);
+void Calls::Observe(const char* method, const grpc::Status& status, Timestamp started) {
+  metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - started);
 }
 
 void Calls::RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse) {

@@ -1,5 +1,5 @@
-// How one gRPC call is served: on the coordinator's thread, or, when it blocks, on a small pool. Every
-// service method is a few lines on top of these.
+// How a gRPC call is served: on gRPC's thread, on the coordinator's thread, or, when it blocks, on a small
+// pool. Every service method is a few lines on top of these.
 //
 // Thread safety: all functions may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_CALLS_H_
@@ -16,34 +16,34 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/service/rpc.h"
 #include "base/time.h"
 #include "coordinator/metrics.h"
 #include "coordinator/services/access.h"
-#include "coordinator/services/shell.h"
+#include "coordinator/services/coordinator_loop.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 
 class Calls {
  public:
   static constexpr int kBlockingThreads = 2;
-  static constexpr int kBlockingCallsMax =
-      64;  // At once, waiting ones included; more are RESOURCE_EXHAUSTED.
+  // At once, queued ones included; more are RESOURCE_EXHAUSTED.
+  static constexpr int kBlockingCallsMax = 64;
 
   // All outlive it.
-  Calls(Shell& shell, CoordinatorMetrics& metrics, Access& access)
-      : shell_(shell), metrics_(metrics), access_(access), pool_(kBlockingThreads) {}
+  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access)
+      : loop_(loop), metrics_(metrics), access_(access), pool_(kBlockingThreads) {}
 
   // Waits for the blocking calls that run.
   void Join() { pool_.join(); }
 
-  // Answers a unary call that the caller may make: `work(reply)` runs on the caller's own thread, without the
-  // turn, and calls `reply` once, then or later.
+  // Answers a unary call if its caller is admitted: `work(reply)` runs on gRPC's thread and calls `reply`
+  // once, then or later.
   template <typename Response, typename Work>
   grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
                                      Response* response, Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
-    Shell::Reply<Response> reply = ReplyTo(reactor, method, response);
+    Reply<Response> reply = ReplyTo(reactor, method, response);
     if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
       reply(std::move(admitted));
     } else {
@@ -52,62 +52,52 @@ class Calls {
     return reactor;
   }
 
-  // The same with `work(reply)` having the turn.
+  // The same with `work(reply)` on the coordinator's thread.
   template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnShell(grpc::CallbackServerContext* context, const char* method,
-                                    Response* response, Work work) {
-    return OnCaller(context, method, response,
-                    [this, work = std::move(work)](Shell::Reply<Response> reply) mutable {
-                      shell_.RunSoon([work = std::move(work), reply = std::move(reply)] { work(reply); });
-                    });
+  grpc::ServerUnaryReactor* OnLoop(grpc::CallbackServerContext* context, const char* method,
+                                   Response* response, Work work) {
+    return OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
+      loop_.Post([work = std::move(work), reply = std::move(reply)] { work(reply); });
+    });
   }
 
-  // The same on the pool, for `work(reply)` that blocks.
-  template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnPoolThen(grpc::CallbackServerContext* context, const char* method,
-                                       Response* response, Work work) {
-    return OnCaller(context, method, response,
-                    [this, work = std::move(work)](Shell::Reply<Response> reply) mutable {
-                      RunBlocking([work = std::move(work), reply] { work(reply); }, reply);
-                    });
-  }
-
-  // The same for `work()` that returns a StatusOr<Response>.
+  // The same on the pool, for `work()` that blocks and returns a StatusOr<Response>.
   template <typename Response, typename Work>
   grpc::ServerUnaryReactor* OnPool(grpc::CallbackServerContext* context, const char* method,
                                    Response* response, Work work) {
-    return OnPoolThen(context, method, response,
-                      [work = std::move(work)](const Shell::Reply<Response>& reply) { reply(work()); });
+    return OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
+      RunBlocking([work = std::move(work), reply] { reply(work()); }, reply);
+    });
   }
 
-  // Runs `work` on the pool, or `refuse` at once when too much waits there.
+  // Runs `work` on the pool, or calls `refuse` at once when too many calls wait there.
   void RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse);
 
-  // Counts a call that was answered by other means.
-  void Observe(const char* method, const grpc::Status& status, Timestamp begun);
+  // Counts a call that is not answered by the functions above.
+  void Observe(const char* method, const grpc::Status& status, Timestamp started);
 
-  // The same at the start of a call that is answered by other means: refused ones are counted here.
+  // Checks such a call at its start. A refused one is counted here.
   absl::Status Admit(grpc::CallbackServerContext& context, const char* method) {
-    const Timestamp begun = MonotonicNow();
+    const Timestamp started = MonotonicNow();
     const absl::Status admitted = access_.Admit(context, method);
-    if (!admitted.ok()) Observe(method, ToGrpcStatus(admitted), begun);
+    if (!admitted.ok()) Observe(method, ToGrpcStatus(admitted), started);
     return admitted;
   }
 
-  Shell& shell() { return shell_; }
+  CoordinatorLoop& loop() { return loop_; }
   Access& access() { return access_; }
 
  private:
   template <typename Response>
-  Shell::Reply<Response> ReplyTo(grpc::ServerUnaryReactor* reactor, const char* method, Response* response) {
-    return [this, reactor, method, response, begun = MonotonicNow()](absl::StatusOr<Response> result) {
+  Reply<Response> ReplyTo(grpc::ServerUnaryReactor* reactor, const char* method, Response* response) {
+    return [this, reactor, method, response, started = MonotonicNow()](absl::StatusOr<Response> result) {
       const grpc::Status status = ToGrpcStatus(result.status());
       if (result.ok()) *response = *std::move(result);
-      Observe(method, status, begun);
+      Observe(method, status, started);
       reactor->Finish(status);
     };
   }
-  Shell& shell_;
+  CoordinatorLoop& loop_;
   CoordinatorMetrics& metrics_;
   Access& access_;
   boost::asio::thread_pool pool_;

@@ -1,4 +1,4 @@
-// The open streams of workers that have nothing unanswered: where pushed work can be sent.
+// The open streams of workers whose syncs are all answered: work can be pushed to them.
 //
 // Thread safety: Listener: any thread. Listeners: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SERVICES_LISTENERS_H_
@@ -17,26 +17,26 @@ namespace inlier {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Sends `push` unless the stream has ended or heard another sync than `heard`, whose answer tells the same
-  // or more. Of several that cannot be written at once only the last one is.
+  // Sends `push` unless the stream has ended or received a sync after number `heard`, whose answer contains the
+  // same or more. Of several pushes that wait for a write only the last one is sent.
   virtual void Push(std::uint64_t heard, v1::CoordinatorSync push) = 0;
 };
 
 class Listeners {
  public:
-  // Where something may be pushed that was decided while the stream listened.
+  // A stream, and the time since when it listens: a push is for this time only.
   struct Place {
     std::weak_ptr<Listener> listener;
-    std::uint64_t heard = 0;  // Number of the sync after whose answer it listened.
+    std::uint64_t heard = 0;  // Number of the last sync that it received.
     void Push(v1::CoordinatorSync push) const;
   };
 
-  // The worker's latest stream; it takes the place of an earlier one.
+  // The worker's latest stream; it replaces an earlier one.
   void Add(const std::string& incarnation, Place place) { streams_[incarnation] = std::move(place); }
   void Remove(const std::string& incarnation) { streams_.erase(incarnation); }
-  // The stream has ended. Whether it was the one that listened: a later one is left alone.
+  // The stream has ended. True if it was the listening one; a later stream is left alone.
   bool Remove(const std::string& incarnation, const Listener* ended);
-  // nullptr: the worker does not listen; its next sync is answered with what it has to know.
+  // nullptr: the worker does not listen, and gets its work with the answer to its next sync.
   const Place* Find(const std::string& incarnation) const;
 
  private:

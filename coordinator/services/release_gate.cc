@@ -14,78 +14,64 @@ Orchestrator::SyncLimits SyncLimitsUnder(const CommitterHealth& health) {
 }
 
 std::uint64_t ReleaseGate::Decided(const Effects& effects, const std::string* worker, Reply reply) {
-  Replies leave;
   std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    std::uint64_t bulk = 0;
-    if (!effects.changes.empty()) {
-      number = ++numbers_;
-      if (effects.changes.lane == Lane::kControl) {
-        control_decided_ = number;
-        if (!INLIER_BUG("changes_of_worker_not_awaited"))
-          for (const std::string& touched : effects.workers) touched_[touched] = number;
-      } else {
-        OpenBulk& open = open_bulk_[number];
-        if (worker != nullptr) {
-          open.worker = *worker;
-          last_bulk_[*worker] = number;
-        }
-        bulk = number;
+  std::uint64_t bulk = 0;
+  if (!effects.changes.empty()) {
+    number = ++numbers_;
+    if (effects.changes.lane == Lane::kControl) {
+      control_decided_ = number;
+      if (!INLIER_BUG("changes_of_worker_not_awaited"))
+        for (const std::string& touched : effects.workers) touched_[touched] = number;
+    } else {
+      OpenBulk& open = open_bulk_[number];
+      if (worker != nullptr) {
+        open.worker = *worker;
+        last_bulk_[*worker] = number;
       }
+      bulk = number;
     }
-    std::uint64_t control = INLIER_BUG("people_not_made_to_wait") ? control_committed_ : control_decided_;
-    if (worker != nullptr) {
-      const auto touched = touched_.find(*worker);
-      control = touched == touched_.end() ? 0 : touched->second;
-      const auto last = last_bulk_.find(*worker);
-      if (last != last_bulk_.end() && !INLIER_BUG("earlier_bulk_not_awaited")) bulk = last->second;
-    }
-    if (INLIER_BUG("reply_released_when_decided")) bulk = control = 0;
-    if (reply) Wait(bulk, control, std::move(reply), leave);
   }
+  std::uint64_t control = INLIER_BUG("people_not_made_to_wait") ? control_committed_ : control_decided_;
+  if (worker != nullptr) {
+    const auto touched = touched_.find(*worker);
+    control = touched == touched_.end() ? 0 : touched->second;
+    const auto last = last_bulk_.find(*worker);
+    if (last != last_bulk_.end() && !INLIER_BUG("earlier_bulk_not_awaited")) bulk = last->second;
+  }
+  if (INLIER_BUG("reply_released_when_decided")) bulk = control = 0;
+  Replies leave;
+  if (reply) Wait(bulk, control, std::move(reply), leave);
   Run(leave);
   return number;
 }
 
 void ReleaseGate::AfterAll(Reply reply) {
   Replies leave;
-  {
-    const std::lock_guard lock(mutex_);
-    Wait(0, control_decided_, std::move(reply), leave);
-  }
+  Wait(0, control_decided_, std::move(reply), leave);
   Run(leave);
 }
 
 void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Reply reply, Replies& leave) {
-  if (!closed_.ok()) {
-    leave.push_back({std::move(reply), closed_});
-    return;
-  }
+  if (!closed_.ok()) return leave.push_back(std::move(reply));
   const auto open = open_bulk_.find(bulk);
   if (open != open_bulk_.end()) {
-    open->second.waiting.push_back(
-        {INLIER_BUG("control_not_awaited_after_bulk") ? 0 : control, std::move(reply)});
+    open->second.waiting.push_back({control, std::move(reply)});
   } else if (control <= control_committed_) {
-    leave.push_back({std::move(reply), absl::OkStatus()});
+    leave.push_back(std::move(reply));
   } else {
     waiting_.emplace(control, std::move(reply));
   }
 }
 
 void ReleaseGate::Settled(std::uint64_t number, const absl::Status& status) {
+  if (!closed_.ok()) return;
   Replies leave;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!closed_.ok()) return;
-    ++settled_;
-    if (!status.ok()) {
-      CloseFor(status, leave);
-    } else if (open_bulk_.contains(number)) {
-      BulkSettled(number, leave);
-    } else {
-      ControlSettled(number, leave);
-    }
+  if (!status.ok()) {
+    CloseFor(status, leave);
+  } else if (open_bulk_.contains(number)) {
+    BulkSettled(number, leave);
+  } else {
+    ControlSettled(number, leave);
   }
   Run(leave);
 }
@@ -103,47 +89,33 @@ void ReleaseGate::ControlSettled(std::uint64_t number, Replies& leave) {
   control_committed_ =
       std::max(control_committed_, number + (INLIER_BUG("next_batch_counts_as_committed") ? 2 : 0));
   while (!waiting_.empty() && waiting_.begin()->first <= control_committed_) {
-    leave.push_back({std::move(waiting_.begin()->second), absl::OkStatus()});
+    leave.push_back(std::move(waiting_.begin()->second));
     waiting_.erase(waiting_.begin());
   }
   if (control_committed_ == control_decided_ || INLIER_BUG("touched_forgotten_too_early")) touched_.clear();
 }
 
-std::uint64_t ReleaseGate::unsettled() const {
-  const std::lock_guard lock(mutex_);
-  return numbers_ - settled_;
-}
-
 bool ReleaseGate::Close(const absl::Status& reason) {
-  Replies leave;
-  bool first = false;
-  {
-    const std::lock_guard lock(mutex_);
-    first = CloseFor(reason, leave);
-  }
-  Run(leave);
-  return first;
-}
-
-absl::Status ReleaseGate::closed() const {
-  const std::lock_guard lock(mutex_);
-  return closed_;
-}
-
-bool ReleaseGate::CloseFor(const absl::Status& reason, Replies& leave) {
   if (!closed_.ok()) return false;
-  closed_ = reason;
-  for (auto& [number, open] : open_bulk_) {
-    for (AfterBulk& after : open.waiting) leave.push_back({std::move(after.reply), reason});
-  }
-  for (auto& [number, reply] : waiting_) leave.push_back({std::move(reply), reason});
-  open_bulk_.clear();
-  waiting_.clear();
+  Replies leave;
+  CloseFor(reason, leave);
+  Run(leave);
   return true;
 }
 
-void ReleaseGate::Run(const Replies& leave) {
-  for (const auto& [reply, status] : leave) reply(status);
+void ReleaseGate::CloseFor(const absl::Status& reason, Replies& leave) {
+  closed_ = reason;
+  for (auto& [number, open] : open_bulk_) {
+    for (AfterBulk& after : open.waiting) leave.push_back(std::move(after.reply));
+  }
+  for (auto& [number, reply] : waiting_) leave.push_back(std::move(reply));
+  open_bulk_.clear();
+  waiting_.clear();
+}
+
+void ReleaseGate::Run(const Replies& leave) const {
+  const absl::Status status = closed_;  // A reply may close the gate for those after this list.
+  for (const Reply& reply : leave) reply(status);
 }
 
 }  // namespace inlier

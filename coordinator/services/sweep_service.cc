@@ -5,19 +5,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "coordinator/orchestration/request_limits.h"
+#include "coordinator/state/request_limits.h"
 #include "coordinator/tables/table_builder.h"
-#include "proto/spec/sweep_reader.h"
+#include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
 namespace {
 
 constexpr std::uint32_t kQueryRowsMax = 1'000'000;
 constexpr std::uint32_t kLogLinesMax = 100'000;
-// A sweep of no more is checked where it arrives, in less time than another thread takes to wake.
-constexpr std::size_t kSmallSweepBytes = 8 << 10;
 
-// A watch that may not be.
+// A watch that is refused.
 class RefusedWatch final : public grpc::ServerWriteReactor<v1::SweepUpdate> {
  public:
   explicit RefusedWatch(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
@@ -28,51 +26,46 @@ class RefusedWatch final : public grpc::ServerWriteReactor<v1::SweepUpdate> {
 
 template <typename Response, typename Look>
 SweepService::Unary* SweepService::Show(Context* context, const char* method, Response* response, Look look) {
-  return calls_.OnShell(
-      context, method, response, [this, look = std::move(look)](Shell::Reply<Response> reply) {
-        absl::StatusOr<Response> seen = look(calls_.shell().orchestrator());
-        calls_.shell().AfterCommit([seen = std::move(seen), reply = std::move(reply)](absl::Status status) {
-          reply(status.ok() ? seen : absl::StatusOr<Response>(status));
-        });
-      });
+  return calls_.OnLoop(context, method, response, [this, look = std::move(look)](Reply<Response> reply) {
+    absl::StatusOr<Response> seen = look(calls_.loop().orchestrator());
+    calls_.loop().AfterCommit([seen = std::move(seen), reply = std::move(reply)](absl::Status status) {
+      reply(status.ok() ? seen : absl::StatusOr<Response>(status));
+    });
+  });
 }
 
 template <typename Request, typename Response>
 SweepService::Unary* SweepService::Change(
     Context* context, const char* method, const Request* request, Response* response,
     absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&)) {
-  return calls_.OnShell(context, method, response, [this, request, decide](Shell::Reply<Response> reply) {
+  return calls_.OnLoop(context, method, response, [this, request, decide](Reply<Response> reply) {
     if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-    calls_.shell().Decide(decide, *request, std::move(reply));
+    calls_.loop().Decide(decide, *request, std::move(reply));
   });
 }
 
 SweepService::Unary* SweepService::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
                                                v1::SubmitSweepResponse* response) {
-  const auto work = [this, request](Shell::Reply<v1::SubmitSweepResponse> reply) {
-    if (request->request_id().size() > kRequestIdBytesMax) {
-      reply(absl::InvalidArgumentError(
-          absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
-      return;
-    }
-    if (const absl::Status limits = CheckLimits(request->sweep()); !limits.ok()) {
-      reply(limits);
-      return;
-    }
-    absl::StatusOr<std::unique_ptr<SweepExpander>> expander =
-        calls_.shell().orchestrator().PrepareSubmission(request->sweep());
-    if (!expander.ok()) {
-      reply(expander.status());
-      return;
-    }
-    calls_.shell().RunSoon(
-        [this, request, expander = *std::move(expander), reply = std::move(reply)]() mutable {
-          calls_.shell().Submit(*request, std::move(expander), std::move(reply));
+  return calls_.OnCaller(
+      context, "SubmitSweep", response, [this, request](Reply<v1::SubmitSweepResponse> reply) {
+        if (request->request_id().size() > kRequestIdBytesMax) {
+          reply(absl::InvalidArgumentError(
+              absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36")));
+          return;
+        }
+        if (const absl::Status limits = CheckLimits(request->sweep()); !limits.ok()) {
+          reply(limits);
+          return;
+        }
+        absl::StatusOr<SweepGrid> grid = CheckedGrid(request->sweep());
+        if (!grid.ok()) {
+          reply(grid.status());
+          return;
+        }
+        calls_.loop().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+          calls_.loop().Submit(*request, std::move(grid), std::move(reply));
         });
-  };
-  return request->ByteSizeLong() <= kSmallSweepBytes
-             ? calls_.OnCaller(context, "SubmitSweep", response, work)
-             : calls_.OnPoolThen(context, "SubmitSweep", response, work);
+      });
 }
 
 SweepService::Unary* SweepService::ListSweeps(Context* context, const v1::ListSweepsRequest* request,
@@ -136,36 +129,36 @@ SweepService::Unary* SweepService::ResumeSweep(Context* context, const v1::Resum
 
 SweepService::Unary* SweepService::EditSweep(Context* context, const v1::EditSweepRequest* request,
                                              v1::EditSweepResponse* response) {
-  return calls_.OnPoolThen(
-      context, "EditSweep", response, [this, request](Shell::Reply<v1::EditSweepResponse> reply) {
-        absl::Status status = CheckWords(*request);
-        if (status.ok()) status = CheckLimits(request->spec());
-        if (!status.ok()) {
-          reply(status);
-          return;
-        }
-        auto grid = CheckedGrid(request->spec());
-        if (!grid.ok()) {
-          reply(grid.status());
-          return;
-        }
-        calls_.shell().RunSoon([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
-          calls_.shell().Edit(*request, std::move(grid), reply);
-        });
-      });
+  return calls_.OnCaller(context, "EditSweep", response, [this, request](Reply<v1::EditSweepResponse> reply) {
+    absl::Status status = CheckWords(*request);
+    if (status.ok()) status = CheckLimits(request->spec());
+    if (!status.ok()) {
+      reply(status);
+      return;
+    }
+    auto grid = CheckedGrid(request->spec());
+    if (!grid.ok()) {
+      reply(grid.status());
+      return;
+    }
+    calls_.loop().Post([this, request, grid = *std::move(grid), reply = std::move(reply)]() mutable {
+      calls_.loop().Edit(*request, std::move(grid), reply);
+    });
+  });
 }
 
 SweepService::Unary* SweepService::Explain(Context* context, const v1::ExplainRequest* request,
                                            v1::Explanation* response) {
-  return calls_.OnShell(context, "Explain", response, [this, request](Shell::Reply<v1::Explanation> reply) {
+  return calls_.OnLoop(context, "Explain", response, [this, request](Reply<v1::Explanation> reply) {
     if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-    absl::StatusOr<v1::Explanation> seen = calls_.shell().orchestrator().Explain(*request, Shell::Now());
-    calls_.shell().AfterCommit([this, request, seen = std::move(seen), reply](absl::Status status) {
+    absl::StatusOr<v1::Explanation> seen =
+        calls_.loop().orchestrator().Explain(*request, CoordinatorLoop::Now());
+    calls_.loop().AfterCommit([this, request, seen = std::move(seen), reply](absl::Status status) {
       if (!status.ok() || !seen.ok() || !request->has_trial()) {
         reply(status.ok() ? seen : absl::StatusOr<v1::Explanation>(status));
         return;
       }
-      // What was tried before is in the database alone.
+      // Past attempts are in the database alone.
       const auto add_attempts = [this, request, explanation = *seen, reply]() mutable {
         const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
         reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);

@@ -1,7 +1,7 @@
-// People's door: submit, look, watch, query, and whatever changes what runs.
+// The user-facing gRPC service: submits, shows, watches, queries and changes sweeps.
 //
-// What changes or shows the state in memory runs on the coordinator's thread; what reads the database, and
-// the checks of a submitted sweep, run on the pool.
+// Calls that change or show the state in memory run on the coordinator's thread, calls that read the database on
+// the pool. A submitted or edited sweep is checked on gRPC's thread first.
 //
 // Thread safety: gRPC calls it on its own threads.
 #ifndef INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
@@ -40,11 +40,11 @@ class SweepService final : public v1::SweepService::CallbackService {
   Unary* GetLogs(Context*, const v1::GetLogsRequest*, v1::GetLogsResponse*) override;
 
  private:
-  // Shows what `look(orchestrator)` says, once that is durable.
+  // Replies with the result of `look(orchestrator)`, once it is durable.
   template <typename Response, typename Look>
   Unary* Show(Context* context, const char* method, Response* response, Look look);
 
-  // Has the orchestrator's `decide` answer, once that is durable.
+  // Replies with the result of the orchestrator's `decide`, once it is durable.
   template <typename Request, typename Response>
   Unary* Change(Context* context, const char* method, const Request* request, Response* response,
                 absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&));

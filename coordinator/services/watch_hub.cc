@@ -10,14 +10,14 @@
 namespace inlier {
 
 // One call. Everything but gRPC's callbacks runs on the coordinator's thread, and those only post to it; so
-// what was posted before OnDone's deletion runs before it.
+// every earlier post runs before the deletion that OnDone posts.
 class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate> {
  public:
   Watcher(WatchHub& hub, v1::WatchSweepRequest request)
-      : hub_(hub), request_(std::move(request)), begun_(MonotonicNow()) {}
+      : hub_(hub), request_(std::move(request)), started_(MonotonicNow()) {}
 
   void Begin() {
-    const absl::StatusOr<SweepId> found = shell().orchestrator().FindSweep(request_.sweep());
+    const absl::StatusOr<SweepId> found = loop().orchestrator().FindSweep(request_.sweep());
     if (!found.ok()) {
       End(ToGrpcStatus(found.status()));
       return;
@@ -28,35 +28,33 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
       return;
     }
     sweep_ = *found;
-    sequence_ = shell().orchestrator().NoticesTold(sweep_);
+    sequence_ = loop().orchestrator().state().sweeps.at(sweep_).last_notice;
     if (request_.has_from_sequence()) sequence_ = std::min(sequence_, request_.from_sequence());
     hub_.Add(this);
-    Look();
+    Update();
   }
 
   // Sends the present state when it is new, unless the last update is still under way.
-  void Look() {
+  void Update() {
     if (busy_ || end_) return;
-    if (sequence_ < shell().orchestrator().NoticesForgotten(sweep_)) {
-      LookBack();
+    if (sequence_ < loop().orchestrator().state().sweeps.at(sweep_).ForgottenNotices()) {
+      ReadMissed();
       return;
     }
-    const std::uint64_t version = shell().orchestrator().VersionOf(sweep_);
+    const std::uint64_t version = loop().orchestrator().state().sweeps.at(sweep_).version;
     if (sent_version_ == version) return;
     sent_version_ = version;
-    update_ = shell().orchestrator().Describe(sweep_, Shell::Now(), sequence_);
+    update_ = loop().orchestrator().Describe(sweep_, CoordinatorLoop::Now(), sequence_);
     sequence_ = update_.sequence();
-    last_ = shell().orchestrator().IsOver(sweep_);
+    last_ = loop().orchestrator().IsOver(sweep_);
     busy_ = true;
-    shell().AfterCommit([this](absl::Status status) {
-      shell().Post([this, status] {
-        if (status.ok() && !end_) {
-          StartWrite(&update_);
-        } else {
-          busy_ = false;
-          End(ToGrpcStatus(status));
-        }
-      });
+    loop().AfterCommit([this](const absl::Status& status) {
+      if (status.ok() && !end_) {
+        StartWrite(&update_);
+      } else {
+        busy_ = false;
+        End(ToGrpcStatus(status));
+      }
     });
   }
 
@@ -66,75 +64,77 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     if (busy_ || finished_) return;
     finished_ = true;
     hub_.Remove(this);
-    hub_.calls_.Observe("WatchSweep", *end_, begun_);
+    hub_.calls_.Observe("WatchSweep", *end_, started_);
     Finish(*end_);
   }
 
  private:
-  // Sends notices that are only in the database, as many as fit into one update.
-  void LookBack() {
+  // Sends notices that are in the database alone, as many as fit into one update.
+  void ReadMissed() {
     busy_ = true;
-    const std::uint64_t last = shell().orchestrator().NoticesForgotten(sweep_);
-    const auto tell = [this](absl::StatusOr<std::vector<std::string>> notices) {
-      shell().Post([this, notices = std::move(notices)] { TellOld(notices); });
+    const std::uint64_t last = loop().orchestrator().state().sweeps.at(sweep_).ForgottenNotices();
+    const auto send = [this](absl::StatusOr<std::vector<std::string>> notices) {
+      loop().Post([this, notices = std::move(notices)] { SendMissed(notices); });
     };
-    shell().AfterCommit([this, last, tell](const absl::Status& status) {
-      if (!status.ok()) return tell(status);
+    loop().AfterCommit([this, last, send](const absl::Status& status) {
+      if (!status.ok()) return send(status);
       hub_.calls_.RunBlocking(
-          [this, last, tell] { tell(hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate)); },
-          tell);
+          [this, last, send] { send(hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate)); },
+          send);
     });
   }
-  void TellOld(const absl::StatusOr<std::vector<std::string>>& notices) {
+  void SendMissed(const absl::StatusOr<std::vector<std::string>>& notices) {
     if (!notices.ok() || notices->empty() || end_) {
       busy_ = false;
-      End(ToGrpcStatus(notices.ok() ? absl::DataLossError("notices of the sweep are not in the database")
-                                    : notices.status()));
+      End(ToGrpcStatus(
+          notices.ok()
+              ? absl::DataLossError("notices of the sweep are missing in the database; run `inlier doctor`")
+              : notices.status()));
       return;
     }
-    const Orchestrator& orchestrator = shell().orchestrator();
-    update_ = orchestrator.Describe(sweep_, Shell::Now(), orchestrator.NoticesTold(sweep_));
+    const Orchestrator& orchestrator = loop().orchestrator();
+    update_ = orchestrator.Describe(sweep_, CoordinatorLoop::Now(), orchestrator.state().sweeps.at(sweep_).last_notice);
     sequence_ += notices->size();
     for (const std::string& notice : *notices) update_.add_notices(notice);
     update_.set_sequence(sequence_);
     StartWrite(&update_);
   }
 
-  Shell& shell() { return hub_.calls_.shell(); }
+  CoordinatorLoop& loop() { return hub_.calls_.loop(); }
 
   void OnWriteDone(bool ok) override {
-    shell().Post([this, ok] {
+    loop().Post([this, ok] {
       busy_ = false;
       if (end_ || !ok || last_) {
         End(ok ? grpc::Status::OK : grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone"));
-      } else if (sequence_ < shell().orchestrator().NoticesForgotten(sweep_)) {
-        LookBack();
+      } else if (sequence_ < loop().orchestrator().state().sweeps.at(sweep_).ForgottenNotices()) {
+        ReadMissed();
       }
     });
   }
   void OnCancel() override {
-    shell().Post([this] { End(grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone")); });
+    loop().Post([this] { End(grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone")); });
   }
   void OnDone() override {
-    shell().Post([this] { delete this; });
+    loop().Post([this] { delete this; });
   }
 
   WatchHub& hub_;
   const v1::WatchSweepRequest request_;
-  const Timestamp begun_;
+  const Timestamp started_;
   SweepId sweep_;
-  std::uint64_t sequence_ = 0;  // Number of the last notice told.
+  std::uint64_t sequence_ = 0;  // Number of the last notice sent.
   std::optional<std::uint64_t> sent_version_;
   v1::SweepUpdate update_;
   bool last_ = false;  // update_ is the final one.
   bool busy_ = false;  // update_ waits for its commit or is being written.
   bool finished_ = false;
-  std::optional<grpc::Status> end_;  // To be ended with.
+  std::optional<grpc::Status> end_;  // The status to end with.
 };
 
 grpc::ServerWriteReactor<v1::SweepUpdate>* WatchHub::Open(const v1::WatchSweepRequest& request) {
   auto* watcher = new Watcher(*this, request);
-  calls_.shell().Post([watcher] { watcher->Begin(); });
+  calls_.loop().Post([watcher] { watcher->Begin(); });
   return watcher;
 }
 
@@ -150,15 +150,15 @@ void WatchHub::Arm() {
   armed_ = true;
   timer_.expires_after(kPeriod);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) calls_.shell().Post([this] { LookAtAll(); });
+    if (!error) UpdateAll();
   });
 }
 
-void WatchHub::LookAtAll() {
+void WatchHub::UpdateAll() {
   armed_ = false;
   const std::vector<Watcher*> watchers(watchers_.begin(), watchers_.end());
   for (Watcher* watcher : watchers) {
-    if (watchers_.contains(watcher)) watcher->Look();
+    if (watchers_.contains(watcher)) watcher->Update();
   }
   Arm();
 }
@@ -169,7 +169,7 @@ void WatchHub::Stop() {
   const std::vector<Watcher*> watchers(watchers_.begin(), watchers_.end());
   for (Watcher* watcher : watchers) {
     watcher->End(grpc::Status(grpc::StatusCode::UNAVAILABLE,
-                              "the coordinator is stopping; the sweep goes on when it is back"));
+                              "the coordinator is stopping; the sweep continues after its restart"));
   }
 }
 

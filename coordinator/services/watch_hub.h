@@ -1,6 +1,6 @@
-// Everybody who watches a sweep: the present state at once, then an update when something changed, at most
-// ten a second, until the sweep is over. A slow watcher gets fewer updates, never a queue of them, and misses
-// no notice: those that are no longer in memory are read from the database.
+// The watchers of sweeps: each gets the present state at once, then an update after a change, at most ten a
+// second, until the sweep is over. A slow watcher gets fewer updates, never a queue of them, and misses no
+// notice: those that are no longer in memory are read from the database.
 //
 // Thread safety: Open from any thread; the rest on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SERVICES_WATCH_HUB_H_
@@ -22,7 +22,7 @@ class WatchHub {
   static constexpr Duration kPeriod = std::chrono::milliseconds(100);
   static constexpr int kWatchersMax = 1000;
 
-  // Notices that are read from the database for one update.
+  // Notices read from the database for one update.
   static constexpr std::uint32_t kNoticesPerUpdate = 500;
 
   // All outlive the hub, and the hub outlives the server that uses it.
@@ -33,7 +33,7 @@ class WatchHub {
   grpc::ServerWriteReactor<v1::SweepUpdate>* Open(const v1::WatchSweepRequest& request);
 
   int watchers() const { return static_cast<int>(watchers_.size()); }
-  // No updates any more.
+  // Ends every watch; no updates follow.
   void Stop();
 
  private:
@@ -42,7 +42,7 @@ class WatchHub {
   void Add(Watcher* watcher);
   void Remove(Watcher* watcher);
   void Arm();
-  void LookAtAll();
+  void UpdateAll();
 
   Calls& calls_;
   Reader& reader_;

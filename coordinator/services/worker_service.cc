@@ -5,14 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "coordinator/orchestration/request_limits.h"
+#include "coordinator/state/request_limits.h"
 
 namespace inlier {
 namespace {
 
-// One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next
-// sync the worker listens: what is pushed then is written beside the read that waits. One write is under way
-// at any time; an answer that finds one waits for it and replaces pushes that wait. Finish is called once.
+// One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next sync
+// the worker listens: pushes are written while the next read waits. At most one write is under way; an answer
+// waits for it and replaces waiting pushes. Finish is called once.
 class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>,
                              public Listener,
                              public std::enable_shared_from_this<SessionReactor> {
@@ -33,10 +33,10 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   void OnReadDone(bool ok) override {
     if (!ok) {
       const std::lock_guard lock(mutex_);
-      End(grpc::Status::OK);  // The worker has nothing more to say.
+      End(grpc::Status::OK);  // The worker has closed its side.
       return;
     }
-    begun_ = MonotonicNow();
+    started_ = MonotonicNow();
     {
       const std::lock_guard lock(mutex_);
       ++heard_;
@@ -49,8 +49,8 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       Answer(std::move(fits));
       return;
     }
-    calls_.shell().Run([self = self_] {
-      self->calls_.shell().Sync(
+    calls_.loop().Post([self = self_] {
+      self->calls_.loop().Sync(
           self->sync_, /*by_stream=*/true,
           [self](absl::StatusOr<v1::CoordinatorSync> reply) { self->Answer(std::move(reply)); });
     });
@@ -59,9 +59,9 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   void OnWriteDone(bool ok) override {
     if (Written(ok)) {
       // Before the next sync can come, which ends the listening.
-      calls_.shell().Run([self = self_, incarnation = sync_.incarnation(), heard = heard_] {
+      calls_.loop().Post([self = self_, incarnation = sync_.incarnation(), heard = heard_] {
         self->listens_as_ = incarnation;
-        self->calls_.shell().Listen(incarnation, {self, heard});
+        self->calls_.loop().Listen(incarnation, {self, heard});
       });
       sync_.Clear();
       StartRead(&sync_);
@@ -71,8 +71,8 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   }
 
   void OnDone() override {
-    calls_.shell().Post(
-        [self = std::move(self_)] { self->calls_.shell().Unlisten(self->listens_as_, self.get()); });
+    calls_.loop().Post(
+        [self = std::move(self_)] { self->calls_.loop().Unlisten(self->listens_as_, self.get()); });
   }
 
   void Push(std::uint64_t heard, v1::CoordinatorSync push) override {
@@ -93,14 +93,14 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
 
   void Answer(absl::StatusOr<v1::CoordinatorSync> reply) {
     const grpc::Status status = ToGrpcStatus(reply.status());
-    calls_.Observe("Session", status, begun_);
+    calls_.Observe("Session", status, started_);
     const std::lock_guard lock(mutex_);
     if (ended_) return;
     if (!reply.ok()) {
       End(status);
       return;
     }
-    next_push_.reset();  // The answer tells the same or more.
+    next_push_.reset();  // The answer contains the same or more.
     next_answer_ = *std::move(reply);
     if (!writing_) WriteNext();
   }
@@ -124,10 +124,10 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
 
   Calls& calls_;
   std::shared_ptr<SessionReactor> self_;
-  std::string listens_as_;  // Of the coordinator's thread.
+  std::string listens_as_;  // Used on the coordinator's thread.
   grpc::CallbackServerContext& context_;
   v1::WorkerSync sync_;
-  Timestamp begun_;
+  Timestamp started_;
 
   std::mutex mutex_;
   std::uint64_t heard_ = 0;  // Syncs read; none is while an answer is on its way.
@@ -148,13 +148,13 @@ grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* WorkerService::Ses
 grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
                                               const v1::WorkerSync* sync, v1::CoordinatorSync* reply) {
   const absl::Status fits = CheckLimits(*sync);
-  const auto work = [this, context, sync, fits](Shell::Reply<v1::CoordinatorSync> answer) {
+  const auto work = [this, context, sync, fits](Reply<v1::CoordinatorSync> answer) {
     if (absl::Status own = calls_.access().AdmitWorker(*context, sync->incarnation()); !own.ok())
       return answer(std::move(own));
     if (!fits.ok()) return answer(fits);
-    calls_.shell().Sync(*sync, /*by_stream=*/false, std::move(answer));
+    calls_.loop().Sync(*sync, /*by_stream=*/false, std::move(answer));
   };
-  return calls_.OnShell(context, "Sync", reply, work);
+  return calls_.OnLoop(context, "Sync", reply, work);
 }
 
 }  // namespace inlier

@@ -40,7 +40,8 @@ struct PartFile {
 absl::StatusOr<fs::path> MakePart(const fs::path& destination) {
   std::string name = absl::StrCat(destination.string(), ".XXXXXX.part");
   const int fd = ::mkostemps(name.data(), 5, O_CLOEXEC);
-  if (fd < 0) return ErrnoStatus(absl::StrCat("cannot write beside ", destination.string()));
+  if (fd < 0)
+    return ErrnoStatus(absl::StrCat("cannot write a temporary file next to ", destination.string()));
   ::close(fd);
   return fs::path(name);
 }
@@ -102,7 +103,7 @@ absl::Status CheckCopy(const fs::path& part) {
   if (rows.size() == 1 && rows[0][0] == "ok") return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("the database is damaged (",
                                           rows.empty() ? "no answer" : rows[0][0],
-                                          "), so no backup was kept; `inlier doctor` tells more"));
+                                          "), so no backup was kept; `inlier doctor` shows more"));
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ fs::path AutomaticBackupPath(const fs::path& database, int version, WallTime now
 
 absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& destination,
                                               const BackupOptions& options) {
-  const Timestamp begun = MonotonicNow();
+  const Timestamp start = MonotonicNow();
   BackupResult result;
   result.file = destination;
   std::error_code error;
@@ -142,7 +143,7 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& d
   result.bytes = fs::file_size(part, error);
   RETURN_IF_ERROR(RenameToFreeName(part, destination));
   kept.path.clear();
-  result.duration = MonotonicNow() - begun;
+  result.duration = MonotonicNow() - start;
   return result;
 }
 

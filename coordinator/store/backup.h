@@ -1,9 +1,9 @@
 // A consistent copy of inlier.db, also while the coordinator runs.
 //
 // The copy is what one read transaction sees: readers never block the writer, and the connection that reads
-// neither writes nor checkpoints (SQLite 3.40's WAL forbids a second one that does). It is written beside its
-// final name, checked (integrity_check), fsynced, and only then given that name, which must be free: a file
-// that exists under it is a whole backup, and no backup is ever overwritten.
+// neither writes nor checkpoints (SQLite 3.40's WAL forbids a second one that does). It is written next to
+// its final name, checked (integrity_check), fsynced, and only then given that name, which must be free: a
+// file that exists under it is a whole backup, and no backup is ever overwritten.
 //
 // Thread safety: free functions; any thread.
 #ifndef INLIER_COORDINATOR_STORE_BACKUP_H_
@@ -24,7 +24,7 @@ namespace inlier {
 struct BackupOptions {
   // Called now and then with the pages copied so far and all there are. May be empty.
   std::function<void(std::uint64_t pages_done, std::uint64_t pages_total)> progress;
-  // Whether a copy of a damaged database is an error. False: it is kept as it is, for a repair.
+  // True: a copy of a damaged database is an error. False: it is kept as it is, for a repair.
   bool check = true;
 };
 
@@ -47,8 +47,8 @@ absl::StatusOr<BackupResult> BackupStateFolder(const std::filesystem::path& stat
 absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const std::filesystem::path& destination,
                                               const BackupOptions& options = {});
 
-// "inlier.db.v3.20261122T021623.123Z.<reason>": the name of a backup that the program makes by itself, beside
-// the database.
+// "inlier.db.v3.20261122T021623.123Z.<reason>": the name of a backup that the program makes by itself, next
+// to the database.
 std::filesystem::path AutomaticBackupPath(const std::filesystem::path& database, int version, WallTime now,
                                           const std::string& reason);
 

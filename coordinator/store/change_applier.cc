@@ -9,9 +9,9 @@
 #include "base/check.h"
 #include "coordinator/store/row_inserter.h"
 #include "coordinator/store/statement.h"
+#include "coordinator/store/sweep_json.h"
 #include "coordinator/store/trial_writer.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/message_json.h"
 
 namespace inlier {
 namespace {
@@ -31,6 +31,12 @@ std::optional<std::int64_t> IdOrNull(StrongId<Tag> id) {
   return Unless(!id, id.value());
 }
 
+std::string Json(const v1::SweepSpec& spec) {
+  absl::StatusOr<std::string> json = SweepSpecToJson(spec);
+  if (!json.ok()) throw SQLite::Exception(std::string(json.status().message()), SQLITE_INTERNAL);
+  return *std::move(json);
+}
+
 // SQLite's integers end at 2^63 - 1.
 std::int64_t Clamp(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
@@ -44,8 +50,8 @@ struct ChangeApplier::Statements {
   SQLite::Database& db;
   BoundStatement new_sweep{db,
                            "INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, "
-                           "request_digest, submitted_ms, trials_told) "
-                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?5)"};
+                           "request_digest, submitted_ms, trials_at_submit) "
+                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"};
   BoundStatement sweep_state{
       db, "UPDATE sweep SET state = ?2, ended_ms = iif(?2 = 'ACTIVE', NULL, ?3) WHERE id = ?1"};
   BoundStatement sweep_point{db, "UPDATE sweep SET next_point = ?2 WHERE id = ?1"};
@@ -65,8 +71,9 @@ struct ChangeApplier::Statements {
   BoundStatement attempt_yields{
       db, "UPDATE OR ROLLBACK attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL"};
   RowInserter new_attempts{db,
-                           "attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep)"};
-  // Going on from step s overwrites what earlier attempts measured after s; from scratch, all of it.
+                           "attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep, "
+                           "gpu_thousandths, memory_mib, gpu_memory_mib)"};
+  // Resuming from step s overwrites the measurements of earlier attempts after s; from scratch, all of them.
   BoundStatement overwrite{db,
                            "UPDATE OR ROLLBACK attempt SET visible_until = iif(?2 = 0, -1, ?2) "
                            "WHERE stage = (SELECT stage FROM attempt WHERE token = ?1) AND token < ?1 "
@@ -101,12 +108,14 @@ struct ChangeApplier::Statements {
   BoundStatement worker{
       db,
       "INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, "
-      "last_seen_ms, held) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (incarnation) DO UPDATE SET name = "
+      "last_seen_ms, held, memory_mib, device_memory_mib) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (incarnation) DO UPDATE SET "
+      "name = "
       "excluded.name, "
       "host = excluded.host, version = excluded.version, slots = excluded.slots, devices = excluded.devices, "
       "draining = excluded.draining, connected = excluded.connected, last_seen_ms = excluded.last_seen_ms, "
-      "held = excluded.held"};
+      "held = excluded.held, memory_mib = excluded.memory_mib, device_memory_mib = "
+      "excluded.device_memory_mib"};
   BoundStatement pruning_decision{
       db,
       "INSERT INTO pruning_decision (sweep, stage, token, rung, step, value, verdict, others, threshold, "
@@ -120,18 +129,12 @@ struct ChangeApplier::Statements {
   BoundStatement request{
       db, "INSERT INTO request (number, id, method, digest, answer, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"};
   BoundStatement forget_requests{db, "DELETE FROM request WHERE number <= ?1"};
-  BoundStatement attempt_request{db,
-                                 "UPDATE OR ROLLBACK attempt SET gpu_thousandths = ?2, memory_mib = ?3, "
-                                 "gpu_memory_mib = ?4 WHERE token = ?1 AND "
-                                 "ended_ms IS NULL"};
   BoundStatement attempt_peak{db,
                               "UPDATE OR ROLLBACK attempt SET peak_memory_mib = ?2, peak_gpu_memory_mib = ?3 "
                               "WHERE token = ?1 AND ended_ms IS "
                               "NULL"};
   BoundStatement stage_memory{
       db, "UPDATE OR ROLLBACK stage SET memory_mib = ?2, gpu_memory_mib = ?3 WHERE id = ?1"};
-  BoundStatement worker_capacity{
-      db, "UPDATE worker SET memory_mib = ?2, device_memory_mib = ?3 WHERE incarnation = ?1"};
   BoundStatement next_token{db, "UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'"};
 };
 
@@ -147,11 +150,12 @@ void ChangeApplier::Finish() {
   next_token_ = 0;
 }
 
-bool ChangeApplier::Apply(const NewSweep& change) {
-  const std::string spec = MessageJson(change.spec);
+bool ChangeApplier::Apply(const SweepRow& change) {
+  const std::string spec = Json(change.spec);
   const std::optional<std::string> request = Unless(change.request_id.empty(), change.request_id);
   sql_->new_sweep.Run(change.id, change.spec.name(), spec, Clamp(change.points), Clamp(change.trials),
-                      Clamp(change.trials_known), request, change.request_digest, change.at);
+                      Clamp(change.trials_known), request, change.request_digest, change.submitted_at,
+                      Clamp(change.trials_at_submit));
   return true;
 }
 
@@ -167,7 +171,7 @@ bool ChangeApplier::Apply(const SweepChange& change) {
 
 bool ChangeApplier::Apply(const SweepEdited& change) {
   RequireOneRow(
-      sql_->sweep_edited.Run(change.id, MessageJson(change.spec), Clamp(change.points), Clamp(change.trials),
+      sql_->sweep_edited.Run(change.id, Json(change.spec), Clamp(change.points), Clamp(change.trials),
                              Clamp(change.next_point), Clamp(change.revision)),
       change.id.ToString());
   return true;
@@ -197,16 +201,18 @@ bool ChangeApplier::Apply(const StageChange& change) {
 
 void ChangeApplier::Start(std::span<const Change> run) {
   sql_->new_attempts.Insert(run, [](const Change& change, RowValues& values) {
-    const auto& start = std::get<AttemptStarted>(change);
+    const auto& start = std::get<AttemptRow>(change);
     values.Integer(start.token)
         .Integer(start.stage)
         .Integer(start.number)
         .Text(start.worker)
         .Integer(start.slot);
-    values.Integer(start.resume_step).Integer(start.at.unix_ms).Integer(IdOrNull(start.sweep));
+    values.Integer(start.resume_step).Integer(start.started_at.unix_ms).Integer(start.sweep);
+    values.Integer(start.request.gpu_thousandths).Integer(start.request.memory_mib);
+    values.Integer(start.request.gpu_memory_mib);
   });
   for (const Change& change : run) {
-    const auto& start = std::get<AttemptStarted>(change);
+    const auto& start = std::get<AttemptRow>(change);
     if (start.number > 1) sql_->overwrite.Run(start.token, Clamp(start.resume_step));
     next_token_ = std::max(next_token_, start.token + 1);
   }
@@ -255,11 +261,12 @@ bool ChangeApplier::Apply(const EventRow& change) {
 }
 
 bool ChangeApplier::Apply(const WorkerRow& change) {
-  // A worker may say anything: what is no UTF-8 is shown as such instead of ending the process.
+  // A worker may send any bytes: invalid UTF-8 is shown as U+FFFD instead of ending the process.
   const std::string devices =
       nlohmann::json(change.devices).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   sql_->worker.Run(change.incarnation, change.name, change.host, change.version, change.slots, devices,
-                   change.draining, change.connected, change.last_seen, change.held);
+                   change.draining, change.connected, change.last_seen, change.held, Clamp(change.memory_mib),
+                   nlohmann::json(change.device_memory_mib).dump());
   return true;
 }
 
@@ -290,12 +297,6 @@ bool ChangeApplier::Apply(const RequestRow& change) {
   return true;
 }
 
-bool ChangeApplier::Apply(const AttemptRequest& change) {
-  const ResourceRequest& request = change.request;
-  return sql_->attempt_request.Run(change.token, request.gpu_thousandths, Clamp(request.memory_mib),
-                                   Clamp(request.gpu_memory_mib)) == 1;
-}
-
 bool ChangeApplier::Apply(const AttemptPeak& change) {
   const auto known = [](std::optional<std::uint64_t> mib) {
     return mib ? std::optional<std::int64_t>(Clamp(*mib)) : std::nullopt;
@@ -306,13 +307,6 @@ bool ChangeApplier::Apply(const AttemptPeak& change) {
 bool ChangeApplier::Apply(const StageMemory& change) {
   RequireOneRow(sql_->stage_memory.Run(change.id, Clamp(change.memory_mib), Clamp(change.gpu_memory_mib)),
                 change.id.ToString());
-  return true;
-}
-
-bool ChangeApplier::Apply(const WorkerCapacity& change) {
-  RequireOneRow(sql_->worker_capacity.Run(change.incarnation, Clamp(change.memory_mib),
-                                          nlohmann::json(change.device_memory_mib).dump()),
-                absl::StrCat("worker ", change.incarnation));
   return true;
 }
 

@@ -1,7 +1,7 @@
 // One change, one or two prepared statements; attempts are started many a statement. Runs inside the
 // transaction of Store::Apply; errors are SQLite::Exception.
 //
-// What comes from a worker is written by statements that look for the live attempt of the token themselves.
+// Changes that come from a worker are written by statements that look for the live attempt of the token.
 //
 // Thread safety: none.
 #ifndef INLIER_COORDINATOR_STORE_CHANGE_APPLIER_H_
@@ -27,7 +27,7 @@ class ChangeApplier {
   // False: dropped, because its token's attempt is not live. REQUIRES: nothing that comes in runs.
   bool Apply(const Change& change);
 
-  // REQUIRES: `run` has AttemptStarted only.
+  // REQUIRES: `run` has AttemptRow only.
   void Start(std::span<const Change> run);
 
   // Before COMMIT: stores what depends on the whole transaction.
@@ -36,7 +36,7 @@ class ChangeApplier {
  private:
   struct Statements;
 
-  bool Apply(const NewSweep& change);
+  bool Apply(const SweepRow& change);
   bool Apply(const SweepChange& change);
   bool Apply(const SweepEdited& change);
   bool Apply(const TrialMoved& change);
@@ -45,10 +45,10 @@ class ChangeApplier {
   bool Apply(const AttemptYields& change);
   bool Apply(const AttemptInfo& change);
   bool Apply(const AttemptEnded& change);
-  // Those come in runs: Start's, the TrialWriter's and the MeasurementWriter's.
-  bool Apply(const AttemptStarted&) { INLIER_CHECK(false); }
-  bool Apply(const NewStage&) { INLIER_CHECK(false); }
-  bool Apply(const NewTrial&) { INLIER_CHECK(false); }
+  // Changes that come in runs: Start's, the TrialWriter's and the MeasurementWriter's.
+  bool Apply(const AttemptRow&) { INLIER_CHECK(false); }
+  bool Apply(const StageRow&) { INLIER_CHECK(false); }
+  bool Apply(const TrialRow&) { INLIER_CHECK(false); }
   bool Apply(const MeasurementRow&) { INLIER_CHECK(false); }
   bool Apply(const LogRow& change);
   bool Apply(const CheckpointRow& change);
@@ -58,10 +58,8 @@ class ChangeApplier {
   bool Apply(const PruningDecision& change);
   bool Apply(const TrialPruning& change);
   bool Apply(const RequestRow& change);
-  bool Apply(const AttemptRequest& change);
   bool Apply(const AttemptPeak& change);
   bool Apply(const StageMemory& change);
-  bool Apply(const WorkerCapacity& change);
 
   std::unique_ptr<Statements> sql_;
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.

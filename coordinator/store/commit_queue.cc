@@ -27,7 +27,7 @@ std::uint64_t StreamKey(const Change& change) {
         using T = std::decay_t<decltype(alternative)>;
         if constexpr (std::is_same_v<T, WorkerAcknowledged>) {
           return KeyOfWorker(alternative.incarnation);
-        } else if constexpr (std::is_same_v<T, AttemptStarted> || std::is_same_v<T, AttemptInfo> ||
+        } else if constexpr (std::is_same_v<T, AttemptRow> || std::is_same_v<T, AttemptInfo> ||
                              std::is_same_v<T, AttemptEnded> || std::is_same_v<T, MeasurementRow> ||
                              std::is_same_v<T, LogRow> || std::is_same_v<T, CheckpointRow>) {
           return KeyOfToken(alternative.token);
@@ -46,9 +46,10 @@ std::uint64_t TextBytes(const Change& change) {
           return alternative.text.size();
         } else if constexpr (std::is_same_v<T, MeasurementRow>) {
           return alternative.site.size();
-        } else if constexpr (std::is_same_v<T, NewTrial>) {
-          return alternative.spec_json.size() + alternative.spec_packed.size() +
-                 alternative.labels_json.size();
+        } else if constexpr (std::is_same_v<T, StageRow>) {
+          return alternative.spec_json.size();
+        } else if constexpr (std::is_same_v<T, TrialRow>) {
+          return alternative.spec_json.size() + alternative.labels_json.size();
         } else if constexpr (std::is_same_v<T, EventRow>) {
           return alternative.message.size();
         } else {
@@ -158,7 +159,7 @@ std::vector<QueuedBatch> CommitQueue::Take(std::uint64_t rows_max) {
     if (INLIER_BUG("batch_lost_at_the_row_limit")) control_.pop_front();
     return taken;
   }
-  // Somebody waits for this commit: it does not grow by much.
+  // A caller waits for this commit: it does not grow by much.
   const std::uint64_t enough = taken.empty() ? std::min(rows_max, kBulkAlone) : rows + kBulkBesideControl;
   while (!bulk_.empty() && fits(bulk_.front()) && rows < enough) {
     Account(bulk_.front(), /*arrives=*/false);

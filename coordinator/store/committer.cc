@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -13,13 +12,11 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "coordinator/store/commit_fate.h"
+#include "coordinator/store/commit_outcome.h"
 #include "coordinator/store/commit_queue.h"
 
 namespace inlier {
 namespace {
-
-constexpr std::uint64_t kFewRows = 64;  // Cost less than a sync.
 
 std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   std::vector<const ChangeBatch*> batches;
@@ -42,22 +39,18 @@ struct Committer::State {
       : store_(store),
         options_(std::move(options)),
         fatal_(std::move(fatal)),
-        dirty_(store_.database().WalBytes() > 0),
-        wal_limit_(
-            std::max(options_.wal_bytes_max, store_.database().WalBytes() + options_.wal_bytes_max / 4)) {
+        wal_limit_(options_.wal_bytes_max) {
     health_.wal_bytes = store_.database().WalBytes();
   }
 
   void Run();
   // All below with `lock` held at entry and exit, released while the disk works.
   bool WaitForWork(std::unique_lock<std::mutex>& lock);
-  std::optional<absl::Status> CommitNow(std::unique_lock<std::mutex>& lock, const ChangeBatch& batch);
   void Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group);
   absl::Status ApplyOnce(std::unique_lock<std::mutex>& lock, std::span<const ChangeBatch* const> batches);
   absl::Status ApplyUntilSettled(std::unique_lock<std::mutex>& lock, const std::vector<QueuedBatch>& group);
   void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
-  // `work` moves the log.
-  void MoveLog(std::unique_lock<std::mutex>& lock, const std::function<absl::Status(Database&)>& work);
+  void CheckpointWal(std::unique_lock<std::mutex>& lock);
   void Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status);
   void Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group, const absl::Status& status);
 
@@ -72,12 +65,9 @@ struct Committer::State {
   std::uint64_t submitted_ = 0;
   std::uint64_t settled_ = 0;
   bool stopping_ = false;
-  bool ended_ = false;    // An I/O error: nothing may be committed any more.
-  bool storing_ = false;  // The store has an owner: the writer, or a caller of CommitNow.
-  bool slow_ = false;     // The last small commit took longer than a caller should wait.
-  bool busy_ = false;     // A commit has just ended and work arrived meanwhile.
-  bool dirty_;  // The log is not empty: committed since the last idle checkpoint, or before a crash.
-  Timestamp committed_at_ = MonotonicNow();  // The last time.
+  bool ended_ = false;  // An I/O error: nothing may be committed any more.
+  bool busy_ = false;   // A commit has just ended and work arrived meanwhile.
+  bool dirty_ = false;  // Something was committed since the last idle checkpoint.
   CommitterHealth health_;
   std::uint64_t wal_limit_;  // WAL size at which to try a checkpoint next.
   std::thread thread_;
@@ -116,11 +106,6 @@ void Committer::Submit(ChangeBatch batch, Done done) {
   if (!refused.ok() && done) done(refused);
 }
 
-std::optional<absl::Status> Committer::CommitNow(ChangeBatch& batch) {
-  std::unique_lock lock(state_->mutex_);
-  return state_->CommitNow(lock, batch);
-}
-
 void Committer::Flush() {
   std::unique_lock lock(state_->mutex_);
   const std::uint64_t until = state_->submitted_;
@@ -140,11 +125,9 @@ CommitterHealth Committer::Health() const {
 void Committer::State::Run() {
   std::unique_lock lock(mutex_);
   while (WaitForWork(lock)) {
-    storing_ = true;
-    if (!queue_.empty()) Commit(lock, queue_.Take(options_.commit_rows_max));
+    Commit(lock, queue_.Take(options_.commit_rows_max));
     busy_ = !queue_.empty();
     if (!ended_) CheckpointIfLarge(lock);
-    storing_ = false;
   }
   while (!queue_.empty()) {
     Finish(lock, queue_.Take(options_.commit_rows_max),
@@ -152,29 +135,17 @@ void Committer::State::Run() {
   }
 }
 
-// True: there is something to commit, or the WAL is large, and the store has no owner. False: an I/O error,
-// or stopped and nothing is left.
+// True: there is something to commit. False: an I/O error, or stopped and nothing is left.
 bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
-  while (!ended_ && (storing_ || queue_.empty())) {
-    if (storing_) {
-      work_.wait(lock);
-      continue;
-    }
-    if (health_.wal_bytes >= wal_limit_) return true;
+  while (!ended_ && queue_.empty()) {
     busy_ = false;
     if (stopping_) return false;
-    const Duration idle = MonotonicNow() - committed_at_;
+    const auto ready = [this] { return stopping_ || !queue_.empty(); };
     if (!dirty_) {
-      work_.wait(lock);
-    } else if (idle < options_.idle_checkpoint) {
-      work_.wait_for(lock, options_.idle_checkpoint - idle);
-    } else {
+      work_.wait(lock, ready);
+    } else if (!work_.wait_for(lock, options_.idle_checkpoint, ready)) {
       dirty_ = false;
-      storing_ = true;
-      MoveLog(lock, [this](Database& database) {
-        return database.TidyLog(options_.wal_bytes_reserved, options_.wal_bytes_max);
-      });
-      storing_ = false;
+      CheckpointWal(lock);
     }
   }
   if (ended_) return false;
@@ -187,30 +158,10 @@ bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-std::optional<absl::Status> Committer::State::CommitNow(std::unique_lock<std::mutex>& lock,
-                                                        const ChangeBatch& batch) {
-  if (storing_ || slow_ || ended_ || stopping_ || !queue_.empty() || !health_.status.ok())
-    return std::nullopt;
-  storing_ = true;
-  const bool was_dirty = dirty_;
-  const ChangeBatch* const one = &batch;
-  absl::Status status = ApplyOnce(lock, std::span(&one, 1));
-  const CommitFate fate = FateOf(status);
-  if (fate == CommitFate::kEnd) Fail(lock, status);
-  storing_ = false;
-  // The writer sleeps on unless something is left for it.
-  if (ended_ || stopping_ || !queue_.empty() || health_.wal_bytes >= wal_limit_ || was_dirty != dirty_)
-    work_.notify_one();
-  if (fate == CommitFate::kTryAgain) return std::nullopt;
-  lock.unlock();
-  Failpoint("commit.acknowledge");
-  return status;
-}
-
 void Committer::State::Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group) {
   const absl::Status status = ended_ ? health_.status : ApplyUntilSettled(lock, group);
-  if (FateOf(status) == CommitFate::kEnd && !ended_) Fail(lock, status);
-  if (status.ok() || group.size() == 1 || ended_ || FateOf(status) == CommitFate::kTryAgain)
+  if (OutcomeOf(status) == CommitOutcome::kFatal && !ended_) Fail(lock, status);
+  if (status.ok() || group.size() == 1 || ended_ || OutcomeOf(status) == CommitOutcome::kRetry)
     return Finish(lock, std::move(group), status);
   // One of them broke a constraint: the others must not suffer for it.
   for (QueuedBatch& queued : group) {
@@ -229,7 +180,6 @@ void Committer::State::Fail(std::unique_lock<std::mutex>& lock, const absl::Stat
   lock.lock();
 }
 
-// REQUIRES: the caller owns the store.
 absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
                                          std::span<const ChangeBatch* const> batches) {
   lock.unlock();
@@ -246,9 +196,6 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
   health_.fenced_rows += stats->fenced;
   health_.wal_bytes = store_.database().WalBytes();
   dirty_ = true;
-  // A large one tells nothing of the disk.
-  if (stats->rows <= kFewRows) slow_ = end - start > options_.slow_commit;
-  committed_at_ = end;
   return absl::OkStatus();
 }
 
@@ -269,7 +216,7 @@ absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& l
   for (int tries = 1;; ++tries) {
     status = ApplyOnce(lock, batches);
     if (status.ok() && tries > 1) spdlog::info("commits_again tries={}", tries);
-    if (FateOf(status) != CommitFate::kTryAgain || stopping_) break;
+    if (OutcomeOf(status) != CommitOutcome::kRetry || stopping_) break;
     if (health_.status.ok()) spdlog::error("commit_waits reason=\"{}\"", std::string(status.message()));
     health_.status = status;
     work_.wait_for(lock, options_.full_backoff.Wait(tries, 0.5), [this] { return stopping_; });
@@ -296,7 +243,7 @@ void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t size = health_.wal_bytes = store_.database().WalBytes();
   if (size < options_.wal_bytes_max) wal_limit_ = options_.wal_bytes_max;
   if (size < wal_limit_) return;
-  MoveLog(lock, [](Database& database) { return database.Checkpoint(/*truncate=*/false); });
+  CheckpointWal(lock);
   // A reader may hold it back: not again before it has grown by another quarter.
   wal_limit_ =
       health_.wal_bytes == 0 ? options_.wal_bytes_max : health_.wal_bytes + options_.wal_bytes_max / 4;
@@ -305,10 +252,9 @@ void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
 // A checkpoint that finds no space loses nothing and is tried again later. One whose fsync failed must never
 // be repeated: the system may have dropped the pages, and a second, successful one would then give up the WAL
 // that still has them.
-void Committer::State::MoveLog(std::unique_lock<std::mutex>& lock,
-                               const std::function<absl::Status(Database&)>& work) {
+void Committer::State::CheckpointWal(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
-  const absl::Status status = work(store_.database());
+  const absl::Status status = store_.database().CheckpointWal(/*truncate=*/false);
   const std::uint64_t left = store_.database().WalBytes();
   if (!status.ok() && !absl::IsDataLoss(status))
     spdlog::warn("checkpoint_failed reason=\"{}\"", std::string(status.message()));

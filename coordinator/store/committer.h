@@ -1,39 +1,31 @@
-// Group commit: turns many submitted batches into few transactions. The store has one owner at a time: the
-// writer's thread, or a caller of CommitNow while the writer has nothing to do.
+// Group commit: turns many submitted batches into few transactions, all made by the writer's thread.
 //
-// (1) `done` is called after COMMIT has returned (the batch survives any crash) or with an error when the
-// batch can never be
-//     applied. A batch is applied exactly once.
-// (2) When: an idle writer commits at once. Control batches that arrive during a commit go into the next one,
-// right after it;
-//     bulk alone waits until its oldest batch is commit_delay old or commit_rows_max rows are queued. A
-//     transaction takes at most commit_rows_max rows, or one batch; of bulk alone, about 1,024 rows.
-// (3) Order: control batches keep their order, bulk batches keep theirs. A control batch overtakes queued
-// bulk batches, except
-//     those of its own stream: bulk that shares a token or a worker's incarnation with it (directly or
-//     through other queued bulk) goes first. So no event of an attempt is reordered, and no acknowledgement
-//     is stored before what it acknowledges.
-// (4) No space: the transaction is rolled back, its batches stay first in the queue and are tried again with
-// back-off until
-//     space returns; nothing is acknowledged meanwhile. Health() says so. Control is always queued (its
-//     effects are already in memory): the owner refuses new submissions while !Health().status.ok(). Bulk
-//     above queued_bytes_max is refused.
-// (5) I/O error, of a commit or a checkpoint: `fatal` is called once and nothing more is committed; what is
-// queued gets an error. The process
-//     must end.
-// (6) Checkpoints are the writer's: between commits when the WAL is large, and when nothing was committed for
-// a while.
+// (1) Result. `done` is called after COMMIT has returned (the batch survives any crash), or with an error when
+//     the batch can never be applied. A batch is applied exactly once.
+// (2) Timing. An idle writer commits at once. Control batches that arrive during a commit go into the next one,
+//     right after it; bulk alone waits until its oldest batch is commit_delay old or commit_rows_max rows are
+//     queued. A transaction takes at most commit_rows_max rows, or one batch; of bulk alone, about 1,024 rows.
+// (3) Order. Control batches keep their order, bulk batches keep theirs. A control batch overtakes queued bulk
+//     batches, except those of its own stream: bulk that shares a token or a worker's incarnation with it
+//     (directly or through other queued bulk) goes first. So no event of an attempt is reordered, and no
+//     acknowledgement is stored before the events that it acknowledges.
+// (4) No space. The transaction is rolled back, its batches stay first in the queue and are retried with
+//     back-off until space returns; nothing is acknowledged meanwhile. Health() reports it. Control is always
+//     queued (its effects are already in memory): the owner refuses new submissions while
+//     !Health().status.ok(). Bulk above queued_bytes_max is refused.
+// (5) I/O error, of a commit or a checkpoint. `fatal` is called once and nothing more is committed; queued
+//     batches get an error. The process must end.
+// (6) Checkpoints. The writer makes them: between commits when the WAL is large, and when it has been idle for
+//     a while.
 //
 // Thread safety: all methods may be called from any thread. Callbacks run on the writer's thread (a refused
-// batch's, and `fatal` of CommitNow: on the caller's) and must only hand over; they must not call Submit and
-// wait.
+// batch's: on the caller's) and must only hand over; they must not call Submit and wait.
 #ifndef INLIER_COORDINATOR_STORE_COMMITTER_H_
 #define INLIER_COORDINATOR_STORE_COMMITTER_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "base/backoff.h"
@@ -58,12 +50,8 @@ struct CommitterOptions {
   std::uint64_t queued_bytes_max = std::uint64_t{256} << 20;  // Of the bulk lane.
   std::uint64_t wal_bytes_max = std::uint64_t{32} << 20;  // Above it the writer checkpoints between commits.
   Duration idle_checkpoint = std::chrono::seconds(2);     // Idle for so long, the writer checkpoints.
-  std::uint64_t wal_bytes_reserved = std::uint64_t{8} << 20;  // What an idle writer has the file grow to.
-  // Above it nobody commits on their own thread: group commit shares a slow disk's sync among all that arrive
-  // meanwhile.
-  Duration slow_commit = std::chrono::milliseconds(2);
   Backoff full_backoff;
-  std::function<void(const CommitStats&)> on_commit;  // On the thread that committed.
+  std::function<void(const CommitStats&)> on_commit;  // On the writer's thread.
 
   static CommitterOptions FromConfig(const v1::CoordinatorConfig& config);
 };
@@ -92,11 +80,6 @@ class Committer {
   // Queues `batch`. `done` may be empty. Refused at once: bulk above the limit (ResourceExhausted), anything
   // after the end (Unavailable).
   void Submit(ChangeBatch batch, Done done);
-
-  // Commits `batch` on the caller's thread and returns how that ended, as `done` of Submit would be told.
-  // Nothing, and `batch` as it was, when something else is being stored or waits to be, when the last
-  // small commit took long, or when there is no space: Submit it then.
-  std::optional<absl::Status> CommitNow(ChangeBatch& batch);
 
   // Waits until everything submitted before has been committed or refused. For tests and shutdown.
   void Flush();

@@ -3,9 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
-#include <optional>
-#include <set>
-#include <system_error>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,20 +15,20 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "coordinator/store/backup.h"
-#include "coordinator/store/log_vfs.h"
 #include "coordinator/store/param_view.h"
+#include "coordinator/store/sqlite_handle.h"
 
 namespace inlier {
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;           // Readers may hold a lock while they recover the WAL index.
-constexpr std::uintmax_t kReservedShare = 64;  // Of the free space, at most this part is reserved.
-constexpr std::uintmax_t kShortLogBytes = 1 << 20;  // Moved while the database is opened: a few milliseconds.
+constexpr int kBusyTimeoutMs = 5000;      // Readers may hold a lock while they recover the WAL index.
+constexpr int kWalFrameHeaderBytes = 24;  // Of each page in the WAL: sqlite.org/walformat.html, section 1.2.
+constexpr std::int64_t kLogFileBytesMax = std::int64_t{40} << 20;  // Of an idle coordinator's log file.
 
-// SQLite counts what it allocates under a lock of the process; nobody asks for the count.
-void LeaveMemoryUncounted() {
+// SQLite counts its allocations under a lock of the process, and the count is not used.
+void DisableMemoryStatistics() {
   static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  static_cast<void>(done);  // Refused once SQLite is in use: as it was, then.
+  static_cast<void>(done);  // Refused once SQLite is in use.
 }
 
 std::int64_t Integer(SQLite::Database& connection, const std::string& sql) {
@@ -56,6 +54,13 @@ absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, in
                         "--set state_dir=FOLDER",
                         path, application, kApplicationId));
   }
+  ASSIGN_OR_RETURN(const bool too_old, IsFromBeforeRelease(connection.getHandle()));
+  if (too_old) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path,
+                     " was made before the first release, and its tables cannot be read: start with an empty "
+                     "state folder (--set state_dir=FOLDER), or keep using the program that made it"));
+  }
   if (version > newest) {
     return absl::FailedPreconditionError(
         absl::StrFormat("%s has schema version %d, written by a newer inlier; this one (%s) knows versions "
@@ -68,6 +73,16 @@ absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, in
         absl::StrCat(path, " is marked as inlier's but has no schema version; restore it from a backup"));
   }
   return absl::OkStatus();
+}
+
+// True when the latest failed write to a file of the connection failed because of a quota. `which`:
+// SQLITE_FCNTL_FILE_POINTER for the database, SQLITE_FCNTL_JOURNAL_POINTER for its log.
+bool IsOverQuota(sqlite3* connection, int which) {
+  sqlite3_file* file = nullptr;
+  int error = 0;
+  return sqlite3_file_control(connection, "main", which, static_cast<void*>(&file)) == SQLITE_OK &&
+         file != nullptr && file->pMethods != nullptr &&
+         file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK && error == EDQUOT;
 }
 
 // A complete copy, on disk before anything is changed.
@@ -94,7 +109,7 @@ absl::Status Migrate(SQLite::Database& connection, const std::filesystem::path& 
                                      migration.to_version, "; nothing was changed"));
       }
     }
-    // Tables that are made anew leave rows that name them without a target for a moment.
+    // While a table is made again, rows that name its rows have no target.
     connection.exec("PRAGMA foreign_keys = OFF");
     SQLite::Transaction transaction(connection, SQLite::TransactionBehavior::IMMEDIATE);
     connection.exec(migration.sql);
@@ -123,7 +138,7 @@ void RefreshViews(SQLite::Database& connection) {
   while (views.executeStep())
     stored.emplace_back(views.getColumn(0).getString(), views.getColumn(1).getString());
   std::vector<std::pair<std::string, std::string>> wanted;
-  for (const View& view : PeoplesViews()) wanted.emplace_back(view.name, view.CreateSql());
+  for (const View& view : UserViews()) wanted.emplace_back(view.name, view.CreateSql());
   if (stored == wanted) return;
   SQLite::Transaction transaction(connection, SQLite::TransactionBehavior::IMMEDIATE);
   for (const auto& [name, sql] : stored) connection.exec(absl::StrCat("DROP VIEW \"", name, "\""));
@@ -135,7 +150,7 @@ void RefreshViews(SQLite::Database& connection) {
 
 absl::Status SqliteStatus(int extended_code, const std::string& message, const std::string& what) {
   const std::string text = absl::StrCat(what, ": ", message);
-  // What SQLite says when the -shm file cannot grow.
+  // SQLITE_IOERR_SHMSIZE: the -shm file cannot grow.
   const bool full = extended_code == SQLITE_FULL || extended_code == SQLITE_IOERR_SHMSIZE;
   switch (full ? SQLITE_FULL : extended_code & 0xff) {
     case SQLITE_FULL:
@@ -189,11 +204,10 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
   ASSIGN_OR_RETURN(std::unique_ptr<StateLock> lock, StateLock::Take(state_dir));
   const std::filesystem::path path = state_dir / "inlier.db";
   const std::string opening = absl::StrCat("opening ", path.string());
-  LeaveMemoryUncounted();
+  DisableMemoryStatistics();
   try {
     auto connection = std::make_unique<SQLite::Database>(
-        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,
-        LogVfs());
+        path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
     sqlite3_extended_result_codes(connection->getHandle(), 1);
     bool fresh = false;
     RETURN_IF_ERROR(CheckOurs(*connection, path.string(), migrations.back().to_version, &fresh));
@@ -201,6 +215,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA "
         "cache_size = -16384;"
         "PRAGMA recursive_triggers = OFF");
+    connection->exec(absl::StrCat("PRAGMA journal_size_limit = ", kLogFileBytesMax));
     const std::string mode = connection->execAndGet("PRAGMA journal_mode = WAL").getString();
     if (mode != "wal") {
       return absl::FailedPreconditionError(absl::StrCat(path.string(),
@@ -219,23 +234,14 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
           return SQLITE_OK;
         },
         &database->wal_frames_);
-    // A long log that a crash left is moved by the writer when it has time, not while everybody waits for the
-    // first lease.
-    std::error_code none;
-    const std::uintmax_t bytes = std::filesystem::file_size(path.string() + "-wal", none);
-    if (none || bytes <= kShortLogBytes) {
-      RETURN_IF_ERROR(database->Checkpoint(/*truncate=*/true));
-    } else {
-      database->wal_frames_ =
-          static_cast<std::uint32_t>(bytes / (database->page_bytes_ + kWalFrameHeaderBytes));
-    }
+    RETURN_IF_ERROR(database->CheckpointWal(/*truncate=*/true));
     return database;
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, opening);
   }
 }
 
-absl::Status Database::Checkpoint(bool truncate) {
+absl::Status Database::CheckpointWal(bool truncate) {
   sqlite3* handle = connection_->getHandle();
   Failpoint("wal.move.before");
   int frames = 0;
@@ -246,27 +252,21 @@ absl::Status Database::Checkpoint(bool truncate) {
       handle, "main", truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   Failpoint("wal.move.after");
-  if (sqlite3_file* file = nullptr; code == SQLITE_IOERR_WRITE &&
-                                    sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER,
-                                                         static_cast<void*>(&file)) == SQLITE_OK &&
-                                    OverQuota(file)) {
-    code = SQLITE_FULL;
-  }
+  if (code == SQLITE_IOERR_WRITE && IsOverQuota(handle, SQLITE_FCNTL_FILE_POINTER)) code = SQLITE_FULL;
   if (code == SQLITE_OK && frames == moved) wal_frames_ = 0;
-  if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
-    return absl::OkStatus();
-  return SqliteStatus(code, code == SQLITE_FULL ? sqlite3_errstr(code) : sqlite3_errmsg(handle),
-                      absl::StrCat("moving the log into ", path_.string()));
+  if (code == SQLITE_OK) return absl::OkStatus();
+  absl::Status status =
+      SqliteStatus(code, code == SQLITE_FULL ? sqlite3_errstr(code) : sqlite3_errmsg(handle),
+                   absl::StrCat("copying the log into ", path_.string()));
+  return absl::IsUnavailable(status) ? absl::OkStatus() : status;
 }
 
-absl::Status Database::TidyLog(std::uint64_t least, std::uint64_t most) {
-  sqlite3* const handle = connection_->getHandle();
-  const bool truncate = LogFileBytes(handle) > static_cast<std::int64_t>(most + most / 4);
-  if (absl::Status moved = Checkpoint(truncate); !moved.ok()) return moved;
-  std::error_code unknown;
-  const std::filesystem::space_info disk = std::filesystem::space(path_, unknown);
-  if (unknown || disk.available < kReservedShare * least) return absl::OkStatus();
-  return ReserveLog(handle, static_cast<std::int64_t>(least));
+absl::Status Database::WriteStatus(const SQLite::Exception& exception) const {
+  const std::string what = absl::StrCat("writing to ", path_.string());
+  if (exception.getExtendedErrorCode() == SQLITE_IOERR_WRITE &&
+      IsOverQuota(connection_->getHandle(), SQLITE_FCNTL_JOURNAL_POINTER))
+    return SqliteStatus(SQLITE_FULL, sqlite3_errstr(SQLITE_FULL), what);
+  return SqliteStatus(exception, what);
 }
 
 std::uint64_t Database::WalBytes() const {

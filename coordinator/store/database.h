@@ -3,7 +3,7 @@
 // Open() takes the state folder for this process alone (a lock file), refuses files that are not ours or are
 // newer than this program, brings older ones forward with a backup before each migration, and brings the
 // views up to date. WAL, synchronous=FULL, foreign keys on, no automatic checkpoints: the writer checkpoints
-// by itself (Checkpoint), since SQLite 3.40's WAL may lose data when two connections write and checkpoint.
+// by itself (CheckpointWal), since SQLite 3.40's WAL may lose data when two connections write and checkpoint.
 //
 // SQLite's exceptions and codes stop in this folder: FULL is ResourceExhausted (space may come back; try
 // again), an I/O error is DataLoss (the process must end; never retry an fsync), a broken constraint is
@@ -17,10 +17,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/file_lock.h"
 
 namespace SQLite {
 class Database;
@@ -29,7 +31,7 @@ class Exception;
 
 namespace inlier {
 
-// What marks an SQLite file as ours: "inlr".
+// Marks an SQLite file as ours: "inlr".
 inline constexpr std::int64_t kApplicationId = 0x696e6c72;
 
 // One step of the schema: SQL that brings version `to_version - 1` to `to_version`. Run in one transaction.
@@ -39,22 +41,19 @@ struct Migration {
   std::string sql;
 };
 
-// Those of coordinator/store/migrations, in order, embedded at build.
+// The files of coordinator/store/migrations, in order, embedded at build.
 const std::vector<Migration>& BuiltinMigrations();
 
-// The exclusive right to a state folder: flock on inlier.lock, which holds our pid. Ends with the object or
-// the process.
+// The exclusive right to a state folder: the lock of inlier.lock, which holds our pid. Ends with the object
+// or the process; the file stays, for removing it would let two processes lock two files of one name.
 class StateLock {
  public:
   // FailedPrecondition, naming the pid, when another process holds it.
   static absl::StatusOr<std::unique_ptr<StateLock>> Take(const std::filesystem::path& state_dir);
-  ~StateLock();
-  StateLock(const StateLock&) = delete;
-  StateLock& operator=(const StateLock&) = delete;
 
  private:
-  explicit StateLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit StateLock(FileLock lock) : lock_(std::move(lock)) {}
+  FileLock lock_;
 };
 
 class Database {
@@ -70,15 +69,16 @@ class Database {
   // Version of the schema, after migration.
   int version() const { return version_; }
 
-  // Moves the WAL into the file; `truncate` also gives its space back when no reader uses it. Busy readers
-  // are not an error and are not waited for: what they hold stays for the next time.
-  absl::Status Checkpoint(bool truncate);
-  // What the WAL holds that has not been moved.
+  // Copies the WAL into the file. Its space is reused by the next commits, which also shorten a log file
+  // above kLogFileBytesMax; `truncate` frees it at once. Busy readers are not an error and are not waited
+  // for: what they hold stays for the next time.
+  absl::Status CheckpointWal(bool truncate);
+  // Bytes of the WAL that are not in the file yet.
   std::uint64_t WalBytes() const;
-  // As Checkpoint, for an idle writer: leaves a log file that commits write over and need not grow, of
-  // `least` bytes unless the disk is nearly full, and gives back one that is far above `most`, which the
-  // commit before a checkpoint oversteps.
-  absl::Status TidyLog(std::uint64_t least, std::uint64_t most);
+
+  // The status of a failed write of the connection. A quota, which SQLite calls an I/O error, is
+  // ResourceExhausted like a full disk.
+  absl::Status WriteStatus(const SQLite::Exception& exception) const;
 
   // For this folder only.
   SQLite::Database& connection() { return *connection_; }

@@ -1,4 +1,4 @@
-// What the tables do not hold as a column, as SQL: RUNNING, and a trial's whole specification.
+// SQL of what no column holds: the state RUNNING, and a trial's whole specification.
 //
 // Not part of the store's interface: for the .cc files of this folder.
 #ifndef INLIER_COORDINATOR_STORE_DERIVED_SQL_H_
@@ -7,11 +7,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "proto/spec/spec_parts.h"
+#include "inlier/v1/attempt.pb.h"
 
 namespace inlier {
 
-// Whether a PENDING trial or stage runs: it does while it, or one of its stages, has a live attempt.
+// True when a PENDING trial or stage runs: while it, or one of its stages, has a live attempt.
 inline constexpr char kTrialRuns[] =
     "EXISTS (SELECT 1 FROM attempt WHERE attempt.ended_ms IS NULL AND attempt.stage IN (trial.train_stage, "
     "trial.evaluate_stage))";
@@ -23,24 +23,23 @@ inline std::string TrialStateSql() {
   return absl::StrCat("iif(trial.state = 'PENDING' AND ", kTrialRuns, ", 'RUNNING', trial.state)");
 }
 
-// What has to be joined to trial_spec for the groups of its specification: spec_model, spec_data, …
-inline std::string SpecPartsJoin() {
-  std::string joins;
-  for (const char* group : kSpecGroups) {
-    absl::StrAppend(&joins, "\n  LEFT JOIN spec_part AS spec_", group, " ON spec_", group,
-                    ".id = trial_spec.", group);
-  }
-  return joins;
+// The stages of a trial, whose rows hold its specification.
+inline constexpr char kStagesOfTrialJoin[] =
+    "\n  LEFT JOIN stage AS trained ON trained.id = trial.train_stage"
+    "\n  LEFT JOIN stage AS evaluated ON evaluated.id = trial.evaluate_stage";
+
+// The part of a trial's specification that a stage of this kind has, as JSON; of an invalid trial all of it.
+// With kStagesOfTrialJoin.
+inline std::string SpecPartSql(v1::StageKind kind) {
+  return kind == v1::TRAIN_STAGE ? "coalesce(trained.spec, trial.spec)"
+                                 : "coalesce(evaluated.spec, trial.spec)";
 }
 
-// The resolved TrialSpec as JSON, where trial_spec and SpecPartsJoin() are joined.
-inline std::string WholeSpecSql() {
-  std::string groups;
-  for (const char* group : kSpecGroups)
-    absl::StrAppend(&groups, " || coalesce(',\"", group, "\":' || spec_", group, ".json, '')");
-  return absl::StrCat("'{' || ltrim(substr(trial_spec.spec, 2, length(trial_spec.spec) - 2)", groups,
-                      ", ',') || '}'");
-}
+// The whole specification: the parts one after the other, in the order of the fields. With
+// kStagesOfTrialJoin.
+inline constexpr char kWholeSpecSql[] =
+    "coalesce(trial.spec, substr(trained.spec, 1, length(trained.spec) - 1) || "
+    "iif(trained.spec = '{}' OR evaluated.spec = '{}', '', ',') || substr(evaluated.spec, 2))";
 
 }  // namespace inlier
 

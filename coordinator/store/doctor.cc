@@ -45,8 +45,7 @@ std::uint64_t SizeOf(const fs::path& file) {
 // A file that a program was writing when it was killed.
 bool IsLeftover(const fs::path& file) {
   const std::string name = file.filename();
-  const bool temporary = absl::StartsWith(name, ".writable.") || absl::StartsWith(name, ".cold.") ||
-                         absl::StartsWith(name, "endpoint.json.") ||
+  const bool temporary = absl::StartsWith(name, ".writable.") || absl::StartsWith(name, "endpoint.json.") ||
                          (absl::StartsWith(name, "inlier.db.") && absl::EndsWith(name, ".part"));
   std::error_code error;
   if (!temporary || !fs::is_regular_file(fs::symlink_status(file, error))) return false;
@@ -54,7 +53,7 @@ bool IsLeftover(const fs::path& file) {
   return !error && fs::file_time_type::clock::now() - written > kLeftoverAge;
 }
 
-// Whether an index can be made anew from a table that is sound.
+// True when an index can be rebuilt from its sound table.
 bool IsOfAnIndex(const std::string& message) {
   return absl::StrContains(message, "missing from index") ||
          absl::StrContains(message, "wrong # of entries in index");
@@ -96,7 +95,7 @@ class Examination {
     return {};
   }
 
-  // False: nothing more can be said about the rows.
+  // False: the rows cannot be checked.
   bool CheckDatabase() {
     report_.schema_version_known = BuiltinMigrations().back().to_version;
     const fs::path file = state_dir_ / "inlier.db";
@@ -112,6 +111,13 @@ class Examination {
     }
     const absl::StatusOr<std::int64_t> version = QueryInteger(database_.get(), "PRAGMA user_version");
     report_.schema_version = version.ok() ? static_cast<int>(*version) : 0;
+    if (const absl::StatusOr<bool> too_old = IsFromBeforeRelease(database_.get()); too_old.ok() && *too_old) {
+      Add({.check = "schema_version",
+           .what = absl::StrCat(file.string(),
+                                " was made before the first release, and its tables cannot be read"),
+           .remedy = "start with an empty state folder, or keep using the program that made it"});
+      return false;
+    }
     if (report_.schema_version > report_.schema_version_known) {
       Add({.check = "schema_version",
            .what = absl::StrCat("the database has schema version ", report_.schema_version,
@@ -132,7 +138,7 @@ class Examination {
       const bool index = IsOfAnIndex(row[0]);
       Add({.check = kIntegrity,
            .what = row[0],
-           .remedy = index ? "inlier doctor --repair makes the indexes anew"
+           .remedy = index ? "inlier doctor --repair rebuilds the indexes"
                            : "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`",
            .repairable = index});
     }
@@ -196,11 +202,11 @@ class Examination {
       Add({.check = "artifact_file",
            .problem = false,
            .what = absl::StrCat(file.string(), " is of no attempt of this database"),
-           .remedy = "its worker may not have told of it yet; otherwise remove it if it is not needed"});
+           .remedy = "its worker may not have reported it yet; otherwise remove it if it is not needed"});
     }
   }
 
-  // Final ones only: what a training may go on from is removed when it is not needed any more.
+  // Final ones only: a checkpoint to resume from is removed when it is no longer needed.
   void CheckArtifactRows() {
     const std::string check = "artifact_row";
     std::error_code error;
@@ -283,7 +289,7 @@ absl::Status RepairRows(const fs::path& state_dir, const DoctorReport& report,
                         std::vector<std::string>& done) {
   std::vector<std::pair<std::string, std::string>> repairs;  // SQL and what it does.
   if (NeedsRepair(report, kIntegrity))
-    repairs.emplace_back("REINDEX", "made the indexes anew from their tables");
+    repairs.emplace_back("REINDEX", "rebuilt the indexes from their tables");
   for (const StoreRule& rule : StoreRules()) {
     if (NeedsRepair(report, rule.name))
       repairs.emplace_back(rule.repair_sql, absl::StrCat(rule.name, ": ", rule.meaning, " again"));

@@ -22,10 +22,10 @@ namespace inlier {
 // One rule that holds in every committed state of the database.
 struct StoreRule {
   const char* name;
-  const char* meaning;     // What holds; for people.
+  const char* meaning;     // The rule, for people.
   const char* sql;         // One text a row that breaks it.
   const char* repair_sql;  // Makes it hold again without losing anything; nullptr where only a person can.
-  const char* remedy;      // What a person does.
+  const char* remedy;      // For people.
 };
 const std::vector<StoreRule>& StoreRules();
 

@@ -1,4 +1,4 @@
-// What rows are named by. The orchestrator hands the numbers out (Snapshot says from where); the store only
+// Ids of rows. The orchestrator hands the numbers out (from those of Snapshot on); the store only
 // checks them.
 #ifndef INLIER_COORDINATOR_STORE_IDS_H_
 #define INLIER_COORDINATOR_STORE_IDS_H_

@@ -1,14 +1,18 @@
 #include "coordinator/store/param_view.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "coordinator/store/derived_sql.h"
-#include "proto/spec/columns.h"
-#include "proto/spec/measurements.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/columns.h"
+#include "spec/trial/canonical.h"
+#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -28,9 +32,9 @@ const ViewColumn kSweep = {"sweep", "sweep.name", "Name of its sweep."};
 const ViewColumn kSweepId = {"sweep_id", Id("s-", "sweep.id"),
                              "Id of its sweep, s-<number>; sweeps may share a name."};
 const ViewColumn kLabel = {
-    "label", "(SELECT group_concat(value, ', ') FROM json_each(trial_spec.labels) WHERE value <> '')",
+    "label", "(SELECT group_concat(value, ', ') FROM json_each(trial.labels) WHERE value <> '')",
     "Labels of its point on all axes, for people."};
-const ViewColumn kLabels = {"labels", "trial_spec.labels",
+const ViewColumn kLabels = {"labels", "trial.labels",
                             "The same as a JSON object, axis -> label: `labels->>'method'`."};
 const ViewColumn kStage = {"stage", Id("st-", "stage.id"), "Id of the stage, st-<number>."};
 const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END",
@@ -39,15 +43,9 @@ const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAI
 const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
                                "1: an edit of the sweep took its point away."};
 
-// A trial with what defines it.
-std::string TrialsWithSpecs() {
-  return absl::StrCat(
-      "trial\n  JOIN sweep ON sweep.id = trial.sweep\n  JOIN trial_spec ON trial_spec.trial = trial.id",
-      SpecPartsJoin());
-}
-// The same for views that show no hyper-parameters.
-constexpr char kTrials[] =
-    "trial\n  JOIN sweep ON sweep.id = trial.sweep\n  JOIN trial_spec ON trial_spec.trial = trial.id";
+constexpr char kTrials[] = "trial\n  JOIN sweep ON sweep.id = trial.sweep";
+// With the stages that hold their specifications.
+std::string TrialsWithSpecs() { return absl::StrCat(kTrials, kStagesOfTrialJoin); }
 
 // And the attempts of its stages. CROSS JOIN only fixes the order: from the trials down.
 std::string AttemptsOfTrials() {
@@ -56,14 +54,13 @@ std::string AttemptsOfTrials() {
                       "\n  CROSS JOIN attempt ON attempt.stage = stage.id");
 }
 
-// Where the JSON stands that has "$.model.bert.layers", and the path within it.
+// The JSON that has a path such as "$.model.bert.layers", and the path in it.
 std::pair<std::string, std::string> JsonOfPath(const std::string& path) {
-  for (const char* group : kSpecGroups) {
-    const std::string begin = absl::StrCat("$.", group, ".");
-    if (path.starts_with(begin))
-      return {absl::StrCat("spec_", group, ".json"), absl::StrCat("$.", path.substr(begin.size()))};
-  }
-  return {"trial_spec.spec", path};
+  const std::size_t begin = std::string_view("$.").size();
+  const auto* field = v1::TrialSpec::descriptor()->FindFieldByName(
+      path.substr(begin, std::min(path.find('.', begin), path.size()) - begin));
+  INLIER_CHECK(field != nullptr);
+  return {SpecPartSql(StageOfField(field)), path};
 }
 
 void AppendParams(std::vector<ViewColumn>& columns) {
@@ -101,8 +98,8 @@ View Sweeps() {
        {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
        {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
        {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
-       {"description", "sweep.spec->>'$.description'", "What the sweep is for."},
-       {"spec", "sweep.spec", "The sweep as it stands, JSON."}},
+       {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
+       {"spec", "sweep.spec", "The current sweep, JSON."}},
       "sweep"};
 }
 
@@ -123,7 +120,10 @@ View Trials() {
   view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
                           "Stage of its training; shared with all trials of the same fingerprint."});
   view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
-  view.columns.push_back({"spec", WholeSpecSql(), "The resolved TrialSpec, JSON."});
+  view.columns.push_back(
+      {"spec", kWholeSpecSql,
+       "The resolved TrialSpec, JSON. Fields that do not decide the result are as in the first trial that "
+       "needed the stage; of an invalid trial: its TrialSpec as the sweep gives it."});
   return view;
 }
 
@@ -134,10 +134,7 @@ View Results() {
       "measurement. Only what "
       "the attempt measured that produced the stage's result. NULL: not measured, or not a number.",
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
-      absl::StrCat(TrialsWithSpecs(),
-                   "\n  LEFT JOIN stage AS trained ON trained.id = trial.train_stage"
-                   "\n  LEFT JOIN stage AS evaluated ON evaluated.id = trial.evaluate_stage"
-                   "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
+      absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
   AppendParams(view.columns);
   view.columns.push_back(kWithdrawn);
   for (const MeasurementInfo& measurement : Measurements()) {
@@ -197,7 +194,7 @@ View Attempts() {
        {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
        {"worker", "attempt.worker", "Incarnation of the worker."},
        {"slot", "attempt.slot", "Place on the worker."},
-       {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it went on from; 0 from scratch."}},
+       {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it resumed from; 0 from scratch."}},
       AttemptsOfTrials()};
   for (const char* name : {"host", "device", "threads", "build", "torch_version", "cuda_version",
                            "dataset_digest", "parameters", "pid"}) {
@@ -263,7 +260,7 @@ View Events() {
 
 View PruningDecisions() {
   return {"pruning_decisions",
-          "What pruning said of each training at each rung, in order.",
+          "Verdicts of pruning for each training at each rung, in order.",
           {{"sweep_id", Id("s-", "pruning_decision.sweep"), "Whose rule decided."},
            {"stage", Id("st-", "pruning_decision.stage"), "The training."},
            {"token", "pruning_decision.token", "The attempt that measured the value."},
@@ -307,7 +304,7 @@ std::string View::CreateSql() const {
   return absl::StrCat("CREATE VIEW \"", name, "\" AS SELECT\n", select, "\nFROM ", from);
 }
 
-const std::vector<View>& PeoplesViews() {
+const std::vector<View>& UserViews() {
   static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Curves(),  Attempts(),
                                           Failures(), Logs(),   Events(),  Workers(), PruningDecisions()};
   return views;

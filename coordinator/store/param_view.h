@@ -29,7 +29,7 @@ struct View {
 };
 
 // All views, those that others use first.
-const std::vector<View>& PeoplesViews();
+const std::vector<View>& UserViews();
 
 // Columns of `trials` and `results` that hold a hyper-parameter or a choice, in the order of the
 // specification.

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/param_view.h"
-#include "proto/spec/did_you_mean.h"
+#include "spec/schema/did_you_mean.h"
 
 namespace inlier {
 namespace {
@@ -47,7 +47,7 @@ absl::Status PrepareError(sqlite3* connection, int code) {
     std::string word = message.substr(kind.size());
     if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
     std::vector<std::string> known;
-    for (const View& view : PeoplesViews()) {
+    for (const View& view : UserViews()) {
       if (kind == "no such table: ") {
         known.push_back(view.name);
       } else {

@@ -1,4 +1,4 @@
-// What keeps a read-only connection read-only, and one statement from taking the machine.
+// Keeps a read-only connection read-only, and one statement from using the whole machine.
 //
 // Thread safety: none; one guard a connection.
 #ifndef INLIER_COORDINATOR_STORE_QUERY_GUARD_H_

@@ -13,10 +13,10 @@
 #include "base/status.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/derived_sql.h"
+#include "coordinator/store/not_found.h"
 #include "coordinator/store/query_guard.h"
-#include "coordinator/store/snapshot_loader.h"
+#include "coordinator/store/sweep_json.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/did_you_mean.h"
 
 namespace inlier {
 namespace {
@@ -212,22 +212,18 @@ absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name) {
              {id_or_name, id.has_value() ? SqlValue(id->value()) : SqlValue()}));
   if (!found.rows.empty()) return SweepId(Integer(found.rows[0][0]));
   ASSIGN_OR_RETURN(const SqlRows names,
-                   Select("SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC LIMIT 1000"));
-  if (names.rows.empty())
-    return absl::NotFoundError(
-        absl::StrCat("there is no sweep \"", id_or_name, "\": none has been submitted yet"));
+                   Select("SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC LIMIT ?1",
+                          {static_cast<std::int64_t>(kNamesCompared)}));
   std::vector<std::string> known;
   for (const auto& row : names.rows) known.push_back(Text(row[0]));
-  return absl::NotFoundError(
-      absl::StrCat("there is no sweep \"", id_or_name, "\"", DidYouMean(id_or_name, known)));
+  return NoSuchSweep(id_or_name, std::move(known));
 }
 
 absl::StatusOr<TrialId> Reader::FindTrial(const std::string& id) {
   const std::optional<TrialId> trial = TrialId::Parse(id);
-  if (!trial.has_value())
-    return absl::InvalidArgumentError(absl::StrCat("\"", id, "\" is no trial: trials are named t-1, t-2, …"));
+  if (!trial.has_value()) return NoSuchTrial(id);
   ASSIGN_OR_RETURN(const SqlRows found, Select("SELECT id FROM trial WHERE id = ?1", {trial->value()}));
-  if (found.rows.empty()) return absl::NotFoundError(absl::StrCat("there is no trial ", id));
+  if (found.rows.empty()) return NoSuchTrial(id);
   return *trial;
 }
 
@@ -268,11 +264,12 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
   ASSIGN_OR_RETURN(
       const SqlRows found,
       Select(absl::StrCat("SELECT trial.id, ", TrialStateSql(),
-                          " AS now, message, train_stage, evaluate_stage, labels, ", WholeSpecSql(),
-                          ", (SELECT count(*) FROM attempt WHERE stage IN (train_stage, evaluate_stage)) "
-                          "FROM trial JOIN trial_spec ON trial_spec.trial = trial.id",
-                          SpecPartsJoin(),
-                          " WHERE sweep = ?1 AND point >= 0 AND trial.id > ?2 "
+                          " AS now, trial.message, trial.train_stage, trial.evaluate_stage, labels, ",
+                          kWholeSpecSql,
+                          ", (SELECT count(*) FROM attempt WHERE attempt.stage IN (trial.train_stage, "
+                          "trial.evaluate_stage)) FROM trial",
+                          kStagesOfTrialJoin,
+                          " WHERE trial.sweep = ?1 AND point >= 0 AND trial.id > ?2 "
                           "AND (?3 IS NULL OR now = ?3) ORDER BY trial.id LIMIT ?4"),
              {sweep.value(), after,
               request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),

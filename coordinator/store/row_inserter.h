@@ -26,13 +26,17 @@ class Database;
 
 namespace inlier {
 
-// The values of a statement, in their order. Texts must outlive its run.
+// The values of a statement, in their order. Texts must outlive its run, except CopiedText.
 class RowValues {
  public:
   explicit RowValues(sqlite3_stmt* statement) : statement_(statement) {}
 
   RowValues& Text(std::string_view text) {
     sqlite3_bind_text(statement_, ++index_, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+    return *this;
+  }
+  RowValues& CopiedText(std::string_view text) {
+    sqlite3_bind_text(statement_, ++index_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
     return *this;
   }
   RowValues& Bytes(std::string_view bytes) {
@@ -59,6 +63,11 @@ class RowValues {
   template <typename Tag>
   RowValues& Integer(const StrongId<Tag>& id) {
     return Integer(id.value());
+  }
+  // NULL where it is zero.
+  template <typename Tag>
+  RowValues& IntegerOrNull(const StrongId<Tag>& id) {
+    return id ? Integer(id) : Null();
   }
   template <typename Value>
   RowValues& Integer(const std::optional<Value>& value) {

@@ -37,7 +37,6 @@ class RowReader {
     return false;
   }
 
-  bool IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   std::int64_t Integer(int column) const { return sqlite3_column_int64(statement_, column); }
   // Valid until the next row; empty for NULL.
   std::string_view Text(int column) const {

@@ -94,7 +94,7 @@ std::string SchemaReference() {
   };
 
   std::string out = absl::StrCat(
-      "<!-- Written from coordinator/store (tests/coordinator/store/schema_test.cc says how). Do not edit. "
+      "<!-- Written from coordinator/store (how: tests/coordinator/store/schema_test.cc). Do not edit. "
       "-->\n"
       "# The database\n\n"
       "`inlier.db` in the state folder, SQLite, schema version ",
@@ -103,7 +103,7 @@ std::string SchemaReference() {
       "`sqlite3 'file:STATE_DIR/inlier.db?mode=ro'` or `inlier query`. Never write to it: the coordinator "
       "alone does. The tables behind the views are internal\n"
       "and may change with any version.\n\n## Views\n");
-  for (const View& view : PeoplesViews()) {
+  for (const View& view : UserViews()) {
     absl::StrAppend(&out, "\n### ", view.name, "\n\n", view.comment, "\n\n| column | |\n|---|---|\n");
     for (const ViewColumn& column : view.columns)
       absl::StrAppend(&out, "| ", column.name, " | ", Cell(column.comment), " |\n");

@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "coordinator/store/trial_state.h"
+#include "spec/schema/limits.h"
 
 namespace inlier {
 namespace {
 
 // A number that a counter can still pass.
 constexpr Token kTokenMax = std::numeric_limits<std::int64_t>::max() / 2;
-constexpr std::uint32_t kSlotsMax = 1024;  // As a sync may have.
 
 absl::Status Damaged(const std::string& what) {
   return absl::DataLossError(
@@ -47,16 +48,16 @@ const Record* Find(const std::vector<Record>& records, Id id) {
   return at != records.end() && at->id == id ? &*at : nullptr;
 }
 
-bool IsOpen(v1::TrialState state) { return state == v1::PENDING || state == v1::RUNNING; }
-
 absl::Status CheckStages(const Snapshot& snapshot) {
-  for (const StageRecord& stage : snapshot.stages) {
+  for (const StageRow& stage : snapshot.stages) {
     const bool has_train = static_cast<bool>(stage.train_stage);
+    if (!stage.spec_json.empty() && !(stage.spec_json.starts_with('{') && stage.spec_json.ends_with('}')))
+      return Damaged(absl::StrCat(stage.id.ToString(), " has a specification that is no JSON object"));
     if ((stage.kind == v1::EVALUATE_STAGE) != has_train) {
       return Damaged(absl::StrCat(stage.id.ToString(), " names a train stage or lacks one against its kind"));
     }
     if (!has_train) continue;
-    const StageRecord* train = Find(snapshot.stages, stage.train_stage);
+    const StageRow* train = Find(snapshot.stages, stage.train_stage);
     if (train == nullptr || train->kind != v1::TRAIN_STAGE || stage.id.value() <= train->id.value()) {
       return Damaged(absl::StrCat(stage.id.ToString(), " has the train stage ", stage.train_stage.ToString(),
                                   ", which is none before it"));
@@ -68,7 +69,7 @@ absl::Status CheckStages(const Snapshot& snapshot) {
 // `open` gets, for each stage, whether a trial that has not ended needs it.
 absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
   open.assign(snapshot.stages.size(), false);
-  for (const TrialRecord& trial : snapshot.trials) {
+  for (const TrialRow& trial : snapshot.trials) {
     if (Find(snapshot.sweeps, trial.sweep) == nullptr) {
       return Damaged(
           absl::StrCat(trial.id.ToString(), " belongs to ", trial.sweep.ToString(), ", which is not there"));
@@ -77,15 +78,15 @@ absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
     if (has_stages != static_cast<bool>(trial.evaluate_stage) || (!has_stages && trial.state != v1::FAILED))
       return Damaged(absl::StrCat(trial.id.ToString(), " lacks a stage"));
     if (!has_stages) continue;
-    const StageRecord* train = Find(snapshot.stages, trial.train_stage);
-    const StageRecord* evaluate = Find(snapshot.stages, trial.evaluate_stage);
+    const StageRow* train = Find(snapshot.stages, trial.train_stage);
+    const StageRow* evaluate = Find(snapshot.stages, trial.evaluate_stage);
     if (train == nullptr || evaluate == nullptr || train->kind != v1::TRAIN_STAGE ||
         evaluate->train_stage != trial.train_stage) {
       return Damaged(
           absl::StrCat(trial.id.ToString(), " has stages that are not there or do not belong together"));
     }
-    if (!IsOpen(trial.state)) continue;
-    for (const StageRecord* stage : {train, evaluate}) {
+    if (IsTerminal(trial.state)) continue;
+    for (const StageRow* stage : {train, evaluate}) {
       if (stage->state != v1::SUCCEEDED)
         open[static_cast<std::size_t>(stage - snapshot.stages.data())] = true;
     }
@@ -98,8 +99,8 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
     return Damaged(absl::StrCat("the next token is ", snapshot.next_token));
   std::vector<bool> live(snapshot.stages.size(), false);
   Token before = 0;
-  for (const LiveAttempt& attempt : snapshot.live_attempts) {
-    const StageRecord* stage = Find(snapshot.stages, attempt.stage);
+  for (const AttemptRow& attempt : snapshot.live_attempts) {
+    const StageRow* stage = Find(snapshot.stages, attempt.stage);
     const auto at = static_cast<std::size_t>(stage - snapshot.stages.data());
     if (stage == nullptr || stage->state != v1::RUNNING || !needed[at] || live[at] ||
         attempt.token <= before || attempt.token >= snapshot.next_token) {
@@ -107,7 +108,7 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
                                   " is not running for a trial, or has another"));
     }
     if (stage->train_stage) {
-      const StageRecord* train = Find(snapshot.stages, stage->train_stage);
+      const StageRow* train = Find(snapshot.stages, stage->train_stage);
       if (train == nullptr || train->state != v1::SUCCEEDED) {
         return Damaged(absl::StrCat("attempt ", attempt.token, " is live although the training of ",
                                     attempt.stage.ToString(), " has not succeeded"));
@@ -118,7 +119,7 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
     live[at] = true;
     before = attempt.token;
   }
-  for (const CheckpointRecord& checkpoint : snapshot.checkpoints) {
+  for (const CheckpointRow& checkpoint : snapshot.checkpoints) {
     if (Find(snapshot.stages, checkpoint.stage) == nullptr)
       return Damaged(
           absl::StrCat("a checkpoint belongs to ", checkpoint.stage.ToString(), ", which is not there"));
@@ -136,8 +137,8 @@ absl::Status CheckSnapshot(const Snapshot& snapshot) {
   std::vector<bool> needed;
   RETURN_IF_ERROR(CheckTrials(snapshot, needed));
   RETURN_IF_ERROR(CheckAttempts(snapshot, needed));
-  for (const WorkerRecord& worker : snapshot.workers) {
-    if (worker.slots > kSlotsMax)
+  for (const WorkerRow& worker : snapshot.workers) {
+    if (worker.slots > Limits::kSlotsMax)
       return Damaged(absl::StrCat("worker ", worker.incarnation, " has ", worker.slots, " slots"));
   }
   return absl::OkStatus();

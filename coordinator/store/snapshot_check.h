@@ -1,4 +1,4 @@
-// Whether a snapshot holds together: what the orchestrator takes for granted when it takes over.
+// Checks that a snapshot is consistent: the assumptions of Orchestrator::Recover.
 #ifndef INLIER_COORDINATOR_STORE_SNAPSHOT_CHECK_H_
 #define INLIER_COORDINATOR_STORE_SNAPSHOT_CHECK_H_
 

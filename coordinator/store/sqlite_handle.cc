@@ -72,4 +72,10 @@ absl::StatusOr<std::int64_t> QueryInteger(sqlite3* connection, const std::string
   return value;
 }
 
+absl::StatusOr<bool> IsFromBeforeRelease(sqlite3* connection) {
+  ASSIGN_OR_RETURN(const std::int64_t tables,
+                   QueryInteger(connection, "SELECT count(*) FROM sqlite_schema WHERE name = 'trial_spec'"));
+  return tables > 0;
+}
+
 }  // namespace inlier

@@ -21,8 +21,8 @@ struct SqliteCloser {
 };
 using SqliteHandle = std::unique_ptr<sqlite3, SqliteCloser>;
 
-// A connection that can only read. `immutable`: nobody writes the file meanwhile, and no -wal or -shm is made
-// or looked at.
+// A connection that can only read. `immutable`: no process writes the file meanwhile, and no -wal or -shm is
+// made or looked at.
 absl::StatusOr<SqliteHandle> OpenForReading(const std::filesystem::path& file, bool immutable = false);
 
 // Runs `sql`; every row, each value as text (NULL is "").
@@ -30,6 +30,9 @@ absl::StatusOr<std::vector<std::vector<std::string>>> QueryTexts(sqlite3* connec
 
 // The first value of the first row as a number; 0 when there is none.
 absl::StatusOr<std::int64_t> QueryInteger(sqlite3* connection, const std::string& sql);
+
+// True for a database of inlier from before its first release: its tables differ, at any version.
+absl::StatusOr<bool> IsFromBeforeRelease(sqlite3* connection);
 
 }  // namespace inlier
 

@@ -13,11 +13,6 @@
 #include "coordinator/store/trial_writer.h"
 
 namespace inlier {
-namespace {
-
-constexpr std::int64_t kStagesForTwo = 20'000;  // So many are worth a second connection and thread.
-
-}  // namespace
 
 class Store::Statements {
  public:
@@ -28,18 +23,18 @@ class Store::Statements {
         trials(database),
         measurements(database) {}
 
-  // Applies the first of `changes` and returns how many those were; `live` says whether they were stored.
+  // Applies the first of `changes` and returns their number; `live`: whether they were stored.
   std::size_t ApplyFirst(std::span<const Change> changes, bool& live) {
     live = true;
     if (const std::size_t run = MeasurementWriter::RunOf(changes); run > 0) {
       live = measurements.Write(changes.first(run));
       return run;
     }
-    if (const std::size_t run = RunOf<NewStage, NewTrial>(changes); run > 0) {
+    if (const std::size_t run = RunOf<StageRow, TrialRow>(changes); run > 0) {
       trials.Write(changes.first(run));
       return run;
     }
-    if (const std::size_t run = RunOf<AttemptStarted>(changes); run > 0) {
+    if (const std::size_t run = RunOf<AttemptRow>(changes); run > 0) {
       applier.Start(changes.first(run));
       return run;
     }
@@ -61,12 +56,7 @@ absl::StatusOr<Snapshot> Store::Load() {
   SQLite::Database& connection = database_.connection();
   try {
     SQLite::Transaction transaction(connection);  // One moment for all tables.
-    if (connection.execAndGet("SELECT coalesce(max(id), 0) FROM stage").getInt64() < kStagesForTwo)
-      return LoadSnapshot(connection, nullptr);
-    // It sees the same: nobody writes before the state is loaded.
-    SQLite::Database second(database_.path().string(), SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX);
-    sqlite3_extended_result_codes(second.getHandle(), 1);
-    return LoadSnapshot(connection, &second);
+    return LoadSnapshot(connection);
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, "loading the state from " + database_.path().string());
   }
@@ -100,7 +90,7 @@ absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batc
     Failpoint("commit.after");
     return stats;
   } catch (const SQLite::Exception& exception) {
-    const absl::Status status = SqliteStatus(exception, "writing to " + database_.path().string());
+    const absl::Status status = database_.WriteStatus(exception);
     // Some errors have rolled back already. A failed COMMIT that cannot be undone leaves the file as the WAL
     // has it; the process ends then.
     statements_.reset();

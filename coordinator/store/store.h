@@ -1,4 +1,4 @@
-// What inlier remembers: reads it all once after a start, and applies what the orchestrator decided.
+// The stored state: read once after a start, and changed by the batches of the orchestrator.
 //
 // Thread safety: none; the committer's thread owns it while a Committer is alive.
 #ifndef INLIER_COORDINATOR_STORE_STORE_H_

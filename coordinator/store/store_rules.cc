@@ -1,4 +1,4 @@
-// What holds between the rows of the database in every committed state, as SQL that finds what breaks it.
+// Rules between the rows of the database in every committed state, as SQL that finds violations.
 // Most of it is also held by constraints and triggers; here it is looked at from outside, since a file may
 // have been edited, salvaged or restored.
 #include "coordinator/store/doctor.h"
@@ -39,15 +39,13 @@ const std::vector<StoreRule>& StoreRules() {
        "SELECT 'stages ' || group_concat('st-' || id, ', ') || ' have the fingerprint ' || fingerprint "
        "FROM stage GROUP BY fingerprint HAVING count(*) > 1",
        nullptr, kRestore},
-      {"specification_of_a_trial", "every trial has its whole specification",
-       "SELECT 't-' || trial.id || ' lacks a part of its specification' FROM trial LEFT JOIN trial_spec ON "
-       "trial_spec.trial = trial.id WHERE trial_spec.trial IS NULL OR model NOT IN (SELECT id FROM "
-       "spec_part) "
-       "OR attention NOT IN (SELECT id FROM spec_part) "
-       "OR data NOT IN (SELECT id FROM spec_part) "
-       "OR training NOT IN (SELECT id FROM spec_part) "
-       "OR quantization NOT IN (SELECT id FROM spec_part) "
-       "OR evaluation NOT IN (SELECT id FROM spec_part)",
+      {"specification_of_a_stage", "every stage has the part of the specification that it runs",
+       "SELECT 'st-' || id || ' has a specification that is no JSON object' FROM stage "
+       "WHERE NOT json_valid(spec) OR json_type(spec) <> 'object'",
+       nullptr, kRestore},
+      {"specification_of_a_trial", "a trial without stages has its specification",
+       "SELECT 't-' || id || ' lacks its specification' FROM trial "
+       "WHERE evaluate_stage IS NULL AND NOT coalesce(json_valid(spec), 0)",
        nullptr, kRestore},
       {"trained_has_a_checkpoint", "a training that succeeded has its checkpoint recorded",
        "SELECT 'st-' || id || ' has no final artifact ' || coalesce(checkpoint, '') FROM stage "

@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "coordinator/tables/published_csv.h"
-#include "proto/spec/did_you_mean.h"
-#include "proto/spec/number_text.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/number_text.h"
 
 namespace inlier {
 namespace {

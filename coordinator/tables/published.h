@@ -1,8 +1,8 @@
 // The figures the papers print, as data: what a cell of our tables is held against.
 //
 // published.csv (embedded) has one figure a row: paper, table, model, method, settings, metric, mean, std.
-// Settings are "key=value" joined by ";". A figure stands in the paper's unit (PublishedUnit) and says
-// nothing about our model's size: it stands beside ours for orientation.
+// Settings are "key=value" joined by ";". A figure is in the paper's unit (PublishedUnit), of the paper's
+// model size: it is shown next to ours for orientation.
 //
 // Thread safety: immutable after the first use.
 #ifndef INLIER_COORDINATOR_TABLES_PUBLISHED_H_
@@ -34,15 +34,15 @@ absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& c
 // All figures of the embedded file, in its order.
 const std::vector<PublishedFigure>& PublishedFigures();
 
-// Those of "paper/table", for example "bondarenko2023/2", or of some of its models, for example
+// The figures of "paper/table", for example "bondarenko2023/2", or of some of its models, for example
 // "kaul2024/2/gpt2-60m,llama2-130m". NotFound names what comes close.
 absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::string& wanted);
 
-// What a figure of `metric` is multiplied with to stand in our unit: papers print percent, hours and
+// The factor from a figure of `metric` to our unit: papers print percent, hours and
 // iterations a second where we have shares, seconds and tokens a second.
 double PublishedUnit(const std::string& metric);
 
-// What our cell is (published_query.h).
+// The query of our cell (published_query.h).
 struct PublishedQuery {
   std::vector<std::string>
       metrics;               // Names the papers use for the measurement; the first that is there counts.

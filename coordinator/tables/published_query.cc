@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/spec/architecture.h"
-#include "proto/spec/data_kind.h"
-#include "proto/spec/number_text.h"
+#include "spec/schema/number_text.h"
+#include "spec/trial/architecture.h"
+#include "spec/trial/data_kind.h"
 
 namespace inlier {
 namespace {
@@ -28,8 +28,8 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// The name of the paper's model that this one is: from the folder it starts from, or its preset. inlier's own
-// small sizes are nobody's.
+// The name of the paper's model that this one is: from the folder it starts from, or its preset. Empty for
+// inlier's own small sizes, which no paper has.
 std::string ModelName(const v1::TrialSpec& spec, const std::string& architecture) {
   const std::string& folder = spec.training().start_from().hugging_face();
   if (!folder.empty()) return LowerCase(LastPart(folder));
@@ -136,7 +136,7 @@ void AddTraining(const v1::TrialSpec& spec, PublishedQuery* query) {
   if (spec.training().start_from().has_hugging_face()) settings["pretrained"] = "1";
 }
 
-// What stands before "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4".
+// The prefix of "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4".
 std::string PrecisionName(const v1::QuantizationSpec& quantization, const std::string& bits) {
   if (bits == "fp16") return "fp";
   if (quantization.has_absmax() && bits == "w8a8") {

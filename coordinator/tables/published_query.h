@@ -1,4 +1,4 @@
-// What the papers would call a trial and a measurement of ours: from a spec to a PublishedQuery.
+// The names that the papers would give a trial and a measurement of ours: from a spec to a PublishedQuery.
 //
 // The words are those of published.csv. A sweep needs no labels of its own for a figure to be found: softmax,
 // gate, norm, optimizer, lengths, bits and the data decide.

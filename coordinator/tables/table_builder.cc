@@ -13,10 +13,10 @@
 #include "coordinator/tables/published.h"
 #include "coordinator/tables/published_query.h"
 #include "coordinator/tables/trial_values.h"
-#include "proto/spec/canonical.h"
-#include "proto/spec/did_you_mean.h"
-#include "proto/spec/measurements.h"
-#include "proto/spec/sweep_grid.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/sweep/sweep_grid.h"
+#include "spec/trial/canonical.h"
+#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -24,9 +24,9 @@ namespace {
 using google::protobuf::Value;
 using Where = google::protobuf::Map<std::string, Value>;
 
-// What the papers' tables show.
+// The measurements of the papers' tables.
 constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
-// The column of the view `trials` that says which published figure is ours.
+// The column of the view `trials` that selects the published figure of ours.
 constexpr char kSpecColumn[] = "spec";
 
 // The names that rows and conditions may use.

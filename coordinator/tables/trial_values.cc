@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/number_text.h"
-#include "proto/spec/struct_value.h"
+#include "spec/schema/number_text.h"
+#include "spec/schema/struct_value.h"
 
 namespace inlier {
 namespace {
@@ -17,7 +17,7 @@ using google::protobuf::Value;
 
 std::string Quoted(const std::string& name) { return absl::StrCat("\"", name, "\""); }
 
-// Whether `matches` holds for `wanted`, or for one of it when it is a list.
+// True when `matches` holds for `wanted`, or for one item of it when it is a list.
 template <typename Condition>
 bool AnyOf(const Value& wanted, const Condition& matches) {
   if (wanted.kind_case() != Value::kListValue) return matches(wanted);

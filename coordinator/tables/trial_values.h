@@ -1,4 +1,4 @@
-// What a table is made from: the trials of a sweep with their labels, columns and measurements, and which of
+// The input of a table: the trials of a sweep with their labels, columns and measurements, and which of
 // them match a condition.
 //
 // Thread safety: none.
@@ -21,8 +21,8 @@ struct TrialValues {
   std::string id;
   v1::TrialState state = v1::PENDING;
   std::map<std::string, std::string> labels;   // Axis -> label.
-  std::map<std::string, SqlValue> columns;     // Those asked for.
-  std::map<std::string, double> measurements;  // Those asked for that it has.
+  std::map<std::string, SqlValue> columns;     // The requested ones.
+  std::map<std::string, double> measurements;  // The requested ones that it has.
 };
 
 // The trials of `sweep` in the order of its grid. `columns` of the view trials, `measurements` of the view
@@ -34,8 +34,8 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
 // The text of a column's value as rows show it: "-0.03", "clipped", "" for NULL.
 std::string SqlText(const SqlValue& value);
 
-// Whether a label or a column has the value that people wrote: numbers are compared as numbers, null is SQL's
-// NULL and a label that is empty; of a list any may match.
+// True when a label or a column has the value that people wrote: numbers are compared as numbers, null is
+// SQL's NULL and a label that is empty; of a list any may match.
 bool LabelMatches(const std::string& label, const google::protobuf::Value& wanted);
 bool ColumnMatches(const SqlValue& column, const google::protobuf::Value& wanted);
 

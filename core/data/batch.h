@@ -1,4 +1,4 @@
-// One micro-batch as tensors on the CPU; whoever trains or measures moves it to its device.
+// One micro-batch as tensors on the CPU; the trainer or evaluator moves it to its device.
 #ifndef INLIER_CORE_DATA_BATCH_H_
 #define INLIER_CORE_DATA_BATCH_H_
 
@@ -10,15 +10,15 @@ struct Batch {
   // Token ids, (B, T) int64; undefined for images. MLM: some are replaced by the mask.
   torch::Tensor ids;
 
-  // What is to be predicted.
-  // Text and instructions: (B, T) int64, aligned with ids; -100 where nothing is to be predicted. MLM: the
-  // original id at every chosen position. CLM: a copy of ids, as in the reference: the loss shifts, position
-  // t predicts labels[:, t + 1], so the first token of a sequence is never a target.
+  // The targets.
+  // Text and instructions: (B, T) int64, aligned with ids; -100 where there is no target. MLM: the original
+  // id at every chosen position. CLM: a copy of ids, as in the reference: the loss shifts, position t
+  // predicts labels[:, t + 1], so the first token of a sequence is never a target.
   // Classes: (B) int64, or (B, classes) float32 where images are mixed. Numbers: (B) float32.
   torch::Tensor labels;
 
-  // 1 for tokens, 0 for padding, (B, T) int64. Undefined when every sequence is full, which is nearly always
-  // so in text.
+  // 1 for tokens, 0 for padding, (B, T) int64. Undefined when every sequence is full, which is the usual case
+  // in text.
   torch::Tensor attention_mask;
 
   // 1 for the tokens of the second sentence of a pair, else 0, (B, T) int64. Undefined where there are no

@@ -16,11 +16,11 @@ namespace inlier {
 
 // One kind of such files, with the words of its messages.
 struct DataFileKind {
-  std::string field;      // What names it in the spec: "data.text.corpus".
+  std::string field;      // Its field in the spec: "data.text.corpus".
   std::string what;       // "corpus".
   std::string plural;     // "corpora".
   std::string extension;  // ".txt".
-  std::string otherwise;  // What else can be done: "name a text file of your own with data.text.path".
+  std::string otherwise;  // The alternative: "name a text file of your own with data.text.path".
 };
 
 // data_dir/<name><extension>. InvalidArgument when it is not a plain name; NotFound, naming the folder, those
@@ -32,7 +32,7 @@ absl::StatusOr<std::filesystem::path> FindDataFile(const std::string& name,
 // Names of the files with this extension, without it, sorted.
 std::vector<std::string> DataFilesIn(const std::filesystem::path& data_dir, const std::string& extension);
 
-// `status` of a file that is there and cannot be read, with the remedy.
+// `status` of a file that exists and cannot be read, with the remedy.
 absl::Status Unreadable(const absl::Status& status);
 
 }  // namespace inlier

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
-#include "core/data/random_stream.h"
+#include "base/random_stream.h"
 
 namespace inlier {
 

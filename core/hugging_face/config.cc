@@ -19,7 +19,7 @@ absl::Status Refuse(const std::string& key, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(key, ": ", what));
 }
 
-// Reads keys of one config.json; the first problem is kept, and what is read after it is of no use.
+// Reads keys of one config.json; keeps the first error, after which returned values are meaningless.
 class ConfigReader {
  public:
   explicit ConfigReader(const json& config) : config_(config) {}
@@ -30,7 +30,7 @@ class ConfigReader {
     if (!value->is_number_integer() || value->get<std::int64_t>() < 1 ||
         value->get<std::int64_t>() > UINT32_MAX) {
       return Fail<std::uint32_t>(
-          key, absl::StrCat(value->dump(), " is no size: it must be a whole number of at least 1"), 0);
+          key, absl::StrCat(value->dump(), " is not a size: it must be a whole number of at least 1"), 0);
     }
     return static_cast<std::uint32_t>(value->get<std::int64_t>());
   }
@@ -54,7 +54,7 @@ class ConfigReader {
   // A flag that must have this value, because the other one has no counterpart here.
   void Require(const char* key, bool wanted) {
     if (Flag(key, wanted) != wanted)
-      Fail(key, absl::StrCat(wanted ? "false" : "true", " is not something inlier's models can do"), 0);
+      Fail(key, absl::StrCat(wanted ? "false" : "true", " is not supported by inlier's models"), 0);
   }
   v1::Activation ActivationOf(const char* key, const char* otherwise) {
     const json* value = Find(key);
@@ -83,7 +83,7 @@ class ConfigReader {
   absl::Status status_;
 };
 
-// A BertForSequenceClassification. transformers takes one output without a problem_type for a number.
+// A BertForSequenceClassification. Without problem_type, transformers takes one output as a number.
 void ReadBertClassifier(ConfigReader& config, v1::TrialSpec* spec) {
   const json* problem = config.Find("problem_type");
   const json* labels = config.Find("id2label");
@@ -95,7 +95,7 @@ void ReadBertClassifier(ConfigReader& config, v1::TrialSpec* spec) {
     config.Fail("problem_type",
                 absl::StrCat("\"", kind, "\" is not known: regression or single_label_classification"), 0);
   if (kind == "regression" && !one)
-    config.Fail("problem_type", "regression of several numbers is not something inlier's models can do", 0);
+    config.Fail("problem_type", "regression of several numbers is not supported by inlier's models", 0);
   if (config.Number("classifier_dropout", spec->dropout()) != spec->dropout())
     config.Fail("classifier_dropout", "differs from hidden_dropout_prob, and there is one dropout here", 0);
   spec->mutable_data()->mutable_classification()->set_target(

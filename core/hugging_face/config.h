@@ -1,7 +1,7 @@
-// config.json of a Hugging Face model folder, in the words of a TrialSpec and back.
+// config.json of a Hugging Face model folder, converted to the fields of a TrialSpec and back.
 //
-// What transformers can express and inlier cannot (or the other way) is refused by name: a model is read as
-// it was meant, or not at all.
+// A setting that only one of transformers and inlier supports is refused by name: a model is read with
+// exactly its meaning, or not at all.
 #ifndef INLIER_CORE_HUGGING_FACE_CONFIG_H_
 #define INLIER_CORE_HUGGING_FACE_CONFIG_H_
 
@@ -22,10 +22,10 @@ absl::StatusOr<v1::TrialSpec> ReadHuggingFaceConfig(const std::filesystem::path&
 // The same from the parsed file; errors begin with the key.
 absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const nlohmann::json& config);
 
-// What transformers needs to make the model of `resolved`. FailedPrecondition names the field that it has no
-// word for. Some variants are exported as an equal model: absent biases and positions as zeros, one gain for
-// all channels (RMS_NORM_S) as a vector of it. With data.classification a BertForSequenceClassification of
-// `outputs` outputs. REQUIRES: outputs >= 1 then.
+// The config.json with which transformers makes the model of `resolved`. FailedPrecondition names a field
+// that it does not support. Some variants are exported as an equal model: absent biases and positions as
+// zeros, one gain for all channels (RMS_NORM_S) as a vector of it. With data.classification a
+// BertForSequenceClassification of `outputs` outputs. REQUIRES: outputs >= 1 then.
 absl::StatusOr<nlohmann::json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved,
                                                        std::int64_t outputs = 0);
 

@@ -6,14 +6,14 @@
 #include "base/status.h"
 #include "core/hugging_face/config.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/architecture.h"
+#include "spec/trial/architecture.h"
 
 namespace inlier {
 namespace {
 
 using nlohmann::json;
 
-absl::Status CannotSay(const std::string& field, const std::string& what) {
+absl::Status Unsupported(const std::string& field, const std::string& what) {
   return absl::FailedPreconditionError(
       absl::StrCat(field, ": transformers has no ", what, "; export a trial without it"));
 }
@@ -36,15 +36,15 @@ absl::Status CheckAttention(const v1::TrialSpec& spec, const std::string& type) 
   const v1::SoftmaxSpec& softmax = spec.attention().softmax();
   if (softmax.kind_case() != v1::SoftmaxSpec::kVanilla &&
       softmax.kind_case() != v1::SoftmaxSpec::KIND_NOT_SET) {
-    return CannotSay("attention.softmax", "softmax but the vanilla one in its " + type + " model");
+    return Unsupported("attention.softmax", "softmax but the vanilla one in its " + type + " model");
   }
   if (!spec.attention().gate().has_none() &&
       spec.attention().gate().kind_case() != v1::GateSpec::KIND_NOT_SET) {
-    return CannotSay("attention.gate", "gated attention in its " + type + " model");
+    return Unsupported("attention.gate", "gated attention in its " + type + " model");
   }
   const bool llama = spec.model().has_llama();
   if (llama != (spec.norm() != v1::LAYER_NORM)) {
-    return CannotSay("norm", v1::NormKind_Name(spec.norm()) + " in its " + type + " model");
+    return Unsupported("norm", v1::NormKind_Name(spec.norm()) + " in its " + type + " model");
   }
   return absl::OkStatus();
 }
@@ -61,7 +61,7 @@ void CommonSizes(const Spec& spec, json* config) {
   }
 }
 
-// The names that transformers gives to classes without one.
+// transformers' default class names.
 void Labels(std::int64_t count, json* config) {
   json labels = json::object(), ids = json::object();
   for (std::int64_t i = 0; i < count; ++i) {
@@ -75,9 +75,9 @@ void Labels(std::int64_t count, json* config) {
 absl::StatusOr<json> BertConfig(const v1::TrialSpec& spec, std::int64_t outputs) {
   const v1::BertSpec& bert = spec.model().bert();
   if (bert.norm_placement() != v1::POST)
-    return CannotSay("model.bert.norm_placement", "PRE norms in its bert model");
+    return Unsupported("model.bert.norm_placement", "PRE norms in its bert model");
   if (bert.position() == v1::ROTARY)
-    return CannotSay("model.bert.position", "ROTARY positions in its bert model");
+    return Unsupported("model.bert.position", "ROTARY positions in its bert model");
   json config = {{"model_type", "bert"},
                  {"architectures", {"BertForMaskedLM"}},
                  {"intermediate_size", bert.ffn_size()},
@@ -102,7 +102,7 @@ absl::StatusOr<json> BertConfig(const v1::TrialSpec& spec, std::int64_t outputs)
 absl::StatusOr<json> OptConfig(const v1::TrialSpec& spec) {
   const v1::OptSpec& opt = spec.model().opt();
   if (opt.norm_epsilon() != 1e-5)
-    return CannotSay("model.opt.norm_epsilon", "norm epsilon but 1e-5 in its opt model");
+    return Unsupported("model.opt.norm_epsilon", "norm epsilon but 1e-5 in its opt model");
   json config = {{"model_type", "opt"},
                  {"architectures", {"OPTForCausalLM"}},
                  {"ffn_dim", opt.ffn_size()},
@@ -124,9 +124,9 @@ absl::StatusOr<json> OptConfig(const v1::TrialSpec& spec) {
 absl::StatusOr<json> Gpt2Config(const v1::TrialSpec& spec) {
   const v1::Gpt2Spec& gpt2 = spec.model().gpt2();
   if (gpt2.norm_placement() != v1::PRE)
-    return CannotSay("model.gpt2.norm_placement", "POST norms in its gpt2 model");
+    return Unsupported("model.gpt2.norm_placement", "POST norms in its gpt2 model");
   if (gpt2.position() == v1::ROTARY)
-    return CannotSay("model.gpt2.position", "ROTARY positions in its gpt2 model");
+    return Unsupported("model.gpt2.position", "ROTARY positions in its gpt2 model");
   return json{{"model_type", "gpt2"},
               {"architectures", {"GPT2LMHeadModel"}},
               {"n_layer", gpt2.layers()},
@@ -147,10 +147,10 @@ absl::StatusOr<json> Gpt2Config(const v1::TrialSpec& spec) {
 absl::StatusOr<json> LlamaConfig(const v1::TrialSpec& spec) {
   const v1::LlamaSpec& llama = spec.model().llama();
   if (llama.norm_placement() != v1::PRE)
-    return CannotSay("model.llama.norm_placement", "POST norms in its llama model");
+    return Unsupported("model.llama.norm_placement", "POST norms in its llama model");
   if (llama.position() != v1::ROTARY)
-    return CannotSay("model.llama.position",
-                     v1::Position_Name(llama.position()) + " positions in its llama model");
+    return Unsupported("model.llama.position",
+                       v1::Position_Name(llama.position()) + " positions in its llama model");
   json config = {{"model_type", "llama"},
                  {"architectures", {"LlamaForCausalLM"}},
                  {"intermediate_size", llama.ffn_size()},
@@ -169,8 +169,8 @@ absl::StatusOr<json> LlamaConfig(const v1::TrialSpec& spec) {
 absl::StatusOr<json> VitConfig(const v1::TrialSpec& spec) {
   const v1::VitSpec& vit = spec.model().vit();
   if (vit.norm_placement() != v1::PRE)
-    return CannotSay("model.vit.norm_placement", "POST norms in its vit model");
-  if (vit.patch_norm()) return CannotSay("model.vit.patch_norm", "norm of patches in its vit model");
+    return Unsupported("model.vit.norm_placement", "POST norms in its vit model");
+  if (vit.patch_norm()) return Unsupported("model.vit.patch_norm", "norm of patches in its vit model");
   json config = {{"model_type", "vit"},
                  {"architectures", {"ViTForImageClassification"}},
                  {"intermediate_size", vit.ffn_size()},

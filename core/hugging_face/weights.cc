@@ -25,7 +25,7 @@
 namespace inlier {
 namespace {
 
-// Every tensor of the folder, by name, and the file that holds it.
+// All tensors of the folder: names and files.
 class WeightFiles {
  public:
   static absl::StatusOr<WeightFiles> Open(const std::filesystem::path& folder) {
@@ -83,7 +83,7 @@ class WeightFiles {
   std::vector<SafetensorsReader> readers_;
 };
 
-// Names under which a file may store the parameter, the likeliest first.
+// Names under which a file may store the parameter, the most likely first.
 std::vector<std::string> StoredNames(const std::string& parameter) {
   std::vector<std::string> names = {parameter};
   for (const char* base : {"bert.", "transformer.", "model.", "vit."}) {
@@ -100,7 +100,7 @@ std::vector<std::string> StoredNames(const std::string& parameter) {
   return names;
 }
 
-// What a file may hold beside the parameters: buffers, tied copies, and heads of other jobs than the model's.
+// Tensors that a file may have in addition to the parameters: buffers, tied copies, and heads for other purposes.
 bool MayBeLeft(const std::string& name, bool masked_model) {
   if (!masked_model && absl::StartsWith(name, "cls.predictions.")) return true;
   for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"}) {
@@ -114,29 +114,29 @@ bool MayBeLeft(const std::string& name, bool masked_model) {
   return false;
 }
 
-// Parameters that only the head uses: a base model lacks them, or has the pooler only.
+// Parameters that only the head uses: a base model has none of them, or the pooler only.
 bool IsHead(const std::string& parameter) {
   return absl::StartsWith(parameter, "cls.") || absl::StartsWith(parameter, "bert.pooler.") ||
          absl::StartsWith(parameter, "lm_head.") || absl::StartsWith(parameter, "classifier.");
 }
 
-// What a model trained without a variant lacks when it goes on with it.
+// Parameters that a model trained without a variant does not have when training continues with it.
 bool IsVariant(const std::string& parameter) {
   return IsGateParameter(parameter) || absl::EndsWith(parameter, ".sinks");
 }
 
 std::string Shape(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
 
-// Who asks for the shapes, in messages.
+// Source of the wanted shapes, in messages.
 constexpr char kConfig[] = "config.json";
 constexpr char kTrial[] = "the trial's model";
 
-// What makes a trial's table of the stored size; nothing for other tensors.
+// The setting that gives a trial's table the stored size; nothing for other tensors.
 std::string TableRemedy(const std::string& wanted_by, const std::string& name,
                         const std::vector<std::int64_t>& stored) {
   if (wanted_by != kTrial || stored.empty()) return "";
   std::int64_t rows = stored[0];
-  if (absl::EndsWith(name, "embed_positions.weight")) rows -= 2;  // OPT's first two rows stand for nothing.
+  if (absl::EndsWith(name, "embed_positions.weight")) rows -= 2;  // OPT's first two rows are unused.
   if (absl::EndsWith(name, "position_embeddings.weight") || absl::EndsWith(name, "embed_positions.weight") ||
       absl::EndsWith(name, "wpe.weight")) {
     return absl::StrCat("; give the model max_positions ", rows);
@@ -148,8 +148,8 @@ std::string TableRemedy(const std::string& wanted_by, const std::string& name,
   return "";
 }
 
-// Copies the files' tensors into the model; returns the parameters that they lack. `wanted_by`:
-// one of the two above.
+// Copies the files' tensors into the model; returns the parameters without a tensor. `wanted_by`: one of the
+// two above.
 absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, const WeightFiles& files,
                                                      const std::string& wanted_by,
                                                      bool (*may_lack)(const std::string&), Model& model) {
@@ -192,12 +192,12 @@ absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, c
   return missing;
 }
 
-// What transformers expects in the file: our parameters, with what it cannot leave out filled in.
+// The tensors that transformers expects in the file: our parameters, with those that it requires filled in.
 TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
   TensorMap tensors;
   for (const auto& item : model.named_parameters()) tensors[item.key()] = item.value().detach();
   if (spec.norm() == v1::RMS_NORM_S) {
-    // One gain for all channels is the same as a vector of it.
+    // One gain for all channels equals a vector of it.
     for (auto& [name, tensor] : tensors) {
       if (absl::StrContains(name, "norm.weight") && tensor.numel() == 1)
         tensor = tensor.expand({spec.model().llama().hidden_size()}).contiguous();

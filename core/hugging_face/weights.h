@@ -1,7 +1,7 @@
 // The weights of a Hugging Face model folder: model.safetensors, or the shards that
 // model.safetensors.index.json lists.
 //
-// Models here use the same names (core/models/model.h), so that reading is mostly a copy. What differs: base
+// Models here use the same names (core/models/model.h), so that reading is mostly a copy. Differences: base
 // models are stored without the first component ("encoder.layer.0…"), tied heads and buffers may be stored
 // too, and old files call a norm's gain "gamma".
 #ifndef INLIER_CORE_HUGGING_FACE_WEIGHTS_H_
@@ -22,27 +22,26 @@ namespace inlier {
 struct HuggingFaceModel {
   v1::TrialSpec spec;            // See ReadHuggingFaceConfig.
   std::shared_ptr<Model> model;  // On the CPU in float32, eval mode.
-  bool has_head = true;          // False: the folder is a base model, and the head is not to be used.
+  bool has_head = true;          // False: a base model; its head must not be used.
 };
 
-// NotFound, DataLoss for a damaged file, InvalidArgument that names the tensor which is missing, left over, of
-// another shape or not finite.
+// NotFound, DataLoss for a damaged file, InvalidArgument that names a missing, superfluous, misshapen or
+// non-finite tensor.
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder);
 
-// The same, but a classifier of sentences is opened as the language model that its body is of, without a
-// head.
+// The same, but a sentence classifier is opened as the language model of its body, without a head.
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path& folder);
 
-// Copies into `model` what `source` has of it: a folder as above, or a single .safetensors file such as a
-// checkpoint of inlier (its optimizer state is passed over). Returns the parameters that it lacks and that so
-// keep their values: gates, learned null keys, heads and the pooler. Heads of other jobs that it has are
-// passed over. InvalidArgument names any other tensor that is missing, left over or of another shape.
+// Copies the matching tensors of `source` into `model`: a folder as above, or a single .safetensors file such
+// as a checkpoint of inlier (its optimizer state is skipped). Returns the parameters without a tensor, which
+// keep their values: gates, learned null keys, heads and the pooler. Heads for other purposes are skipped.
+// InvalidArgument names any other tensor that is missing, superfluous or misshapen.
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
                                                              Model& model);
 
-// Writes config.json and model.safetensors, so that transformers' from_pretrained gives the same logits. The
-// folder is made; files that are there are replaced. FailedPrecondition names the field of the spec that
-// transformers has no word for; nothing is written then. REQUIRES: `model` was made from `resolved`.
+// Writes config.json and model.safetensors, so that transformers' from_pretrained gives the same logits.
+// Creates the folder; replaces existing files. FailedPrecondition names a field of the spec that transformers
+// does not support; nothing is written then. REQUIRES: `model` was made from `resolved`.
 absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,
                                     const std::filesystem::path& folder);
 

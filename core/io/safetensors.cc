@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 
@@ -63,23 +63,18 @@ absl::Status Damaged(const std::filesystem::path& path, const std::string& tenso
   return Damaged(path, absl::StrCat("tensor \"", tensor, "\": ", what));
 }
 
-// Closes, and removes the file unless it was committed by a rename.
 class FileDescriptor {
  public:
-  explicit FileDescriptor(int fd, std::string remove_path = "")
-      : fd_(fd), remove_path_(std::move(remove_path)) {}
+  explicit FileDescriptor(int fd) : fd_(fd) {}
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
-    if (!remove_path_.empty()) ::unlink(remove_path_.c_str());
   }
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
   int get() const { return fd_; }
-  void Keep() { remove_path_.clear(); }
 
  private:
-  int fd_;
-  std::string remove_path_;
+  const int fd_;
 };
 
 absl::Status ReadAt(int fd, std::uint64_t offset, void* to, std::uint64_t bytes,
@@ -94,18 +89,6 @@ absl::Status ReadAt(int fd, std::uint64_t offset, void* to, std::uint64_t bytes,
     out += got;
     offset += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WriteAll(int fd, const void* from, std::uint64_t bytes, const std::string& path) {
-  const char* in = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t put = ::write(fd, in, std::min<std::uint64_t>(bytes, 1U << 30));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return ErrnoStatus("writing " + path);
-    in += put;
-    bytes -= static_cast<std::uint64_t>(put);
   }
   return absl::OkStatus();
 }
@@ -357,30 +340,16 @@ absl::Status SaveSafetensors(const std::filesystem::path& path, const TensorMap&
                                                    " bytes is over the limit of ", kMaxHeaderBytes));
   }
 
-  static std::atomic<std::uint64_t> counter{0};
-  const std::string temporary = absl::StrCat(path.string(), ".tmp-", ::getpid(), "-", counter.fetch_add(1));
-  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644), temporary);
-  if (file.get() < 0) {
-    file.Keep();  // Whatever is there is not ours to remove.
-    return ErrnoStatus("creating " + temporary);
-  }
+  AtomicFile file(path);
   const std::uint64_t header_bytes = text.size();
-  RETURN_IF_ERROR(WriteAll(file.get(), &header_bytes, sizeof header_bytes, temporary));
-  RETURN_IF_ERROR(WriteAll(file.get(), text.data(), text.size(), temporary));
+  RETURN_IF_ERROR(file.Append({reinterpret_cast<const char*>(&header_bytes), sizeof header_bytes}));
+  RETURN_IF_ERROR(file.Append(text));
   for (const auto& [name, tensor] : order) {
     const at::Tensor bytes = tensor->detach().cpu().contiguous();
-    RETURN_IF_ERROR(WriteAll(file.get(), bytes.data_ptr(), bytes.numel() * bytes.element_size(), temporary));
+    RETURN_IF_ERROR(
+        file.Append({static_cast<const char*>(bytes.data_ptr()), bytes.numel() * bytes.element_size()}));
   }
-  if (::fsync(file.get()) != 0) return ErrnoStatus("flushing " + temporary);
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    return ErrnoStatus("renaming " + temporary + " to " + path.string());
-  file.Keep();
-  const std::filesystem::path folder =
-      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const FileDescriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::fsync(directory.get()) != 0)
-    return ErrnoStatus("flushing the folder " + folder.string());
-  return absl::OkStatus();
+  return file.Commit();
 }
 
 }  // namespace inlier

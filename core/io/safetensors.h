@@ -2,10 +2,10 @@
 // {"__metadata__": {string: string}, "<name>": {"dtype", "shape", "data_offsets": [begin, end]}}, then the
 // tensors' bytes, row-major.
 //
-// Reading trusts nothing: lengths, offsets, overlaps, holes, types and byte counts are checked against the
-// file's size before any tensor is touched, and every error names the file and, where there is one, the
-// tensor. Writing goes to a temporary file in the same folder that is flushed to the disk and renamed over
-// the target: a reader sees the old file or the new one, never half of one.
+// Reading checks lengths, offsets, overlaps, holes, types and byte counts against the file's size before any
+// tensor is read; every error names the file and, where there is one, the tensor. Writing goes to a temporary
+// file in the same folder, which is flushed to the disk and renamed over the target: a reader sees the old
+// file or the new one, never a part of one.
 //
 // Thread safety: a reader may be used by several threads at once.
 #ifndef INLIER_CORE_IO_SAFETENSORS_H_
@@ -28,7 +28,7 @@ namespace inlier {
 using TensorMap = std::map<std::string, at::Tensor>;
 using StringMap = std::map<std::string, std::string>;
 
-// What the header says about one tensor.
+// The header's entry for one tensor.
 struct SafetensorsEntry {
   at::ScalarType dtype = at::kFloat;
   std::vector<std::int64_t> shape;
@@ -36,12 +36,12 @@ struct SafetensorsEntry {
   std::uint64_t end = 0;
 };
 
-// A checked file, kept open. Copies share it. A file that is replaced (renamed over) meanwhile is still read
-// as it was.
+// A checked file, kept open. Copies share it. A file that is replaced (renamed over) after Open is still read
+// in its old version.
 class SafetensorsReader {
  public:
-  // NotFound, or DataLoss with what is wrong where; the data itself is read by Load. F64, F32, BF16, F16,
-  // I64, I32, U8 and BOOL are known.
+  // NotFound, or DataLoss that names the fault and its place; Load reads the data itself. Known types: F64,
+  // F32, BF16, F16, I64, I32, U8 and BOOL.
   static absl::StatusOr<SafetensorsReader> Open(const std::filesystem::path& path);
 
   const std::map<std::string, SafetensorsEntry>& entries() const;
@@ -50,8 +50,8 @@ class SafetensorsReader {
 
   // A copy of the tensor on the CPU. NotFound names the tensor and the file.
   absl::StatusOr<at::Tensor> Load(const std::string& name) const;
-  // The same of a model's weight. InvalidArgument, with their number, when some of its values are not finite:
-  // not every kernel that they reach lets such values show (the fused attention on a CPU gives zeros).
+  // As Load, for a weight of a model. InvalidArgument, with their number, when some of its values are not
+  // finite: not every kernel propagates such values (the fused attention on a CPU gives zeros).
   absl::StatusOr<at::Tensor> LoadWeight(const std::string& name) const;
   absl::StatusOr<TensorMap> LoadAll() const;
 

@@ -13,7 +13,7 @@
 
 namespace inlier {
 
-// The matrix whose rows are the outputs: what a file says of their number.
+// The matrix whose rows are the outputs; in a file its shape gives their number.
 inline constexpr char kClassifierWeight[] = "classifier.weight";
 
 class BertClassifier : public Model {
@@ -27,8 +27,8 @@ class BertClassifier : public Model {
   // ids (B, T) -> (B, outputs).
   at::Tensor Logits(const ModelInput& input, ActivationTap* tap = nullptr) override;
 
-  // labels (B) int64: cross-entropy, a label of -100 is passed over. labels (B) of floats: mean squared error
-  // of the one output; `label_smoothing` has no effect then.
+  // labels (B) int64: cross-entropy, a label of -100 is skipped. labels (B) of floats: mean squared error of
+  // the one output; `label_smoothing` has no effect then.
   at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                   double label_smoothing = 0) override;
 

@@ -1,8 +1,8 @@
-// The body of BERT: embeddings and layers, for whatever head reads it.   (Devlin et al. 2019)
+// The body of BERT: embeddings and layers, for any head.   (Devlin et al. 2019)
 //
 //   embeddings: drop(LN(word + token type + position));  layers: core/nn/transformer_layer.h
 //
-// Thread safety: none; its parameters belong to the model in whose names they were made.
+// Thread safety: none; its parameters belong to the model of `root`.
 #ifndef INLIER_CORE_MODELS_BERT_ENCODER_H_
 #define INLIER_CORE_MODELS_BERT_ENCODER_H_
 

@@ -2,7 +2,7 @@
 //
 //   x = drop(token + position);  layers: core/nn/transformer_layer.h;  pre-LN: a final norm;  head: x . W^T,
 //   with W the token table when tied, no bias
-// GPT-2: Radford et al. 2019; positions are learned, and 0 … T - 1 also behind padding. Llama: Touvron et al.
+// GPT-2: Radford et al. 2019; positions are learned, and 0 … T - 1 also after padding. Llama: Touvron et al.
 // 2023; positions are rotary, and the feed-forward network is gated.
 #ifndef INLIER_CORE_MODELS_DECODER_H_
 #define INLIER_CORE_MODELS_DECODER_H_

@@ -1,4 +1,4 @@
-// InitialiseWeights of make_model.h: which distribution a parameter starts from follows from its name.
+// InitialiseWeights of make_model.h: a parameter's name decides its initial distribution.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 
@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "core/models/make_model.h"
 #include "core/models/parameter_names.h"
-#include "proto/spec/architecture.h"
+#include "spec/trial/architecture.h"
 
 namespace inlier {
 namespace {
@@ -23,7 +23,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// A stream of its own for every (seed, name): FNV-1a of the name, mixed with the seed as in splitmix64.
+// A random stream for every (seed, name): FNV-1a of the name, mixed with the seed as in splitmix64.
 std::uint64_t StreamSeed(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 14695981039346656037U;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -33,7 +33,7 @@ std::uint64_t StreamSeed(std::uint64_t seed, std::string_view name) {
   return z ^ (z >> 31);
 }
 
-// The bias (or bare logit) a gate starts at; nothing where the reference leaves the library's default.
+// The initial bias (or bare logit) of a gate; nothing where the reference leaves the library's default.
 std::optional<double> GateLogit(const v1::GateSpec& gate) {
   const auto logit = [](double p) { return std::log(p / (1 - p)); };
   switch (gate.kind_case()) {
@@ -52,8 +52,8 @@ std::optional<double> GateLogit(const v1::GateSpec& gate) {
   return std::nullopt;
 }
 
-// Linears that the reference's code makes fresh after the library has initialised the model; for
-// architectures that it does not have, the same ones.
+// Linears that the reference's code creates after the library has initialised the model; for architectures
+// that it does not have, the same ones.
 bool IsFreshInReference(std::string_view name) {
   for (const std::string_view part :
        {".attention.self.query.", ".attention.self.key.", ".attention.self.value.", ".self_attn.q_proj.",
@@ -71,7 +71,7 @@ std::int64_t FanIn(const torch::OrderedDict<std::string, at::Tensor>& parameters
   return parameters[weight].size(IsStoredInOut(weight) ? 0 : 1);
 }
 
-// How an architecture's ordinary weights start.
+// Initial distribution of an architecture's ordinary weights.
 struct Start {
   v1::Initialisation how = v1::LIBRARY;
   double std = 0;

@@ -32,7 +32,7 @@ class LanguageModel : public Model {
   virtual std::int64_t max_positions() const = 0;
 
  protected:
-  // What the head reads: (B, T, width).
+  // The input of the head: (B, T, width).
   virtual at::Tensor Encode(const ModelInput& input, ActivationTap* tap) = 0;
   // (..., width) -> (..., V).
   virtual at::Tensor Head(const at::Tensor& hidden, ActivationTap* tap) = 0;
@@ -41,7 +41,7 @@ class LanguageModel : public Model {
   void CheckLength(const ModelInput& input, const char* architecture) const;
 
  private:
-  // Positions that predict, and what: hidden (N, width) or logits (N, V) in, with targets (N).
+  // Predicting positions with their targets: hidden (N, width) or logits (N, V) in, with targets (N).
   at::Tensor Predicting(const at::Tensor& per_position) const;
   at::Tensor Targets(const at::Tensor& labels) const;
 };

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "proto/spec/data_kind.h"
+#include "spec/trial/data_kind.h"
 
 namespace inlier {
 

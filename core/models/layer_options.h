@@ -1,4 +1,4 @@
-// The parts of a TrialSpec that every architecture's layers are made from.
+// The parts of a TrialSpec that define every architecture's layers.
 #ifndef INLIER_CORE_MODELS_LAYER_OPTIONS_H_
 #define INLIER_CORE_MODELS_LAYER_OPTIONS_H_
 
@@ -15,7 +15,7 @@ namespace inlier {
 // "path: what".
 absl::Status InvalidField(const std::string& path, const std::string& what);
 
-// What the architectures' messages have in common.
+// Shared parts of the architectures' messages.
 struct LayerSizes {
   std::int64_t layers;
   std::int64_t hidden_size;

@@ -1,4 +1,4 @@
-// What the architectures' bodies have in common: how they know positions, and the run through their layers.
+// Shared by the architectures' bodies: positions, and the run through the layers.
 #ifndef INLIER_CORE_MODELS_LAYER_STACK_H_
 #define INLIER_CORE_MODELS_LAYER_STACK_H_
 
@@ -11,14 +11,14 @@
 
 namespace inlier {
 
-// How a model knows where a token stands.
+// The encoding of a token's position.
 struct PositionOptions {
   enum class Kind { kLearned, kRotary, kNone };
   Kind kind = Kind::kLearned;
   double rotary_theta = 0;  // kRotary only.
 };
 
-// What the attentions of such layers need to know of a batch.
+// The inputs of such layers' attentions for one batch.
 FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal);
 
 // Throws when a sequence has more tokens than the model has positions; `architecture` is its name in the

@@ -12,32 +12,32 @@
 
 namespace inlier {
 
-// What a model must know of its data beside the spec.
+// Facts about the data, in addition to the spec, that a model depends on.
 struct ModelShape {
   std::int64_t classes = 0;  // data.classification: ClassificationDataset::classes(), 1 for a number.
 };
 
 // A model on the CPU in float32, its weights not yet initialised (all zero): with data.classification a
-// BertClassifier, else what model.… says. The spec must have explicit sizes (presets are the resolver's
-// business). InvalidArgument starts with the path of the field: a size that is missing or 0, heads that do
-// not divide hidden_size, a gate option without effect, data.classification without BERT or without classes.
+// BertClassifier, else the model of model.…. The spec must have explicit sizes (the resolver expands
+// presets). InvalidArgument starts with the path of the field: a size that is missing or 0, heads that do not
+// divide hidden_size, a gate option without effect, data.classification without BERT or without classes.
 absl::StatusOr<std::shared_ptr<Model>> MakeModel(const v1::TrialSpec& resolved, const ModelShape& shape = {});
 
 // As MakeModel; InvalidArgument too when the model does not read text.
 absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::TrialSpec& resolved);
 
-// Draws every weight anew. Each parameter has a random stream of its own, named by `seed` and the parameter's
-// name, and is drawn on the CPU: two models that differ in a gate start from the same weights elsewhere, and
-// so do a CPU and a GPU. LIBRARY: linears and embeddings normal with initial_std, biases 0, norms 1 and 0,
-// the pad row of the token table 0; GPT-2's linears that write the residual with initial_std / sqrt(2
-// layers), as Hugging Face; learned null keys normal with their own initial_std. REFERENCE: as LIBRARY, but
-// attention linears as the official code leaves them: weight and bias uniform in +-1/sqrt(hidden_size), for
-// BERT query, key and value, for OPT the output projection too. Gates in both: weights uniform in
-// +-1/sqrt(fan in), or normal with the gate's initial_std; bias logit(pi_init) where the gate has a pi_init,
-// else uniform in the same limits. REQUIRES: `model` was made from `resolved`.
+// Draws every weight. Each parameter has its own random stream, named by `seed` and the parameter's name, and
+// is drawn on the CPU: two models that differ in a gate start from the same weights elsewhere, and so do a
+// CPU and a GPU. LIBRARY: linears and embeddings normal with initial_std, biases 0, norms 1 and 0, the pad
+// row of the token table 0; GPT-2's linears that write the residual with initial_std / sqrt(2 layers), as
+// Hugging Face; learned null keys normal with their own initial_std. REFERENCE: as LIBRARY, but attention
+// linears as the official code leaves them: weight and bias uniform in +-1/sqrt(hidden_size), for BERT query,
+// key and value, for OPT the output projection too. Gates in both: weights uniform in +-1/sqrt(fan in), or
+// normal with the gate's initial_std; bias logit(pi_init) where the gate has a pi_init, else uniform in the
+// same limits. REQUIRES: `model` was made from `resolved`.
 void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed);
 
-// Numbers in all parameters, tied ones once.
+// The number of parameter values, tied ones once.
 std::int64_t CountParameters(const torch::nn::Module& model);
 
 }  // namespace inlier

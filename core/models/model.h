@@ -1,10 +1,10 @@
-// What is trained, whatever it reads: what the trainer, the evaluator, quantization and the outlier metrics
-// need of it.
+// A trained model of any architecture: the interface for the trainer, the evaluator, quantization and the
+// outlier metrics.
 //
 // named_parameters() are the Hugging Face state-dict names, so that checkpoints move both ways; tied copies
-// have no name of their own. Dropout follows is_training() (train() / eval()). Every weight and activation
-// that the reference code quantizes or measures goes through the tap of the call, in the order and under the
-// names of core/models/sites.h; without a tap nothing is paid for it.
+// have no name. Dropout follows is_training() (train() / eval()). Every weight and activation that the
+// reference code quantizes or measures goes through the tap of the call, in the order and under the names of
+// core/models/sites.h; without a tap this costs nothing.
 //
 // Thread safety: none.
 #ifndef INLIER_CORE_MODELS_MODEL_H_
@@ -24,7 +24,7 @@ struct ModelInput {
   at::Tensor ids;             // (B, T) int64.
   at::Tensor attention_mask;  // (B, T), 1 = a real token, 0 = padding; undefined = all ones.
   at::Tensor token_type_ids;  // (B, T) int64, BERT only; undefined = all zeros.
-  at::Tensor pixels;          // (B, channels, side, side), image classifiers only, and then nothing else.
+  at::Tensor pixels;          // (B, channels, side, side), image classifiers only, without the other fields.
 };
 
 // The label of a position that predicts nothing.
@@ -40,17 +40,17 @@ class Model : public torch::nn::Module {
   virtual at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                           double label_smoothing = 0) = 0;
 
-  // Which row of the logits predicts which label: (N, classes) and (N), the labels that predict nothing
+  // The logits and their labels as pairs: (N, classes) and (N); positions without a target have
   // kIgnoredLabel.
   virtual std::pair<at::Tensor, at::Tensor> PairWithTargets(const at::Tensor& logits,
                                                             const at::Tensor& labels) const {
     return {logits, labels};
   }
 
-  // Whether a position sees only those before it.
+  // True when a position sees only earlier ones.
   virtual bool causal() const { return false; }
 
-  // The token whose embedding starts at zero and gets no gradient from the lookup; -1: there is none.
+  // The token whose embedding starts at zero and gets no gradient from the lookup; -1 without one.
   virtual std::int64_t pad_id() const { return -1; }
 };
 

@@ -19,9 +19,8 @@ namespace inlier {
 struct OptOptions {
   std::int64_t layers = 0;
   std::int64_t vocab_size = 0;
-  std::int64_t max_positions = 0;  // Longest sequence.
-  std::int64_t embedding_size =
-      0;  // Where it differs from the layers' width, bias-free projections go between.
+  std::int64_t max_positions = 0;   // Longest sequence.
+  std::int64_t embedding_size = 0;  // If it differs from d, bias-free projections map one to the other.
   LayerOptions layer;
 };
 

@@ -1,4 +1,4 @@
-// What a parameter is, told by its Hugging Face name.
+// The role of a parameter, by its Hugging Face name.
 #ifndef INLIER_CORE_MODELS_PARAMETER_NAMES_H_
 #define INLIER_CORE_MODELS_PARAMETER_NAMES_H_
 

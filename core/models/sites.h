@@ -5,8 +5,8 @@
 //   W, A  quantization sites: where the reference code has a weight (OnWeight) or activation (OnActivation) quantizer,
 //         which it calls site + ".weight_quantizer" or site + ".activation_quantizer". ViT's are placed by its paper's
 //         text (docs/decisions/0006-reference-quantizers.md).
-//   O     observation sites (OnActivation): something to measure that no quantizer sees. What a tap returns goes on in
-//         its place, so a quantizing tap must return them as they are: IsObservationSite tells.
+//   O     observation sites (OnActivation): measured, never quantized. The tap's result is used in the tensor's place,
+//         so a quantizing tap must return such tensors unchanged (IsObservationSite).
 //
 // B sequences, T tokens, d hidden_size, H heads, h = d / H, F ffn_size, V vocab_size, E width of the token embedding.
 //
@@ -35,7 +35,7 @@
 //   W A  L.output.LayerNorm                        (d); (B, T, d)
 //   O    hidden.<i + 1>                            (B, T, d)  layer output
 //   The head has no sites: it is float, and its decoder uses the float word table. The pooler and the classifier of
-//   BertClassifier have none either, for the reference knows quantized sites of the body only. With norm_placement PRE, which the
+//   BertClassifier have none either: the reference has quantized sites in the body only. With norm_placement PRE, which the
 //   reference does not have for BERT, the norms come before what they feed, and bert.encoder.LayerNorm (W A) at the end.
 //
 // OPT, D = model.decoder, L = model.decoder.layers.<i>, S = L.self_attn:
@@ -116,7 +116,7 @@ namespace inlier {
 // The tied head of OPT: the same matrix as the token table, with quantizers of its own.
 inline constexpr std::string_view kTiedHeadSite = "lm_head";
 
-// Whether OnActivation(site, …) is an observation (kind O above), which quantization must hand back as it is.
+// True when OnActivation(site, …) is an observation (kind O above), which quantization must return unchanged.
 bool IsObservationSite(std::string_view site);
 
 }  // namespace inlier

@@ -1,4 +1,4 @@
-// Where something outside a model may look at, or replace, a tensor inside it.
+// Hooks for observing or replacing the tensors inside a model.
 //
 // Models hand every weight and activation that the reference code quantizes or measures to the tap of the
 // forward call, in the order of execution, under a site name: the path of the reference module (for example
@@ -19,26 +19,26 @@ class ActivationTap {
  public:
   virtual ~ActivationTap() = default;
 
-  // `weight` is about to be used at `site`; what is returned is used in its place (same shape).
+  // `weight` is about to be used at `site`; the returned tensor is used in its place (same shape).
   virtual at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) { return weight; }
 
-  // `activation` has been computed at `site`; what is returned goes on in its place (same shape).
+  // `activation` has been computed at `site`; the returned tensor is used in its place (same shape).
   virtual at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) {
     return activation;
   }
 
-  // `input` is about to be multiplied by the weight of the linear at `site`; what is returned is used in its
-  // place.
+  // `input` is about to be multiplied by the weight of the linear at `site`; the returned tensor is used in
+  // its place.
   virtual at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) { return input; }
   // As OnWeight, for the weight of a linear, always as (out, in).
   virtual at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) {
     return OnWeight(site, weight);
   }
-  // `output` is what the linear at `site` gives, bias added, before any non-linearity.
+  // `output` is the result of the linear at `site`, bias added, before any non-linearity.
   virtual at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) { return output; }
 };
 
-// Hands each tensor through all `taps` in order (quantize first, then record).
+// Passes each tensor through all `taps` in order (quantize first, then record).
 class TapChain : public ActivationTap {
  public:
   explicit TapChain(std::vector<ActivationTap*> taps) : taps_(std::move(taps)) {}

@@ -11,7 +11,7 @@ at::TensorOptions AtLeastFloat32(const at::TensorOptions& options) {
   return options.dtype(options.dtype() == at::kDouble ? at::kDouble : at::kFloat);
 }
 
-// How many keys a query sees: (B or 1, 1, T or 1, 1).
+// The number of keys that a query sees: (B or 1, 1, T or 1, 1).
 at::Tensor VisibleKeys(const at::Tensor& attention_mask, std::int64_t tokens, bool causal,
                        const at::TensorOptions& options) {
   if (!attention_mask.defined()) {
@@ -31,7 +31,7 @@ at::Tensor RowLengths(const FrameOptions& frame, const at::Tensor& attention_mas
   switch (frame.softmax.length) {
     case RowLength::kConfigured:
     case RowLength::kRun:
-      return {};  // One number for all rows, which the softmax knows.
+      return {};  // The same for all rows: the softmax has it.
     case RowLength::kUnpadded:
       return VisibleKeys(attention_mask, tokens, /*causal=*/false, options);
     case RowLength::kRow:

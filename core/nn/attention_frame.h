@@ -1,4 +1,4 @@
-// What the attentions of all layers share in one forward call: who sees whom, and where each token stands.
+// Shared by the attentions of all layers in one forward call: the mask, and the position of each token.
 #ifndef INLIER_CORE_NN_ATTENTION_FRAME_H_
 #define INLIER_CORE_NN_ATTENTION_FRAME_H_
 
@@ -16,7 +16,7 @@ struct AttentionMask {
   // Added to the scores, broadcast to (B, H, T, T): 0 where a query may see a key; where not, the most
   // negative number of its type, or -inf.
   at::Tensor additive;
-  // `additive` hides exactly the future, no padding: a fused kernel may do without it.
+  // True when `additive` hides exactly the future, no padding: a fused kernel may do without it.
   bool causal_only = false;
 };
 
@@ -27,8 +27,8 @@ AttentionMask MakeAttentionMask(const at::Tensor& attention_mask, std::int64_t t
 
 struct AttentionFrame {
   AttentionMask mask;
-  at::Tensor row_lengths;  // As RowInfo::lengths; undefined where the softmax does not ask for it.
-  RotaryTable rotary;      // Empty: positions are not the attention's business.
+  at::Tensor row_lengths;  // As RowInfo::lengths; undefined where the softmax does not need it.
+  RotaryTable rotary;      // Empty: the attention ignores positions.
 };
 
 struct FrameOptions {

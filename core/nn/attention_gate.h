@@ -1,12 +1,13 @@
-// What opens and closes a head for a token: context_i *= output_factor * sigmoid(logit_i).   (Bondarenko et
-// al. 2023, section 4.2)
+// Scales the context of each head for each token: context_i *= output_factor * sigmoid(logit_i).
+//                                                                      (Bondarenko et al. 2023, section 4.2)
 //
 // The logits come from the tensor that feeds query, key and value; head i of the per-head kinds sees its own
 // slice [i h, (i + 1) h) of it. Parameters are called as in the reference, below the prefix G:
-//   kUnconditional     G (H)                                       one learned number a head
-//   kLinear            G.<i>.weight (1, h), G.<i>.bias (1)         w_i . x_i + b_i
-//   kMlp               G.<i>.0.{weight (n, h), bias (n)}, G.<i>.2.{weight (1, n), bias (1)}     w2 . relu(W1
-//   x_i + b1) + b2 kAllHeadsLinear    G.weight (H, d), G.bias (H)                 W x + b
+//   kUnconditional   G (H)                                       one learned number a head
+//   kLinear          G.<i>.weight (1, h), G.<i>.bias (1)         w_i . x_i + b_i
+//   kMlp             G.<i>.0.{weight (n, h), bias (n)}, G.<i>.2.{weight (1, n), bias (1)}
+//                                                                w2 . relu(W1 x_i + b1) + b2
+//   kAllHeadsLinear  G.weight (H, d), G.bias (H)                 W x + b
 // All heads are computed at once. Gates are never quantized; their values are observed at the site G.
 #ifndef INLIER_CORE_NN_ATTENTION_GATE_H_
 #define INLIER_CORE_NN_ATTENTION_GATE_H_
@@ -35,8 +36,8 @@ class AttentionGate {
   AttentionGate(const ParameterScope& scope, const std::string& name, std::int64_t hidden_size,
                 std::int64_t heads, const GateOptions& options);
 
-  // context: (B, H, T, h); x: (B, T, d), what fed query, key and value. The context itself when there is no
-  // gate.
+  // context: (B, H, T, h); x: (B, T, d), the input of query, key and value. Returns the context itself when
+  // there is no gate.
   at::Tensor Apply(const at::Tensor& context, const at::Tensor& x, const ForwardContext& forward) const;
 
   // sigmoid(logits): (B, H, T, 1); pooled (B, H, 1, 1); unconditional (H). REQUIRES: there is a gate.

@@ -10,8 +10,8 @@ namespace inlier {
 
 class ClippedSoftmaxFunction : public torch::autograd::Function<ClippedSoftmaxFunction> {
  public:
-  // One gamma a row, or undefined: then `gamma` is everybody's. In a struct, for autograd takes no undefined
-  // tensor as an argument; it has no gradient.
+  // One gamma a row, or undefined: then `gamma` holds for all rows. In a struct, because autograd accepts no
+  // undefined tensor as an argument; it has no gradient.
   struct RowGamma {
     at::Tensor value;
   };
@@ -37,8 +37,8 @@ class ClippedSoftmaxFunction : public torch::autograd::Function<ClippedSoftmaxFu
                                                  torch::autograd::variable_list gradients) {
     const torch::autograd::variable_list saved = context->get_saved_variables();
     const at::Tensor &p = saved[0], &y = saved[1], &slope = saved[2];
-    // Zero where y was clipped. On the bounds themselves the choice does not matter: y = 0 and y = 1 are met
-    // exactly only where p is 0 or 1, and there the gradient of the softmax vanishes.
+    // Zero where y was clipped. On the bounds themselves the choice does not matter: y is exactly 0 or 1 only
+    // where p is 0 or 1, and there the gradient of the softmax vanishes.
     const at::Tensor inside = at::hardtanh_backward(gradients[0], y, 0, 1);
     at::Tensor gradient = at::_softmax_backward_data(inside, p, -1, p.scalar_type());
     if (slope.defined()) {

@@ -1,4 +1,4 @@
-// What one forward call carries through every layer.
+// Passed through every layer in one forward call.
 #ifndef INLIER_CORE_NN_FORWARD_CONTEXT_H_
 #define INLIER_CORE_NN_FORWARD_CONTEXT_H_
 
@@ -9,7 +9,7 @@
 namespace inlier {
 
 struct ForwardContext {
-  ActivationTap* tap = nullptr;  // Null: nobody looks.
+  ActivationTap* tap = nullptr;  // Null: no observer.
   bool training = false;         // Dropout is on.
 
   at::Tensor Weight(const std::string& site, const at::Tensor& weight) const {

@@ -1,6 +1,6 @@
 #include "core/nn/transformer_layer.h"
 
-// What each architecture's reference code calls the parts of a layer, and what a tap sees of them.
+// The parts of a layer by their names in each architecture's reference code, and the tensors that a tap sees.
 namespace inlier {
 
 const LayerStyle kBertLayerStyle = {

@@ -14,7 +14,7 @@ enum class Nonlinearity { kGeluErf, kGeluTanh, kRelu, kSilu };
 
 at::Tensor Apply(Nonlinearity nonlinearity, const at::Tensor& x);
 
-// How a linear keeps its weight.
+// Memory layout of a weight.
 enum class WeightLayout {
   kOutIn,  // (out, in), as torch's Linear.
   kInOut   // (in, out), as GPT-2's Conv1D.
@@ -27,7 +27,7 @@ struct LinearOptions {
 
 struct Linear {
   std::string site;
-  at::Tensor weight;  // As `layout` says.
+  at::Tensor weight;  // In the layout `layout`.
   at::Tensor bias;    // (out); undefined without one.
   WeightLayout layout = WeightLayout::kOutIn;
 
@@ -40,11 +40,11 @@ struct Linear {
 
   // Input, weight and result go through the tap as those of a linear; the result not as an activation.
   at::Tensor Product(const at::Tensor& x, const ForwardContext& context) const;
-  // (..., in) -> (..., out); the result is an activation too.
+  // (..., in) -> (..., out); the result also passes the tap as an activation.
   at::Tensor operator()(const at::Tensor& x, const ForwardContext& context) const;
 };
 
-// The same for a weight (out, in) that belongs to something else, such as a tied head: no bias.
+// The same for a weight (out, in) of another owner, such as a tied head: no bias.
 at::Tensor LinearProduct(const std::string& site, const at::Tensor& x, const at::Tensor& weight,
                          const ForwardContext& context);
 

@@ -1,9 +1,9 @@
 // A place in a model's tree of parameter names.
 //
-// Layers are plain structs of tensors; the names their parameters have in a state dict are made here, so that
-// code need not be nested as deeply as names are. Child("encoder.layer.0") makes the containers on the way
-// that do not exist yet; Create("weight", …) registers a parameter. The tensors handed out stay the model's
-// own through Module::to, zero_grad and optimizer steps.
+// Layers are plain structs of tensors; a scope gives their parameters the names of the state dict, so that
+// code need not be nested as deeply as names are. Child("encoder.layer.0") creates missing containers on the
+// way; Create("weight", …) registers a parameter. The returned tensors remain the model's own through
+// Module::to, zero_grad and optimizer steps.
 //
 // Lifetime: the model that owns the tree outlives the scope.
 #ifndef INLIER_CORE_NN_PARAMETER_SCOPE_H_
@@ -28,7 +28,7 @@ class ParameterScope {
 
   // The full name of this scope; also the site under which its tensors are tapped.
   const std::string& path() const { return path_; }
-  // The full name of something below.
+  // The full name of a child.
   std::string Name(const std::string& below) const { return path_.empty() ? below : path_ + "." + below; }
 
  private:

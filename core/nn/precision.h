@@ -1,4 +1,4 @@
-// Where float32 is needed whatever autocast does.
+// Computations that need float32 even under autocast.
 #ifndef INLIER_CORE_NN_PRECISION_H_
 #define INLIER_CORE_NN_PRECISION_H_
 

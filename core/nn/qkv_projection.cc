@@ -29,7 +29,7 @@ Qkv QkvProjection::operator()(const at::Tensor& x, const ForwardContext& context
   if (context.tap != nullptr) {
     return {linears_[0](x, context), linears_[1](x, context), linears_[2](x, context)};
   }
-  // One product for all three; joining the weights costs little beside it.
+  // One product for all three; joining the weights costs little in comparison.
   const at::Tensor weight = at::cat({linears_[0].OutIn(), linears_[1].OutIn(), linears_[2].OutIn()});
   at::Tensor bias;
   if (linears_[0].bias.defined()) bias = at::cat({linears_[0].bias, linears_[1].bias, linears_[2].bias});

@@ -13,7 +13,7 @@
 
 namespace inlier {
 
-// What the linears are called below the attention's scope.
+// Names of the linears below the attention's scope.
 struct QkvNames {
   const char* query;  // The one linear's name when the others are null: rows [0, d) are queries, then keys,
                       // then values.
@@ -33,7 +33,7 @@ class QkvProjection {
   QkvProjection(const ParameterScope& scope, const QkvNames& names, std::int64_t hidden_size,
                 std::int64_t heads, std::int64_t kv_heads, const LinearOptions& options);
 
-  // x: (B, T, d). Every linear through the tap; and as fast as it goes when there is none.
+  // x: (B, T, d). Every linear through the tap; without one, in the fastest way.
   Qkv operator()(const at::Tensor& x, const ForwardContext& context) const;
 
  private:

@@ -7,7 +7,7 @@ namespace inlier {
 RotaryTable MakeRotaryTable(std::int64_t tokens, std::int64_t head_size, double theta,
                             const at::TensorOptions& options) {
   TORCH_CHECK(head_size % 2 == 0, "rotary positions need an even head size, not ", head_size);
-  // In float64, whatever the model's type: the angles of late tokens are large.
+  // In float64 for every type of model: the angles of late tokens are large.
   const auto wide = options.dtype(at::kDouble);
   const at::Tensor frequencies =
       at::pow(theta, at::arange(0, head_size, 2, wide).div(-static_cast<double>(head_size)));

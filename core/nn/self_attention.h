@@ -3,8 +3,8 @@
 //   q, k, v = Linear(x), rotated where positions are rotary;  s = q k^T / sqrt(h) + mask;  p = softmax(s);
 //   p = dropout(p);  c = p v;  c *= gate(x);  merge the heads
 //
-// One module serves all architectures; where their reference codes differ (names, and what a tap sees, in
-// which shape and order) is said by AttentionStyle.
+// One module serves all architectures; AttentionStyle has the differences of their reference codes (names,
+// and the shapes and order of the tensors that a tap sees).
 #ifndef INLIER_CORE_NN_SELF_ATTENTION_H_
 #define INLIER_CORE_NN_SELF_ATTENTION_H_
 
@@ -51,7 +51,7 @@ class SelfAttention {
   // (B, T, heads, h), rotated; keys and values once for every query head.
   Qkv Heads(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
 
-  // The context (B, H, T, h), every step of it through the tap; and as fast as it goes when there is none.
+  // The context (B, H, T, h), every step of it through the tap; without one, in the fastest way.
   at::Tensor TappedContext(const at::Tensor& x, const AttentionFrame& frame,
                            const ForwardContext& context) const;
   at::Tensor FastContext(const at::Tensor& x, const AttentionFrame& frame,

@@ -1,11 +1,11 @@
 // From attention scores to attention probabilities. Pure functions over the last dimension, the keys.
 //
-// scores: (..., T), already scaled and masked. A key that must not be seen has a score of -inf, or the most
-// negative number of its type, which is an ordinary score that is never large: a row of nothing else is
-// uniform under Softmax and zero under the functions with a null key. Half-width scores give float32.
+// scores: (..., T), already scaled and masked. A masked key has a score of -inf, or the most negative number
+// of its type, which is an ordinary score that is never large: a row of only such keys is uniform under
+// Softmax and zero under the functions with a null key. Half-width scores give float32.
 //
 // A row that is entirely -inf gives probabilities and gradients of exactly 0. Softmax and its clipped forms
-// pay a pass over the scores for that and leave it out when `may_have_empty_rows` is false.
+// need a pass over the scores for that and leave it out when `may_have_empty_rows` is false.
 #ifndef INLIER_CORE_NN_SOFTMAX_H_
 #define INLIER_CORE_NN_SOFTMAX_H_
 
@@ -27,8 +27,8 @@ at::Tensor ClippedSoftmax(const at::Tensor& scores, double gamma, double zeta,
 at::Tensor ClippedSoftmax(const at::Tensor& scores, const at::Tensor& gamma, double zeta,
                           bool may_have_empty_rows = true);
 
-// The gamma at which a row of n keys in which nothing is clipped sums to beta: (beta - zeta) / (n - 1), and 0
-// for n <= 1, where every gamma gives the same.   (Liao and Monz 2024, eq. 5)
+// The gamma at which a row of n keys without clipping sums to beta: (beta - zeta) / (n - 1), and 0 for n <=
+// 1, where every gamma gives the same.   (Liao and Monz 2024, eq. 5)
 double NcsGamma(double beta, double zeta, double n);
 at::Tensor NcsGamma(double beta, double zeta, const at::Tensor& n);
 
@@ -46,10 +46,10 @@ at::Tensor Softpick(const at::Tensor& scores, double epsilon);
 // (..., 1).
 at::Tensor SigmoidAttention(const at::Tensor& scores, const at::Tensor& row_lengths);
 
-// Which of them a model uses.
+// The function that a model uses.
 struct SoftmaxOptions {
   enum class Kind { kVanilla, kClipped, kNcs, kNullKey, kSink, kSoftpick, kSigmoid };
-  // What NCS takes as n.
+  // The length n of NCS.
   enum class RowLength {
     kConfigured,  // configured_length.
     kRun,         // The keys of this call.
@@ -65,17 +65,17 @@ struct SoftmaxOptions {
   double null_score = 0;  // kNullKey.
   double epsilon = 0;     // kSoftpick.
 
-  // Whether a masked key must have -inf, because the function counts any other score.
+  // True when a masked key must have -inf, because the function counts any other score.
   bool needs_infinite_mask() const { return kind == Kind::kSoftpick; }
 };
 
-// What else a row depends on.
+// Further inputs of a row.
 struct RowInfo {
   at::Tensor lengths;     // kNcs with kUnpadded or kRow, kSigmoid: n, broadcasts to (B, H, T, 1).
   at::Tensor null_score;  // kSink: z, broadcasts to (B, H, T, 1).
 };
 
-// scores: (B, H, T, T), masked, with no row of -inf only (softpick excepted). float32 at least.
+// scores: (B, H, T, T), masked, without rows of -inf only (softpick excepted). float32 at least.
 at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions& options,
                                   const RowInfo& row = {});
 

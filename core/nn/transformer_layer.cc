@@ -7,7 +7,7 @@
 namespace inlier {
 namespace {
 
-// The layer's linears are all stored alike and have all a bias, or none.
+// All linears of a layer have the same layout, and all of them or none have a bias.
 LayerOptions WithLayout(LayerOptions options, const LayerStyle& style) {
   options.attention.linear.layout = style.weight_layout;
   return options;

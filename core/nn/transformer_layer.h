@@ -4,8 +4,7 @@
 //   post-LN:  x = norm1(x + drop(W_o attention(x)));  x = norm2(x + drop(W_2 f(W_1 x)))
 //   gated (SwiGLU): f(W_g y) * W_1 y in place of f(W_1 y)
 //
-// What the parts are called, and in which shape a tap sees them, is said by LayerStyle: all architectures
-// share the code.
+// All architectures share the code; LayerStyle has the names of the parts and the shapes that a tap sees.
 #ifndef INLIER_CORE_NN_TRANSFORMER_LAYER_H_
 #define INLIER_CORE_NN_TRANSFORMER_LAYER_H_
 
@@ -20,7 +19,7 @@
 
 namespace inlier {
 
-// Names below the layer's own. Null: the architecture has no such thing.
+// Names below the layer's own. Null: the architecture has no such part.
 struct LayerStyle {
   AttentionStyle attention;
   const char* attention_scope;
@@ -30,10 +29,10 @@ struct LayerStyle {
   const char* ffn_gate;  // The linear under the non-linearity of a gated network.
   const char* ffn_input;
   const char* ffn_input_site;       // Where its weight is tapped, when not under its own name.
-  const char* ffn_activation_site;  // What the second linear reads.
+  const char* ffn_activation_site;  // Input of the second linear.
   const char* ffn_output;
   const char* ffn_norm;
-  const char* ffn_norm_input_site;  // Observation of what the norm reads.
+  const char* ffn_norm_input_site;  // Observation of the norm's input.
   const char* ffn_residual_site;
   WeightLayout weight_layout;
   bool flat_tokens;           // The second half works on (B*T, d), as a tap sees it.
@@ -47,7 +46,7 @@ extern const LayerStyle kLlamaLayerStyle;
 extern const LayerStyle kVitLayerStyle;
 
 struct LayerOptions {
-  SelfAttentionOptions attention;  // Its `linear` says whether any linear of the layer has a bias.
+  SelfAttentionOptions attention;  // Its `linear` applies to all linears of the layer.
   std::int64_t ffn_size = 0;
   Nonlinearity nonlinearity = Nonlinearity::kGeluErf;
   NormOptions norm;

@@ -20,7 +20,7 @@ class Adam : public Optimizer {
  public:
   enum class Decay {
     kDecoupled,  // Weights shrink by themselves: AdamW.
-    kPenalty,    // wd * p is part of the gradient, as if wd / 2 * |p|^2 were added to the loss.
+    kPenalty,    //  2 * |p|^2 were added to the loss./ 2 * |p|^2 were added to the loss.
   };
   struct Options {
     double beta1;
@@ -41,7 +41,7 @@ class Adam : public Optimizer {
   struct Group {
     ParameterList list;
     std::vector<at::Tensor> first_moments, second_moments;
-    std::vector<at::Tensor> updates;  // The one counter for each parameter, as the fused kernel wants it.
+    std::vector<at::Tensor> updates;  // The same counter for each parameter, for the fused kernel.
   };
 
   Options options_;

@@ -8,14 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "core/data/random_stream.h"
+#include "base/random_stream.h"
 #include "core/optim/orthogonal_matrix.h"
 #include "core/optim/weight_axes.h"
 
 namespace inlier {
 namespace {
 
-// How an axis is cut along the diagonal: `count` blocks of `size`, then one of `rest` (0: none).
+// Partition of an axis along the diagonal: `count` blocks of `size`, then one of `rest` (0: none).
 struct Cut {
   std::int64_t count, size, rest;
 };
@@ -25,7 +25,7 @@ Cut CutOf(std::int64_t length, std::int64_t block) {
   return {.count = length / block, .size = block, .rest = length % block};
 }
 
-// The axes of one parameter that are rotated.
+// The rotated axes of one parameter.
 std::vector<std::int64_t> RotatedAxes(const v1::OrthoAdamSpec& spec, const NamedParameter& parameter) {
   const auto& [name, tensor] = parameter;
   std::vector<std::int64_t> rotated;

@@ -1,7 +1,7 @@
 // Which weights OrthoAdam rotates, on which axes, and with which matrices.
 //
 // Every matrix is a function of (rotation_seed, parameter's name, axis, size of the axis or block, block)
-// alone and is made again at every start; nothing of it is stored but a checksum.
+// alone and is computed at every start; only a checksum of it is stored.
 #ifndef INLIER_CORE_OPTIM_DRAW_ROTATIONS_H_
 #define INLIER_CORE_OPTIM_DRAW_ROTATIONS_H_
 
@@ -16,13 +16,13 @@
 
 namespace inlier {
 
-// InvalidArgument, starting with the field, when an axis that is to be rotated cannot have a matrix of the
-// spec's kind: Hadamard matrices have a power of two.
+// InvalidArgument, starting with the field, when an axis to rotate cannot have a matrix of the spec's kind:
+// Hadamard matrices have a power of two.
 absl::Status CheckRotations(const v1::OrthoAdamSpec& spec, const std::vector<NamedParameter>& parameters);
 
 // The rotations by parameter's name, float64 on the CPU: of the 2-D parameters, on the axes that spec.side()
-// names (weight_axes.h) as far as they are 2 or longer and not left out by max_size; parameters without any
-// are not in the map.  REQUIRES: CheckRotations is OK.
+// names (weight_axes.h) if they are 2 or longer and not excluded by max_size; parameters without any are not
+// in the map.  REQUIRES: CheckRotations is OK.
 std::map<std::string, Rotation> DrawRotations(const v1::OrthoAdamSpec& spec,
                                               const std::vector<NamedParameter>& parameters);
 

@@ -8,9 +8,9 @@
 
 namespace inlier {
 
-// The L2 norm over all gradients of `parameters` as one number on their device (nothing waits for it). Then,
-// with max_norm > 0, scales every gradient in place by min(1, max_norm / (norm + 1e-6)).  Parameters without
-// a gradient are skipped.
+// The L2 norm over all gradients of `parameters` as one number on their device, without synchronisation.
+// Then, with max_norm > 0, scales every gradient in place by min(1, max_norm / (norm + 1e-6)).  Parameters
+// without a gradient are skipped.
 at::Tensor ClipGradientNorm(const std::vector<at::Tensor>& parameters, double max_norm);
 
 }  // namespace inlier

@@ -19,10 +19,10 @@ struct LrSchedule {
   Decay decay;
   double peak;
   std::int64_t warmup;        // W, updates.
-  std::int64_t total;         // S, updates; where the decay ends.
+  std::int64_t total;         // S, updates; the end of the decay.
   double final_fraction = 0;  // Of the peak, at S; of the cosine alone.
 
-  // The rate of update `k`. Past S the linear schedule stays 0 and the cosine goes on, up again.
+  // The rate of update `k`. After S the linear schedule stays 0 and the cosine rises again.
   // REQUIRES: k >= 0.
   double At(std::int64_t k) const;
 };

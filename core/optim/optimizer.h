@@ -1,8 +1,8 @@
-// What turns gradients into updates of the parameters.
+// Turns gradients into updates of the parameters.
 //
-// An optimizer is made for a list of parameters and keeps handles to them (updates happen in place).
-// Gradients are read from the tensors' grad(); a parameter without one is an error of the programmer. Its
-// state is a list of named tensors, so that checkpoints can carry it.
+// An optimizer is made for a list of parameters and keeps handles to them (updates happen in place). It reads
+// gradients from the tensors' grad(); a parameter without one is a programmer's error. Its state is a list of
+// named tensors, for checkpoints.
 //
 // Thread safety: none.
 #ifndef INLIER_CORE_OPTIM_OPTIMIZER_H_
@@ -21,16 +21,16 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // One update of every parameter at this rate. Gradients are left as they are.
+  // One update of every parameter at this rate. Does not change gradients.
   // REQUIRES: every parameter has a gradient.
   virtual void Step(double learning_rate) = 0;
 
-  // Every tensor that the next Step depends on beside parameters and gradients, as "<what>/<parameter's
+  // Every tensor that the next Step depends on, other than parameters and gradients, as "<kind>/<parameter's
   // name>" (the tensors themselves, not copies); empty when there is none.
   virtual std::vector<NamedParameter> State() const = 0;
 
-  // Copies `state` (as State gave it) into the optimizer. NotFound or InvalidArgument with the tensor's name
-  // where something is missing or of another shape; the optimizer is then partly loaded and must not be used.
+  // Copies `state` (a result of State) into the optimizer. NotFound or InvalidArgument with the tensor's name
+  // where one is missing or of another shape; the optimizer is then partly loaded and must not be used.
   virtual absl::Status LoadState(const std::map<std::string, at::Tensor>& state) = 0;
 };
 

@@ -28,7 +28,7 @@ absl::Status CopyState(const std::map<std::string, at::Tensor>& state,
   for (const auto& [name, target] : targets) {
     const auto found = state.find(name);
     if (found == state.end())
-      return absl::NotFoundError(absl::StrCat("the optimizer's state lacks the tensor ", name));
+      return absl::NotFoundError(absl::StrCat("the optimizer's state has no tensor ", name));
     if (found->second.sizes() != target.sizes()) {
       return absl::InvalidArgumentError(absl::StrCat("the optimizer's tensor ", name, " has shape ",
                                                      ShapeText(found->second), " where the model needs ",

@@ -1,4 +1,4 @@
-// What the optimizers' State and LoadState are made of.
+// Parts of the optimizers' State and LoadState.
 #ifndef INLIER_CORE_OPTIM_OPTIMIZER_STATE_H_
 #define INLIER_CORE_OPTIM_OPTIMIZER_STATE_H_
 
@@ -18,7 +18,7 @@ void AppendState(const std::string& what, const std::vector<std::string>& names,
                  const std::vector<at::Tensor>& tensors, std::vector<NamedParameter>& state);
 
 // Copies the tensor of the same name into every target, in place. NotFound or InvalidArgument with the name
-// of the first one that is missing or of another shape; those before it are then already copied.
+// of the first one that is missing or of another shape; earlier ones are already copied then.
 absl::Status CopyState(const std::map<std::string, at::Tensor>& state,
                        const std::vector<NamedParameter>& targets);
 

@@ -16,7 +16,7 @@ namespace inlier {
 namespace {
 
 constexpr char kChecksum[] = "rotation_checksum/";
-// Between what rounding does to a checksum (about 1e-12) and what another matrix does (about 1).
+// Between rounding errors of a checksum (about 1e-12) and the difference of another matrix (about 1).
 constexpr double kChecksumTolerance = 1e-6;
 
 absl::Status InAnotherBasis(const std::string& name) {

@@ -1,4 +1,4 @@
-// OrthoAdam (Kaul et al. 2025, algorithm 1): AdamW whose moments live in a fixed orthogonal basis of each
+// OrthoAdam (Kaul et al. 2025, algorithm 1): AdamW whose moments are kept in a fixed orthogonal basis of each
 // rotated parameter, so that no channel is special to it.
 //
 //   p <- p (1 - lr wd);  G = rotated g;  U = Adam's update of G, its moments too in the rotated basis;
@@ -28,15 +28,14 @@ class OrthoAdam : public Optimizer {
     double weight_decay;  // Of the decayed group.
   };
 
-  // `rotations` by parameter's name, in any type and on any device; a name that is no parameter's is an
-  // error.
+  // `rotations` by parameter's name, of any type and on any device; an unknown name is an error.
   OrthoAdam(const ParameterGroups& groups, const Options& options,
             const std::map<std::string, Rotation>& rotations);
 
   void Step(double learning_rate) override;
   // Adam's, with the moments in the rotated bases, and "rotation_checksum/<name>" of every rotated parameter.
   std::vector<NamedParameter> State() const override;
-  // InvalidArgument, too, where `state` was kept in another basis.
+  // Also InvalidArgument where `state` was kept in another basis.
   absl::Status LoadState(const std::map<std::string, at::Tensor>& state) override;
 
  private:

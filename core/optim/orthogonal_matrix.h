@@ -7,12 +7,12 @@
 
 #include <cstdint>
 
-#include "core/data/random_stream.h"
+#include "base/random_stream.h"
 
 namespace inlier {
 
 // Uniform over all orthogonal matrices (Haar): Q of the QR decomposition of a matrix of normal numbers, each
-// column times the sign of R's diagonal, without which the distribution leans to one side (Mezzadri 2007).
+// column times the sign of R's diagonal, without which the distribution is not uniform (Mezzadri 2007).
 // (size, size), float64, CPU.  REQUIRES: size >= 1.
 at::Tensor HaarMatrix(std::int64_t size, RandomStream& stream);
 

@@ -6,8 +6,8 @@
 namespace inlier {
 namespace {
 
-// The module a gain would belong to, in lower case: "layernorm" of "bert.embeddings.LayerNorm.weight"; empty
-// when the name is no module's weight.
+// The module of a gain, in lower case: "layernorm" of "bert.embeddings.LayerNorm.weight"; empty when the name
+// is no module's weight.
 std::string ModuleOfWeight(const std::string& name) {
   if (!absl::EndsWith(name, ".weight")) return "";
   const std::size_t end = name.rfind('.');

@@ -3,7 +3,7 @@
 // Everything decays (embeddings, gate weights and the bare vector of an unconditional gate too) except biases
 // and the gains of norms; with decay_norm_gamma only biases are left out (the reference's --wd_LN_gamma).
 // Names are those of Hugging Face. A norm's gain is a weight whose module (the last component before
-// ".weight", whatever its case) has "norm" in its name or starts with "ln_": LayerNorm in BERT,
+// ".weight", in any case) has "norm" in its name or starts with "ln_": LayerNorm in BERT,
 // self_attn_layer_norm and final_layer_norm in OPT, ln_1, ln_2 and ln_f in GPT-2, input_layernorm,
 // post_attention_layernorm and norm in Llama, layernorm_before, layernorm_after, layernorm and norm in ViT.
 #ifndef INLIER_CORE_OPTIM_PARAMETER_GROUPS_H_
@@ -17,7 +17,7 @@
 
 namespace inlier {
 
-// A trainable tensor and its Hugging Face name. Tied tensors stand in a list once.
+// A trainable tensor and its Hugging Face name. Tied tensors occur in a list once.
 using NamedParameter = std::pair<std::string, at::Tensor>;
 
 struct ParameterGroups {
@@ -25,7 +25,7 @@ struct ParameterGroups {
   std::vector<NamedParameter> not_decayed;
 };
 
-// Whether weight decay acts on the parameter of this name.
+// True when weight decay acts on the parameter of this name.
 bool IsDecayed(const std::string& name, bool decay_norm_gamma);
 
 // Splits `parameters`, keeping their order.

@@ -1,5 +1,5 @@
-// The parameters of one group side by side, as LibTorch's fused and foreach kernels want them: one call
-// updates them all.
+// The parameters of one group as parallel lists, the form of LibTorch's fused and foreach kernels: one call
+// updates all of them.
 #ifndef INLIER_CORE_OPTIM_PARAMETER_LIST_H_
 #define INLIER_CORE_OPTIM_PARAMETER_LIST_H_
 
@@ -22,7 +22,7 @@ struct ParameterList {
   std::vector<at::Tensor> Gradients() const;
   // As Gradients, with weight_decay * p added where weight_decay is not 0 (then copies).
   std::vector<at::Tensor> GradientsWithPenalty() const;
-  // A zero tensor for each parameter: what an optimizer's moments start from.
+  // A zero tensor for each parameter, the initial moments of an optimizer.
   std::vector<at::Tensor> Zeros() const;
 };
 

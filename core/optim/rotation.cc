@@ -15,14 +15,14 @@
 namespace inlier {
 namespace {
 
-// `blocks` (count, size, size) on the axis of `x` that is count * size long.
+// `blocks` (count, size, size) on the axis of `x` of length count * size.
 at::Tensor TurnBlocks(const at::Tensor& x, std::int64_t axis, const at::Tensor& blocks) {
   const std::int64_t count = blocks.size(0), size = blocks.size(1);
   TORCH_CHECK(x.size(axis) == count * size, "a rotation of ", count, " x ", size, " on axis ", axis,
               " of a tensor of shape ", x.sizes());
   std::int64_t outer = 1, inner = 1;
   for (std::int64_t i = 0; i < x.dim(); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : x.size(i);
-  if (inner == 1) {  // Rows times Q^T: one product a block, where matmul would make one a row.
+  if (inner == 1) {  // Rows times Q^T: one product a block; matmul makes one a row.
     const at::Tensor rows = x.reshape({outer, count, size}).transpose(0, 1);
     return at::bmm(rows, blocks.mT()).transpose(0, 1).reshape(x.sizes());
   }
@@ -67,7 +67,7 @@ at::Tensor Rotation::Turn(const at::Tensor& x, bool inverse) const {
 
 at::Tensor Rotation::Apply(const at::Tensor& x) const { return Turn(x, /*inverse=*/false); }
 
-// Rotations of different axes commute, so that the order need not be turned round.
+// Rotations of different axes commute, so the order need not be reversed.
 at::Tensor Rotation::ApplyInverse(const at::Tensor& x) const { return Turn(x, /*inverse=*/true); }
 
 Rotation Rotation::To(const at::Tensor& like) const {

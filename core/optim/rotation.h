@@ -1,7 +1,7 @@
 // A fixed orthogonal change of basis of one tensor.
 //
-// It acts on one axis of the tensor, on several one after the other, or on the whole tensor read row-major as
-// a vector. On axis a with the matrix Q:
+// It acts on one axis of the tensor, on several in sequence, or on the whole tensor read row-major as a
+// vector. On axis a with the matrix Q:
 //
 //   y[.., i, ..] = sum_j Q[i, j] x[.., j, ..]     of a matrix: Q X on axis 0, X Q^T on axis 1
 //
@@ -42,8 +42,8 @@ class Rotation {
   // The same rotation with its matrices in the type and on the device of `like`.
   Rotation To(const at::Tensor& like) const;
 
-  // One number an axis, float64 on the CPU: cos(1 … n) . Q sin(1 … n). Two rotations that were drawn
-  // differently differ in it by about sqrt(n), the same one computed by another LAPACK by rounding errors.
+  // One number an axis, float64 on the CPU: cos(1 … n) . Q sin(1 … n). It differs by about sqrt(n) between
+  // different rotations, by rounding errors between LAPACKs.
   at::Tensor Checksum() const;
 
  private:

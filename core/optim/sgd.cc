@@ -20,7 +20,7 @@ Sgd::Sgd(const ParameterGroups& groups, const Options& options) : options_(optio
 void Sgd::Step(double learning_rate) {
   c10::NoGradGuard no_grad;
   for (Group& group : groups_) {
-    // A buffer of zeros makes the first update what is_first_step would: b = mu 0 + g.
+    // With a buffer of zeros the first update equals that of is_first_step: b = mu 0 + g.
     at::_fused_sgd_(group.list.parameters, group.list.Gradients(), group.momenta, group.list.weight_decay,
                     options_.momentum, learning_rate, /*dampening=*/0.0, options_.nesterov,
                     /*maximize=*/false, /*is_first_step=*/false);

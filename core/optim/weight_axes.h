@@ -1,10 +1,10 @@
-// Which axis of a weight is its input, which its output, and which of the two touches the residual stream, by
-// the weight's Hugging Face name.
+// The input and output axis of a weight, and the one of the two that touches the residual stream, by the
+// weight's Hugging Face name.
 //
 // Linear weights are stored (out, in); GPT-2's Conv1D (c_attn, c_proj, c_fc) are (in, out). The rows of a
 // table (tokens, positions, token types) are entries, not features: such a weight has an input axis, its
-// features, and no output axis. A head reads the stream, a classifier and BERT's transform before the head
-// too.
+// features, and no output axis. A head reads the stream, and so do a classifier and BERT's transform before
+// the head.
 #ifndef INLIER_CORE_OPTIM_WEIGHT_AXES_H_
 #define INLIER_CORE_OPTIM_WEIGHT_AXES_H_
 
@@ -20,8 +20,8 @@ struct WeightAxes {
   std::optional<std::int64_t> residual;  // The one of width d that reads or writes the residual stream.
 };
 
-// Of the 2-D weight with this name. A name that is not known (a gate's, for example) is a linear weight away
-// from the residual stream.
+// Of the 2-D weight with this name. An unknown name (a gate's, for example) is a linear weight away from the
+// residual stream.
 WeightAxes AxesOf(std::string_view name);
 
 }  // namespace inlier

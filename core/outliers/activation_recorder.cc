@@ -46,7 +46,7 @@ struct Largest {
 
 }  // namespace
 
-// A tensor that is measured: the site it passes, with "*" for the layer's number, and what it counts as.
+// A measured tensor: its site, with "*" for the layer's number, and its role.
 struct ActivationRecorder::MeasuredSite {
   std::string_view path;
   Role role;
@@ -63,7 +63,7 @@ struct ActivationRecorder::Record {
   int batches = 0;
   std::int64_t rows = 0;
   std::int64_t kurtosis_rows = 0;
-  at::Tensor inf_norm_sum;  // On the device of the activations, so that nothing waits for it.
+  at::Tensor inf_norm_sum;  // On the device of the activations, without synchronisation.
   at::Tensor kurtosis_sum;
   std::vector<at::Tensor> row_inf_norm;  // One tensor a batch; only with keep_rows.
   std::vector<at::Tensor> row_kurtosis;

@@ -1,21 +1,21 @@
 // Infinity norm and kurtosis of a model's activations over an evaluation, as a tap (core/nn/activation_tap.h)
-// that passes everything on unchanged. Chained behind a quantizing tap it measures what quantization leaves.
+// that passes all tensors unchanged. After a quantizing tap in a chain it measures the quantized activations.
 //
-// Which tensors are measured, and what a row of them is, follows the reference code (Bondarenko et al. 2023):
-//   BERT, layer j: "….layer.j.output.dense" (F, second linear of the feed-forward network),
-//   "….layer.j.output.LayerNorm" (N, layer output),
-//     "….layer.j.output.LayerNorm.input" (R, the residual sum; no kurtosis). Row = sequence.
-//   OPT: "model.decoder.final_layer_norm" (pre-LN only) and, layer j: "….layers.j" (layer output), ".fc2",
-//   ".final_layer_norm",
-//     ".self_attn.out_proj", ".self_attn_layer_norm". Row = sequence; fc2 and, pre-LN, the layers'
-//     final_layer_norm: row = token, because the reference flattens its activations there, and so do the
-//     models here (core/models/sites.h): a row is an entry of the first axis.
-//   GPT-2, Llama, ViT, which that code does not have: what OPT has, by the same roles. Row = sequence or
-//   image.
+// The choice of tensors, and their rows, follow the reference code (Bondarenko et al. 2023):
+//   BERT, layer j:  "….layer.j.output.dense" (F, second linear of the feed-forward network),
+//                   "….layer.j.output.LayerNorm" (N, layer output),
+//                   "….layer.j.output.LayerNorm.input" (R, the residual sum; no kurtosis). Row = sequence.
+//   OPT:            "model.decoder.final_layer_norm" (pre-LN only) and, layer j:
+//                   "….layers.j" (layer output), ".fc2", ".final_layer_norm", ".self_attn.out_proj",
+//                   ".self_attn_layer_norm". Row = sequence; fc2 and, pre-LN, the layers' final_layer_norm:
+//                   row = token, because the reference flattens its activations there, and so do the
+//                   models here (core/models/sites.h): a row is an entry of the first axis.
+//   GPT-2, Llama, ViT, which that code does not have: the tensors of OPT, by the same roles.
+//                   Row = sequence or image.
 // A metric of a tensor is the plain mean of its rows over all batches; kurtosis only over the first
 // `kurtosis_batches`.
 //
-// Thread safety: none. On a GPU nothing waits for the device before Sites() or Summary().
+// Thread safety: none. On a GPU no call before Sites() or Summary() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_
 #define INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_
 
@@ -32,11 +32,11 @@
 
 namespace inlier {
 
-// What was measured at one tensor.
+// The results for one tensor.
 struct SiteOutliers {
   std::string name;                // As in the list above.
   double inf_norm = 0;             // Mean over rows.
-  std::optional<double> kurtosis;  // Mean over rows of the first batches; nothing where it is not taken.
+  std::optional<double> kurtosis;  // Mean over rows of the first batches, if taken.
   at::Tensor row_inf_norm;         // One value a row, in the order of the data; only with keep_rows.
   at::Tensor row_kurtosis;
 };
@@ -70,7 +70,7 @@ class ActivationRecorder : public ActivationTap {
 
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 
-  // Every measured tensor, in the order it was first reached.
+  // Every measured tensor, in order of first use.
   std::vector<SiteOutliers> Sites() const;
 
   // REQUIRES: at least one batch has been seen.
@@ -87,7 +87,7 @@ class ActivationRecorder : public ActivationTap {
   const v1::ModelSpec::ArchitectureCase architecture_;
   const RecorderOptions options_;
   std::unordered_map<std::string, Record*> record_of_site_;  // Null: not measured.
-  std::vector<std::unique_ptr<Record>> records_;             // In the order they were first reached.
+  std::vector<std::unique_ptr<Record>> records_;             // In order of first use.
 };
 
 }  // namespace inlier

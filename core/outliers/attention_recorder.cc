@@ -13,7 +13,7 @@
 namespace inlier {
 namespace {
 
-// Places in Layer::sums.
+// Indices into Layer::sums.
 enum Sum { kFirst, kFirstOfQuery1, kMass, kMassOfQuery1, kMassNormalised, kZeros, kZeroRows };
 
 bool EndsWith(std::string_view text, std::string_view end) {
@@ -52,7 +52,7 @@ void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor&
   const at::Tensor sums =
       at::stack({dominated.sum(), of_query1(dominated), first.sum(), of_query1(first), normalised.sum(),
                  zeros.sum().to(at::kDouble), largest.eq(0).sum().to(at::kDouble)});
-  // What is not a number is neither largest nor zero: added so that it is seen.
+  // NaN is neither the largest nor zero: it is added so that it shows.
   const at::Tensor visible_nan = largest.sum().mul_(0);
 
   const std::int64_t rows = weights.size(0) * weights.size(1), tokens = weights.size(2);

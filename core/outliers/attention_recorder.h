@@ -1,5 +1,5 @@
-// Where attention goes, over an evaluation: how much of it to the first token, how much of it is exactly
-// nothing, and how far gates are open. A tap (core/nn/activation_tap.h) that passes everything on unchanged.
+// Attention over an evaluation: the share on the first token, the share of exact zeros, and the openness of
+// gates. A tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
 // A[q, k] are the weights at the sites "….probs" (core/models/sites.h): (B, H, T, T), after the normaliser,
 // rows = queries; tokens count from 1. Means are over layers, sequences, heads and queries:
@@ -12,10 +12,10 @@
 //   zero_row_share     share of queries whose weights are all 0
 //
 // (Kaul et al. 2025; Bondarenko et al. 2023 for the zeros that clipped softmax is to allow.)
-// Padding is not told apart. Sums stay on the device. A NaN anywhere makes every number of its layer, and of
+// Padding counts as tokens. Sums stay on the device. A NaN anywhere makes every number of its layer, and of
 // the summary, NaN.
 //
-// Thread safety: none. On a GPU nothing waits for the device before Layers(), Summary() or Gates().
+// Thread safety: none. On a GPU no call before Layers(), Summary() or Gates() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_ATTENTION_RECORDER_H_
 #define INLIER_CORE_OUTLIERS_ATTENTION_RECORDER_H_
 
@@ -57,13 +57,13 @@ class AttentionRecorder : public ActivationTap {
 
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 
-  // Every layer, in the order it was first reached.
+  // Every layer, in order of first use.
   std::vector<LayerAttention> Layers() const;
 
   // All layers together. Nothing where no attention was seen.
   std::optional<AttentionShares> Summary() const;
 
-  // Every gate, in the order it was first reached; empty for a model without gates.
+  // Every gate, in order of first use; empty for a model without gates.
   std::vector<GateMean> Gates() const;
 
  private:

@@ -1,15 +1,17 @@
-// How far single elements of a tensor stand out: infinity norm and kurtosis of rows, and counts beyond six
+// Outliers among single elements of a tensor: infinity norm and kurtosis of rows, and counts beyond six
 // standard deviations.
 //
 // A row is one entry of the first axis with everything else flattened, n elements. As the reference code
 // (Bondarenko et al. 2023):
 //
 //   inf(x)  = max |x_j|
-//   kurt(x) = (1/n) sum (x_j - mean)^4 / (s^4 + 1e-6),   s^2 = sum (x_j - mean)^2 / (n - 1)      (about 3 for
-//   a normal distribution)
+//   kurt(x) = (1/n) sum (x_j - mean)^4 / (s^4 + 1e-6),   s^2 = sum (x_j - mean)^2 / (n - 1)
+//             (about 3 for a normal distribution)
 //
 // Everything is computed in the tensor's dtype on its device (half and bfloat16: in float), in two passes, so
-// that a large mean does not cancel the digits that matter. Thread safety: pure functions.
+// that a large mean does not cancel the digits that matter.
+//
+// Thread safety: pure functions.
 #ifndef INLIER_CORE_OUTLIERS_OUTLIER_METRICS_H_
 #define INLIER_CORE_OUTLIERS_OUTLIER_METRICS_H_
 
@@ -25,7 +27,7 @@ at::Tensor RowInfNorm(const at::Tensor& x);
 // REQUIRES: at least two elements a row.
 at::Tensor RowKurtosis(const at::Tensor& x);
 
-// What mean and standard deviation are taken over.
+// The scope of mean and standard deviation.
 enum class SixSigmaScope {
   kSequence,     // Each (T, d) slice by itself.
   kWholeTensor,  // The whole (N, T, d) tensor.
@@ -37,7 +39,7 @@ struct SixSigmaCounts {
   at::Tensor per_dimension;  // (d), int64, on the CPU.
 };
 
-// x: (N, T, d) -> (N, T, d) bool, on x's device: which elements those are. Compared in double: a count is an
+// x: (N, T, d) -> (N, T, d) bool, on x's device: a mask of those elements. Compared in double: a count is an
 // integer, and elements near the threshold must not depend on the order of a sum.
 at::Tensor BeyondSixSigma(const at::Tensor& x, SixSigmaScope scope);
 

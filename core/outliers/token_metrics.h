@@ -1,4 +1,4 @@
-// How far single features of one token's hidden state stand out from its others.
+// Outliers among the features of one token's hidden state.
 //
 //   kurtosis(x)    mean (x_j - mean)^4 / (mean (x_j - mean)^2)^2 over the d features, not excess
 //                  0 where x is constant

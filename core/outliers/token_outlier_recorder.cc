@@ -18,7 +18,7 @@
 namespace inlier {
 namespace {
 
-// Places in Block::sums and Block::maxima.
+// Indices into Block::sums and Block::maxima.
 enum SumOf { kFirstKurtosis, kRestKurtosis, kFirstRatio, kRestRatio, kSixSigma };
 enum MaximumOf { kFirstMaximum, kRestMaximum };
 
@@ -44,7 +44,7 @@ bool Varies(const std::vector<double>& values) {
   return false;
 }
 
-// What a summary says about one group of tokens.
+// The part of a summary for one group of tokens.
 struct Group {
   TokenOutliers mean;
   std::optional<double> over_ceiling;
@@ -90,7 +90,7 @@ at::Tensor TokenOutlierRecorder::OnActivation(const std::string& site, const at:
   const std::int64_t later = activation.size(1) - 1;
   const auto first_sum = [](const at::Tensor& x) { return x.select(1, 0).sum(); };
   const auto rest_sum = [](const at::Tensor& x) { return x.slice(1, 1).sum(); };
-  // What is not a number is beyond nothing: added so that it is seen.
+  // NaN is not beyond any threshold: it is added so that it shows.
   const at::Tensor visible_nan = kurtosis.sum().mul_(0);
   const at::Tensor six_sigma = BeyondSixSigma(activation, SixSigmaScope::kSequence).sum().to(at::kDouble);
   const at::Tensor sums = at::stack(

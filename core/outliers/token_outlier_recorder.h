@@ -1,7 +1,7 @@
-// What stands out in the hidden states of single tokens, the first of each sequence apart from the rest, over
-// an evaluation, as a tap (core/nn/activation_tap.h) that passes everything on unchanged.
+// Outliers in the hidden states of single tokens, the first of each sequence apart from the rest, over an
+// evaluation, as a tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
-// Measured is the output of each block, (B, T, d), after its last residual sum and before the final norm:
+// Measured at the output of each block, (B, T, d), after its last residual sum and before the final norm:
 // "model.decoder.layers.<i>" of OPT, "hidden.<i>" with i >= 1 of the other architectures
 // (core/models/sites.h).
 //
@@ -15,7 +15,7 @@
 // on the device; nothing is kept for a token. A NaN anywhere makes the numbers of its block, and every mean
 // over blocks, NaN.
 //
-// Thread safety: none. On a GPU nothing waits for the device before Blocks() or Summary().
+// Thread safety: none. On a GPU no call before Blocks() or Summary() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_
 #define INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_
 
@@ -68,10 +68,10 @@ class TokenOutlierRecorder : public ActivationTap {
 
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 
-  // Every block, in the order of their numbers.
+  // Every block, by number.
   std::vector<BlockTokenOutliers> Blocks() const;
 
-  // Nothing where no block was seen.
+  // Nothing without a block.
   std::optional<TokenOutlierSummary> Summary() const;
 
  private:
@@ -84,7 +84,7 @@ class TokenOutlierRecorder : public ActivationTap {
     at::Tensor maxima;              // Of the two groups.
   };
 
-  // The number of the block whose output `site` is.
+  // The number of the block with output `site`.
   std::optional<int> BlockNumber(const std::string& site) const;
 
   const v1::ModelSpec::ArchitectureCase architecture_;

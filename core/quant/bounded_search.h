@@ -14,7 +14,7 @@ struct BoundedMinimum {
 // Brent's method without derivatives (R. P. Brent, Algorithms for Minimization without Derivatives, 1973,
 // chapter 5): parabolas through the best three points, golden sections where those do not help. Ends when the
 // place is known to about 1e-5, or after 500 evaluations. The bounds themselves are never evaluated. With
-// several minima any of them may be found.
+// several minima it finds any of them.
 BoundedMinimum MinimizeBounded(const std::function<double(double)>& function, double low, double high);
 
 }  // namespace inlier

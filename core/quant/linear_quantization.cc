@@ -17,7 +17,7 @@ namespace {
 
 using Options = LinearQuantizationOptions;
 
-// The linear of a ViT that names the class.
+// The linear of a ViT that predicts the class.
 constexpr std::string_view kClassifierSite = "classifier";
 
 bool IsHead(std::string_view site) { return site == kTiedHeadSite || site == kClassifierSite; }
@@ -150,7 +150,7 @@ at::Tensor LinearQuantization::RoundActivation(EntryMap& entries, const std::str
     return x;
   }
   if (options_.calibrated) {
-    INLIER_CHECK(entry.grid.scale.defined());  // Else no calibration batch has come this way.
+    INLIER_CHECK(entry.grid.scale.defined());  // Else no calibration batch has reached it.
   } else {
     entry.grid = GridOf(x, *part);
   }

@@ -3,12 +3,12 @@
 //
 //   y = Q_in(x) Q_w(W)^T + b, then Q_out(y) if outputs are quantized
 //
-// Embeddings, norms, attention products and gates stay float, and the head unless it is asked for. Grids of
-// inputs and outputs are made anew from every batch, so that a result depends on the evaluation's batch size
-// wherever one scale covers several sequences; calibrated, they come from the largest magnitudes that the
-// float model showed during the calibration batches, and nothing is rounded before Freeze().
+// Embeddings, norms, attention products and gates stay float, and so does the head by default. Grids of
+// inputs and outputs are computed from every batch, so that a result depends on the evaluation's batch size
+// if one scale covers several sequences; calibrated, they come from the largest magnitudes of the float model
+// in the calibration batches, and nothing is rounded before Freeze().
 //
-// Thread safety: none; one model, one thread. On a GPU nothing waits for the device before Table().
+// Thread safety: none; one model, one thread. On a GPU no call before Table() waits for the device.
 #ifndef INLIER_CORE_QUANT_LINEAR_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_LINEAR_QUANTIZATION_H_
 
@@ -26,9 +26,9 @@
 
 namespace inlier {
 
-// What one scale covers.
+// The slice that shares a scale.
 enum class ScaleScope {
-  kTensor,  // Everything.
+  kTensor,  // The whole tensor.
   kRow,     // One index of all axes but the last: an output channel of a weight (out, in), a token of (…,
             // features).
   kColumn,  // One index of the last axis: a feature, over all tokens.
@@ -49,7 +49,7 @@ struct LinearQuantizationOptions {
   bool head = false;        // The head too.
 };
 
-// The options that `spec` asks for. InvalidArgument for a setting that cannot be had, with its path.
+// The options of `spec`. InvalidArgument, with the path, for an unsupported setting.
 // REQUIRES: the scheme is absmax or zeropoint.
 absl::StatusOr<LinearQuantizationOptions> LinearQuantizationOptionsFromSpec(const v1::QuantizationSpec& spec);
 
@@ -69,7 +69,7 @@ class LinearQuantization : public Quantization {
   void Freeze() override;
   std::vector<QuantizerReport> Table() const override;
 
-  // The rounded weight of `site`; nothing where none has been seen.
+  // The rounded weight of `site`; nothing if none has been seen.
   std::optional<at::Tensor> QuantizedWeight(const std::string& site) const;
 
  private:
@@ -91,7 +91,7 @@ class LinearQuantization : public Quantization {
                              const std::optional<LinearQuantizationOptions::Part>& part);
 
   const LinearQuantizationOptions options_;
-  bool observes_;  // Calibration goes on: everything passes unchanged.
+  bool observes_;  // During calibration: all tensors pass unchanged.
   EntryMap weights_;
   EntryMap inputs_;
   EntryMap outputs_;

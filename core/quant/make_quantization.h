@@ -1,4 +1,4 @@
-// The quantization that a trial asks for.
+// The quantization of a trial.
 #ifndef INLIER_CORE_QUANT_MAKE_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_MAKE_QUANTIZATION_H_
 
@@ -11,8 +11,8 @@
 
 namespace inlier {
 
-// The tap of `spec`'s scheme for a model of `architecture`. InvalidArgument, with the path of the field,
-// where it asks for something that cannot be had.
+// The tap of `spec`'s scheme for a model of `architecture`. InvalidArgument, with the path of the field, for
+// an unsupported setting.
 absl::StatusOr<std::unique_ptr<Quantization>> MakeQuantization(const v1::QuantizationSpec& spec,
                                                                v1::ModelSpec::ArchitectureCase architecture);
 

@@ -9,8 +9,7 @@
 // During calibration each range is updated with the tensor just seen, then used at once; from Freeze on
 // ranges stay as they are.
 //
-// Sites that the table of the architecture does not name pass unchanged. For the rest see
-// core/quant/quantization.h.
+// Sites outside the table of the architecture pass unchanged. See also core/quant/quantization.h.
 //
 // Thread safety: none; one model, one thread.
 #ifndef INLIER_CORE_QUANT_POST_TRAINING_QUANTIZATION_H_
@@ -35,8 +34,8 @@ struct QuantizedSite;  // core/quant/quantized_sites.h
 
 class PostTrainingQuantization : public Quantization {
  public:
-  // For a model of `architecture`. InvalidArgument where the spec asks for something that cannot be had, or
-  // the architecture has no table of sites.
+  // For a model of `architecture`. InvalidArgument for an unsupported setting, or an architecture without a
+  // table of sites.
   static absl::StatusOr<std::unique_ptr<PostTrainingQuantization>> Create(
       const v1::QuantizationSpec& spec, v1::ModelSpec::ArchitectureCase architecture);
 
@@ -51,13 +50,13 @@ class PostTrainingQuantization : public Quantization {
   bool needs_calibration() const override { return options_.activations.has_value(); }
   void Freeze() override;
 
-  // Fixes the range of an activation quantizer, as read from a report; calibration then leaves it alone.
+  // Fixes the range of an activation quantizer, as read from a report; calibration then keeps it.
   // REQUIRES: the table of the architecture has an activation quantizer at `site`.
   void SetActivationRange(const std::string& site, const ValueRange& range);
 
   std::vector<QuantizerReport> Table() const override;
 
-  // The rounded weight of `site`; nothing where none has been seen.
+  // The rounded weight of `site`; nothing if none has been seen.
   std::optional<at::Tensor> QuantizedWeight(const std::string& site) const;
 
  private:
@@ -65,7 +64,7 @@ class PostTrainingQuantization : public Quantization {
   using EntryMap =
       std::unordered_map<std::string, std::unique_ptr<Entry>>;  // By site; null: passes unchanged.
 
-  // The quantizer of `site`, made when it is first asked for; null where there is none.
+  // The quantizer of `site`, made at its first use; null where there is none.
   Entry* Find(const std::string& site, bool is_weight, bool has_channels);
   std::unique_ptr<Entry> MakeEntry(const std::string& site, bool is_weight, bool has_channels) const;
 

@@ -7,7 +7,7 @@
 namespace inlier {
 namespace {
 
-// A percentile that leaves something out at both ends; `up_to_100`: or nothing.
+// A percentile that cuts off values at both ends; `up_to_100`: or at none.
 absl::StatusOr<double> Percentile(const char* path, double percent, bool up_to_100) {
   if (percent > 50 && (percent < 100 || (up_to_100 && percent == 100))) return percent;
   return absl::InvalidArgumentError(absl::StrCat("quantization.", path, ": ", percent,
@@ -31,7 +31,7 @@ absl::StatusOr<QuantizerOptions> WeightOptions(const v1::WeightQuantizationSpec&
       if (options.per_channel && !options.symmetric) {
         return absl::InvalidArgumentError(
             "quantization.weights: per_channel with range.mse needs symmetric: true (an asymmetric search "
-            "knows one range a tensor)");
+            "has one range a tensor)");
       }
       options.method = RangeMethod::kMseGrid;
       break;

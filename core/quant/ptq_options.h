@@ -1,4 +1,4 @@
-// What the scheme `reference` does about a model's weights and activations, read from the trial.
+// The options of the scheme `reference` for a model's weights and activations, read from the trial.
 #ifndef INLIER_CORE_QUANT_PTQ_OPTIONS_H_
 #define INLIER_CORE_QUANT_PTQ_OPTIONS_H_
 
@@ -10,14 +10,14 @@
 
 namespace inlier {
 
-// Nothing means floating point.
+// Absent means floating point.
 struct PtqOptions {
   std::optional<QuantizerOptions> weights;
   std::optional<QuantizerOptions> activations;
   v1::ReferenceSchemeSpec::Setup setup;
 };
 
-// The options that `spec` asks for. InvalidArgument for a setting that cannot be had, with its path.
+// The options of `spec`. InvalidArgument, with the path, for an unsupported setting.
 absl::StatusOr<PtqOptions> PtqOptionsFromSpec(const v1::QuantizationSpec& spec);
 
 }  // namespace inlier

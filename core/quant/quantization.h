@@ -1,5 +1,5 @@
-// Quantization of a whole model for its evaluation, as a tap (core/nn/activation_tap.h): what every scheme
-// has in common.
+// Quantization of a whole model for its evaluation, as a tap (core/nn/activation_tap.h): the interface of all
+// schemes.
 //
 //   ASSIGN_OR_RETURN(auto quantization, MakeQuantization(spec, ModelSpec::kBert));
 //   if (quantization->needs_calibration()) {
@@ -8,9 +8,9 @@
 //   quantization->Freeze();   // From here on nothing is estimated from calibration any more.
 //   evaluate with quantization.get()
 //
-// A weight is rounded when it is first seen, and the rounded copy is used from then on, so the model's
-// weights must not change while the tap is in use. A tensor passed on is new: the model's own is never
-// written to. Gradients are not recorded.
+// A weight is rounded at its first use, and the rounded copy is used from then on, so the model's weights
+// must not change while the tap is in use. A tensor passed on is new: the tap never writes to the model's
+// own. Gradients are not recorded.
 //
 // Thread safety: none; one model, one thread.
 #ifndef INLIER_CORE_QUANT_QUANTIZATION_H_
@@ -27,7 +27,7 @@
 
 namespace inlier {
 
-// What one quantizer of a model rounds.
+// The kind of tensor that one quantizer rounds.
 enum class QuantizedPart {
   kWeight,
   kActivation,  // At a quantization site of the reference scheme.
@@ -52,18 +52,17 @@ struct QuantizerReport {
 
 class Quantization : public ActivationTap {
  public:
-  // Whether the model must be shown calibration batches before Freeze().
+  // True when the model needs calibration batches before Freeze().
   virtual bool needs_calibration() const = 0;
 
-  // Ends calibration. A quantizer that should have been calibrated and was not reached is a programmer's
-  // error when it is used.
+  // Ends calibration. Using a quantizer that needs calibration and got none is a programmer's error.
   virtual void Freeze() = 0;
 
-  // Every quantizer that has been used, in order of first use.
+  // Every quantizer in use, in order of first use.
   virtual std::vector<QuantizerReport> Table() const = 0;
 };
 
-// InvalidArgument with the path of the field where a quantizer of so many bits cannot be had.
+// InvalidArgument with the path of the field for an unsupported number of bits.
 inline absl::Status CheckBits(const char* field, std::uint32_t bits) {
   if (bits >= 2 && bits <= 16) return absl::OkStatus();
   return absl::InvalidArgumentError(

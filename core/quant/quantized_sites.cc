@@ -68,7 +68,8 @@ const std::vector<QuantizedSite>& OptSites() {
   return *table;
 }
 
-// All weights and activations, as BERT has them, and the head: by the paper's text, for which there is no code.
+// All weights and activations, as BERT has them, and the head: by the paper's text, for which there is no
+// code.
 const std::vector<QuantizedSite>& VitSites() {
   static const auto* const table = new std::vector<QuantizedSite>{
       // path                                                      weight  activation
@@ -96,7 +97,7 @@ const std::vector<QuantizedSite>& VitSites() {
 }
 // clang-format on
 
-// Whether `site` is `path` with a number in the place of "*".
+// True when `site` is `path` with a number in the place of "*".
 bool Matches(std::string_view path, std::string_view site) {
   const std::size_t star = path.find('*');
   if (star == std::string_view::npos) return path == site;

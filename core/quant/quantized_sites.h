@@ -9,7 +9,7 @@
 
 namespace inlier {
 
-// What a setup of the reference scheme may treat in its own way.
+// Groups of sites that a setup of the reference scheme may treat differently.
 enum class SitePart { kBody, kNorm, kFinalNorm, kHead };
 
 struct QuantizedSite {
@@ -19,15 +19,14 @@ struct QuantizedSite {
   SitePart part;
 };
 
-// Whether there is a table for the architecture: the reference code has BERT and OPT, the paper's text ViT
+// True when the architecture has a table: the reference code has BERT and OPT, the paper's text ViT
 // (docs/decisions/0006-reference-quantizers.md).
 bool HasQuantizedSites(v1::ModelSpec::ArchitectureCase architecture);
 
 // REQUIRES: HasQuantizedSites(architecture).
 const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase architecture);
 
-// The entry of `site` (core/models/sites.h), its layer number standing for any; null where the site has no
-// quantizer.
+// The entry of `site` (core/models/sites.h) for any layer number; null where the site has no quantizer.
 const QuantizedSite* FindQuantizedSite(const std::vector<QuantizedSite>& table, std::string_view site);
 
 }  // namespace inlier

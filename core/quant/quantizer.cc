@@ -38,9 +38,9 @@ void FillGrid(const ValueRange& range, int bits, bool symmetric, QuantizationGri
 }
 
 // to[i] = scale * round(clamp(from[i] / scale, low, high)) for integers low and high below 2^20: the formula
-// of the header with the zero point moved into the bounds, which is the same number because bounds and zero
-// point are integers and rounding is monotone. Adding and taking away 1.5 * 2^(mantissa bits) rounds half to
-// even, in every instruction set.
+// of the header with the zero point moved into the bounds, which gives the same number because bounds and
+// zero point are integers and rounding is monotone. Adding and subtracting 1.5 * 2^(mantissa bits) rounds
+// half to even, in every instruction set.
 template <typename Real>
 [[gnu::always_inline]] inline void RoundLoop(const Real* from, Real* to, std::int64_t size, Real scale,
                                              Real low, Real high) {
@@ -130,8 +130,8 @@ at::Tensor Quantizer::ApplyInSteps(const at::Tensor& x) const {
   INLIER_CHECK(channels == 1 || (x.dim() > 0 && x.size(0) == channels));
   if (!scale_.defined() || scale_.device() != x.device() || scale_.scalar_type() != x.scalar_type() ||
       (channels > 1 && scale_.dim() != x.dim())) {
-    // Tensors on x's device: a division by a number held by the CPU would be turned into a multiplication by
-    // its inverse on a GPU.
+    // Tensors on x's device: on a GPU, a division by a number held by the CPU would become a multiplication
+    // by its inverse.
     std::vector<std::int64_t> shape;
     if (channels > 1) {
       shape.assign(x.dim(), 1);

@@ -1,17 +1,18 @@
-// Simulated uniform quantization: a tensor is rounded to an integer grid and brought back, so that everything
-// stays in floating point. The formulas are those of the reference code (Bondarenko et al. 2023), followed to
-// the last bit:
+// Simulated uniform quantization: a tensor is rounded to an integer grid and converted back, so that
+// everything stays in floating point. The formulas are those of the reference code (Bondarenko et al. 2023),
+// equal to the last bit:
 //
 //   lo = min(x_min, 0), hi = max(x_max, 1e-8)
-//   asymmetric: d = (hi - lo) / (2^b - 1);  scale = max(d, 1e-8);  z = clamp(round(-lo / d), 0, 2^b - 1);
-//   integers 0 .. 2^b - 1 symmetric:  m = max(|lo|, hi);  signed where any lo < 0: d = m / (2^(b-1) - 1),
-//   integers -2^(b-1) .. 2^(b-1) - 1;
-//               else unsigned: d = m / (2^b - 1), integers 0 .. 2^b - 1;  scale = max(d, 1e-8);  z = 0
+//   asymmetric:  d = (hi - lo) / (2^b - 1);  scale = max(d, 1e-8);  z = clamp(round(-lo / d), 0, 2^b - 1);
+//                integers 0 .. 2^b - 1
+//   symmetric:   m = max(|lo|, hi);  signed where any lo < 0: d = m / (2^(b-1) - 1),
+//                integers -2^(b-1) .. 2^(b-1) - 1;
+//                else unsigned: d = m / (2^b - 1), integers 0 .. 2^b - 1;  scale = max(d, 1e-8);  z = 0
 //   q(x) = scale * (clamp(round(x / scale) + z, integers) - z)
 //
 // round is half to even; x / scale is a true division (ties are common, and a multiplication by 1 / scale
-// breaks them differently). The grid is computed in the precision the range came in: float for a float
-// tensor's extremes, double for percentiles.
+// breaks them differently). The grid is computed in the precision of the range: float for a float tensor's
+// extremes, double for percentiles.
 //
 // Thread safety: const methods may run at the same time, except the first Apply for a dtype and device, which
 // fills a cache.
@@ -24,27 +25,26 @@
 
 namespace inlier {
 
-// Ends of the values to be represented: one entry a tensor, or one for each slice of its first axis.
+// Ends of the range to represent: one entry a tensor, or one for each slice of its first axis.
 struct ValueRange {
   std::vector<double> minimum;
   std::vector<double> maximum;
-  bool single_precision =
-      false;  // The ends are float numbers, and what follows from them is computed in float.
+  bool single_precision = false;  // The ends are float, and the grid is computed in float.
 
   bool per_channel() const { return minimum.size() > 1; }
 };
 
-// The grid a range gives. scale and zero_point have as many entries as the range; the zero point of a
-// symmetric grid is 0.
+// The grid of a range. scale and zero_point have as many entries as the range; the zero point of a symmetric
+// grid is 0.
 struct QuantizationGrid {
   std::vector<double> scale;
   std::vector<double> zero_point;
   double integer_min = 0;
   double integer_max = 0;
-  bool is_signed = false;  // Whether integers below 0 are used (asymmetric: never).
+  bool is_signed = false;  // Integers below 0 are used (asymmetric: never).
 };
 
-// An end that is not a number or infinite gives a grid that turns everything into NaN.
+// An end that is NaN or infinite gives a grid that turns everything into NaN.
 // REQUIRES: 2 <= bits <= 16; the range's ends are of equal number, at least one.
 QuantizationGrid MakeGrid(const ValueRange& range, int bits, bool symmetric);
 
@@ -76,8 +76,7 @@ class Quantizer {
   bool symmetric_;
   ValueRange range_;
   QuantizationGrid grid_;
-  mutable at::Tensor
-      scale_;  // Of the grid, on the device and in the dtype of the last tensor that needed them there.
+  mutable at::Tensor scale_;  // Of the grid, on the device and in the dtype of the last tensor.
   mutable at::Tensor zero_point_;
 };
 

@@ -18,7 +18,7 @@ namespace inlier {
 namespace {
 
 constexpr int kCandidates = 100;
-constexpr double kMargin = 0.5;  // Of the widest range over the first batch's extremes, whatever their size.
+constexpr double kMargin = 0.5;  // Of the widest range beyond the first batch's extremes.
 
 at::Tensor Rows(const at::Tensor& x) { return x.dim() == 0 ? x.reshape({1, 1}) : x.reshape({x.size(0), -1}); }
 
@@ -84,12 +84,12 @@ class RunningMinMaxEstimator : public RangeEstimator {
   ValueRange range_;
 };
 
-// The elements of rank `below` and below + 1 (from 0, in rising order) of each row, as (rows, 2). The last
-// rank stands for both at the end.
+// The elements of rank `below` and below + 1 (from 0, in rising order) of each row, as (rows, 2). At the end
+// both are the last rank.
 at::Tensor TwoOrderStatistics(const at::Tensor& rows, std::int64_t below) {
   const std::int64_t size = rows.size(1);
   const std::int64_t above = std::min(below + 1, size - 1);
-  // Whichever end is nearer is sorted as far as needed.
+  // The nearer end is sorted as far as needed.
   const bool from_top = size - below < above + 1;
   const std::int64_t count = from_top ? size - below : above + 1;
   const at::Tensor sorted = std::get<0>(rows.topk(count, 1, /*largest=*/from_top, /*sorted=*/true));

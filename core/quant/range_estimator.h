@@ -1,5 +1,5 @@
-// How the range of a quantizer is found from the tensors it is shown. Every estimator is shown batch after
-// batch and says after each which range is valid from now on.
+// Finds the range of a quantizer from the tensors that it rounds. Every estimator gets batch after batch and
+// returns after each the range that is valid from now on.
 //
 //   MinMax          ends of the batch just seen
 //   Percentile      the percentiles 100 - p and p over all elements of the batch just seen (linear between
@@ -45,7 +45,7 @@ class RangeEstimator {
  public:
   virtual ~RangeEstimator() = default;
 
-  // Takes one more batch into account and returns the range that is valid from now on.
+  // Adds one batch and returns the range that is valid from now on.
   // REQUIRES: `batch` has elements.
   virtual ValueRange Update(const at::Tensor& batch) = 0;
 };
@@ -60,7 +60,7 @@ ValueRange MinMaxRange(const at::Tensor& x, bool per_channel);
 // double.
 ValueRange PercentileRange(const at::Tensor& x, double low, double high, bool per_channel);
 
-// 100 candidates of a range; see MseGrid above. Also tells what was chosen, for tests and reports.
+// 100 candidates of a range; see MseGrid above. The choice is also reported, for tests and reports.
 class MseGridEstimator : public RangeEstimator {
  public:
   MseGridEstimator(int bits, bool symmetric, bool per_channel);

@@ -17,7 +17,7 @@ at::Tensor InFloatAtLeast(const at::Tensor& x) {
   return x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x;
 }
 
-// A division by a number held by the CPU would be turned into a multiplication by its inverse on a GPU.
+// On a GPU, a division by a number held by the CPU would become a multiplication by its inverse.
 at::Tensor Divide(const at::Tensor& x, double divisor) { return x.div(at::full_like(x, divisor)); }
 
 std::int64_t PowerOfTwo(int exponent) { return std::int64_t{1} << exponent; }

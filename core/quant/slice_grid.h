@@ -1,5 +1,5 @@
-// Grids made from a tensor's own extremes, one for each slice of it, and rounding to them. Simulated:
-// everything stays in floating point.
+// Grids from a tensor's own extremes, one for each slice of it, and rounding to them. Simulated: everything
+// stays in floating point.
 //
 //   absmax, b bits:     Q = 2^(b-1) - 1
 //                       s = max|x| / Q, 1 where that is 0
@@ -13,8 +13,8 @@
 // The range of zeropoint need not contain 0.
 //
 // (Dettmers et al. 2022; Kaul et al. 2025, section 5.) round is half to even, x / s a true division in x's
-// own precision; half and bfloat16 tensors are rounded in float. A slice that holds NaN or infinity becomes
-// NaN: nothing that went wrong upstream looks healthy here. Nothing waits for the device.
+// own precision; half and bfloat16 tensors are rounded in float. A slice with NaN or infinity becomes NaN, so
+// that an earlier fault stays visible. No call waits for the device.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_CORE_QUANT_SLICE_GRID_H_
@@ -25,7 +25,7 @@
 namespace inlier {
 
 struct SliceGrid {
-  at::Tensor scale;       // As the tensor, with size 1 along what a slice covers.
+  at::Tensor scale;       // The tensor's shape, with size 1 on the axes of a slice.
   at::Tensor zero_point;  // The same; undefined for absmax.
   double integer_min = 0;
   double integer_max = 0;

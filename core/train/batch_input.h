@@ -1,4 +1,4 @@
-// A batch of the data as a model takes it.
+// A batch of the data as the input of a model.
 #ifndef INLIER_CORE_TRAIN_BATCH_INPUT_H_
 #define INLIER_CORE_TRAIN_BATCH_INPUT_H_
 
@@ -9,7 +9,7 @@
 
 namespace inlier {
 
-// On `device`; nothing waits for the copy. The labels stay where they are.
+// On `device`, without synchronisation. The labels stay on the CPU.
 inline ModelInput InputOf(const Batch& batch, c10::Device device) {
   ModelInput input;
   const auto move = [device](const at::Tensor& tensor) {

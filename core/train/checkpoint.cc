@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "core/train/training_step.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/canonical.h"
+#include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
@@ -35,7 +35,7 @@ constexpr char kSecondsKey[] = "inlier.train_seconds";
 std::string ShapeOf(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
 
 StringMap Metadata(const CheckpointInfo& info) {
-  StringMap metadata = {{"format", "pt"},  // What Hugging Face's readers ask for.
+  StringMap metadata = {{"format", "pt"},  // Required by Hugging Face's readers.
                         {kSpecKey, ResolvedJson(info.spec)},
                         {kStepKey, absl::StrCat(info.step)},
                         {kDatasetKey, info.dataset_digest},
@@ -69,7 +69,7 @@ absl::StatusOr<CheckpointInfo> InfoFromMetadata(const std::filesystem::path& pat
   return info;
 }
 
-// What differs between two specs as far as training depends on it: "training.steps is 100 in the checkpoint
+// The differences of two specs in fields that training depends on: "training.steps is 100 in the checkpoint
 // and 200 here".
 std::string Differences(v1::TrialSpec theirs, v1::TrialSpec ours) {
   for (v1::TrialSpec* spec : {&theirs, &ours}) {
@@ -207,10 +207,11 @@ absl::Status Checkpoint::LoadWeights(Model& model) const {
 }
 
 absl::Status Checkpoint::LoadOptimizer(Optimizer& optimizer) const {
-  // A periodic checkpoint without optimizer tensors is one of an optimizer that keeps nothing (plain SGD).
+  // A periodic checkpoint without optimizer tensors belongs to an optimizer without state (plain SGD).
   if (info_.final) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path_.string(), ": has no optimizer state, so training cannot go on from it (a final checkpoint)"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_.string(),
+                     ": has no optimizer state, so training cannot continue from it (a final checkpoint)"));
   }
   std::map<std::string, at::Tensor> state;
   for (const auto& [name, entry] : reader_.entries()) {

@@ -1,9 +1,8 @@
-// Checkpoints: one safetensors file that holds a model's weights under their Hugging Face names, what is
-// needed to go on training
-// ("optimizer/…", absent in the final one), and in its metadata the TrialSpec it was trained by.
+// Checkpoints: one safetensors file with a model's weights under their Hugging Face names, the optimizer's
+// state ("optimizer/…", absent in the final one), and in its metadata the TrialSpec of its training.
 //
-// Because every random stream is a function of (seed, name, step), the step is all that a resumed training
-// needs beside the tensors. A file appears complete or not at all (written beside, flushed, renamed, folder
+// Because every random stream is a function of (seed, name, step), a resumed training needs only the step and
+// the tensors. A file appears complete or not at all (written to a temporary name, flushed, renamed, folder
 // flushed).
 //
 // Thread safety: none.
@@ -25,15 +24,14 @@
 
 namespace inlier {
 
-// What a checkpoint says about itself.
+// The metadata of a checkpoint.
 struct CheckpointInfo {
   v1::TrialSpec spec;          // Resolved.
   std::uint64_t step = 0;      // Updates done.
   std::string dataset_digest;  // Of the sequences it was trained on.
   std::string build;           // Of the inlier that wrote it.
   bool final = false;          // The trained model, without optimizer state.
-  double train_seconds =
-      0;  // Spent on updates so far. Not in final ones, whose bytes depend on the training alone.
+  double train_seconds = 0;  // Spent on updates. Not in final ones, whose bytes depend on the training alone.
 };
 
 // The name of the trained model in an attempt's folder.
@@ -43,27 +41,27 @@ std::string PeriodicCheckpointName(std::uint64_t step);
 
 // Writes folder/model.safetensors (info.final; `optimizer` is left out) or the periodic checkpoint of
 // info.step, then removes all but the newest two periodic ones of the folder. An error names the file and,
-// for a full disk, says so.
+// for a full disk, the cause.
 absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
                                                    const Optimizer& optimizer, const CheckpointInfo& info);
 
 // A checkpoint opened for reading.
 class Checkpoint {
  public:
-  // NotFound or DataLoss with what is wrong; InvalidArgument when it is a safetensors file that inlier did
-  // not write.
+  // NotFound or DataLoss with the reason; InvalidArgument when it is a safetensors file that inlier did not
+  // write.
   static absl::StatusOr<Checkpoint> Open(const std::filesystem::path& path);
 
   const CheckpointInfo& info() const { return info_; }
 
-  // Whether this was written by the training of `spec` on this dataset. FailedPrecondition says what differs.
+  // OK when the training of `spec` on this dataset wrote it. FailedPrecondition names the differences.
   absl::Status CheckMatches(const v1::TrialSpec& spec, const std::string& dataset_digest) const;
 
   // The shape of a weight; empty where there is none of that name.
   std::vector<std::int64_t> WeightShape(const std::string& name) const;
 
-  // Copies the weights into `model`. InvalidArgument names the tensor that is missing, left over or of
-  // another shape; nothing has been changed then.
+  // Copies the weights into `model`. InvalidArgument names a missing, superfluous or misshapen tensor;
+  // nothing has been changed then.
   absl::Status LoadWeights(Model& model) const;
 
   // Copies the optimizer's state. FailedPrecondition when the checkpoint is a final one.

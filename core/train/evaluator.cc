@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/running_time.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "core/quant/make_quantization.h"
@@ -18,17 +17,17 @@
 namespace inlier {
 namespace {
 
-// Progress through the batches of one phase, with the rate so far.
+// Progress through the batches of one phase, with the current rate.
 class PhaseProgress {
  public:
   PhaseProgress(const char* phase, std::int64_t batches, TrialSink& sink)
-      : sink_(sink), start_(RunningNow()) {
+      : sink_(sink), start_(MonotonicNow()) {
     progress_.set_phase(phase);
     progress_.set_steps_total(static_cast<std::uint64_t>(batches));
   }
   void Done(std::int64_t batches, std::optional<double> loss) {
     progress_.set_step(static_cast<std::uint64_t>(batches));
-    progress_.set_rate(static_cast<double>(batches) / std::max(ToSeconds(RunningNow() - start_), 1e-9));
+    progress_.set_rate(static_cast<double>(batches) / std::max(ToSeconds(MonotonicNow() - start_), 1e-9));
     if (loss) progress_.set_loss(*loss);
     sink_.OnProgress(progress_);
   }
@@ -70,14 +69,14 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
 absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,
                                           c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested) {
-  const Timestamp start = RunningNow();
+  const Timestamp start = MonotonicNow();
   std::unique_ptr<Quantization> quantization;
   if (spec.has_quantization()) {
     ASSIGN_OR_RETURN(quantization, CalibrateQuantization(model, dataset, spec, device, sink, stop_requested));
   }
   ASSIGN_OR_RETURN(EvaluationResult result,
                    EvaluateQuantized(model, dataset, spec, device, quantization.get(), sink, stop_requested));
-  result.seconds = ToSeconds(RunningNow() - start);
+  result.seconds = ToSeconds(MonotonicNow() - start);
   return result;
 }
 
@@ -86,7 +85,7 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
                                                    Quantization* quantization, TrialSink& sink,
                                                    const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
-  const Timestamp start = RunningNow();
+  const Timestamp start = MonotonicNow();
   model.eval();
   OutlierProbe probe(model, spec.model().architecture_case(),
                      static_cast<int>(spec.evaluation().kurtosis_batches()));
@@ -108,7 +107,7 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   }
   EvaluationResult result{
       .scores = scores.Summary(), .outliers = probe.Report(), .examples = scores.examples(), .seconds = 0};
-  result.seconds = ToSeconds(RunningNow() - start);
+  result.seconds = ToSeconds(MonotonicNow() - start);
   return result;
 }
 

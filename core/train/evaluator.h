@@ -34,20 +34,21 @@ struct EvaluationResult {
   double seconds;  // Of calibration and evaluation.
 };
 
-// What needs no model, to be read beside an evaluation's scores.
+// Baselines without a model, to compare an evaluation's scores with.
 struct Baseline {
   std::optional<double> unigram_perplexity;  // Of the validation targets' own token shares.
-  std::optional<double> majority_accuracy;   // Of always naming the most frequent training class.
+  std::optional<double> majority_accuracy;   // Of always predicting the most frequent training class.
 };
 
 // Evaluates `model` (made from the resolved `spec`, on `device`) in float32; progress goes to `sink`.
-// Cancelled when `stop_requested` says so between batches; InvalidArgument where the quantization cannot be
-// had.
+// Cancelled when `stop_requested` returns true between batches; InvalidArgument for an unsupported
+// quantization.
 absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,
                                           c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested);
 
-// The two halves of it. Ranges from the calibration batches of `spec`'s quantization; REQUIRES: it has one.
+// The two halves of Evaluate. Ranges from the calibration batches of `spec`'s quantization; REQUIRES: it has
+// one.
 absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
     Model& model, const Dataset& dataset, const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
     const std::function<bool()>& stop_requested);

@@ -1,7 +1,7 @@
-// Everything that is measured inside a model while it runs, gathered from the recorders of core/outliers: at
-// the end of training over the whole validation part, and while it trains on one batch of it.
+// All measurements inside a running model, from the recorders of core/outliers: at the end of training over
+// the whole validation part, and during training on one batch of it.
 //
-// Thread safety: none. On a GPU nothing waits for the device before Report().
+// Thread safety: none. On a GPU no call before Report() waits for the device.
 #ifndef INLIER_CORE_TRAIN_OUTLIER_PROBE_H_
 #define INLIER_CORE_TRAIN_OUTLIER_PROBE_H_
 
@@ -12,7 +12,7 @@
 #include "core/outliers/activation_recorder.h"
 #include "core/outliers/attention_recorder.h"
 #include "core/outliers/token_outlier_recorder.h"
-#include "core/train/measurement_writer.h"
+#include "core/train/measurement_reporter.h"
 #include "inlier/v1/model_spec.pb.h"
 
 namespace inlier {
@@ -20,9 +20,9 @@ namespace inlier {
 struct OutlierReport {
   OutlierSummary summary;
   std::vector<SiteOutliers> sites;
-  std::optional<TokenOutlierSummary> tokens;  // Nothing where the model shows no hidden states.
+  std::optional<TokenOutlierSummary> tokens;  // None without hidden states at the tap.
   std::vector<BlockTokenOutliers> blocks;
-  std::optional<AttentionShares> attention;  // Nothing where the model shows no attention.
+  std::optional<AttentionShares> attention;  // None without attention at the tap.
   std::vector<LayerAttention> attention_layers;
   std::vector<GateMean> gates;
 };
@@ -32,7 +32,7 @@ class OutlierProbe {
   // For `model`, of `architecture`.  REQUIRES: kurtosis_batches >= 1.
   OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase architecture, int kurtosis_batches);
 
-  // The recorders, to be chained behind a quantizing tap where there is one; they live as long as the probe.
+  // The recorders, to be chained after a quantizing tap where there is one; they live as long as the probe.
   std::vector<ActivationTap*> taps() { return {&activations_, &tokens_, &attention_}; }
 
   // REQUIRES: at least one batch has been seen.
@@ -44,8 +44,8 @@ class OutlierProbe {
   AttentionRecorder attention_;
 };
 
-// Writes every number of `report`.
-void ReportOutliers(const OutlierReport& report, MeasurementWriter& writer);
+// Reports every number of `report`.
+void ReportOutliers(const OutlierReport& report, MeasurementReporter& reporter);
 
 }  // namespace inlier
 

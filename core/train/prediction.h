@@ -1,5 +1,5 @@
-// One forward pass of evaluation: the loss of a batch and what the model predicts, and what a whole pass over
-// the validation part makes of it.
+// One forward pass of evaluation: the loss and predictions of a batch, and the scores of a whole pass over
+// the validation part.
 #ifndef INLIER_CORE_TRAIN_PREDICTION_H_
 #define INLIER_CORE_TRAIN_PREDICTION_H_
 
@@ -16,7 +16,7 @@ struct Prediction {
   std::int64_t targets =
       0;  // Labels that are predicted: masked tokens, all but the first of a sequence, or examples.
   std::int64_t correct =
-      0;  // Those whose most probable class is the right one; of equals the first counts. 0 for numbers.
+      0;  // Labels whose most probable class (the first of equals) is right. 0 for numbers.
   std::int64_t classes = 0;  // Of the model; 0 for numbers.
   // Of examples with one label each: (B) on the CPU; int64, for numbers double. Undefined for tokens.
   at::Tensor predicted;
@@ -27,12 +27,12 @@ struct Prediction {
 Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labels,
                    ActivationTap* tap = nullptr);
 
-// What an evaluation found. Perplexity is that of tokens; F1 and Matthews' correlation that of examples with
-// a class each, the other correlations that of numbers.
+// The result of an evaluation. Perplexity is that of tokens; F1 and Matthews' correlation those of examples
+// with a class each, the other correlations those of numbers.
 struct Scores {
   double loss = 0;  // The batches' mean losses, each weighted by its number of examples, as in the reference.
   std::optional<double> perplexity;  // exp(loss)
-  std::optional<double> accuracy;    // Share of all targets that the model names.
+  std::optional<double> accuracy;    // Share of all targets that are predicted right.
   std::optional<double> f1;
   std::optional<double> matthews_correlation;
   std::optional<double> pearson_correlation;

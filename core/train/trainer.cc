@@ -8,21 +8,20 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "base/running_time.h"
+#include "base/random_stream.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "base/version.h"
-#include "core/data/random_stream.h"
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
 #include "core/train/outlier_probe.h"
 #include "core/train/prediction.h"
-#include "proto/spec/data_kind.h"
+#include "spec/trial/data_kind.h"
 
 namespace inlier {
 namespace {
 
-// Makes what follows draw the numbers of stream (seed, "dropout", micro_batch) from the device's generator.
+// Seeds the device's generator with the stream (seed, "dropout", micro_batch).
 void SeedDropout(c10::Device device, std::uint64_t seed, std::uint64_t micro_batch) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::scoped_lock lock(generator.mutex());
@@ -95,14 +94,14 @@ void Trainer::MeasureOutliers() {
   TapChain tap(probe.taps());
   const Prediction prediction = Predict(model_, InputOf(batch, device_), batch.labels.to(device_), &tap);
   model_.train();
-  MeasurementWriter writer = Writer(ReportKind::kCurve);
-  writer.Add("loss", prediction.loss);
-  ReportOutliers(probe.Report(), writer);
+  MeasurementReporter reporter = Reporter(ReportKind::kCurve);
+  reporter.Add("loss", prediction.loss);
+  ReportOutliers(probe.Report(), reporter);
 }
 
 absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
-  // What only evaluation reads is left out: the trained model is the same file for every trial that shares
-  // the training.
+  // Fields that only evaluation reads are left out: the trained model is the same file for every trial that
+  // shares the training.
   v1::TrialSpec spec = spec_;
   spec.clear_quantization();
   spec.clear_evaluation();
@@ -131,11 +130,10 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
   progress.set_phase("train");
   progress.set_steps_total(updates_);
   Window window, whole;
-  at::Tensor
-      health;  // Sum of all losses and gradient norms not looked at yet: not finite once one of them is not.
+  at::Tensor health;  // Sum of all unchecked losses and gradient norms: not finite once one of them is not.
 
   while (step_ < updates_) {
-    const Timestamp start = RunningNow();
+    const Timestamp start = MonotonicNow();
     const Update update = RunUpdate();
     health = health.defined() ? health.add(update.loss).add(update.gradient_norm)
                               : update.loss.add(update.gradient_norm);
@@ -143,14 +141,14 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     const bool measure = IsDue(training.measure_every()) || step_ == 1 || last;
     const bool save = IsDue(training.checkpoint_every()) && !last;
     bool healthy = true;
-    // Reading a number from a GPU waits for it, so that is done only where something is reported or kept.
+    // Reading a number from a GPU waits for it, so only where a report or a checkpoint needs one.
     const bool look = device_.is_cpu() || measure || save;
     if (look) {
       healthy = std::isfinite(health.item<double>());
       health.reset();
       progress.set_loss(update.loss.item<double>());
     }
-    const double seconds = ToSeconds(RunningNow() - start);
+    const double seconds = ToSeconds(MonotonicNow() - start);
     for (Window* time : {&window, &whole}) {
       ++time->updates;
       time->seconds += seconds;
@@ -159,11 +157,11 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
 
     if (measure || !healthy) {
       progress.set_rate(window.Rate());
-      MeasurementWriter writer = Writer(ReportKind::kCurve);
-      writer.Add("train_loss", progress.loss());
-      writer.Add("learning_rate", update.learning_rate);
-      writer.Add("gradient_norm", update.gradient_norm.item<double>());
-      writer.Add("tokens_per_second", window.Rate() * tokens_per_update);
+      MeasurementReporter reporter = Reporter(ReportKind::kCurve);
+      reporter.Add("train_loss", progress.loss());
+      reporter.Add("learning_rate", update.learning_rate);
+      reporter.Add("gradient_norm", update.gradient_norm.item<double>());
+      reporter.Add("tokens_per_second", window.Rate() * tokens_per_update);
       window = Window();
     }
     if (!healthy) {
@@ -181,16 +179,16 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     if (stop) {
       return TrainResult{TrainResult::End::kStopped, step_,
                          absl::StrCat("stopped on request after update ", step_, " of ", updates_,
-                                      "; goes on from ", PeriodicCheckpointName(step_))};
+                                      "; continues from ", PeriodicCheckpointName(step_))};
     }
   }
   RETURN_IF_ERROR(Save(folder, /*final=*/true));
-  MeasurementWriter writer = Writer(ReportKind::kResult);
+  MeasurementReporter reporter = Reporter(ReportKind::kResult);
   if (whole.updates > 0) {
-    writer.Add("train_loss", progress.loss());
-    writer.Add("tokens_per_second", whole.Rate() * tokens_per_update);
+    reporter.Add("train_loss", progress.loss());
+    reporter.Add("tokens_per_second", whole.Rate() * tokens_per_update);
   }
-  writer.Add("train_seconds", seconds_);
+  reporter.Add("train_seconds", seconds_);
   return TrainResult{TrainResult::End::kFinished, step_, ""};
 }
 

@@ -1,7 +1,7 @@
 // Trains one model by its spec: steps, curves, checkpoints, resuming.
 //
 // Deterministic: on the CPU the same spec and the same number of threads give bit-equal weights and
-// measurements (but for rates), straight or resumed at any update, because batches, masks and dropout are
+// measurements (except rates), uninterrupted or resumed at any update, because batches, masks and dropout are
 // functions of (seed, update) alone.
 //
 // Thread safety: none.
@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/dataset.h"
 #include "core/models/model.h"
-#include "core/train/measurement_writer.h"
+#include "core/train/measurement_reporter.h"
 #include "core/train/training_step.h"
 #include "core/train/trial_sink.h"
 #include "inlier/v1/trial_spec.pb.h"
@@ -30,32 +30,32 @@ struct TrainResult {
   enum class End {
     kFinished,  // The final checkpoint is written.
     kDiverged,  // Loss or gradient is not finite: a result. No checkpoint is written for it.
-    kStopped,   // Asked to stop; the state is in a periodic checkpoint.
+    kStopped,   // Stopped on request; the state is in a periodic checkpoint.
   };
   End end;
   std::uint64_t step;   // Updates done.
-  std::string message;  // For people; empty when finished.
+  std::string message;  // For display; empty when finished.
 };
 
-// The number of updates that a training of `spec` on `dataset` has: its steps, or what its epochs take.
+// The number of updates of a training of `spec` on `dataset`: its steps, or those of its epochs.
 std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset);
 
 class Trainer {
  public:
   // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`; CheckOptimizer
-  // is OK of both. All of them must outlive the trainer.
+  // is OK for both. All of them must outlive the trainer.
   Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
           TrialSink& sink);
 
-  // Goes on from a periodic checkpoint of the same training: loads weights and optimizer state. The error
-  // says what does not fit.
+  // Continues from a periodic checkpoint of the same training: loads weights and optimizer state. The error
+  // names the mismatch.
   absl::Status Resume(const std::filesystem::path& checkpoint);
 
-  // Updates done so far.
+  // Finished updates.
   std::uint64_t step() const { return step_; }
 
-  // Trains to the end, writing checkpoints to `folder`. `stop_requested` is asked after every update. An
-  // error when a checkpoint cannot be written; exceptions of LibTorch pass through.
+  // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every update. An error
+  // when a checkpoint cannot be written; LibTorch's exceptions pass through.
   absl::StatusOr<TrainResult> Run(const std::filesystem::path& folder,
                                   const std::function<bool()>& stop_requested);
 
@@ -67,7 +67,7 @@ class Trainer {
   };
   Update RunUpdate();
   bool IsDue(std::uint64_t period) const;
-  MeasurementWriter Writer(ReportKind kind) { return {kind, step_, sink_}; }
+  MeasurementReporter Reporter(ReportKind kind) { return {kind, step_, sink_}; }
   // Loss and outliers of one batch of the validation part, without dropout.
   void MeasureOutliers();
   absl::Status Save(const std::filesystem::path& folder, bool final);
@@ -80,7 +80,7 @@ class Trainer {
   const std::uint64_t updates_;  // In all.
   TrainingStep training_step_;
   std::uint64_t step_ = 0;
-  double seconds_ = 0;  // Spent on updates, by the attempts before too.
+  double seconds_ = 0;  // Spent on updates, in earlier attempts too.
 };
 
 }  // namespace inlier

@@ -9,8 +9,8 @@
 namespace inlier {
 namespace {
 
-// Products in bfloat16 while it lives, on one kind of device; weights are cast once and the casts dropped at
-// the end.
+// While it exists, products are in bfloat16 on one kind of device; weights are cast once and the casts
+// dropped at the end.
 class Bfloat16Autocast {
  public:
   explicit Bfloat16Autocast(c10::DeviceType device_type) : device_type_(device_type) {
@@ -68,7 +68,7 @@ TrainingStep::Applied TrainingStep::Apply(std::int64_t k) {
   const double rate = settings_.schedule.At(k);
   const at::Tensor norm = ClipGradientNorm(parameters_, settings_.gradient_clip_norm);
   optimizer_->Step(rate);
-  // Dropping the gradients lets the next backward pass hand its own over without adding.
+  // Without old gradients the next backward pass can hand over its own without an addition.
   for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   return {rate, norm};
 }

@@ -1,10 +1,10 @@
 // One optimizer update: micro-batches forward and backward, clipping, the optimizer at the schedule's rate.
-// The arithmetic of training and nothing else: no data, files, clock or reports, so that the golden cases
-// drive exactly what the trainer runs.
+// Only the arithmetic of training: no data, files, clock or reports, so that the golden cases run exactly the
+// trainer's code.
 //
 //   for each update k:  AddMicroBatch(…) once or more;  Apply(k)
 //
-// Every micro-batch's loss is divided by the accumulation count of the settings, also when an update gets
+// Every micro-batch's loss is divided by the accumulation count of the settings, also when an update has
 // fewer of them (as the reference at the end of a pass over the data).
 //
 // Thread safety: none. On a GPU no call waits for the device.
@@ -56,7 +56,7 @@ class TrainingStep {
   const c10::DeviceType device_type_;
 };
 
-// The settings and the optimizer that a resolved spec asks for, for a training of `updates` updates.
+// The settings and the optimizer of a resolved spec, for a training of `updates` updates.
 // REQUIRES: CheckOptimizer is OK.
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates);
 

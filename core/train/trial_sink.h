@@ -1,4 +1,4 @@
-// Where training and evaluation report to while they run: the trial program writes JSON lines, tests collect.
+// Receives the reports of training and evaluation: the trial program writes JSON lines, tests collect.
 //
 // Thread safety: called from the one thread that runs the stage.
 #ifndef INLIER_CORE_TRAIN_TRIAL_SINK_H_
@@ -12,7 +12,7 @@ class TrialSink {
  public:
   virtual ~TrialSink() = default;
 
-  // May be called after every step; the sink decides how much of it is passed on.
+  // May be called after every step; the sink decides how much it forwards.
   virtual void OnProgress(const v1::Progress& progress) = 0;
   virtual void OnMeasurement(const v1::MeasurementPoint& point) = 0;
   virtual void OnCheckpoint(const v1::CheckpointSaved& checkpoint) = 0;

@@ -11,17 +11,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "core/data/text_dataset.h"
 #include "core/hugging_face/weights.h"
 #include "core/models/make_model.h"
+#include "core/text/text_dataset.h"
 #include "core/train/batch_input.h"
 #include "core/train/evaluator.h"
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
 #include "nlohmann/json.hpp"
-#include "proto/spec/architecture.h"
-#include "proto/spec/resolver.h"
-#include "proto/spec/validator.h"
+#include "spec/trial/architecture.h"
+#include "spec/trial/resolver.h"
+#include "spec/trial/validator.h"
 
 namespace inlier {
 namespace {
@@ -58,7 +58,7 @@ class SettingSink : public TrialSink {
   const AnalysisSink& sink_;
 };
 
-// The state behind the last layer, as the model hands it to a tap.
+// The state after the last layer, as the tap receives it.
 class LastHidden : public ActivationTap {
  public:
   explicit LastHidden(std::uint32_t layers) : site_(absl::StrCat("hidden.", layers)) {}
@@ -72,7 +72,7 @@ class LastHidden : public ActivationTap {
   const std::string site_;
 };
 
-// Sums over batches of what quantization changes in the last hidden state.
+// Sums over batches of the changes in the last hidden state by quantization.
 struct HiddenChange {
   double relative = 0;    // Of tokens.
   double similarity = 0;  // Of sequences.
@@ -124,7 +124,7 @@ v1::QuantizationSpec BitsOf(std::uint32_t weights, std::uint32_t activations) {
   return setting;
 }
 
-// What the papers report for the architecture.
+// The settings that the papers report for the architecture.
 std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model) {
   std::vector<v1::QuantizationSpec> settings;
   if (model.has_bert() || model.has_opt()) {
@@ -181,7 +181,7 @@ class Analysis {
           absl::StrCat(request_.folder(), ": reads images; only models of text are analysed"));
     has_head_ = opened.has_head;
     spec_ = opened.spec;
-    // Nothing is trained, but a spec without it is not whole.
+    // A spec is complete only with training, which is not run here.
     spec_.mutable_training()->set_steps(1);
     *spec_.mutable_evaluation() = request_.evaluation();
     v1::TextDataSpec& text = *spec_.mutable_data()->mutable_text();

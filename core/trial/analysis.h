@@ -13,13 +13,15 @@
 
 namespace inlier {
 
-// What is found, as it is found; each object has one key:
-//   model    {architecture, layers, hidden_size, heads, parameters, has_head, tokenizer, sequence_length,
-//   sequences} progress {setting, phase, step, steps_total} setting  {name, measurements: {name: number},
-//   sites: {measurement: {site: number}}}: float first. Loss, perplexity
-//            and accuracy only where the folder has a head. A quantized setting also has hidden_change, the
-//            mean over tokens of |h_q - h| / |h| of the last hidden state, and sentence_similarity, the mean
-//            over sequences of the cosine between the token means of h_q and h.
+// Receives each result as soon as it is computed; each object has one key:
+//   model     {architecture, layers, hidden_size, heads, parameters, has_head, tokenizer, sequence_length,
+//             sequences}
+//   progress  {setting, phase, step, steps_total}
+//   setting   {name, measurements: {name: number}, sites: {measurement: {site: number}}}: float first.
+//             Loss, perplexity and accuracy only where the folder has a head. A quantized setting also has
+//             hidden_change, the mean over tokens of |h_q - h| / |h| of the last hidden state, and
+//             sentence_similarity, the mean over sequences of the cosine between the token means of h_q and
+//             h.
 using AnalysisSink = std::function<void(const nlohmann::ordered_json&)>;
 
 // Images and models that read them are refused by name.

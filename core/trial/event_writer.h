@@ -1,4 +1,4 @@
-// Writes a trial's events as JSON lines to a descriptor: what the worker reads.
+// Writes a trial's events as JSON lines to a descriptor, for the worker.
 //
 // One line is one TrialEvent as proto JSON with the field names of the .proto file, written by one call of
 // write(2). NaN and infinities are the strings "NaN", "Infinity", "-Infinity". Progress is thinned to four
@@ -19,12 +19,12 @@ namespace inlier {
 
 class EventWriter : public TrialSink {
  public:
-  // `descriptor` stays the caller's.
+  // The caller owns `descriptor`.
   explicit EventWriter(int descriptor) : descriptor_(descriptor) {}
 
-  // The descriptor a worker reads events from; a person's shell leaves it closed.
+  // The descriptor of the worker's pipe; in a user's shell it is closed.
   static constexpr int kWorkerDescriptor = 3;
-  // Whether `descriptor` is open for writing.
+  // True when `descriptor` is open for writing.
   static bool IsWritable(int descriptor);
 
   void OnProgress(const v1::Progress& progress) override;
@@ -34,7 +34,7 @@ class EventWriter : public TrialSink {
   void OnOutcome(const v1::Outcome& outcome);
   void Log(const std::string& text);
 
-  // Nobody reads any more: the work is for nothing and should end.
+  // True when the reader is gone: the work is useless and should end.
   bool broken() const { return broken_; }
 
  private:

@@ -13,7 +13,7 @@ namespace inlier {
 
 absl::Status ExportCheckpoint(const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
   ASSIGN_OR_RETURN(const Checkpoint opened, Checkpoint::Open(checkpoint));
-  // The number of classes stands in the data, which need not be here, and in the weights.
+  // The number of classes is in the data, which need not be here, and in the weights.
   const std::vector<std::int64_t> classifier = opened.WeightShape(kClassifierWeight);
   const ModelShape shape{.classes = classifier.empty() ? 0 : classifier[0]};
   ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, MakeModel(opened.info().spec, shape));

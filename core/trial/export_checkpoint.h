@@ -8,8 +8,8 @@
 
 namespace inlier {
 
-// Writes config.json and model.safetensors of the model that `checkpoint` holds into `folder`.
-// FailedPrecondition names the variant that transformers has no word for; nothing is written then.
+// Writes config.json and model.safetensors of the model in `checkpoint` into `folder`. FailedPrecondition
+// names a variant that transformers does not support; nothing is written then.
 absl::Status ExportCheckpoint(const std::filesystem::path& checkpoint, const std::filesystem::path& folder);
 
 }  // namespace inlier

@@ -5,19 +5,11 @@
 #include <exception>
 #include <new>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "spec/trial/outcome.h"
 
 namespace inlier {
 namespace {
-
-constexpr std::size_t kMessageBytesMax = 4000;
-
-// LibTorch says on a CPU that memory ran out only in words.
-bool SaysOutOfMemory(const std::string& text) {
-  return absl::StrContains(text, "can't allocate memory") || absl::StrContains(text, "not enough memory") ||
-         absl::StrContains(text, "out of memory");
-}
 
 std::string MemoryAdvice(const std::string& text) {
   return absl::StrCat("out of memory: ", text,
@@ -40,25 +32,17 @@ v1::Outcome Diverged(const std::string& message) {
   return outcome;
 }
 
-v1::Outcome Failed(v1::FailureClass failure, const std::string& message) {
-  v1::Outcome outcome;
-  outcome.set_kind(v1::Outcome::FAILED);
-  outcome.set_failure(failure);
-  outcome.set_message(message.substr(0, kMessageBytesMax));
-  return outcome;
-}
-
 v1::Outcome FailedWith(const absl::Status& status) {
   const std::string message(status.message());
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kFailedPrecondition:
-      return Failed(v1::INVALID_SPEC, message);
+      return FailedOutcome(v1::INVALID_SPEC, message);
     case absl::StatusCode::kCancelled:
-      return Failed(v1::PREEMPTED, message);
+      return FailedOutcome(v1::PREEMPTED, message);
     default:
-      return Failed(v1::CRASHED, message);
+      return FailedOutcome(v1::CRASHED, message);
   }
 }
 
@@ -67,17 +51,17 @@ v1::Outcome CatchFailures(const std::function<v1::Outcome()>& work) {
     return work();
   } catch (const c10::OutOfMemoryError& error) {
     // Only allocators of devices throw this one.
-    v1::Outcome outcome = Failed(v1::OUT_OF_MEMORY, MemoryAdvice(error.what_without_backtrace()));
+    v1::Outcome outcome = FailedOutcome(v1::OUT_OF_MEMORY, MemoryAdvice(error.what_without_backtrace()));
     outcome.set_gpu_out_of_memory(true);
     return outcome;
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
-    if (SaysOutOfMemory(text)) return Failed(v1::OUT_OF_MEMORY, MemoryAdvice(text));
-    return Failed(v1::CRASHED, absl::StrCat("LibTorch: ", text));
+    if (ReportsOutOfMemory(text)) return FailedOutcome(v1::OUT_OF_MEMORY, MemoryAdvice(text));
+    return FailedOutcome(v1::CRASHED, absl::StrCat("LibTorch: ", text));
   } catch (const std::bad_alloc& error) {
-    return Failed(v1::OUT_OF_MEMORY, MemoryAdvice(error.what()));
+    return FailedOutcome(v1::OUT_OF_MEMORY, MemoryAdvice(error.what()));
   } catch (const std::exception& error) {
-    return Failed(v1::CRASHED, error.what());
+    return FailedOutcome(v1::CRASHED, error.what());
   }
 }
 

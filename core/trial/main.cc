@@ -1,8 +1,8 @@
-// inlier-trial: runs one attempt of one trial in a process of its own; and what else needs LibTorch.
+// inlier-trial: runs one attempt of one trial in its own process, and the other commands that need LibTorch.
 //
-// Exit codes: 0 the attempt has a result (SUCCEEDED or DIVERGED); 1 it failed (the last event says how); 2
-// the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT after writing a checkpoint
-// (PREEMPTED).
+// Exit codes: 0 the attempt has a result (SUCCEEDED or DIVERGED); 1 it failed (the last event has the
+// reason); 2 the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT after writing a
+// checkpoint (PREEMPTED).
 #include <ATen/Context.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -13,7 +13,6 @@
 #include <string>
 
 #include "base/log.h"
-#include "base/running_time.h"
 #include "base/version.h"
 #include "core/trial/analysis.h"
 #include "core/trial/event_writer.h"
@@ -42,12 +41,12 @@ constexpr char kUsage[] =
     "            \"training\": {\"steps\": 100}}}\n"
     "and for EVALUATE_STAGE also \"checkpoint\": \"/tmp/trial/model.safetensors\".\n"
     "\n"
-    "SIGTERM and SIGINT: finish the update in hand, write a checkpoint, exit 75; \"resume_from\" goes on "
+    "SIGTERM and SIGINT: finish the current update, write a checkpoint, exit 75; \"resume_from\" continues "
     "from it.\n"
     "\n"
     "exit codes:\n"
     "  0   the attempt has a result: SUCCEEDED or DIVERGED\n"
-    "  1   it failed; the last event says how\n"
+    "  1   it failed; the last event has the reason\n"
     "  2   the command line or SPEC.json is wrong\n"
     "  75  stopped by a signal, with a checkpoint\n";
 
@@ -82,7 +81,7 @@ int Export(const char* checkpoint, const char* folder) {
   return kExitFailed;
 }
 
-// What is found goes to standard output, an object a line.
+// Results go to standard output, an object a line.
 int AnalyzeModel(const char* request) {
   const auto spec = inlier::ReadAnalysis(request);
   absl::Status status = spec.status();
@@ -119,10 +118,9 @@ int main(int argc, char** argv) {
   }
 
   const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
-  // Under a worker: never outlive it. By hand the shell may go (nohup).
+  // Under a worker: ends with it. In a user's shell it may outlive the shell (nohup).
   if (has_worker) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   InstallSignalHandlers();
-  inlier::CountSuspensionsByParent();
   inlier::InitLog("inlier-trial");
 
   auto attempt = inlier::ReadAttempt(argv[1]);

@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "core/data/classification_dataset.h"
-#include "core/data/image_dataset.h"
-#include "core/data/instruction_dataset.h"
-#include "core/data/text_dataset.h"
+#include "core/images/image_dataset.h"
+#include "core/labelled/classification_dataset.h"
+#include "core/labelled/instruction_dataset.h"
 #include "core/models/make_model.h"
-#include "proto/spec/architecture.h"
+#include "core/text/text_dataset.h"
+#include "spec/trial/architecture.h"
 
 namespace inlier {
 namespace {

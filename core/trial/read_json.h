@@ -1,4 +1,4 @@
-// The files that inlier-trial is started with: one message, as JSON.
+// The input files of inlier-trial: one message, as JSON.
 #ifndef INLIER_CORE_TRIAL_READ_JSON_H_
 #define INLIER_CORE_TRIAL_READ_JSON_H_
 
@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "google/protobuf/util/json_util.h"
-#include "proto/spec/yaml_reader.h"
+#include "spec/schema/yaml_reader.h"
 
 namespace inlier {
 
-// InvalidArgument names the file, the message's type and what is wrong.
+// InvalidArgument names the file, the message's type and the error.
 template <typename Message>
 absl::StatusOr<Message> ReadJson(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));

@@ -23,7 +23,7 @@ void SetUpRuntime(int threads) {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 2047 << 20);
   mallopt(M_TOP_PAD, 64 << 20);
-  // Before the first parallel region: its threads take over the floating-point state of this one.
+  // Before the first parallel region, whose threads inherit the floating-point state of this one.
   at::globalContext().setFlushDenormal(true);
   at::set_num_threads(threads);
   at::set_num_interop_threads(1);
@@ -61,7 +61,7 @@ std::uint64_t PeakGpuMemoryMib() {
     const std::int64_t peak = allocator->getDeviceStats(0).reserved_bytes[all].peak;
     return static_cast<std::uint64_t>(std::max<std::int64_t>(peak, 0)) >> 20;
   } catch (const c10::Error&) {
-    return 0;  // A device in trouble has nothing to say.
+    return 0;  // A failing device reports nothing.
   }
 }
 

@@ -1,4 +1,4 @@
-// How this process computes: threads, memory, devices, and what they are called.
+// Settings of this process: threads, memory, devices, and their names.
 //
 // Thread safety: call SetUpRuntime once, before any tensor is made.
 #ifndef INLIER_CORE_TRIAL_RUNTIME_H_
@@ -25,8 +25,8 @@ absl::StatusOr<c10::Device> ParseDevice(const std::string& text);
 // "cpu", or the GPU's name, for example "NVIDIA H100".
 std::string DeviceName(c10::Device device);
 
-// Most MiB of the first visible GPU that this process has held in tensors and their cache; 0 on the CPU and
-// where nothing was held.
+// Largest number of MiB of the first visible GPU that this process has held in tensors and their cache; 0 on
+// the CPU and where nothing was held.
 std::uint64_t PeakGpuMemoryMib();
 
 // "2.13.0"; "12.8", or "" when this LibTorch has no CUDA.

@@ -21,15 +21,16 @@
 #include "core/trial/open_data.h"
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
-#include "proto/spec/validator.h"
-#include "proto/spec/yaml_reader.h"
+#include "spec/schema/yaml_reader.h"
+#include "spec/trial/outcome.h"
+#include "spec/trial/validator.h"
 
 namespace inlier {
 namespace {
 
 using StopRequested = std::function<bool()>;
 
-// Everything that both stages start from.
+// Shared state of both stages.
 struct Prepared {
   v1::TrialSpec spec;
   c10::Device device;
@@ -105,7 +106,7 @@ absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
   return absl::DataLossError(absl::StrCat(std::string(status.message()), "; ", remedy));
 }
 
-// The trained weights that the trial begins with, over the initial ones.
+// The trained weights that the trial starts from, over the initial ones.
 absl::Status StartFrom(const v1::TrainingSpec& training, Model& model) {
   if (!training.has_start_from()) return absl::OkStatus();
   const v1::StartFromSpec& start = training.start_from();
@@ -115,7 +116,7 @@ absl::Status StartFrom(const v1::TrainingSpec& training, Model& model) {
     spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
     return absl::OkStatus();
   }
-  // What is on the worker is the trial's to name: it is not tried again elsewhere.
+  // The trial names a file of the worker: no other attempt can succeed.
   return absl::InvalidArgumentError(
       absl::StrCat("training.start_from: ", std::string(fresh.status().message())));
 }
@@ -146,7 +147,7 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
     case TrainResult::End::kDiverged:
       return Diverged(result.message);
     case TrainResult::End::kStopped:
-      return Failed(v1::PREEMPTED, result.message);
+      return FailedOutcome(v1::PREEMPTED, result.message);
   }
   return absl::InternalError("unknown end of training");
 }

@@ -16,12 +16,12 @@
 
 namespace inlier {
 
-// The AttemptSpec in a JSON file. NotFound, or InvalidArgument with what is wrong in it.
+// The AttemptSpec in a JSON file. NotFound, or InvalidArgument with the error.
 absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path);
 
-// Does everything and never throws. `stop_requested` may turn true at any time: training then ends after the
-// update it is in, with a checkpoint. The outcome has been written to `events` when it returns. REQUIRES:
-// SetUpRuntime has been called.
+// Runs the attempt and never throws. `stop_requested` may turn true at any time: training then ends after the
+// current update, with a checkpoint. On return the outcome has been written to `events`.
+// REQUIRES: SetUpRuntime has been called.
 v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events,
                        const std::function<bool()>& stop_requested);
 

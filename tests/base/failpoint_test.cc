@@ -7,7 +7,7 @@
 namespace inlier {
 namespace {
 
-// The variable is read once at the start, so each case runs in a program started anew.
+// The variable is read once at the start, so each case runs in a new process.
 class FailpointTest : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

@@ -1,4 +1,4 @@
-// What is UTF-8, what takes the place of what is not, and where a text is cut.
+// Valid UTF-8, the replacement of invalid bytes, and the place where a text is cut.
 #include "base/utf8.h"
 
 #include <gtest/gtest.h>

@@ -62,23 +62,23 @@ class Chaos:
             program.start()
 
     def note_end(self, program):
-        """Why a process ended: by us, at a failpoint, as it was told; anything else is a finding."""
-        status, said = program.process.returncode, program.said()
+        """Records why a process ended: killed here, at a failpoint, or as requested; any other end is a finding."""
+        status, output = program.process.returncode, program.output()
         if program.killed_by_us:
             return
-        for line in said.splitlines():
+        for line in output.splitlines():
             if status == -signal.SIGKILL and line.startswith("failpoint "):
                 self.injected[f"kill at {line.split(' ')[1]}"] += 1
                 return
-        if self.disk_full and status == 1 and any(sign in said for sign in ("No space left", "is full", "free space")):
+        if self.disk_full and status == 1 and any(sign in output for sign in ("No space left", "is full", "free space")):
             self.totals["starts refused while the disk was full"] += 1
             return
         if not self.injecting and status == 0:
             return
-        self.oracle.find("BROKEN", f"{program.name} ended by itself with {status}: {said[-600:]}")
+        self.oracle.find("BROKEN", f"{program.name} ended by itself with {status}: {output[-600:]}")
 
     def tend(self):
-        """Starts what has ended, wakes what stopped itself, does what is due."""
+        """Restarts ended processes, resumes those that a failpoint stopped, runs the actions that are due."""
         now = time.monotonic()
         for program in self.world.programs():
             if program.process is not None and program.process.poll() is not None:
@@ -91,9 +91,9 @@ class Chaos:
             if program.process is None and now >= program.again_at:
                 program.start(self.failpoint(program))
             if program.stopped_by_itself():
-                name = next((line.split(" ")[1] for line in reversed(program.said().splitlines()) if line.startswith("failpoint ")), "?")
+                name = next((line.split(" ")[1] for line in reversed(program.output().splitlines()) if line.startswith("failpoint ")), "?")
                 self.injected[f"pause at {name}"] += 1
-                program.paused_since = time.monotonic_ns()
+                program.paused = True
                 for pid in program.children():
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGSTOP)
@@ -118,7 +118,7 @@ class Chaos:
             self.injected[kind if done is True else done] += 1
 
     def trials(self):
-        workers = {w.process.pid for w in self.world.workers if w.alive() and w.paused_since is None}
+        workers = {w.process.pid for w in self.world.workers if w.alive() and not w.paused}
         return [pid for pid, parent, name in worlds.processes(self.world.shared) if name == "fake_trial" and parent in workers]
 
     def fault_kill_trial(self):
@@ -134,13 +134,12 @@ class Chaos:
             return False
         pid = self.random.choice(found)
 
-        def go_on():
-            if not any(worker.alive() and worker.suspends(pid) for worker in self.world.workers):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
+        def resume():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
-        self.after(self.random.uniform(0.2, 2), go_on)
+        self.after(self.random.uniform(0.2, 2), resume)
         return True
 
     def fault_kill_worker(self):
@@ -192,35 +191,35 @@ class Chaos:
         self.after(5, settled)
         return True
 
-    # What is seen meanwhile.
+    # Checks while it runs.
 
     def bank_metrics(self):
         self.totals.update(self.counted)
         self.counted = {}
 
-    def look(self):
-        self.oracle.look()
+    def check(self):
+        self.oracle.check_committed()
         self.counted = self.world.metrics() or self.counted
         workers = {w.process.pid for w in self.world.workers if w.alive()}
-        paused = any(w.paused_since is not None for w in self.world.workers)
+        paused = any(w.paused for w in self.world.workers)
         seen = {pid for pid, parent, name in worlds.processes(self.world.shared) if name == "fake_trial" and parent not in workers}
         self.orphans = {pid: self.orphans.get(pid, time.monotonic()) for pid in seen}
         for pid, since in self.orphans.items():
             if not paused and time.monotonic() - since > 5:
-                self.oracle.find("ORPHANED", f"trial {pid} goes on though its worker has ended")
+                self.oracle.find("ORPHANED", f"trial {pid} runs although its worker has ended")
 
     def run(self, seconds, pace):
         started = time.monotonic()
         self.start_fresh_database()
-        next_fault = next_look = time.monotonic() + 1
+        next_fault = next_check = time.monotonic() + 1
         while time.monotonic() - started < seconds:
             self.tend()
             if time.monotonic() >= next_fault:
                 self.inject()
                 next_fault = time.monotonic() + self.random.uniform(0, 2 * pace)
-            if time.monotonic() >= next_look:
-                self.look()
-                next_look = time.monotonic() + 1
+            if time.monotonic() >= next_check:
+                self.check()
+                next_check = time.monotonic() + 1
             time.sleep(0.02)
         self.log("the faults stop")
         self.settle()
@@ -237,22 +236,22 @@ class Chaos:
         for program in [self.world.coordinator, *self.world.workers]:
             program.kill()
         deadline = time.monotonic() + SETTLE_SECONDS
-        clients_told = False
+        clients_stopped = False
         while time.monotonic() < deadline:
-            if clients_told:
+            if clients_stopped:
                 for client in [c for c in self.world.clients if c.process is not None and c.process.poll() is not None]:
                     self.note_end(client)
                     client.process, client.again_at = None, float("inf")
             self.tend()
-            if not clients_told and all(c.alive() for c in self.world.clients):
+            if not clients_stopped and all(c.alive() for c in self.world.clients):
                 time.sleep(0.5)  # The last life has set its handler.
                 for client in self.world.clients:
                     client.signal(signal.SIGTERM)
-                clients_told = True
-            if clients_told and all(c.process is None for c in self.world.clients) and self.ended():
+                clients_stopped = True
+            if clients_stopped and all(c.process is None for c in self.world.clients) and self.ended():
                 break
             time.sleep(0.1)
-        self.look()
+        self.check()
         self.bank_metrics()
         for client in self.world.clients:
             if client.process is not None and client.process.poll() is None:
@@ -262,7 +261,7 @@ class Chaos:
             with contextlib.suppress(Exception):
                 program.process.wait(30)
             if program.process is None or program.process.poll() != 0:
-                self.oracle.find("BROKEN", f"{program.name} does not end when asked: {program.said()[-600:]}")
+                self.oracle.find("BROKEN", f"{program.name} does not end when asked: {program.output()[-600:]}")
         for pid, _, name in worlds.processes(self.world.folder):
             if not name.startswith("python") and pid != os.getpid():
                 self.oracle.find("ORPHANED", f"process {pid} ({name}) is left")
@@ -285,7 +284,7 @@ class Chaos:
                  "stages tried again": "stage_retries_total"}
         happened = {text: int(self.totals["inlier_" + name]) for text, name in named.items()}
         happened["starts refused while the disk was full"] = self.totals["starts refused while the disk was full"]
-        happened["overlaps of a worker that slept"] = self.oracle.overlaps_excused
+        happened["attempts that overlapped with the next"] = self.oracle.ran_on
         happened.update({f"attempts ended {name}": count for name, count in sorted(failures.items())})
         return {
             "work": {"requests sent": self.oracle.submitted, "acknowledged": self.oracle.acknowledged, "sweeps": rows[0], "trials": rows[1],

@@ -1,13 +1,13 @@
-// chaos_client ADDRESS NAME HISTORY: a person with a script, on a network and a machine that fail.
+// chaos_client ADDRESS NAME HISTORY: a user's script, on a network and a machine that fail.
 //
-// Submits small sweeps, each under a request id of its own and again and again until it is acknowledged;
-// looks at them, cancels and retries some. Every intent is written to HISTORY before the call and every
-// answer after it, so that the file says what this client was promised, also when it is killed; started again
-// it goes on where the file ends. SIGTERM: what is begun is still acknowledged, then it ends with 0. Lines:
+// Submits small sweeps, each under its own request id, repeated until it is acknowledged; checks them, cancels
+// and retries some. Every intent is written to HISTORY before the call and every answer after it, so that the
+// file has all that this client was promised, also when it is killed. Started again, it continues at the end of
+// the file. SIGTERM: it waits until its submissions are acknowledged, then ends with 0. Lines:
 //   submit REQUEST                 acknowledged REQUEST SWEEP TRIALS
 //   state SWEEP STATE              trial TRIAL SWEEP STATE (only ended ones)
 //   cancel SWEEP                   retry SWEEP
-//   broken TEXT                    a promise that was not kept
+//   broken TEXT                    a broken promise
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
@@ -24,21 +24,21 @@
 #include <string>
 #include <thread>
 
-#include "base/service/rpc.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 namespace {
 
 constexpr auto kCallDeadline = std::chrono::milliseconds(1500);
-constexpr auto kBetweenTries = std::chrono::milliseconds(60);
+constexpr auto kRetryDelay = std::chrono::milliseconds(60);
 constexpr size_t kOpenSweepsMax = 3;
 
 volatile std::sig_atomic_t ending = 0;
 
 struct Sweep {
   std::string id;
-  int looks = 0;
+  int checks = 0;
 };
 
 v1::Axis NumberAxis(const std::string& field, const std::vector<double>& values) {
@@ -48,8 +48,8 @@ v1::Axis NumberAxis(const std::string& field, const std::vector<double>& values)
   return axis;
 }
 
-// What a request asks for is a function of its id alone, so that repeating it says the same. Few different
-// trainings: sweeps share stages, and know some already.
+// The sweep is a function of the request id alone, so that a repeated request is equal. There are few different
+// trainings, so sweeps share stages.
 v1::SweepSpec SpecOf(const std::string& request) {
   std::mt19937_64 random(std::hash<std::string>()(request));
   v1::SweepSpec sweep;
@@ -87,9 +87,9 @@ class Client {
         unanswered_.pop_front();
       } else if (open_.size() < kOpenSweepsMax) {
         unanswered_.push_back(name_ + "-" + std::to_string(++count_));
-        Say("submit " + unanswered_.back());
+        Record("submit " + unanswered_.back());
       } else {
-        Look();
+        CheckOne();
       }
     }
     return 0;
@@ -111,12 +111,12 @@ class Client {
     }
   }
 
-  void Say(const std::string& line) {
+  void Record(const std::string& line) {
     const std::string text = line + "\n";
     if (::write(fd_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) std::_Exit(3);
   }
 
-  // Until it is answered, one way or the other. A refusal that a repetition cannot help is a broken promise.
+  // Repeats the call until it is answered or refused. A permanent refusal is a broken promise.
   template <typename Request, typename Response, typename Method>
   bool Call(Method method, const Request& request, Response* response, int tries_max) {
     for (int tries = 0; tries_max == 0 || tries < tries_max; ++tries) {
@@ -128,10 +128,10 @@ class Client {
       const bool may_pass = code == grpc::UNAVAILABLE || code == grpc::DEADLINE_EXCEEDED ||
                             code == grpc::RESOURCE_EXHAUSTED || code == grpc::CANCELLED;
       if (!may_pass) {
-        Say("broken " + std::to_string(code) + " " + status.error_message());
+        Record("broken " + std::to_string(code) + " " + status.error_message());
         return false;
       }
-      std::this_thread::sleep_for(kBetweenTries);
+      std::this_thread::sleep_for(kRetryDelay);
     }
     return false;
   }
@@ -142,17 +142,18 @@ class Client {
     *request.mutable_sweep() = SpecOf(request_id);
     v1::SubmitSweepResponse response;
     if (!Call(&v1::SweepService::Stub::SubmitSweep, request, &response, 0)) return;
-    Say("acknowledged " + request_id + " " + response.sweep_id() + " " + std::to_string(response.trials()));
+    Record("acknowledged " + request_id + " " + response.sweep_id() + " " +
+           std::to_string(response.trials()));
     open_.push_back({response.sweep_id(), 0});
     if (random_() % 3 == 0) {
       v1::SubmitSweepResponse again;
       if (Call(&v1::SweepService::Stub::SubmitSweep, request, &again, 5) &&
           again.sweep_id() != response.sweep_id())
-        Say("broken " + request_id + " is " + response.sweep_id() + " and " + again.sweep_id());
+        Record("broken " + request_id + " is " + response.sweep_id() + " and " + again.sweep_id());
     }
   }
 
-  void Look() {
+  void CheckOne() {
     Sweep sweep = open_.front();
     open_.pop_front();
     v1::GetSweepRequest request;
@@ -160,34 +161,34 @@ class Client {
     v1::SweepStatus status;
     if (Call(&v1::SweepService::Stub::GetSweep, request, &status, 5)) {
       if (status.state() != v1::ACTIVE) {
-        Say("state " + sweep.id + " " + v1::SweepState_Name(status.state()));
-        return Read(sweep.id);
+        Record("state " + sweep.id + " " + v1::SweepState_Name(status.state()));
+        return RecordTrials(sweep.id);
       }
       if (random_() % 400 == 0) return CancelAndMaybeRetry(sweep.id);
     }
-    if (++sweep.looks < 300) open_.push_back(sweep);  // Else it goes on without us.
-    std::this_thread::sleep_for(kBetweenTries);
+    if (++sweep.checks < 300) open_.push_back(sweep);  // Otherwise it is not checked any more.
+    std::this_thread::sleep_for(kRetryDelay);
   }
 
-  void Read(const std::string& id) {
+  void RecordTrials(const std::string& id) {
     v1::ListTrialsRequest request;
     request.set_sweep(id);
     v1::ListTrialsResponse response;
     if (!Call(&v1::SweepService::Stub::ListTrials, request, &response, 5)) return;
     for (const v1::TrialStatus& trial : response.trials()) {
       if (trial.state() != v1::PENDING && trial.state() != v1::RUNNING)
-        Say("trial " + trial.trial_id() + " " + id + " " + v1::TrialState_Name(trial.state()));
+        Record("trial " + trial.trial_id() + " " + id + " " + v1::TrialState_Name(trial.state()));
     }
   }
 
   void CancelAndMaybeRetry(const std::string& id) {
-    Say("cancel " + id);
+    Record("cancel " + id);
     v1::CancelRequest cancel;
     cancel.set_sweep(id);
     v1::CancelResponse cancelled;
     Call(&v1::SweepService::Stub::Cancel, cancel, &cancelled, 20);
     if (random_() % 2 == 0) return;
-    Say("retry " + id);
+    Record("retry " + id);
     v1::RetryRequest retry;
     retry.set_sweep(id);
     v1::RetryResponse retried;

@@ -66,7 +66,7 @@ class Namespace:
 
 
 class Proxy:
-    """Forwards connections to `port` on loopback. hold("up") keeps back what the worker says, "down" what it is told."""
+    """Forwards connections to `port` on loopback. hold("up") keeps back the worker's bytes, "down" the coordinator's."""
 
     def __init__(self, loop, host, port):
         self.loop, self.target = loop, port

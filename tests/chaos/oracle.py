@@ -1,7 +1,9 @@
-"""What must be true of the store, given what clients were promised and what children really did.
+"""Checks the store against the clients' histories and the children's evidence.
 
-Three kinds of finding: LOST (something acknowledged or begun is gone), DOUBLED (something is there or ran twice),
-ORPHANED (something is left that belongs to nothing). Read-only SQL, as a stranger would.
+Three kinds of finding: LOST (something acknowledged or started is gone), DOUBLED (something is there twice: two results
+of a stage, one attempt started twice), ORPHANED (something is left that belongs to nothing). Two attempts of a stage may
+run at one time, because attempts run on while the coordinator is away; two results may not be. Read-only SQL, as a
+stranger would.
 """
 import collections
 import contextlib
@@ -10,10 +12,8 @@ import pathlib
 import sqlite3
 
 TERMINAL = ("SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED")
-# A worker that was asleep stops its children when it wakes; they may have run so long beside the next attempt.
-WAKING_NS = 2_000_000_000
 
-# Each selects what must not be; the first column names it.
+# Each selects rows that must not exist; the first column names them.
 INVARIANTS = {
     "ORPHANED": {
         "a stage is needed by no trial": "SELECT id FROM stage WHERE state = 'PENDING' AND id NOT IN (SELECT train_stage FROM trial "
@@ -23,9 +23,8 @@ INVARIANTS = {
                                                               "WHERE ended_ms IS NULL AND stage.state <> 'PENDING'",
         "a sweep has ended with open trials": "SELECT sweep.id FROM sweep JOIN trial ON trial.sweep = sweep.id WHERE sweep.state <> 'ACTIVE' "
                                               "AND trial.state = 'PENDING'",
-        "a trial's row has no specification": "SELECT id FROM trial WHERE id NOT IN (SELECT trial FROM trial_spec)",
-        "a stage's row has no specification": "SELECT id FROM stage WHERE id NOT IN (SELECT stage FROM stage_spec) "
-                                              "AND coalesce(spec_trial, 0) NOT IN (SELECT trial FROM trial_spec)",
+        "a trial's row has no specification": "SELECT id FROM trial WHERE evaluate_stage IS NULL AND NOT coalesce(json_valid(spec), 0)",
+        "a stage's row has no specification": "SELECT id FROM stage WHERE NOT json_valid(spec)",
         "an attempt has no worker": "SELECT token FROM attempt WHERE worker NOT IN (SELECT incarnation FROM worker)",
     },
     "LOST": {
@@ -69,8 +68,8 @@ class Oracle:
         with contextlib.closing(sqlite3.connect(f"file:{self.world.state}/inlier.db?mode=ro", uri=True, timeout=5)) as connection:
             return connection.execute(statement, values).fetchall()
 
-    def look(self):
-        """While it runs: what was once committed stays, and what must never be is not. A busy or absent file is looked at later."""
+    def check_committed(self):
+        """While it runs: committed results and outcomes must stay. A busy or absent file is checked later."""
         try:
             results = self.sql("SELECT id, state, result_token, checkpoint FROM stage WHERE result_token NOT NULL")
             outcomes = self.sql("SELECT token, outcome FROM attempt WHERE ended_ms NOT NULL")
@@ -86,8 +85,8 @@ class Oracle:
         before.update(now)
 
     def judge(self):
-        """At the end, when faults have stopped and everything has had its time."""
-        self.look()
+        """At the end, when the faults have stopped and all sweeps have ended."""
+        self.check_committed()
         for kind, rules in INVARIANTS.items():
             for text, statement in rules.items():
                 if rows := self.sql(statement):
@@ -104,7 +103,7 @@ class Oracle:
         self._files()
 
     def _promises(self):
-        """What clients were told."""
+        """Compares the clients' histories with the store."""
         sweeps = {request: (f"s-{number}", trials) for number, request, trials in self.sql("SELECT id, request_id, trials FROM sweep")}
         trials = {f"t-{number}": state for number, state in self.sql("SELECT id, state FROM trial")}
         self.submitted = self.acknowledged = 0
@@ -130,34 +129,22 @@ class Oracle:
             self.find("DOUBLED", f"a sweep with request id {request}, which no client sent")
 
     def _children(self):
-        """What really ran: only what was leased durably, and never two attempts of a stage at one time."""
+        """The children's evidence: only durably leased attempts ran, each once."""
         tokens = {token: (f"st-{stage}", ended) for token, stage, ended in self.sql("SELECT token, stage, outcome FROM attempt")}
-        runs = {}  # token -> [stage, first, last, worker's pid]
+        runs = {}  # token -> [stage, first, last]
         for line in self.world.evidence.read_text().splitlines() if self.world.evidence.exists() else []:
-            what, token, stage, _, worker, at = line.split(" ")
+            what, token, stage, _, _, at = line.split(" ")
             token, at = int(token), int(at)
             if tokens.get(token, (None,))[0] != stage:
                 self.find("LOST", f"a child ran attempt {token} of {stage}, and the store has {tokens.get(token)}")
             if what == "begin" and token in runs:
                 self.find("DOUBLED", f"attempt {token} was started twice")
-            run = runs.setdefault(token, [stage, at, at, int(worker)])
-            run[2] = at
+            runs.setdefault(token, [stage, at, at])[2] = at
         self.children = len(runs)
-        pauses = [pause for worker in self.world.workers for pause in worker.pauses]
-        by_stage = collections.defaultdict(list)
-        for token, run in runs.items():
-            by_stage[run[0]].append((token, *run[1:]))
-        self.overlaps_excused = 0
-        for stage, attempts in by_stage.items():
-            attempts.sort()
-            for i, (older, _, last, worker) in enumerate(attempts):
-                for newer, first, *_ in attempts[i + 1:]:
-                    if first >= last:
-                        continue
-                    if any(pid == worker and since <= first and last <= until + WAKING_NS for pid, since, until in pauses):
-                        self.overlaps_excused += 1
-                        continue
-                    self.find("DOUBLED", f"attempts {older} and {newer} of {stage} ran together for {(last - first) / 1e6:.0f} ms")
+        later = collections.defaultdict(list)  # stage -> (token, first) of its attempts
+        for token, (stage, first, _) in runs.items():
+            later[stage].append((token, first))
+        self.ran_on = sum(any(newer > token and first < last for newer, first in later[stage]) for token, (stage, _, last) in runs.items())
 
     def _files(self):
         """Every committed model is there, whole."""

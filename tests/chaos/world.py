@@ -6,7 +6,6 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 import urllib.request
 
 import network
@@ -16,7 +15,6 @@ BIN = pathlib.Path(os.environ.get("INLIER_BIN", ROOT / "build/release/bin"))
 LEASE_TTL_MS = 1500
 LEASE_MARGIN_MS = 1000
 DISK_BYTES = 512 << 20
-SECOND = 1_000_000_000
 
 COORDINATOR_POINTS = {"commit.before": 60, "commit.after": 60, "commit.acknowledge": 60, "reply.before": 60, "wal.move.before": 3,
                       "wal.move.after": 3}
@@ -51,10 +49,9 @@ class Program:
         self.env = {**os.environ, **(env or {})}
         self.process = None
         self.killed_by_us = False
-        self.paused_since = None
+        self.paused = False
         self.again_at = 0.0
         self.log_read = 0
-        self.pauses = []  # (pid, from, to) in nanoseconds of CLOCK_MONOTONIC.
 
     def start(self, failpoint=None):
         env = dict(self.env)
@@ -64,13 +61,13 @@ class Program:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
         self.killed_by_us = False
-        self.paused_since = None
+        self.paused = False
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
-    def said(self):
-        """What this life has written."""
+    def output(self):
+        """The log of this life."""
         with open(self.log, "rb") as log:
             log.seek(self.log_read)
             return log.read().decode(errors="replace")
@@ -94,42 +91,29 @@ class Program:
             return [int(pid) for pid in text.split()]
         return []
 
-    def suspends(self, pid):
-        """Whether this worker has suspended the attempt of which `pid` is the child."""
-        with contextlib.suppress(OSError, IndexError):
-            token = pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1].split("/")[-2]
-            said = [line for line in self.said().splitlines() if f" token={token} " in line]
-            return any(" attempt_suspended " in f" {line} " for line in said[-1:])
-        return False
-
     def stopped_by_itself(self):
-        if not self.alive() or self.paused_since is not None:
+        if not self.alive() or self.paused:
             return False
         with contextlib.suppress(OSError):
             return stat(self.process.pid)[0] == "T"
         return False
 
     def pause(self):
-        """As a machine that sleeps: its children stand still too."""
-        if not self.alive() or self.paused_since is not None:
+        """As a machine that sleeps: its children are stopped too."""
+        if not self.alive() or self.paused:
             return False
-        self.paused_since = time.monotonic_ns()
+        self.paused = True
         for pid in [self.process.pid, *self.children()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
         return True
 
     def resume(self):
-        if self.paused_since is None or not self.alive():
-            self.paused_since = None
-            return
-        # Its children first: a worker that wakes after its lease suspends them, and that is not ours to end. Nor is
-        # what it had suspended before.
-        for pid in [*(child for child in self.children() if not self.suspends(child)), self.process.pid]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
-        self.pauses.append((self.process.pid, self.paused_since, time.monotonic_ns()))
-        self.paused_since = None
+        if self.paused and self.alive():
+            for pid in [*self.children(), self.process.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+        self.paused = False
 
 
 class World:

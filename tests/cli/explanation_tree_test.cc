@@ -5,7 +5,7 @@
 namespace inlier {
 namespace {
 
-TEST(ExplanationTreeTest, CausesStandBelowAndFurtherIn) {
+TEST(ExplanationTreeTest, CausesAreBelowAndIndented) {
   v1::Explanation trial;
   trial.set_text("trial t-2");
   trial.set_state("PENDING");

@@ -6,7 +6,7 @@
 namespace inlier {
 namespace {
 
-TEST(TextTableTest, NumbersStandToTheRightAndTextToTheLeft) {
+TEST(TextTableTest, NumbersAreAlignedRightAndTextLeft) {
   TextTable table({"worker", "slots"});
   table.AddRow({"a", "2"});
   table.AddRow({"long-name", "128"});

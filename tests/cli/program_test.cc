@@ -1,5 +1,4 @@
-// The real `inlier` program on a real state folder: the verbs that need no coordinator, what they print and
-// return.
+// The real `inlier` program on a real state folder: output and exit code of the verbs that need no coordinator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,10 +9,10 @@
 #include <fstream>
 
 #include "base/digest.h"
-#include "base/service/endpoint_file.h"
 #include "base/version.h"
 #include "coordinator/store/database.h"
 #include "nlohmann/json.hpp"
+#include "rpc/endpoint_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -49,7 +48,7 @@ class ProgramTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(ProgramTest, BackupTellsTheFileItsSizeAndTheTimeAndRefusesToOverwrite) {
+TEST_F(ProgramTest, BackupPrintsFileSizeAndTimeAndRefusesToOverwrite) {
   MakeDatabase();
   const Ran made = Run("backup " + Path("copy.db"));
   EXPECT_EQ(made.status, 0) << made.text;
@@ -75,7 +74,7 @@ TEST_F(ProgramTest, BackupAndDoctorOfAnotherMachineAreRefusedWithTheRemedy) {
   }
 }
 
-TEST_F(ProgramTest, DoctorOfASoundFolderSaysHealthy) {
+TEST_F(ProgramTest, DoctorOfASoundFolderPrintsHealthy) {
   MakeDatabase();
   const Ran ran = Run("doctor");
   EXPECT_EQ(ran.status, 0) << ran.text;
@@ -90,7 +89,7 @@ TEST_F(ProgramTest, DoctorRemovesTheEndpointOfAKilledCoordinator) {
   v1::Endpoint endpoint;
   endpoint.set_grpc("127.0.0.1:1");
   endpoint.set_version(Version());
-  endpoint.set_pid(0x3fffffff);  // Above what the kernel gives.
+  endpoint.set_pid(0x3fffffff);  // Above the kernel's largest pid.
   ASSERT_TRUE(WriteEndpointFile(folder_.path(), endpoint).ok());
   EXPECT_THAT(Run("doctor").text, AllOf(HasSubstr("endpoint.json names process"), HasSubstr(": healthy; ")));
   const Ran repaired = Run("doctor --repair");
@@ -118,7 +117,7 @@ TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {
   EXPECT_EQ(Run("token add --role admin --name alice").status, 2);
   const Ran ran = Run("token add --role read --name 'two words'");
   EXPECT_EQ(ran.status, 3);
-  EXPECT_THAT(ran.text, HasSubstr("'two words' is no name of a token"));
+  EXPECT_THAT(ran.text, HasSubstr("'two words' is not a name of a token"));
   EXPECT_FALSE(std::filesystem::exists(Path("tokens")));
 }
 

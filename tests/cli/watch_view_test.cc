@@ -21,7 +21,7 @@ v1::SweepUpdate Update(double done, uint64_t succeeded, uint64_t pending) {
 
 Timestamp At(int seconds) { return {std::chrono::seconds(seconds)}; }
 
-TEST(WatchViewTest, PlainLinesComeOnlyWhenSomethingWorthALineHasChanged) {
+TEST(WatchViewTest, PlainLinesComeOnlyAfterARelevantChange) {
   WatchView view(100, false);
   EXPECT_THAT(view.Show(Update(0.0, 0, 4), At(0)), HasSubstr("0/4 trials"));
   EXPECT_EQ(view.Show(Update(0.01, 0, 4), At(1)), "");
@@ -38,7 +38,7 @@ TEST(WatchViewTest, NoticesAndTheEndAreAlwaysShown) {
   EXPECT_THAT(view.Show(Update(0.5, 4, 0), At(2)), HasSubstr("4/4 trials"));
 }
 
-TEST(WatchViewTest, PauseAndWhatKeepsTrialsFromRunningStandBesideTheCounts) {
+TEST(WatchViewTest, PauseAndReasonsForIdleSlotsFollowTheCounts) {
   WatchView view(100, false);
   v1::SweepUpdate update = Update(0.5, 2, 2);
   update.mutable_status()->set_state(v1::ACTIVE);

@@ -3,7 +3,7 @@
 // must hold: what is complete has the digest that it is named by, nothing is written elsewhere, and every
 // call ends.
 //
-// An input is a byte that says which end, then records: a byte that says what, four bytes of length, a
+// An input is a byte for the end, then records: a byte for the kind, four bytes of length, a
 // message.
 #include <grpcpp/grpcpp.h>
 
@@ -32,7 +32,7 @@ using Record = FuzzRecord<Kind>;
 
 std::string Join(char end, const std::vector<Record>& records) { return end + JoinRecords(records); }
 
-// Only whole files under their own digest, parts, and the store's own; nothing beside the folder.
+// Only whole files under their own digest, parts, and the store's own; nothing outside the folder.
 void CheckFolder(const fs::path& state) {
   const fs::path artifacts = state / "artifacts";
   if (!fs::exists(artifacts)) return;
@@ -46,7 +46,7 @@ void CheckFolder(const fs::path& state) {
   INLIER_CHECK(!fs::exists(state.parent_path() / "artifacts"));
 }
 
-// A refusal says why.
+// A refusal has a reason.
 void Clear(const grpc::Status& status) {
   INLIER_CHECK(status.ok() || !status.error_message().empty());
   INLIER_CHECK(status.error_code() != grpc::StatusCode::INTERNAL);
@@ -167,7 +167,7 @@ class Liar final : public v1::ArtifactService::Service {
       if (record.kind == kEnd) {
         const int code = record.bytes.empty() ? 0 : static_cast<unsigned char>(record.bytes[0]) % 17;
         if (code == 0) return grpc::Status::OK;
-        return grpc::Status(static_cast<grpc::StatusCode>(code), "as the script says");
+        return grpc::Status(static_cast<grpc::StatusCode>(code), "as scripted");
       }
       if (record.kind != kUpload || !message.ParseFromString(record.bytes) || !message.has_chunk()) continue;
       if (record.bytes.size() % 2 == 0) message.mutable_chunk()->set_offset(request->offset());

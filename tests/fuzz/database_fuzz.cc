@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/status.h"
-#include "tests/coordinator/orchestration/harness.h"
+#include "tests/coordinator/harness.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

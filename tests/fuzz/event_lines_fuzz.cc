@@ -1,4 +1,4 @@
-// A child's event descriptor: any bytes, in any pieces. Memory stays bounded, what is told is printable, and
+// A child's event descriptor: any bytes, in any pieces. Memory stays bounded, reported text is printable, and
 // cutting the stream elsewhere changes nothing.
 #include "base/check.h"
 #include "tests/fuzz/fuzz.h"
@@ -17,14 +17,14 @@ struct Read {
 Read ReadAll(std::string_view input, std::size_t piece) {
   EventReader reader(kLineBytesMax);
   std::vector<v1::TrialEvent> events;
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   while (!input.empty()) {
-    for (std::string& text : reader.Feed(input.substr(0, piece), events)) told.push_back(std::move(text));
+    for (std::string& text : reader.Feed(input.substr(0, piece), events)) reported.push_back(std::move(text));
     input.remove_prefix(std::min(piece, input.size()));
   }
-  for (std::string& text : reader.Finish(events)) told.push_back(std::move(text));
-  INLIER_CHECK(told.size() <= EventReader::kGarbageTold);
-  for (const std::string& text : told)
+  for (std::string& text : reader.Finish(events)) reported.push_back(std::move(text));
+  INLIER_CHECK(reported.size() <= EventReader::kGarbageTold);
+  for (const std::string& text : reported)
     INLIER_CHECK(text.find('\n') == std::string::npos && text.size() < 2000);
   Read read{{}, reader.garbage_lines()};
   for (const v1::TrialEvent& event : events) read.events.push_back(event.SerializeAsString());

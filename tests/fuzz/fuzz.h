@@ -1,4 +1,4 @@
-// What a fuzz target is: three functions, one target a program.
+// A fuzz target: three functions, one target a program.
 //
 // With clang and libFuzzer (`make fuzz`) the bytes come from coverage. Everywhere else replay_main.cc runs
 // the same functions over the seeds and a number of mutations of them, the same ones each time, as a test.
@@ -27,7 +27,7 @@ std::vector<std::string> FuzzSeeds();
 // Another input made from this one.
 std::string FuzzMutate(std::string input, FuzzRandom& random);
 
-// Changes some bytes: flipped, replaced by telling values, cut out, doubled, moved.
+// Changes some bytes: flipped, replaced by boundary values, cut out, doubled, moved.
 std::string MutateBytes(std::string input, FuzzRandom& random);
 // Changes one thing in `message` or in a message inside it: a value at a border, a text that is no UTF-8, a
 // field cleared, a repetition more or less.

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "coordinator/store/reader.h"
-#include "tests/coordinator/orchestration/harness.h"
+#include "tests/coordinator/harness.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

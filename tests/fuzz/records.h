@@ -1,5 +1,5 @@
-// An input that is a list of calls: for each its kind, the size of its bytes, and the bytes. Whatever a
-// fuzzer writes is such a list.
+// An input as a list of calls: for each its kind, the size of its bytes, and the bytes. Any output of a
+// fuzzer is such a list.
 #ifndef INLIER_TESTS_FUZZ_RECORDS_H_
 #define INLIER_TESTS_FUZZ_RECORDS_H_
 
@@ -22,7 +22,7 @@ struct FuzzRecord {
   std::string bytes;
 };
 
-// What is left over at the end, or beyond kFuzzRecordsMax, is dropped.
+// A partial record at the end, and records beyond kFuzzRecordsMax, are dropped.
 template <typename Kind>
 std::vector<FuzzRecord<Kind>> ParseRecords(std::string_view input) {
   std::vector<FuzzRecord<Kind>> records;

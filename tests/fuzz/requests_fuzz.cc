@@ -1,16 +1,16 @@
 // Every request message, in any order, through what handles it: the checks of the service, the orchestrator,
-// the store, the reader. An input is a list of records: a byte that says which message, four bytes of length,
-// the message. What must hold: every change commits, the invariants stand, and what the store gives back is
-// what was in memory.
+// the store, the reader. An input is a list of records: a byte for the message type, four bytes of
+// length, the message. Checked: every change commits, the invariants hold, and the state read from the store
+// equals the state in memory.
 #include <cstring>
 #include <map>
 #include <memory>
 
 #include "base/status.h"
-#include "coordinator/orchestration/request_limits.h"
+#include "coordinator/state/request_limits.h"
 #include "coordinator/tables/table_builder.h"
-#include "proto/spec/sweep_reader.h"
-#include "tests/coordinator/orchestration/harness.h"
+#include "spec/sweep/sweep_reader.h"
+#include "tests/coordinator/harness.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/records.h"
@@ -95,8 +95,8 @@ class Service {
         auto& request = static_cast<v1::SubmitSweepRequest&>(*message);
         request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));  // For speed.
         if (request.request_id().size() > 256 || !CheckLimits(request.sweep()).ok()) break;
-        if (auto prepared = orchestrator_->PrepareSubmission(request.sweep()); prepared.ok())
-          Clear(orchestrator_->OnSubmit(request, now_, effects, *std::move(prepared)).status());
+        if (auto grid = CheckedGrid(request.sweep()); grid.ok())
+          Clear(orchestrator_->OnSubmit(request, now_, effects, *std::move(grid)).status());
         break;
       }
       case kSync:
@@ -182,7 +182,7 @@ class Service {
     Commit(effects);
   }
 
-  // What the store gives back is what was in memory.
+  // The state read from the store equals the state in memory.
   void Restart() {
     const std::string before = orchestrator_->DurableState();
     reader_.reset();
@@ -202,7 +202,7 @@ class Service {
     Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects).status());
   }
 
-  // A refusal says something, and is not the fault of the service.
+  // A refusal has a message, and is not an internal error.
   static void Clear(const absl::Status& status) {
     INLIER_CHECK(status.ok() || !status.message().empty());
     if (absl::IsInternal(status)) std::fprintf(stderr, "%s\n", status.ToString().c_str());

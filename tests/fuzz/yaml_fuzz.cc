@@ -2,8 +2,8 @@
 // the coordinator's own check too.
 #include "base/check.h"
 #include "inlier/v1/config.pb.h"
-#include "proto/spec/sweep_reader.h"
-#include "proto/spec/yaml_reader.h"
+#include "spec/schema/yaml_reader.h"
+#include "spec/sweep/sweep_reader.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace inlier {

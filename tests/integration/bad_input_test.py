@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a person does wrong is told with its place and remedy, a status of its own, and nothing is lost."""
+"""A mistake of a user is reported with its place, its remedy and a status of its own, and nothing is lost."""
 import os
 import pathlib
 import resource

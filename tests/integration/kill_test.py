@@ -43,13 +43,13 @@ class KillTest(unittest.TestCase):
             # One attempt succeeded for every stage, never two.
             self.assertEqual([(1,)], local.sql(
                 "SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
-            # What died with its process or its worker went on from a checkpoint in another attempt, not from the start.
+            # An attempt that died with its process or worker was resumed from a checkpoint by another attempt, not from the start.
             for token in interrupted:
                 self.assertEqual([("FAILED",)], local.sql(f"SELECT DISTINCT outcome FROM attempts WHERE token = {token}"))
                 later = local.sql(f"SELECT resumed_step FROM attempts WHERE token > {token} AND stage = "
                                   f"(SELECT stage FROM attempts WHERE token = {token}) ORDER BY token")
                 self.assertTrue(later and later[0][0] > 0, f"token {token}: {later}")
-            # What ran while the coordinator was away was taken over and ended as the same attempt.
+            # An attempt that ran while the coordinator was away was adopted and ended as the same attempt.
             for token in adopted:
                 self.assertEqual([("SUCCEEDED",)], local.sql(f"SELECT DISTINCT outcome FROM attempts WHERE token = {token}"))
 

@@ -71,16 +71,16 @@ class TransformersTest(unittest.TestCase):
         """Our logits of the model in `folder` against those of `model`, which is transformers'."""
         vision = model.config.model_type == "vit"
         tensors = {"pixels": torch.randn(2, 3, 8, 8)} if vision else {"ids": torch.randint(2, 31, (2, 10))}
-        beside = {}
+        other = {}
         if isinstance(model, transformers.BertForSequenceClassification):  # Pairs, one of them padded.
-            beside = {"attention_mask": torch.ones(2, 10, dtype=torch.int64), "token_type_ids": torch.zeros(2, 10, dtype=torch.int64)}
-            beside["attention_mask"][1, 7:] = 0
-            beside["token_type_ids"][:, 4:] = 1
-        tensors.update(beside)
+            other = {"attention_mask": torch.ones(2, 10, dtype=torch.int64), "token_type_ids": torch.zeros(2, 10, dtype=torch.int64)}
+            other["attention_mask"][1, 7:] = 0
+            other["token_type_ids"][:, 4:] = 1
+        tensors.update(other)
         save_file(tensors, self.folder / "in")
         self.run_tool("logits", folder, self.folder / "in", self.folder / "out")
         with torch.no_grad():
-            expected = model(pixel_values=tensors["pixels"]).logits if vision else model(input_ids=tensors["ids"], **beside).logits
+            expected = model(pixel_values=tensors["pixels"]).logits if vision else model(input_ids=tensors["ids"], **other).logits
         difference = (load_file(self.folder / "out")["logits"] - expected).abs().max() / expected.abs().max()
         self.assertLess(difference.item(), TOLERANCE)
         return difference.item()

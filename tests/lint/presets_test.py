@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every other preset of CMakePresets.json can be configured: those that nobody builds for a while break unseen.
+"""Every preset of CMakePresets.json can be configured: a preset that is not built for a while breaks unnoticed.
 
     presets_test.py [-DNAME=VALUE …]     settings for all of them
 """
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILT = "release"  # By whoever runs the tests.
+BUILT = "release"  # The preset of the test run itself.
 SETTINGS = []
 
 

@@ -8,7 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "coordinator/store/commit_fate.h"
+#include "coordinator/store/commit_outcome.h"
+#include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
 namespace {
@@ -237,9 +238,9 @@ void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, Reply<v1:
   if (!health_.ok()) return reply(health_);
   Decide<v1::SubmitSweepResponse>(
       [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
-        auto expander = orchestrator.PrepareSubmission(request.sweep());
-        INLIER_CHECK(expander.ok());
-        return orchestrator.OnSubmit(request, now, effects, *std::move(expander));
+        auto grid = CheckedGrid(request.sweep());
+        INLIER_CHECK(grid.ok());
+        return orchestrator.OnSubmit(request, now, effects, *std::move(grid));
       },
       std::move(reply));
 }
@@ -315,11 +316,11 @@ void CoordinatorProcess::CommitEnds() {
   disk_.SetFull(false);
   disk_.SetSyncFails(false);
   if (!stats.ok()) oracle_.RolledBack();
-  if (FateOf(stats.status()) != CommitFate::kEnd) expected_.clear();
-  switch (FateOf(stats.status())) {
-    case CommitFate::kDurable:
+  if (OutcomeOf(stats.status()) != CommitOutcome::kFatal) expected_.clear();
+  switch (OutcomeOf(stats.status())) {
+    case CommitOutcome::kDurable:
       break;
-    case CommitFate::kTryAgain:
+    case CommitOutcome::kRetry:
       if (health_.ok()) world_.Note("the disk is full");
       health_ = stats.status();
       ++tries_;
@@ -327,7 +328,7 @@ void CoordinatorProcess::CommitEnds() {
         if (life == life_ && up()) CommitEnds();
       });
       return;
-    case CommitFate::kEnd:
+    case CommitOutcome::kFatal:
       // The log may hold the transaction, though its end was never acknowledged.
       world_.Note("the disk failed");
       world_.Count("disk failures");
@@ -345,7 +346,7 @@ void CoordinatorProcess::CommitEnds() {
         if (!up()) Start();
       });
       return;
-    case CommitFate::kRefused:
+    case CommitOutcome::kRefused:
       return world_.Violate(absl::StrCat("the store refuses what was decided: ", stats.status().ToString()));
   }
   if (!health_.ok()) {
@@ -363,7 +364,7 @@ void CoordinatorProcess::CommitEnds() {
     if (queued.done) queued.done(absl::OkStatus());
   }
   if (database_->WalBytes() > kWalBytesMax) {
-    const absl::Status moved = database_->Checkpoint(/*truncate=*/true);
+    const absl::Status moved = database_->CheckpointWal(/*truncate=*/true);
     if (!moved.ok()) world_.Violate(absl::StrCat("the log cannot be moved: ", moved.ToString()));
   }
   Pump();

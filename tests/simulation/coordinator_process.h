@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/orchestrator.h"
 #include "coordinator/services/listeners.h"
 #include "coordinator/services/release_gate.h"
 #include "coordinator/store/commit_queue.h"

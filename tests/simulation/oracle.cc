@@ -212,7 +212,7 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
 void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases) {
   const Duration term = CoordinatorProcess::Options().lease_ttl + CoordinatorProcess::Options().lease_margin;
   for (const Change& change : effects.changes.changes) {
-    if (const auto* started = std::get_if<AttemptStarted>(&change)) {
+    if (const auto* started = std::get_if<inlier::AttemptRow>(&change)) {
       granted_[started->token] = started->worker;
       const std::string name = absl::StrCat("lease ", started->token);
       Must(takes_leases, absl::StrCat(name, ", though the store has no room for it"));
@@ -350,8 +350,12 @@ void Oracle::Emitted(const std::string& incarnation, const v1::NumberedEvent& ev
   workers_[incarnation].emitted.push_back(std::move(emission));
 }
 
-void Oracle::Begins(const std::string& incarnation, Token token, const std::string& stage, bool keeps_rules) {
-  executing_[stage].push_back({incarnation, token, keeps_rules});
+void Oracle::Begins(const std::string& incarnation, Token token, const std::string& stage, bool sound_clock,
+                    bool ends_with_lease) {
+  const auto attempt = attempts_.find(static_cast<std::int64_t>(token));
+  Must(!sound_clock || attempt == attempts_.end() || attempt->second.failure != "LOST",
+       absl::StrCat("worker ", incarnation, " starts attempt ", token, ", whose lease ran out"));
+  executing_[stage].push_back({incarnation, token, sound_clock && ends_with_lease});
 }
 
 void Oracle::Ends(const std::string& incarnation, Token token) {
@@ -362,8 +366,8 @@ void Oracle::Ends(const std::string& incarnation, Token token) {
   }
 }
 
-// An attempt that was cancelled, or counts as stalled, goes on until its worker hears of it. One whose lease
-// ran out must have ended by then.
+// An attempt that was cancelled, or counts as stalled, runs until its worker hears of it. One whose lease ran
+// out must have ended by then where attempts end with the lease.
 void Oracle::Executes(const std::string& incarnation, Token token, const std::string& stage) {
   const auto at = executing_.find(stage);
   if (at == executing_.end() || at->second.size() < 2) return;
@@ -375,7 +379,7 @@ void Oracle::Executes(const std::string& incarnation, Token token, const std::st
     if (other.token == token || paused_.contains(other.incarnation)) continue;
     const Execution& older = other.token < token ? other : *self;
     const auto attempt = attempts_.find(static_cast<std::int64_t>(older.token));
-    if (!older.keeps_rules || attempt == attempts_.end()) continue;
+    if (!older.ends_with_lease || attempt == attempts_.end()) continue;
     Must(attempt->second.ended && attempt->second.failure != "LOST",
          absl::StrCat(stage, " runs as attempt ", token, " on ", incarnation, " and as attempt ", other.token,
                       " on ", other.incarnation, " at the same time"));

@@ -20,7 +20,8 @@
 //  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the
 //  start
 //    of the coordinator at the earliest;
-//  - no stage runs on two workers that keep the rules because a lease ran out.
+//  - a worker starts nothing whose lease ran out, and one whose attempts end with the lease runs nothing whose
+//    lease ran out beside the next attempt of the stage.
 //
 // Thread safety: none.
 #ifndef INLIER_TESTS_SIMULATION_ORACLE_H_
@@ -35,7 +36,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/orchestration/orchestrator.h"
+#include "coordinator/orchestrator.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "tests/simulation/world.h"
@@ -93,7 +94,9 @@ class Oracle {
 
   // Workers. `sound`: the coordinator may store it.
   void Emitted(const std::string& incarnation, const v1::NumberedEvent& event, bool sound);
-  void Begins(const std::string& incarnation, Token token, const std::string& stage, bool keeps_rules);
+  // `sound_clock`: good enough for the lease's margin. `ends_with_lease`: attempts do not run on.
+  void Begins(const std::string& incarnation, Token token, const std::string& stage, bool sound_clock,
+              bool ends_with_lease);
   void Ends(const std::string& incarnation, Token token);
   void Executes(const std::string& incarnation, Token token, const std::string& stage);
   void Pauses(const std::string& incarnation) { paused_.insert(incarnation); }
@@ -158,7 +161,7 @@ class Oracle {
   struct Execution {
     std::string incarnation;
     Token token = 0;
-    bool keeps_rules = false;
+    bool ends_with_lease = false;  // By a sound clock.
   };
 
   struct Verdict {

@@ -34,7 +34,7 @@ struct Oracle::Statements {
             "0), crashes, out_of_memory, losses, invalid FROM stage WHERE id = ?"),
         trial(db,
               "SELECT sweep, coalesce(train_stage, 0), coalesce(evaluate_stage, 0), state, point, "
-              "(SELECT labels FROM trial_spec WHERE trial_spec.trial = trial.id) FROM trial WHERE id = ?"),
+              "labels FROM trial WHERE id = ?"),
         attempt(db,
                 "SELECT stage, number, worker, slot, ended_ms IS NOT NULL, coalesce(outcome, ''), "
                 "coalesce(failure, ''), message, coalesce(sweep, 0), gpu_thousandths, "

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "proto/spec/sweep_reader.h"
-#include "tests/coordinator/orchestration/harness.h"
+#include "spec/sweep/sweep_reader.h"
+#include "tests/coordinator/harness.h"
 
 namespace inlier {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/spec/sweep_reader.h"
+#include "spec/sweep/sweep_reader.h"
 #include "tests/simulation/people.h"
 
 namespace inlier {

@@ -76,7 +76,7 @@ void Simulation::TroubleWithWorker() {
   }
   if (world_.Chance(plan.hang)) worker.Hang(a_while());
   if (world_.Chance(plan.pause)) worker.Pause(a_while());
-  if (world_.Chance(plan.suspend)) worker.Pause(hours(1));
+  if (world_.Chance(plan.sleep)) worker.Pause(hours(1));
   if (world_.Chance(plan.drain)) worker.Drain(random.PerMille(500));
   if (world_.Chance(plan.cut_requests)) worker.link().Cut(Link::Way::kRequest, a_while());
   if (world_.Chance(plan.cut_replies)) worker.link().Cut(Link::Way::kReply, a_while());

@@ -16,7 +16,7 @@ using std::chrono::seconds;
 constexpr std::size_t kEventsPerSync = 6;
 constexpr std::uint64_t kSteps = 100;
 
-// Most workers keep suspended attempts for longer than any trouble lasts; some for a while, some not at all.
+// Most workers' attempts run on for longer than any trouble lasts; some for a while, some not at all.
 Duration DrawHold(Random& random) {
   if (random.PerMille(200)) return Duration(0);
   return random.PerMille(200) ? random.Between(seconds(1), seconds(120)) : Duration(std::chrono::hours(24));
@@ -32,7 +32,8 @@ WorkerProcess::WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& c
       link_(world),
       name_(name),
       incarnation_(incarnation),
-      hold_(DrawHold(world.random())) {
+      hold_(DrawHold(world.random())),
+      lease_(hold_) {
   Random& random = world_.random();
   slots_ = static_cast<std::uint32_t>(1 + random.Below(2));
   ordered_ = random.PerMille(600);
@@ -40,7 +41,7 @@ WorkerProcess::WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& c
   // The margin of 1 s in 16 forgives a clock that is slow by a twentieth. Others lie.
   const bool lies = random.PerMille(100);
   rate_ppm_ = lies ? 200'000 + random.Below(3'000'000) : 950'000 + random.Below(100'000);
-  keeps_rules_ = rate_ppm_ >= 940'000;
+  sound_clock_ = rate_ppm_ >= 940'000;
   clock_base_ = random.Between(seconds(0), seconds(100'000));
   slowness_ = random.PerMille(200) ? 6 : 1;
   if (random.PerMille(100)) link_.set_longest_copy(std::chrono::hours(1));
@@ -98,51 +99,38 @@ void WorkerProcess::Wake() {
   WakeAt(std::max(next, world_.now() + milliseconds(1)));
 }
 
-// As worker/agent.cc: near the end of the lease children are suspended, and those that are not kept, or are
-// to end anyway, are dead after it.
+// As worker/agent.cc.
 void WorkerProcess::CheckLease() {
   const LeaseGuard::State state = lease_.StateAt(Local());
-  const bool expired = state == LeaseGuard::State::kExpired;
-  if (std::exchange(lease_state_, state) != state) {
-    const AttemptHold::Deed deed = hold_.OnLease(state, Local());
-    const bool kills = deed == AttemptHold::Deed::kKill;
-    if (expired && !children_.empty()) {
-      world_.Note(absl::StrCat("worker ", incarnation_, " fences itself"));
-      world_.Count(kills ? "fenced by themselves" : "fenced by themselves, keeping their attempts");
-    }
-    for (auto at = children_.begin(); at != children_.end();) {
-      const Token token = at->first;
-      const bool ends = at++->second.ends.has_value();
-      if (kills || (deed == AttemptHold::Deed::kSuspend && expired && ends)) {
-        EndChild(token);
-      } else if (deed == AttemptHold::Deed::kSuspend && !ends) {
-        Suspend(token);
-      }
-    }
-  }
-  if (!hold_.GivesUpAt() || Local() < *hold_.GivesUpAt()) return;
-  for (auto at = children_.begin(); at != children_.end();) {
-    const Token token = at->first;
-    if (!at++->second.suspended) continue;
-    world_.Count("suspended attempts given up");
-    EndChild(token);
+  if (std::exchange(lease_state_, state) == state || children_.empty()) return;
+  switch (state) {
+    case LeaseGuard::State::kIdle:
+    case LeaseGuard::State::kHeld:
+      break;
+    case LeaseGuard::State::kAway:
+      world_.Note(absl::StrCat("worker ", incarnation_, " has lost its lease"));
+      world_.Count("leases lost, attempts run on");
+      break;
+    case LeaseGuard::State::kEnding:
+      world_.Count(hold_ > Duration(0) ? "holds that were over" : "leases about to end");
+      AskAllToEnd();
+      break;
+    case LeaseGuard::State::kOver:
+      world_.Note(absl::StrCat("worker ", incarnation_, " ends its attempts with its lease"));
+      world_.Count("leases lost, attempts ended");
+      while (!children_.empty()) EndChild(children_.begin()->first);
+      break;
   }
 }
 
-void WorkerProcess::Suspend(Token token) {
-  Child& child = children_.at(token);
-  if (std::exchange(child.suspended, true)) return;
-  oracle_.Ends(incarnation_, token);
+void WorkerProcess::AskAllToEnd() {
+  for (auto& [token, child] : children_) AskToEnd(child);
 }
 
-void WorkerProcess::Continue(Token token) {
-  Child& child = children_.at(token);
-  child.suspended = false;
-  world_.Note(absl::StrCat("worker ", incarnation_, " goes on with token ", token));
-  world_.Count("suspended attempts that went on");
-  oracle_.Begins(incarnation_, token, child.assignment.stage_id(), keeps_rules_);
-  world_.After(world_.random().Between(milliseconds(0), milliseconds(2000)) * slowness_,
-               [this, token, turn = ++child.turn] { ChildActs(token, turn); });
+void WorkerProcess::AskToEnd(Child& child) {
+  if (child.ends) return;
+  child.ends = world_.now() + world_.random().Between(milliseconds(0), seconds(2));
+  child.yields = world_.random().PerMille(600);
 }
 
 void WorkerProcess::Reconnect() {
@@ -201,7 +189,6 @@ v1::WorkerSync WorkerProcess::State() const {
     report.set_stage_id(child.assignment.stage_id());
     report.set_slot(child.assignment.slot());
     report.set_stopping(child.ends.has_value());
-    report.set_suspended(child.suspended);
     report.mutable_progress()->set_phase("train");
     report.mutable_progress()->set_step(child.step);
     report.mutable_progress()->set_steps_total(kSteps);
@@ -288,22 +275,8 @@ void WorkerProcess::Obey(const v1::CoordinatorSync& answer) {
   CheckLease();
   std::set<Token> desired;
   for (const v1::Assignment& assignment : answer.desired()) desired.insert(assignment.token());
-  std::set<Token> killed;
   for (auto& [token, child] : children_) {
-    const bool wanted = desired.contains(token);
-    if (child.suspended) {
-      const AttemptHold::Fate fate = AttemptHold::OfSuspended(wanted, lease_.end(), Local());
-      if (fate == AttemptHold::Fate::kGoesOn) Continue(token);
-      if (fate == AttemptHold::Fate::kKilled) killed.insert(token);
-      continue;
-    }
-    if (wanted || child.ends) continue;
-    child.ends = world_.now() + world_.random().Between(milliseconds(0), seconds(2));
-    child.yields = world_.random().PerMille(600);
-  }
-  for (const Token token : killed) {
-    world_.Count("suspended attempts killed as not desired");
-    EndChild(token);
+    if (!desired.contains(token)) AskToEnd(child);
   }
   if (lease_.StateAt(Local()) != LeaseGuard::State::kHeld) return;
   for (const v1::Assignment& assignment : answer.desired()) {
@@ -317,9 +290,9 @@ void WorkerProcess::StartChild(const v1::Assignment& assignment) {
   Child& child = children_[token];
   child.assignment = assignment;
   child.step = assignment.resume_step();
-  oracle_.Begins(incarnation_, token, assignment.stage_id(), keeps_rules_);
+  oracle_.Begins(incarnation_, token, assignment.stage_id(), sound_clock_, hold_ <= Duration(0));
   world_.Note(absl::StrCat("worker ", incarnation_, " begins token ", token, " of ", assignment.stage_id()));
-  ChildActs(token, child.turn);
+  ChildActs(token);
 }
 
 void WorkerProcess::EndAsTold(Token token) {
@@ -379,18 +352,18 @@ v1::TrialEvent WorkerProcess::Checkpoint(const Child& child, bool final) {
   return event;
 }
 
-void WorkerProcess::ChildActs(Token token, std::uint64_t turn) {
+void WorkerProcess::ChildActs(Token token) {
   if (!alive_) return;
   Random& random = world_.random();
   if (Frozen()) {
-    world_.At(frozen_until_, [this, token, turn] { ChildActs(token, turn); });
+    world_.At(frozen_until_, [this, token] { ChildActs(token); });
     return;
   }
   if (!Hangs()) CheckLease();
   const auto at = children_.find(token);
   if (at == children_.end() || finished_.contains(token)) return;
   Child& child = at->second;
-  if (child.suspended || child.turn != turn) return;
+  if (lease_state_ == LeaseGuard::State::kAway) world_.Count("acts of attempts without a lease");
   if (!Hangs()) oracle_.Executes(incarnation_, token, child.assignment.stage_id());
   const std::uint64_t mark = world_.NewMark();
   const bool train = child.assignment.kind() == v1::TRAIN_STAGE;
@@ -457,7 +430,7 @@ void WorkerProcess::ChildActs(Token token, std::uint64_t turn) {
     return;
   }
   world_.After(random.Between(milliseconds(200), milliseconds(2000)) * slowness_,
-               [this, token, turn] { ChildActs(token, turn); });
+               [this, token] { ChildActs(token); });
 }
 
 void WorkerProcess::Kill(WorkerProcess* heir) {

@@ -1,6 +1,5 @@
 // A worker and its children as a state machine: what worker/ does with threads, sockets and processes, in
-// virtual time. The lease's clock and what becomes of attempts without a lease are the production ones
-// (LeaseGuard, AttemptHold); syncs, the numbered outbox and its
+// virtual time. The lease's clock is the production one (LeaseGuard); syncs, the numbered outbox and its
 // pipelining on a stream follow worker/coordinator_client.cc and worker/outbox.cc.
 //
 // It may be slow, hung (its children go on), paused, killed and replaced, and its clocks may lie.
@@ -21,7 +20,6 @@
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/world.h"
-#include "worker/attempt_hold.h"
 #include "worker/lease_guard.h"
 
 namespace inlier {
@@ -50,8 +48,6 @@ class WorkerProcess {
     v1::Assignment assignment;
     std::uint64_t step = 0;
     bool started = false;
-    bool suspended = false;                              // Stands still: the lease is over.
-    std::uint64_t turn = 0;                              // Acts of earlier turns are none.
     bool stuck = false;                                  // Makes no progress any more.
     std::optional<Timestamp> ends;                       // Told to end; it takes until then.
     bool yields = false;                                 // And then it says that it was preempted.
@@ -78,6 +74,9 @@ class WorkerProcess {
   void Wake();
   void WakeAt(Timestamp at);
   void CheckLease();
+  void AskAllToEnd();
+  // It ends soon, maybe with a checkpoint.
+  void AskToEnd(Child& child);
   void Send();
   void Reconnect();
   void SyncArrives(const v1::WorkerSync& sync, std::uint64_t call);
@@ -87,9 +86,7 @@ class WorkerProcess {
   // Told to end: it may still write a checkpoint and say so.
   void EndAsTold(Token token);
   void StartChild(const v1::Assignment& assignment);
-  void Suspend(Token token);
-  void Continue(Token token);
-  void ChildActs(Token token, std::uint64_t turn);
+  void ChildActs(Token token);
   v1::TrialEvent OutcomeOf(v1::Outcome::Kind kind);
   v1::TrialEvent Checkpoint(const Child& child, bool final);
   void Say(Child& child, v1::TrialEvent event, bool sound);
@@ -106,7 +103,7 @@ class WorkerProcess {
   std::uint32_t slots_;
   bool ordered_;  // A stream, or single calls.
   bool keeps_artifacts_;
-  bool keeps_rules_;  // Its clock is good enough for the lease's margin.
+  bool sound_clock_;  // Its clock is good enough for the lease's margin.
   std::int64_t rate_ppm_;
   Duration clock_base_;
   int slowness_;
@@ -114,9 +111,9 @@ class WorkerProcess {
   bool alive_ = true;
   bool draining_ = false;
   Timestamp frozen_until_, hangs_until_;
+  Duration hold_;
   LeaseGuard lease_;
   LeaseGuard::State lease_state_ = LeaseGuard::State::kIdle;
-  AttemptHold hold_;
   std::map<Token, Child> children_;
   std::set<Token> finished_;
   std::deque<std::pair<v1::NumberedEvent, bool>> outbox_;  // With whether it is sound.

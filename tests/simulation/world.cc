@@ -24,7 +24,7 @@ FaultPlan::FaultPlan(Random& random) {
   kill = some(80);
   hang = some(60);
   pause = some(60);
-  suspend = some(30);
+  sleep = some(30);
   twin = some(40);
   drain = some(80);
   crash = some(120);

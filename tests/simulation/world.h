@@ -30,7 +30,7 @@ struct FaultPlan {
 
   int drop, copy, late, reorder;                                                  // Of messages.
   int cut_requests, cut_replies, cut_both;                                        // Of links, each fault.
-  int kill, hang, pause, suspend, twin, drain;                                    // Of workers.
+  int kill, hang, pause, sleep, twin, drain;                                      // Of workers.
   int crash, slow_store, full_store, failing_store, slow_coordinator, wall_jump;  // Of the coordinator.
   int people;                                                                     // Of people, each fault.
   int lies;                                                                       // Events that are garbage.

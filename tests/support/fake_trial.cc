@@ -1,10 +1,10 @@
-// fake_trial: stands in for inlier-trial wherever a test needs a child but no training. It reads spec.json as
-// inlier-trial does, and speaks the same events on descriptor 3.
+// fake_trial: replaces inlier-trial in tests that need a child but no training. It reads spec.json as
+// inlier-trial does, and writes the same events on descriptor 3.
 //
 // A good trial by default: TRAIN runs `training.steps` steps (default 10) at FAKE_STEP_MS milliseconds each
-// (default 0), reports progress and a curve, saves a checkpoint every `training.checkpoint_every` steps, goes
-// on from `resume_from`, ends with a final checkpoint (of FAKE_MODEL_BYTES bytes when that is set); EVALUATE
-// needs its checkpoint file and reports final measurements. The numbers depend on nothing but the spec.
+// (default 0), reports progress and a curve, saves a checkpoint every `training.checkpoint_every` steps,
+// resumes from `resume_from`, ends with a final checkpoint (of FAKE_MODEL_BYTES bytes when that is set);
+// EVALUATE needs its checkpoint file and reports final measurements. The numbers depend on the spec alone.
 // SIGTERM: checkpoint, PREEMPTED, exit 75.
 //
 // Misbehaviour is chosen by FAKE_TRIAL in the environment, or by a file `fake_trial.behaviour` in the data
@@ -12,13 +12,10 @@
 //   fail          FAILED/CRASHED with a message, exit 1
 //   invalid       FAILED/INVALID_SPEC, exit 1
 //   diverge       DIVERGED
-//   hang          says so and never ends (SIGTERM ends it as usual)
-//   hang_evaluate the same in evaluate stages; trains as it should
-//   stubborn      hang, and ignores SIGTERM from before it says so
-//   locked        stubborn, with a lock on the file `fake_trial.lock` in the data folder
-//   family        hang, with a grandchild of its group beside it
-//   gate          hangs until there is a file `fake_trial.go` in the data folder, says for how many
-//                 milliseconds its worker had suspended it, and succeeds
+//   hang          emits the log line "hanging" and never ends (SIGTERM ends it as usual)
+//   hang_evaluate the same in evaluate stages; trains as usual
+//   stubborn      hang, and ignores SIGTERM from before the log line
+//   gate          hangs until there is a file `fake_trial.go` in the data folder, then succeeds
 //   flood         200,000 points of a curve, then succeeds
 //   chatter       100,000 lines on stderr, then succeeds
 //   garbage       prints garbage on descriptor 3, exits 3
@@ -27,19 +24,19 @@
 //   silent        exits 0 without an outcome
 //   crash         writes to stderr and dies by SIGSEGV
 //   bad_alloc     dies as C++ does without memory
-//   grandchild    leaves a grandchild of its group behind, its number in the file grandchild.pid, and
-//   succeeds escape        leaves a grandchild in a session of its own that keeps every descriptor open, and
-//   succeeds no_checkpoint succeeds without a final checkpoint wrong_digest  names a digest that is not the
-//   checkpoint's environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
+//   grandchild    leaves a grandchild of its group behind, its pid in the file grandchild.pid, and succeeds
+//   escape        leaves a grandchild in a session of its own that keeps every descriptor open, and succeeds
+//   no_checkpoint succeeds without a final checkpoint
+//   wrong_digest  reports a digest that is not the checkpoint's
+//   environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
 //
-// FAKE_TRIAL_EVIDENCE names a file to which it adds, a line each, when it began, each step and its end:
-// "begin|at|end TOKEN STAGE PID WORKER_PID MONOTONIC_NANOSECONDS". It says what really ran when, whatever the
-// services believe.
+// FAKE_TRIAL_EVIDENCE names a file to which it adds a line at its start, each step and its end:
+// "begin|at|end TOKEN STAGE PID WORKER_PID MONOTONIC_NANOSECONDS". The file records what really ran and when,
+// independently of the services.
 #include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,7 +53,6 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/running_time.h"
 #include "base/time.h"
 #include "base/version.h"
 #include "inlier/v1/attempt.pb.h"
@@ -77,7 +73,7 @@ void WriteAll(int fd, std::string_view bytes) {
 }
 
 // One write for a line, so that lines of several children never mix.
-void Testify(const char* what, const v1::AttemptSpec& spec) {
+void WriteEvidence(const char* what, const v1::AttemptSpec& spec) {
   static const char* const file = std::getenv("FAKE_TRIAL_EVIDENCE");
   if (file == nullptr) return;
   static const int fd = ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -88,7 +84,7 @@ void Testify(const char* what, const v1::AttemptSpec& spec) {
                    std::to_string(now.tv_sec * 1'000'000'000 + now.tv_nsec) + "\n");
 }
 
-void Say(v1::TrialEvent event) {
+void Emit(v1::TrialEvent event) {
   event.set_time_unix_ms(WallNow().unix_ms);
   std::string line;
   google::protobuf::util::JsonPrintOptions options;
@@ -97,28 +93,28 @@ void Say(v1::TrialEvent event) {
   WriteAll(3, line + "\n");
 }
 
-void SayMeasurement(const std::string& name, std::uint64_t step, double value, bool final) {
+void EmitMeasurement(const std::string& name, std::uint64_t step, double value, bool final) {
   v1::TrialEvent event;
   event.mutable_measurement()->set_name(name);
   event.mutable_measurement()->set_step(step);
   event.mutable_measurement()->set_value(value);
   event.mutable_measurement()->set_final(final);
-  Say(event);
+  Emit(event);
 }
 
-int SayOutcome(v1::Outcome::Kind kind, v1::FailureClass failure = v1::CRASHED,
-               const std::string& message = "") {
+int EmitOutcome(v1::Outcome::Kind kind, v1::FailureClass failure = v1::CRASHED,
+                const std::string& message = "") {
   v1::TrialEvent event;
   event.mutable_outcome()->set_kind(kind);
   if (kind == v1::Outcome::FAILED) event.mutable_outcome()->set_failure(failure);
   if (!message.empty()) event.mutable_outcome()->set_message(message);
-  Say(event);
+  Emit(event);
   if (kind != v1::Outcome::FAILED) return 0;
   return failure == v1::PREEMPTED ? 75 : 1;
 }
 
-void SayCheckpoint(const v1::AttemptSpec& spec, std::uint64_t step, bool final, bool wrong_digest) {
-  // What "training" has learnt: a function of the spec and the steps done.
+void EmitCheckpoint(const v1::AttemptSpec& spec, std::uint64_t step, bool final, bool wrong_digest) {
+  // The "trained" weights: a function of the spec and the steps done.
   std::string content =
       "fake checkpoint\n" + spec.spec().ShortDebugString() + "\nstep " + std::to_string(step) + "\n";
   if (const char* bytes = std::getenv("FAKE_MODEL_BYTES"); bytes != nullptr && final) {
@@ -136,10 +132,10 @@ void SayCheckpoint(const v1::AttemptSpec& spec, std::uint64_t step, bool final, 
   saved.set_sha256(wrong_digest ? std::string(64, '0') : Sha256Hex(content));
   saved.set_bytes(content.size());
   saved.set_final(final);
-  Say(event);
+  Emit(event);
 }
 
-[[noreturn]] void Forever() {
+[[noreturn]] void SleepUntilKilled() {
   for (;;) ::pause();
 }
 
@@ -148,7 +144,7 @@ void LeaveGrandchild(const v1::AttemptSpec& spec, bool escape) {
   if (pid == 0) {
     ::signal(SIGTERM, SIG_IGN);
     if (escape) ::setsid();
-    Forever();
+    SleepUntilKilled();
   }
   std::ofstream(fs::path(spec.output_dir()) / "grandchild.pid") << pid;
 }
@@ -163,7 +159,7 @@ int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {
     const absl::StatusOr<std::string> content = ReadFile(spec.resume_from());
     const size_t at = content.ok() ? content->rfind("step ") : std::string::npos;
     if (at == std::string::npos)
-      return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "cannot read " + spec.resume_from());
+      return EmitOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "cannot read " + spec.resume_from());
     first = std::strtoull(content->c_str() + at + 5, nullptr, 10);
   }
   v1::TrialEvent started;
@@ -173,82 +169,71 @@ int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {
   started.mutable_started()->set_device("cpu");
   started.mutable_started()->set_threads(spec.threads());
   started.mutable_started()->set_resumed_step(static_cast<std::uint32_t>(first));
-  Say(started);
+  Emit(started);
   const std::uint64_t every = training.has_checkpoint_every() ? training.checkpoint_every() : 0;
   for (std::uint64_t step = first + 1; step <= steps; ++step) {
     if (step_time.count() > 0) std::this_thread::sleep_for(step_time);
-    Testify("at", spec);
+    WriteEvidence("at", spec);
     const double loss = 7.0 / static_cast<double>(step);
     v1::TrialEvent event;
     event.mutable_progress()->set_phase("train");
     event.mutable_progress()->set_step(step);
     event.mutable_progress()->set_steps_total(steps);
     event.mutable_progress()->set_loss(loss);
-    Say(event);
-    SayMeasurement("train_loss", step, loss, false);
+    Emit(event);
+    EmitMeasurement("train_loss", step, loss, false);
     const bool stopping = stop_requested != 0;
     if (step < steps && (stopping || (every > 0 && step % every == 0)))
-      SayCheckpoint(spec, step, false, false);
+      EmitCheckpoint(spec, step, false, false);
     if (stopping && step < steps)
-      return SayOutcome(v1::Outcome::FAILED, v1::PREEMPTED, "stopped by a signal");
+      return EmitOutcome(v1::Outcome::FAILED, v1::PREEMPTED, "stopped by a signal");
   }
-  if (behaviour != "no_checkpoint") SayCheckpoint(spec, steps, true, behaviour == "wrong_digest");
-  SayMeasurement("train_loss", steps, 7.0 / static_cast<double>(steps), true);
-  return SayOutcome(v1::Outcome::SUCCEEDED);
+  if (behaviour != "no_checkpoint") EmitCheckpoint(spec, steps, true, behaviour == "wrong_digest");
+  EmitMeasurement("train_loss", steps, 7.0 / static_cast<double>(steps), true);
+  return EmitOutcome(v1::Outcome::SUCCEEDED);
 }
 
 int Evaluate(const v1::AttemptSpec& spec) {
   const absl::StatusOr<std::string> checkpoint = ReadFile(spec.checkpoint());
   if (!checkpoint.ok())
-    return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, std::string(checkpoint.status().message()));
+    return EmitOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, std::string(checkpoint.status().message()));
   v1::TrialEvent started;
   started.mutable_started()->set_pid(::getpid());
   started.mutable_started()->set_build(BuildId());
-  Say(started);
+  Emit(started);
   // A number in [10, 20) that depends on the model and the spec alone.
   const std::string digest = Sha256Hex(*checkpoint + spec.spec().ShortDebugString());
   const double value = 10.0 + static_cast<double>(std::strtoull(digest.substr(0, 8).c_str(), nullptr, 16)) /
                                   4294967296.0 * 10.0;
-  SayMeasurement("loss", 0, std::log(value), true);
-  SayMeasurement("perplexity", 0, value, true);
-  SayMeasurement("max_inf_norm", 0, value * 2, true);
-  SayMeasurement("avg_kurtosis", 0, value * 3, true);
-  return SayOutcome(v1::Outcome::SUCCEEDED);
+  EmitMeasurement("loss", 0, std::log(value), true);
+  EmitMeasurement("perplexity", 0, value, true);
+  EmitMeasurement("max_inf_norm", 0, value * 2, true);
+  EmitMeasurement("avg_kurtosis", 0, value * 3, true);
+  return EmitOutcome(v1::Outcome::SUCCEEDED);
 }
 
 int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   if (behaviour == "fail") {
     std::fprintf(stderr, "about to fail\n");
-    return SayOutcome(v1::Outcome::FAILED, v1::CRASHED, "failed as it was told to");
+    return EmitOutcome(v1::Outcome::FAILED, v1::CRASHED, "failed as the test asked");
   }
-  if (behaviour == "invalid") return SayOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "no such corpus");
+  if (behaviour == "invalid") return EmitOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "no such corpus");
   if (behaviour == "diverge")
-    return SayOutcome(v1::Outcome::DIVERGED, v1::CRASHED, "the loss is not finite at step 3");
-  if (behaviour == "family") LeaveGrandchild(spec, /*escape=*/false);
-  if (behaviour == "locked") {
-    const fs::path lock = fs::path(spec.data_dir()) / "fake_trial.lock";
-    if (::flock(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644), LOCK_EX) != 0) std::_Exit(9);
-  }
-  if (behaviour == "hang" || behaviour == "stubborn" || behaviour == "locked" || behaviour == "family" ||
-      behaviour == "gate" || (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
-    if (behaviour == "stubborn" || behaviour == "locked") ::signal(SIGTERM, SIG_IGN);
+    return EmitOutcome(v1::Outcome::DIVERGED, v1::CRASHED, "the loss is not finite at step 3");
+  if (behaviour == "hang" || behaviour == "stubborn" || behaviour == "gate" ||
+      (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
+    if (behaviour == "stubborn") ::signal(SIGTERM, SIG_IGN);
     v1::TrialEvent event;
     event.mutable_log()->set_text("hanging");
-    Say(event);
+    Emit(event);
     const fs::path go = fs::path(spec.data_dir()) / "fake_trial.go";
-    const auto goes_on = [&] { return behaviour == "gate" && fs::exists(go); };
-    while (stop_requested == 0 && !goes_on()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    if (stop_requested == 0) {
-      const Timestamp running = RunningNow();
-      const Duration stood_still = MonotonicNow() - running;
-      event.mutable_log()->set_text("stood still " + std::to_string(stood_still.count() / 1'000'000));
-      Say(event);
-      return Train(spec, behaviour);
-    }
-    return SayOutcome(v1::Outcome::FAILED, v1::PREEMPTED, "stopped by a signal");
+    const auto gate_is_open = [&] { return behaviour == "gate" && fs::exists(go); };
+    while (stop_requested == 0 && !gate_is_open()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (stop_requested == 0) return Train(spec, behaviour);
+    return EmitOutcome(v1::Outcome::FAILED, v1::PREEMPTED, "stopped by a signal");
   }
   if (behaviour == "flood") {
-    for (std::uint64_t i = 1; i <= 200000; ++i) SayMeasurement("train_loss", i, 1.0, false);
+    for (std::uint64_t i = 1; i <= 200000; ++i) EmitMeasurement("train_loss", i, 1.0, false);
   }
   if (behaviour == "chatter") {
     for (int i = 1; i <= 100000; ++i) std::fprintf(stderr, "line %d of a trial that talks too much\n", i);
@@ -285,14 +270,14 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
     const char* threads = std::getenv("OMP_NUM_THREADS");
     cpu_set_t cpus;
     ::sched_getaffinity(0, sizeof(cpus), &cpus);
-    SayMeasurement("train_loss", 1, threads == nullptr ? -1 : std::atof(threads), false);
-    SayMeasurement("train_loss", 2, CPU_COUNT(&cpus), false);
-    SayMeasurement("train_loss", 3, ::getpgid(0) == ::getpid() ? 1 : 0, false);
-    SayMeasurement(
+    EmitMeasurement("train_loss", 1, threads == nullptr ? -1 : std::atof(threads), false);
+    EmitMeasurement("train_loss", 2, CPU_COUNT(&cpus), false);
+    EmitMeasurement("train_loss", 3, ::getpgid(0) == ::getpid() ? 1 : 0, false);
+    EmitMeasurement(
         "train_loss", 4,
         static_cast<double>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator())),
         false);
-    SayMeasurement("train_loss", 5, fs::equivalent(fs::current_path(), spec.output_dir()) ? 1 : 0, false);
+    EmitMeasurement("train_loss", 5, fs::equivalent(fs::current_path(), spec.output_dir()) ? 1 : 0, false);
   }
   return spec.kind() == v1::EVALUATE_STAGE ? Evaluate(spec) : Train(spec, behaviour);
 }
@@ -309,7 +294,6 @@ int Main(int argc, char** argv) {
   struct sigaction action = {};
   action.sa_handler = [](int) { stop_requested = 1; };
   ::sigaction(SIGTERM, &action, nullptr);
-  CountSuspensionsByParent();
   const absl::StatusOr<std::string> json = ReadFile(argv[1]);
   v1::AttemptSpec spec;
   if (!json.ok() || !google::protobuf::util::JsonStringToMessage(*json, &spec).ok()) {
@@ -319,9 +303,9 @@ int Main(int argc, char** argv) {
   std::string behaviour;
   if (const char* given = std::getenv("FAKE_TRIAL")) behaviour = given;
   std::ifstream(fs::path(spec.data_dir()) / "fake_trial.behaviour") >> behaviour;
-  Testify("begin", spec);
+  WriteEvidence("begin", spec);
   const int status = Behave(behaviour, spec);
-  Testify("end", spec);
+  WriteEvidence("end", spec);
   return status;
 }
 

@@ -1,4 +1,4 @@
-// The worker against a coordinator stand-in over real gRPC, with real children (fake_trial).
+// The worker against a fake coordinator over real gRPC, with real children (fake_trial).
 #include "worker/agent.h"
 
 #include <gmock/gmock.h>
@@ -19,12 +19,12 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using State = CoordinatorStandIn::State;
+using State = FakeCoordinator::State;
 
 class AgentTest : public testing::Test {
  protected:
-  void StartCoordinator(CoordinatorStandIn::Settings settings = {}) {
-    coordinator_ = std::make_unique<CoordinatorStandIn>(settings);
+  void StartCoordinator(FakeCoordinator::Settings settings = {}) {
+    coordinator_ = std::make_unique<FakeCoordinator>(settings);
   }
   WorkerRig& StartWorker(RigSettings settings = {}) {
     if (!coordinator_) StartCoordinator();
@@ -52,11 +52,11 @@ class AgentTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  std::unique_ptr<CoordinatorStandIn> coordinator_;
+  std::unique_ptr<FakeCoordinator> coordinator_;
   std::unique_ptr<WorkerRig> rig_;
 };
 
-TEST_F(AgentTest, AFinishedTrainingIsInArtifactsBeforeItsOutcomeIsTold) {
+TEST_F(AgentTest, AFinishedTrainingIsInArtifactsBeforeItsOutcomeIsReported) {
   const v1::Outcome outcome = RunOne("", TrainAssignment(7, 5));
   EXPECT_EQ(outcome.kind(), v1::Outcome::SUCCEEDED) << outcome.message();
   const auto events = coordinator_->state().EventsOf(7);
@@ -111,14 +111,14 @@ TEST_F(AgentTest, AModelThatComesALittleLateIsWaitedFor) {
   EXPECT_EQ(coordinator_->state().outcomes[1].kind(), v1::Outcome::SUCCEEDED);
 }
 
-TEST_F(AgentTest, WhatTheChildSaysOfItsFailureIsTold) {
-  EXPECT_EQ(RunOne("fail").message(), "failed as it was told to");
+TEST_F(AgentTest, TheChildsOwnFailureIsReported) {
+  EXPECT_EQ(RunOne("fail").message(), "failed as the test asked");
   EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::CRASHED);
 }
 
 TEST_F(AgentTest, ADivergedTrainingIsAResult) { EXPECT_EQ(RunOne("diverge").kind(), v1::Outcome::DIVERGED); }
 
-TEST_F(AgentTest, ACrashIsToldWithTheChildsLastWords) {
+TEST_F(AgentTest, ACrashIsReportedWithTheChildsLastOutput) {
   const v1::Outcome outcome = RunOne("crash");
   EXPECT_EQ(outcome.failure(), v1::CRASHED);
   EXPECT_THAT(outcome.message(), HasSubstr("signal 11 (Segmentation fault)"));
@@ -130,7 +130,7 @@ TEST_F(AgentTest, AChildWithoutMemoryIsOutOfMemory) {
   EXPECT_FALSE(coordinator_->state().outcomes[1].gpu_out_of_memory());
 }
 
-TEST_F(AgentTest, EveryOutcomeTellsTheMostMemoryThatTheChildHeld) {
+TEST_F(AgentTest, EveryOutcomeHasThePeakMemoryOfTheChild) {
   EXPECT_GT(RunOne("diverge").peak_memory_mib(), 0u);
 }
 
@@ -147,13 +147,13 @@ TEST_F(AgentTest, AChildThatPrintsOnlyGarbageIsQuoted) {
   EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_garbage_lines_total 4"));
 }
 
-TEST_F(AgentTest, GarbageBetweenEventsCostsNothingButIsTold) {
+TEST_F(AgentTest, GarbageBetweenEventsIsReportedAndSkipped) {
   EXPECT_EQ(RunOne("mixed").kind(), v1::Outcome::SUCCEEDED);
-  int told = 0;
+  int reported = 0;
   for (const auto& event : coordinator_->state().EventsOf(1)) {
-    told += event.has_log() && event.log().text().find("event descriptor") != std::string::npos;
+    reported += event.has_log() && event.log().text().find("event descriptor") != std::string::npos;
   }
-  EXPECT_EQ(told, 3);
+  EXPECT_EQ(reported, 3);
 }
 
 TEST_F(AgentTest, AnEndlessLineIsReadOver) {
@@ -164,7 +164,7 @@ TEST_F(AgentTest, AnEndlessLineIsReadOver) {
 }
 
 TEST_F(AgentTest, ATrainingWithoutAModelIsNoSuccess) {
-  EXPECT_THAT(RunOne("no_checkpoint").message(), HasSubstr("has written no final checkpoint"));
+  EXPECT_THAT(RunOne("no_checkpoint").message(), HasSubstr("reported success without a final checkpoint"));
 }
 
 TEST_F(AgentTest, AModelWithAWrongDigestIsNotKept) {
@@ -258,7 +258,7 @@ TEST_F(AgentTest, OneChildASlotAndTheNextStartsWhenItIsGone) {
   ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) { return state.syncs.size() > syncs + 3; }));
   EXPECT_EQ(coordinator_->state().last().attempts_size(), 1);
   EXPECT_EQ(coordinator_->state().last().attempts(0).token(), 1u);
-  coordinator_->Withdraw(1, "make room");
+  coordinator_->Withdraw(1, "a higher priority needs the slot");
   ASSERT_TRUE(coordinator_->WaitForOutcome(2));
   EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED);
 }
@@ -271,7 +271,7 @@ TEST_F(AgentTest, PushedWorkStartsAtOnceAndAcknowledgesNothing) {
   coordinator_->SetCommitting(false);
   coordinator_->Push(TrainAssignment(1));
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().events_size() > 0; }));
-  // It keeps what it has said until an answer says that it is committed.
+  // It keeps its events until an answer acknowledges them.
   const std::uint64_t first = coordinator_->state().last().events(0).sequence();
   coordinator_->Push(TrainAssignment(1));
   const std::uint64_t syncs = coordinator_->state().last().sync_id();
@@ -285,7 +285,7 @@ TEST_F(AgentTest, PushedWorkStartsAtOnceAndAcknowledgesNothing) {
 }
 
 TEST_F(AgentTest, ATokenIsNeverRunTwice) {
-  // The stand-in does not commit, so it goes on desiring what has ended.
+  // The fake coordinator does not commit, so it still desires the ended attempt.
   StartCoordinator();
   coordinator_->SetCommitting(false);
   StartWorker();
@@ -298,7 +298,7 @@ TEST_F(AgentTest, ATokenIsNeverRunTwice) {
   EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_attempts_started_total 1"));
 }
 
-TEST_F(AgentTest, TrainingGoesOnFromTheCheckpointThatTheCoordinatorNames) {
+TEST_F(AgentTest, TrainingResumesFromTheCheckpointThatTheCoordinatorNames) {
   fs::create_directories(folder_.path() / "attempts/train-stage/1");
   std::ofstream(folder_.path() / "attempts/train-stage/1/checkpoint-4.safetensors") << "fake\nstep 4\n";
   v1::Assignment assignment = TrainAssignment(2, 6);
@@ -323,7 +323,7 @@ TEST_F(AgentTest, AResumePathThatLeavesTheStateFolderIsRefused) {
   EXPECT_THAT(outcome.message(), HasSubstr("does not stay below"));
 }
 
-TEST_F(AgentTest, WithoutItsCheckpointTrainingStartsAgainAndSaysSo) {
+TEST_F(AgentTest, WithoutItsCheckpointTrainingStartsAgainWithAWarning) {
   v1::Assignment assignment = TrainAssignment(2, 3);
   assignment.set_resume_path("attempts/train-stage/1/gone.safetensors");
   assignment.set_resume_step(2);
@@ -334,20 +334,20 @@ TEST_F(AgentTest, WithoutItsCheckpointTrainingStartsAgainAndSaysSo) {
   EXPECT_EQ(events[1].started().resumed_step(), 0u);
 }
 
-TEST_F(AgentTest, WhereNothingIsHeldSilenceForTheLeasesTimeStopsTheChildrenAndTheResultIsToldLater) {
+TEST_F(AgentTest, WithoutAHoldSilenceForTheLeasesTimeStopsTheChildrenAndTheOutcomeArrivesLater) {
   StartCoordinator({.ttl_ms = 1000, .next_sync_ms = 100});
   RigSettings settings;
   settings.hold = Duration::zero();
   StartWorker(settings).SetBehaviour("stubborn");
   AssignAndWaitForLog(TrainAssignment(1));
   coordinator_->SetSilent(true);
-  // The worker goes on trying; its syncs show when the child is gone.
+  // The worker keeps trying; its syncs show when the child is gone.
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
   coordinator_->SetSilent(false);
   ASSERT_TRUE(coordinator_->WaitForOutcome(1));
   EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::LOST);
   EXPECT_THAT(coordinator_->state().outcomes[1].message(), HasSubstr("no answer from the coordinator"));
-  EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_fenced_total 1"));
+  EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_leases_lost_total 1"));
   // It takes work again.
   rig_->SetBehaviour("");
   coordinator_->Assign(TrainAssignment(2, 2));
@@ -361,7 +361,7 @@ TEST_F(AgentTest, ACoordinatorThatComesBackWithinTheLeaseFindsTheSameAttemptRunn
   AssignAndWaitForLog(TrainAssignment(1));
   const std::string address = coordinator_->address();
   coordinator_.reset();
-  coordinator_ = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{}, address);
+  coordinator_ = std::make_unique<FakeCoordinator>(FakeCoordinator::Settings{}, address);
   coordinator_->Assign(TrainAssignment(1));
   ASSERT_TRUE(coordinator_->WaitFor(
       [](const State& state) { return !state.syncs.empty() && state.last().attempts_size() == 1; }));
@@ -423,7 +423,7 @@ TEST_F(AgentTest, AWorkerOfAnotherVersionEndsWithBothVersions) {
               HasSubstr("refuses this worker: worker rig is of version 0.1.0, this coordinator of 9.9.9"));
 }
 
-TEST_F(AgentTest, EverySyncSaysWhoTheWorkerIsAndWhatItHas) {
+TEST_F(AgentTest, EverySyncIdentifiesTheWorkerAndItsSlots) {
   RigSettings settings;
   settings.slots = 2;
   StartWorker(settings);
@@ -446,7 +446,7 @@ TEST_F(AgentTest, AStageIdThatIsNoNameIsRefusedAndNothingIsWritten) {
   EXPECT_FALSE(fs::exists(folder_.path() / "attempts"));
 }
 
-TEST_F(AgentTest, SpecificationThatCannotBeReadFailsAndSaysWhatItComesFrom) {
+TEST_F(AgentTest, ASpecificationThatCannotBeReadFailsWithTheReason) {
   v1::Assignment assignment = TrainAssignment(1);
   assignment.set_spec("\xff\xff");
   const v1::Outcome outcome = RunOne("", assignment);

@@ -48,7 +48,7 @@ TEST_F(ArtifactCacheTest, TheLeastRecentlyUsedGoUntilTheRestFits) {
   EXPECT_EQ(Left(), (std::set<std::string>{"artifacts/a.safetensors", "attempts/st-1/7/log.txt"}));
 }
 
-TEST_F(ArtifactCacheTest, WhatIsInUseStaysAndCounts) {
+TEST_F(ArtifactCacheTest, FilesInUseStayAndCount) {
   Write("artifacts/a.safetensors", 9);
   Write("artifacts/b.safetensors", 1);
   const auto a_is_used = [](const fs::path& path) { return path.filename() == "a.safetensors"; };
@@ -62,7 +62,7 @@ TEST_F(ArtifactCacheTest, WhatIsInUseStaysAndCounts) {
 // for it.
 TEST(CacheRoomTest, TheCacheIsLookedAtOnceForManyFilesThatCome) {
   CacheRoom room(1000);
-  EXPECT_TRUE(room.Take(1)) << "what is there is not known yet";
+  EXPECT_TRUE(room.Take(1)) << "the cache has not been trimmed yet";
   room.Trimmed(200);
   for (int i = 0; i < 39; ++i) EXPECT_FALSE(room.Take(10));
   EXPECT_TRUE(room.Take(10)) << "half of the 800 that were left";

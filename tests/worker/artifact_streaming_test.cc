@@ -1,5 +1,5 @@
-// Real workers with a state folder each and a real coordinator, all as processes: models go from the one that
-// trained to those that evaluate by way of the coordinator, once, whatever is killed on the way.
+// Real workers with a state folder each and a real coordinator, all as processes: models go from the worker
+// that trained over the coordinator to those that evaluate, once, while processes are killed.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,11 +20,11 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/part_file.h"
-#include "base/service/endpoint_file.h"
-#include "base/service/rpc.h"
 #include "base/time.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
-#include "tests/coordinator/orchestration/harness.h"
+#include "rpc/endpoint_file.h"
+#include "rpc/rpc.h"
+#include "tests/coordinator/harness.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/holding_proxy.h"
 
@@ -256,7 +256,7 @@ TEST_F(ArtifactStreamingTest, WorkersInTheCoordinatorsFolderMoveNothing) {
   EXPECT_EQ(Sent(), 0);
 }
 
-TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheCoordinatorWasKilled) {
+TEST_F(ArtifactStreamingTest, AnUploadResumesFromItsByteAfterTheCoordinatorWasKilled) {
   StartCoordinator(/*lease_ttl_ms=*/60000);
   HoldingProxy proxy([this] { return port_.load(); });
   const auto worker = StartWorker("worker", proxy.address(), 1);
@@ -278,7 +278,7 @@ TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheCoordinatorWasKil
   EXPECT_EQ(Sql("SELECT count(*) FROM attempt"), std::vector<std::string>{"2"});
 }
 
-TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheWorkerWasKilled) {
+TEST_F(ArtifactStreamingTest, AnUploadResumesFromItsByteAfterTheWorkerWasKilled) {
   StartCoordinator(/*lease_ttl_ms=*/1500);
   HoldingProxy proxy([this] { return port_.load(); });
   auto worker = StartWorker("worker", proxy.address(), 1);
@@ -289,7 +289,7 @@ TEST_F(ArtifactStreamingTest, AnUploadGoesOnFromItsByteAfterTheWorkerWasKilled) 
   proxy.LetPass();
   EXPECT_TRUE(Artifacts(".safetensors").empty());
   EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE outcome = 'SUCCEEDED'"), std::vector<std::string>{"0"});
-  // The next one trains again, to the same bytes, and sends what is missing.
+  // The next one trains again, to the same bytes, and sends the missing ones.
   const auto other = StartWorker("other", endpoint_.grpc(), 1);
   ASSERT_TRUE(WaitForSuccess(1)) << other->log();
   EXPECT_EQ(Received(), kModelBytes);
@@ -302,7 +302,7 @@ TEST_F(ArtifactStreamingTest, AFetchIsNotGivenUpWhileTheCoordinatorIsAway) {
   const auto trainer = StartWorker("trainer", proxy.address(), 1, "hang_evaluate");
   Submit(SmallSweep("away", 1, {8, 7}));
   ASSERT_TRUE(WaitFor([this] { return Artifacts(".safetensors").size() == 1; })) << trainer->log();
-  // The evaluator's copy is not to be had yet: somebody else seems to receive it.
+  // The evaluator cannot fetch its copy yet: another process holds the part file.
   const fs::path copy = folder_ / "evaluator/artifacts" / Artifacts(".safetensors")[0].filename();
   fs::create_directories(copy.parent_path());
   std::optional<std::unique_ptr<PartFile>> other = *PartFile::Open(copy);
@@ -313,7 +313,7 @@ TEST_F(ArtifactStreamingTest, AFetchIsNotGivenUpWhileTheCoordinatorIsAway) {
   const std::string http = HttpOf(*evaluator);
   ASSERT_TRUE(WaitFor([&] { return Metric(http, "inlier_worker_artifact_failures_total") >= 8; }))
       << evaluator->log();
-  EXPECT_EQ(Metric(http, "inlier_worker_attempts_suspended"), 1);
+  EXPECT_EQ(Metric(http, "inlier_worker_leases_lost_total"), 1);
   other.reset();
   // Time enough to connect again: gRPC waits up to 2 s between two tries, and the machine may be busy.
   StartCoordinator(20'000);
@@ -322,7 +322,7 @@ TEST_F(ArtifactStreamingTest, AFetchIsNotGivenUpWhileTheCoordinatorIsAway) {
             std::vector<std::string>{"0"});
 }
 
-TEST_F(ArtifactStreamingTest, ATrainingGoesOnElsewhereFromACheckpointThatWasStreamed) {
+TEST_F(ArtifactStreamingTest, ATrainingResumesElsewhereFromAStreamedCheckpoint) {
   StartCoordinator(/*lease_ttl_ms=*/1500);
   v1::SweepSpec sweep = SmallSweep("resumed", 1);
   sweep.mutable_base()->mutable_training()->set_checkpoint_every(10);
@@ -342,7 +342,7 @@ TEST_F(ArtifactStreamingTest, ATrainingGoesOnElsewhereFromACheckpointThatWasStre
   EXPECT_EQ(Count(second->log(), "artifact_fetched"), 1);
 }
 
-TEST_F(ArtifactStreamingTest, ADamagedModelIsNeverEvaluatedAndTheReasonIsTold) {
+TEST_F(ArtifactStreamingTest, ADamagedModelIsNeverEvaluatedAndTheReasonIsReported) {
   StartCoordinator();
   auto trainer = StartWorker("trainer", endpoint_.grpc(), 1, "hang_evaluate");
   v1::SweepSpec sweep = SmallSweep("damaged", 1);

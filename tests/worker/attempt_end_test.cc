@@ -20,11 +20,11 @@ AttemptEnd Killed(int signal) {
 TEST(AttemptEndTest, TheChildsOwnOutcomeWinsOverItsExitAndOverBeingStopped) {
   AttemptEnd end = Killed(SIGSEGV);
   end.stopped = StopKind::kDraining;
-  end.said.emplace().set_kind(v1::Outcome::SUCCEEDED);
+  end.reported.emplace().set_kind(v1::Outcome::SUCCEEDED);
   EXPECT_EQ(ClassifyEnd(end).kind(), v1::Outcome::SUCCEEDED);
 }
 
-TEST(AttemptEndTest, ACrashIsToldWithItsSignalAndLastWords) {
+TEST(AttemptEndTest, ACrashIsReportedWithItsSignalAndLastOutput) {
   AttemptEnd end = Killed(SIGSEGV);
   end.last_output = {"first", "last words"};
   const v1::Outcome outcome = ClassifyEnd(end);
@@ -35,7 +35,7 @@ TEST(AttemptEndTest, ACrashIsToldWithItsSignalAndLastWords) {
             "first\n  last words");
 }
 
-TEST(AttemptEndTest, AnExitWithoutAnOutcomeIsACrashWhateverItsStatus) {
+TEST(AttemptEndTest, AnExitWithoutAnOutcomeIsACrashWithAnyStatus) {
   AttemptEnd end;
   EXPECT_EQ(ClassifyEnd(end).failure(), v1::CRASHED);
   EXPECT_EQ(ClassifyEnd(end).message(),
@@ -71,14 +71,14 @@ TEST(AttemptEndTest, TheSentencesOfLibrariesWithoutMemoryAreKnown) {
   }
 }
 
-TEST(AttemptEndTest, AStoppedChildIsPreemptedAndAFencedOneLost) {
+TEST(AttemptEndTest, AStoppedChildIsPreemptedAndLostWhenTheLeaseWas) {
   AttemptEnd end = Killed(SIGKILL);
   end.stop_reason = "cancelled";
   end.out_of_memory_kill = true;
   end.stopped = StopKind::kNotDesired;
   EXPECT_EQ(ClassifyEnd(end).failure(), v1::PREEMPTED);
   EXPECT_EQ(ClassifyEnd(end).message(), "stopped by its worker: cancelled");
-  end.stopped = StopKind::kFenced;
+  end.stopped = StopKind::kLeaseLost;
   EXPECT_EQ(ClassifyEnd(end).failure(), v1::LOST);
 }
 

@@ -70,7 +70,7 @@ TEST(AttemptFolderTest, AModelWithAnotherDigestThanNamedIsNotPublished) {
   Write(folder / "model.safetensors", "weights, damaged");
   const absl::Status status = PublishArtifact(state.path(), folder, Saved("model.safetensors", "weights"));
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("the trial named " + Sha256Hex("weights")));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the trial reported " + Sha256Hex("weights")));
   EXPECT_FALSE(fs::exists(state.path() / "artifacts"));
 }
 

@@ -1,4 +1,4 @@
-// The client against a coordinator stand-in over real gRPC. There is no sleeping: each test waits for what
+// The client against a fake coordinator over real gRPC. There is no sleeping: each test waits for what
 // the other side has seen.
 #include "worker/coordinator_client.h"
 
@@ -10,13 +10,13 @@
 #include <mutex>
 
 #include "tests/support/temporary_folder.h"
-#include "tests/worker/coordinator_stand_in.h"
+#include "tests/worker/fake_coordinator.h"
 
 namespace inlier {
 namespace {
 
 using testing::HasSubstr;
-using State = CoordinatorStandIn::State;
+using State = FakeCoordinator::State;
 
 class CoordinatorClientTest : public testing::Test {
  protected:
@@ -27,7 +27,7 @@ class CoordinatorClientTest : public testing::Test {
     options.address = address;
     options.backoff = {std::chrono::milliseconds(5), std::chrono::milliseconds(20)};
     options.answer_timeout = answer_timeout;
-    options.events_per_sync_max = 100;
+    options.limits.events_max = 100;
     client_ = std::make_unique<CoordinatorClient>(
         options, *outbox_, metrics_,
         CoordinatorClient::Hooks{.fill = [](v1::WorkerSync& sync) { sync.set_incarnation("test"); },
@@ -54,7 +54,7 @@ class CoordinatorClientTest : public testing::Test {
       entry.event.mutable_measurement()->set_final(final);
     }
     ASSERT_TRUE(outbox_->Append(std::move(entries)).ok());
-    client_->Nudge(final ? CoordinatorClient::Urgency::kResult : CoordinatorClient::Urgency::kPoint);
+    client_->RequestSync(final ? CoordinatorClient::Urgency::kResult : CoordinatorClient::Urgency::kPoint);
   }
 
   template <typename Ready>
@@ -74,7 +74,7 @@ class CoordinatorClientTest : public testing::Test {
 };
 
 TEST_F(CoordinatorClientTest, HeartbeatsComeWithoutAnythingToSay) {
-  CoordinatorStandIn coordinator({.next_sync_ms = 20});
+  FakeCoordinator coordinator({.next_sync_ms = 20});
   StartClient(coordinator.address());
   EXPECT_TRUE(coordinator.WaitFor([](const State& state) { return state.syncs.size() >= 10; }));
   EXPECT_EQ(coordinator.state().sessions, 1);
@@ -82,7 +82,7 @@ TEST_F(CoordinatorClientTest, HeartbeatsComeWithoutAnythingToSay) {
 }
 
 TEST_F(CoordinatorClientTest, ManyEventsGoInBoundedSyncsOnceEachInOrder) {
-  CoordinatorStandIn coordinator({});
+  FakeCoordinator coordinator({});
   StartClient(coordinator.address());
   Append(1234, true);
   ASSERT_TRUE(coordinator.WaitFor([](const State& state) { return state.events.size() == 1234; }));
@@ -94,19 +94,19 @@ TEST_F(CoordinatorClientTest, ManyEventsGoInBoundedSyncsOnceEachInOrder) {
 
 TEST_F(CoordinatorClientTest, AResultDoesNotWaitForTheHeartbeat) {
   // The heartbeat is due after 20 minutes; the stand-in's deadline is one.
-  CoordinatorStandIn coordinator({.ttl_ms = 3'600'000, .next_sync_ms = 1'200'000});
+  FakeCoordinator coordinator({.ttl_ms = 3'600'000, .next_sync_ms = 1'200'000});
   StartClient(coordinator.address());
   ASSERT_TRUE(coordinator.WaitFor([](const State& state) { return state.syncs.size() == 1; }));
   Append(1, true);
   EXPECT_TRUE(coordinator.WaitFor([](const State& state) { return state.events.size() == 1; }));
   Append(1, false);
   EXPECT_TRUE(coordinator.WaitFor([](const State& state) { return state.events.size() == 2; }));
-  client_->Nudge(CoordinatorClient::Urgency::kProgress);
+  client_->RequestSync(CoordinatorClient::Urgency::kProgress);
   EXPECT_TRUE(coordinator.WaitFor([](const State& state) { return state.syncs.size() >= 4; }));
 }
 
-TEST_F(CoordinatorClientTest, WhatIsNotCommittedIsSentAgainAndCommittedOnce) {
-  CoordinatorStandIn coordinator({.next_sync_ms = 50});
+TEST_F(CoordinatorClientTest, UncommittedEventsAreSentAgainAndCommittedOnce) {
+  FakeCoordinator coordinator({.next_sync_ms = 50});
   coordinator.SetCommitting(false);
   StartClient(coordinator.address());
   Append(250, true);
@@ -120,8 +120,8 @@ TEST_F(CoordinatorClientTest, WhatIsNotCommittedIsSentAgainAndCommittedOnce) {
   ASSERT_TRUE(coordinator.WaitFor([](const State& state) { return state.events.size() == 250; }));
 }
 
-TEST_F(CoordinatorClientTest, ACoordinatorThatRestartsIsFoundAgainAndGetsWhatTheOldOneDidNotCommit) {
-  auto coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{});
+TEST_F(CoordinatorClientTest, ARestartedCoordinatorIsFoundAndGetsTheUncommittedEvents) {
+  auto coordinator = std::make_unique<FakeCoordinator>(FakeCoordinator::Settings{});
   const std::string address = coordinator->address();
   StartClient(address);
   Append(3, true);
@@ -129,13 +129,13 @@ TEST_F(CoordinatorClientTest, ACoordinatorThatRestartsIsFoundAgainAndGetsWhatThe
   coordinator->SetCommitting(false);
   Append(2, true);
   coordinator.reset();
-  coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{}, address);
+  coordinator = std::make_unique<FakeCoordinator>(FakeCoordinator::Settings{}, address);
   ASSERT_TRUE(coordinator->WaitFor(
       [](const State& state) { return !state.events.empty() && state.events.back().sequence() == 5; }));
 }
 
 TEST_F(CoordinatorClientTest, WithoutStreamsSingleCallsCarryTheSame) {
-  CoordinatorStandIn coordinator({.next_sync_ms = 20, .streams = false});
+  FakeCoordinator coordinator({.next_sync_ms = 20, .streams = false});
   StartClient(coordinator.address());
   Append(300, true);
   ASSERT_TRUE(coordinator.WaitFor(
@@ -145,7 +145,7 @@ TEST_F(CoordinatorClientTest, WithoutStreamsSingleCallsCarryTheSame) {
 }
 
 TEST_F(CoordinatorClientTest, ASilentStreamIsGivenUpForSingleCalls) {
-  CoordinatorStandIn coordinator({});
+  FakeCoordinator coordinator({});
   coordinator.SetSilent(true);
   StartClient(coordinator.address(), std::chrono::milliseconds(100));
   EXPECT_TRUE(coordinator.WaitFor([](const State& state) { return state.unary >= 1; }));
@@ -156,22 +156,20 @@ TEST_F(CoordinatorClientTest, ASilentStreamIsGivenUpForSingleCalls) {
 }
 
 TEST_F(CoordinatorClientTest, TheLeaseEndsWhenAnswersStopAndHoldsAgainWhenTheyComeBack) {
-  CoordinatorStandIn coordinator({.ttl_ms = 300, .next_sync_ms = 50});
+  FakeCoordinator coordinator({.ttl_ms = 300, .next_sync_ms = 50});
   StartClient(coordinator.address());
   using enum LeaseGuard::State;
   ASSERT_TRUE(Wait([&] { return leases_.size() == 1; }));
   coordinator.SetSilent(true);
-  ASSERT_TRUE(Wait([&] { return leases_.back() == kExpired; }));
+  ASSERT_TRUE(Wait([&] { return leases_.back() == kAway; }));
   coordinator.SetSilent(false);
   ASSERT_TRUE(Wait([&] { return leases_.back() == kHeld; }));
-  // kEnding lasts a twentieth of the lease; a busy machine may sleep through it.
   const std::lock_guard lock(mutex_);
-  std::erase(leases_, kEnding);
-  EXPECT_EQ(leases_, (std::vector{kHeld, kExpired, kHeld}));
+  EXPECT_EQ(leases_, (std::vector{kHeld, kAway, kHeld}));
 }
 
 TEST_F(CoordinatorClientTest, ARefusalEndsTheClientWithTheReason) {
-  CoordinatorStandIn coordinator({.version = "9.9.9"});
+  FakeCoordinator coordinator({.version = "9.9.9"});
   StartClient(coordinator.address());
   ASSERT_TRUE(Wait([&] { return refused_.has_value(); }));
   EXPECT_THAT(std::string(refused_->message()),
@@ -179,20 +177,20 @@ TEST_F(CoordinatorClientTest, ARefusalEndsTheClientWithTheReason) {
   EXPECT_THAT(std::string(refused_->message()), HasSubstr("this coordinator of 9.9.9"));
 }
 
-TEST_F(CoordinatorClientTest, AWrongAddressIsToldWithTheRemedyAndTriedAgain) {
+TEST_F(CoordinatorClientTest, AWrongAddressIsReportedWithTheRemedyAndTriedAgain) {
   // Nothing listens; then a coordinator does.
   std::string address;
   {
-    CoordinatorStandIn gone({});
+    FakeCoordinator gone({});
     address = gone.address();
   }
   StartClient(address);
-  CoordinatorStandIn coordinator({}, address);
+  FakeCoordinator coordinator({}, address);
   EXPECT_TRUE(coordinator.WaitFor([](const State& state) { return !state.syncs.empty(); }));
 }
 
-TEST_F(CoordinatorClientTest, StopEndsAtOnceWhateverTheOtherSideDoes) {
-  CoordinatorStandIn coordinator({});
+TEST_F(CoordinatorClientTest, StopEndsAtOnceInEveryStateOfTheServer) {
+  FakeCoordinator coordinator({});
   coordinator.SetSilent(true);
   StartClient(coordinator.address());
   ASSERT_TRUE(coordinator.WaitFor([](const State& state) { return !state.syncs.empty(); }));
@@ -216,9 +214,9 @@ TEST(DescribeCallFailureTest, EachKindOfFailureNamesTheAddressAndTheRemedy) {
   EXPECT_EQ(DescribeCallFailure(absl::UnavailableError("connection refused"), "here:1"),
             "no coordinator answers at here:1 (connection refused); is it running, and is `coordinator` its "
             "gRPC address? endpoint.json "
-            "in its state folder tells it");
+            "in its state folder has the address");
   EXPECT_THAT(DescribeCallFailure(absl::UnimplementedError("x"), "here:1"),
-              HasSubstr("what listens at here:1 is no inlier coordinator"));
+              HasSubstr("the server at here:1 is no inlier coordinator"));
   EXPECT_EQ(DescribeCallFailure(absl::InternalError("boom"), "here:1"),
             "the coordinator at here:1 answered INTERNAL: boom");
 }

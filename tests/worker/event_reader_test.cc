@@ -66,32 +66,33 @@ TEST(EventReaderTest, InfinityAndNanSurvive) {
 TEST(EventReaderTest, GarbageIsCountedQuotedAndReadOver) {
   EventReader reader(1000);
   std::vector<v1::TrialEvent> events;
-  const auto told =
+  const auto messages =
       reader.Feed(std::string("boom \x1b[31m\x01\n{}\n") + kPoint + "\n[1,2]\nagain\nagain\n", events);
   EXPECT_THAT(events, SizeIs(1));
   EXPECT_EQ(reader.garbage_lines(), 5u);
   EXPECT_EQ(reader.first_garbage(), "boom \\x1b[31m\\x01");
-  ASSERT_THAT(told, SizeIs(3));
+  ASSERT_THAT(messages, SizeIs(3));
   EXPECT_EQ(
-      told[0],
+      messages[0],
       "the trial wrote a line on its event descriptor that is not a JSON event: \"boom \\x1b[31m\\x01\"");
-  EXPECT_THAT(told[1], HasSubstr("a JSON object without an event: \"{}\""));
-  EXPECT_THAT(told[2], HasSubstr("further ones are only counted"));
+  EXPECT_THAT(messages[1], HasSubstr("a JSON object without an event: \"{}\""));
+  EXPECT_THAT(messages[2], HasSubstr("further ones are only counted"));
 }
 
 TEST(EventReaderTest, AnEndlessLineCostsNoMemoryAndIsOneLineOfGarbage) {
   EventReader reader(64);
   std::vector<v1::TrialEvent> events;
-  std::vector<std::string> told;
+  std::vector<std::string> messages;
   for (int i = 0; i < 1000; ++i) {
-    for (auto& message : reader.Feed(std::string(1000, 'x'), events)) told.push_back(message);
+    for (auto& message : reader.Feed(std::string(1000, 'x'), events)) messages.push_back(message);
   }
-  for (auto& message : reader.Feed(std::string("\n") + kPoint, events)) told.push_back(message);
+  for (auto& message : reader.Feed(std::string("\n") + kPoint, events)) messages.push_back(message);
   EXPECT_THAT(reader.Finish(events), IsEmpty());
   EXPECT_EQ(reader.garbage_lines(), 1u);
   EXPECT_THAT(events, SizeIs(1));
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_THAT(told[0], HasSubstr("longer than 64 bytes (line_bytes_max): \"" + std::string(64, 'x') + "\""));
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_THAT(messages[0],
+              HasSubstr("longer than 64 bytes (line_bytes_max): \"" + std::string(64, 'x') + "\""));
 }
 
 TEST(EventReaderTest, ALastLineWithoutALineFeedIsRead) {
@@ -111,7 +112,7 @@ TEST(EventReaderTest, DeeplyNestedJsonIsGarbage) {
   EXPECT_EQ(reader.garbage_lines(), 1u);
 }
 
-TEST(PrintableTest, KeepsTextAndUmlautsAndCutsWhatIsLong) {
+TEST(PrintableTest, KeepsTextAndUmlautsAndCutsLongText) {
   EXPECT_EQ(Printable("größer\tals", 100), "größer\\tals");
   EXPECT_EQ(Printable("abcdef", 3), "abc…");
   EXPECT_EQ(Printable("größer", 3), "gr…");

@@ -80,7 +80,7 @@ void HoldingProxy::Serve(int client, int server) {
   for (bool open = true; open && !stop_;) {
     const std::uint64_t limit = limit_;
     const bool may_pass = passed < limit;
-    // What waits is looked at, so that a held connection is known to have more, and seen to end.
+    // Peeks, so that a held connection's waiting bytes and its end are noticed.
     char next = 0;
     const bool waits = !may_pass && ::recv(client, &next, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
     if (waits != held) {

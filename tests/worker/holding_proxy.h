@@ -1,5 +1,4 @@
-// A TCP proxy on loopback that can hold back what a client sends: how a test stops an upload in its middle,
-// surely.
+// A TCP proxy on loopback that can hold back a client's bytes: a test stops an upload in its middle with it.
 //
 // Thread safety: every function on any thread.
 #ifndef INLIER_TESTS_WORKER_HOLDING_PROXY_H_
@@ -18,15 +17,15 @@ namespace inlier {
 
 class HoldingProxy {
  public:
-  // `target` tells the port on 127.0.0.1 to connect to, asked for each connection.
+  // `target` returns the port on 127.0.0.1 to connect to; called for each connection.
   explicit HoldingProxy(std::function<int()> target);
   ~HoldingProxy();
 
   std::string address() const;
-  // Of each connection only so many bytes pass from client to server; the rest waits.
+  // Lets `bytes` of each connection pass from client to server; the rest waits.
   void HoldAfter(std::uint64_t bytes) { limit_ = bytes; }
   void LetPass() { limit_ = std::numeric_limits<std::uint64_t>::max(); }
-  // A connection has more to pass than it may.
+  // True when a connection has bytes that wait.
   bool holds() const { return holding_ > 0; }
 
  private:

@@ -8,40 +8,72 @@ namespace {
 using namespace std::chrono_literals;
 using State = LeaseGuard::State;
 
-TEST(LeaseGuardTest, NothingIsFencedBeforeTheFirstAnswer) {
-  LeaseGuard guard;
+constexpr Duration kHold = 1h;
+
+TEST(LeaseGuardTest, NothingEndsBeforeTheFirstAnswer) {
+  LeaseGuard guard(kHold);
   guard.OnSent(1, Timestamp{0s});
   EXPECT_EQ(guard.StateAt(Timestamp{1h}), State::kIdle);
   EXPECT_EQ(guard.NextChange(Timestamp{1h}), std::nullopt);
 }
 
 TEST(LeaseGuardTest, TheLeaseCountsFromSendingNotFromTheAnswer) {
-  LeaseGuard guard;
+  LeaseGuard guard(kHold);
   Timestamp now{100s};
   guard.OnSent(1, now);
   now += 10s;  // The answer took that long.
   guard.OnAnswered(1, 20s);
   EXPECT_EQ(guard.end(), Timestamp{120s});
+  EXPECT_EQ(guard.StateAt(Timestamp{119s}), State::kHeld);
+  EXPECT_EQ(guard.NextChange(Timestamp{119s}), Timestamp{120s});
+  EXPECT_EQ(guard.StateAt(Timestamp{120s}), State::kAway);
+}
+
+TEST(LeaseGuardTest, AttemptsRunOnForTheHoldAndAreThenAskedToEnd) {
+  LeaseGuard guard(100s);
+  guard.OnSent(1, Timestamp{0s});
+  guard.OnAnswered(1, 20s);
+  EXPECT_EQ(guard.StateAt(Timestamp{20s}), State::kAway);
+  EXPECT_EQ(guard.NextChange(Timestamp{20s}), Timestamp{120s});
+  EXPECT_EQ(guard.StateAt(Timestamp{119s}), State::kAway);
+  EXPECT_EQ(guard.StateAt(Timestamp{120s}), State::kEnding);
+  EXPECT_EQ(guard.NextChange(Timestamp{120s}), std::nullopt);
+}
+
+TEST(LeaseGuardTest, TheHoldCountsFromTheLatestLease) {
+  LeaseGuard guard(100s);
+  guard.OnSent(1, Timestamp{0s});
+  guard.OnAnswered(1, 20s);
+  guard.OnSent(2, Timestamp{90s});
+  guard.OnAnswered(2, 20s);
+  EXPECT_EQ(guard.StateAt(Timestamp{120s}), State::kAway);
+  EXPECT_EQ(guard.NextChange(Timestamp{120s}), Timestamp{210s});
+}
+
+TEST(LeaseGuardTest, WithoutAHoldAttemptsAreAskedToEndWithinTheLeaseAndKilledAtItsEnd) {
+  LeaseGuard guard(0s);
+  guard.OnSent(1, Timestamp{100s});
+  guard.OnAnswered(1, 20s);
   EXPECT_EQ(guard.StateAt(Timestamp{118s}), State::kHeld);
   EXPECT_EQ(guard.NextChange(Timestamp{118s}), Timestamp{119s});
   EXPECT_EQ(guard.StateAt(Timestamp{119s}), State::kEnding);
   EXPECT_EQ(guard.NextChange(Timestamp{119s}), Timestamp{120s});
-  EXPECT_EQ(guard.StateAt(Timestamp{120s}), State::kExpired);
+  EXPECT_EQ(guard.StateAt(Timestamp{120s}), State::kOver);
   EXPECT_EQ(guard.NextChange(Timestamp{120s}), std::nullopt);
 }
 
 TEST(LeaseGuardTest, AnAnswerAfterTheEndHoldsAgain) {
-  LeaseGuard guard;
+  LeaseGuard guard(kHold);
   guard.OnSent(1, Timestamp{0s});
   guard.OnAnswered(1, 10s);
-  EXPECT_EQ(guard.StateAt(Timestamp{31s}), State::kExpired);
+  EXPECT_EQ(guard.StateAt(Timestamp{31s}), State::kAway);
   guard.OnSent(2, Timestamp{31s});
   guard.OnAnswered(2, 10s);
   EXPECT_EQ(guard.StateAt(Timestamp{32s}), State::kHeld);
 }
 
 TEST(LeaseGuardTest, ALateAnswerToAnOldSyncNeverShortensTheLease) {
-  LeaseGuard guard;
+  LeaseGuard guard(kHold);
   guard.OnSent(1, Timestamp{0s});
   guard.OnSent(2, Timestamp{5s});
   guard.OnAnswered(2, 10s);
@@ -50,13 +82,13 @@ TEST(LeaseGuardTest, ALateAnswerToAnOldSyncNeverShortensTheLease) {
 }
 
 TEST(LeaseGuardTest, AnAnswerToASyncThatWasNeverSentIsNothing) {
-  LeaseGuard guard;
+  LeaseGuard guard(kHold);
   guard.OnAnswered(7, 10s);
   EXPECT_EQ(guard.end(), std::nullopt);
 }
 
 TEST(LeaseGuardTest, ASecondAnswerToTheSameSyncIsTaken) {
-  LeaseGuard guard;
+  LeaseGuard guard(kHold);
   guard.OnSent(1, Timestamp{0s});
   guard.OnAnswered(1, 10s);
   guard.OnAnswered(1, 12s);
@@ -64,7 +96,7 @@ TEST(LeaseGuardTest, ASecondAnswerToTheSameSyncIsTaken) {
 }
 
 TEST(LeaseGuardTest, OnlyTheLatestUnansweredSyncsAreRemembered) {
-  LeaseGuard guard;
+  LeaseGuard guard(kHold);
   for (std::uint64_t id = 1; id <= 5000; ++id) guard.OnSent(id, Timestamp{std::chrono::seconds(id)});
   guard.OnAnswered(1, 10s);
   EXPECT_EQ(guard.end(), std::nullopt);

@@ -78,7 +78,7 @@ TEST(OutboxTest, PendingRespectsStartCountAndBytes) {
   EXPECT_THAT(outbox->Pending(10, 100, 1 << 20), IsEmpty());
 }
 
-TEST(OutboxTest, AnAcknowledgementOfWhatWasNeverSentIsCapped) {
+TEST(OutboxTest, AnAcknowledgementOfUnsentNumbersIsCapped) {
   const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   outbox->Acknowledge(99);
@@ -109,7 +109,7 @@ TEST(OutboxTest, ResultsAloneMayPassTheLimit) {
   EXPECT_EQ(outbox->thinned(), 0u);
 }
 
-TEST(OutboxTest, TheNextIncarnationTakesOverWhatADeadOneHadNotDelivered) {
+TEST(OutboxTest, TheNextIncarnationTakesOverTheUndeliveredEventsOfADeadOne) {
   const TemporaryFolder state;
   {
     const auto dead = OpenOutbox(state, "dead");
@@ -134,7 +134,7 @@ TEST(OutboxTest, TheNextIncarnationTakesOverWhatADeadOneHadNotDelivered) {
   EXPECT_THAT(Steps(third->Pending(0, 100, 1 << 20)), ElementsAre(1, 2, 0));
 }
 
-TEST(OutboxTest, WhatWasAcknowledgedIsNotTakenOver) {
+TEST(OutboxTest, AcknowledgedEventsAreNotTakenOver) {
   const TemporaryFolder state;
   {
     const auto dead = OpenOutbox(state, "dead");
@@ -176,7 +176,7 @@ TEST(OutboxTest, WorkersThatStartAtTheSameMomentLeaveEachOtherAlone) {
   third.join();
 }
 
-TEST(OutboxTest, ATornTailIsIgnoredAndWhatIsBeforeItIsKept) {
+TEST(OutboxTest, ATornTailIsIgnoredAndTheRecordsBeforeItAreKept) {
   const TemporaryFolder state;
   const fs::path journal = state.path() / "outbox" / "dead" / "journal";
   {
@@ -188,7 +188,7 @@ TEST(OutboxTest, ATornTailIsIgnoredAndWhatIsBeforeItIsKept) {
     const auto next = OpenOutbox(state, "second");
     EXPECT_THAT(Steps(next->Pending(0, 100, 1 << 20)), ElementsAre(1, 2));
   }
-  // Garbage inside: only what stands before it can be trusted.
+  // Garbage inside: only the records before it are valid.
   const fs::path second = state.path() / "outbox" / "second" / "journal";
   const absl::StatusOr<std::string> bytes = ReadFile(second);
   std::string damaged = *bytes;
@@ -212,7 +212,7 @@ TEST(OutboxTest, CompactEmptiesTheJournalOnceEverythingIsAcknowledged) {
   EXPECT_EQ(fs::file_size(journal), 0u);
 }
 
-TEST(OutboxTest, CompactRewritesALargeJournalToWhatIsPending) {
+TEST(OutboxTest, CompactRewritesALargeJournalToThePendingEvents) {
   const TemporaryFolder state;
   const fs::path journal = state.path() / "outbox" / "a" / "journal";
   {
@@ -223,9 +223,26 @@ TEST(OutboxTest, CompactRewritesALargeJournalToWhatIsPending) {
     outbox->Acknowledge(20);
     ASSERT_TRUE(outbox->Compact().ok());
     EXPECT_LT(fs::file_size(journal), 1000u);
-    ASSERT_TRUE(outbox->Append({Point(1, 78, true)}).ok());  // The rewritten file goes on.
+    ASSERT_TRUE(outbox->Append({Point(1, 78, true)}).ok());  // The rewritten file is appended to.
   }
   EXPECT_THAT(Steps(OpenOutbox(state, "b")->Pending(0, 100, 1 << 20)), ElementsAre(77, 78));
+}
+
+TEST(OutboxTest, TheJournalStaysSmallWhileNothingIsAcknowledged) {
+  const TemporaryFolder state;
+  const fs::path journal = state.path() / "outbox" / "a" / "journal";
+  {
+    const auto outbox = OpenOutbox(state, "a", 100);
+    ASSERT_TRUE(outbox->Append({Point(1, 1, true)}).ok());
+    const std::string text(64 << 10, 'x');
+    for (int i = 0; i < 800; ++i) ASSERT_TRUE(outbox->Append({LogEntry(text)}).ok());
+    EXPECT_LE(outbox->size(), 100u);
+    EXPECT_LT(fs::file_size(journal), 24u << 20);
+    ASSERT_TRUE(outbox->Append({Point(1, 2, true)}).ok());
+  }
+  std::vector<std::uint64_t> steps = Steps(OpenOutbox(state, "b")->Pending(0, 1000, 1 << 30));
+  EXPECT_EQ(steps.front(), 1u);
+  EXPECT_EQ(steps.back(), 2u);
 }
 
 TEST(OutboxTest, OnlyAnEmptyOutboxCanBeRemoved) {
@@ -238,7 +255,7 @@ TEST(OutboxTest, OnlyAnEmptyOutboxCanBeRemoved) {
   EXPECT_FALSE(fs::exists(state.path() / "outbox" / "a"));
 }
 
-TEST(OutboxTest, ADiskThatRefusesIsToldAndTheEventIsStillDelivered) {
+TEST(OutboxTest, ADiskErrorIsReturnedAndTheEventIsStillDelivered) {
   // /dev/full stands in for a full disk: the journal is replaced by a link to it before it is opened.
   const TemporaryFolder state;
   fs::create_directories(state.path() / "outbox" / "a");
@@ -250,7 +267,7 @@ TEST(OutboxTest, ADiskThatRefusesIsToldAndTheEventIsStillDelivered) {
   EXPECT_THAT(Steps(outbox->Pending(0, 100, 1 << 20)), ElementsAre(5));
 }
 
-TEST(OutboxTest, HasResultAfterTellsResultsFromPoints) {
+TEST(OutboxTest, HasResultAfterDistinguishesResultsFromPoints) {
   const TemporaryFolder state;
   const auto outbox = OpenOutbox(state, "a");
   ASSERT_TRUE(outbox->Append({Point(1, 1)}).ok());
@@ -262,7 +279,7 @@ TEST(OutboxTest, HasResultAfterTellsResultsFromPoints) {
   EXPECT_FALSE(outbox->HasResultAfter(0));
 }
 
-TEST(OutboxTest, WhatIsAResult) {
+TEST(OutboxTest, StartsCheckpointsOutcomesAndFinalMeasurementsAreResults) {
   EXPECT_TRUE(IsResult(Point(1, 1, true).event));
   EXPECT_FALSE(IsResult(Point(1, 1, false).event));
   EXPECT_FALSE(IsResult(LogEntry("x").event));

@@ -1,4 +1,4 @@
-// What the kernel says of a process, for tests of children.
+// The state of a process, from the kernel, for tests of children.
 #ifndef INLIER_TESTS_WORKER_PROCESS_STATE_H_
 #define INLIER_TESTS_WORKER_PROCESS_STATE_H_
 
@@ -30,8 +30,6 @@ inline bool ComesTo(pid_t pid, const std::string& letters) {
   }
   return true;
 }
-
-inline bool StandsStillSoon(pid_t pid) { return ComesTo(pid, "T"); }
 
 // Ended; an orphan may stay a zombie for as long as its new parent, which is not ours, does not look.
 inline bool IsGoneSoon(pid_t pid) { return ComesTo(pid, "-ZX"); }

@@ -79,7 +79,7 @@ TEST(SlotPlanTest, NoTwoSlotsEverShareACpuWhenThereAreEnough) {
   }
 }
 
-TEST(SlotPlanTest, EverySlotOfAGpuTellsTheMemoryOfTheWholeGpu) {
+TEST(SlotPlanTest, EverySlotOfAGpuHasTheMemoryOfTheWholeGpu) {
   const auto plan = PlanSlots({0, 1, 2}, kTwoGpus, 3, std::nullopt);
   ASSERT_THAT(plan, SizeIs(3));
   EXPECT_EQ(plan[0].device_memory_mib, 80'000u);

@@ -27,7 +27,7 @@ TEST(TrialLogTest, KeepsBytesInTheFileAndTheLastLinesInMemory) {
   EXPECT_THAT(text, testing::EndsWith("no end[worker] a word of the worker\n"));
 }
 
-TEST(TrialLogTest, TheFileIsBoundedAndSaysSo) {
+TEST(TrialLogTest, TheFileIsBoundedAndEndsWithANote) {
   const TemporaryFolder folder;
   TrialLog log;
   ASSERT_TRUE(log.Open(folder / "log.txt").ok());

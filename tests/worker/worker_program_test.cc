@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "base/version.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/worker/coordinator_stand_in.h"
+#include "tests/worker/fake_coordinator.h"
 #include "tests/worker/process_state.h"
 #include "worker/trial_process.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using State = CoordinatorStandIn::State;
+using State = FakeCoordinator::State;
 
 ProgramOutput RunWorker(const std::vector<std::string>& arguments) {
   const auto ran = RunProgram(INLIER_WORKER_PROGRAM, arguments, 60);
@@ -89,9 +89,9 @@ class WorkerProgramTest : public testing::Test {
     fs::create_directories(folder_ / "data");
     std::ofstream(folder_ / "data/fake_trial.behaviour") << behaviour;
   }
-  // Assigns an attempt that hangs, waits until the child itself has said so (its handling of signals is set
-  // up by then), and gives the number of its process.
-  pid_t HangingChild(CoordinatorStandIn& coordinator) {
+  // Assigns an attempt that hangs, waits until the child itself has reported it (its signal handlers are set
+  // by then), and returns its pid.
+  pid_t HangingChild(FakeCoordinator& coordinator) {
     v1::Assignment assignment;
     assignment.set_token(1);
     assignment.set_stage_id("stage");
@@ -137,7 +137,7 @@ TEST_F(WorkerProgramTest, BadArgumentsAndConfigurationsEndWithStatusTwoAndTheRem
 }
 
 TEST_F(WorkerProgramTest, AnHttpPortInUseIsNamedWithTheRemedy) {
-  CoordinatorStandIn coordinator({});
+  FakeCoordinator coordinator({});
   const ProgramOutput ran =
       RunWorker({"--set", "state_dir=" + (folder_ / "state").string(), "--set",
                  "trial_program=" INLIER_FAKE_TRIAL, "--set", "http_listen=" + coordinator.address()});
@@ -147,7 +147,7 @@ TEST_F(WorkerProgramTest, AnHttpPortInUseIsNamedWithTheRemedy) {
 }
 
 TEST_F(WorkerProgramTest, SigtermDrainsDeliversAndLeavesNothingBehind) {
-  CoordinatorStandIn coordinator({});
+  FakeCoordinator coordinator({});
   SetBehaviour("hang");
   Start(coordinator.address());
   const pid_t child = HangingChild(coordinator);
@@ -161,7 +161,7 @@ TEST_F(WorkerProgramTest, SigtermDrainsDeliversAndLeavesNothingBehind) {
 }
 
 TEST_F(WorkerProgramTest, ASecondSigtermEndsAtOnce) {
-  CoordinatorStandIn coordinator({});
+  FakeCoordinator coordinator({});
   SetBehaviour("stubborn");
   Start(coordinator.address(), {"--set", "stop_grace_ms=600000"});
   const pid_t child = HangingChild(coordinator);
@@ -174,8 +174,8 @@ TEST_F(WorkerProgramTest, ASecondSigtermEndsAtOnce) {
 }
 
 TEST_F(WorkerProgramTest, ChildrenDieWithAKilledWorkerAndItsResultsAreDeliveredByTheNext) {
-  auto coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{});
-  // What the killed worker has read but not delivered: the coordinator takes nothing.
+  auto coordinator = std::make_unique<FakeCoordinator>(FakeCoordinator::Settings{});
+  // The coordinator commits nothing, so the killed worker's events stay undelivered.
   coordinator->SetCommitting(false);
   SetBehaviour("hang");
   Start(coordinator->address());
@@ -194,36 +194,31 @@ TEST_F(WorkerProgramTest, ChildrenDieWithAKilledWorkerAndItsResultsAreDeliveredB
   EXPECT_FALSE(fs::exists(folder_ / "state/outbox" / first));
 }
 
-TEST_F(WorkerProgramTest, AKilledWorkerLeavesNothingOfASuspendedAttemptBehind) {
-  auto coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{.ttl_ms = 1000});
-  SetBehaviour("family");
-  Start(coordinator->address());
-  const pid_t child = HangingChild(*coordinator);
-  const std::string file = (folder_ / "state/attempts/stage/1/grandchild.pid").string();
-  const pid_t grandchild = std::atoi(ReadFile(file).value_or("0").c_str());
-  ASSERT_GT(grandchild, 1);
-  coordinator.reset();
-  ASSERT_TRUE(StandsStillSoon(child)) << Log();
-  ASSERT_TRUE(StandsStillSoon(grandchild));
-  ::kill(pid_, SIGKILL);
-  WaitForEnd();
-  EXPECT_TRUE(IsGoneSoon(child)) << "the child outlived its worker";
-  EXPECT_TRUE(IsGoneSoon(grandchild)) << "the grandchild outlived its worker";
-}
-
 TEST_F(WorkerProgramTest, HoldSecondsOfZeroEndsAttemptsWithTheLease) {
-  auto coordinator = std::make_unique<CoordinatorStandIn>(CoordinatorStandIn::Settings{.ttl_ms = 1000});
+  auto coordinator = std::make_unique<FakeCoordinator>(FakeCoordinator::Settings{.ttl_ms = 1000});
   SetBehaviour("hang");
   Start(coordinator->address(), {"--set", "hold_seconds=0"});
   const pid_t child = HangingChild(*coordinator);
   coordinator.reset();
   EXPECT_TRUE(IsGoneSoon(child)) << Log();
   EXPECT_TRUE(WaitForLog("attempt_ended"));
-  EXPECT_EQ(Log().find("attempt_suspended"), std::string::npos);
+  EXPECT_EQ(Log().find("lease_lost"), std::string::npos);
+}
+
+TEST_F(WorkerProgramTest, AttemptsOutliveTheLeaseByHoldSecondsAndAreThenAskedToEnd) {
+  auto coordinator = std::make_unique<FakeCoordinator>(FakeCoordinator::Settings{.ttl_ms = 500});
+  SetBehaviour("hang");
+  Start(coordinator->address(), {"--set", "hold_seconds=1"});
+  const pid_t child = HangingChild(*coordinator);
+  coordinator.reset();
+  ASSERT_TRUE(WaitForLog("lease_lost attempts=1"));
+  EXPECT_TRUE(IsGoneSoon(child)) << Log();
+  ASSERT_TRUE(WaitForLog("attempt_ended"));
+  EXPECT_THAT(Log(), HasSubstr("message=\"stopped by a signal\""));
 }
 
 TEST_F(WorkerProgramTest, AnotherVersionEndsWithStatusOneAndBothVersions) {
-  CoordinatorStandIn coordinator({.version = "9.9.9"});
+  FakeCoordinator coordinator({.version = "9.9.9"});
   Start(coordinator.address());
   const int status = WaitForEnd();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);

@@ -31,7 +31,7 @@ WorkerRig::WorkerRig(const std::filesystem::path& state_dir, const std::string& 
   options.attempts.line_bytes_max = settings.line_bytes_max;
   options.attempts.stop_grace = settings.stop_grace;
   options.attempts.artifact_wait = settings.artifact_wait;
-  options.hold = settings.hold;
+  options.client.hold = settings.hold;
   options.client.address = coordinator;
   options.client.backoff = {std::chrono::milliseconds(10), std::chrono::milliseconds(50)};
   agent_ = std::make_unique<Agent>(io_, std::move(options), *outbox_, metrics_,

@@ -1,5 +1,5 @@
 // A whole worker but for its main(): agent, outbox and metrics over a temporary state folder, with fake_trial
-// as its children and a coordinator stand-in to talk to. The io_context runs on a thread of the rig, which
+// as its children and a fake coordinator to talk to. The io_context runs on a thread of the rig, which
 // spawns the children.
 #ifndef INLIER_TESTS_WORKER_WORKER_RIG_H_
 #define INLIER_TESTS_WORKER_WORKER_RIG_H_
@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "tests/support/temporary_folder.h"
-#include "tests/worker/coordinator_stand_in.h"
+#include "tests/worker/fake_coordinator.h"
 #include "worker/agent.h"
 
 namespace inlier {

@@ -26,7 +26,7 @@ std::string CheckMessage(const std::string& program) {
   return std::string(CheckTrialProgram(program).status().message());
 }
 
-TEST(WorkerSetupTest, WhatIsNotGivenIsFilledIn) {
+TEST(WorkerSetupTest, DefaultsAreFilledIn) {
   v1::WorkerConfig config;
   config.set_state_dir("some/state");
   ASSERT_TRUE(ResolveWorkerConfig(config).ok());
@@ -68,7 +68,7 @@ TEST(WorkerSetupTest, ATrialProgramThatIsMissingIsNamedWithTheRemedy) {
               HasSubstr("trial_program /nowhere/inlier-trial does not exist; build it"));
 }
 
-TEST(WorkerSetupTest, AMissingLibTorchIsToldInTheLoadersWordsWithTheRemedy) {
+TEST(WorkerSetupTest, AMissingLibTorchIsReportedWithTheLoadersMessageAndTheRemedy) {
   const TemporaryFolder folder;
   const std::string program = Script(
       folder,
@@ -82,7 +82,7 @@ TEST(WorkerSetupTest, ATrialOfAnotherVersionIsRefusedWithBothVersions) {
               HasSubstr("is of version 9.9.9, this worker of " + Version()));
 }
 
-TEST(WorkerSetupTest, ATrialThatDiesIsTold) {
+TEST(WorkerSetupTest, ATrialThatDiesIsReported) {
   const TemporaryFolder folder;
   EXPECT_THAT(CheckMessage(Script(folder, "echo oh; kill -SEGV $$")),
               HasSubstr("was killed by signal 11 (Segmentation fault); it printed: oh"));

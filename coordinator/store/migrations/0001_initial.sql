@@ -1,6 +1,9 @@
--- Tables are internal and named in the singular; people query the views (param_view.cc), which are plural. Text after "--" beside a
--- column stands in docs/reference/schema.md. Times are milliseconds since 1970 UTC. Rules compare with OR where IN would do: SQLite makes a
--- table for a list of three or more each time it looks at one, which was half of what a commit cost.
+-- Tables are internal and named in the singular; people query the views (param_view.cc), which are plural. The text after "--" on the line of
+-- a column is its description in docs/reference/schema.md. Times are milliseconds since 1970 UTC.
+--
+-- Rules compare with OR instead of IN: SQLite makes a table for a list of three or more at each use. A broken rule ends the whole transaction
+-- (RAISE(ROLLBACK)), and references of the tables that grow with trials are checked at COMMIT: SQLite then need not be able to undo one statement
+-- alone, for which it copies every page that the statement touches.
 
 -- An ablation as submitted.
 CREATE TABLE sweep (
@@ -11,10 +14,13 @@ CREATE TABLE sweep (
     CHECK (state = 'ACTIVE' OR state = 'COMPLETE' OR state = 'SWEEP_CANCELLED' OR state = 'STOPPED_BY_FAILURES'),
   points INTEGER NOT NULL CHECK (points >= 0),         -- Size of the grid.
   trials INTEGER NOT NULL CHECK (trials >= 0),         -- Points that are not left out.
+  trials_at_submit INTEGER NOT NULL DEFAULT 0,         -- Trials in the answer to the submission, which is repeated when the request is.
   trials_known INTEGER NOT NULL DEFAULT 0,             -- Trials that had their result when it was submitted.
   next_point INTEGER NOT NULL DEFAULT 0,               -- Points before it have been expanded into trials.
   request_id TEXT UNIQUE,                              -- The client's name for the submission.
   request_digest TEXT NOT NULL DEFAULT '',             -- Of the submission's content.
+  paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),      -- 1: no attempt of it is started.
+  revision INTEGER NOT NULL DEFAULT 1 CHECK (revision > 0),        -- 1 as submitted; grows with each edit.
   submitted_ms INTEGER NOT NULL,                       -- When.
   ended_ms INTEGER,                                    -- When its last trial ended; NULL while ACTIVE.
   CHECK ((state = 'ACTIVE') = (ended_ms IS NULL))
@@ -22,63 +28,59 @@ CREATE TABLE sweep (
 CREATE INDEX sweep_by_name ON sweep(name);
 CREATE INDEX sweep_by_id_text ON sweep('s-' || id);
 
--- The unit that is leased, cached and fingerprinted; shared by all trials that need the same one.
+-- The unit that is leased, cached and fingerprinted; shared by all trials that need the same one. No index on the fingerprints: the coordinator,
+-- the only writer, has them in memory, and `inlier doctor` looks for two that are equal.
 CREATE TABLE stage (
   id INTEGER PRIMARY KEY,                              -- Shown as st-<id>.
-  kind TEXT NOT NULL CHECK (kind IN ('TRAIN_STAGE', 'EVALUATE_STAGE')),  -- A value of StageKind.
-  fingerprint TEXT NOT NULL UNIQUE,                    -- SHA-256 of what decides its result.
-  train_stage INTEGER REFERENCES stage(id),            -- EVALUATE_STAGE: the stage whose checkpoint it needs.
-  state TEXT NOT NULL DEFAULT 'PENDING'                -- A value of TrialState.
-    CHECK (state = 'PENDING' OR state = 'RUNNING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),
+  kind TEXT NOT NULL CHECK (kind = 'TRAIN_STAGE' OR kind = 'EVALUATE_STAGE'),  -- A value of StageKind.
+  fingerprint TEXT NOT NULL,                           -- SHA-256 of what decides its result; unique.
+  train_stage INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,      -- EVALUATE_STAGE: the stage whose checkpoint it needs.
+  state TEXT NOT NULL DEFAULT 'PENDING'                -- A value of TrialState; PENDING also while an attempt of it is live.
+    CHECK (state = 'PENDING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),
   crashes INTEGER NOT NULL DEFAULT 0,                  -- Attempts that crashed, stalled or timed out, since the last retry by a person.
   out_of_memory INTEGER NOT NULL DEFAULT 0,            -- Attempts that ran out of memory.
   losses INTEGER NOT NULL DEFAULT 0,                   -- Attempts lost with their worker or preempted.
   invalid INTEGER NOT NULL DEFAULT 0,                  -- Attempts that can never run.
-  result_token INTEGER REFERENCES attempt(token),      -- The attempt that produced the result.
+  result_token INTEGER REFERENCES attempt(token) DEFERRABLE INITIALLY DEFERRED,  -- The attempt that produced the result.
   checkpoint TEXT,                                     -- TRAIN_STAGE: SHA-256 of the trained model.
   message TEXT NOT NULL DEFAULT '',                    -- Why it failed.
+  steps INTEGER NOT NULL DEFAULT 0,                    -- Updates of the training, or of the training that it evaluates; 0: it counts epochs.
+  memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB that its next attempts need at least, since one ran out of memory; 0: as its sweep specifies.
+  gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- The same of a GPU.
+  spec TEXT NOT NULL,                                  -- Its part of the resolved TrialSpec, defaults written, JSON. EVALUATE_STAGE: the groups quantization and evaluation; TRAIN_STAGE: everything else. Fields that do not decide the result are as in the first trial that needed the stage.
   CHECK (kind = 'EVALUATE_STAGE' OR train_stage IS NULL),
-  CHECK (state IN ('SUCCEEDED', 'DIVERGED') OR result_token IS NULL),
+  CHECK (result_token IS NULL OR state = 'SUCCEEDED' OR state = 'DIVERGED'),
   CHECK (state <> 'SUCCEEDED' OR result_token IS NOT NULL),
   CHECK (kind <> 'TRAIN_STAGE' OR state <> 'SUCCEEDED' OR checkpoint IS NOT NULL)
-) STRICT;
-
--- What a stage runs. Apart from its state, so that a change of state writes little.
-CREATE TABLE stage_spec (
-  stage INTEGER PRIMARY KEY REFERENCES stage(id),      -- Whose.
-  spec TEXT NOT NULL CHECK (json_valid(spec))          -- Resolved TrialSpec.
 ) STRICT;
 
 -- One point of a sweep with one seed.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,                              -- Shown as t-<id>.
-  sweep INTEGER NOT NULL REFERENCES sweep(id),         -- Whose point.
-  point INTEGER NOT NULL,                              -- Index in the sweep's grid.
-  train_stage INTEGER REFERENCES stage(id),            -- Its training.
-  evaluate_stage INTEGER REFERENCES stage(id),         -- Its evaluation.
-  state TEXT NOT NULL DEFAULT 'PENDING'                -- A value of TrialState.
-    CHECK (state = 'PENDING' OR state = 'RUNNING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),
+  sweep INTEGER NOT NULL REFERENCES sweep(id) DEFERRABLE INITIALLY DEFERRED,     -- Its sweep.
+  point INTEGER NOT NULL,                              -- Index in the sweep's grid; negative: an edit of the sweep took its point away.
+  train_stage INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,        -- Its training; NULL: the trial is invalid.
+  evaluate_stage INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,     -- Its evaluation; NULL: the trial is invalid.
+  state TEXT NOT NULL DEFAULT 'PENDING'                -- A value of TrialState; PENDING also while one of its stages runs.
+    CHECK (state = 'PENDING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),
   message TEXT NOT NULL DEFAULT '',                    -- Why it failed.
-  UNIQUE (sweep, point)
+  labels TEXT NOT NULL,                                -- Axis name -> label, JSON.
+  spec TEXT,                                           -- TrialSpec of an invalid trial as its sweep gives it, JSON; NULL: its stages have it.
+  UNIQUE (sweep, point),
+  CHECK ((train_stage IS NULL) = (spec IS NOT NULL))
 ) STRICT;
-CREATE INDEX trial_by_state ON trial(sweep, state);
+CREATE INDEX trial_failed ON trial(sweep) WHERE state = 'FAILED';
 CREATE INDEX trial_by_id_text ON trial('t-' || id);
-
--- What defines a trial. Apart from its state, so that a change of state writes little.
-CREATE TABLE trial_spec (
-  trial INTEGER PRIMARY KEY REFERENCES trial(id),      -- Whose.
-  labels TEXT NOT NULL CHECK (json_valid(labels)),     -- Axis name -> label.
-  spec TEXT NOT NULL CHECK (json_valid(spec))          -- Resolved TrialSpec, defaults written.
-) STRICT;
 
 -- One execution of a stage by one worker.
 CREATE TABLE attempt (
   token INTEGER PRIMARY KEY CHECK (token > 0),         -- Fencing number; grows for the life of the database.
-  stage INTEGER NOT NULL REFERENCES stage(id),         -- What it executes.
+  stage INTEGER NOT NULL REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,     -- The stage that it executes.
   number INTEGER NOT NULL CHECK (number > 0),          -- 1 for the first attempt of the stage.
+  sweep INTEGER NOT NULL REFERENCES sweep(id) DEFERRABLE INITIALLY DEFERRED,     -- Sweep whose share and max_parallel it counts for.
   worker TEXT NOT NULL,                                -- The worker's incarnation.
   slot INTEGER NOT NULL,                               -- Place on the worker.
-  resume_step INTEGER NOT NULL DEFAULT 0,              -- Step of the checkpoint it was told to go on from; 0 from scratch.
+  resume_step INTEGER NOT NULL DEFAULT 0,              -- Step of the checkpoint it was asked to resume from; 0 from scratch.
   started_ms INTEGER NOT NULL,                         -- When it was leased.
   ended_ms INTEGER,                                    -- When its end was committed; NULL while it is live.
   outcome TEXT CHECK (outcome = 'SUCCEEDED' OR outcome = 'DIVERGED' OR outcome = 'FAILED' OR outcome = 'CANCELLED'),  -- How it ended.
@@ -86,7 +88,13 @@ CREATE TABLE attempt (
     OR failure = 'INVALID_SPEC' OR failure = 'OUT_OF_MEMORY' OR failure = 'CRASHED' OR failure = 'TIMED_OUT' OR failure = 'LOST'
     OR failure = 'PREEMPTED' OR failure = 'STALLED'),
   message TEXT NOT NULL DEFAULT '',                    -- For people.
-  visible_until INTEGER,                               -- Measurements after this step were overwritten by a later attempt that went on from there; NULL: none were.
+  yields TEXT,                                         -- Why it was asked to write a checkpoint and stop; NULL: it was not.
+  visible_until INTEGER,                               -- Measurements after this step were overwritten by a later attempt that resumed there; NULL: none were.
+  gpu_thousandths INTEGER NOT NULL DEFAULT 0 CHECK (gpu_thousandths >= 0 AND gpu_thousandths <= 1000),  -- Share of a GPU that it asked for; 0: none.
+  memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB of the machine that it asked for; 0: not given.
+  gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- MiB of a GPU that it asked for; 0: not given.
+  peak_memory_mib INTEGER,                             -- Most MiB of the machine that it held, as measured; NULL: not known.
+  peak_gpu_memory_mib INTEGER,                         -- The same of its GPU.
   pid INTEGER,                                         -- Process of the child. From here on: as the child reported.
   build TEXT,                                          -- inlier's version, git commit and "-dirty".
   torch_version TEXT,                                  -- LibTorch.
@@ -94,7 +102,7 @@ CREATE TABLE attempt (
   device TEXT,                                         -- For example "cpu" or "NVIDIA H100".
   threads INTEGER,                                     -- CPU threads.
   host TEXT,                                           -- Machine.
-  resumed_step INTEGER,                                -- Step it really went on from.
+  resumed_step INTEGER,                                -- Step it really resumed from.
   dataset_digest TEXT,                                 -- SHA-256 of the data.
   parameters INTEGER,                                  -- Trainable parameters.
   CHECK ((ended_ms IS NULL) = (outcome IS NULL)),
@@ -122,7 +130,7 @@ CREATE INDEX measurement_result ON measurement(token, name) WHERE final = 1;
 CREATE TABLE artifact (
   id INTEGER PRIMARY KEY,                              -- In the order of arrival.
   token INTEGER NOT NULL REFERENCES attempt(token),    -- The attempt that wrote it.
-  kind TEXT NOT NULL CHECK (kind IN ('CHECKPOINT')),   -- What it is.
+  kind TEXT NOT NULL CHECK (kind IN ('CHECKPOINT')),   -- Its kind.
   step INTEGER NOT NULL,                               -- Updates done.
   path TEXT NOT NULL,                                  -- Relative to the state folder.
   sha256 TEXT NOT NULL,                                -- Digest.
@@ -151,8 +159,10 @@ CREATE TABLE event (
   stage INTEGER,                                       -- Stage.
   token INTEGER,                                       -- Attempt.
   worker TEXT,                                         -- The worker's incarnation.
-  message TEXT NOT NULL                                -- For people.
+  message TEXT NOT NULL,                               -- For people.
+  notice INTEGER                                       -- Number among the notices of its sweep, from 1 without a gap; NULL: no notice.
 ) STRICT;
+CREATE UNIQUE INDEX event_notice ON event(sweep, notice) WHERE notice IS NOT NULL;
 
 -- A worker process.
 CREATE TABLE worker (
@@ -162,10 +172,45 @@ CREATE TABLE worker (
   version TEXT NOT NULL,                               -- Of the program.
   slots INTEGER NOT NULL,                              -- Places to run.
   devices TEXT NOT NULL CHECK (json_valid(devices)),   -- A list, one for each slot.
-  draining INTEGER NOT NULL CHECK (draining IN (0, 1)),    -- 1: wants nothing new.
+  draining INTEGER NOT NULL CHECK (draining IN (0, 1)),    -- 1: takes no new attempts.
+  held INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),  -- 1: a person drains it.
   connected INTEGER NOT NULL CHECK (connected IN (0, 1)),  -- 1: its lease had not run out.
   last_seen_ms INTEGER NOT NULL,                       -- Of its latest stored sync.
-  acknowledged_sequence INTEGER NOT NULL DEFAULT 0     -- Its events up to here are stored.
+  acknowledged_sequence INTEGER NOT NULL DEFAULT 0,    -- Its events up to here are stored.
+  memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),  -- MiB of the machine for all its slots; 0: not known.
+  device_memory_mib TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(device_memory_mib))  -- A list, MiB of the device of each slot; 0: not known.
+) STRICT;
+
+-- Requests that people gave a request_id, with their answers: the latest 10,000. Submissions are stored with their sweep.
+CREATE TABLE request (
+  number INTEGER PRIMARY KEY CHECK (number > 0),       -- In the order of arrival.
+  id TEXT NOT NULL UNIQUE,                             -- The client's name for the request.
+  method TEXT NOT NULL,                                -- For example Cancel.
+  digest TEXT NOT NULL,                                -- SHA-256 of the method and the content.
+  answer BLOB NOT NULL,                                -- The response, serialised.
+  at_ms INTEGER NOT NULL                               -- When.
+) STRICT;
+
+-- A judgement of a training at a rung. Append-only; the rows in order, with the sweep's `pruning`, give every verdict again.
+CREATE TABLE pruning_decision (
+  id INTEGER PRIMARY KEY,                              -- In the order of the decisions.
+  sweep INTEGER NOT NULL REFERENCES sweep(id),         -- The sweep whose rule decided.
+  stage INTEGER NOT NULL REFERENCES stage(id),         -- The training.
+  token INTEGER NOT NULL REFERENCES attempt(token),    -- The attempt that measured the value.
+  rung INTEGER NOT NULL CHECK (rung > 0),              -- Step from which on the sweep's trainings are compared here.
+  step INTEGER NOT NULL CHECK (step >= rung),          -- Step of the value: the first point at or after the rung.
+  value REAL,                                          -- The value that was compared; NULL: not a number.
+  verdict TEXT NOT NULL CHECK (verdict IN ('CONTINUE', 'PRUNE')),  -- The rule's verdict.
+  others INTEGER NOT NULL CHECK (others >= 0),         -- Values at this rung before this one.
+  threshold REAL,                                      -- A worse value is pruned; NULL: there was none, or not a number.
+  at_ms INTEGER NOT NULL,                              -- When.
+  UNIQUE (sweep, rung, stage)
+) STRICT;
+
+-- Trials that pruning ended, and those that a person retried afterwards. CANCELLED trials without a row were cancelled by a person.
+CREATE TABLE trial_pruning (
+  trial INTEGER PRIMARY KEY REFERENCES trial(id),      -- Which.
+  state TEXT NOT NULL CHECK (state IN ('PRUNED', 'KEPT'))  -- KEPT: retried by a person, and not pruned again.
 ) STRICT;
 
 -- Facts about the database itself.
@@ -175,70 +220,79 @@ CREATE TABLE meta (
 ) STRICT;
 INSERT INTO meta VALUES ('next_token', 1);
 
--- Tokens only grow, even if attempts were ever deleted.
+-- Tokens only grow, even if attempts were ever deleted. Two of one transaction differ by their key.
 CREATE TRIGGER attempt_token_grows BEFORE INSERT ON attempt
-WHEN NEW.token <= (SELECT coalesce(max(token), 0) FROM attempt)
-  OR NEW.token < (SELECT value FROM meta WHERE key = 'next_token')
+WHEN NEW.token < (SELECT value FROM meta WHERE key = 'next_token')
 BEGIN
-  SELECT RAISE(ABORT, 'attempt: the token is not above all earlier ones');
+  SELECT RAISE(ROLLBACK, 'attempt: the token is not above all earlier ones');
 END;
 
--- Nothing that has its result runs again, and no evaluation starts before its checkpoint is committed.
+-- A stage that has ended never runs again, and no evaluation starts before its checkpoint is committed.
 CREATE TRIGGER attempt_may_start BEFORE INSERT ON attempt
 BEGIN
-  SELECT RAISE(ABORT, 'attempt: the stage already has its result')
-  FROM stage WHERE id = NEW.stage AND state IN ('SUCCEEDED', 'DIVERGED');
-  SELECT RAISE(ABORT, 'attempt: the checkpoint of the train stage is not committed')
-  FROM stage JOIN stage train ON train.id = stage.train_stage
-  WHERE stage.id = NEW.stage AND train.checkpoint IS NULL;
+  SELECT CASE
+    WHEN state = 'SUCCEEDED' OR state = 'DIVERGED' THEN RAISE(ROLLBACK, 'attempt: the stage already has its result')
+    WHEN state <> 'PENDING' THEN RAISE(ROLLBACK, 'attempt: the stage has ended, and a terminal state never changes')
+    WHEN train_stage IS NOT NULL AND (SELECT checkpoint FROM stage AS train WHERE train.id = stage.train_stage) IS NULL
+      THEN RAISE(ROLLBACK, 'attempt: the checkpoint of the train stage is not committed')
+  END
+  FROM stage WHERE id = NEW.stage;
 END;
 
 -- An attempt ends once.
 CREATE TRIGGER attempt_ends_once BEFORE UPDATE OF ended_ms, outcome ON attempt
 WHEN OLD.ended_ms IS NOT NULL
 BEGIN
-  SELECT RAISE(ABORT, 'attempt: it has already ended');
+  SELECT RAISE(ROLLBACK, 'attempt: it has already ended');
 END;
 
 -- Results never change; a FAILED or CANCELLED stage changes only by being retried.
 CREATE TRIGGER stage_state_is_final BEFORE UPDATE OF state ON stage
-WHEN (OLD.state = 'SUCCEEDED' OR OLD.state = 'DIVERGED' OR OLD.state = 'FAILED' OR OLD.state = 'CANCELLED') AND NEW.state <> OLD.state
-  AND NOT (OLD.state IN ('FAILED', 'CANCELLED') AND NEW.state = 'PENDING')
+WHEN OLD.state <> 'PENDING' AND NEW.state <> OLD.state
+  AND (NEW.state <> 'PENDING' OR OLD.state = 'SUCCEEDED' OR OLD.state = 'DIVERGED')
 BEGIN
-  SELECT RAISE(ABORT, 'stage: a terminal state never changes');
+  SELECT RAISE(ROLLBACK, 'stage: a terminal state never changes');
 END;
 CREATE TRIGGER stage_result_is_final BEFORE UPDATE OF result_token, checkpoint ON stage
 WHEN OLD.result_token IS NOT NULL
 BEGIN
-  SELECT RAISE(ABORT, 'stage: a result never changes');
+  SELECT RAISE(ROLLBACK, 'stage: a result never changes');
 END;
 
--- The same for trials; and a trial succeeds only with all its stages.
+-- The same for trials; and a trial succeeds only with all its stages: an evaluation that has succeeded had its training's checkpoint.
 CREATE TRIGGER trial_state_is_final BEFORE UPDATE OF state ON trial
-WHEN (OLD.state = 'SUCCEEDED' OR OLD.state = 'DIVERGED' OR OLD.state = 'FAILED' OR OLD.state = 'CANCELLED') AND NEW.state <> OLD.state
-  AND NOT (OLD.state IN ('FAILED', 'CANCELLED') AND NEW.state = 'PENDING')
+WHEN OLD.state <> 'PENDING' AND NEW.state <> OLD.state
+  AND (NEW.state <> 'PENDING' OR OLD.state = 'SUCCEEDED' OR OLD.state = 'DIVERGED')
 BEGIN
-  SELECT RAISE(ABORT, 'trial: a terminal state never changes');
+  SELECT RAISE(ROLLBACK, 'trial: a terminal state never changes');
 END;
 CREATE TRIGGER trial_succeeds_by_its_stages BEFORE UPDATE OF state ON trial
-WHEN NEW.state = 'SUCCEEDED'
+WHEN NEW.state = 'SUCCEEDED' AND (SELECT state FROM stage WHERE id = NEW.evaluate_stage) IS NOT 'SUCCEEDED'
 BEGIN
-  SELECT RAISE(ABORT, 'trial: SUCCEEDED although a stage has not succeeded')
-  FROM stage WHERE id IN (NEW.train_stage, NEW.evaluate_stage) AND state <> 'SUCCEEDED';
+  SELECT RAISE(ROLLBACK, 'trial: SUCCEEDED although a stage has not succeeded');
 END;
 CREATE TRIGGER trial_starts_by_its_stages BEFORE INSERT ON trial
-WHEN NEW.state = 'SUCCEEDED'
+WHEN NEW.state = 'SUCCEEDED' AND (SELECT state FROM stage WHERE id = NEW.evaluate_stage) IS NOT 'SUCCEEDED'
 BEGIN
-  SELECT RAISE(ABORT, 'trial: SUCCEEDED although a stage has not succeeded')
-  FROM stage WHERE id IN (NEW.train_stage, NEW.evaluate_stage) AND state <> 'SUCCEEDED';
+  SELECT RAISE(ROLLBACK, 'trial: SUCCEEDED although a stage has not succeeded');
 END;
 
 -- Measurements are append-only.
 CREATE TRIGGER measurement_is_kept BEFORE UPDATE ON measurement
 BEGIN
-  SELECT RAISE(ABORT, 'measurement: rows never change');
+  SELECT RAISE(ROLLBACK, 'measurement: rows never change');
 END;
 CREATE TRIGGER measurement_stays BEFORE DELETE ON measurement
 BEGIN
-  SELECT RAISE(ABORT, 'measurement: rows are never deleted');
+  SELECT RAISE(ROLLBACK, 'measurement: rows are never deleted');
+END;
+
+-- Decisions are append-only.
+CREATE TRIGGER pruning_decision_is_kept BEFORE UPDATE ON pruning_decision
+BEGIN
+  SELECT RAISE(ROLLBACK, 'pruning_decision: rows never change');
+END;
+CREATE TRIGGER pruning_decision_stays BEFORE DELETE ON pruning_decision
+BEGIN
+  SELECT RAISE(ROLLBACK, 'pruning_decision: rows are never deleted');
 END;

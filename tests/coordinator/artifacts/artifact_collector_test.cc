@@ -1,4 +1,4 @@
-// What is removed and what is kept, against a real database and real files.
+// Files that are removed and files that are kept, with a real database and real files.
 #include "coordinator/artifacts/artifact_collector.h"
 
 #include <map>
@@ -35,9 +35,9 @@ class ArtifactCollectorTest : public StoreTest {
     row.sha256 = Digest(path);
     return row;
   }
-  static AttemptStarted StartAt(Token token, int stage, WallTime at) {
-    AttemptStarted start = Start(token, stage);
-    start.at = at;
+  static AttemptRow StartAt(Token token, int stage, WallTime at) {
+    AttemptRow start = Start(token, stage);
+    start.started_at = at;
     return start;
   }
 

@@ -97,7 +97,7 @@ TEST_F(ArtifactStoreTest, AProcessKilledWhileItReceivesLeavesAPartThatTheNextGoe
   if (child == 0) {
     auto upload = store_->BeginUpload(sha_, content_.size(), 0);
     if (!upload.ok() || !(*upload)->Write(0, content_.substr(0, 123456)).ok()) ::_exit(1);
-    [[maybe_unused]] const ssize_t told = ::write(pipe_fds[1], "x", 1);
+    [[maybe_unused]] const ssize_t written = ::write(pipe_fds[1], "x", 1);
     for (;;) ::pause();
   }
   char ready = 0;

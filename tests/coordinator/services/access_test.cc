@@ -1,4 +1,4 @@
-// The real daemon with tokens and mutual TLS, and everybody whom it must not let in.
+// The real daemon with tokens and mutual TLS, and every kind of caller that it must refuse.
 #include "coordinator/services/access.h"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -148,7 +148,7 @@ TEST(MethodRolesTest, EveryRpcNamesTheRoleItNeeds) {
       EXPECT_TRUE(known.insert(method).second) << "two services have a method " << method;
       EXPECT_TRUE(named.contains(method))
           << (*service)->full_name() << "/" << method
-          << " has no role, so nobody with a token may call it: add {\"" << method
+          << " has no role, so every caller with a token is refused: add {\"" << method
           << "\", Role::kRead} (it only shows), kSubmit (a person changes something) or kWork (a worker's) "
              "to "
           << "MethodRoles() in coordinator/services/access.cc";
@@ -174,7 +174,7 @@ TEST_F(AccessTest, EveryRpcIsRefusedWithoutATokenAndWithAWrongOne) {
       const grpc::Status wrong = CallRaw(forger, path);
       EXPECT_EQ(wrong.error_code(), grpc::StatusCode::UNAUTHENTICATED) << path;
       EXPECT_THAT(wrong.error_message(),
-                  AllOf(HasSubstr("not one of this coordinator's"), Not(HasSubstr("000000"))));
+                  AllOf(HasSubstr("does not know the token"), Not(HasSubstr("000000"))));
     }
   }
 }
@@ -212,7 +212,7 @@ TEST_F(AccessTest, AnotherWorkersCredentialsCannotSpeakForAnIncarnation) {
   }
   ASSERT_EQ(reply.desired_size(), 1);
   worker.Take(reply);
-  // The other worker knows incarnation and token, and still may say nothing, on neither transport.
+  // The other worker knows incarnation and token, and is still refused on both transports.
   HandWorker thief("incarnation-1", 1);
   thief.fields().set_version(Version());
   thief.Take(reply);
@@ -222,7 +222,7 @@ TEST_F(AccessTest, AnotherWorkersCredentialsCannotSpeakForAnIncarnation) {
   grpc::ClientContext unary_context;
   const grpc::Status unary = other->Sync(&unary_context, thief.Sync(), &stolen);
   EXPECT_EQ(unary.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(unary.error_message(), HasSubstr("is not of worker-2"));
+  EXPECT_THAT(unary.error_message(), HasSubstr("does not belong to worker-2"));
   grpc::ClientContext stream_context;
   auto session = other->Session(&stream_context);
   session->Write(thief.Sync());
@@ -251,7 +251,7 @@ TEST_F(AccessTest, RemovedTokenEndsAnOpenSessionAndAnAddedOneIsTaken) {
   const std::string read = AddToken(Role::kRead, "reader");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (session->Write(worker.Sync()) && session->Read(&reply))
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the session goes on without its token";
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the session continues without its token";
   EXPECT_EQ(session->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_TRUE(List(Channel(WithToken(read))).ok());
 }
@@ -268,8 +268,9 @@ TEST_F(AccessTest, CallerOfAnotherVersionIsRefusedWithBothVersions) {
     EXPECT_THAT(status.error_message(),
                 HasSubstr("the caller is inlier " + version + " and this coordinator inlier " + Version()));
   }
-  EXPECT_TRUE(List(Channel({})).ok());                                // Says its version, ours.
-  EXPECT_TRUE(List(MakeChannel(coordinator_->grpc_address())).ok());  // Says none: a client that is not ours.
+  EXPECT_TRUE(List(Channel({})).ok());  // Sends its version, ours.
+  EXPECT_TRUE(
+      List(MakeChannel(coordinator_->grpc_address())).ok());  // Sends none: a client that is not ours.
 }
 
 TEST_F(AccessTest, TooManyCallsASecondAreRefusedWithTheTimeToWait) {
@@ -360,14 +361,14 @@ TEST_F(AccessTest, OtherMachinesAreServedOnlyWithTlsAndACheckOfWhoCalls) {
   EXPECT_THAT(
       Refusal(),
       AllOf(HasSubstr("listen: 0.0.0.0:0 can be reached from other machines, and there is neither TLS "
-                      "nor a check of who calls"),
+                      "nor a check of callers"),
             HasSubstr("insecure: true")));
   AddToken(Role::kRead, "reader");
-  EXPECT_THAT(Refusal(), HasSubstr("no TLS, so tokens could be read on the way"));
+  EXPECT_THAT(Refusal(), HasSubstr("no TLS, so tokens could be read on the network"));
   config_.clear_tokens_file();
   UseMutualTls();
   config_.clear_tls_client_ca();
-  EXPECT_THAT(Refusal(), HasSubstr("no check of who calls"));
+  EXPECT_THAT(Refusal(), HasSubstr("no check of callers"));
   config_.set_tls_client_ca(certificates_.Pem("authority"));
   EXPECT_EQ(Refusal(), "started");
 }
@@ -413,7 +414,7 @@ TEST_F(AccessTest, TokensFileThatIsNoGoodIsNamedWithItsLine) {
       << "# fine\n\nadmin bob " << std::string(64, 'a') << "\n";
   EXPECT_THAT(Refusal(), HasSubstr("tokens:5: 'admin' is not a role; expected read, submit or work"));
   std::filesystem::permissions(config_.tokens_file(), std::filesystem::perms(0666));
-  EXPECT_THAT(Refusal(), HasSubstr("may be written by others"));
+  EXPECT_THAT(Refusal(), HasSubstr("is writable by other users"));
   std::filesystem::remove(config_.tokens_file());
   EXPECT_THAT(Refusal(), HasSubstr("inlier token add"));
 }

@@ -117,7 +117,7 @@ TEST_F(ArtifactServiceTest, ADamagedChunkIsNotWritten) {
   damaged.mutable_chunk()->set_data("evil");
   const grpc::Status status = Send({Header(sha_, content_.size(), 0), damaged});
   EXPECT_EQ(status.error_code(), StatusCode::ABORTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("damaged on its way"));
+  EXPECT_THAT(status.error_message(), HasSubstr("damaged in transfer"));
   EXPECT_EQ(Stat(sha_).received(), 0u);
 }
 
@@ -170,7 +170,7 @@ TEST_F(ArtifactServiceTest, ACollectionTellsWhatItWouldRemoveAndRemovesIt) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / stray));
   EXPECT_EQ(collect(false, 7).SerializeAsString(), planned.SerializeAsString());
   EXPECT_FALSE(std::filesystem::exists(folder_ / stray));
-  // What has just come is never taken for a leftover.
+  // A file that has just arrived is never treated as a leftover.
   EXPECT_EQ(collect(false, 0).files_total(), 0u);
   EXPECT_TRUE(Stat(sha_).complete());
 }

@@ -1,4 +1,4 @@
-// Control over gRPC: pause, drain, edit, why, and a watch that goes on where it was cut.
+// Control over gRPC: pause, drain, edit, why, and a watch that resumes where it was cut.
 #include "tests/coordinator/services/fixture.h"
 
 namespace inlier {
@@ -31,7 +31,7 @@ class ControlTest : public CoordinatorTest {
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
 
-  // The notices after `from`, read until number `until` has been told.
+  // The notices after `from` up to number `until`.
   std::vector<std::string> Watch(const std::string& sweep, std::uint64_t from, std::uint64_t until) {
     v1::WatchSweepRequest request;
     request.set_sweep(sweep);
@@ -41,16 +41,16 @@ class ControlTest : public CoordinatorTest {
     auto updates = sweeps_->WatchSweep(&context, request);
     std::vector<std::string> notices;
     v1::SweepUpdate update;
-    std::uint64_t told = from;
+    std::uint64_t sequence = from;
     do {
       if (!updates->Read(&update)) {
         ADD_FAILURE() << "the watch ended: " << updates->Finish().error_message();
         return notices;
       }
-      EXPECT_EQ(update.sequence(), told + static_cast<std::uint64_t>(update.notices_size()));
-      told = update.sequence();
+      EXPECT_EQ(update.sequence(), sequence + static_cast<std::uint64_t>(update.notices_size()));
+      sequence = update.sequence();
       notices.insert(notices.end(), update.notices().begin(), update.notices().end());
-    } while (told < until);
+    } while (sequence < until);
     context.TryCancel();
     updates->Finish();
     return notices;

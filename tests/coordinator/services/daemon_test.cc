@@ -13,10 +13,10 @@
 #include <sstream>
 #include <thread>
 
-#include "base/service/endpoint_file.h"
-#include "base/service/metrics_registry.h"
 #include "coordinator/metrics.h"
 #include "grpcpp/generic/generic_stub.h"
+#include "rpc/endpoint_file.h"
+#include "rpc/metrics_registry.h"
 #include "tests/coordinator/services/fixture.h"
 
 namespace inlier {
@@ -170,27 +170,6 @@ TEST_F(DaemonTest, MetricsShowWhatHappenedAndEveryFamilyOfTheTable) {
     ++samples;
   }
   EXPECT_GT(samples, 100);
-}
-
-TEST_F(DaemonTest, WhatHasEndedLeavesMemoryByItself) {
-  const std::string sweep = Submit(SmallSweep("old", 600)).sweep_id();
-  grpc::ClientContext context;
-  v1::CancelRequest cancel;
-  cancel.set_sweep(sweep);
-  v1::CancelResponse cancelled;
-  ASSERT_TRUE(sweeps_->Cancel(&context, cancel, &cancelled).ok());
-  EXPECT_EQ(cancelled.cancelled(), 600u);
-  const std::regex cold(R"(\ninlier_cold_memory_bytes ([1-9][0-9]*)\n)");
-  std::smatch bytes;
-  std::string text;
-  for (int tries = 0; tries < 600 && !std::regex_search(text, bytes, cold); ++tries) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    text = Get("/metrics");
-  }
-  ASSERT_FALSE(bytes.empty());
-  // Two full parts of trials and four of stages, 256 each.
-  EXPECT_EQ(std::stoul(bytes[1]), 2 * 256 * sizeof(Trial) + 4 * 256 * sizeof(Stage));
-  EXPECT_EQ(GetSweep(sweep).trials().cancelled(), 600u);
 }
 
 TEST(MetricsReferenceTest, PageIsCurrent) {

@@ -10,12 +10,12 @@
 #include <memory>
 #include <string>
 
-#include "base/service/rpc.h"
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "inlier/v1/worker_service.grpc.pb.h"
-#include "tests/coordinator/orchestration/harness.h"
+#include "rpc/rpc.h"
+#include "tests/coordinator/harness.h"
 
 namespace inlier {
 

@@ -4,9 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
 #include "absl/strings/str_cat.h"
 
 namespace inlier {
@@ -57,13 +54,13 @@ TEST_F(ReleaseGateTest, WorkerWaitsForWhatTouchedItAndForNothingElse) {
   Call("idle", {}, "w-1");
   EXPECT_THAT(Left(), ElementsAre("idle"));
   const std::uint64_t cancel = Call("cancel", Control({"w-1"}));
-  Call("told", {}, "w-1");
+  Call("answered", {}, "w-1");
   Call("elsewhere", {}, "w-2");
   EXPECT_THAT(Left(), ElementsAre("elsewhere"));
   Settle(other);
   EXPECT_THAT(Left(), ElementsAre("submit"));
   Settle(cancel);
-  EXPECT_THAT(Left(), ElementsAre("cancel", "told"));
+  EXPECT_THAT(Left(), ElementsAre("cancel", "answered"));
 }
 
 TEST_F(ReleaseGateTest, BulkHoldsBackItsOwnReplyAndNoPersons) {
@@ -74,8 +71,8 @@ TEST_F(ReleaseGateTest, BulkHoldsBackItsOwnReplyAndNoPersons) {
   EXPECT_THAT(Left(), ElementsAre("points"));
 }
 
-// A worker that connects again says the same, nothing of it is new, and the answer acknowledges events that
-// are still on their way to the disk: it left at once, and a crash lost what was acknowledged.
+// A worker that connects again sends the same events, and the answer acknowledges events that are not yet
+// durable: it left at once, and a crash lost acknowledged events.
 TEST_F(ReleaseGateTest, LaterReplyToTheSameWorkerWaitsForItsEarlierBulk) {
   const std::uint64_t bulk = Call("points", Bulk(), "w-1");
   Call("again", {}, "w-1");
@@ -99,27 +96,21 @@ TEST_F(ReleaseGateTest, ReplyMayAskTheGateAgain) {
   const std::uint64_t first = gate_.Decided(Control(), nullptr, [this](const absl::Status&) {
     left_.push_back("a");
     gate_.AfterAll([this](const absl::Status&) { left_.push_back("b"); });
-    EXPECT_EQ(gate_.unsettled(), 0u);
   });
   Settle(first);
   EXPECT_THAT(Left(), ElementsAre("a", "b"));
 }
 
-// One thread decides, another tells what has been committed; the gate is closed meanwhile in the last round.
+// Batches settle a while after they were decided; the gate is closed meanwhile in the last round.
 TEST_F(ReleaseGateTest, EveryReplyLeavesOnceAndNotBeforeItsBatch) {
-  constexpr int kBatches = 20'000;
+  constexpr std::uint64_t kBatches = 20'000, kBehind = 7;
   for (const bool closes : {false, true}) {
     ReleaseGate gate;
-    std::atomic<std::uint64_t> committed = 0, decided = 0;
-    std::atomic<int> left = 0, early = 0, refused = 0;
-    std::thread settles([&] {
-      for (std::uint64_t next = 1; next <= kBatches;) {
-        if (decided < next) continue;
-        committed = next;
-        gate.Settled(next++, absl::OkStatus());
-        if (closes && next == kBatches / 2) gate.Close(absl::UnavailableError("it ends"));
-      }
-    });
+    std::uint64_t committed = 0, left = 0, early = 0, refused = 0;
+    const auto settle = [&] {
+      gate.Settled(++committed, absl::OkStatus());
+      if (closes && committed == kBatches / 2) gate.Close(absl::UnavailableError("it ends"));
+    };
     for (std::uint64_t number = 1; number <= kBatches; ++number) {
       const std::string worker = absl::StrCat("w-", number % 3);
       const auto leave = [&, number](const absl::Status& status) {
@@ -129,11 +120,11 @@ TEST_F(ReleaseGateTest, EveryReplyLeavesOnceAndNotBeforeItsBatch) {
       };
       const Effects effects = number % 2 == 0 ? Bulk() : Control({worker});
       ASSERT_EQ(gate.Decided(effects, &worker, leave), number);
-      decided = number;
+      if (number > kBehind) settle();
     }
-    settles.join();
+    while (committed < kBatches) settle();
     EXPECT_EQ(left, kBatches);
-    EXPECT_EQ(early, 0);
+    EXPECT_EQ(early, 0u);
     EXPECT_EQ(refused > 0, closes);
   }
 }

@@ -1,4 +1,4 @@
-// What mutual TLS costs: syncs a second over loopback, by sessions and by single calls, plain and encrypted
+// The cost of mutual TLS: syncs a second over loopback, by sessions and by single calls, plain and encrypted
 // in turn. Run by hand: tls_bench [seconds a measurement].
 #include <atomic>
 #include <chrono>
@@ -65,9 +65,9 @@ class Bench {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(500));  // Connections are made.
     const std::uint64_t before = answered;
-    const Timestamp begun = MonotonicNow();
+    const Timestamp started = MonotonicNow();
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
-    const double rate = static_cast<double>(answered - before) / ToSeconds(MonotonicNow() - begun);
+    const double rate = static_cast<double>(answered - before) / ToSeconds(MonotonicNow() - started);
     stop = true;
     for (std::thread& thread : threads) thread.join();
     return rate;

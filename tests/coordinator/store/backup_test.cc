@@ -53,7 +53,7 @@ TEST_F(BackupTest, BackupOfAnOpenDatabaseHoldsWhatWasCommittedAndStillLiesInTheL
   EXPECT_THAT(Names(target_.path()), ElementsAre("copy.db"));
   EXPECT_THAT(Ask(made->file, "SELECT state, result_token FROM stage"),
               ElementsAre("SUCCEEDED|1", "PENDING|NULL"));
-  MustApply(Start(2, 2));  // The database goes on.
+  MustApply(Start(2, 2));  // The database changes meanwhile.
 }
 
 TEST_F(BackupTest, BackupsWhileTheCommitterWritesAreEachOfOneMoment) {

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 class CommitQueueTest : public ::testing::Test {
  protected:
-  // Batches are told apart by the name of an event they carry.
+  // The name of its event identifies a batch.
   void PushBulk(const std::string& name, std::vector<Token> tokens, const std::string& incarnation = "") {
     ChangeBatch batch{.lane = Lane::kBulk, .changes = {}};
     batch.Add(EventRow{.at = {}, .kind = name, .worker = "", .message = ""});

@@ -59,7 +59,6 @@ class CommitterTest : public StoreTest {
   }
 
   void StartCommitter(CommitterOptions options = {}) {
-    if (options.slow_commit > Duration::zero()) options.slow_commit = std::chrono::hours(1);
     options.full_backoff.first = options.full_backoff.longest = std::chrono::milliseconds(1);
     committer_ = std::make_unique<Committer>(
         *store_, options, [this](absl::Status status) { fatal_.For(0)(std::move(status)); });
@@ -78,7 +77,6 @@ class CommitterTest : public StoreTest {
     return health;
   }
 
-  std::uintmax_t LogFileSize() const { return std::filesystem::file_size(folder_.path() / "inlier.db-wal"); }
 
   FaultVfs vfs_;
   Answers answers_;
@@ -264,35 +262,19 @@ TEST_F(CommitterTest, StaleRowsAreCountedAsFenced) {
   EXPECT_THAT(Rows("SELECT * FROM measurement"), IsEmpty());
 }
 
-TEST_F(CommitterTest, IdleWriterEmptiesTheLogAndKeepsItsPlace) {
+TEST_F(CommitterTest, IdleWriterCheckpointsTheWal) {
   CommitterOptions options;
   options.idle_checkpoint = std::chrono::milliseconds(1);
-  options.wal_bytes_reserved = 300000;
   StartCommitter(options);
   committer_->Submit(Batch(Lane::kControl, Sweep(1)), nullptr);
   committer_->Flush();
   WaitForHealth([](const CommitterHealth& health) { return health.commits == 1 && health.wal_bytes == 0; });
-  EXPECT_EQ(LogFileSize(), 300000u);
-}
-
-TEST_F(CommitterTest, IdleWriterGivesBackALongLog) {
-  NewSweep large = Sweep(1);
-  large.spec.set_description(std::string(std::size_t{3} << 20, 'x'));
-  CommitterOptions options;
-  options.idle_checkpoint = std::chrono::milliseconds(1);
-  options.wal_bytes_reserved = 300000;
-  options.wal_bytes_max = std::uint64_t{1} << 20;
-  StartCommitter(options);
-  committer_->Submit(Batch(Lane::kControl, large), nullptr);
-  committer_->Flush();
-  // Moved between commits first, and given back when the writer is idle.
-  while (LogFileSize() != 300000u) std::this_thread::yield();
   EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
 }
 
-// As kill -9 leaves it: the files as they are, and nobody who closes them.
-TEST_F(CommitterTest, LongLogOfACrashIsReadAtOnceAndMovedByTheIdleWriter) {
-  NewSweep large = Sweep(1);
+// As kill -9 leaves it: the files as they are, never closed.
+TEST_F(CommitterTest, TheWalOfACrashIsInTheDatabaseAfterOpening) {
+  SweepRow large = Sweep(1);
   large.spec.set_description(std::string(std::size_t{3} << 20, 'x'));
   MustApply(large);
   const TemporaryFolder copy;
@@ -300,17 +282,12 @@ TEST_F(CommitterTest, LongLogOfACrashIsReadAtOnceAndMovedByTheIdleWriter) {
     std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
   const auto database = Database::Open(copy.path());
   ASSERT_TRUE(database.ok()) << database.status();
-  EXPECT_GT((*database)->WalBytes(), std::uint64_t{3} << 20);
+  EXPECT_EQ((*database)->WalBytes(), 0u);
   Store store(**database);
   EXPECT_EQ(store.Load()->sweeps.at(0).spec.description(), large.spec.description());
-  CommitterOptions options;
-  options.idle_checkpoint = std::chrono::milliseconds(1);
-  Committer committer(store, options, [](absl::Status) {});
-  while (committer.Health().wal_bytes > 0) std::this_thread::yield();
-  EXPECT_EQ(committer.Health().commits, 0u);
 }
 
-TEST_F(CommitterTest, LargeLogIsMovedBetweenCommits) {
+TEST_F(CommitterTest, LargeWalIsCheckpointedBetweenCommits) {
   CommitterOptions options;
   options.wal_bytes_max = 100000;
   options.idle_checkpoint = std::chrono::hours(1);
@@ -321,137 +298,6 @@ TEST_F(CommitterTest, LargeLogIsMovedBetweenCommits) {
   }
   EXPECT_LT(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 200000u);
   EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("300"));
-}
-
-// A commit within the caller's own call.
-TEST_F(CommitterTest, IdleStoreIsWrittenOnTheCallersThread) {
-  CommitterOptions options;
-  std::thread::id thread;
-  options.on_commit = [&](const CommitStats&) { thread = std::this_thread::get_id(); };
-  StartCommitter(options);
-  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
-  EXPECT_EQ(committer_->CommitNow(batch), absl::OkStatus());
-  EXPECT_EQ(thread, std::this_thread::get_id());
-  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
-  EXPECT_EQ(committer_->Health().commits, 1u);
-  EXPECT_EQ(committer_->Health().committed_rows, 1u);
-}
-
-TEST_F(CommitterTest, ASlowDiskIsLeftToTheWriter) {
-  CommitterOptions options;
-  options.slow_commit = Duration::zero();
-  StartCommitter(options);
-  ChangeBatch first = Batch(Lane::kControl, Sweep(1));
-  ChangeBatch second = Batch(Lane::kControl, Sweep(2));
-  EXPECT_EQ(committer_->CommitNow(first), absl::OkStatus());
-  EXPECT_EQ(committer_->CommitNow(second), std::nullopt);
-  committer_->Submit(std::move(second), answers_.For(2));
-  EXPECT_TRUE(answers_.Wait(2).ok());
-  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-2"));
-}
-
-TEST_F(CommitterTest, CallerDoesNotOvertakeWhatWaits) {
-  StartCommitter();
-  vfs_.SetFull(true);
-  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
-  WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
-  ChangeBatch batch = Batch(Lane::kControl, Sweep(2));
-  EXPECT_EQ(committer_->CommitNow(batch), std::nullopt);
-  EXPECT_EQ(batch.rows(), 1u);
-  vfs_.SetFull(false);
-  EXPECT_TRUE(answers_.Wait(1).ok());
-  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
-}
-
-TEST_F(CommitterTest, FullDiskLeavesTheCallerItsBatchAndTheCallerDoesNotWait) {
-  StartCommitter();
-  vfs_.SetFull(true);
-  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
-  EXPECT_EQ(committer_->CommitNow(batch), std::nullopt);
-  EXPECT_EQ(batch.rows(), 1u);
-  committer_->Submit(std::move(batch), answers_.For(1));
-  WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
-  vfs_.SetFull(false);
-  EXPECT_TRUE(answers_.Wait(1).ok());
-  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps"), ElementsAre("s-1"));
-  EXPECT_EQ(fatal_.count(), 0u);
-}
-
-TEST_F(CommitterTest, FailedFsyncOfTheCallersCommitIsFatal) {
-  StartCommitter();
-  vfs_.SetSyncFails(true);
-  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
-  const std::optional<absl::Status> status = committer_->CommitNow(batch);
-  ASSERT_TRUE(status);
-  EXPECT_EQ(status->code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(fatal_.Wait(0).code(), absl::StatusCode::kDataLoss);
-  vfs_.SetSyncFails(false);
-  ChangeBatch later = Batch(Lane::kControl, Sweep(2));
-  EXPECT_EQ(committer_->CommitNow(later), std::nullopt);
-  committer_->Submit(std::move(later), answers_.For(2));
-  EXPECT_EQ(answers_.Wait(2).code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(fatal_.count(), 1u);
-}
-
-TEST_F(CommitterTest, BrokenBatchOfTheCallerIsToldWhyAndHurtsNoOther) {
-  StartCommitter();
-  ChangeBatch first = Batch(Lane::kControl, Sweep(1));
-  ChangeBatch again = Batch(Lane::kControl, Sweep(2), Sweep(1));
-  ChangeBatch third = Batch(Lane::kControl, Sweep(3));
-  EXPECT_EQ(committer_->CommitNow(first), absl::OkStatus());
-  const std::optional<absl::Status> refused = committer_->CommitNow(again);
-  ASSERT_TRUE(refused);
-  EXPECT_THAT(std::string(refused->message()), HasSubstr("UNIQUE constraint failed"));
-  EXPECT_EQ(committer_->CommitNow(third), absl::OkStatus());
-  EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-3"));
-  EXPECT_EQ(fatal_.count(), 0u);
-}
-
-TEST_F(CommitterTest, IdleWriterEmptiesTheLogOfACallersCommit) {
-  CommitterOptions options;
-  options.idle_checkpoint = std::chrono::milliseconds(1);
-  StartCommitter(options);
-  ChangeBatch batch = Batch(Lane::kControl, Sweep(1));
-  EXPECT_EQ(committer_->CommitNow(batch), absl::OkStatus());
-  WaitForHealth([](const CommitterHealth& health) { return health.wal_bytes == 0; });
-}
-
-TEST_F(CommitterTest, LargeLogOfCallersCommitsIsMovedByTheWriter) {
-  CommitterOptions options;
-  options.wal_bytes_max = 100000;
-  options.idle_checkpoint = std::chrono::hours(1);
-  StartCommitter(options);
-  int own = 0;
-  for (int i = 1; i <= 300; ++i) {
-    ChangeBatch batch = Batch(Lane::kControl, Sweep(i));
-    if (committer_->CommitNow(batch)) {
-      ++own;
-    } else {
-      committer_->Submit(std::move(batch), nullptr);
-    }
-    WaitForHealth([](const CommitterHealth& health) { return health.wal_bytes < 100000; });
-  }
-  EXPECT_GT(own, 0);
-  EXPECT_LT(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 200000u);
-  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("300"));
-}
-
-TEST_F(CommitterTest, CallersAndTheWriterShareTheStoreAndLoseNothing) {
-  StartCommitter();
-  std::thread other([this] {
-    for (int i = 1; i <= 500; ++i) committer_->Submit(Batch(Lane::kControl, Sweep(i)), answers_.For(i));
-  });
-  for (int i = 501; i <= 1000; ++i) {
-    ChangeBatch batch = Batch(Lane::kControl, Sweep(i));
-    if (const auto status = committer_->CommitNow(batch)) {
-      EXPECT_EQ(*status, absl::OkStatus());
-    } else {
-      committer_->Submit(std::move(batch), answers_.For(i));
-    }
-  }
-  other.join();
-  committer_->Flush();
-  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("1000"));
 }
 
 TEST_F(CommitterTest, ConfigDecidesDelayAndRows) {

@@ -1,6 +1,6 @@
-// What a power cut leaves. A real orchestrator works on a real store while RecordingVfs keeps what reaches
+// States after a power cut. A real orchestrator works on a real store while RecordingVfs keeps what reaches
 // the disk; then images of the disk are made as they could be after a cut at many points, and each must open
-// clean with everything that was acknowledged before the cut, nothing half applied, and the work going on
+// clean with everything that was acknowledged before the cut, nothing half applied, and the work continues
 // from it.
 //
 // The last tests break the durability on purpose: the same look at the same images must then find something.
@@ -11,7 +11,7 @@
 
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "base/digest.h"
-#include "tests/coordinator/orchestration/harness.h"
+#include "tests/coordinator/harness.h"
 #include "tests/coordinator/store/recording_vfs.h"
 
 namespace inlier {
@@ -41,7 +41,7 @@ std::string ContentDigest(SQLite::Database& connection) {
 
 // A state of the database and between which steps of the disk it became durable.
 struct Commit {
-  std::size_t begun = 0;
+  std::size_t start = 0;
   std::size_t acknowledged = 0;
   std::string content;  // ContentDigest.
   std::string durable;  // Orchestrator::DurableState.
@@ -72,8 +72,8 @@ class Workload {
       if (round % 12 == 0) Submit();
       Act(workers_[Pick(workers_.size())]);
       if (Pick(10) == 0) MoveTime();
-      if (Pick(12) == 0) MoveLog(/*truncate=*/false);
-      if (Pick(25) == 0) MoveLog(/*truncate=*/true);
+      if (Pick(12) == 0) CheckpointWal(/*truncate=*/false);
+      if (Pick(25) == 0) CheckpointWal(/*truncate=*/true);
       if (Pick(40) == 0) Restart();
     }
     Close();
@@ -88,10 +88,10 @@ class Workload {
     if (!broken_.pragma.empty()) database_->connection().exec(broken_.pragma);
     store_ = std::make_unique<Store>(*database_);
     orchestrator_ = std::make_unique<Orchestrator>(Harness::DefaultOptions());
-    const std::size_t begun = vfs_.steps().size();
+    const std::size_t start = vfs_.steps().size();
     Effects effects;
     EXPECT_TRUE(orchestrator_->Recover(*store_->Load(), now_, effects).ok());
-    Acknowledge(begun, effects);
+    Acknowledge(start, effects);
   }
   void Close() {
     orchestrator_.reset();
@@ -103,19 +103,19 @@ class Workload {
     Open();
   }
 
-  void Acknowledge(std::size_t begun, const Effects& effects) {
+  void Acknowledge(std::size_t start, const Effects& effects) {
     if (!effects.changes.empty()) {
       const auto stats = store_->Apply(effects.changes);
       ASSERT_TRUE(stats.ok()) << stats.status();
     }
     commits_.push_back(
-        {begun, vfs_.steps().size(), ContentDigest(database_->connection()), orchestrator_->DurableState()});
+        {start, vfs_.steps().size(), ContentDigest(database_->connection()), orchestrator_->DurableState()});
   }
   void Do(const std::function<void(Effects&)>& call) {
-    const std::size_t begun = vfs_.steps().size();
+    const std::size_t start = vfs_.steps().size();
     Effects effects;
     call(effects);
-    Acknowledge(begun, effects);
+    Acknowledge(start, effects);
   }
 
   void Submit() {
@@ -154,7 +154,7 @@ class Workload {
     });
   }
 
-  void MoveLog(bool truncate) { EXPECT_TRUE(database_->Checkpoint(truncate).ok()); }
+  void CheckpointWal(bool truncate) { EXPECT_TRUE(database_->CheckpointWal(truncate).ok()); }
 
   void MoveTime() {
     now_.at += std::chrono::seconds(7);
@@ -189,7 +189,7 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
   while (at < history.commits.size() && history.commits[at].acknowledged <= cut) ++at;
   // The last one acknowledged, or the one under way; before the first, the tables as they are made.
   if (at > 0 && history.commits[at - 1].content == content) found = &history.commits[at - 1];
-  if (at < history.commits.size() && history.commits[at].begun <= cut &&
+  if (at < history.commits.size() && history.commits[at].start <= cut &&
       history.commits[at].content == content)
     found = &history.commits[at];
   const bool empty = at == 0 && content == history.commits.front().content;
@@ -204,7 +204,7 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
     return "it does not recover: " + status.ToString();
   orchestrator.CheckInvariants();
   if (found != nullptr && orchestrator.DurableState() != found->durable) return "recovered to another state";
-  // The work goes on: a worker joins and takes what is ready.
+  // The work continues: a worker joins and takes what is ready.
   HandWorker worker("after the cut", 2);
   Effects joined;
   if (!orchestrator.OnSync(worker.Sync(), now, joined).ok()) return "a worker cannot join";
@@ -269,7 +269,7 @@ TEST_P(CrashImagesSeedTest, EveryImageOpensCleanWithAllThatWasAcknowledged) {
 INSTANTIATE_TEST_SUITE_P(Seeds, CrashImagesSeedTest, testing::Values(1, 2, 3, 4));
 
 // A cut in the middle of a migration, of the backup before it, or of the views' renewal after it: the next
-// start ends what was begun, and nothing of the data is gone.
+// start completes it, and no data is lost.
 TEST(CrashImagesTest, MigrationThatWasCutIsDoneAtTheNextStart) {
   std::vector<Migration> migrations = BuiltinMigrations();
   migrations.push_back({.to_version = migrations.back().to_version + 1,
@@ -284,25 +284,25 @@ TEST(CrashImagesTest, MigrationThatWasCutIsDoneAtTheNextStart) {
     Store store(*database);
     for (int i = 1; i <= 60; ++i) {
       ChangeBatch batch;
-      NewSweep sweep{.id = SweepId(i), .points = 1, .trials = 1, .at = {1000}};
+      SweepRow sweep{.id = SweepId(i), .points = 1, .trials = 1, .submitted_at = {1000}};
       sweep.spec.set_name("s" + std::to_string(i));
       sweep.spec.set_description(std::string(2000, 'd'));
       batch.Add(std::move(sweep));
       ASSERT_TRUE(store.Apply(batch).ok());
     }
   }
-  const std::size_t begun = vfs.steps().size();
+  const std::size_t start = vfs.steps().size();
   std::string wanted;
   {
     const auto database = *Database::Open(folder.path(), migrations);
     wanted = ContentDigest(database->connection());
   }
   const std::vector<DiskStep> steps = vfs.steps();
-  ASSERT_GT(steps.size(), begun + 20);
+  ASSERT_GT(steps.size(), start + 20);
   std::mt19937_64 random(1);
   PowerCut power(steps);
   int images = 0;
-  for (std::size_t cut = begun; cut <= steps.size(); cut += 3) {
+  for (std::size_t cut = start; cut <= steps.size(); cut += 3) {
     power.MoveTo(cut);
     for (const PowerCut::Loss loss : kLosses) {
       const TemporaryFolder image(FastFolder());
@@ -315,7 +315,7 @@ TEST(CrashImagesTest, MigrationThatWasCutIsDoneAtTheNextStart) {
       ++images;
     }
   }
-  EXPECT_GE(images, 100) << "of " << steps.size() - begun << " steps";
+  EXPECT_GE(images, 100) << "of " << steps.size() - start << " steps";
 }
 
 // Proof that the images would show a fault.

@@ -1,4 +1,4 @@
-// What a crash leaves: the files are copied while the coordinator runs, as a kill would leave them, and the
+// States after a crash: the files are copied while the coordinator runs, as a kill would leave them, and the
 // copy is opened.
 #include <fstream>
 
@@ -54,12 +54,12 @@ TEST_F(CrashTest, CopiesTakenBetweenCommitsHoldAllThatWasAcknowledgedByThen) {
   }
 }
 
-// A power cut may tear the end of the log at any byte: what is before the last complete transaction stands,
-// and no transaction is half there.
+// A power cut may tear the end of the log at any byte: everything up to the last complete transaction
+// remains, and no transaction is half there.
 TEST_F(CrashTest, TornLogLosesOnlyWholeTransactions) {
   MustAddTrial();
   MustApply(Start(1, 1));
-  ASSERT_TRUE(database_->Checkpoint(/*truncate=*/true).ok());
+  ASSERT_TRUE(database_->CheckpointWal(/*truncate=*/true).ok());
   std::vector<std::uintmax_t> ends = {0};
   for (std::uint64_t i = 1; i <= 6; ++i) {
     MustApply(Point(1, "train_loss", 2 * i - 1, 1.0), Point(1, "train_loss", 2 * i, 1.0));

@@ -72,9 +72,9 @@ TEST(DatabaseTest, AFullDiskIsSaidToBeFull) {
   const TemporaryFolder folder;
   ASSERT_TRUE(Database::Open(folder.path()).ok());
   disk.SetFull(true);
-  const std::string said = MessageOf(folder);
-  EXPECT_THAT(said, HasSubstr("RESOURCE_EXHAUSTED: opening " + (folder.path() / "inlier.db").string()));
-  EXPECT_THAT(said, HasSubstr("; free space on the file system of the state folder"));
+  const std::string message = MessageOf(folder);
+  EXPECT_THAT(message, HasSubstr("RESOURCE_EXHAUSTED: opening " + (folder.path() / "inlier.db").string()));
+  EXPECT_THAT(message, HasSubstr("; free space on the file system of the state folder"));
   disk.SetFull(false);
   EXPECT_TRUE(Database::Open(folder.path()).ok());
 }
@@ -86,28 +86,32 @@ TEST(DatabaseTest, ACheckpointBeyondAQuotaSaysSoAndLosesNothing) {
   ASSERT_TRUE(database.ok()) << database.status();
   (*database)->connection().exec("CREATE TABLE filler AS SELECT hex(zeroblob(100000)) AS x");
   disk.SetOverQuota(true);
-  const absl::Status moved = (*database)->Checkpoint(/*truncate=*/false);
-  EXPECT_EQ(moved.ToString(), "RESOURCE_EXHAUSTED: moving the log into " +
+  const absl::Status moved = (*database)->CheckpointWal(/*truncate=*/false);
+  EXPECT_EQ(moved.ToString(), "RESOURCE_EXHAUSTED: copying the log into " +
                                   (folder.path() / "inlier.db").string() +
                                   ": database or disk is full; free space on the file system of the state "
                                   "folder, or raise its quota");
   disk.SetOverQuota(false);
-  EXPECT_TRUE((*database)->Checkpoint(/*truncate=*/false).ok());
+  EXPECT_TRUE((*database)->CheckpointWal(/*truncate=*/false).ok());
   EXPECT_EQ((*database)->WalBytes(), 0u);
 }
 
-TEST(DatabaseTest, ALogAsLongAsItMayBeIsKeptAndALongerOneGivenBack) {
+TEST(DatabaseTest, ALogThatWasCopiedIsWrittenOverAndShortenedToItsLimit) {
   const TemporaryFolder folder;
   const auto database = Database::Open(folder.path());
   ASSERT_TRUE(database.ok()) << database.status();
   const auto log_bytes = [&] { return std::filesystem::file_size(folder.path() / "inlier.db-wal"); };
-  (*database)->connection().exec("CREATE TABLE filler AS SELECT hex(zeroblob(1500000)) AS x");
+  SQLite::Database& connection = (*database)->connection();
+  connection.exec("CREATE TABLE filler AS SELECT hex(zeroblob(1500000)) AS x");
   const std::uintmax_t used = log_bytes();
   ASSERT_GT(used, 3'000'000u);
-  ASSERT_TRUE((*database)->TidyLog(1 << 20, used - used / 10).ok());
+  ASSERT_TRUE((*database)->CheckpointWal(/*truncate=*/false).ok());
   EXPECT_EQ((*database)->WalBytes(), 0u);
+  connection.exec("CREATE TABLE one (x)");
   EXPECT_EQ(log_bytes(), used);
-  ASSERT_TRUE((*database)->TidyLog(1 << 20, used / 2).ok());
+  ASSERT_TRUE((*database)->CheckpointWal(/*truncate=*/false).ok());
+  connection.exec("PRAGMA journal_size_limit = 1048576");
+  connection.exec("CREATE TABLE two (x)");
   EXPECT_EQ(log_bytes(), 1u << 20);
 }
 

@@ -84,16 +84,17 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
   const std::map<std::string, std::string> damages = {
       {"one_live_attempt",
        "DROP INDEX attempt_one_live; UPDATE attempt SET ended_ms = NULL, outcome = NULL; INSERT INTO "
-       "attempt (token, stage, number, worker, slot, started_ms) VALUES (9, 1, 2, 'w', 0, 0)"},
+       "attempt (token, stage, number, sweep, worker, slot, started_ms) VALUES (9, 1, 2, 1, 'w', 0, 0)"},
       {"one_result",
-       "DROP INDEX attempt_one_result; INSERT INTO attempt (token, stage, number, worker, slot, started_ms, "
-       "ended_ms, outcome) VALUES (9, 1, 2, 'w', 0, 0, 1, 'DIVERGED')"},
+       "DROP INDEX attempt_one_result; INSERT INTO attempt (token, stage, number, sweep, worker, slot, "
+       "started_ms, ended_ms, outcome) VALUES (9, 1, 2, 1, 'w', 0, 0, 1, 'DIVERGED')"},
       {"result_is_of_its_stage", "UPDATE stage SET result_token = 2 WHERE id = 1"},
       {"result_is_taken", "UPDATE stage SET result_token = NULL, state = 'PENDING' WHERE id = 2"},
       {"live_attempt_of_an_open_stage",
        "DROP INDEX attempt_one_result; UPDATE attempt SET ended_ms = NULL, outcome = NULL WHERE token = 1"},
       {"one_fingerprint", "UPDATE stage SET fingerprint = 'same'"},
-      {"specification_of_a_trial", "DELETE FROM spec_part"},
+      {"specification_of_a_stage", "UPDATE stage SET spec = '{' WHERE id = 2"},
+      {"specification_of_a_trial", "UPDATE trial SET train_stage = NULL, evaluate_stage = NULL, spec = ''"},
       {"trained_has_a_checkpoint", "DELETE FROM artifact"},
       {"evaluated_after_training", "UPDATE stage SET checkpoint = NULL WHERE id = 1"},
       {"success_of_a_trial", "UPDATE stage SET state = 'FAILED' WHERE id = 2"},
@@ -103,10 +104,10 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
        "UPDATE sweep SET state = 'COMPLETE', ended_ms = 9; UPDATE trial SET state = 'PENDING'"},
       {"token_below_next", "UPDATE meta SET value = 1"},
       {"acknowledged_sequence",
-       "INSERT INTO worker VALUES ('w', 'n', 'h', 'v', 1, '[]', 0, 1, 1, -4, 0, 0, '[]')"},
+       "INSERT INTO worker VALUES ('w', 'n', 'h', 'v', 1, '[]', 0, 0, 1, 1, -4, 0, '[]')"},
       {"worker_of_a_live_attempt",
-       "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (9, 1, 2, 'nobody', 0, "
-       "0)"},
+       "INSERT INTO attempt (token, stage, number, sweep, worker, slot, started_ms) VALUES (9, 1, 2, 1, "
+       "'unknown', 0, 0)"},
       {"artifact_path", "UPDATE artifact SET path = 'artifacts/../../etc/passwd'"},
   };
   const TemporaryFolder sound;
@@ -223,7 +224,7 @@ TEST_F(DoctorTest, RepairMakesADamagedIndexAnew) {
   ASSERT_THAT(Problems(report), Contains(HasSubstr("attempt_by_stage")));
   const auto done = RepairStateFolder(folder_.path(), report);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_THAT(*done, Contains("made the indexes anew from their tables"));
+  EXPECT_THAT(*done, Contains("rebuilt the indexes from their tables"));
   EXPECT_THAT(Problems(Examine()), IsEmpty());
 }
 
@@ -236,16 +237,15 @@ TEST_F(DoctorTest, OldLeftoversAreRemovedAndFreshOnesAreNot) {
   };
   make("inlier.db.v1.x.backup.AbCdEf.part", std::chrono::hours(5));
   make("endpoint.json.AbCdEf", std::chrono::hours(5));
-  make(".cold.AbCdEf", std::chrono::hours(5));
   make("endpoint.json.GhIjKl", std::chrono::hours(0));  // Being written now.
   make("inlier.db.v1.x.backup", std::chrono::hours(5));
   make("notes.part", std::chrono::hours(5));
   const DoctorReport report = Examine();
   EXPECT_TRUE(report.healthy());
-  EXPECT_THAT(report.findings, SizeIs(3));
+  EXPECT_THAT(report.findings, SizeIs(2));
   const auto done = RepairStateFolder(folder_.path(), report);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_THAT(*done, SizeIs(3));
+  EXPECT_THAT(*done, SizeIs(2));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "inlier.db.v1.x.backup.AbCdEf.part"));
   for (const char* name : {"endpoint.json.GhIjKl", "inlier.db.v1.x.backup", "notes.part", "inlier.db"})
     EXPECT_TRUE(std::filesystem::exists(folder_.path() / name)) << name;

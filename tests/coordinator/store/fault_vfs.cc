@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "coordinator/store/forwarding_file.h"
+#include "tests/coordinator/store/forwarding_file.h"
 
 namespace inlier {
 namespace {

@@ -1,4 +1,4 @@
-// A disk that fails when told to: SQLite's default VFS with a switch before each write, fsync and open.
+// A disk that fails on request: SQLite's default VFS with a switch before each write, fsync and open.
 //
 // While an object lives, databases opened in this process use it. What is open must be closed before it goes.
 #ifndef INLIER_TESTS_COORDINATOR_STORE_FAULT_VFS_H_
@@ -15,7 +15,7 @@ class FaultVfs {
 
   // Every write finds no space, after so many that still do; the log's index never grows.
   void SetFull(bool full, int after_writes = 0) const;
-  // The same, as a quota makes it: an I/O error, whose number the file tells. The index grows.
+  // The same, as a quota makes it: an I/O error, whose errno the file returns. The index grows.
   void SetOverQuota(bool over) const;
   // Every fsync fails.
   void SetSyncFails(bool fails) const;

@@ -1,4 +1,4 @@
-// What the schema itself refuses or ignores, whatever the orchestrator says.
+// Changes that the schema itself refuses or ignores.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "tests/coordinator/store/store_fixture.h"
@@ -121,7 +121,7 @@ TEST_F(InvariantsTest, TrialSucceedsOnlyWithItsStages) {
 
 TEST_F(InvariantsTest, KnownTrialMayNotClaimAResultThatIsNotThere) {
   MustAddTrial();
-  NewTrial trial = Trial(2, 1, 1, 1, 2);
+  TrialRow trial = Trial(2, 1, 1, 1, 2);
   trial.state = v1::SUCCEEDED;
   EXPECT_THAT(Error(trial), HasSubstr("SUCCEEDED although a stage has not succeeded"));
 }
@@ -146,7 +146,7 @@ TEST_F(InvariantsTest, PointOfASweepIsOneTrial) {
 }
 
 TEST_F(InvariantsTest, RequestIsStoredOnce) {
-  NewSweep sweep = Sweep(1);
+  SweepRow sweep = Sweep(1);
   sweep.request_id = "r-1";
   MustApply(sweep);
   sweep.id = SweepId(2);
@@ -160,7 +160,7 @@ TEST_F(InvariantsTest, RowsOfUnknownThingsAreErrors) {
               HasSubstr("t-7 is not in the database"));
   EXPECT_THAT(Error(StageChange{.id = StageId(7), .state = v1::FAILED, .failures = {}, .message = ""}),
               HasSubstr("st-7 is not in the database"));
-  EXPECT_THAT(Error(WorkerAcknowledged{"nobody", 3}), HasSubstr("worker nobody is not in the database"));
+  EXPECT_THAT(Error(WorkerAcknowledged{"unknown", 3}), HasSubstr("worker unknown is not in the database"));
 }
 
 TEST_F(InvariantsTest, BrokenBatchChangesNothing) {

@@ -1,18 +1,14 @@
-// Migrations of the schema: forward, each in one transaction after a backup that is kept, whatever kills the
-// process in between. The lists here are the first file of the schema, as it was released, and steps of the
-// test's own; so that steps added later change nothing here.
+// Migrations of the schema: forward, each in one transaction after a backup that is kept, also when the
+// process is killed in between. The lists here are the first file of the schema, as it was released, and
+// steps of the test's own; so that steps added later change nothing here.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <map>
-
-#include "absl/strings/str_replace.h"
-#include "base/digest.h"
+#include "absl/strings/str_cat.h"
 #include "coordinator/store/backup.h"
-#include "coordinator/store/store.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -32,16 +28,6 @@ std::vector<Migration> WithSecond(const std::string& sql) {
 }
 
 constexpr char kColour[] = "ALTER TABLE sweep ADD COLUMN colour TEXT; UPDATE sweep SET colour = 'red'";
-
-std::vector<Migration> MigrationsBefore(const std::string& name) {
-  std::vector<Migration> before;
-  for (const Migration& migration : BuiltinMigrations()) {
-    if (migration.name == name) return before;
-    before.push_back(migration);
-  }
-  ADD_FAILURE() << "there is no migration " << name;
-  return {};
-}
 
 class MigrationTest : public ::testing::Test {
  protected:
@@ -185,162 +171,32 @@ TEST_F(ViewsAtOpenTest, ChangedAndUnknownViewsAreReplaced) {
 TEST_F(ViewsAtOpenTest, CheckpointEmptiesTheWal) {
   MustApply(Sweep(1));
   EXPECT_GT(database_->WalBytes(), 0u);
-  EXPECT_TRUE(database_->Checkpoint(/*truncate=*/true).ok());
+  EXPECT_TRUE(database_->CheckpointWal(/*truncate=*/true).ok());
   EXPECT_EQ(database_->WalBytes(), 0u);
   EXPECT_EQ(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 0u);
 }
 
-// A database of the first version with one of everything goes forward without losing a row.
-TEST(ControlMigrationTest, DatabaseOfTheFirstVersionGoesForwardWithItsData) {
-  const TemporaryFolder folder;
-  const std::vector<Migration> first(BuiltinMigrations().begin(), BuiltinMigrations().begin() + 1);
-  const std::vector<std::string> tables = {"sweep",      "trial",   "trial_spec", "stage",
-                                           "stage_spec", "attempt", "event",      "worker"};
-  std::map<std::string, int> rows;
-  {
-    const auto old = Database::Open(folder.path(), first);
-    // Its views name columns that the first version has not got: they are made anew at the next start.
-    ASSERT_TRUE(old.ok()) << old.status();
-    SQLite::Database& connection = (*old)->connection();
-    connection.exec(absl::StrCat(
-        "INSERT INTO sweep (id, name, spec, points, trials, next_point, request_id, submitted_ms) VALUES "
-        "(1, 'gamma', '{\"name\":\"gamma\"}', 4, 4, 1, 'id', 1000), (2, 'other', '{\"name\":\"other\"}', 1, "
-        "1, 0, "
-        "NULL, 1000);"
-        "INSERT INTO stage (id, kind, fingerprint, train_stage, state) VALUES "
-        "(1, 'TRAIN_STAGE', '",
-        Sha256Hex("f1"), "', NULL, 'RUNNING'), (2, 'EVALUATE_STAGE', '", Sha256Hex("f2"),
-        "', 1, 'PENDING');"
-        "INSERT INTO stage_spec VALUES (1, '{}'), (2, '{}');"
-        "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state) VALUES (1, 1, 0, 1, 2, "
-        "'RUNNING');"
-        "INSERT INTO trial_spec VALUES (1, '{\"seed\":\"1\"}', '{}');"
-        "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (7, 1, 1, 'w', 0, 2000);"
-        "INSERT INTO event (at_ms, kind, sweep, message) VALUES (1, 'a', 1, 'first'), (2, 'b', 2, "
-        "'elsewhere'), "
-        "(3, 'c', NULL, 'about none'), (4, 'd', 1, 'second');"
-        "INSERT INTO worker VALUES ('w', 'name', 'here', '1.0', 1, '[\"cpu\"]', 0, 1, 3000, 5)"));
-    for (const std::string& table : tables)
-      rows[table] = connection.execAndGet("SELECT count(*) FROM " + table).getInt();
+// By the table that every such database has, at any version.
+TEST(OldDatabaseTest, ADatabaseFromBeforeTheFirstReleaseIsRefusedWithTheRemedyAndUntouched) {
+  for (const int version : {1, 9}) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "inlier.db";
+    {
+      SQLite::Database old(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+      old.exec(absl::StrCat("CREATE TABLE trial_spec (trial INTEGER); PRAGMA application_id = ",
+                            kApplicationId, "; PRAGMA user_version = ", version));
+    }
+    const absl::Status refused = Database::Open(folder.path()).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(refused.message(),
+              absl::StrCat(file,
+                           " was made before the first release, and its tables cannot be read: start with an "
+                           "empty state folder (--set state_dir=FOLDER), or keep using the program that made "
+                           "it"));
+    SQLite::Database same(file);
+    EXPECT_EQ(same.execAndGet("PRAGMA user_version").getInt(), version);
+    EXPECT_EQ(same.execAndGet("SELECT count(*) FROM sqlite_schema").getInt(), 1);
   }
-  const auto database = Database::Open(folder.path());
-  ASSERT_TRUE(database.ok()) << database.status();
-  SQLite::Database& connection = (*database)->connection();
-  EXPECT_EQ((*database)->version(), BuiltinMigrations().back().to_version);
-  for (const std::string& table : tables)
-    EXPECT_EQ(connection.execAndGet("SELECT count(*) FROM " + table).getInt(), rows[table]) << table;
-  EXPECT_EQ(connection.execAndGet("SELECT count(*) FROM pragma_foreign_key_check").getInt(), 0);
-  const auto snapshot = Store(**database).Load();
-  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  ASSERT_EQ(snapshot->sweeps.size(), 2u);
-  EXPECT_FALSE(snapshot->sweeps[0].paused);
-  EXPECT_EQ(snapshot->sweeps[0].revision, 1u);
-  EXPECT_EQ(snapshot->sweeps[0].notices, 2u);
-  EXPECT_EQ(snapshot->sweeps[1].notices, 1u);
-  EXPECT_EQ(snapshot->sweeps[0].request_id, "id");
-  ASSERT_EQ(snapshot->trials.size(), 1u);
-  EXPECT_EQ(snapshot->trials[0].point, std::uint64_t{0});
-  ASSERT_EQ(snapshot->live_attempts.size(), 1u);
-  EXPECT_FALSE(snapshot->live_attempts[0].sweep);
-  EXPECT_EQ(snapshot->live_attempts[0].yields, "");
-  EXPECT_FALSE(snapshot->workers.at(0).held);
-  EXPECT_EQ(
-      connection
-          .execAndGet("SELECT group_concat(message) FROM (SELECT message FROM event WHERE sweep = 1 AND "
-                      "notice IS NOT NULL ORDER BY notice)")
-          .getString(),
-      "first,second");
-}
-
-TEST(OldDatabaseTest, StagesOfTheFirstSchemaKeepTheirSpecifications) {
-  const TemporaryFolder folder;
-  {
-    const auto old = Database::Open(folder.path(), {BuiltinMigrations().front()});
-    ASSERT_TRUE(old.ok()) << old.status();
-    (*old)->connection().exec(
-        absl::StrCat("INSERT INTO stage (id, kind, fingerprint) VALUES (1, 'TRAIN_STAGE', '", Sha256Hex("f1"),
-                     "'); INSERT INTO stage_spec VALUES (1, '{\"seed\":7}')"));
-  }
-  const auto opened = Database::Open(folder.path());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  const auto snapshot = Store(**opened).Load();
-  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  ASSERT_EQ(snapshot->stages.size(), 1u);
-  EXPECT_EQ(snapshot->unfinished_stages.at(0).spec_json, "{\"seed\":7}");
-}
-
-TEST(OldDatabaseTest, SpecificationsAreTakenApartAndReadAsTheyWere) {
-  const TemporaryFolder folder;
-  const std::string spec =
-      R"({"seed":%,"model":{"bert":{"layers":2}},"dropout":1e-05,"training":{"steps":3},"evaluation":{}})";
-  const auto of_seed = [&spec](const char* seed) { return absl::StrReplaceAll(spec, {{"%", seed}}); };
-  {
-    const auto old = Database::Open(folder.path(), MigrationsBefore("0006_lean"));
-    ASSERT_TRUE(old.ok()) << old.status();
-    (*old)->connection().exec(absl::StrCat(
-        "INSERT INTO sweep (id, name, spec, points, trials, submitted_ms) VALUES (1, 'a', '{}', 3, 3, 1);"
-        "INSERT INTO stage (id, kind, fingerprint, train_stage, spec_trial) VALUES "
-        "(1, 'TRAIN_STAGE', '",
-        Sha256Hex("f1"), "', NULL, 1), (2, 'EVALUATE_STAGE', '", Sha256Hex("f2"),
-        "', 1, 2);"
-        "INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage) VALUES (1, 1, 0, 1, 2), (2, 1, 1, "
-        "1, 2), (3, 1, 2, 1, 2);"
-        "INSERT INTO trial_spec VALUES (1, '{}', '",
-        of_seed("1"), "'), (2, '{}', '", of_seed("2"), R"('), (3, '{}', '{"seed":3}');)"));
-  }
-  const auto opened = Database::Open(folder.path());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  SQLite::Database& connection = (*opened)->connection();
-  EXPECT_EQ(connection.execAndGet("SELECT group_concat(json, ' ') FROM spec_part").getString(),
-            R"({"bert":{"layers":2}} {"steps":3} {})");
-  const auto view = [&connection](const char* column) {
-    return connection
-        .execAndGet(
-            absl::StrCat("SELECT group_concat(", column, ", ' ') FROM (SELECT * FROM trials ORDER BY point)"))
-        .getString();
-  };
-  EXPECT_EQ(view("layers"), "2 2");
-  EXPECT_EQ(view("seed"), "1 2 3");
-  // The single values come first now.
-  const std::string whole =
-      R"({"seed":2,"dropout":1e-05,"model":{"bert":{"layers":2}},"training":{"steps":3},"evaluation":{}})";
-  EXPECT_EQ(connection.execAndGet("SELECT spec FROM trials WHERE trial = 't-2'").getString(), whole);
-  EXPECT_EQ(connection.execAndGet("SELECT spec FROM trials WHERE trial = 't-3'").getString(),
-            R"({"seed":3})");
-  const auto snapshot = Store(**opened).Load();
-  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  EXPECT_EQ(snapshot->unfinished_stages.at(1).spec_json, whole);
-}
-
-TEST(OldDatabaseTest, StagesWithAResultGetTheStepsOfTheirTraining) {
-  const TemporaryFolder folder;
-  {
-    const auto old = Database::Open(folder.path(), MigrationsBefore("0008_stage_steps"));
-    ASSERT_TRUE(old.ok()) << old.status();
-    const std::string model = Sha256Hex("model");
-    (*old)->connection().exec(absl::StrCat(
-        "INSERT INTO stage (id, kind, fingerprint, train_stage) VALUES (1, 'TRAIN_STAGE', '", Sha256Hex("f1"),
-        "', NULL), (2, 'EVALUATE_STAGE', '", Sha256Hex("f2"), "', 1), (3, 'TRAIN_STAGE', '", Sha256Hex("f3"),
-        "', NULL);"
-        "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (1, 1, 1, 'w', 0, 1);"
-        "INSERT INTO artifact (token, kind, step, path, sha256, bytes, final, at_ms) VALUES "
-        "(1, 'CHECKPOINT', 250, 'a', '', 1, 0, 1), (1, 'CHECKPOINT', 300, 'b', '",
-        model, "', 1, 1, 1);",
-        "UPDATE attempt SET ended_ms = 2, outcome = 'SUCCEEDED' WHERE token = 1;"
-        "UPDATE stage SET state = 'SUCCEEDED', result_token = 1, checkpoint = '",
-        model,
-        "' WHERE id = 1;"
-        "INSERT INTO attempt (token, stage, number, worker, slot, started_ms) VALUES (2, 2, 1, 'w', 0, 1);"
-        "UPDATE attempt SET ended_ms = 2, outcome = 'SUCCEEDED' WHERE token = 2;"
-        "UPDATE stage SET state = 'SUCCEEDED', result_token = 2 WHERE id = 2;"));
-  }
-  const auto opened = Database::Open(folder.path());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_EQ((*opened)
-                ->connection()
-                .execAndGet("SELECT group_concat(steps) FROM (SELECT steps FROM stage ORDER BY id)")
-                .getString(),
-            "300,300,0");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What may be asked of the database, what is refused and in which words, and the lists behind the service's
+// Queries that are answered, the errors of those that are refused, and the lists behind the service's
 // answers.
 #include "coordinator/store/reader.h"
 
@@ -151,17 +151,20 @@ TEST_F(ReaderTest, SweepIsFoundByIdAndByItsLatestName) {
             "NOT_FOUND: there is no sweep \"s-9\"; known: gamma, zeta");
 }
 
-TEST_F(ReaderTest, NothingSubmittedIsSaidSo) {
+TEST_F(ReaderTest, ErrorReportsThatNothingWasSubmitted) {
   EXPECT_EQ(reader_->FindSweep("gamma").status().ToString(),
-            "NOT_FOUND: there is no sweep \"gamma\": none has been submitted yet");
+            "NOT_FOUND: there is no sweep \"gamma\"; none has been submitted yet");
 }
 
 TEST_F(ReaderTest, TrialIsFoundById) {
   MustAddTrial();
   EXPECT_EQ(*reader_->FindTrial("t-1"), TrialId(1));
-  EXPECT_EQ(reader_->FindTrial("t-2").status().ToString(), "NOT_FOUND: there is no trial t-2");
+  EXPECT_EQ(reader_->FindTrial("t-2").status().ToString(),
+            "NOT_FOUND: there is no trial \"t-2\"; trials are named like t-17, and ListTrials shows those of "
+            "a sweep");
   EXPECT_EQ(reader_->FindTrial("1").status().ToString(),
-            "INVALID_ARGUMENT: \"1\" is no trial: trials are named t-1, t-2, …");
+            "NOT_FOUND: there is no trial \"1\"; trials are named like t-17, and ListTrials shows those of a "
+            "sweep");
 }
 
 TEST_F(ReaderTest, SweepStatusCountsTrialsAndSharedStagesOnce) {

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/check.h"
-#include "coordinator/store/forwarding_file.h"
+#include "tests/coordinator/store/forwarding_file.h"
 
 namespace inlier {
 namespace {

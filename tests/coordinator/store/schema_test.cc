@@ -1,5 +1,5 @@
-// docs/reference/schema.md says what the database is. When it does not, the text it should have is written
-// beside the build:
+// docs/reference/schema.md is generated from the database. When it is out of date, its new text is written to
+// the build folder:
 //   cp <build>/tests/coordinator/store/schema.md docs/reference/schema.md
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "coordinator/store/param_view.h"
-#include "proto/spec/measurements.h"
+#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -23,8 +23,7 @@ TEST(SchemaReferenceTest, DocumentIsUpToDate) {
   if (text.str() == wanted) return;
   const std::string path = std::string(INLIER_BINARY_DIR) + "/schema.md";
   std::ofstream(path) << wanted;
-  FAIL() << "docs/reference/schema.md is not what the database is: cp " << path
-         << " docs/reference/schema.md";
+  FAIL() << "docs/reference/schema.md is out of date: cp " << path << " docs/reference/schema.md";
 }
 
 TEST(SchemaReferenceTest, NamesEveryViewTableAndRuleWithAComment) {
@@ -41,7 +40,7 @@ TEST(SchemaReferenceTest, NamesEveryViewTableAndRuleWithAComment) {
 
 TEST(SchemaReferenceTest, EveryFinalMeasurementOfATrialIsAColumnOfResults) {
   const View* results = nullptr;
-  for (const View& view : PeoplesViews()) {
+  for (const View& view : UserViews()) {
     if (view.name == "results") results = &view;
   }
   ASSERT_NE(results, nullptr);

@@ -18,7 +18,7 @@ class SnapshotCheckTest : public StoreTest {
     MustApply(Start(1, 1));
     ASSERT_TRUE(store_->Load().ok()) << store_->Load().status();
   }
-  // What loading says after `sql` was done behind the schema's back.
+  // The error of loading after `sql` was run without the schema's rules.
   std::string AfterEditing(const std::string& sql) {
     SQLite::Database& connection = database_->connection();
     connection.exec("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON");
@@ -60,6 +60,10 @@ TEST_F(SnapshotCheckTest, FinishedModelThatIsNoDigestIsNamed) {
   MustApply(Checkpoint(1, 200, true));
   EXPECT_THAT(AfterEditing("UPDATE artifact SET sha256 = '../model'"),
               HasSubstr("the final checkpoint of attempt 1 has no SHA-256"));
+}
+TEST_F(SnapshotCheckTest, SpecificationThatIsNoObjectIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE stage SET spec = '7' WHERE id = 2"),
+              HasSubstr("st-2 has a specification that is no JSON object"));
 }
 TEST_F(SnapshotCheckTest, FingerprintThatIsNoneIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE stage SET fingerprint = 'f' WHERE id = 2"),

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "proto/spec/canonical.h"
+#include "spec/trial/canonical.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -33,7 +33,7 @@ TEST_F(SnapshotTest, NewDatabaseIsEmptyAndCountsFromOne) {
 }
 
 TEST_F(SnapshotTest, SweepComesBackWithItsSpecAndRequest) {
-  NewSweep sweep = Sweep(3);
+  SweepRow sweep = Sweep(3);
   sweep.points = 0x7fffffffffffffffu;
   sweep.request_id = "r-1";
   sweep.request_digest = "d-1";
@@ -44,7 +44,7 @@ TEST_F(SnapshotTest, SweepComesBackWithItsSpecAndRequest) {
   MustApply(sweep, SweepChange{.id = SweepId(3), .state = {}, .next_point = 17, .at = {}});
   const Snapshot snapshot = Load();
   ASSERT_EQ(snapshot.sweeps.size(), 1u);
-  const SweepRecord& record = snapshot.sweeps[0];
+  const SweepRow& record = snapshot.sweeps[0];
   EXPECT_EQ(record.spec.SerializeAsString(), sweep.spec.SerializeAsString());
   EXPECT_EQ(record.state, v1::ACTIVE);
   EXPECT_EQ(record.points, 0x7fffffffffffffffu);
@@ -78,7 +78,7 @@ TEST_F(SnapshotTest, LiveAttemptComesBackWithItsToken) {
       Start(42, 1, 2, 100));
   const Snapshot snapshot = Load();
   ASSERT_EQ(snapshot.live_attempts.size(), 1u);
-  const LiveAttempt& live = snapshot.live_attempts[0];
+  const AttemptRow& live = snapshot.live_attempts[0];
   EXPECT_EQ(live.token, 42u);
   EXPECT_EQ(live.stage, StageId(1));
   EXPECT_EQ(live.number, 2u);
@@ -87,15 +87,12 @@ TEST_F(SnapshotTest, LiveAttemptComesBackWithItsToken) {
   EXPECT_EQ(snapshot.next_token, 43u);
   ASSERT_EQ(snapshot.stages.size(), 2u);
   EXPECT_EQ(snapshot.stages[0].state, v1::RUNNING);
-  ASSERT_EQ(snapshot.unfinished_stages.size(), 2u);
-  const UnfinishedStage& train = snapshot.unfinished_stages[0];
-  EXPECT_EQ(train.stage, StageId(1));
+  const StageRow& train = snapshot.stages[0];
+  EXPECT_EQ(train.id, StageId(1));
   EXPECT_EQ(train.attempts, 2u);
   EXPECT_EQ(train.failures, (StageFailures{.out_of_memory = 1}));
-  EXPECT_EQ(train.spec_of, TrialId(1));
-  EXPECT_EQ(train.spec_json, Trial(1, 1, 0, 1, 2).spec_json);  // Of the trial it was made for.
-  EXPECT_EQ(snapshot.unfinished_stages[1].spec_of, TrialId(1));
-  EXPECT_EQ(snapshot.unfinished_stages[1].spec_json, "");  // As the one before it.
+  EXPECT_EQ(train.spec_json, Train(1).spec_json);
+  EXPECT_EQ(snapshot.stages[1].spec_json, Evaluate(2, 1).spec_json);
   EXPECT_EQ(snapshot.stages[1].kind, v1::EVALUATE_STAGE);
   EXPECT_EQ(snapshot.stages[1].train_stage, StageId(1));
   EXPECT_EQ(HexOf(snapshot.stages[1].fingerprint), Sha256Hex("f2"));
@@ -111,17 +108,15 @@ TEST_F(SnapshotTest, TrialsComeBackAndEndedOnesWithoutTheirTexts) {
   ASSERT_EQ(snapshot.trials.size(), 2u);
   EXPECT_EQ(snapshot.trials[0].state, v1::SUCCEEDED);
   EXPECT_EQ(snapshot.trials[1].state, v1::FAILED);
-  ASSERT_EQ(snapshot.unfinished_trials.size(), 1u);
-  EXPECT_EQ(snapshot.unfinished_trials[0].trial, TrialId(2));
-  EXPECT_EQ(snapshot.unfinished_trials[0].message, "no memory");
-  EXPECT_EQ(snapshot.unfinished_trials[0].labels_json, R"({"gamma":"-0.03","seed":"1"})");
+  EXPECT_EQ(snapshot.trials[0].labels_json, "");
+  EXPECT_EQ(snapshot.trials[1].message, "no memory");
+  EXPECT_EQ(snapshot.trials[1].labels_json, R"({"gamma":"-0.03","seed":"1"})");
   EXPECT_EQ(snapshot.trials[1].point, 1u);
   EXPECT_EQ(snapshot.trials[1].train_stage, StageId(1));
   EXPECT_EQ(snapshot.next_trial, TrialId(3));
-  ASSERT_EQ(snapshot.trained.size(), 1u);
-  EXPECT_EQ(snapshot.trained[0].stage, StageId(1));
-  EXPECT_EQ(HexOf(snapshot.trained[0].checkpoint), ModelDigest(1, 200));
-  EXPECT_THAT(snapshot.unfinished_stages, IsEmpty());
+  ASSERT_EQ(snapshot.stages.size(), 2u);
+  EXPECT_EQ(HexOf(snapshot.stages[0].checkpoint.value()), ModelDigest(1, 200));
+  EXPECT_FALSE(snapshot.stages[1].checkpoint.has_value());
 }
 
 TEST_F(SnapshotTest, LatestCheckpointIsTheOneToResumeFrom) {
@@ -143,7 +138,7 @@ TEST_F(SnapshotTest, OfEqualStepsTheLaterCheckpointCounts) {
   EXPECT_EQ(Load().checkpoints[0].token, 2u);
 }
 
-// A coordinator that died between the final checkpoint and the outcome must not go on from a file without
+// A coordinator that died between the final checkpoint and the outcome must not resume from a file without
 // optimizer state.
 TEST_F(SnapshotTest, AFinalCheckpointWithoutAResultIsNotResumedFrom) {
   MustAddTrial();
@@ -154,7 +149,7 @@ TEST_F(SnapshotTest, AFinalCheckpointWithoutAResultIsNotResumedFrom) {
 }
 
 TEST_F(SnapshotTest, AStageWithAResultComesBackWithItsStepsAndItsModel) {
-  NewStage train = Train(1), evaluate = Evaluate(2, 1);
+  StageRow train = Train(1), evaluate = Evaluate(2, 1);
   train.steps = 900;
   evaluate.steps = 900;
   MustApply(Sweep(1), train, evaluate, Trial(1, 1, 0, 1, 2));
@@ -165,28 +160,18 @@ TEST_F(SnapshotTest, AStageWithAResultComesBackWithItsStepsAndItsModel) {
   ASSERT_EQ(snapshot.stages.size(), 2u);
   EXPECT_EQ(snapshot.stages[0].steps, 900u);
   EXPECT_EQ(snapshot.stages[1].steps, 900u);
-  ASSERT_EQ(snapshot.trained.size(), 1u);
-  EXPECT_EQ(HexOf(snapshot.trained[0].checkpoint), ModelDigest(2, 200));
-  ASSERT_EQ(snapshot.unfinished_stages.size(), 1u);
-  EXPECT_EQ(snapshot.unfinished_stages[0].stage, StageId(2));
+  EXPECT_EQ(HexOf(snapshot.stages[0].checkpoint.value()), ModelDigest(2, 200));
+  EXPECT_EQ(snapshot.stages[1].state, v1::PENDING);
 }
 
-TEST_F(SnapshotTest, ThePackedSpecificationComesBackInPlaceOfItsText) {
-  NewTrial trial = Trial(1, 1, 0, 1, 2);
-  v1::TrialSpec spec = *TrialSpecFromJson(trial.spec_json);
-  trial.spec_packed = spec.SerializeAsString();
-  MustApply(Sweep(1), Train(1), Evaluate(2, 1), trial);
-  const Snapshot snapshot = Load();
-  ASSERT_EQ(snapshot.stages.size(), 2u);
-  ASSERT_EQ(snapshot.unfinished_stages.size(), 2u);
-  v1::TrialSpec back;
-  ASSERT_TRUE(back.ParseFromString(snapshot.unfinished_stages[0].spec));
-  EXPECT_EQ(back.SerializeAsString(), trial.spec_packed);
-  EXPECT_EQ(snapshot.unfinished_stages[1].spec, "");  // As the one before it.
-  for (const UnfinishedStage& stage : snapshot.unfinished_stages) EXPECT_EQ(stage.spec_json, "");
+TEST_F(SnapshotTest, ATrainingKeepsItsSpecificationWhileAnEvaluationOfItHasNoResult) {
+  MustAddTrial();
+  MustTrain();
+  EXPECT_EQ(Load().stages[0].spec_json, Train(1).spec_json);
+  MustApply(Start(2, 2), End(2, v1::SUCCEEDED));
+  for (const StageRow& stage : Load().stages) EXPECT_EQ(stage.spec_json, "");
 }
 
-// A state of many stages is read on two connections; which are many, the highest number says.
 TEST_F(SnapshotTest, OfManyStagesEverythingComesBackToo) {
   MustAddTrial();
   MustTrain();
@@ -209,16 +194,11 @@ TEST_F(SnapshotTest, OfManyStagesEverythingComesBackToo) {
   EXPECT_EQ(snapshot.stages[2].id, StageId(30'001));
   EXPECT_EQ(snapshot.stages[2].state, v1::RUNNING);
   EXPECT_EQ(HexOf(snapshot.stages[3].fingerprint), Sha256Hex("f30002"));
-  ASSERT_EQ(snapshot.trained.size(), 1u);
-  EXPECT_EQ(HexOf(snapshot.trained[0].checkpoint), ModelDigest(1, 200));
-  ASSERT_EQ(snapshot.unfinished_stages.size(), 3u);
-  EXPECT_EQ(snapshot.unfinished_stages[0].stage, StageId(2));
-  EXPECT_EQ(snapshot.unfinished_stages[1].stage, StageId(30'001));
-  EXPECT_EQ(snapshot.unfinished_stages[1].attempts, 2u);
-  EXPECT_EQ(snapshot.unfinished_stages[2].attempts, 0u);
+  EXPECT_EQ(HexOf(snapshot.stages[0].checkpoint.value()), ModelDigest(1, 200));
+  EXPECT_EQ(snapshot.stages[2].attempts, 2u);
+  EXPECT_EQ(snapshot.stages[3].attempts, 0u);
   ASSERT_EQ(snapshot.trials.size(), 2u);
   EXPECT_EQ(snapshot.trials[1].state, v1::RUNNING);
-  EXPECT_EQ(snapshot.unfinished_trials.size(), 2u);
   ASSERT_EQ(snapshot.live_attempts.size(), 1u);
   EXPECT_EQ(snapshot.live_attempts[0].token, 3u);
   ASSERT_EQ(snapshot.checkpoints.size(), 1u);
@@ -229,7 +209,7 @@ TEST_F(SnapshotTest, OfManyStagesEverythingComesBackToo) {
   EXPECT_EQ(snapshot.next_token, 4u);
 }
 
-TEST_F(SnapshotTest, OfManyStagesAnErrorOfEitherConnectionIsTold) {
+TEST_F(SnapshotTest, ARowThatCannotBeReadIsDataLoss) {
   MustApply(Sweep(1), Train(30'001));
   database_->connection().exec("UPDATE sweep SET spec = '{\"axes\": 7}'");
   EXPECT_EQ(store_->Load().status().code(), absl::StatusCode::kDataLoss);
@@ -237,6 +217,8 @@ TEST_F(SnapshotTest, OfManyStagesAnErrorOfEitherConnectionIsTold) {
   EXPECT_TRUE(store_->Load().ok());
   database_->connection().exec("UPDATE stage SET fingerprint = 'none'");
   EXPECT_EQ(store_->Load().status().code(), absl::StatusCode::kDataLoss);
+  database_->connection().exec("UPDATE stage SET fingerprint = printf('%064d', 1)");
+  EXPECT_TRUE(store_->Load().ok());
   database_->connection().exec("ALTER TABLE trial RENAME TO elsewhere");
   EXPECT_NE(std::string(store_->Load().status().message()).find("no such table: trial"), std::string::npos);
 }
@@ -252,7 +234,7 @@ TEST_F(SnapshotTest, ANumberThatMemoryCannotHoldIsRefusedWithTheRow) {
 }
 
 TEST_F(SnapshotTest, AxesOfEveryFormComeBackAsTheyWere) {
-  NewSweep sweep = Sweep(1);
+  SweepRow sweep = Sweep(1);
   const auto axis = [&sweep](const char* field) {
     sweep.spec.add_axes()->set_field(field);
     return sweep.spec.mutable_axes(sweep.spec.axes_size() - 1);
@@ -286,17 +268,21 @@ TEST_F(SnapshotTest, WorkersComeBackWithWhatWasAcknowledged) {
                       .devices = {"cpu", "cuda:0"},
                       .draining = true,
                       .connected = false,
-                      .last_seen = {77}},
+                      .last_seen = {77},
+                      .memory_mib = 900,
+                      .device_memory_mib = {0, 80}},
             WorkerAcknowledged{"w-1", 12});
   const Snapshot snapshot = Load();
   ASSERT_EQ(snapshot.workers.size(), 1u);
-  const WorkerRecord& worker = snapshot.workers[0];
+  const WorkerRow& worker = snapshot.workers[0];
   EXPECT_EQ(worker.name, "left");
   EXPECT_THAT(worker.devices, ElementsAre("cpu", "cuda:0"));
   EXPECT_TRUE(worker.draining);
   EXPECT_FALSE(worker.connected);
   EXPECT_EQ(worker.last_seen, WallTime{77});
   EXPECT_EQ(worker.acknowledged_sequence, 12u);
+  EXPECT_EQ(worker.memory_mib, 900u);
+  EXPECT_THAT(worker.device_memory_mib, ElementsAre(0, 80));
 }
 
 PruningDecision Decision(Token token, std::uint64_t rung, double value, bool prune) {

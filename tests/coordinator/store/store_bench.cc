@@ -40,7 +40,7 @@ void AddTrials(Store& store) {
   const std::string spec = R"({"seed":1,"model":{"bert":{"layers":2,"hidden_size":128}},"note":")" +
                            std::string(1200, 'x') + "\"}";
   ChangeBatch sweep;
-  NewSweep row{.id = SweepId(1), .points = kTrials, .trials = kTrials};
+  SweepRow row{.id = SweepId(1), .points = kTrials, .trials = kTrials};
   row.spec.set_name("bench");
   sweep.Add(std::move(row));
   Check(store.Apply(sweep).status());
@@ -49,22 +49,20 @@ void AddTrials(Store& store) {
   for (int first = 1; first <= kTrials; first += 1000) {
     ChangeBatch batch;
     for (int i = first; i < first + 1000; ++i) {
-      batch.Add(NewStage{.id = StageId(i),
-                         .fingerprint = Sha256Hex(std::to_string(i)),
+      batch.Add(StageRow{.id = StageId(i),
+                         .fingerprint = ParseSha256Hex(Sha256Hex(std::to_string(i))).value(),
                          .train_stage = {},
-                         .spec_of = TrialId(i)});
-      batch.Add(NewTrial{.id = TrialId(i),
+                         .spec_json = spec});
+      batch.Add(TrialRow{.id = TrialId(i),
                          .sweep = SweepId(1),
                          .point = static_cast<std::uint64_t>(i),
-                         .labels_json = R"({"seed":"1"})",
-                         .spec_json = spec,
                          .train_stage = StageId(i),
-                         .evaluate_stage = {}});
+                         .labels_json = R"({"seed":"1"})"});
     }
     Check(store.Apply(batch).status());
   }
   std::printf(
-      "submit: %.0f trials/s (a stage and a trial each, 1.3 kB of specification twice), %.1f us of processor "
+      "submit: %.0f trials/s (a stage and a trial each, 1.3 kB of specification), %.1f us of processor "
       "time each\n",
       kTrials / Seconds(start), CpuMicroseconds() / kTrials);
 }
@@ -99,8 +97,10 @@ void Lifecycles(Store& store, int clients, int& next, int count) {
           return;
         }
         client.trial = next++;
-        batch.Add(AttemptStarted{
-            .token = static_cast<Token>(client.trial), .stage = StageId(client.trial), .worker = "worker"});
+        batch.Add(AttemptRow{.token = static_cast<Token>(client.trial),
+                             .stage = StageId(client.trial),
+                             .worker = "worker",
+                             .sweep = SweepId(1)});
         batch.Add(EventRow{.kind = "lease_granted",
                            .stage = StageId(client.trial),
                            .worker = "worker",
@@ -184,7 +184,8 @@ void Measure(const std::filesystem::path& folder) {
     Lifecycles(store, clients, next, count);
   }
   ChangeBatch live;
-  live.Add(AttemptStarted{.token = static_cast<Token>(next), .stage = StageId(next), .worker = "worker"});
+  live.Add(AttemptRow{
+      .token = static_cast<Token>(next), .stage = StageId(next), .worker = "worker", .sweep = SweepId(1)});
   Check(store.Apply(live).status());
   for (const int rows : {1, 10, 100, 1000})
     Measurements(store, static_cast<Token>(next), rows, rows == 1 ? 100000 : 1000000);

@@ -100,47 +100,47 @@ class StoreTest : public ::testing::Test {
     return Sha256Hex(std::to_string(token) + "-" + std::to_string(step));
   }
 
-  static NewSweep Sweep(int id, const std::string& name = "gamma") {
-    NewSweep sweep{.id = SweepId(id), .points = 4, .trials = 4, .at = {1000}};
+  static SweepRow Sweep(int id, const std::string& name = "gamma") {
+    SweepRow sweep{.id = SweepId(id), .points = 4, .trials = 4, .submitted_at = {1000}};
     sweep.spec.set_name(name);
     sweep.spec.set_description("what gamma does");
     return sweep;
   }
-  static NewStage Train(int id) {
-    return {.id = StageId(id),
-            .kind = v1::TRAIN_STAGE,
-            .fingerprint = Sha256Hex("f" + std::to_string(id)),
-            .train_stage = {},
-            .spec_of = TrialId(1)};
-  }
-  static NewStage Evaluate(int id, int train) {
-    return {.id = StageId(id),
-            .kind = v1::EVALUATE_STAGE,
-            .fingerprint = Sha256Hex("f" + std::to_string(id)),
-            .train_stage = StageId(train),
-            .spec_of = TrialId(1)};
-  }
-  static NewTrial Trial(int id, int sweep, int point, int train, int evaluate,
-                        const std::string& labels = R"({"gamma":"-0.03","seed":"1"})",
+  static StageRow Train(int id,
                         const std::string& spec =
                             R"({"seed":1,"attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1.0}}}})") {
+    return {.id = StageId(id),
+            .kind = v1::TRAIN_STAGE,
+            .fingerprint = ParseSha256Hex(Sha256Hex("f" + std::to_string(id))).value(),
+            .train_stage = {},
+            .spec_json = spec};
+  }
+  static StageRow Evaluate(int id, int train,
+                           const std::string& spec = R"({"evaluation":{"batch_size":32}})") {
+    return {.id = StageId(id),
+            .kind = v1::EVALUATE_STAGE,
+            .fingerprint = ParseSha256Hex(Sha256Hex("f" + std::to_string(id))).value(),
+            .train_stage = StageId(train),
+            .spec_json = spec};
+  }
+  static TrialRow Trial(int id, int sweep, int point, int train, int evaluate,
+                        const std::string& labels = R"({"gamma":"-0.03","seed":"1"})") {
     return {.id = TrialId(id),
             .sweep = SweepId(sweep),
             .point = static_cast<std::uint64_t>(point),
-            .labels_json = labels,
-            .spec_json = spec,
             .train_stage = StageId(train),
-            .evaluate_stage = StageId(evaluate)};
+            .evaluate_stage = StageId(evaluate),
+            .labels_json = labels};
   }
-  static AttemptStarted Start(Token token, int stage, std::uint32_t number = 1,
-                              std::uint64_t resume_step = 0) {
+  static AttemptRow Start(Token token, int stage, std::uint32_t number = 1, std::uint64_t resume_step = 0) {
     return {.token = token,
             .stage = StageId(stage),
             .number = number,
             .worker = "w-uuid",
             .slot = 0,
             .resume_step = resume_step,
-            .at = {2000}};
+            .started_at = {2000},
+            .sweep = SweepId(1)};
   }
   static AttemptEnded End(Token token, v1::TrialState outcome) {
     return {.token = token, .outcome = outcome, .failure = {}, .message = "", .at = {5000}};

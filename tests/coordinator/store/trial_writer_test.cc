@@ -39,9 +39,9 @@ TEST_F(TrialWriterTest, RunsOfManyLengthsAreStoredWholeAndInOrder) {
   EXPECT_THAT(Rows("SELECT count(*), sum(train_stage = id - 1), sum(train_stage IS NULL) FROM stage"),
               ElementsAre("708|354|354"));
   EXPECT_THAT(
-      Rows("SELECT count(*), count(DISTINCT attention), sum(spec = '{\"seed\":1}'), sum(packed IS NULL) "
-           "FROM trial_spec"),
-      ElementsAre("354|1|354|354"));
+      Rows("SELECT count(*), sum(spec = iif(kind = 'TRAIN_STAGE', '" + Train(1).spec_json + "', '" +
+           Evaluate(2, 1).spec_json + "')), (SELECT count(*) FROM trial WHERE spec IS NULL) FROM stage"),
+      ElementsAre("708|708|354"));
 }
 
 TEST_F(TrialWriterTest, ARuleBrokenInTheMiddleLeavesNothingOfTheTransaction) {
@@ -53,14 +53,10 @@ TEST_F(TrialWriterTest, ARuleBrokenInTheMiddleLeavesNothingOfTheTransaction) {
   ASSERT_FALSE(stats.ok());
   EXPECT_THAT(std::string(stats.status().message()),
               HasSubstr("UNIQUE constraint failed: trial.sweep, trial.point"));
-  EXPECT_THAT(Rows("SELECT (SELECT count(*) FROM stage), (SELECT count(*) FROM trial), (SELECT count(*) FROM "
-                   "trial_spec), (SELECT count(*) FROM spec_part)"),
-              ElementsAre("0|0|0|0"));
-  // What was remembered of it is forgotten too.
+  EXPECT_THAT(Rows("SELECT (SELECT count(*) FROM stage), (SELECT count(*) FROM trial)"), ElementsAre("0|0"));
   const absl::StatusOr<ApplyStats> again = store_->Apply(Expanded(1, 70));
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_THAT(Rows("SELECT count(*), sum(attention IN (SELECT id FROM spec_part)) FROM trial_spec"),
-              ElementsAre("70|70"));
+  EXPECT_THAT(Rows("SELECT count(*) FROM trial"), ElementsAre("70"));
 }
 
 TEST_F(TrialWriterTest, ATrialWhoseStageIsNotThereIsRefusedWhenItIsCommitted) {
@@ -72,9 +68,24 @@ TEST_F(TrialWriterTest, ATrialWhoseStageIsNotThereIsRefusedWhenItIsCommitted) {
   MustApply(Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2));
 }
 
+TEST_F(TrialWriterTest, ATrialHasEitherStagesOrItsSpecification) {
+  MustApply(Sweep(1), Train(1), Evaluate(2, 1));
+  TrialRow invalid = Trial(1, 1, 0, 1, 2);
+  invalid.train_stage = StageId();
+  invalid.evaluate_stage = StageId();
+  invalid.state = v1::FAILED;
+  const absl::StatusOr<ApplyStats> stats = Apply(invalid);
+  ASSERT_FALSE(stats.ok());
+  EXPECT_THAT(std::string(stats.status().message()), HasSubstr("CHECK constraint failed"));
+  invalid.spec_json = R"({"seed":7,"evaluation":{"sequence_length":9}})";
+  MustApply(invalid);
+  EXPECT_THAT(Rows("SELECT seed, evaluation_sequence_length, spec FROM trials"),
+              ElementsAre(R"(7|9|{"seed":7,"evaluation":{"sequence_length":9}})"));
+}
+
 TEST_F(TrialWriterTest, ATrialThatWasKnownStartsOnlyWithWhatItsStageHas) {
   MustApply(Sweep(1), Train(1), Evaluate(2, 1));
-  NewTrial known = Trial(1, 1, 0, 1, 2);
+  TrialRow known = Trial(1, 1, 0, 1, 2);
   known.state = v1::SUCCEEDED;
   const absl::StatusOr<ApplyStats> stats = Apply(known);
   ASSERT_FALSE(stats.ok());

@@ -1,4 +1,4 @@
-// What people see: the exact rows of the views.
+// The exact rows of the views.
 #include <limits>
 
 #include "coordinator/store/param_view.h"
@@ -60,7 +60,7 @@ TEST_F(ViewsTest, ResultsShowOnlyTheAttemptThatProducedThem) {
 
 TEST_F(ViewsTest, SharedStageCountsForEveryTrialOfEverySweep) {
   MustFinishTrial();
-  NewTrial twin = Trial(2, 2, 0, 1, 2);
+  TrialRow twin = Trial(2, 2, 0, 1, 2);
   twin.state = v1::SUCCEEDED;
   MustApply(Sweep(2, "again"), twin);
   EXPECT_THAT(Rows("SELECT trial, sweep, perplexity FROM results ORDER BY trial"),

@@ -8,10 +8,10 @@
 #include "coordinator/tables/published_query.h"
 #include "coordinator/tables/trial_values.h"
 #include "gtest/gtest.h"
-#include "proto/spec/resolver.h"
-#include "proto/spec/sweep_grid.h"
-#include "proto/spec/sweep_reader.h"
-#include "proto/spec/validator.h"
+#include "spec/sweep/sweep_grid.h"
+#include "spec/sweep/sweep_reader.h"
+#include "spec/trial/resolver.h"
+#include "spec/trial/validator.h"
 
 namespace inlier {
 namespace {
@@ -29,13 +29,13 @@ std::vector<ShippedTable> ShippedTables() {
     if (entry.path().extension() != ".yaml") continue;
     tables.push_back({entry.path(), ""});
     const auto scales = ReadScaleNames(entry.path());
-    if (!scales.ok()) continue;  // Told by ShippedSweepsTest.
+    if (!scales.ok()) continue;  // Reported by ShippedSweepsTest.
     for (const std::string& scale : *scales) tables.push_back({entry.path(), scale});
   }
   return tables;
 }
 
-// Row labels -> figures beside it, over the points of the grid.
+// Row labels -> published figures of it, over the points of the grid.
 std::map<std::string, std::set<const PublishedFigure*>> FiguresByRow(
     const v1::SweepSpec& sweep, const std::vector<const PublishedFigure*>& figures) {
   std::map<std::string, std::set<const PublishedFigure*>> rows;
@@ -51,11 +51,11 @@ std::map<std::string, std::set<const PublishedFigure*>> FiguresByRow(
     if (!Matches(trial, sweep.table().where())) continue;
     std::string row;
     for (const std::string& name : sweep.table().rows()) row += trial.labels[name] + " | ";
-    std::set<const PublishedFigure*>& beside = rows[row];
+    std::set<const PublishedFigure*>& of_row = rows[row];
     for (const v1::TableColumn& column : sweep.table().columns()) {
       if (!Matches(trial, column.where())) continue;
       const PublishedFigure* figure = FindPublished(figures, PublishedQueryOf(*spec, column.measurement()));
-      if (figure != nullptr) beside.insert(figure);
+      if (figure != nullptr) of_row.insert(figure);
     }
   }
   return rows;
@@ -73,12 +73,12 @@ TEST(ShippedTablesTest, EveryFigureStandsBesideACellAndEveryRowHasOneAtFullSize)
     ++tables;
     std::size_t with_figures = 0;
     std::set<const PublishedFigure*> found;
-    for (const auto& [row, beside] : FiguresByRow(*sweep, *figures)) {
-      if (shipped.scale.empty()) EXPECT_FALSE(beside.empty()) << "nothing beside the row " << row;
-      with_figures += beside.empty() ? 0 : 1;
-      found.insert(beside.begin(), beside.end());
+    for (const auto& [row, of_row] : FiguresByRow(*sweep, *figures)) {
+      if (shipped.scale.empty()) EXPECT_FALSE(of_row.empty()) << "no figure for the row " << row;
+      with_figures += of_row.empty() ? 0 : 1;
+      found.insert(of_row.begin(), of_row.end());
     }
-    EXPECT_GT(with_figures, 0u) << "no figure stands beside any row";
+    EXPECT_GT(with_figures, 0u) << "no row has a figure";
     for (const PublishedFigure* figure : *figures) {
       // The memory of a training is not measured, and the mean over GLUE's sets is no trial's.
       if (!shipped.scale.empty() || figure->metric == "vram_gb" || figure->metric == "average") continue;
@@ -86,7 +86,7 @@ TEST(ShippedTablesTest, EveryFigureStandsBesideACellAndEveryRowHasOneAtFullSize)
           << "no cell of the table shows " << figure->model << " " << figure->method << " " << figure->metric;
     }
     std::cout << shipped.file.stem().string() << (shipped.scale.empty() ? "" : " at " + shipped.scale) << ": "
-              << found.size() << " of " << figures->size() << " figures stand beside " << with_figures
+              << found.size() << " of " << figures->size() << " figures are shown for " << with_figures
               << " rows\n";
   }
   EXPECT_GT(tables, 0);

@@ -1,10 +1,10 @@
-// Tables from a real database: which trials stand behind a cell, mean and deviation, order of rows, published
+// Tables from a real database: the trials of a cell, mean and deviation, order of rows, published
 // figures, and the messages.
 #include "coordinator/tables/table_builder.h"
 
 #include <cmath>
 
-#include "coordinator/tables/table_writer.h"
+#include "cli/table_writer.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -29,7 +29,7 @@ class TableBuilderTest : public StoreTest {
   // A sweep over method (vanilla, clipped), bits (8, 6) and seed (1, 2), all eight trials with results:
   // perplexity = 10 * method + bits + seed / 10.
   void MustAddSweep(v1::SweepSpec spec = Spec()) {
-    NewSweep sweep = Sweep(1);
+    SweepRow sweep = Sweep(1);
     sweep.spec = std::move(spec);
     MustApply(sweep);
     int trial = 0;
@@ -39,14 +39,15 @@ class TableBuilderTest : public StoreTest {
           ++trial;
           const std::string softmax =
               method == "vanilla" ? R"({"vanilla":{}})" : R"({"clipped":{"gamma":-0.03,"zeta":1.0}})";
-          const std::string json = R"({"seed":)" + std::to_string(seed) +
-                                   R"(,"model":{"bert":{"preset":"base"}},"attention":{"softmax":)" +
-                                   softmax + R"(,"gate":{"none":{}}},"quantization":{"weights":{"bits":)" +
-                                   std::to_string(bits) + R"(},"activations":{"bits":8}}})";
+          const std::string train = R"({"seed":)" + std::to_string(seed) +
+                                    R"(,"model":{"bert":{"preset":"base"}},"attention":{"softmax":)" +
+                                    softmax + R"(,"gate":{"none":{}}}})";
+          const std::string evaluate = R"({"quantization":{"weights":{"bits":)" + std::to_string(bits) +
+                                       R"(},"activations":{"bits":8}}})";
           const std::string labels = R"({"method":")" + method + R"(","bits":")" + std::to_string(bits) +
                                      R"(","seed":")" + std::to_string(seed) + "\"}";
-          MustApply(Train(2 * trial - 1), Evaluate(2 * trial, 2 * trial - 1),
-                    Trial(trial, 1, trial - 1, 2 * trial - 1, 2 * trial, labels, json));
+          MustApply(Train(2 * trial - 1, train), Evaluate(2 * trial, 2 * trial - 1, evaluate),
+                    Trial(trial, 1, trial - 1, 2 * trial - 1, 2 * trial, labels));
           const Token token = static_cast<Token>(2 * trial);
           MustApply(Start(token - 1, 2 * trial - 1), Checkpoint(token - 1, 9, true),
                     End(token - 1, v1::SUCCEEDED), Start(token, 2 * trial));
@@ -269,7 +270,7 @@ TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
 
 TEST_F(TableBuilderTest, TrialsOfOtherSweepsDoNotCount) {
   MustAddSweep();
-  NewSweep other = Sweep(2);
+  SweepRow other = Sweep(2);
   other.spec = Spec();
   MustApply(other);
   const auto table = BuildTable(*reader_, SweepId(2), TwoColumns());

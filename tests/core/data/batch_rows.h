@@ -1,4 +1,4 @@
-// What tests of data sets look at: rows of a batch, and the ids of letters.
+// Helpers for tests of data sets: rows of a batch, and the ids of letters.
 #ifndef INLIER_TESTS_CORE_DATA_BATCH_ROWS_H_
 #define INLIER_TESTS_CORE_DATA_BATCH_ROWS_H_
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/special_tokens.h"
+#include "core/text/special_tokens.h"
 #include "torch/types.h"
 
 namespace inlier {

@@ -24,7 +24,7 @@ std::string ExportError(const v1::TrialSpec& spec) {
   return config.ok() ? "OK" : std::string(config.status().message());
 }
 
-TEST(HuggingFaceConfigTest, WhatIsWrittenIsReadAsTheSameModel) {
+TEST(HuggingFaceConfigTest, AWrittenConfigIsReadAsTheSameModel) {
   for (const std::string& text : ExportableSpecs()) {
     const v1::TrialSpec spec = SmallHubSpec(text);
     const std::int64_t outputs = SmallHubShape(spec).classes;
@@ -38,7 +38,7 @@ TEST(HuggingFaceConfigTest, WhatIsWrittenIsReadAsTheSameModel) {
   }
 }
 
-TEST(HuggingFaceConfigTest, WhatTransformersCannotSayIsRefusedByName) {
+TEST(HuggingFaceConfigTest, SettingsThatTransformersLacksAreRefusedByName) {
   const auto error = [](const std::string& text) { return ExportError(SmallHubSpec(text)); };
   EXPECT_THAT(error("model { bert {} } attention { softmax { clipped { gamma: -0.03 } } }"),
               ::testing::StartsWith("attention.softmax: transformers has no softmax but the vanilla one"));
@@ -56,7 +56,7 @@ TEST(HuggingFaceConfigTest, WhatTransformersCannotSayIsRefusedByName) {
   EXPECT_THAT(error("model { vit { patch_norm: true } }"), ::testing::StartsWith("model.vit.patch_norm: "));
 }
 
-TEST(HuggingFaceConfigTest, WhatInlierCannotDoIsRefusedByItsKey) {
+TEST(HuggingFaceConfigTest, SettingsThatInlierLacksAreRefusedByKey) {
   EXPECT_EQ(ReadError(json::array()), "config.json: is not an object of keys and values");
   EXPECT_EQ(ReadError({{"model_type", "mamba"}}),
             "model_type: \"mamba\" is not known: bert, opt, gpt2, llama or vit");
@@ -71,7 +71,7 @@ TEST(HuggingFaceConfigTest, WhatInlierCannotDoIsRefusedByItsKey) {
     return ReadError(config);
   };
   EXPECT_EQ(with("scale_attn_by_inverse_layer_idx", true),
-            "scale_attn_by_inverse_layer_idx: true is not something inlier's models can do");
+            "scale_attn_by_inverse_layer_idx: true is not supported by inlier's models");
   EXPECT_EQ(with("n_layer", -1), "n_layer: -1 is no size: it must be a whole number of at least 1");
   EXPECT_EQ(with("n_layer", 1e30), "n_layer: 1e+30 is no size: it must be a whole number of at least 1");
   EXPECT_EQ(with("resid_pdrop", "a lot"), "resid_pdrop: \"a lot\" is not a number");
@@ -82,7 +82,7 @@ TEST(HuggingFaceConfigTest, WhatInlierCannotDoIsRefusedByItsKey) {
 }
 
 // As transformers saves them: no labels for two classes, no problem_type before a training.
-TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsToldByItsArchitecture) {
+TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsRecognisedByItsArchitecture) {
   auto config = HuggingFaceConfigOfSpec(SmallHubSpec("model { bert {} } data { classification {} }"), 3);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ((*config)["architectures"], json::array({"BertForSequenceClassification"}));
@@ -111,7 +111,7 @@ TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsToldByItsArchitecture) {
   (*config)["problem_type"] = "regression";
   (*config)["id2label"] = {{"0", "x"}, {"1", "y"}};
   EXPECT_EQ(ReadError(*config),
-            "problem_type: regression of several numbers is not something inlier's models can do");
+            "problem_type: regression of several numbers is not supported by inlier's models");
   (*config)["id2label"] = {{"0", "x"}};
   (*config)["classifier_dropout"] = 0.5;
   EXPECT_EQ(ReadError(*config),

@@ -22,7 +22,7 @@ namespace {
 // <name>_expected belongs to the folder <name>.
 std::string FolderOf(const std::string& name) { return name.substr(0, name.rfind("_expected")); }
 
-// The state behind the last layer: after the final norm where there is one.
+// The state after the last layer: after the final norm where there is one.
 at::Tensor LastHidden(const HuggingFaceModel& opened, const RecordingTap& recorder) {
   if (opened.spec.model().has_gpt2()) return recorder.seen.at("transformer.ln_f");
   return recorder.seen.at("hidden." + std::to_string(opened.spec.model().bert().layers()));
@@ -48,7 +48,7 @@ void CompareFolder(GoldenReport& report, const GoldenCase& golden, at::ScalarTyp
   same("out/hidden_last", LastHidden(*opened, recorder));
 }
 
-// Its three sequences one by one, as the case was made.
+// Its three sequences one by one, as in the case.
 void CompareMiniLm(GoldenReport& report, const GoldenCase& golden, const std::string& folder) {
   auto opened = OpenHuggingFaceModel(folder);
   ASSERT_TRUE(opened.ok()) << opened.status();

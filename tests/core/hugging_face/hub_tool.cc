@@ -1,8 +1,7 @@
-// What the comparison with transformers (tests/integration/transformers_test.py) needs of this side:
-//   hub_tool make SPEC.txt FOLDER          a model of a TrialSpec (text form), random weights, exported to
-//   FOLDER hub_tool logits FOLDER IN OUT          logits of the model in FOLDER for IN's tensors `ids` (and
-//   perhaps
-//                                          `attention_mask` and `token_type_ids`) or `pixels`
+// The inlier side of the comparison with transformers (tests/integration/transformers_test.py):
+//   hub_tool make SPEC.txt FOLDER     a model of a TrialSpec (text form), random weights, exported to FOLDER
+//   hub_tool logits FOLDER IN OUT     logits of the model in FOLDER for IN's tensors `ids` (and perhaps
+//                                     `attention_mask` and `token_type_ids`) or `pixels`
 // IN and OUT are safetensors files.
 #include <torch/torch.h>
 

@@ -1,4 +1,4 @@
-// Small models in the words of the spec, for tests of reading and writing Hugging Face folders.
+// Small models as TrialSpecs, for tests of reading and writing Hugging Face folders.
 #ifndef INLIER_TESTS_CORE_HUGGING_FACE_SMALL_SPECS_H_
 #define INLIER_TESTS_CORE_HUGGING_FACE_SMALL_SPECS_H_
 
@@ -10,11 +10,11 @@
 
 #include "core/models/make_model.h"
 #include "inlier/v1/trial_spec.pb.h"
-#include "proto/spec/architecture.h"
+#include "spec/trial/architecture.h"
 
 namespace inlier {
 
-// `text` as a TrialSpec; sizes that it does not give are small.
+// `text` as a TrialSpec; omitted sizes are small.
 inline v1::TrialSpec SmallHubSpec(const std::string& text) {
   v1::TrialSpec spec;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
@@ -42,7 +42,7 @@ inline ModelShape SmallHubShape(const v1::TrialSpec& spec) {
   return {.classes = spec.data().classification().target() == v1::ClassificationDataSpec::NUMBER ? 1 : 5};
 }
 
-// Every kind of model that transformers can express.
+// Every kind of model that transformers supports.
 inline std::vector<std::string> ExportableSpecs() {
   return {"model { bert {} }",
           "model { bert { position: NONE activation: RELU } } dropout: 0.25",

@@ -41,7 +41,7 @@ ModelInput SomeInput(const v1::TrialSpec& spec) {
 
 class HuggingFaceWeightsTest : public ::testing::Test {
  protected:
-  // An exported small BERT whose tensors a test may then spoil.
+  // An exported small BERT; a test may then damage its tensors.
   void ExportBert() {
     const v1::TrialSpec spec = SmallHubSpec("model { bert {} }");
     ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), folder_.path()).ok());
@@ -101,7 +101,7 @@ TEST_F(HuggingFaceWeightsTest, ABaseModelBuffersAndOldNamesAreUnderstood) {
       whole->model->named_parameters()["bert.embeddings.LayerNorm.weight"]));
 }
 
-// Fine-tuning: the body from pre-training, the head that is not there drawn anew, the old head dropped.
+// Fine-tuning: the body from pre-training, the missing head newly drawn, the old head dropped.
 TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFreshHead) {
   ExportBert();
   const v1::TrialSpec spec = SmallHubSpec("model { bert {} } data { classification {} }");
@@ -215,7 +215,7 @@ TEST_F(HuggingFaceWeightsTest, AStartThatDoesNotFitIsNamedWithItsTensor) {
   EXPECT_TRUE(LoadStartingWeights(folder_ / "model.safetensors", *RandomModel(spec)).ok());
 }
 
-TEST_F(HuggingFaceWeightsTest, WhatDoesNotFitIsNamedWithItsTensor) {
+TEST_F(HuggingFaceWeightsTest, MismatchesNameTheirTensor) {
   ExportBert();
   const TensorMap tensors = Tensors();
   const std::string query = "bert.encoder.layer.1.attention.self.query.weight";

@@ -1,4 +1,4 @@
-// The file format, and what a hostile file does: a status that names the file and the tensor, never a crash.
+// The file format, and hostile files: a status that names the file and the tensor, never a crash.
 #include "core/io/safetensors.h"
 
 #include <gmock/gmock.h>
@@ -262,8 +262,7 @@ TEST_F(SafetensorsTest, AFileCutWhileOpenGivesAStatus) {
               HasSubstr("became shorter while it was read"));
 }
 
-// Every prefix of a good file, and every flip of one bit of its header, is read or refused, and never
-// anything else.
+// Every prefix of a valid file, and every flip of one bit of its header, is read or refused.
 TEST_F(SafetensorsTest, NoDamageToAGoodFileCrashesTheReader) {
   const auto good = folder_ / "good.safetensors";
   ASSERT_TRUE(

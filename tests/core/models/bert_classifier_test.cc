@@ -45,7 +45,7 @@ TEST(BertClassifierTest, ItReadsTheFirstTokenOnlyAndKnowsTheTokenTypes) {
   ModelInput input = SmallInput();
   const at::Tensor logits = model->Logits(input);
   EXPECT_EQ(logits.sizes(), (std::vector<std::int64_t>{3, 3}));
-  // What lies behind the mask changes nothing.
+  // Masked tokens change nothing.
   input.attention_mask = torch::ones_like(input.ids);
   input.attention_mask.slice(1, 6).zero_();
   const at::Tensor masked = model->Logits(input);
@@ -136,7 +136,7 @@ TEST(BertClassifierTest, DropoutFollowsThePooler) {
   EXPECT_FALSE(model->Logits(input).equal(model->Logits(input)));
 }
 
-TEST(BertClassifierTest, WhatCannotBeMadeIsNamedByItsPath) {
+TEST(BertClassifierTest, UnsupportedSettingsAreNamedByTheirPath) {
   EXPECT_EQ(MakeModel(ClassifierSpec()).status().message(),
             "data.classification: the number of classes is not known");
   v1::TrialSpec spec = SmallSpec("opt");

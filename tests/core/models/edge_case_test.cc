@@ -38,7 +38,7 @@ TEST_F(EdgeCaseTest, OneTokenWithoutATargetHasNoLoss) {
   EXPECT_EQ(model->Loss(input, input.ids).item<double>(), 0);
 }
 
-// A sample that is all padding must not spoil the samples beside it, nor the gradients of the batch.
+// A sample that is all padding must not spoil the other samples, nor the gradients of the batch.
 TEST_F(EdgeCaseTest, ASampleOfPaddingOnlyLeavesTheOthersAsTheyAre) {
   for (const char* architecture : kArchitectures) {
     for (const char* softmax : kSoftmaxes) {
@@ -81,9 +81,9 @@ TEST_F(EdgeCaseTest, ASequenceLongerThanThePositionsIsRefusedByName) {
   }
 }
 
-// No softmax of ours hides it: a weight that is not a number makes the loss not a number. LibTorch's fused
-// attention, which serves the vanilla softmax, gives zeros for such a row, and so weights are looked at when
-// they are loaded (SafetensorsReader::LoadWeight).
+// No softmax of inlier hides it: a NaN weight makes the loss NaN. LibTorch's fused attention, which serves
+// the vanilla softmax, gives zeros for such a row, and so weights are checked at loading
+// (SafetensorsReader::LoadWeight).
 TEST_F(EdgeCaseTest, AWeightThatIsNotANumberShowsInTheLoss) {
   for (const char* architecture : kArchitectures) {
     for (const char* softmax : kSoftmaxes) {

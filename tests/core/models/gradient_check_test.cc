@@ -18,7 +18,7 @@ double LossAt(Model& model, const ModelInput& input, const at::Tensor& labels) {
   return model.Loss(input, labels).item<double>();
 }
 
-// Moves every weight away from where it starts, in float64.
+// Moves every weight away from its initial value, in float64.
 void Stir(Model& model) {
   model.to(at::kDouble);
   torch::manual_seed(21);

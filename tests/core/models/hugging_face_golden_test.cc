@@ -11,7 +11,7 @@
 #include "core/models/make_model.h"
 #include "core/nn/softmax.h"
 #include "core/outliers/activation_recorder.h"
-#include "proto/spec/architecture.h"
+#include "spec/trial/architecture.h"
 #include "tests/core/support/golden_case.h"
 #include "tests/core/support/recording_tap.h"
 
@@ -25,7 +25,7 @@ std::string AttentionScope(std::string_view architecture, const std::string& lay
   return "bert.encoder.layer." + layer + ".attention.self.";
 }
 
-// Of BERT's layers: F the second linear of the feed-forward network, R the sum behind it, N its norm.
+// Of BERT's layers: F the second linear of the feed-forward network, R the sum after it, N its norm.
 std::string BertSite(const std::string& kind, const std::string& layer) {
   const std::string output = "bert.encoder.layer." + layer + ".output.";
   return output + (kind == "F" ? "dense" : kind == "R" ? "LayerNorm.input" : "LayerNorm");
@@ -60,7 +60,7 @@ class HuggingFaceCase {
  private:
   double Bound(const char* name) const { return tolerances_[name].get<double>(); }
 
-  // Positions whose numbers the case vouches for: (B, T) and (B, H, T) on.
+  // Positions whose numbers the case has: (B, T) and (B, H, T) on.
   at::Tensor AtRealTokens(const at::Tensor& x) const {
     if (!input_.attention_mask.defined() || architecture_ == "bert") return x;
     return x.index({input_.attention_mask.to(at::kBool)});
@@ -145,7 +145,7 @@ class HuggingFaceCase {
   RecordingTap recorder_;
 };
 
-// The model of a row of param_counts.json, in the words of the spec.
+// The model of a row of param_counts.json, as a TrialSpec.
 v1::TrialSpec SpecOfRow(const std::string& group, const nlohmann::json& row) {
   v1::TrialSpec spec;
   const std::string norm = row["norm"];

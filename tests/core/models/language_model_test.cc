@@ -125,8 +125,8 @@ TEST(LanguageModelTest, ASequenceThatIsTooLongIsExplained) {
   }
 }
 
-// What autocast leaves in bfloat16: products. Softmax, norms and the loss stay in float32, and a row of
-// padding is no NaN.
+// Autocast computes products in bfloat16 only. Softmax, norms and the loss stay in float32, and a row of
+// padding is not NaN.
 TEST(LanguageModelTest, AutocastKeepsSoftmaxNormsAndLossInFloat32) {
   for (const char* architecture : kArchitectures) {
     for (const char* softmax : kSoftmaxes) {

@@ -41,7 +41,7 @@ TEST(MakeModelTest, ThePapersModelsHaveThePublishedNumberOfParameters) {
       331'196'416);
 }
 
-TEST(MakeModelTest, WhatIsMissingOrDoesNotFitIsNamedByItsPath) {
+TEST(MakeModelTest, MissingOrUnfitSettingsAreNamedByTheirPath) {
   EXPECT_EQ(ErrorOf({}), "model: one of bert, opt, gpt2, llama and vit must be given");
   for (const char* field : {"layers", "hidden_size", "heads", "ffn_size", "vocab_size", "max_positions"}) {
     v1::TrialSpec spec = SmallSpec("bert");

@@ -1,5 +1,5 @@
 // The parameter counts of the presets, printed next to the papers' names.
-#include "proto/spec/presets.h"
+#include "spec/trial/presets.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 #include <string>
 
 #include "core/models/make_model.h"
-#include "proto/spec/architecture.h"
-#include "proto/spec/resolver.h"
+#include "spec/trial/architecture.h"
+#include "spec/trial/resolver.h"
 
 namespace inlier {
 namespace {
 
-// Counted on one and on two layers, for a model of a billion numbers need not be made: every layer has as
-// many.
+// Counted on one and on two layers, because every layer has the same number: a model of a billion numbers
+// need not be made.
 std::int64_t CountOf(v1::TrialSpec spec) {
   std::int64_t layers = 0, counts[2] = {};
   VisitArchitecture(spec.mutable_model(), [&](std::string_view, auto* model) {
@@ -30,7 +30,7 @@ std::int64_t CountOf(v1::TrialSpec spec) {
   return counts[0] + (layers - 1) * (counts[1] - counts[0]);
 }
 
-TEST(PresetsTest, EveryPresetHasTheParametersItSays) {
+TEST(PresetsTest, EveryPresetHasItsPublishedParameters) {
   for (const Preset& preset : Presets()) {
     v1::TrialSpec spec;
     if (preset.source.find("Kaul") != std::string_view::npos) spec.set_norm(v1::RMS_NORM_S);

@@ -22,7 +22,7 @@ struct Visit {
   }
 };
 
-// What a tap sees at the quantization sites, named as the reference names its quantizers.
+// The tap's quantization sites, under the reference's names of its quantizers.
 class QuantizerTable : public ActivationTap {
  public:
   explicit QuantizerTable(bool head) : head_(head) {}
@@ -75,7 +75,7 @@ TEST(SitesTest, BertVisitsTheReferencesQuantizersInItsOrder) { CompareTables("pt
 
 TEST(SitesTest, OptVisitsTheReferencesQuantizersInItsOrder) { CompareTables("ptq_opt"); }
 
-TEST(SitesTest, ObservationsAreToldFromQuantizers) {
+TEST(SitesTest, ObservationsDifferFromQuantizers) {
   for (const char* site :
        {"hidden.0", "hidden.12", "bert.encoder.layer.0.attention.self.probs", "model.decoder.layers.11",
         "bert.encoder.layer.3.attention.self.gate", "model.decoder.layers.0.self_attn.context",
@@ -92,9 +92,9 @@ TEST(SitesTest, ObservationsAreToldFromQuantizers) {
   }
 }
 
-// What a tap returns is used: disturbing any weight or activation on the way changes the logits, observations
-// included.
-TEST(SitesTest, WhatATapReturnsGoesOnInItsPlace) {
+// The tap's results are used: changing any weight or activation on the way, observations included, changes
+// the logits.
+TEST(SitesTest, TheTapsResultIsUsedInThePlaceOfTheTensor) {
   class Disturber : public ActivationTap {
    public:
     at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {

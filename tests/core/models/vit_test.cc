@@ -86,7 +86,7 @@ TEST(VitTest, ImagesThatDoNotFitAreExplained) {
   }
 }
 
-TEST(VitTest, WhatCannotBeMadeIsNamedByItsPath) {
+TEST(VitTest, UnsupportedSettingsAreNamedByTheirPath) {
   v1::TrialSpec spec = SmallVit("patch_norm: true");
   EXPECT_EQ(MakeLanguageModel(spec).status().message(),
             "model.vit: reads images, where a language model is needed");

@@ -1,4 +1,4 @@
-// Names, norms, masks and the layer: what the golden cases of the models do not reach.
+// Names, norms, masks and the layer: parts that the golden cases of the models do not cover.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>

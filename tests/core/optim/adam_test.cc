@@ -1,4 +1,4 @@
-// Adam and AdamW against the formula written out in double, and what their state must fit.
+// Adam and AdamW against the formula written out in double, and the errors of a wrong state.
 #include "core/optim/adam.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_P(AdamFormulaTest, IsFollowedOverSeveralUpdates) {
 INSTANTIATE_TEST_SUITE_P(BothDecays, AdamFormulaTest,
                          testing::Values(Adam::Decay::kDecoupled, Adam::Decay::kPenalty));
 
-TEST(AdamTest, StateNamesWhatDoesNotFit) {
+TEST(AdamTest, AMismatchInTheStateIsNamed) {
   v1::OptimizerSpec spec;
   spec.mutable_adamw();
   const auto optimizer = MakeOptimizer(spec, {{"w.weight", Constant(1)}});
@@ -55,7 +55,7 @@ TEST(AdamTest, StateNamesWhatDoesNotFit) {
             "the optimizer's tensor second_moment/w.weight has shape (4) where the model needs (3)");
   state.erase("second_moment/w.weight");
   EXPECT_EQ(optimizer->LoadState(state).message(),
-            "the optimizer's state lacks the tensor second_moment/w.weight");
+            "the optimizer's state has no tensor second_moment/w.weight");
 }
 
 }  // namespace

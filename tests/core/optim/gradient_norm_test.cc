@@ -1,4 +1,4 @@
-// Clipping by the global norm, against numbers worked out by hand.
+// Clipping by the global norm, against numbers computed by hand.
 #include "core/optim/gradient_norm.h"
 
 #include <ATen/ops/full.h>

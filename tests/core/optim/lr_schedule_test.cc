@@ -73,7 +73,7 @@ TEST(LrScheduleTest, CosineFallsToItsFinalFractionAtTheLastStep) {
   EXPECT_DOUBLE_EQ(schedule.At(4), 1.0);
   EXPECT_DOUBLE_EQ(schedule.At(8), 0.6);  // Half way from 1 to 0.2.
   EXPECT_DOUBLE_EQ(schedule.At(12), 0.2);
-  EXPECT_DOUBLE_EQ(schedule.At(16), 0.6);  // The cosine goes on.
+  EXPECT_DOUBLE_EQ(schedule.At(16), 0.6);  // The cosine rises again.
 }
 
 TEST(LrScheduleTest, CosineWithoutAFinalFractionEndsAtZero) {

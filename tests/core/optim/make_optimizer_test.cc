@@ -1,4 +1,5 @@
-// Every kind of optimizer made from a spec: each field has its effect, and a saved state goes on bit for bit.
+// Every kind of optimizer made from a spec: each field has its effect, and training from a saved state is
+// bit-equal.
 #include "core/optim/make_optimizer.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ constexpr const char* kSpecs[] = {
 class EveryOptimizerTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Specs, EveryOptimizerTest, testing::ValuesIn(kSpecs));
 
-TEST_P(EveryOptimizerTest, GoesOnBitForBitFromASavedState) {
+TEST_P(EveryOptimizerTest, ContinuesBitForBitFromASavedState) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
     SmallModel straight(dtype), resumed(dtype);
     const auto first = MakeOptimizer(Spec(GetParam()), straight.parameters());

@@ -1,5 +1,5 @@
 // Optimizers, schedules, clipping and random orthogonal matrices against the reference: 20 updates of a small
-// problem by every optimizer, in float64 and float32. What a case asks for is read from its JSON.
+// problem by every optimizer, in float64 and float32. The JSON of a case defines it.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -58,7 +58,7 @@ T ValueOr(const json& object, const char* key, T otherwise) {
   return found == object.end() || found->is_null() ? otherwise : found->get<T>();
 }
 
-// Those in `decayed`, or all of them where the decay is a penalty.
+// The parameters in `decayed`, or all of them where the decay is a penalty.
 ParameterGroups GroupsOf(const json& method, const Problem& problem) {
   ParameterGroups groups;
   const auto decayed = ValueOr(method, "decayed", std::set<std::string>());
@@ -122,7 +122,7 @@ std::unique_ptr<Optimizer> OptimizerOf(const GoldenCase& golden, const Problem& 
                             .decay = decoupled ? Adam::Decay::kDecoupled : Adam::Decay::kPenalty});
 }
 
-// From the JSON's `kind`, `warmup`, `total` and what belongs to the kind; false for a kind that is not known.
+// From the JSON's `kind`, `warmup`, `total` and the kind's own fields; false for an unknown kind.
 bool ReadSchedule(const json& row, v1::ScheduleSpec& spec) {
   const std::string kind = row.at("kind");
   spec.set_warmup_steps(row.at("warmup"));
@@ -151,7 +151,7 @@ LrSchedule ScheduleOf(const json& method, std::int64_t steps) {
 }
 
 // Runs the case's problem. Its parameters before and after every update are compared with `trajectories`: the
-// case's own, or those of the case it must reproduce.
+// case's own, or those of the case that it must reproduce.
 void CompareTrajectory(const GoldenCase& golden, const GoldenCase& trajectories, at::ScalarType dtype,
                        GoldenReport& report) {
   const json& expected = golden.json.at("expected");
@@ -247,7 +247,7 @@ double Kurtosis(const at::Tensor& x) {
   return Mean(centered.pow(4)) / std::pow(Mean(centered.square()), 2);
 }
 
-// The properties of the contract, by the words that name them there.
+// The properties of the contract, by their names in it.
 const std::map<std::string, std::function<void(const json&, GoldenComparison&)>>& HaarProperties() {
   static const std::map<std::string, std::function<void(const json&, GoldenComparison&)>> properties = {
       {"orthogonality",

@@ -23,7 +23,7 @@ inline void SetGradient(at::Tensor& parameter, double value) {
 
 inline double First(const at::Tensor& tensor) { return tensor.detach()[0].item<double>(); }
 
-// Numbers that look random and are the same everywhere: a function of `salt`.
+// Numbers that look random and are the same on every machine: a function of `salt`.
 inline at::Tensor Scattered(std::vector<std::int64_t> shape, double salt,
                             at::ScalarType dtype = at::kDouble) {
   std::int64_t count = 1;

@@ -1,4 +1,4 @@
-// OrthoAdam where it must equal AdamW, where it must not, and the bases it refuses to go on in.
+// OrthoAdam where it must equal AdamW, where it must not, and the bases that it refuses to continue in.
 #include "core/optim/ortho_adam.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ at::Tensor SignedPermutation(std::int64_t size) {
   return at::eye(size, at::kDouble).roll(1, 0) * signs;
 }
 
-// How far OrthoAdam with these rotations is from AdamW after 20 updates.
+// The distance of OrthoAdam with these rotations from AdamW after 20 updates.
 double DistanceFromAdamW(const std::function<at::Tensor(std::int64_t)>& matrix) {
   SmallModel rotated, plain;
   OrthoAdam ortho(SplitForDecay(rotated.parameters(), false), kOptions, OnEveryAxis(rotated, matrix));

@@ -1,4 +1,4 @@
-// Which names decay. The golden training cases check whole models; here each rule stands alone.
+// Which names decay. The golden training cases check whole models; here each rule is tested alone.
 #include "core/optim/parameter_groups.h"
 
 #include <gtest/gtest.h>

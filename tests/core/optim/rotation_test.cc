@@ -1,4 +1,4 @@
-// Rotations against products written out, and what random orthogonal matrices must be.
+// Rotations against products written out, and the properties of random orthogonal matrices.
 #include "core/optim/rotation.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(RotationTest, TheInverseLeadsBack) {
   ExpectNear(rotation.Apply(rotation.ApplyInverse(x.t().contiguous().t())), x);
 }
 
-TEST(RotationTest, ChecksumTellsMatricesApartAndForgivesRounding) {
+TEST(RotationTest, ChecksumDistinguishesMatricesAndAllowsRounding) {
   const at::Tensor q = Haar(16, 1);
   const double sum = Rotation({AxisRotation::Dense(0, q)}).Checksum().item<double>();
   const auto distance = [sum](const at::Tensor& other) {

@@ -61,7 +61,7 @@ TEST(ActivationRecorderTest, AMeanIsOverRowsNotOverBatches) {
   EXPECT_DOUBLE_EQ(recorder.Sites()[0].inf_norm, 3);
 }
 
-TEST(ActivationRecorderTest, KurtosisStopsAfterItsBatchesAndTheInfNormGoesOn) {
+TEST(ActivationRecorderTest, KurtosisStopsAfterItsBatchesAndTheInfNormDoesNot) {
   ActivationRecorder recorder(kOpt, {.kurtosis_batches = 2});
   torch::manual_seed(1);
   const at::Tensor first = torch::randn({2, 5, 6}, torch::kDouble),

@@ -45,7 +45,7 @@ TEST(OutlierMetricsTest, SixSigmaCountsByPositionAndByDimension) {
   EXPECT_EQ(counts.per_dimension[4].item<std::int64_t>(), 1);
 }
 
-TEST(OutlierMetricsTest, SixSigmaScopeDecidesWhatAValueIsComparedWith) {
+TEST(OutlierMetricsTest, SixSigmaScopeSetsMeanAndDeviation) {
   at::Tensor x = torch::zeros({100, 4, 4});
   x[0] = torch::arange(16, torch::kFloat32).reshape({4, 4});  // Loud, but even in itself.
   EXPECT_EQ(CountBeyondSixSigma(x, SixSigmaScope::kSequence).per_position.sum().item<std::int64_t>(), 0);

@@ -51,7 +51,7 @@ Tolerances TolerancesOf(const GoldenCase& golden, at::ScalarType dtype) {
           .hidden_relmax = all.value("hidden_relmax", 1e-5)};
 }
 
-// Compares what both have; a number on one side only fails.
+// Compares the numbers of both sides; a number on one side only fails.
 class ExpectedNumbers {
  public:
   ExpectedNumbers(GoldenComparison& compare, const json& expected) : compare_(compare), expected_(expected) {}
@@ -191,8 +191,8 @@ void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::Scala
   CompareAttention(expected, attention, tolerances);
 }
 
-// A model case with the spec, the parameters and the inputs of the case it takes them from; `needs` says what
-// is missing.
+// A model case with the spec, the parameters and the inputs of the case that it refers to; `needs` names the
+// missing part.
 GoldenCase WithModel(const GoldenCase& golden) {
   GoldenCase complete = golden;
   const std::string file = golden.json["params_and_inputs_from"];

@@ -57,7 +57,7 @@ TEST(TokenMetricsTest, ScaleDoesNotMatterNearTheEndsOfTheDtype) {
   }
 }
 
-TEST(TokenMetricsTest, WhatIsNotANumberStaysVisible) {
+TEST(TokenMetricsTest, NanStaysVisible) {
   for (const double bad : {kNan, HUGE_VAL, -HUGE_VAL}) {
     const at::Tensor x = torch::tensor({{1.0, bad, 2.0}, {1.0, 2.0, 4.0}});
     for (const auto& metric : {&TokenKurtosis, &TokenNormRatio}) {

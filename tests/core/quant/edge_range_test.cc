@@ -1,5 +1,5 @@
-// Tensors at the edge under every range estimator: constant ones, tiny and huge ones, and values that are not
-// numbers.
+// Tensors at the edge under every range estimator: constant ones, tiny and huge ones, and NaN or infinite
+// values.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -47,7 +47,7 @@ std::vector<NamedOptions> AllOptions(int bits) {
   return all;
 }
 
-// Shows `x` twice and rounds it.
+// Passes `x` twice and rounds it.
 at::Tensor Rounded(const QuantizerOptions& options, const at::Tensor& x, double* scale = nullptr) {
   const auto estimator = MakeRangeEstimator(options);
   Quantizer quantizer(options.bits, options.symmetric);
@@ -65,7 +65,7 @@ TEST(EdgeRangeTest, AConstantTensorIsRoundedToWithinAStep) {
       double scale = 0;
       const at::Tensor rounded = Rounded(each.options, x, &scale);
       EXPECT_TRUE(rounded.isfinite().all().item<bool>()) << each.name << " of " << value;
-      // The searches look no nearer than a hundredth of max|x| + 0.5, as the reference's.
+      // The searches have a resolution of a hundredth of max|x| + 0.5, as the reference's.
       const double step = std::max(scale, 1e-7);
       EXPECT_LE((rounded - x).abs().max().item<double>(), step) << each.name << " of " << value;
     }
@@ -92,7 +92,7 @@ TEST(EdgeRangeTest, HugeAndTinyValuesStayFinite) {
   }
 }
 
-// What is not a number is not hidden: the search ends, and the tensor that it spoils shows it.
+// NaN is not hidden: the search ends, and the tensor with it becomes NaN.
 TEST(EdgeRangeTest, AValueThatIsNotANumberEndsInOne) {
   for (const NamedOptions& each : AllOptions(8)) {
     for (const double bad :

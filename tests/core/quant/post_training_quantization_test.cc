@@ -219,7 +219,7 @@ TEST(PostTrainingQuantizationTest, AWeightsPercentileCanBeByChannel) {
   EXPECT_EQ(ptq->Table()[0].range.maximum, (std::vector<double>{75, 150}));
 }
 
-TEST(PostTrainingQuantizationTest, WhatCannotBeHadIsRefusedWithItsPath) {
+TEST(PostTrainingQuantizationTest, UnsupportedSettingsAreRefusedWithTheirPath) {
   v1::QuantizationSpec spec = W8A8();
   spec.mutable_activations()->set_bits(17);
   EXPECT_THAT(std::string(PtqOptionsFromSpec(spec).status().message()),

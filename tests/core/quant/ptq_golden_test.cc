@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// Remembers the observations a case stores, of the last forward pass.
+// Keeps the observations that a case stores, of the last forward pass.
 class Capture : public ActivationTap {
  public:
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
@@ -47,7 +47,7 @@ v1::ReferenceSchemeSpec::Setup SetupOf(const json& setup) {
   return v1::ReferenceSchemeSpec::FP32_HEAD;
 }
 
-// The generator's words as ours.
+// The generator's settings as a TrialSpec.
 v1::QuantizationSpec SpecOf(const json& quantization) {
   v1::QuantizationSpec spec;
   spec.mutable_reference()->set_setup(SetupOf(quantization["setup"]));
@@ -94,9 +94,9 @@ bool FollowsASearch(const json& quantization) {
   return quantization["quantize_acts"] && quantization["act_ranges"] != "running_minmax";
 }
 
-// The continuous search follows the last bit of its loss, so that a sum in another order upstream sends it
-// elsewhere, in double too; what was found there is judged by its perplexity. Where it found the reference's
-// ranges everything else must agree as well.
+// The continuous search depends on the last bit of its loss, so that a sum in another order upstream leads it
+// to another range, in double too; such ranges are checked by their perplexity. Where it finds the
+// reference's ranges everything else must agree as well.
 bool TookAnotherPath(const GoldenCase& golden, const PostTrainingQuantization& ptq) {
   if (golden.json["quantization"]["act_ranges"] != "mse_brent") return false;
   const json& expected = golden.json["expected"]["quantizers"];
@@ -204,7 +204,7 @@ void CompareOutliers(GoldenComparison& compare, const GoldenCase& golden,
   compare.Number("max_kurtosis", summary.max_kurtosis, expected["summary"]["max_kurtosis"], tolerance);
 }
 
-// Only positions of real tokens: what a padded position attends to is nobody's business.
+// Only positions of real tokens: the attention of a padded position is unused.
 // x: (B, T, …), or (B, H, T, T) with heads.
 at::Tensor AtRealTokens(const at::Tensor& x, const at::Tensor& mask, bool has_heads) {
   const at::Tensor by_token = has_heads ? x.transpose(1, 2) : x;
@@ -245,7 +245,7 @@ void CompareFirstBatch(GoldenComparison& compare, const GoldenCase& golden, Lang
 void CompareWeights(GoldenComparison& compare, const GoldenCase& golden,
                     const PostTrainingQuantization& ptq) {
   for (const std::string& site : golden.KeysUnder("out/qweight/")) {
-    // The position table's quantizer sits one level deeper than the weight it belongs to.
+    // The position table's quantizer is one level deeper than its weight.
     auto weight = ptq.QuantizedWeight(site);
     if (!weight) weight = ptq.QuantizedWeight(site + ".quant_embedding");
     ASSERT_TRUE(weight) << site;
@@ -305,9 +305,9 @@ TEST_P(PtqGoldenTest, InFloatLossesAndRangesStayWithinRoundingFlips) {
   report.Finish();
 }
 
-// Where the hidden state `index` has come through: the last activation quantizer before the first layer, of
-// layer index - 1, or, for the last hidden state, before the head. The step of its grid, or of the quantizer
-// before it where that is wider.
+// The last quantizer that the hidden state `index` has passed: the last activation quantizer before the first
+// layer, of layer index - 1, or, for the last hidden state, before the head. The step of its grid, or of the
+// quantizer before it where that is wider.
 double StepOfHidden(const json& quantizers, int index, bool last) {
   double step = 0, step_before = 0;
   for (const json& quantizer : quantizers) {

@@ -42,7 +42,7 @@ void CompareTensor(GoldenComparison& compare, const GoldenCase& golden, at::Scal
 
   const json& tolerances = golden.json["tolerances"][Precision(dtype)];
   compare.Tensor("out/dequantised", rounded, {.relative = tolerances["dequantised_rel"]});
-  // A slice without extent stays as it is, and has neither a scale nor integers.
+  // A slice without extent is unchanged, and has neither a scale nor integers.
   const at::Tensor has_extent = golden.Tensor("out/scale").ne(0).reshape(grid.scale.sizes());
   const auto with_extent = [](const at::Tensor& values, const at::Tensor& which) {
     return values.masked_select(which.expand_as(values));
@@ -161,7 +161,7 @@ constexpr ListedScale kListedScales[] = {{"weight_scale", QuantizedPart::kWeight
                                          {"input_scale", QuantizedPart::kInput},
                                          {"output_scale", QuantizedPart::kOutput}};
 
-// Every linear that the case lists is quantized and no other; where it lists scales they are ours.
+// Exactly the linears that the case lists are quantized; where it lists scales they are equal.
 void CompareScales(GoldenComparison& compare, const GoldenCase& golden, const Run& run, double tolerance) {
   const LinearQuantizationOptions options = OptionsOf(golden);
   const json& listed = golden.json["expected"]["scales_batch0"];
@@ -184,7 +184,7 @@ void CompareScales(GoldenComparison& compare, const GoldenCase& golden, const Ru
   }
 }
 
-// Whether a float run differs from the reference by rounding flips of activations alone: its listed scales
+// True when a float run differs from the reference by rounding flips of activations alone: its listed scales
 // and all its rounded weights are right, and its logits are not.
 bool OnlyAnActivationFlipped(const GoldenCase& golden, const Run& run, const Run& in_double, double tolerance,
                              double scale_tolerance) {
@@ -234,7 +234,8 @@ void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::Scala
   CompareScales(compare, golden, *run, scale_tolerance);
 }
 
-// A model case with the spec and the parameters of the case it takes them from; `needs` says what is missing.
+// A model case with the spec and the parameters of the case that it refers to; `needs` names the missing
+// part.
 GoldenCase WithParameters(const GoldenCase& golden, const std::vector<GoldenCase>& cases) {
   GoldenCase complete = golden;
   const std::string file = golden.json["params_from"];
@@ -255,7 +256,7 @@ GoldenCase WithParameters(const GoldenCase& golden, const std::vector<GoldenCase
 
 class QuantKaulGoldenTest : public testing::TestWithParam<at::ScalarType> {};
 
-TEST_P(QuantKaulGoldenTest, TensorsAndModelsAreRoundedAsThePaperSays) {
+TEST_P(QuantKaulGoldenTest, TensorsAndModelsAreRoundedAsInThePaper) {
   GoldenReport report("quant_kaul");
   const std::vector<GoldenCase> cases = FindGoldenCases("quant_kaul");
   for (const GoldenCase& golden : cases) {

@@ -18,8 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// The reference's float arithmetic is reproduced to the last bit; the least nudge stands for decimal
-// printing.
+// The reference's float arithmetic is reproduced to the last bit; the tolerance is that of decimal printing.
 constexpr Tolerance kExact = {.absolute = 1e-30, .relative = 1e-12};
 
 at::Tensor Numbers(const json& values) {
@@ -145,8 +144,8 @@ void CompareTwoDimensionalGrid(GoldenComparison& compare, const GoldenCase& gold
   }
 }
 
-// The path of the search hangs on the last bit of the summed loss; what must be as good as the reference's is
-// the loss it reaches.
+// The path of the search depends on the last bit of the summed loss; the loss that it reaches must be as good
+// as the reference's.
 void CompareBoundedSearch(GoldenComparison& compare, const GoldenCase& golden) {
   int same_range = 0, searches = 0;
   for (const auto& [key, expected] : golden.json["expected"].items()) {

@@ -89,7 +89,7 @@ TEST(SliceGridTest, ASpanTooSmallForAScaleIsLeftAlone) {
   EXPECT_TRUE(torch::equal(Absmax(x, 8, {}), torch::zeros({2})));
 }
 
-TEST(SliceGridTest, WhatIsNotANumberStaysVisible) {
+TEST(SliceGridTest, NanStaysVisible) {
   for (const float bad : {kNan, kInfinity, -kInfinity}) {
     const at::Tensor x = torch::tensor({{1.f, bad, 2.f}, {1.f, 2.f, 3.f}});
     for (const auto& round : {&Absmax, &Zeropoint}) {

@@ -1,6 +1,6 @@
 // The scheme `reference` on ViT: there are no reference numbers
-// (docs/decisions/0006-reference-quantizers.md), so what is tested is where quantizers are and what they
-// cost.
+// (docs/decisions/0006-reference-quantizers.md), so the tests check the sites of the quantizers and their
+// effect.
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -63,7 +63,7 @@ std::unique_ptr<Quantization> Calibrated(Model& model, const v1::QuantizationSpe
   return *std::move(quantization);
 }
 
-// The table with its layers written out: " W" and " A" behind the sites.
+// The table with its layers written out: " W" and " A" after the sites.
 std::vector<std::string> TableInOrder() {
   std::vector<std::string> expected;
   const auto add = [&expected](const QuantizedSite& site, const std::string& name) {
@@ -100,7 +100,7 @@ TEST(VitQuantizationTest, EveryQuantizerOfTheTableIsReachedOnceALayerAndInOrder)
   EXPECT_EQ(quantization->Table().size(), 5 + kLayers * 21 + 4);
 }
 
-// Every quantization site that the model has is in the table: nothing is left float by an oversight.
+// Every quantization site of the model is in the table: no site stays float by mistake.
 TEST(VitQuantizationTest, NoSiteOfTheModelIsLeftOut) {
   class Lister : public ActivationTap {
    public:

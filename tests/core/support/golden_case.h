@@ -1,8 +1,8 @@
 // Golden cases: numbers written by the reference implementations, to compare with.
 //
-// A case is <root>/<group>/<name>.json, with <name>.safetensors beside it where it holds tensors; root is the
+// A case is <root>/<group>/<name>.json, with <name>.safetensors next to it where it has tensors; root is the
 // environment variable INLIER_GOLDEN_DIR, else the folder tests/golden of the sources. A test takes every
-// case it finds:
+// case that it finds:
 //
 //   TEST(BertGoldenTest, ForwardAndBackwardMatchTheReference) {
 //     GoldenReport report("bert");
@@ -10,11 +10,10 @@
 //       if (report.SkipWhatIsNotSupported(golden)) continue;
 //       auto model = ModelOfCase(golden, torch::kFloat64);      // parameters filled in, eval mode
 //       GoldenComparison compare(report, golden, torch::kFloat64);
-//       compare.Tensor("out/logits", model->Logits(InputOfCase(golden)), {.absolute = 1e-9, .per_magnitude =
-//       true});
-//     }                                                          // ~GoldenComparison prints the case's line
-//     report.Finish();                                           // prints the totals; fails the test when a
-//     case failed or none was found
+//       compare.Tensor("out/logits", model->Logits(InputOfCase(golden)),
+//                      {.absolute = 1e-9, .per_magnitude = true});
+//     }                   // ~GoldenComparison prints the case's line
+//     report.Finish();    // prints the totals; fails the test when a case failed or none was found
 //   }
 #ifndef INLIER_TESTS_CORE_SUPPORT_GOLDEN_CASE_H_
 #define INLIER_TESTS_CORE_SUPPORT_GOLDEN_CASE_H_
@@ -55,7 +54,7 @@ std::filesystem::path GoldenRoot();
 std::vector<GoldenCase> FindGoldenCases(const std::string& group);
 
 // The case's model in `dtype`, eval mode, param/* filled in; fails the test (and returns null) when a
-// parameter is missing, left over or of another shape. REQUIRES: golden.spec.
+// parameter is missing, superfluous or of another shape. REQUIRES: golden.spec.
 std::shared_ptr<LanguageModel> ModelOfCase(const GoldenCase& golden, at::ScalarType dtype);
 // Copies param/<name> into the parameters of the same name. As above.
 bool FillParameters(torch::nn::Module& model, const GoldenCase& golden, at::ScalarType dtype);
@@ -82,7 +81,7 @@ Tolerance RelativeToLargest(double bound, const at::Tensor& expected);
 class GoldenReport {
  public:
   explicit GoldenReport(std::string group);
-  // True, with a line "needs <field>", when the case cannot be built here. Counted, and named in the totals.
+  // True, with a line "needs <field>", when this build has no such model. Counted, and named in the totals.
   bool SkipWhatIsNotSupported(const GoldenCase& golden);
   // Prints "group: N passed, N failed, N need other parts"; fails the test when one failed or nothing was
   // compared.

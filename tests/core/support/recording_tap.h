@@ -1,4 +1,4 @@
-// A tap that keeps every activation it is shown, by its site.
+// A tap that keeps every activation, by its site.
 #ifndef INLIER_TESTS_CORE_SUPPORT_RECORDING_TAP_H_
 #define INLIER_TESTS_CORE_SUPPORT_RECORDING_TAP_H_
 

@@ -1,4 +1,4 @@
-// What a checkpoint says about itself, and what it says when it does not fit.
+// The metadata of a checkpoint, and the errors of one that does not fit.
 #include "core/train/checkpoint.h"
 
 #include <ATen/ops/equal.h>
@@ -8,7 +8,7 @@
 
 #include "core/optim/make_optimizer.h"
 #include "core/train/training_step.h"
-#include "proto/spec/canonical.h"
+#include "spec/trial/canonical.h"
 #include "tests/core/train/train_fixture.h"
 
 namespace inlier {
@@ -63,13 +63,13 @@ TEST_F(CheckpointTest, FinalOneHasNoOptimizerStateAndCannotBeResumed) {
   EXPECT_EQ(file->entries().size(), ParametersOf(*model_).size());
   EXPECT_EQ(
       checkpoint->LoadOptimizer(*optimizer_).message(),
-      path.string() + ": has no optimizer state, so training cannot go on from it (a final checkpoint)");
+      path.string() + ": has no optimizer state, so training cannot continue from it (a final checkpoint)");
 }
 
-TEST_F(CheckpointTest, AnotherSpecIsRefusedWithWhatDiffers) {
+TEST_F(CheckpointTest, AnotherSpecIsRefusedWithTheDifferences) {
   const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(Save(false));
   EXPECT_TRUE(checkpoint->CheckMatches(spec_, "d1").ok());
-  // What only evaluation reads, and incidental fields, do not matter.
+  // Fields that only evaluation reads, and incidental fields, do not matter.
   EXPECT_TRUE(
       checkpoint->CheckMatches(TinySpec("evaluation { batches: 1 } training { measure_every: 5 }"), "d1")
           .ok());

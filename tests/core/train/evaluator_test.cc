@@ -1,11 +1,11 @@
-// Evaluation: the reference's weighting, what is reported, and what quantization changes.
+// Evaluation: the reference's weighting, the reported numbers, and the effects of quantization.
 #include "core/train/evaluator.h"
 
 #include <cmath>
 #include <map>
 
 #include "core/train/prediction.h"
-#include "proto/spec/measurements.h"
+#include "spec/trial/measurements.h"
 #include "tests/core/train/train_fixture.h"
 
 namespace inlier {
@@ -40,7 +40,7 @@ TEST(EvaluatorTest, PredictCountsTheTargetsThatTheModelNames) {
     ModelInput input;
     input.ids = batch.ids;
     const at::Tensor logits = language_model->Logits(input);
-    // Half of the targets are made right.
+    // Half of the targets are set to the prediction.
     at::Tensor labels = batch.labels.clone();
     const int64_t shift = language_model->causal() ? 1 : 0;
     int64_t targets = 0, correct = 0;
@@ -164,7 +164,7 @@ TEST(EvaluatorTest, StopsBetweenBatchesWhenAsked) {
   EXPECT_TRUE(sink.progress.empty());
 }
 
-TEST(EvaluatorTest, EveryReportedNameStandsInTheTableOfMeasurements) {
+TEST(EvaluatorTest, EveryReportedNameIsInTheTableOfMeasurements) {
   for (const char* model : {"", "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } }"}) {
     const v1::TrialSpec spec = TinySpec(model);
     CollectingSink sink;

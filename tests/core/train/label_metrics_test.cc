@@ -1,4 +1,4 @@
-// The metrics of GLUE against values worked out by hand.
+// The metrics of GLUE against values computed by hand.
 #include "core/train/label_metrics.h"
 
 #include <ATen/Functions.h>
@@ -51,7 +51,7 @@ TEST(LabelMetricsTest, CorrelationsOfNumbers) {
   EXPECT_DOUBLE_EQ(SpearmanCorrelation(x, Numbers({1, 1, 2, 0})), -1.5 / std::sqrt(5 * 4.5));
 }
 
-TEST(LabelMetricsTest, WhatDoesNotVaryHasNoCorrelation) {
+TEST(LabelMetricsTest, ConstantsHaveNoCorrelation) {
   EXPECT_TRUE(std::isnan(PearsonCorrelation(Numbers({1, 2, 3}), Numbers({5, 5, 5}))));
   EXPECT_TRUE(std::isnan(SpearmanCorrelation(Numbers({4, 4}), Numbers({1, 2}))));
   EXPECT_TRUE(std::isnan(PearsonCorrelation(Numbers({1}), Numbers({1}))));

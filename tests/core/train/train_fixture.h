@@ -12,17 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "core/data/text_dataset.h"
 #include "core/models/make_model.h"
+#include "core/text/text_dataset.h"
 #include "core/train/trainer.h"
 #include "core/train/trial_sink.h"
 #include "google/protobuf/text_format.h"
-#include "proto/spec/validator.h"
+#include "spec/trial/validator.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
 
-// Keeps everything that is reported.
+// Keeps all reports.
 class CollectingSink : public TrialSink {
  public:
   void OnProgress(const v1::Progress& event) override { progress.push_back(event); }

@@ -1,5 +1,5 @@
-// Real trainings of a tiny model on real text: they learn, they repeat bit for bit, they resume bit for bit,
-// and they say when they diverge.
+// Real trainings of a tiny model on real text: they learn, repeat and resume bit for bit, and report
+// divergence.
 #include "core/train/trainer.h"
 
 #include <ATen/ops/equal.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/train/checkpoint.h"
-#include "proto/spec/measurements.h"
+#include "spec/trial/measurements.h"
 #include "tests/core/train/train_fixture.h"
 
 namespace inlier {
@@ -74,7 +74,7 @@ TEST(TrainerTest, OutlierCurvesAreTakenOnTheWayAndChangeNothing) {
     ASSERT_NE(info, nullptr) << point.name();
     EXPECT_TRUE(point.final() ? info->final : info->curve) << point.name();
   }
-  // The same batch with the same masks each time: what training learns shows.
+  // The same batch with the same masks each time, so that learning is visible.
   EXPECT_LT(every5->sink.Curve("loss").back(), every5->sink.Curve("loss").front());
 }
 
@@ -116,7 +116,7 @@ TEST(TrainerTest, ResumedInTheMiddleEndsBitEqual) {
   }
 }
 
-TEST(TrainerTest, StoppedTrainingLeavesACheckpointFromWhichItGoesOn) {
+TEST(TrainerTest, StoppedTrainingContinuesFromItsCheckpoint) {
   const TemporaryFolder whole_folder, stopped_folder, resumed_folder;
   const v1::TrialSpec spec = TinySpec();
   const auto whole = Train(spec, whole_folder.path());
@@ -173,7 +173,7 @@ TEST(TrainerTest, CurvesHaveAPointEveryMeasureEveryUpdatesAndAtBothEnds) {
   EXPECT_DOUBLE_EQ(run->sink.Curve("learning_rate")[1], 1e-3 * 13.0 / 18.0);
 }
 
-TEST(TrainerTest, EveryReportedNameStandsInTheTableOfMeasurements) {
+TEST(TrainerTest, EveryReportedNameIsInTheTableOfMeasurements) {
   const TemporaryFolder folder;
   const auto run = Train(TinySpec(), folder.path());
   std::vector<std::string> finals;

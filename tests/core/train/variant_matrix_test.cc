@@ -1,6 +1,6 @@
 // Every architecture with every softmax, norm and optimizer, and with every gate: a few updates stay finite
 // and move every weight that has a gradient, and in float64 the gradient of a random number agrees with a
-// finite difference. Combinations that make no sense are refused where the spec is validated (tests/proto).
+// finite difference. Invalid combinations are refused by the validator (tests/spec).
 #include <ATen/Parallel.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "core/models/make_model.h"
 #include "core/train/training_step.h"
-#include "proto/spec/resolver.h"
+#include "spec/trial/resolver.h"
 
 namespace inlier {
 namespace {

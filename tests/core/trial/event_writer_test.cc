@@ -1,4 +1,4 @@
-// The lines a worker reads, through a real pipe.
+// The lines for the worker, through a real pipe.
 #include "core/trial/event_writer.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ class EventWriterTest : public testing::Test {
     ::close(ends_[1]);
   }
 
-  // Everything written so far, by line. What a test writes fits into the pipe.
+  // Everything written so far, by line. A test's output fits into the pipe.
   std::vector<std::string> Lines() {
     ::fcntl(ends_[0], F_SETFL, O_NONBLOCK);
     std::string text;

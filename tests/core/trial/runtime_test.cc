@@ -1,4 +1,4 @@
-// Device names and what is said about the machine.
+// Device names and facts about the machine.
 #include "core/trial/runtime.h"
 
 #include <ATen/Context.h>

@@ -1,4 +1,4 @@
-// Whole attempts on each kind of data beside text: trained, evaluated, quantized.
+// Whole attempts on each kind of data other than text: trained, evaluated, quantized.
 #include "tests/core/trial/trial_program.h"
 
 namespace inlier {
@@ -8,7 +8,7 @@ using testing::HasSubstr;
 
 class TrialDataTest : public TrialProgramTest {
  protected:
-  // Trains and evaluates; what the evaluation measured.
+  // Trains and evaluates; the measurements of the evaluation.
   std::map<std::string, double> TrainAndEvaluate(const std::string& name, const std::string& changes) {
     const Ended trained = RunToEnd(Attempt(v1::TRAIN_STAGE, name, changes));
     EXPECT_EQ(trained.outcome.kind(), v1::Outcome::SUCCEEDED) << trained.outcome.message() << Log();
@@ -67,7 +67,7 @@ TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
   };
   const std::map<std::string, double> values = TrainAndEvaluate("vit", changes("images", 2));
   ASSERT_TRUE(values.contains("accuracy"));
-  EXPECT_EQ(values.at("accuracy"), 1) << "the halves are easy to tell apart, with 8 bits too";
+  EXPECT_EQ(values.at("accuracy"), 1) << "the halves are easy to distinguish, with 8 bits too";
   EXPECT_GT(values.at("max_inf_norm"), 0);
   EXPECT_TRUE(values.contains("first_attention_share"));
   EXPECT_FALSE(values.contains("perplexity"));
@@ -79,7 +79,7 @@ TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
               HasSubstr("model.vit.classes: 2 are too few for the images' 3 classes"));
 }
 
-TEST_F(TrialDataTest, ABertLearnsToTellSentencesApart) {
+TEST_F(TrialDataTest, ABertLearnsToDistinguishSentences) {
   std::string rows = "label\tsentence\n";
   const char* const colours[] = {"red", "green", "blue", "white", "black"};
   for (int i = 0; i < 200; ++i) {

@@ -1,4 +1,4 @@
-// inlier-trial trains, evaluates, is stopped and resumed, and says clearly what is wrong.
+// inlier-trial trains, evaluates, is stopped and resumed, and reports errors clearly.
 #include "tests/core/trial/trial_program.h"
 
 namespace inlier {
@@ -64,7 +64,7 @@ TEST_F(TrialProgramTest, OneTrainingIsEvaluatedAtSeveralLengths) {
   EXPECT_EQ(numbers[0]["perplexity"], numbers[16]["perplexity"]);
   EXPECT_NE(numbers[8]["perplexity"], numbers[16]["perplexity"]);
   EXPECT_NE(numbers[64]["perplexity"], numbers[16]["perplexity"]);
-  // The same texts: where the cuts fall matters little to the tokens' shares.
+  // The same texts: the place of the cuts matters little to the tokens' shares.
   EXPECT_NEAR(numbers[64]["unigram_perplexity"], numbers[16]["unigram_perplexity"],
               0.05 * numbers[16]["unigram_perplexity"]);
   EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "out", model + "evaluation { sequence_length: 65 }"),
@@ -102,7 +102,7 @@ TEST_F(TrialProgramTest, SigtermLeavesACheckpointAndResumingEndsInTheSameModel) 
   const std::vector<v1::CheckpointSaved> saved = Checkpoints(stopped.events);
   ASSERT_EQ(saved.size(), 1u) << Log();
   EXPECT_LT(saved[0].step(), 400u);
-  EXPECT_THAT(stopped.outcome.message(), HasSubstr("goes on from " + saved[0].path()));
+  EXPECT_THAT(stopped.outcome.message(), HasSubstr("continues from " + saved[0].path()));
 
   v1::AttemptSpec again = Attempt(v1::TRAIN_STAGE, "resumed", steps);
   again.set_resume_from(folder_ / "stopped" / saved[0].path());
@@ -171,7 +171,7 @@ TEST_F(TrialProgramTest, DeviceAndFolderProblemsAreNamed) {
 }
 
 TEST_F(TrialProgramTest, FullDiskIsNamedAndTheLastCheckpointStaysWhole) {
-  // RLIMIT_FSIZE stands for the full disk: writing past it fails in the same place.
+  // RLIMIT_FSIZE simulates the full disk: writing past it fails in the same place.
   const std::string steps = "training { steps: 6 checkpoint_every: 3 }";
   ASSERT_EQ(RunToEnd(Attempt(v1::TRAIN_STAGE, "warm", steps)).outcome.kind(), v1::Outcome::SUCCEEDED);
   std::string json;
@@ -200,7 +200,7 @@ TEST_F(TrialProgramTest, CommandLineMistakesExitWithTwo) {
               testing::AllOf(HasSubstr("bad.json: not an AttemptSpec in JSON"), HasSubstr("nonsense")));
 }
 
-TEST_F(TrialProgramTest, HelpAndVersionSayWhatThisIs) {
+TEST_F(TrialProgramTest, HelpAndVersionDescribeTheProgram) {
   EXPECT_EQ(StartWith({"--help"})->Wait(), 0);
   EXPECT_THAT(Log(), testing::AllOf(HasSubstr("exit codes"), HasSubstr("75")));
   EXPECT_EQ(StartWith({"--version"})->Wait(), 0);

@@ -1,0 +1,40 @@
+// Replacing a file as one: a reader, and a machine that loses power, sees the old file or the new one, never
+// a part.
+#ifndef INLIER_BASE_ATOMIC_FILE_H_
+#define INLIER_BASE_ATOMIC_FILE_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace inlier {
+
+// Writes to a temporary file next to `path`, which replaces `path` in Commit(). When the object ends without
+// Commit(), or the process ends, `path` is unchanged. In one piece: WriteFileAtomically (file.h).
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  absl::Status Append(std::string_view bytes);
+  // Overwrites bytes already written.
+  absl::Status WriteAt(std::size_t offset, std::string_view bytes);
+  // The content and the folder are on disk when this returns OK.
+  absl::Status Commit();
+
+ private:
+  absl::Status Open();
+
+  const std::filesystem::path path_;
+  std::string temporary_;
+  int fd_ = -1;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_BASE_ATOMIC_FILE_H_

@@ -1,0 +1,41 @@
+// A lock between processes: one holder of a file's lock at a time. The system releases it when the holder
+// ends, however it ends; the file stays, and means nothing by itself.
+#ifndef INLIER_BASE_FILE_LOCK_H_
+#define INLIER_BASE_FILE_LOCK_H_
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+// Locks an open file until its last descriptor is closed. False: another holds it.
+absl::StatusOr<bool> TryLock(int fd);
+
+class FileLock {
+ public:
+  // Makes the file where it is not there, and waits for its lock without a limit; `waiting` (may be empty) is
+  // called ten times a second meanwhile.
+  static absl::StatusOr<FileLock> Acquire(const std::filesystem::path& path,
+                                          const std::function<void()>& waiting);
+  // The same without waiting; nullopt: another holds it.
+  static absl::StatusOr<std::optional<FileLock>> TryAcquire(const std::filesystem::path& path);
+
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+  int fd() const { return fd_; }  // Open for reading and writing.
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  static absl::StatusOr<FileLock> Open(const std::filesystem::path& path);  // Not locked yet.
+
+  int fd_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_BASE_FILE_LOCK_H_

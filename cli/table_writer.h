@@ -1,0 +1,31 @@
+// A Table as text: for a terminal, Markdown, CSV, LaTeX (booktabs) or JSON. Pure functions.
+//
+// A cell shows "mean ± std" with the column's digits; with divergences "4.52 ± 0.01 (1 diverged)", "DIVERGED"
+// when all did; "-" without a finished trial; "*" after a mean with missing trials, explained below the
+// table. A published figure follows in brackets.
+#ifndef INLIER_CLI_TABLE_WRITER_H_
+#define INLIER_CLI_TABLE_WRITER_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "inlier/v1/sweep_service.pb.h"
+
+namespace inlier {
+
+enum class TableFormat { kText, kMarkdown, kCsv, kLatex, kJson };
+
+// Of "text", "markdown" ("md"), "csv", "latex" ("tex") or "json".
+std::optional<TableFormat> ParseTableFormat(std::string_view name);
+
+struct TableStyle {
+  bool utf8 = true;    // ± and box lines; "+-" and ASCII otherwise.
+  bool boxed = false;  // kText only: lines around every cell instead of one under the headings.
+};
+
+std::string WriteTable(const v1::Table& table, TableFormat format, const TableStyle& style = {});
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_TABLE_WRITER_H_

@@ -1,0 +1,4 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cmake/precompiled/tensors.h"

@@ -1,0 +1,126 @@
+#include "coordinator/attempts/attempt_end.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "base/time.h"
+#include "coordinator/attempts/memory_retry.h"
+#include "coordinator/attempts/retry_policy.h"
+#include "coordinator/attempts/stage_results.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/transitions.h"
+
+namespace inlier {
+namespace {
+
+int OutcomeIndex(v1::TrialState outcome) {
+  switch (outcome) {
+    case v1::SUCCEEDED:
+      return 0;
+    case v1::DIVERGED:
+      return 1;
+    case v1::FAILED:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+v1::RetrySpec PolicyOf(const State& state, const Stage& stage) {
+  v1::RetrySpec policy;
+  bool first = true;
+  for (const Dependent& dependent : stage.Dependents()) {
+    const Sweep& sweep = state.sweeps.at(dependent.sweep);
+    const v1::RetrySpec& retry = sweep.spec.retry();
+    policy.set_max_crashes(first ? retry.max_crashes() : std::max(policy.max_crashes(), retry.max_crashes()));
+    policy.set_max_out_of_memory(first ? retry.max_out_of_memory()
+                                       : std::max(policy.max_out_of_memory(), retry.max_out_of_memory()));
+    policy.set_max_losses(first ? retry.max_losses() : std::max(policy.max_losses(), retry.max_losses()));
+    first = false;
+  }
+  return policy;
+}
+
+}  // namespace
+
+void EndAttempt(Context& context, Token token, v1::TrialState outcome,
+                std::optional<v1::FailureClass> failure, const std::string& message,
+                const std::string& stop_reason) {
+  State& state = context.state;
+  const auto at = state.attempts.find(token);
+  INLIER_CHECK(at != state.attempts.end());
+  const Attempt& attempt = at->second;
+  Stage& stage = state.stages.at(attempt.stage);
+  INLIER_CHECK(stage.live() == token);
+  Touch(state, stage);
+  stage.edit().live = 0;
+  if (state.leases.Find(token) != nullptr && !INLIER_BUG("lease_outlives_attempt"))
+    state.leases.End(token);  // An expired lease is gone already.
+  if (!INLIER_BUG("capacity_never_freed")) state.scheduler.Ended(attempt.sweep);
+  if (INLIER_BUG("capacity_freed_twice")) state.scheduler.Ended(attempt.sweep);
+  state.deadlines.by_progress.erase({attempt.progressed, token});
+  state.deadlines.yields.erase({attempt.yields_until, token});
+  context.out.workers.insert(attempt.worker);
+  if (WorkerEntry* worker = state.workers.Find(attempt.worker)) {
+    worker->stop_reasons[token] = stop_reason;
+    if (worker->listening) context.out.stopped.insert(attempt.worker);
+    if (!INLIER_BUG("resources_never_freed")) ReleaseResources(state, attempt, *worker);
+    RefreshOffer(state, *worker);
+  }
+  context.out.changes.Add(AttemptEnded{
+      .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
+  if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) state.raised_memory.erase(stage.id);
+  ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome)];
+  if (failure) ++state.stats.failures[*failure];
+  context.out.log.push_back(
+      absl::StrCat("attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
+                   " token=", token, " outcome=", v1::TrialState_Name(outcome),
+                   failure ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
+                   message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
+  state.attempts.erase(at);
+}
+
+void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::FailureClass failure,
+                   const std::string& message) {
+  State& state = context.state;
+  if (!INLIER_BUG("failure_not_counted")) CountFailure(failure, stage.edit().failures);
+  const RetryDecision decision = DecideRetry(failure, stage.detail().failures, PolicyOf(state, stage));
+  const std::string what =
+      absl::StrCat(v1::FailureClass_Name(failure), message.empty() ? "" : absl::StrCat(": ", message));
+  const std::string no_more =
+      decision.again && failure == v1::OUT_OF_MEMORY ? RaiseMemory(context, stage, attempt) : std::string();
+  if (!decision.again || !no_more.empty()) {
+    FailStage(context, stage, absl::StrCat(what, "; ", decision.again ? no_more : decision.why_not));
+    return;
+  }
+  ++state.stats.retries;
+  SetStageState(state, stage, v1::PENDING);
+  stage.edit().holder = 0;  // Nothing is better there.
+  stage.SetMessage(what);
+  if (decision.wait > Duration::zero()) {
+    stage.edit().not_before = context.now.at + decision.wait;
+    state.deadlines.retries.emplace(*stage.detail().not_before, stage.id);
+  }
+  if (!INLIER_BUG("retry_counts_not_stored")) CommitStage(context, stage);
+  std::string next = decision.wait > Duration::zero()
+                         ? absl::StrCat("tried again in ", FormatDuration(decision.wait))
+                         : std::string("tried again");
+  if (!stage.detail().resume_path.empty()) absl::StrAppend(&next, ", from step ", stage.detail().resume_step);
+  if (const auto raised = state.raised_memory.find(stage.id);
+      failure == v1::OUT_OF_MEMORY && raised != state.raised_memory.end()) {
+    absl::StrAppend(&next, ", with ",
+                    RequestText({.memory_mib = raised->second.memory_mib,
+                                 .gpu_memory_mib = raised->second.gpu_memory_mib}));
+  }
+  NoticeOfStage(context, stage, "stage_retried",
+                absl::StrCat("attempt ", attempt.assignment.attempt(), " ", what, "; ", next), attempt.token);
+  UpdateTrialsOf(context, stage);
+  RefreshReadiness(context, stage);
+}
+
+}  // namespace inlier

@@ -1,0 +1,236 @@
+#include "coordinator/attempts/events.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "base/digest.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/pruning.h"
+#include "coordinator/attempts/reported_text.h"
+#include "coordinator/attempts/stage_results.h"
+#include "coordinator/attempts/yields.h"
+#include "coordinator/state/transitions.h"
+#include "spec/schema/limits.h"
+#include "spec/trial/measurements.h"
+
+namespace inlier {
+namespace {
+
+// The store's integers end here; above it memory and store would differ.
+constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+// A path inside the attempt's own folder: relative, without "..", and of characters that a person can see.
+bool IsInnerPath(const std::string& path) {
+  if (path.empty() || path.size() > 512 || path[0] == '/' || !IsUtf8(path)) return false;
+  if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return false;
+  std::size_t begin = 0;
+  while (begin <= path.size()) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSaved& saved, WallTime at) {
+  State& state = context.state;
+  Stage& stage = state.stages.at(attempt.stage);
+  const bool sound = stage.kind == v1::TRAIN_STAGE && saved.step() <= kNumberMax &&
+                     (saved.final() || IsInnerPath(saved.path())) &&
+                     (IsSha256Hex(saved.sha256()) || (!saved.final() && saved.sha256().empty()));
+  if (!sound) {
+    ++state.stats.events_invalid;
+    context.out.log.push_back(
+        absl::StrCat("event_invalid token=", attempt.token, " reason=\"checkpoint path, digest or step\""));
+    return;
+  }
+  const std::string path =
+      saved.final() ? absl::StrCat("artifacts/", saved.sha256(), ".safetensors")
+                    : absl::StrCat("attempts/", stage.id.ToString(), "/", attempt.token, "/", saved.path());
+  if (!INLIER_BUG("checkpoint_not_stored"))
+    context.out.changes.Add(CheckpointRow{.token = attempt.token,
+                                          .step = saved.step(),
+                                          .path = path,
+                                          .sha256 = saved.sha256(),
+                                          .bytes = saved.bytes(),
+                                          .final = saved.final(),
+                                          .at = at});
+  attempt.saved = context.now.at;
+  if (const WorkerEntry* worker = state.workers.Find(attempt.worker)) stage.edit().holder = worker->number;
+  if (saved.final()) {
+    attempt.final_checkpoint = saved.sha256();
+    attempt.final_step = saved.step();
+  } else if (saved.step() >= stage.detail().resume_step) {
+    stage.edit().resume_path = path;
+    stage.edit().resume_step = saved.step();
+    stage.edit().resume_sha256 = saved.sha256();
+  }
+}
+
+void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
+  attempt.gpu_out_of_memory = outcome.gpu_out_of_memory();
+  if (!outcome.has_peak_memory_mib() && !outcome.has_peak_gpu_memory_mib()) return;
+  AttemptPeak peak{.token = attempt.token};
+  if (outcome.has_peak_memory_mib()) peak.memory_mib = std::min(outcome.peak_memory_mib(), kNumberMax);
+  if (outcome.has_peak_gpu_memory_mib())
+    peak.gpu_memory_mib = std::min(outcome.peak_gpu_memory_mib(), kNumberMax);
+  attempt.peak_memory_mib = peak.memory_mib.value_or(0);
+  attempt.peak_gpu_memory_mib = peak.gpu_memory_mib.value_or(0);
+  context.out.changes.Add(peak);
+}
+
+void TakeOutcome(Context& context, Attempt& live, const v1::Outcome& outcome) {
+  State& state = context.state;
+  TakePeak(context, live, outcome);
+  const Attempt attempt = live;  // EndAttempt forgets it.
+  Stage& stage = state.stages.at(attempt.stage);
+  const std::string message = Shortened(outcome.message(), Limits::kMessageBytesMax);
+  const auto failed = [&](v1::FailureClass failure, const std::string& why) {
+    EndAttempt(context, attempt.token, v1::FAILED, failure, why, "ended");
+    AttemptFailed(context, stage, attempt, failure, why);
+  };
+  switch (outcome.kind()) {
+    case v1::Outcome::FAILED:
+      if (!attempt.yields.empty() && outcome.failure() == v1::PREEMPTED) {
+        Preempted(context, attempt, attempt.yields);
+        return;
+      }
+      failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
+      return;
+    case v1::Outcome::DIVERGED:
+      EndAttempt(context, attempt.token, v1::DIVERGED, std::nullopt, message, "ended");
+      StageDiverged(context, stage);
+      return;
+    case v1::Outcome::SUCCEEDED:
+      break;
+  }
+  const bool train = stage.kind == v1::TRAIN_STAGE;
+  if (train && attempt.final_checkpoint.empty()) {
+    failed(v1::CRASHED, "it said SUCCEEDED without a final checkpoint");
+    return;
+  }
+  const double seconds = ToSeconds(context.now.at - attempt.started);
+  double units = 1;
+  if (train) {
+    const std::uint64_t from = attempt.resumed_step;
+    units = attempt.final_step > from ? static_cast<double>(attempt.final_step - from) : 0;
+    if (seconds > 0 && units > 0 && !attempt.recovered) {
+      context.out.train_steps_per_second.push_back(units / seconds);
+    }
+  }
+  if (!attempt.recovered) {
+    for (const Dependent& dependent : stage.Dependents()) {
+      StageTally& tally = state.sweeps.at(dependent.sweep).TallyOf(stage);
+      tally.seconds += seconds;
+      tally.units += units;
+    }
+  }
+  EndAttempt(context, attempt.token, v1::SUCCEEDED, std::nullopt, message, "ended");
+  StageSucceeded(context, stage, attempt);
+}
+
+void TakeEvent(Context& context, const WorkerEntry& worker, const v1::NumberedEvent& numbered) {
+  State& state = context.state;
+  ++state.stats.events_received;
+  auto live = state.attempts.find(numbered.token());
+  if (INLIER_BUG("token_check_dropped") && live == state.attempts.end()) {
+    live = std::find_if(state.attempts.begin(), state.attempts.end(), [&](const auto& entry) {
+      return entry.second.assignment.stage_id() == numbered.stage_id();
+    });
+  }
+  if (live == state.attempts.end() ||
+      (live->second.worker != worker.incarnation && !INLIER_BUG("token_check_dropped"))) {
+    ++state.stats.events_stale;
+    const v1::Outcome& outcome = numbered.event().outcome();
+    if (numbered.event().has_outcome() && outcome.kind() != v1::Outcome::FAILED) {
+      context.out.log.push_back(absl::StrCat(
+          "result_refused token=", numbered.token(), " worker=", worker.name,
+          " outcome=", v1::Outcome::Kind_Name(outcome.kind()), " reason=\"the token is no longer live\""));
+    }
+    return;
+  }
+  Attempt& attempt = live->second;
+  const v1::TrialEvent& event = numbered.event();
+  const WallTime at = event.has_time_unix_ms() ? WallTime{event.time_unix_ms()} : context.now.wall;
+  NoteProgress(context, attempt);
+  switch (event.event_case()) {
+    case v1::TrialEvent::kStarted:
+      attempt.resumed_step = event.started().resumed_step();
+      context.out.changes.Add(
+          AttemptInfo{.token = attempt.token, .started = AsUtf8(event.started()), .at = at});
+      return;
+    case v1::TrialEvent::kProgress:
+      attempt.progress = AsUtf8(event.progress());
+      Touch(state, state.stages.at(attempt.stage));
+      return;
+    case v1::TrialEvent::kMeasurement: {
+      const v1::MeasurementPoint& point = event.measurement();
+      if (FindMeasurement(point.name()) == nullptr || point.site().size() > Limits::kSiteBytesMax ||
+          !IsUtf8(point.site())) {
+        ++state.stats.events_invalid;
+        context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token,
+                                               " reason=\"measurement ", Shortened(point.name(), 64),
+                                               " is not known\""));
+        return;
+      }
+      ++state.stats.measurements;
+      context.out.changes.Add(MeasurementRow{.token = attempt.token,
+                                             .name = point.name(),
+                                             .step = point.step(),
+                                             .value = point.value(),
+                                             .site = point.site(),
+                                             .final = point.final(),
+                                             .at = at});
+      JudgePoint(context, attempt, point);  // May end the attempt.
+      return;
+    }
+    case v1::TrialEvent::kCheckpoint:
+      TakeCheckpoint(context, attempt, event.checkpoint(), at);
+      return;
+    case v1::TrialEvent::kOutcome:
+      TakeOutcome(context, attempt, event.outcome());
+      return;
+    case v1::TrialEvent::kLog:
+      context.out.changes.Add(LogRow{
+          .token = attempt.token, .text = Shortened(event.log().text(), Limits::kLogLineBytesMax), .at = at});
+      return;
+    case v1::TrialEvent::EVENT_NOT_SET:
+      ++state.stats.events_invalid;
+      return;
+  }
+}
+
+}  // namespace
+
+void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
+  State& state = context.state;
+  // A worker sends on before it has an answer. When an earlier sync was not taken (no space, another
+  // process), this one must not be, either: acknowledging it would acknowledge what is missing. The worker
+  // sees that and begins again.
+  if (sync.events_after() > worker.sequence && !INLIER_BUG("gap_in_events_ignored")) return;
+  const std::uint64_t before = worker.sequence;
+  for (const v1::NumberedEvent& event : sync.events()) {
+    if (event.sequence() <= worker.sequence && !INLIER_BUG("event_applied_twice")) {
+      ++state.stats.events_doubled;
+      continue;
+    }
+    if (event.sequence() > kNumberMax) {
+      ++state.stats.events_invalid;
+      continue;
+    }
+    worker.sequence = event.sequence();
+    TakeEvent(context, worker, event);
+  }
+  if (worker.sequence == before) return;
+  if (INLIER_BUG("acknowledged_too_far")) ++worker.sequence;
+  if (INLIER_BUG("acknowledgement_not_stored")) return;
+  context.out.changes.Add(WorkerAcknowledged{.incarnation = worker.incarnation, .sequence = worker.sequence});
+}
+
+}  // namespace inlier

@@ -1,0 +1,34 @@
+// Whether a stage whose attempt has failed is tried again, and when: one switch over FailureClass.
+//
+// Counts are of the stage since it was made, or since a person asked for a retry. A count that reaches its
+// limit ends the stage; LOST and PREEMPTED are not the trial's fault and have a limit of their own.
+//
+// Thread safety: free functions over values.
+#ifndef INLIER_COORDINATOR_ATTEMPTS_RETRY_POLICY_H_
+#define INLIER_COORDINATOR_ATTEMPTS_RETRY_POLICY_H_
+
+#include <string>
+
+#include "base/time.h"
+#include "coordinator/store/changes.h"
+#include "inlier/v1/attempt.pb.h"
+#include "inlier/v1/sweep_spec.pb.h"
+
+namespace inlier {
+
+// Adds one failed attempt of this class.
+void CountFailure(v1::FailureClass failure, StageFailures& counts);
+
+struct RetryDecision {
+  bool again = false;
+  Duration wait{0};  // With `again`: not before so much later.
+  std::string
+      why_not;  // Without: for the trial's message, for example "crashed 2 times (retry.max_crashes = 2)".
+};
+
+// What to do after an attempt failed with `failure`; `counts` include it.
+RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts, const v1::RetrySpec& policy);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_ATTEMPTS_RETRY_POLICY_H_

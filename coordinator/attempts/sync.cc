@@ -1,0 +1,163 @@
+#include "coordinator/attempts/sync.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "coordinator/attempts/reported_text.h"
+#include "coordinator/scheduling/assignment.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/state/transitions.h"
+#include "spec/schema/limits.h"
+
+namespace inlier {
+namespace {
+
+// A worker with a free slot asks again so soon; with more workers each asks less often.
+constexpr Duration kIdleSync = std::chrono::milliseconds(200);
+constexpr int kWorkersAtIdleSync = 20;
+// How often "last seen" is written for a worker of which nothing else changes.
+constexpr std::int64_t kLastSeenWrittenMs = 60'000;
+
+}  // namespace
+
+absl::Status CheckSync(State& state, const v1::WorkerSync& sync) {
+  if (sync.version() != state.options.version) {
+    ++state.stats.syncs_refused;
+    return absl::FailedPreconditionError(absl::StrCat("worker ", sync.name(), " runs inlier ", sync.version(),
+                                                      " and this coordinator inlier ", state.options.version,
+                                                      "; install the same version on both"));
+  }
+  std::string problem;
+  std::set<std::uint32_t> indices;
+  for (const v1::Slot& slot : sync.slots()) indices.insert(slot.index());
+  if (sync.incarnation().empty() || sync.incarnation().size() > Limits::kNameBytesMax) {
+    problem = "incarnation must be a fresh uuid of the worker process";
+  } else if (sync.name().size() > Limits::kNameBytesMax || sync.host().size() > Limits::kNameBytesMax) {
+    problem = absl::StrCat("name and host may have ", Limits::kNameBytesMax, " bytes");
+  } else if (sync.slots_size() > Limits::kSlotsMax) {
+    problem = absl::StrCat(sync.slots_size(), " slots; at most ", Limits::kSlotsMax, " are allowed");
+  } else if (static_cast<int>(indices.size()) != sync.slots_size()) {
+    problem = "two slots have the same index";
+  } else if (!indices.empty() && *indices.rbegin() >= indices.size()) {
+    problem = "slots are numbered from 0 without gaps";
+  } else if (sync.attempts_size() > Limits::kAttemptsMax) {
+    problem = absl::StrCat(sync.attempts_size(), " attempts; at most ", Limits::kAttemptsMax, " are allowed");
+  }
+  if (problem.empty()) return absl::OkStatus();
+  ++state.stats.syncs_refused;
+  return absl::InvalidArgumentError(absl::StrCat("sync of worker ", sync.name(), ": ", problem));
+}
+
+void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new) {
+  State& state = context.state;
+  const bool joined = !worker.connected || is_new;
+  const bool told_now = !worker.slots_reported;
+  const bool changed = joined || told_now || worker.draining != sync.draining() ||
+                       worker.name != sync.name() || worker.host != sync.host() ||
+                       context.now.wall.unix_ms - worker.last_seen_written_ms >= kLastSeenWrittenMs;
+  if (told_now) {
+    state.workers.SetSlots(worker, {sync.slots().begin(), sync.slots().end()}, sync.memory_mib());
+    worker.slots_reported = true;
+  }
+  worker.name = sync.name();
+  worker.host = sync.host();
+  worker.version = sync.version();
+  worker.draining = sync.draining();
+  worker.keeps_artifacts = sync.keeps_artifacts();
+  if (INLIER_BUG("drain_ended_by_the_next_sync")) worker.held = false;
+  worker.sync_id = sync.sync_id();
+  if (sync.events_thinned() > worker.events_thinned) {
+    state.stats.events_thinned += sync.events_thinned() - worker.events_thinned;
+    worker.events_thinned = sync.events_thinned();
+  }
+  state.workers.Seen(worker, context.now.at, context.now.wall);
+  if (!INLIER_BUG("lease_not_renewed")) state.leases.Renew(worker.incarnation, context.now.at);
+  if (joined) {
+    context.out.log.push_back(absl::StrCat("worker_joined worker=", worker.name,
+                                           " incarnation=", worker.incarnation, " host=", worker.host,
+                                           " slots=", worker.slots.size()));
+  }
+  if (changed) {
+    worker.last_seen_written_ms = context.now.wall.unix_ms;
+    CommitWorker(context, worker);
+  }
+}
+
+void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
+  State& state = context.state;
+  worker.occupied.clear();
+  std::map<Token, std::string> reasons;
+  for (const v1::AttemptReport& report : sync.attempts()) {
+    worker.occupied.insert(report.slot());
+    const auto known = worker.stop_reasons.find(report.token());
+    if (known != worker.stop_reasons.end()) reasons.insert(*known);
+    const auto at = state.attempts.find(report.token());
+    if (at == state.attempts.end() || at->second.worker != worker.incarnation) continue;
+    Attempt& attempt = at->second;
+    if (attempt.unclaimed) {
+      attempt.unclaimed = false;
+      ++state.stats.attempts_adopted;
+      context.out.log.push_back(absl::StrCat("attempt_adopted trial=", attempt.trial.ToString(),
+                                             " stage=", attempt.stage.ToString(), " token=", attempt.token,
+                                             " worker=", worker.name));
+    }
+    const v1::Progress& progress = report.progress();
+    if (progress.phase() != attempt.progress.phase() || progress.step() != attempt.progress.step()) {
+      NoteProgress(context, attempt);
+      Touch(state, state.stages.at(attempt.stage));
+      attempt.progress = AsUtf8(progress);
+    }
+  }
+  worker.stop_reasons = std::move(reasons);
+  ReleaseGone(state, worker, &sync);
+}
+
+v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, const v1::WorkerSync& sync,
+                               bool by_stream) {
+  v1::CoordinatorSync reply;
+  reply.set_sync_id(sync.sync_id());
+  reply.set_acknowledged_sequence(worker.sequence);
+  const std::vector<Token> held = state.leases.HeldBy(worker.incarnation);
+  std::set<Token> known;  // It runs them: it need not be told again what they are.
+  for (const v1::AttemptReport& report : sync.attempts()) known.insert(report.token());
+  for (const Token token : held) {
+    const Attempt& attempt = state.attempts.at(token);
+    if (attempt.yields.empty())
+      DescribeAssignment(state, attempt, known.contains(token), *reply.add_desired());
+  }
+  if (INLIER_BUG("lease_of_another_told") && !state.attempts.empty())
+    DescribeAssignment(state, state.attempts.begin()->second, /*known=*/false, *reply.add_desired());
+  for (const v1::AttemptReport& report : sync.attempts()) {
+    const bool is_held = std::find(held.begin(), held.end(), report.token()) != held.end();
+    if (is_held && state.attempts.at(report.token()).yields.empty()) continue;
+    v1::Stop* stop = reply.add_stop();
+    stop->set_token(report.token());
+    if (is_held) {
+      stop->set_reason(state.attempts.at(report.token()).yields);
+      continue;
+    }
+    const auto reason = worker.stop_reasons.find(report.token());
+    stop->set_reason(reason == worker.stop_reasons.end()
+                         ? "fenced: another attempt or none has the right to run"
+                         : reason->second);
+  }
+  const auto ms = [](Duration d) {
+    return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(d).count());
+  };
+  Duration next = state.options.lease_ttl / 3;
+  // Who listens is told of work; the others ask for it.
+  if (!by_stream && worker.TakesWork() && held.size() < worker.slots.size()) {
+    next = std::min(next, kIdleSync * (1 + state.workers.connected() / kWorkersAtIdleSync));
+  }
+  reply.set_lease_ttl_ms(ms(state.options.lease_ttl));
+  reply.set_next_sync_ms(ms(next));
+  return reply;
+}
+
+}  // namespace inlier

@@ -1,0 +1,310 @@
+#include "coordinator/invariants.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/digest.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/state/transitions.h"
+
+namespace inlier {
+namespace {
+
+void CheckResources(const State& state) {
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    const WorkerResources& resources = worker.resources;
+    INLIER_CHECK(resources.IsConsistent());
+    // (6) What live attempts take is there.
+    WorkerResources live = resources;
+    const std::vector<Token> leased = state.leases.HeldBy(incarnation);
+    const std::set<Token> tokens(leased.begin(), leased.end());
+    for (const auto& [token, held] : resources.held()) {
+      if (!tokens.contains(token)) live.Release(token);
+    }
+    INLIER_CHECK(live.held().size() == tokens.size());
+    INLIER_CHECK(live.memory_used_mib() <= live.memory_mib() || live.memory_used_mib() == 0);
+    for (const WorkerResources::Gpu& gpu : live.gpus()) {
+      INLIER_CHECK(gpu.used.gpu_thousandths <= kWholeGpu);
+      INLIER_CHECK(gpu.used.gpu_memory_mib <= gpu.memory_mib);
+    }
+    for (const Token token : tokens) {
+      const Attempt& attempt = state.attempts.at(token);
+      INLIER_CHECK(resources.held().at(token) ==
+                   (WorkerResources::Held{attempt.assignment.slot(), attempt.request}));
+    }
+    if (!worker.connected) INLIER_CHECK(resources.held().size() == tokens.size());
+  }
+  for (const auto& [id, raised] : state.raised_memory) INLIER_CHECK(!IsResult(state.stages.at(id).state));
+}
+
+// Attempts charged to each sweep.
+std::map<SweepId, std::uint32_t> CheckAttempts(const State& state) {
+  std::map<SweepId, std::uint32_t> running;
+  for (const auto& [token, attempt] : state.attempts) {
+    // (1) A live attempt is its stage's only one, and has the only lease of its token.
+    const Stage& stage = state.stages.at(attempt.stage);
+    INLIER_CHECK(stage.live() == token && token < state.next.token);
+    INLIER_CHECK(stage.state == v1::RUNNING);
+    const Lease* lease = state.leases.Find(token);
+    INLIER_CHECK(lease != nullptr && lease->worker == attempt.worker);
+    INLIER_CHECK(state.deadlines.by_progress.contains({attempt.progressed, token}));
+    // (6) It has a slot of its worker.
+    const WorkerEntry* worker = state.workers.Find(attempt.worker);
+    INLIER_CHECK(worker != nullptr && worker->HasSlot(lease->slot));
+    ++running[attempt.sweep];
+    INLIER_CHECK(attempt.yields.empty() == !state.deadlines.yields.contains({attempt.yields_until, token}));
+  }
+  INLIER_CHECK(state.leases.size() == static_cast<int>(state.attempts.size()));
+  INLIER_CHECK(state.deadlines.by_progress.size() == state.attempts.size());
+  INLIER_CHECK(state.holder_waits.by_stage.size() == state.holder_waits.due.size());
+  return running;
+}
+
+void CheckWorkers(const State& state) {
+  std::uint64_t slots = 0;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    INLIER_CHECK(state.leases.HeldBy(incarnation).size() <= worker.slots.size());
+    if (worker.connected) slots += worker.slots.size();
+    const bool waits = worker.listening && worker.connected && worker.TakesWork() && FreeSlot(state, worker);
+    INLIER_CHECK(waits == (worker.idle_ticket != 0) &&
+                 waits == state.idle.by_ticket.contains(worker.idle_ticket));
+  }
+  INLIER_CHECK(slots == state.workers.slots());
+}
+
+// (7) Attempts stay within the most generous policy of the sweeps that have the stage.
+void CheckFailures(const State& state, const Stage& stage) {
+  std::uint32_t crashes = 0, out_of_memory = 0, losses = 0;
+  for (const SweepId sweep : stage.sweeps) {
+    const v1::RetrySpec& retry = state.sweeps.at(sweep).spec.retry();
+    crashes = std::max(crashes, retry.max_crashes());
+    out_of_memory = std::max(out_of_memory, retry.max_out_of_memory());
+    losses = std::max(losses, retry.max_losses());
+  }
+  const StageDetail& detail = stage.detail();
+  INLIER_CHECK(detail.failures.crashes == 0 || detail.failures.crashes < crashes);
+  INLIER_CHECK(detail.failures.out_of_memory == 0 || detail.failures.out_of_memory < out_of_memory);
+  INLIER_CHECK(detail.failures.losses == 0 || detail.failures.losses < losses);
+  INLIER_CHECK(detail.failures.invalid == 0);
+}
+
+void CheckStage(const State& state, const Stage& stage) {
+  const StageId id = stage.id;
+  INLIER_CHECK(state.stages.Find(stage.fingerprint) == &stage);
+  INLIER_CHECK((stage.live() != 0) == (stage.state == v1::RUNNING));
+  INLIER_CHECK(stage.live() == 0 || state.attempts.contains(stage.live()));
+  // Open exactly while a trial needs it; its result, once there, needs nothing further.
+  INLIER_CHECK(stage.IsNeeded() != IsTerminal(stage.state));
+  INLIER_CHECK(stage.ready == IsReady(state, stage));
+  const StageDetail& detail = stage.detail();
+  INLIER_CHECK(!detail.not_before || state.deadlines.retries.contains({*detail.not_before, id}));
+  INLIER_CHECK((IsResult(stage.state) && stage.open_evaluations == 0) == stage.spec.empty());
+  if (stage.kind == v1::TRAIN_STAGE) {
+    INLIER_CHECK((stage.state == v1::SUCCEEDED) == state.trained.contains(id));
+  } else {
+    // (8) Nothing is evaluated before its training has SUCCEEDED.
+    const Stage& train = state.stages.at(stage.train);
+    INLIER_CHECK(stage.state != v1::RUNNING || train.state == v1::SUCCEEDED);
+    INLIER_CHECK(stage.state != v1::SUCCEEDED || train.state == v1::SUCCEEDED);
+  }
+  for (const auto& [sweep, first_trial] : stage.Dependents()) {
+    INLIER_CHECK(stage.HasSweep(sweep));
+    INLIER_CHECK(state.scheduler.IsReady(sweep, id) == stage.ready);
+    INLIER_CHECK(!stage.ready ||
+                 state.scheduler.ShapeAt(sweep, id) == ShapeOf(state, state.sweeps.at(sweep), stage));
+  }
+  for (const TrialId trial : stage.DependentTrials()) {
+    const Trial& dependent = state.trials.at(trial);
+    INLIER_CHECK(stage.IsNeededBy(dependent.sweep, trial) && !IsTerminal(dependent.state));
+    INLIER_CHECK(dependent.train == id || dependent.evaluate == id);
+  }
+}
+
+void CheckStages(const State& state) {
+  bool edited = false;  // An edit may lower a policy below the failures that there were.
+  for (const auto& [id, sweep] : state.sweeps.all()) edited = edited || sweep.revision > 1;
+  std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> counts;
+  std::size_t stages = 0, listed = 0, evaluations = 0;
+  for (std::int64_t value = 1; value < state.next.stage.value(); ++value) {
+    const Stage* stage = state.stages.Find(StageId(value));
+    if (stage == nullptr) continue;
+    ++stages;
+    ++counts[{stage->kind, stage->state}];
+    CheckStage(state, *stage);
+    if (!IsTerminal(stage->state) && !edited) CheckFailures(state, *stage);
+    // Each evaluate stage is listed once by its training.
+    if (stage->kind == v1::EVALUATE_STAGE) ++evaluations;
+    StageId last;
+    for (const StageId id : stage->evaluations) {
+      INLIER_CHECK(state.stages.at(id).train == stage->id && id > last);
+      last = id;
+      ++listed;
+    }
+  }
+  INLIER_CHECK(stages == state.stages.size());
+  INLIER_CHECK(listed == evaluations);
+  for (const auto& [key, count] : state.counts.stages) INLIER_CHECK(count == counts[key]);
+}
+
+// A pruned training stays pruned, also where its trial was withdrawn.
+void CheckPruning(const State& state) {
+  std::map<SweepId, std::map<StageId, std::uint32_t>> pruned, kept;
+  std::map<SweepId, std::uint64_t> withdrawn_pruned;
+  std::size_t trials = 0;
+  for (std::int64_t value = 1; value < state.next.trial.value(); ++value) {
+    const auto at = state.trials.find(TrialId(value));
+    if (at == state.trials.end()) continue;
+    ++trials;
+    const Trial& trial = at->second;
+    if (trial.pruning == TrialPruningState::kPruned) {
+      INLIER_CHECK(trial.state == v1::CANCELLED);
+      ++pruned[trial.sweep][trial.train];
+      if (trial.withdrawn) ++withdrawn_pruned[trial.sweep];
+    } else if (trial.pruning == TrialPruningState::kKept) {
+      ++kept[trial.sweep][trial.train];
+    }
+  }
+  INLIER_CHECK(trials == state.trials.size());
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    INLIER_CHECK(pruned[id] == sweep.pruned && kept[id] == sweep.kept_from_pruning);
+    INLIER_CHECK(withdrawn_pruned[id] == sweep.withdrawn_pruned);
+  }
+}
+
+// A trial's state follows from its stages.
+void CheckTrial(const Trial& trial, const Stage& train, const Stage& evaluate) {
+  INLIER_CHECK(evaluate.train == trial.train);
+  if (!IsTerminal(trial.state)) {
+    const bool runs = train.live() != 0 || evaluate.live() != 0;
+    INLIER_CHECK((trial.state == v1::RUNNING) == runs);
+    INLIER_CHECK(train.state == v1::SUCCEEDED || train.IsNeededBy(trial.sweep, trial.id));
+    INLIER_CHECK(evaluate.IsNeededBy(trial.sweep, trial.id));
+  }
+  if (trial.state == v1::SUCCEEDED) INLIER_CHECK(evaluate.state == v1::SUCCEEDED);
+  if (trial.state == v1::DIVERGED) INLIER_CHECK(evaluate.state == v1::DIVERGED);
+}
+
+// Its trials, and the counts of them and of their stages.
+void CheckTrialsOf(const State& state, const Sweep& sweep) {
+  decltype(Sweep::counts) counts{};
+  StageTally train, evaluate;
+  std::set<StageId> seen;
+  std::set<std::uint64_t> points;
+  for (const TrialId id : sweep.trials) {
+    const Trial& trial = state.trials.at(id);
+    INLIER_CHECK(!trial.withdrawn && points.insert(trial.point).second);
+    ++counts[static_cast<std::size_t>(trial.state)];
+    if (!trial.train) {
+      INLIER_CHECK(trial.state == v1::FAILED);
+      continue;
+    }
+    const Stage& train_stage = state.stages.at(trial.train);
+    const Stage& evaluate_stage = state.stages.at(trial.evaluate);
+    CheckTrial(trial, train_stage, evaluate_stage);
+    for (const Stage* stage : {&train_stage, &evaluate_stage}) {
+      if (!seen.insert(stage->id).second) continue;
+      StageTally& tally = stage->kind == v1::TRAIN_STAGE ? train : evaluate;
+      ++tally.total;
+      if (stage->IsNeededBy(sweep.id)) ++tally.needed;
+    }
+  }
+  INLIER_CHECK(sweep.counts == counts);
+  INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
+  INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
+}
+
+void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
+  std::int64_t paused = 0;
+  std::map<v1::TrialState, std::int64_t> trial_counts;
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    CheckTrialsOf(state, sweep);
+    for (const TrialId trial : sweep.trials) ++trial_counts[state.trials.at(trial).state];
+    INLIER_CHECK(state.scheduler.running(id) == running[id]);
+    INLIER_CHECK(state.scheduler.rules(id).paused == sweep.paused);
+    if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
+    for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
+    INLIER_CHECK((sweep.expander != nullptr) == state.expanding.contains(id));
+    INLIER_CHECK(!sweep.expander || sweep.state == v1::ACTIVE);
+    // A sweep is ACTIVE while some trial of it is open or not made yet.
+    INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || sweep.expander);
+    INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
+  }
+  for (const auto& [key, count] : state.counts.trials) INLIER_CHECK(count == trial_counts[key]);
+  INLIER_CHECK(paused == state.counts.paused_sweeps);
+}
+
+}  // namespace
+
+void CheckInvariants(const State& state) {
+  const std::map<SweepId, std::uint32_t> running = CheckAttempts(state);
+  CheckWorkers(state);
+  CheckResources(state);
+  CheckStages(state);
+  CheckPruning(state);
+  CheckSweeps(state, running);
+}
+
+std::string DurableState(const State& state) {
+  std::string text = absl::StrCat("next ", state.next.sweep.value(), " ", state.next.trial.value(), " ",
+                                  state.next.stage.value(), " ", state.next.token, "\n");
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
+                    " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
+                    " told=", sweep.trials_at_submit, " known=", sweep.trials_known,
+                    " request=", sweep.request_id, " ended=", sweep.ended ? sweep.ended->unix_ms : 0,
+                    " paused=", sweep.paused, " revision=", sweep.revision, " notices=", sweep.last_notice,
+                    "\n");
+    if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
+  }
+  for (std::int64_t value = 1; value < state.next.stage.value(); ++value) {
+    const Stage& stage = state.stages.at(StageId(value));
+    const StageDetail& detail = stage.detail();
+    // How often a stage with a result was tried decides nothing any more, and is not read at a start.
+    const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
+    const auto trained = state.trained.find(stage.id);
+    absl::StrAppend(&text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ",
+                    v1::TrialState_Name(stage.state), " train=", stage.train.value(),
+                    " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
+                    " failures=");
+    absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
+                    failures.invalid,
+                    " checkpoint=", trained == state.trained.end() ? "" : HexOf(trained->second.checkpoint),
+                    " resume=", detail.resume_path, "@", detail.resume_step, " ", detail.resume_sha256,
+                    " message=", detail.message);
+    if (const auto raised = state.raised_memory.find(stage.id); raised != state.raised_memory.end())
+      absl::StrAppend(&text, " memory=", raised->second.memory_mib, "/", raised->second.gpu_memory_mib);
+    absl::StrAppend(&text, "\n");
+  }
+  for (std::int64_t value = 1; value < state.next.trial.value(); ++value) {
+    const Trial& trial = state.trials.at(TrialId(value));
+    absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(),
+                    " point=", trial.withdrawn ? std::string("withdrawn") : absl::StrCat(trial.point), " ",
+                    v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),
+                    " pruning=", static_cast<int>(trial.pruning),
+                    " message=", IsResult(trial.state) ? std::string() : trial.message(), "\n");
+  }
+  for (const auto& [token, attempt] : state.attempts) {
+    absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
+                    " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(),
+                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields,
+                    " request=", attempt.request.gpu_thousandths, "/", attempt.request.memory_mib, "/",
+                    attempt.request.gpu_memory_mib, "\n");
+  }
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    absl::StrAppend(&text, "worker ", incarnation, " ", worker.name, " slots=", worker.slots.size(),
+                    " sequence=", worker.sequence, " held=", worker.held,
+                    " memory=", worker.resources.memory_mib());
+    for (const WorkerResources::Gpu& gpu : worker.resources.gpus())
+      absl::StrAppend(&text, " ", gpu.device, "=", gpu.slots, "/", gpu.memory_mib);
+    absl::StrAppend(&text, "\n");
+  }
+  absl::StrAppend(&text, "requests ", state.requests.last(), " kept ", state.requests.size(), "\n");
+  return text;
+}
+
+}  // namespace inlier

@@ -1,0 +1,183 @@
+#include "coordinator/orchestrator.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "coordinator/attempts/drain.h"
+#include "coordinator/attempts/events.h"
+#include "coordinator/attempts/sync.h"
+#include "coordinator/attempts/yields.h"
+#include "coordinator/invariants.h"
+#include "coordinator/recovery.h"
+#include "coordinator/scheduling/grant.h"
+#include "coordinator/scheduling/offer.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/state/lookup.h"
+#include "coordinator/state/requests.h"
+#include "coordinator/status/explain.h"
+#include "coordinator/status/status.h"
+#include "coordinator/sweeps/cancel.h"
+#include "coordinator/sweeps/edit.h"
+#include "coordinator/sweeps/pause.h"
+#include "coordinator/sweeps/retry.h"
+#include "coordinator/sweeps/settle.h"
+#include "coordinator/sweeps/submit.h"
+#include "coordinator/tick.h"
+
+namespace inlier {
+namespace {
+
+// Whether `batch` may wait in the committer's bulk lane.
+bool IsBulk(const ChangeBatch& batch) {
+  return std::all_of(batch.changes.begin(), batch.changes.end(), [](const Change& change) {
+    return std::holds_alternative<MeasurementRow>(change) || std::holds_alternative<LogRow>(change) ||
+           std::holds_alternative<WorkerAcknowledged>(change);
+  });
+}
+
+}  // namespace
+
+template <typename Decide>
+auto Orchestrator::Run(Moment now, Effects& effects, Decide decide) {
+  Context context{state_, now, effects};
+  auto result = decide(context);
+  Finish(context);
+  return result;
+}
+
+template <typename Response, typename Request, typename Decide>
+absl::StatusOr<Response> Orchestrator::RunOnce(const char* method, const Request& request, Moment now,
+                                               Effects& effects, Decide decide) {
+  const std::string& id = request.request_id();
+  if (id.empty()) return Run(now, effects, decide);
+  std::string digest;
+  if (absl::Status known = CheckRequest(state_, method, id, request, digest); !known.ok()) return known;
+  if (const RequestRow* earlier = state_.requests.Find(id)) {
+    Response response;
+    INLIER_CHECK(response.ParseFromString(earlier->answer));
+    return response;
+  }
+  absl::StatusOr<Response> response = Run(now, effects, decide);
+  if (response.ok()) effects.changes.Add(state_.requests.Add(id, method, digest, *response, now.wall));
+  return response;
+}
+
+absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effects) {
+  return Run(now, effects, [&](Context& context) { return inlier::Recover(context, std::move(snapshot)); });
+}
+
+absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitSweepRequest& request,
+                                                               Moment now, Effects& effects,
+                                                               std::optional<SweepGrid> grid) {
+  return Run(now, effects, [&](Context& context) { return SubmitSweep(context, request, std::move(grid)); });
+}
+
+absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelRequest& request, Moment now,
+                                                          Effects& effects) {
+  return RunOnce<v1::CancelResponse>("Cancel", request, now, effects,
+                                     [&](Context& context) { return Cancel(context, request); });
+}
+
+absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& request, Moment now,
+                                                        Effects& effects) {
+  return RunOnce<v1::RetryResponse>("Retry", request, now, effects,
+                                    [&](Context& context) { return Retry(context, request); });
+}
+
+absl::StatusOr<v1::PauseSweepResponse> Orchestrator::OnPause(const v1::PauseSweepRequest& request, Moment now,
+                                                             Effects& effects) {
+  return RunOnce<v1::PauseSweepResponse>("PauseSweep", request, now, effects,
+                                         [&](Context& context) { return PauseSweep(context, request); });
+}
+
+absl::StatusOr<v1::ResumeSweepResponse> Orchestrator::OnResume(const v1::ResumeSweepRequest& request,
+                                                               Moment now, Effects& effects) {
+  return RunOnce<v1::ResumeSweepResponse>("ResumeSweep", request, now, effects,
+                                          [&](Context& context) { return ResumeSweep(context, request); });
+}
+
+absl::StatusOr<v1::EditSweepResponse> Orchestrator::OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                                           Effects& effects, std::optional<SweepGrid> grid) {
+  return RunOnce<v1::EditSweepResponse>("EditSweep", request, now, effects, [&](Context& context) {
+    return EditSweep(context, request, std::move(grid));
+  });
+}
+
+absl::StatusOr<v1::DrainWorkerResponse> Orchestrator::OnDrain(const v1::DrainWorkerRequest& request,
+                                                              Moment now, Effects& effects) {
+  return RunOnce<v1::DrainWorkerResponse>("DrainWorker", request, now, effects,
+                                          [&](Context& context) { return DrainWorker(context, request); });
+}
+
+absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& sync, Moment now,
+                                                         SyncLimits limits, Effects& effects) {
+  if (absl::Status status = CheckSync(state_, sync); !status.ok()) return status;
+  Context context{state_, now, effects};
+  const bool is_new = state_.workers.Find(sync.incarnation()) == nullptr;
+  WorkerEntry& worker = state_.workers.FindOrAdd(sync.incarnation());
+  worker.listening = worker.listening && INLIER_BUG("listens_while_its_sync_is_answered");
+  RefreshOffer(state_, worker);
+  // A sync that arrives twice or after a later one adds nothing but the events that the later one left out.
+  const bool fresh = is_new || sync.sync_id() > worker.sync_id || INLIER_BUG("stale_sync_accepted");
+  if (fresh) {
+    UpdateWorker(context, worker, sync, is_new);
+    TakeReports(context, worker, sync);
+  }
+  if (limits.take_events) TakeEvents(context, worker, sync);
+  if (fresh) EndForgottenYields(context, worker, sync);
+  SettleSweeps(context);
+  if (fresh && limits.grant_leases) FillSlots(context, worker);
+  Finish(context);
+  if (!effects.changes.empty()) {
+    effects.workers.insert(worker.incarnation);
+    if (IsBulk(effects.changes)) effects.changes.lane = Lane::kBulk;
+  }
+  return AnswerSync(state_, worker, sync, limits.by_stream);
+}
+
+void Orchestrator::SetListening(const std::string& incarnation, bool listening) {
+  WorkerEntry* worker = state_.workers.Find(incarnation);
+  if (worker == nullptr) return;
+  worker->listening = listening;
+  RefreshOffer(state_, *worker);
+}
+
+void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
+  Context context{state_, now, effects};
+  inlier::Offer(context, grant_leases);
+  Finish(context);
+}
+
+void Orchestrator::Tick(Moment now, Effects& effects) {
+  Context context{state_, now, effects};
+  inlier::Tick(context);
+  Finish(context);
+}
+
+std::optional<Timestamp> Orchestrator::NextDeadline() const { return inlier::NextDeadline(state_); }
+
+absl::StatusOr<SweepId> Orchestrator::FindSweep(const std::string& id_or_name) const {
+  return inlier::FindSweep(state_, id_or_name);
+}
+v1::SweepStatus Orchestrator::Status(SweepId sweep, bool with_spec) const {
+  return StatusOf(state_, sweep, with_spec);
+}
+v1::SweepUpdate Orchestrator::Describe(SweepId sweep, Moment now, std::uint64_t sequence) const {
+  return DescribeSweep(state_, sweep, now, sequence);
+}
+bool Orchestrator::IsOver(SweepId sweep) const { return inlier::IsOver(state_, sweep); }
+absl::StatusOr<v1::Explanation> Orchestrator::Explain(const v1::ExplainRequest& request, Moment now) const {
+  return inlier::Explain(state_, request, now);
+}
+absl::StatusOr<v1::ListSweepsResponse> Orchestrator::ListSweeps(const v1::ListSweepsRequest& request) const {
+  return inlier::ListSweeps(state_, request);
+}
+v1::ListWorkersResponse Orchestrator::ListWorkers() const { return inlier::ListWorkers(state_); }
+
+void Orchestrator::CheckInvariants() const { inlier::CheckInvariants(state_); }
+std::string Orchestrator::DurableState() const { return inlier::DurableState(state_); }
+
+}  // namespace inlier

@@ -1,0 +1,124 @@
+// All decisions of the coordinator: what runs, on which worker, and what becomes of it.
+//
+// Passive: every call takes the time, changes the state in memory, and lists in Effects what is to be committed.
+// The caller commits it and only then lets the reply out: that makes "acknowledged" mean "durable". There is no
+// clock, timer, thread, lock, socket or SQL below, and nothing depends on the order of a hash table, so the
+// daemon and a simulation run the same code and a seed gives the same history.
+//
+// This class only dispatches: each method runs one function of attempts/, scheduling/, sweeps/ or status/ on the
+// State, and Finish() (sweeps/settle.h).
+//
+// Invariants (CheckInvariants derives them again; the numbers are those of docs/ARCHITECTURE.md):
+//  (1) a stage has at most one live token;
+//  (2) a stage has at most one result;
+//  (4) nothing with a stale token changes anything;
+//  (5) results never change;
+//  (6) slots and max_parallel are never exceeded;
+//  (7) attempts stay within the retry policy;
+//  (8) an evaluate stage is leased only when its training has SUCCEEDED with a checkpoint;
+//  and a stage is PENDING or RUNNING only while some trial needs it.
+//
+// Thread safety: none; lives on the coordinator's thread.
+#ifndef INLIER_COORDINATOR_ORCHESTRATOR_H_
+#define INLIER_COORDINATOR_ORCHESTRATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/state/context.h"
+#include "coordinator/store/snapshot.h"
+#include "inlier/v1/sweep_service.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+#include "spec/sweep/sweep_edit.h"
+
+namespace inlier {
+
+class Orchestrator {
+ public:
+  explicit Orchestrator(OrchestratorOptions options) : state_(std::move(options)) {}
+
+  // Takes over what the store holds: once, first.
+  absl::Status Recover(Snapshot snapshot, Moment now, Effects& effects);
+
+  // Stores a sweep and makes its first trials. `grid`: CheckedGrid(request.sweep()); without it the sweep must be
+  // known to be valid. The same request_id and content gives the same answer; AlreadyExists with other content;
+  // FailedPrecondition when the sweep has more trials than request.max_trials.
+  absl::StatusOr<v1::SubmitSweepResponse> OnSubmit(const v1::SubmitSweepRequest& request, Moment now,
+                                                   Effects& effects,
+                                                   std::optional<SweepGrid> grid = std::nullopt);
+
+  // How much of a sync to take; the caller holds back what the store cannot take now.
+  struct SyncLimits {
+    bool take_events = true;
+    bool grant_leases = true;
+    bool by_stream = false;  // Its worker can be sent the pushes of Offer().
+  };
+  // A worker's sync. FailedPrecondition for another version; InvalidArgument for a malformed one.
+  absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, SyncLimits limits,
+                                             Effects& effects);
+  absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, Effects& effects) {
+    return OnSync(sync, now, SyncLimits(), effects);
+  }
+
+  // Whether a worker waits on its stream with nothing unanswered, so that new work may be pushed to it. A sync
+  // ends it. Harmless for an unknown worker.
+  void SetListening(const std::string& incarnation, bool listening);
+  // Leases ready stages to listening workers, unless the store cannot take leases now, and fills effects.pushes
+  // with what they are to be sent, ended attempts included. Called after every other call, into the same effects.
+  void Offer(Moment now, bool grant_leases, Effects& effects);
+
+  absl::StatusOr<v1::CancelResponse> OnCancel(const v1::CancelRequest& request, Moment now, Effects& effects);
+  absl::StatusOr<v1::RetryResponse> OnRetry(const v1::RetryRequest& request, Moment now, Effects& effects);
+  absl::StatusOr<v1::PauseSweepResponse> OnPause(const v1::PauseSweepRequest& request, Moment now,
+                                                 Effects& effects);
+  absl::StatusOr<v1::ResumeSweepResponse> OnResume(const v1::ResumeSweepRequest& request, Moment now,
+                                                   Effects& effects);
+  // `grid`: the checked grid of the new sweep, if the caller has made it. FailedPrecondition where the sweep
+  // cannot become the new one (SweepEdit), or has been edited since request.revision.
+  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                               Effects& effects, std::optional<SweepGrid> grid);
+  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                               Effects& effects) {
+    return OnEdit(request, now, effects, std::nullopt);
+  }
+  absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
+                                                  Effects& effects);
+
+  // Of tick.h.
+  void Tick(Moment now, Effects& effects);
+  std::optional<Timestamp> NextDeadline() const;
+
+  // What people see; of status/.
+  absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name) const;
+  v1::SweepStatus Status(SweepId sweep, bool with_spec) const;
+  v1::SweepUpdate Describe(SweepId sweep, Moment now, std::uint64_t sequence) const;
+  bool IsOver(SweepId sweep) const;
+  absl::StatusOr<v1::Explanation> Explain(const v1::ExplainRequest& request, Moment now) const;
+  absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest& request) const;
+  v1::ListWorkersResponse ListWorkers() const;
+
+  const State& state() const { return state_; }
+
+  // Of invariants.h.
+  void CheckInvariants() const;
+  std::string DurableState() const;
+
+ private:
+  // Runs `decide(context)` as one call, and finishes it.
+  template <typename Decide>
+  auto Run(Moment now, Effects& effects, Decide decide);
+  // The same for a request that may have a request_id: a repeated request gets the answer of the first.
+  template <typename Response, typename Request, typename Decide>
+  absl::StatusOr<Response> RunOnce(const char* method, const Request& request, Moment now, Effects& effects,
+                                   Decide decide);
+
+  State state_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_ORCHESTRATOR_H_

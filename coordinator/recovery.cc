@@ -1,0 +1,231 @@
+#include "coordinator/recovery.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "coordinator/scheduling/grant.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/expand.h"
+#include "spec/trial/canonical.h"
+
+namespace inlier {
+namespace {
+
+void RecoverSweep(State& state, SweepRow record) {
+  Sweep made;
+  made.id = record.id;
+  made.SetSpec(std::move(record.spec));
+  Sweep& sweep = state.sweeps.Add(std::move(made));
+  sweep.state = record.state;
+  sweep.points = record.points;
+  sweep.kept = record.trials;
+  sweep.trials_at_submit = record.trials_at_submit;
+  sweep.trials_known = record.trials_known;
+  sweep.next_point = INLIER_BUG("grid_begun_anew_after_restart") ? 0 : record.next_point;
+  sweep.request_id = std::move(record.request_id);
+  sweep.request_digest = std::move(record.request_digest);
+  sweep.submitted = record.submitted_at;
+  sweep.ended = record.ended_at;
+  if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
+  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_forgotten_after_restart"))
+    state.sweeps.RememberRequest(sweep);
+  sweep.paused = record.paused && !INLIER_BUG("pause_forgotten_after_restart");
+  sweep.revision = record.revision;
+  sweep.last_notice = record.notices;
+  ++state.counts.sweeps[sweep.state];
+  if (sweep.paused && sweep.state == v1::ACTIVE) ++state.counts.paused_sweeps;
+  state.scheduler.AddSweep(sweep.id, RulesOf(sweep));
+}
+
+absl::Status RecoverStage(State& state, StageRow record) {
+  Stage made;
+  made.id = record.id;
+  made.kind = record.kind;
+  made.fingerprint = record.fingerprint;
+  made.state = record.state;
+  made.spec = std::move(record.spec_json);
+  made.attempts = record.attempts;
+  made.steps = record.steps;
+  made.train = record.train_stage;
+  if (record.failures != StageFailures() && !INLIER_BUG("retry_counts_forgotten_after_restart"))
+    made.edit().failures = record.failures;
+  made.SetMessage(record.message);
+  if (made.train) {
+    Stage& train = state.stages.at(made.train);
+    train.evaluations.push_back(made.id);
+    if (!IsResult(made.state)) ++train.open_evaluations;
+  }
+  if (const auto [stage, added] = state.stages.Add(std::move(made)); !added) {
+    return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage->id.ToString(),
+                                            " and ", record.id.ToString(),
+                                            " have the same fingerprint; restore inlier.db from a backup"));
+  }
+  ++state.counts.stages[{record.kind, record.state}];
+  if (record.checkpoint) state.trained[record.id].checkpoint = *record.checkpoint;
+  if (record.memory_mib > 0 || record.gpu_memory_mib > 0) {
+    state.raised_memory[record.id] = {
+        .id = record.id, .memory_mib = record.memory_mib, .gpu_memory_mib = record.gpu_memory_mib};
+  }
+  return absl::OkStatus();
+}
+
+void RecoverTrial(State& state, TrialRow record) {
+  Sweep& sweep = state.sweeps.at(record.sweep);
+  Trial& trial = state.trials[record.id];
+  trial.id = record.id;
+  trial.sweep = record.sweep;
+  trial.withdrawn = !record.point;
+  trial.point = record.point.value_or(0);
+  trial.train = record.train_stage;
+  trial.evaluate = record.evaluate_stage;
+  trial.state = record.state;
+  trial.labels_json = std::move(record.labels_json);
+  trial.SetMessage(record.message);
+  if (trial.withdrawn) {
+    ++sweep.withdrawn;
+    return;
+  }
+  sweep.trials.push_back(trial.id);
+  if (trial.point >= sweep.next_point) sweep.ahead.insert(trial.point);
+  CountTrial(state, sweep, std::nullopt, trial.state);
+  for (const StageId id : {trial.train, trial.evaluate}) {
+    if (!id) continue;
+    Stage& stage = state.stages.at(id);
+    RegisterStage(state, stage, sweep);
+    if (!IsTerminal(trial.state) && stage.state != v1::SUCCEEDED) AddDependent(state, stage, trial);
+  }
+}
+
+void RecoverWorker(State& state, WorkerRow record, Moment now) {
+  WorkerEntry& worker = state.workers.FindOrAdd(record.incarnation);
+  worker.name = std::move(record.name);
+  worker.host = std::move(record.host);
+  worker.version = std::move(record.version);
+  worker.draining = record.draining;
+  worker.held = record.held && !INLIER_BUG("drain_forgotten_after_restart");
+  if (!INLIER_BUG("acknowledged_forgotten_after_restart")) worker.sequence = record.acknowledged_sequence;
+  std::vector<v1::Slot> slots(record.slots);
+  for (std::uint32_t i = 0; i < record.slots; ++i) {
+    slots[i].set_index(i);
+    if (i < record.devices.size()) slots[i].set_device(record.devices[i]);
+    if (i < record.device_memory_mib.size()) slots[i].set_device_memory_mib(record.device_memory_mib[i]);
+  }
+  state.workers.SetSlots(worker, std::move(slots), record.memory_mib);
+  worker.last_seen = now.at;
+  worker.last_seen_wall = record.last_seen;
+  worker.last_seen_written_ms = record.last_seen.unix_ms;
+  // One that was connected when the last coordinator ended has a full term to come back.
+  if (record.connected) state.workers.Seen(worker, now.at, record.last_seen);
+}
+
+void RecoverAttempt(const AttemptRow& record, Context& context) {
+  State& state = context.state;
+  Stage& stage = state.stages.at(record.stage);
+  INLIER_CHECK(stage.live() == 0 && stage.state == v1::RUNNING);
+  const auto dependents = stage.Dependents();
+  INLIER_CHECK(!dependents.empty());
+  stage.edit().live = record.token;
+  Attempt& attempt = state.attempts[record.token];
+  attempt.token = record.token;
+  attempt.stage = stage.id;
+  attempt.sweep = record.sweep;
+  attempt.trial = stage.FirstDependentOf(attempt.sweep).value_or(dependents.front().trial);
+  attempt.worker = record.worker;
+  attempt.request = record.request;
+  if (WorkerEntry* worker = state.workers.Find(record.worker))
+    worker->resources.Take(record.token, record.slot, record.request);
+  attempt.started = context.now.at;
+  attempt.progressed = context.now.at;
+  attempt.saved = context.now.at;
+  attempt.recovered = true;
+  attempt.unclaimed = true;
+  attempt.resumed_step = record.resume_step;
+  attempt.yields = record.yields;
+  if (!attempt.yields.empty()) {
+    attempt.yields_until = context.now.at + kYieldTerm;
+    state.deadlines.yields.emplace(attempt.yields_until, attempt.token);
+  }
+  if (!INLIER_BUG("final_checkpoint_forgotten_after_restart"))
+    attempt.final_checkpoint = record.final_checkpoint;
+  attempt.final_step = record.final_step;
+  state.deadlines.by_progress.emplace(attempt.progressed, attempt.token);
+  v1::Assignment& assignment = attempt.assignment;
+  assignment.set_token(record.token);
+  assignment.set_stage_id(stage.id.ToString());
+  assignment.set_kind(stage.kind);
+  assignment.set_slot(record.slot);
+  assignment.set_attempt(record.number);
+  if (stage.kind == v1::EVALUATE_STAGE) {
+    assignment.set_checkpoint_sha256(HexOf(state.trained.at(stage.train).checkpoint));
+  } else {
+    SetResume(stage, assignment);
+  }
+  const Duration grace = INLIER_BUG("no_grace_after_restart") ? Duration(0) : state.options.lease_ttl;
+  state.leases.Grant(record.token, record.worker, record.slot,
+                     context.now.at + grace - state.options.lease_ttl);
+  state.scheduler.Started(attempt.sweep);
+}
+
+}  // namespace
+
+absl::Status Recover(Context& context, Snapshot snapshot) {
+  State& state = context.state;
+  INLIER_CHECK(state.sweeps.empty() && state.workers.all().empty());
+  state.next.sweep = snapshot.next_sweep;
+  state.next.trial = snapshot.next_trial;
+  state.next.stage = snapshot.next_stage;
+  state.next.token =
+      snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
+  for (RequestRow& row : snapshot.requests) state.requests.Restore(std::move(row));
+  for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record));
+  state.stages.Reserve(snapshot.stages.size());
+  state.trials.reserve(snapshot.trials.size());
+  for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
+  for (CheckpointRow& checkpoint : snapshot.checkpoints) {
+    if (INLIER_BUG("resume_forgotten_after_restart")) continue;
+    StageDetail& detail = state.stages.at(checkpoint.stage).edit();
+    detail.resume_path = checkpoint.path;
+    detail.resume_step = checkpoint.step;
+    detail.resume_sha256 = checkpoint.sha256;
+  }
+  for (TrialRow& record : snapshot.trials) RecoverTrial(state, std::move(record));
+  for (const TrialPruning& record : snapshot.trial_prunings) {
+    Trial& trial = state.trials.at(record.id);
+    Sweep& sweep = state.sweeps.at(trial.sweep);
+    SetPruning(state, sweep, trial, record.state);
+    if (trial.withdrawn && record.state == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
+  }
+  for (const PruningDecision& decision : snapshot.pruning_decisions)
+    if (Sweep& sweep = state.sweeps.at(decision.sweep);
+        sweep.pruner && !INLIER_BUG("verdicts_forgotten_after_restart"))
+      sweep.pruner->Record(decision);
+  for (WorkerRow& record : snapshot.workers) RecoverWorker(state, std::move(record), context.now);
+  for (const AttemptRow& record : snapshot.live_attempts) RecoverAttempt(record, context);
+  for (const StageRow& record : snapshot.stages)
+    if (!IsTerminal(record.state)) RefreshReadiness(context, state.stages.at(record.id));
+  std::vector<SweepId> active;
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    if (sweep.state == v1::ACTIVE) active.push_back(id);
+  }
+  for (const SweepId id : active) {
+    Sweep& sweep = state.sweeps.at(id);
+    if (!sweep.Exhausted()) {
+      RETURN_IF_ERROR(
+          Annotate(MakeExpander(state, sweep), absl::StrCat("while recovering sweep ", id.ToString())));
+    }
+    context.settle.insert(id);
+  }
+  context.out.log.push_back(
+      absl::StrCat("recovered sweeps=", state.sweeps.size(), " trials=", state.trials.size(),
+                   " stages=", state.stages.size(), " live_attempts=", state.attempts.size(),
+                   " workers=", state.workers.all().size(), " next_token=", state.next.token));
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

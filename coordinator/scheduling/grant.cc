@@ -1,0 +1,104 @@
+#include "coordinator/scheduling/grant.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "base/digest.h"
+#include "base/time.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/transitions.h"
+
+namespace inlier {
+
+void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick) {
+  State& state = context.state;
+  Stage& stage = state.stages.at(pick.stage);
+  INLIER_CHECK(stage.live() == 0 && IsReady(state, stage));
+  const bool has_room = state.scheduler.HasRoom(pick.sweep) || INLIER_BUG("max_parallel_off_by_one");
+  INLIER_CHECK(has_room);
+  INLIER_CHECK(!state.sweeps.at(pick.sweep).paused);
+  const Token token =
+      INLIER_BUG("token_does_not_grow") && state.next.token > 1 ? state.next.token - 1 : state.next.token++;
+  if (!INLIER_BUG("attempt_not_counted")) ++stage.attempts;
+  stage.edit().live = token;
+  context.out.lease_wait_seconds.push_back(
+      ToSeconds(context.now.at - state.scheduler.ReadySince(pick.sweep, pick.stage)));
+
+  Attempt& attempt = state.attempts[token];
+  attempt.token = token;
+  attempt.stage = stage.id;
+  attempt.sweep = pick.sweep;
+  attempt.trial = stage.FirstDependentOf(pick.sweep).value();
+  attempt.worker = worker.incarnation;
+  attempt.request = RequestFor(state, state.sweeps.at(pick.sweep), stage);
+  const bool fits = worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored");
+  INLIER_CHECK(fits);
+  worker.resources.Take(token, slot, attempt.request);
+  attempt.started = context.now.at;
+  attempt.progressed = context.now.at;
+  attempt.saved = context.now.at;
+  state.deadlines.by_progress.emplace(attempt.progressed, token);
+
+  v1::Assignment& assignment = attempt.assignment;
+  assignment.set_token(token);
+  assignment.set_stage_id(stage.id.ToString());
+  assignment.set_kind(stage.kind);
+  assignment.set_slot(slot);
+  assignment.set_attempt(stage.attempts);
+  stage.spec = PackedSpec(stage.spec);
+  if (stage.kind == v1::EVALUATE_STAGE) {
+    Stage& train = state.stages.at(stage.train);
+    train.spec = PackedSpec(train.spec);
+    assignment.set_checkpoint_sha256(HexOf(state.trained.at(stage.train).checkpoint));
+  } else {
+    SetResume(stage, assignment);
+  }
+
+  state.leases.Grant(token, worker.incarnation, slot, context.now.at);
+  if (!INLIER_BUG("capacity_not_taken")) state.scheduler.Started(pick.sweep);
+  context.out.workers.insert(worker.incarnation);
+  if (!INLIER_BUG("lease_not_stored"))
+    context.out.changes.Add(
+        AttemptRow{.token = token,
+                   .stage = stage.id,
+                   .number = stage.attempts,
+                   .worker = worker.incarnation,
+                   .slot = slot,
+                   .resume_step = assignment.resume_step(),
+                   .started_at = context.now.wall,
+                   .sweep = pick.sweep,
+                   .request = INLIER_BUG("request_not_stored") ? ResourceRequest() : attempt.request});
+  SetStageState(state, stage, v1::RUNNING);
+  RefreshReadiness(context, stage);
+  UpdateTrialsOf(context, stage);
+  Touch(state, stage);
+  ++state.stats.attempts_started[KindIndex(stage.kind)];
+  context.out.log.push_back(
+      absl::StrCat("lease_granted trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
+                   " kind=", KindName(stage.kind), " attempt=", stage.attempts, " token=", token,
+                   " worker=", worker.name, " slot=", slot, " resume_step=", assignment.resume_step()));
+}
+
+void FillSlots(Context& context, WorkerEntry& worker) {
+  State& state = context.state;
+  if (!worker.TakesWork() && !(INLIER_BUG("draining_worker_gets_work") && worker.draining)) return;
+  for (const v1::Slot& slot : worker.slots) {
+    if (state.scheduler.Idle()) return;
+    if (!IsFree(state, worker, slot.index())) continue;
+    if (const std::optional<Scheduler::Pick> pick = PickFor(state, worker, slot.index()))
+      Grant(context, worker, slot.index(), *pick);
+  }
+}
+
+void SetResume(const Stage& stage, v1::Assignment& assignment) {
+  const StageDetail& detail = stage.detail();
+  if (detail.resume_path.empty()) return;
+  assignment.set_resume_path(detail.resume_path);
+  assignment.set_resume_step(detail.resume_step);
+  if (!detail.resume_sha256.empty()) assignment.set_resume_sha256(detail.resume_sha256);
+}
+
+}  // namespace inlier

@@ -1,0 +1,75 @@
+#include "coordinator/scheduling/offer.h"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "coordinator/scheduling/assignment.h"
+#include "coordinator/scheduling/grant.h"
+#include "coordinator/scheduling/placement.h"
+
+namespace inlier {
+
+void Offer(Context& context, bool grant_leases) {
+  State& state = context.state;
+  std::set<std::string> told = std::move(context.out.stopped);
+  context.out.stopped.clear();
+  std::erase_if(told, [&](const std::string& worker) {
+    const WorkerEntry* entry = state.workers.Find(worker);
+    return entry == nullptr || !entry->listening;
+  });
+  const bool may_grant = grant_leases || INLIER_BUG("pushed_while_the_disk_is_full");
+  if (may_grant && !state.idle.by_ticket.empty()) {
+    for (const std::uint32_t number : state.scheduler.AwaitedWorkers()) {
+      WorkerEntry* worker = state.workers.FindByNumber(number);
+      if (worker == nullptr || worker->idle_ticket == 0) continue;
+      const int leased = state.leases.size();
+      FillSlots(context, *worker);
+      if (state.leases.size() != leased) told.insert(worker->incarnation);
+      RefreshOffer(state, *worker);
+    }
+  }
+  while (may_grant && !state.idle.by_ticket.empty()) {
+    const std::optional<Scheduler::Pick> pick = state.scheduler.Next(
+        0, [&](const ResourceRequest& request) { return WaitingFor(state, request) != nullptr; });
+    if (!pick) break;
+    const ResourceRequest request =
+        RequestFor(state, state.sweeps.at(pick->sweep), state.stages.at(pick->stage));
+    WorkerEntry& worker = *WaitingFor(state, request);
+    const std::optional<std::uint32_t> slot = SlotFor(state, worker, request);
+    INLIER_CHECK(slot.has_value());
+    Grant(context, worker, *slot, *pick);
+    told.insert(worker.incarnation);
+    // The longest waiting first, one slot at a time: work spreads over the machines.
+    state.idle.by_ticket.erase(worker.idle_ticket);
+    worker.idle_ticket = 0;
+    RefreshOffer(state, worker);
+  }
+  for (const std::string& incarnation : told) {
+    const WorkerEntry& worker = *state.workers.Find(incarnation);
+    v1::CoordinatorSync& push = context.out.pushes[incarnation];
+    push.set_pushed(true);
+    push.set_sync_id(worker.sync_id);
+    for (const Token token : state.leases.HeldBy(incarnation)) {
+      const Attempt& attempt = state.attempts.at(token);
+      if (attempt.yields.empty() || INLIER_BUG("yielding_attempt_wanted_again")) {
+        DescribeAssignment(state, attempt, /*known=*/false, *push.add_desired());
+      } else {
+        v1::Stop& stop = *push.add_stop();
+        stop.set_token(token);
+        stop.set_reason(attempt.yields);
+      }
+    }
+    for (const auto& [token, reason] : worker.stop_reasons) {
+      v1::Stop& stop = *push.add_stop();
+      stop.set_token(token);
+      stop.set_reason(reason);
+    }
+  }
+  if (!told.empty()) context.out.changes.lane = Lane::kControl;
+}
+
+}  // namespace inlier

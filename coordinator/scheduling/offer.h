@@ -1,0 +1,17 @@
+// Work for idle workers. A worker whose stream is open and has nothing unanswered is listening: a stage that becomes
+// ready is leased to it and pushed, so that nothing waits for a heartbeat.
+#ifndef INLIER_COORDINATOR_SCHEDULING_OFFER_H_
+#define INLIER_COORDINATOR_SCHEDULING_OFFER_H_
+
+#include "coordinator/state/context.h"
+
+namespace inlier {
+
+// Leases what is ready to those that listen, unless the store cannot take leases now, and says in
+// effects.pushes what to tell them, ended attempts included. Called after every other call, into the same
+// effects.
+void Offer(Context& context, bool grant_leases);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SCHEDULING_OFFER_H_

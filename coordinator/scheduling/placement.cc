@@ -1,0 +1,148 @@
+#include "coordinator/scheduling/placement.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+
+namespace inlier {
+namespace {
+
+// Requests that no stage has any more are forgotten when there are more than this.
+constexpr std::size_t kPassedMax = 64;
+
+void NoteFreed(State& state, WorkerEntry& worker) {
+  if (worker.idle_ticket == 0 || state.idle.no_fit_up_to.empty()) return;
+  state.idle.by_ticket.erase(worker.idle_ticket);
+  worker.idle_ticket = ++state.idle.last_ticket;
+  state.idle.by_ticket.emplace(worker.idle_ticket, worker.incarnation);
+}
+
+}  // namespace
+
+ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& stage) {
+  if (state.raised_memory.empty()) return sweep.request;
+  const auto raised = state.raised_memory.find(stage.id);
+  if (raised == state.raised_memory.end()) return sweep.request;
+  return Larger(sweep.request,
+                {.memory_mib = raised->second.memory_mib, .gpu_memory_mib = raised->second.gpu_memory_mib});
+}
+
+Scheduler::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage) {
+  const auto waits = state.holder_waits.by_stage.find(stage.id);
+  return {.worker = waits == state.holder_waits.by_stage.end() ? 0 : waits->second.first,
+          .request = RequestFor(state, sweep, stage)};
+}
+
+std::optional<std::uint32_t> SlotFor(const State& state, const WorkerEntry& worker,
+                                     const ResourceRequest& request) {
+  for (const v1::Slot& slot : worker.slots) {
+    if (IsFree(state, worker, slot.index()) &&
+        (worker.resources.Fits(slot.index(), request) || INLIER_BUG("resources_ignored")))
+      return slot.index();
+  }
+  return std::nullopt;
+}
+
+std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
+  return state.scheduler.Next(worker.number, [&](const ResourceRequest& request) {
+    return worker.resources.Fits(slot, request) || INLIER_BUG("resources_ignored");
+  });
+}
+
+bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
+  return (!worker.occupied.contains(slot) || INLIER_BUG("occupied_slot_leased")) &&
+         (!state.leases.SlotTaken(worker.incarnation, slot) || INLIER_BUG("slot_leased_twice"));
+}
+
+std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& worker) {
+  for (const v1::Slot& slot : worker.slots) {
+    if (IsFree(state, worker, slot.index())) return slot.index();
+  }
+  return std::nullopt;
+}
+
+std::string WhyNowhere(const State& state, const ResourceRequest& request) {
+  std::uint64_t memory = 0, gpu_memory = 0;
+  bool gpu = false;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    if (!worker.connected) continue;
+    if (worker.resources.CouldEverFit(request)) return "";
+    memory = std::max(memory, worker.resources.memory_mib());
+    for (const WorkerResources::Gpu& one : worker.resources.gpus()) {
+      gpu = true;
+      gpu_memory = std::max(gpu_memory, one.memory_mib);
+    }
+  }
+  if (state.workers.connected() == 0) return "";
+  std::string most = memory == 0 ? std::string("no worker tells its memory")
+                                 : absl::StrCat("the largest machine has ", memory, " MiB");
+  if (request.gpu_thousandths > 0 || request.gpu_memory_mib > 0) {
+    absl::StrAppend(&most, !gpu              ? std::string(", none has a GPU")
+                           : gpu_memory == 0 ? std::string(", no worker tells its GPU's memory")
+                                             : absl::StrCat(", the largest GPU ", gpu_memory, " MiB"));
+  }
+  return absl::StrCat("no registered worker could ever run this: it needs ", RequestText(request), "; ", most,
+                      " (lower `resources` of the sweep with inlier edit, or start a larger worker)");
+}
+
+WorkerEntry* WaitingFor(State& state, const ResourceRequest& request) {
+  const auto passed = state.idle.no_fit_up_to.find(request);
+  auto at = passed == state.idle.no_fit_up_to.end() ? state.idle.by_ticket.begin()
+                                                    : state.idle.by_ticket.upper_bound(passed->second);
+  for (; at != state.idle.by_ticket.end(); ++at) {
+    WorkerEntry& worker = *state.workers.Find(at->second);
+    if (SlotFor(state, worker, request)) return &worker;
+    if (state.idle.no_fit_up_to.size() >= kPassedMax && !state.idle.no_fit_up_to.contains(request))
+      state.idle.no_fit_up_to.clear();
+    state.idle.no_fit_up_to[request] = at->first;
+  }
+  return nullptr;
+}
+
+void ReleaseResources(State& state, const Attempt& attempt, WorkerEntry& worker) {
+  if (worker.occupied.contains(attempt.assignment.slot())) return;
+  worker.resources.Release(attempt.token);
+  NoteFreed(state, worker);
+}
+
+void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync) {
+  if (sync != nullptr) {
+    for (const v1::AttemptReport& report : sync->attempts()) {
+      // Of an earlier life of this process, or not the worker's: it takes its slot's part.
+      if (!worker.resources.held().contains(report.token()))
+        worker.resources.Take(report.token(), report.slot(), {});
+    }
+  }
+  const auto alive = [sync](Token token) {
+    return sync != nullptr && std::any_of(sync->attempts().begin(), sync->attempts().end(),
+                                          [token](const auto& report) { return report.token() == token; });
+  };
+  std::vector<Token> gone;
+  for (const auto& [token, held] : worker.resources.held()) {
+    const auto live = state.attempts.find(token);
+    const bool runs = live != state.attempts.end() && live->second.worker == worker.incarnation;
+    if (!runs && !alive(token)) gone.push_back(token);
+  }
+  for (const Token token : gone) worker.resources.Release(token);
+  if (!gone.empty()) NoteFreed(state, worker);
+}
+
+void RefreshOffer(State& state, WorkerEntry& worker) {
+  const bool wants = worker.listening && worker.connected &&
+                     (worker.TakesWork() || INLIER_BUG("pushed_to_who_drains")) &&
+                     FreeSlot(state, worker).has_value();
+  if (wants == (worker.idle_ticket != 0)) return;
+  if (wants) {
+    worker.idle_ticket = ++state.idle.last_ticket;
+    state.idle.by_ticket.emplace(worker.idle_ticket, worker.incarnation);
+  } else {
+    state.idle.by_ticket.erase(worker.idle_ticket);
+    worker.idle_ticket = 0;
+  }
+}
+
+}  // namespace inlier

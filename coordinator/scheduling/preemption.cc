@@ -1,0 +1,128 @@
+#include "coordinator/scheduling/preemption.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "coordinator/scheduling/placement.h"
+
+namespace inlier {
+namespace {
+
+constexpr Duration kPreemptionPeriod = std::chrono::milliseconds(500);
+
+// An attempt that may have to make room; token 0: it already does.
+struct Candidate {
+  std::int64_t priority;
+  Timestamp saved;
+  Token token;
+};
+
+bool TakesWork(const WorkerEntry* worker) {
+  return worker != nullptr && worker->connected && worker->TakesWork();
+}
+
+// The lowest priority first, then the latest checkpoint.
+std::vector<Candidate> Candidates(const State& state) {
+  std::vector<Candidate> candidates;
+  for (const auto& [token, attempt] : state.attempts) {
+    if (!attempt.yields.empty() || attempt.unclaimed || !attempt.final_checkpoint.empty() ||
+        !TakesWork(state.workers.Find(attempt.worker)))
+      continue;
+    std::int64_t priority = state.sweeps.at(attempt.sweep).spec.priority();
+    for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents())
+      priority = std::max<std::int64_t>(priority, state.sweeps.at(dependent.sweep).spec.priority());
+    candidates.push_back({priority, attempt.saved, token});
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.priority, b.saved, b.token) < std::tie(b.priority, a.saved, a.token);
+  });
+  return candidates;
+}
+
+bool FitsNow(const State& state, const ResourceRequest& request) {
+  return std::any_of(state.workers.all().begin(), state.workers.all().end(), [&](const auto& entry) {
+    return TakesWork(&entry.second) && SlotFor(state, entry.second, request);
+  });
+}
+
+}  // namespace
+
+std::optional<Timestamp> PreemptionDue(const State& state) {
+  if (state.scheduler.Preempting().empty() || state.attempts.empty()) return std::nullopt;
+  return state.deadlines.preemption_checked + kPreemptionPeriod;
+}
+
+void PreemptForWaiting(Context& context) {
+  State& state = context.state;
+  const std::optional<Timestamp> due = PreemptionDue(state);
+  if (!due || context.now.at < *due) return;
+  state.deadlines.preemption_checked = context.now.at;
+
+  std::uint64_t making_room = 0;
+  std::map<std::string, std::set<Token>> leaving;  // By worker.
+  for (const auto& [until, token] : state.deadlines.yields) {
+    const std::string& name = state.attempts.at(token).worker;
+    if (!TakesWork(state.workers.Find(name))) continue;
+    leaving[name].insert(token);
+    ++making_room;
+  }
+  std::vector<Candidate> candidates = Candidates(state);
+  for (const auto& preempting : state.scheduler.Preempting()) {
+    const std::int64_t minus_priority = preempting.first;
+    const SweepId sweep = preempting.second;
+    std::uint64_t room = state.scheduler.RoomOf(sweep);
+    for (const auto& ready : state.scheduler.ReadyRequests(sweep)) {
+      const ResourceRequest& request = ready.first;
+      const std::uint64_t waiting = std::min(ready.second, room);
+      room -= waiting;
+      if (FitsNow(state, request)) continue;  // Its worker is on the way.
+      for (std::uint64_t i = 0; i < waiting; ++i) {
+        if (making_room > 0) {
+          --making_room;
+          continue;
+        }
+        const auto victim = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+          if (one.token == 0) return false;
+          if (one.priority >= -minus_priority) return false;
+          const Attempt& attempt = state.attempts.at(one.token);
+          std::set<Token> gone = leaving[attempt.worker];
+          gone.insert(one.token);
+          return state.workers.Find(attempt.worker)
+              ->resources.FitsWithout(attempt.assignment.slot(), request, gone);
+        });
+        if (victim == candidates.end()) break;
+        Attempt& attempt = state.attempts.at(victim->token);
+        leaving[attempt.worker].insert(victim->token);
+        victim->token = 0;
+        Yield(context, attempt,
+              absl::StrCat("sweep ", sweep.ToString(), " of priority ", -minus_priority,
+                           " needs its slot (it preempts)"));
+      }
+    }
+  }
+}
+
+bool Yield(Context& context, Attempt& attempt, const std::string& why) {
+  State& state = context.state;
+  if (!attempt.yields.empty()) return false;
+  attempt.yields = why;
+  attempt.yields_until = context.now.at + kYieldTerm;
+  state.deadlines.yields.emplace(attempt.yields_until, attempt.token);
+  context.out.workers.insert(attempt.worker);
+  context.out.stopped.insert(attempt.worker);
+  if (!INLIER_BUG("yield_not_stored"))
+    context.out.changes.Add(AttemptYields{.token = attempt.token, .reason = why});
+  context.out.log.push_back(absl::StrCat("attempt_yields trial=", attempt.trial.ToString(),
+                                         " stage=", attempt.stage.ToString(), " token=", attempt.token,
+                                         " reason=\"", why, "\""));
+  return true;
+}
+
+}  // namespace inlier

@@ -1,0 +1,47 @@
+// A live attempt in memory. Plain data.
+#ifndef INLIER_COORDINATOR_STATE_ATTEMPT_H_
+#define INLIER_COORDINATOR_STATE_ATTEMPT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/ids.h"
+#include "inlier/v1/attempt.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+
+namespace inlier {
+
+// How long an attempt that was asked to yield may take to write its checkpoint and stop: the worker gives its
+// child stop_grace_ms (at most 600 s) and then kills it.
+inline constexpr Duration kYieldTerm = std::chrono::seconds(660);
+
+// A live attempt.
+struct Attempt {
+  Token token = 0;
+  StageId stage;
+  SweepId sweep;  // Charged for it.
+  TrialId trial;  // The first trial that needed the stage.
+  std::string worker;
+  v1::Assignment assignment;  // As the worker is told, without the specification: that is its stage's.
+  v1::Progress progress;
+  Timestamp started;       // Or adopted after a restart.
+  Timestamp progressed;    // Its progress changed last.
+  Timestamp saved;         // Its latest checkpoint came, or it started: what it would lose began then.
+  bool recovered = false;  // Started before this process did: its times are not known.
+  bool unclaimed = false;  // Recovered, and its worker has not come back yet.
+  std::string yields;      // Why it was told to write a checkpoint and stop; empty: it was not.
+  Timestamp yields_until;  // With `yields`: it is given up then.
+  std::uint64_t resumed_step = 0;  // Where it says it began.
+  std::string final_checkpoint;    // TRAIN: digest, once complete.
+  std::uint64_t final_step = 0;
+  ResourceRequest request;            // What it asked for when it was leased.
+  std::uint64_t peak_memory_mib = 0;  // As its outcome says; 0: not known.
+  std::uint64_t peak_gpu_memory_mib = 0;
+  bool gpu_out_of_memory = false;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_ATTEMPT_H_

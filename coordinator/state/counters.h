@@ -1,0 +1,41 @@
+// Counts since the process started, for metrics.
+#ifndef INLIER_COORDINATOR_STATE_COUNTERS_H_
+#define INLIER_COORDINATOR_STATE_COUNTERS_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+// Each becomes a counter of /metrics.
+struct OrchestratorStats {
+  std::array<std::uint64_t, 2> attempts_started{};               // By kind: train, evaluate.
+  std::array<std::array<std::uint64_t, 4>, 2> attempts_ended{};  // By kind and outcome: see kOutcomeNames.
+  std::map<v1::FailureClass, std::uint64_t> failures;
+  std::uint64_t events_received = 0;
+  std::uint64_t events_doubled = 0;
+  std::uint64_t events_stale = 0;
+  std::uint64_t events_invalid = 0;
+  std::uint64_t events_thinned = 0;
+  std::uint64_t measurements = 0;
+  std::uint64_t leases_expired = 0;
+  std::uint64_t attempts_adopted = 0;
+  std::uint64_t retries = 0;
+  std::uint64_t syncs_refused = 0;
+  std::uint64_t trials_known = 0;
+  std::uint64_t sweeps_submitted = 0;
+
+  static constexpr std::array<const char*, 4> kOutcomeNames = {"succeeded", "diverged", "failed",
+                                                               "cancelled"};
+};
+
+// Of a stage's kind: index in the arrays above, and its name in logs.
+inline int KindIndex(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? 0 : 1; }
+inline const char* KindName(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_COUNTERS_H_

@@ -1,0 +1,165 @@
+#include "coordinator/state/request_limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/utf8.h"
+
+namespace inlier {
+namespace {
+
+absl::Status AtMost(std::size_t count, std::size_t most, const std::string& where, const char* of_what,
+                    const char* remedy) {
+  if (count <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(where, ": ", count, " ", of_what, "; at most ", most, " are taken; ", remedy));
+}
+
+absl::Status CheckText(const std::string& text, const std::string& where) {
+  if (IsUtf8(text)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(where, ": byte ", ValidUtf8Prefix(text) + 1, " is not UTF-8; save it as UTF-8"));
+}
+
+absl::Status CheckLength(const std::string& text, const std::string& where) {
+  return AtMost(text.size(), Limits::kNameBytesMax, where, "bytes", "shorten it");
+}
+
+absl::Status CheckName(const std::string& text, const std::string& where) {
+  RETURN_IF_ERROR(CheckText(text, where));
+  return CheckLength(text, where);
+}
+
+// JSON, which the store keeps, has no such numbers, and protobuf reads it to a limited depth.
+absl::Status CheckValues(const google::protobuf::Message& message, const std::string& where, int depth = 0) {
+  if (depth > Limits::kDepthMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": values nested more than ", Limits::kDepthMax, " deep; make them flatter"));
+  }
+  if (message.GetDescriptor() == google::protobuf::Value::descriptor()) {
+    const auto& value = static_cast<const google::protobuf::Value&>(message);
+    if (value.has_number_value() && !std::isfinite(value.number_value()))
+      return absl::InvalidArgumentError(absl::StrCat(where, ": a number is not finite; give a finite one"));
+    if (!value.has_list_value() && !value.has_struct_value()) return absl::OkStatus();
+  }
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const std::string& path = depth == 0 ? std::string(field->name()) : where;
+    if (!field->is_repeated()) {
+      RETURN_IF_ERROR(CheckValues(reflection.GetMessage(message, field), path, depth + 1));
+      continue;
+    }
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i)
+      RETURN_IF_ERROR(CheckValues(reflection.GetRepeatedMessage(message, field, i), path, depth + 1));
+  }
+  return absl::OkStatus();
+}
+
+// The largest value of the axis, in bytes of a trial's specification.
+absl::StatusOr<std::size_t> CheckAxis(const v1::Axis& axis, const std::string& where) {
+  RETURN_IF_ERROR(CheckName(axis.name(), where + ".name"));
+  RETURN_IF_ERROR(CheckName(axis.field(), where + ".field"));
+  for (const std::string& path : axis.zip()) RETURN_IF_ERROR(CheckName(path, where + ".zip"));
+  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(axis.zip_size()), Limits::kAxesMax, where + ".zip", "paths",
+                         "split the sweep"));
+  const auto values = static_cast<std::size_t>(std::max(axis.values_size(), axis.variants_size()));
+  RETURN_IF_ERROR(AtMost(values, Limits::kValuesMax, where, "values", "split the sweep"));
+  std::size_t largest = 0;
+  for (const google::protobuf::Value& value : axis.values())
+    largest = std::max(largest, value.ByteSizeLong());
+  for (const v1::Variant& variant : axis.variants()) {
+    RETURN_IF_ERROR(CheckName(variant.label(), where + ".variants.label"));
+    largest = std::max(largest, variant.set().ByteSizeLong());
+  }
+  return largest;
+}
+
+}  // namespace
+
+absl::Status CheckLimits(const v1::SweepSpec& sweep) {
+  RETURN_IF_ERROR(AtMost(sweep.ByteSizeLong(), Limits::kSweepBytesMax, "sweep", "bytes",
+                         "split it, or give a range in place of values"));
+  RETURN_IF_ERROR(CheckName(sweep.name(), "name"));
+  RETURN_IF_ERROR(CheckName(sweep.group(), "group"));
+  RETURN_IF_ERROR(
+      AtMost(sweep.description().size(), Limits::kTextBytesMax, "description", "bytes", "shorten it"));
+  RETURN_IF_ERROR(CheckText(sweep.description(), "description"));
+  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(sweep.axes_size()), Limits::kAxesMax, "axes", "axes",
+                         "split the sweep"));
+  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(sweep.exclude_size()), Limits::kExclusionsMax, "exclude",
+                         "entries", "give lists of labels in them, or split the sweep"));
+  std::size_t trial = sweep.base().ByteSizeLong();
+  for (int i = 0; i < sweep.axes_size(); ++i) {
+    const absl::StatusOr<std::size_t> largest = CheckAxis(sweep.axes(i), absl::StrCat("axes[", i, "]"));
+    if (!largest.ok()) return largest.status();
+    trial += *largest;
+  }
+  RETURN_IF_ERROR(AtMost(trial, Limits::kTrialBytesMax, "base and the largest value of each axis", "bytes",
+                         "every trial keeps so much; shorten the texts in them"));
+  RETURN_IF_ERROR(CheckValues(sweep, "sweep"));
+  return CheckLimits(sweep.table());
+}
+
+absl::Status CheckLimits(const v1::TableSpec& table) {
+  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(table.columns_size()), Limits::kTableColumnsMax,
+                         "table.columns", "columns", "make several tables"));
+  return AtMost(static_cast<std::size_t>(table.rows_size()), Limits::kTableRowsMax, "table.rows", "axes",
+                "a table has few row headings; leave some out");
+}
+
+absl::Status CheckLimits(const v1::WorkerSync& sync) {
+  const char* const split = "send the rest with the next sync";
+  const auto size = [](int count) { return static_cast<std::size_t>(count); };
+  RETURN_IF_ERROR(
+      AtMost(size(sync.slots_size()), Limits::kSlotsMax, "slots", "slots", "run several workers"));
+  RETURN_IF_ERROR(AtMost(size(sync.attempts_size()), Limits::kAttemptsMax, "attempts", "attempts",
+                         "a worker reports those that run"));
+  RETURN_IF_ERROR(AtMost(size(sync.events_size()), Limits::kEventsMax, "events", "events", split));
+  RETURN_IF_ERROR(AtMost(sync.data_dir().size(), Limits::kPathBytesMax, "data_dir", "bytes", "shorten it"));
+  for (const std::string* name : {&sync.incarnation(), &sync.name(), &sync.host(), &sync.version()})
+    RETURN_IF_ERROR(CheckName(*name, "incarnation, name, host and version"));
+  for (const v1::Slot& slot : sync.slots()) RETURN_IF_ERROR(CheckLength(slot.device(), "slots.device"));
+  for (const v1::AttemptReport& report : sync.attempts()) {
+    RETURN_IF_ERROR(CheckName(report.stage_id(), "attempts.stage_id"));
+    RETURN_IF_ERROR(CheckLength(report.progress().phase(), "attempts.progress.phase"));
+  }
+  for (const v1::NumberedEvent& numbered : sync.events()) {
+    const v1::TrialEvent& event = numbered.event();
+    if (event.has_progress()) {
+      RETURN_IF_ERROR(CheckLength(event.progress().phase(), "events.progress.phase"));
+    } else if (event.has_started()) {
+      const v1::Started& started = event.started();
+      for (const std::string* text : {&started.build(), &started.torch_version(), &started.cuda_version(),
+                                      &started.device(), &started.host(), &started.dataset_digest()})
+        RETURN_IF_ERROR(
+            AtMost(text->size(), Limits::kProvenanceBytesMax, "events.started", "bytes", "shorten it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWords(const google::protobuf::Message& request) {
+  const google::protobuf::Descriptor& type = *request.GetDescriptor();
+  const google::protobuf::Reflection& reflection = *request.GetReflection();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *type.field(i);
+    if (field.is_repeated() || field.type() != google::protobuf::FieldDescriptor::TYPE_STRING ||
+        field.name() == "sql")
+      continue;
+    std::string scratch;
+    const std::string& text = reflection.GetStringReference(request, &field, &scratch);
+    RETURN_IF_ERROR(CheckText(text, std::string(field.name())));
+    RETURN_IF_ERROR(AtMost(text.size(), Limits::kWordBytesMax, std::string(field.name()), "bytes",
+                           "give an id such as s-12, or a name"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

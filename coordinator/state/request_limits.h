@@ -1,0 +1,27 @@
+// How much one request may carry, so that nothing that a client sends grows the coordinator without bound:
+// what is kept of a request is kept for long, and some of it once for every trial.
+//
+// Checked by the services before a request reaches the coordinator's thread. InvalidArgument names what is
+// too much, the limit, and the remedy. Pure functions; any thread.
+#ifndef INLIER_COORDINATOR_STATE_REQUEST_LIMITS_H_
+#define INLIER_COORDINATOR_STATE_REQUEST_LIMITS_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "google/protobuf/message.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+#include "spec/schema/limits.h"
+
+namespace inlier {
+
+absl::Status CheckLimits(const v1::SweepSpec& sweep);
+absl::Status CheckLimits(const v1::TableSpec& table);
+absl::Status CheckLimits(const v1::WorkerSync& sync);
+// The texts of a request, but `sql`, which has a limit of its own; messages inside it are not looked at.
+absl::Status CheckWords(const google::protobuf::Message& request);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_REQUEST_LIMITS_H_

@@ -1,0 +1,95 @@
+// What attempts need of a machine, and what a worker has left of it.
+//
+// The slots of a worker share its machine's memory; slots on the same GPU share that GPU and its memory. An
+// attempt takes what it asks for. Of what it does not say it takes its slot's part, one n-th with n slots (of
+// the GPU's memory: its share of the GPU, where it says that), so attempts that ask for nothing always fit
+// beside each other, one a slot. What a worker does not tell it has none of: who asks for it does not fit.
+//
+// An attempt keeps what it took until its process is gone: one that has ended here and still lives there goes
+// on being held.
+//
+// Thread safety: none; plain values on the coordinator's thread. Memory in MiB.
+#ifndef INLIER_COORDINATOR_STATE_RESOURCES_H_
+#define INLIER_COORDINATOR_STATE_RESOURCES_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/store/changes.h"
+#include "coordinator/store/ids.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+
+namespace inlier {
+
+inline constexpr std::uint32_t kWholeGpu = 1000;  // Thousandths.
+
+ResourceRequest RequestOf(const v1::ResourceSpec& spec);
+// The larger of both, member by member.
+ResourceRequest Larger(const ResourceRequest& a, const ResourceRequest& b);
+// "0.25 of a GPU, 2048 MiB of memory, 800 MiB of GPU memory"; "nothing in particular".
+std::string RequestText(const ResourceRequest& request);
+
+// MiB to ask for after an attempt ran out of memory: half as much again as it had or held, in steps of 64.
+std::uint64_t MoreMemory(std::uint64_t had_mib, std::uint64_t peak_mib);
+
+class WorkerResources {
+ public:
+  // What the worker has. Attempts that are held go on being held.
+  void SetCapacity(const std::vector<v1::Slot>& slots, std::uint64_t memory_mib);
+
+  // What an attempt with this request takes on the slot. REQUIRES: the slot exists.
+  ResourceRequest Charge(std::uint32_t slot, const ResourceRequest& request) const;
+  // Whether the slot's GPU and the machine have so much, with nothing else on them; and now.
+  bool CouldFit(std::uint32_t slot, const ResourceRequest& request) const;
+  bool Fits(std::uint32_t slot, const ResourceRequest& request) const;
+  // CouldFit on any slot.
+  bool CouldEverFit(const ResourceRequest& request) const;
+  // Fits, were the attempts of `gone` not there.
+  bool FitsWithout(std::uint32_t slot, const ResourceRequest& request, const std::set<Token>& gone) const;
+
+  // An attempt on the slot takes what it asks for. It need not fit: what runs, runs.
+  void Take(Token token, std::uint32_t slot, const ResourceRequest& request);
+  // Harmless for one that is not held.
+  void Release(Token token);
+
+  struct Held {
+    std::uint32_t slot = 0;
+    ResourceRequest request;
+    friend bool operator==(const Held&, const Held&) = default;
+  };
+  const std::map<Token, Held>& held() const { return held_; }
+
+  std::uint64_t memory_mib() const { return memory_mib_; }
+  std::uint64_t memory_used_mib() const { return memory_used_mib_; }
+  // Of the slot's GPU; all zero on a CPU.
+  struct Gpu {
+    std::string device;
+    std::uint32_t slots = 0;
+    std::uint64_t memory_mib = 0;
+    ResourceRequest used;
+    friend bool operator==(const Gpu&, const Gpu&) = default;
+  };
+  const std::vector<Gpu>& gpus() const { return gpus_; }
+  std::uint64_t gpu_memory_mib(std::uint32_t slot) const;
+  // For people: what is free now, "3 of 64 GiB ...".
+  std::string FreeText() const;
+  // What is taken is the sum of what is held; for tests and simulation.
+  bool IsConsistent() const;
+
+ private:
+  void Add(const Held& held, int sign);
+
+  std::uint64_t memory_mib_ = 0;  // 0: not told.
+  std::uint64_t memory_used_mib_ = 0;
+  std::vector<Gpu> gpus_;
+  std::vector<int> gpu_of_slot_;  // Index in gpus_; -1: on the CPU.
+  std::map<Token, Held> held_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_RESOURCES_H_

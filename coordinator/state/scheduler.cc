@@ -1,0 +1,236 @@
+#include "coordinator/state/scheduler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+
+namespace inlier {
+namespace {
+
+// Virtual time of one attempt at weight 1. At the smallest weight 9 * 10^9 attempts fit.
+constexpr double kAttempt = 1e6;
+
+std::uint64_t CostOf(double weight) {
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(kAttempt / weight)));
+}
+
+}  // namespace
+
+Scheduler::SweepKey Scheduler::KeyOf(SweepId sweep, const Queue& queue) {
+  return {-static_cast<std::int64_t>(queue.rules.priority), queue.virtual_time, sweep};
+}
+
+bool Scheduler::MayStart(const Queue& queue) {
+  return !queue.ready.empty() && !queue.rules.paused &&
+         (!queue.rules.max_parallel ||
+          queue.running < *queue.rules.max_parallel + (INLIER_BUG("max_parallel_off_by_one") ? 1 : 0));
+}
+
+bool Scheduler::IsFull(const Group& group) {
+  return group.usage.max_parallel && group.usage.running >= *group.usage.max_parallel;
+}
+
+Scheduler::Group* Scheduler::GroupOf(const Rules& rules) {
+  return rules.group.empty() ? nullptr : &groups_[rules.group];
+}
+
+void Scheduler::Insert(Lanes& lanes, const Shape& shape, const SweepKey& key) { lanes[shape].insert(key); }
+
+void Scheduler::Erase(Lanes& lanes, const Shape& shape, const SweepKey& key) {
+  const auto lane = lanes.find(shape);
+  if (lane == lanes.end()) return;
+  lane->second.erase(key);
+  if (lane->second.empty() && shape != Shape()) lanes.erase(lane);
+}
+
+void Scheduler::List(const Group* group) {
+  if (group == nullptr || IsFull(*group)) return;
+  for (const auto& [shape, keys] : group->eligible) {
+    if (!keys.empty()) Insert(eligible_, shape, *keys.begin());
+  }
+}
+
+void Scheduler::Unlist(const Group* group) {
+  if (group == nullptr) return;
+  for (const auto& [shape, keys] : group->eligible) {
+    if (!keys.empty()) Erase(eligible_, shape, *keys.begin());
+  }
+}
+
+template <typename Change>
+void Scheduler::Update(SweepId sweep, Change change) {
+  const auto at = sweeps_.find(sweep);
+  INLIER_CHECK(at != sweeps_.end());
+  Queue& queue = at->second;
+  Lanes& lanes = queue.group == nullptr ? eligible_ : queue.group->eligible;
+  Unlist(queue.group);
+  const bool was_eligible = queue.eligible;
+  if (was_eligible) {
+    if (queue.rules.preempts) preempting_.erase({-std::int64_t{queue.rules.priority}, sweep});
+    for (const auto& [shape, lane] : queue.ready) Erase(lanes, shape, KeyOf(sweep, queue));
+  }
+  change(queue);
+  queue.eligible = MayStart(queue);
+  if (queue.eligible) {
+    if (!was_eligible) queue.virtual_time = std::max(queue.virtual_time, clocks_[queue.rules.priority]);
+    if (queue.rules.preempts) preempting_.emplace(-std::int64_t{queue.rules.priority}, sweep);
+    for (const auto& [shape, lane] : queue.ready) Insert(lanes, shape, KeyOf(sweep, queue));
+  }
+  List(queue.group);
+}
+
+void Scheduler::SetQuota(const std::string& group, std::uint32_t max_parallel) {
+  groups_[group].usage.max_parallel = max_parallel;
+}
+
+void Scheduler::AddSweep(SweepId sweep, const Rules& rules) {
+  Queue queue;
+  queue.rules = rules;
+  queue.group = GroupOf(rules);
+  INLIER_CHECK(sweeps_.emplace(sweep, std::move(queue)).second);
+}
+
+void Scheduler::SetRules(SweepId sweep, const Rules& rules) {
+  // Out of every set, into the other group, and in again.
+  Update(sweep, [](Queue& queue) { queue.rules.paused = true; });
+  Queue& queue = sweeps_.at(sweep);
+  for (const bool comes : {false, true}) {
+    if (comes) queue.group = GroupOf(rules);
+    if (queue.group == nullptr) continue;
+    Unlist(queue.group);
+    queue.group->usage.running += comes ? queue.running : -queue.running;
+    List(queue.group);
+  }
+  if (queue.rules.priority != rules.priority) queue.virtual_time = 0;
+  Update(sweep, [&](Queue& changed) { changed.rules = rules; });
+}
+
+void Scheduler::TakeOut(Queue& queue, Keys::iterator ready) {
+  Lane& lane = *ready->second.lane;
+  const StageKey key{ready->second.first_trial, ready->first};
+  if (lane.evaluations.erase(key) == 0) lane.trainings.erase(key);
+  if (lane.empty()) queue.ready.erase(Shape(lane.shape));
+  queue.keys.erase(ready);
+}
+
+void Scheduler::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial,
+                         const Shape& shape, Timestamp now) {
+  const Queue& known = sweeps_.at(sweep);
+  Ready ready{nullptr, now, first_trial};
+  if (const auto at = known.keys.find(stage); at != known.keys.end()) {
+    if (at->second.lane->shape == shape) return;
+    ready = at->second;
+  }
+  Update(sweep, [&](Queue& queue) {
+    if (const auto at = queue.keys.find(stage); at != queue.keys.end()) TakeOut(queue, at);
+    Lane& lane = queue.ready[shape];
+    lane.shape = shape;
+    ready.lane = &lane;
+    (kind == v1::EVALUATE_STAGE ? lane.evaluations : lane.trainings).emplace(ready.first_trial, stage);
+    queue.keys.emplace(stage, ready);
+  });
+}
+
+void Scheduler::RemoveReady(SweepId sweep, StageId stage) {
+  Update(sweep, [&](Queue& queue) {
+    const auto key = queue.keys.find(stage);
+    if (key == queue.keys.end()) return;
+    if (INLIER_BUG("leased_stage_stays_ready")) return;
+    TakeOut(queue, key);
+  });
+}
+
+void Scheduler::Started(SweepId sweep) {
+  Update(sweep, [this](Queue& queue) {
+    ++queue.running;
+    if (queue.group != nullptr) ++queue.group->usage.running;
+    std::uint64_t& clock = clocks_[queue.rules.priority];
+    clock = std::max(clock, queue.virtual_time);
+    queue.virtual_time += CostOf(queue.rules.weight);
+  });
+}
+
+void Scheduler::Ended(SweepId sweep) {
+  Update(sweep, [](Queue& queue) {
+    INLIER_CHECK(queue.running > 0);
+    --queue.running;
+    if (queue.group != nullptr) --queue.group->usage.running;
+  });
+}
+
+std::optional<Scheduler::Pick> Scheduler::Next(std::uint32_t worker, Fits fits) const {
+  const SweepKey* best = nullptr;
+  for (const std::uint32_t where : {0u, worker}) {
+    for (auto lane = eligible_.lower_bound(Shape{where, {}});
+         lane != eligible_.end() && lane->first.worker == where; ++lane) {
+      if (lane->second.empty() || (best != nullptr && *best < *lane->second.begin())) continue;
+      if (fits(lane->first.request)) best = &*lane->second.begin();
+    }
+    if (worker == 0) break;
+  }
+  if (best == nullptr) return std::nullopt;
+  const SweepId sweep = std::get<2>(*best);
+  std::optional<std::pair<bool, StageKey>> first;
+  for (const auto& [shape, lane] : sweeps_.at(sweep).ready) {
+    if (shape.worker != 0 && shape.worker != worker) continue;
+    if (first && *first < lane.First()) continue;
+    if (fits(shape.request)) first = lane.First();
+  }
+  INLIER_CHECK(first.has_value());
+  return Pick{sweep, first->second.second};
+}
+
+std::optional<Scheduler::Pick> Scheduler::Next() const {
+  return Next(0, [](const ResourceRequest&) { return true; });
+}
+
+std::vector<std::uint32_t> Scheduler::AwaitedWorkers() const {
+  std::vector<std::uint32_t> workers;
+  for (auto lane = eligible_.lower_bound(Shape{1, {}}); lane != eligible_.end(); ++lane) {
+    if (workers.empty() || workers.back() != lane->first.worker) workers.push_back(lane->first.worker);
+  }
+  return workers;
+}
+
+std::map<ResourceRequest, std::uint64_t> Scheduler::ReadyRequests(SweepId sweep) const {
+  std::map<ResourceRequest, std::uint64_t> requests;
+  for (const auto& [shape, lane] : sweeps_.at(sweep).ready) requests[shape.request] += lane.size();
+  return requests;
+}
+
+bool Scheduler::HasRoom(SweepId sweep) const {
+  const Queue& queue = sweeps_.at(sweep);
+  if (queue.rules.max_parallel && queue.running >= *queue.rules.max_parallel) return false;
+  return queue.group == nullptr || !IsFull(*queue.group);
+}
+
+std::uint64_t Scheduler::RoomOf(SweepId sweep) const {
+  const auto left = [](std::optional<std::uint32_t> most, std::uint32_t running) {
+    if (!most) return std::numeric_limits<std::uint64_t>::max();
+    return std::uint64_t{*most - std::min(*most, running)};
+  };
+  const Queue& queue = sweeps_.at(sweep);
+  const std::uint64_t own = left(queue.rules.max_parallel, queue.running);
+  if (queue.group == nullptr) return own;
+  return std::min(own, left(queue.group->usage.max_parallel, queue.group->usage.running));
+}
+
+Scheduler::Usage Scheduler::GroupUsage(const std::string& group) const {
+  const auto at = groups_.find(group);
+  return at == groups_.end() ? Usage() : at->second.usage;
+}
+
+std::uint64_t Scheduler::ReadyAbove(std::int32_t priority) const {
+  std::uint64_t count = 0;
+  for (const auto& [id, queue] : sweeps_) {
+    if (queue.rules.priority > priority && MayStart(queue) &&
+        (queue.group == nullptr || !IsFull(*queue.group)))
+      count += queue.keys.size();
+  }
+  return count;
+}
+
+}  // namespace inlier

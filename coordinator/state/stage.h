@@ -1,0 +1,110 @@
+// A stage in memory. There are up to two for each trial, and they are known for the life of the coordinator:
+// every stage has the fields of Stage; fields that few stages use at a time (those that run, failed or resume)
+// are in a StageDetail, which is freed when it is empty.
+//
+// Thread safety: none.
+#ifndef INLIER_COORDINATOR_STATE_STAGE_H_
+#define INLIER_COORDINATOR_STATE_STAGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/inlined_vector.h"
+#include "base/digest.h"
+#include "base/time.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/ids.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+// An evaluation counts as this part of its training, in estimates of the work that is done.
+inline constexpr double kEvaluateWeight = 0.1;
+
+struct StageDetail {
+  Token live = 0;            // The running attempt; 0: none.
+  std::uint32_t holder = 0;  // TRAIN, unfinished: number of the worker that wrote the latest checkpoint.
+  StageFailures failures;
+  std::string message;      // Why it failed.
+  std::string resume_path;  // TRAIN: latest committed checkpoint; empty: none.
+  std::uint64_t resume_step = 0;
+  std::string resume_sha256;            // Digest of that checkpoint, if the trial reported it.
+  std::optional<Timestamp> not_before;  // Time of the next retry.
+
+  bool IsEmpty() const;
+};
+
+// A sweep that depends on a stage, and the first of its trials that does.
+struct Dependent {
+  SweepId sweep;
+  TrialId trial;
+};
+
+struct Stage {
+  StageId id;
+  Digest fingerprint{};
+  v1::StageKind kind = v1::TRAIN_STAGE;
+  StageState state = v1::PENDING;
+  bool ready = false;  // In the scheduler's queues.
+  // Its part of the resolved TrialSpec (canonical.h), serialised, or as JSON where it was recovered: see
+  // PackedSpec. Freed when the stage has a result; of a training when its evaluations have theirs, too.
+  std::string spec;
+  std::uint32_t open_evaluations = 0;  // TRAIN: those of `evaluations` without a result.
+  std::uint32_t attempts = 0;          // So far, over all retries.
+  std::uint32_t steps = 0;             // Updates of the training; 0: it counts epochs.
+  StageId train;                       // EVALUATE: the stage whose checkpoint it needs.
+  std::vector<StageId> evaluations;    // TRAIN: the stages that need its checkpoint, oldest first.
+  std::vector<SweepId> sweeps;         // Sweeps with a trial on this stage.
+
+  // Work in training steps, for shares of the whole.
+  double Weight() const;
+
+  // Empty if the stage has none.
+  const StageDetail& detail() const { return detail_ != nullptr ? *detail_ : kEmptyDetail; }
+  StageDetail& edit() {
+    if (detail_ == nullptr) detail_ = std::make_unique<StageDetail>();
+    return *detail_;
+  }
+  // Frees an empty detail.
+  void Tidy() {
+    if (detail_ != nullptr && detail_->IsEmpty()) detail_.reset();
+  }
+  Token live() const { return detail().live; }
+  void SetMessage(const std::string& message) {
+    if (!message.empty() || detail_ != nullptr) edit().message = message;
+  }
+  void ForgetCheckpoint();  // The one to resume from.
+
+  bool HasSweep(SweepId id) const;
+  bool RemoveSweep(
+      SweepId id);  // False: it was not there. REQUIRES: no trial of the sweep depends on the stage.
+
+  // Trials that depend on the stage.
+  bool IsNeeded() const { return !dependents_.empty(); }
+  bool IsNeededBy(SweepId id) const { return FirstDependentOf(id).has_value(); }
+  bool IsNeededBy(SweepId id, TrialId trial) const { return dependents_.contains({id, trial}); }
+  std::optional<TrialId> FirstDependentOf(SweepId id) const;
+  absl::InlinedVector<Dependent, 2> Dependents() const;  // One per sweep, by sweep.
+  std::vector<TrialId> DependentTrials() const;          // By sweep, then trial.
+  bool AddDependent(SweepId id, TrialId trial);          // True: the first of its sweep.
+  bool RemoveDependent(SweepId id, TrialId trial);       // True: the last of its sweep.
+
+ private:
+  static const StageDetail kEmptyDetail;
+
+  absl::btree_set<std::pair<SweepId, TrialId>> dependents_;
+  std::unique_ptr<StageDetail> detail_;
+};
+
+// `spec`, a part of a TrialSpec, serialised. Reading JSON takes about 100 µs: too slow for all stages at a
+// start, so a recovered stage keeps JSON until it is leased. Text that cannot be read stays as it is.
+std::string PackedSpec(const std::string& spec);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_STAGE_H_

@@ -1,0 +1,70 @@
+// All that the coordinator knows, in memory: passive tables, changed by the functions of scheduling/, attempts/ and
+// sweeps/ only.
+//
+// Thread safety: none; lives on the coordinator's thread.
+#ifndef INLIER_COORDINATOR_STATE_STATE_H_
+#define INLIER_COORDINATOR_STATE_STATE_H_
+
+#include <map>
+#include <set>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
+#include "coordinator/state/attempt.h"
+#include "coordinator/state/counters.h"
+#include "coordinator/state/deadlines.h"
+#include "coordinator/state/holder_waits.h"
+#include "coordinator/state/idle_workers.h"
+#include "coordinator/state/lease_table.h"
+#include "coordinator/state/options.h"
+#include "coordinator/state/request_log.h"
+#include "coordinator/state/scheduler.h"
+#include "coordinator/state/stage_table.h"
+#include "coordinator/state/state_counts.h"
+#include "coordinator/state/sweep_table.h"
+#include "coordinator/state/trial.h"
+#include "coordinator/state/worker_registry.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/ids.h"
+
+namespace inlier {
+
+// Numbers that are given out next.
+struct NextIds {
+  SweepId sweep{1};
+  TrialId trial{1};
+  StageId stage{1};
+  Token token = 1;
+};
+
+struct State {
+  explicit State(OrchestratorOptions options);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // Silence after which a worker counts as lost.
+  Duration SilenceTerm() const { return options.lease_ttl + options.lease_margin; }
+
+  const OrchestratorOptions options;
+  SweepTable sweeps;
+  std::set<SweepId> expanding;                 // Sweeps with an expander.
+  absl::node_hash_map<TrialId, Trial> trials;  // Never walked.
+  StageTable stages;
+  absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
+  std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
+  std::map<Token, Attempt> attempts;              // Live ones.
+  WorkerRegistry workers;
+  LeaseTable leases;
+  Scheduler scheduler;
+  IdleWorkers idle;
+  HolderWaits holder_waits;
+  Deadlines deadlines;
+  StateCounts counts;
+  RequestLog requests;  // All requests but submissions, which `sweeps` remembers.
+  OrchestratorStats stats;
+  NextIds next;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_STATE_H_

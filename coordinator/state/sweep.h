@@ -1,0 +1,94 @@
+// A sweep in memory. Plain data; the rules are in sweeps/.
+#ifndef INLIER_COORDINATOR_STATE_SWEEP_H_
+#define INLIER_COORDINATOR_STATE_SWEEP_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/time.h"
+#include "coordinator/state/pruner.h"
+#include "coordinator/state/stage.h"
+#include "coordinator/state/sweep_expander.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/ids.h"
+#include "inlier/v1/sweep_service.pb.h"
+#include "inlier/v1/sweep_spec.pb.h"
+
+namespace inlier {
+
+// Stages of one kind in a sweep.
+struct StageTally {
+  std::uint64_t total = 0;
+  std::uint64_t needed = 0;  // Not settled yet: some trial of the sweep needs it.
+  double weight_total = 0;
+  double weight_needed = 0;
+  // Of attempts that ended with a result while this process ran: for the time that is left.
+  double seconds = 0;
+  double units = 0;  // TRAIN: steps; EVALUATE: attempts.
+};
+
+struct Sweep {
+  SweepId id;
+  // Its specification without what only the making of trials and people need: that is in `plan`.
+  v1::SweepSpec spec;
+  std::string plan;         // Base, axes, exclusions, sampling, table and description, serialised.
+  ResourceRequest request;  // Its spec's.
+  v1::SweepState state = v1::ACTIVE;
+  std::uint64_t points = 0;
+  std::optional<std::uint64_t> kept;   // Exact number of trials, where the grid knows it.
+  std::uint64_t trials_at_submit = 0;  // Answer of the submission: also when it comes again.
+  std::uint64_t trials_known = 0;
+  std::uint64_t next_point = 0;
+  // Points from next_point on that have a trial already: the sweep was edited. Expansion passes over them.
+  std::unordered_set<std::uint64_t> ahead;
+  bool paused = false;
+  std::uint64_t revision = 1;
+  std::unique_ptr<SweepExpander>
+      expander;  // Null when every point is a trial, or when no more are to be made.
+  std::string request_id;
+  std::string request_digest;
+  WallTime submitted;
+  std::optional<WallTime> ended;
+  std::vector<TrialId> trials;  // Without those withdrawn.
+  std::uint64_t withdrawn = 0;
+  std::array<std::uint64_t, v1::TrialState_ARRAYSIZE> counts{};  // Of the trials made so far, by state.
+  StageTally train;
+  StageTally evaluate;
+  std::unique_ptr<Pruner> pruner;  // With SweepSpec.pruning.
+  // Train stage -> trials of the sweep that were pruned with it, and that a person asked for all the same;
+  // withdrawn ones too, for what was said of the training stands.
+  std::map<StageId, std::uint32_t> pruned;
+  std::map<StageId, std::uint32_t> kept_from_pruning;
+  std::uint64_t withdrawn_pruned = 0;
+  std::uint64_t version = 0;         // Grows with everything that a watcher can see.
+  std::vector<std::string> notices;  // The latest; the last one's number is `last_notice`.
+  std::uint64_t last_notice = 0;     // Notices are numbered from 1 for the life of the sweep.
+
+  void SetSpec(v1::SweepSpec whole);
+  v1::SweepSpec WholeSpec() const;
+
+  // Number of the notice before the oldest in `notices`.
+  std::uint64_t ForgottenNotices() const { return last_notice - notices.size(); }
+
+  std::uint64_t Count(v1::TrialState of) const { return counts[static_cast<std::size_t>(of)]; }
+  std::uint64_t& CountOf(v1::TrialState of) { return counts[static_cast<std::size_t>(of)]; }
+  std::uint64_t Open() const { return Count(v1::PENDING) + Count(v1::RUNNING); }
+  StageTally& TallyOf(const Stage& stage) { return stage.kind == v1::TRAIN_STAGE ? train : evaluate; }
+  bool Exhausted() const { return next_point >= points; }
+  // Trials it has when fully expanded: exact when the grid can count, else the points not looked at yet count
+  // as trials.
+  std::uint64_t Total() const {
+    return Exhausted() ? trials.size() : kept ? *kept : trials.size() + (points - next_point - ahead.size());
+  }
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_SWEEP_H_

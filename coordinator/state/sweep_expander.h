@@ -1,0 +1,81 @@
+// Turns the points of a sweep's grid into trials, a bounded number at a time.
+//
+// A grid of 10^9 points costs its axes; trials are made as they come near dispatch. A point whose spec cannot
+// be resolved or is invalid still becomes a trial: one that has failed, with the reason.
+//
+// Thread safety: none. Next() is a pure function of the grid and the position.
+#ifndef INLIER_COORDINATOR_STATE_SWEEP_EXPANDER_H_
+#define INLIER_COORDINATOR_STATE_SWEEP_EXPANDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "google/protobuf/arena.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/sweep/sweep_grid.h"
+#include "spec/trial/validator.h"
+
+namespace inlier {
+
+// What a stage needs to be found or made.
+struct StagePart {
+  std::string fingerprint;
+  std::string spec;  // Its part of the resolved TrialSpec, serialised (canonical.h).
+  std::string json;  // The same as JSON.
+};
+
+struct ExpandedTrial {
+  std::uint64_t point = 0;
+  PointLabels labels;
+  absl::Status problem;                    // Not OK: the trial can never run and has no stages.
+  std::shared_ptr<const StagePart> train;  // Of several trials, where consecutive ones share it.
+  StagePart evaluate;
+  std::string spec_json;    // With `problem`: the TrialSpec as the grid gave it.
+  std::uint32_t steps = 0;  // Updates of its training; 0 where it counts epochs.
+};
+
+// {"gamma": "-0.03"} as the store keeps labels.
+std::string LabelsJson(const PointLabels& labels);
+// The inverse; empty when `json` is not an object of strings.
+PointLabels LabelsFromJson(const std::string& json);
+
+class SweepExpander {
+ public:
+  // Goes on at index `next_point` of the grid.
+  SweepExpander(SweepGrid grid, std::uint64_t next_point);
+
+  // The next trials, at most `limit`; fewer at the end of the grid, or when `pass_limit` points of `taken`,
+  // which have a trial already, have been passed over. Those are taken out of `taken`.
+  std::vector<ExpandedTrial> Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
+                                  std::uint64_t pass_limit);
+  std::vector<ExpandedTrial> Next(std::uint64_t limit) {
+    std::unordered_set<std::uint64_t> none;
+    return Next(limit, none, 0);
+  }
+
+  const SweepGrid& grid() const { return grid_; }
+  // Index from which Next() goes on; the grid's size when it is exhausted.
+  std::uint64_t next_point() const { return next_point_; }
+  bool exhausted() const { return next_point_ >= grid_.size(); }
+
+ private:
+  // With arena_block_.
+  google::protobuf::ArenaOptions Options();
+  // Resets `arena` and makes the spec in it.
+  void Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial);
+
+  SweepGrid grid_;
+  std::uint64_t next_point_;
+  SeriesValidator validator_;
+  std::shared_ptr<const StagePart> latest_train_;
+  std::unique_ptr<char[]> arena_block_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_SWEEP_EXPANDER_H_

@@ -1,0 +1,33 @@
+#include "coordinator/state/sweep_table.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace inlier {
+
+Sweep& SweepTable::Add(Sweep sweep) {
+  const SweepId id = sweep.id;
+  INLIER_CHECK(sweeps_.empty() || sweeps_.rbegin()->first < id);
+  newest_by_name_[sweep.spec.name()] = id;
+  return sweeps_.emplace_hint(sweeps_.end(), id, std::move(sweep))->second;
+}
+
+std::optional<SweepId> SweepTable::FindNewest(std::string_view name) const {
+  const auto at = newest_by_name_.find(std::string(name));
+  return at == newest_by_name_.end() ? std::nullopt : std::optional<SweepId>(at->second);
+}
+
+std::vector<std::string> SweepTable::NewestNames(std::size_t max) const {
+  std::vector<std::string> names;
+  for (auto at = sweeps_.rbegin(); at != sweeps_.rend() && names.size() < max; ++at)
+    names.push_back(at->second.spec.name());
+  return names;
+}
+
+std::optional<SweepId> SweepTable::FindRequest(std::string_view request_id) const {
+  const auto at = by_request_.find(std::string(request_id));
+  return at == by_request_.end() ? std::nullopt : std::optional<SweepId>(at->second);
+}
+
+}  // namespace inlier

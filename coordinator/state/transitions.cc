@@ -1,0 +1,215 @@
+#include "coordinator/state/transitions.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "coordinator/state/sweep_expander.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::size_t kNoticesKept = 200;
+void CountStage(std::map<StageId, std::uint32_t>& counts, StageId stage, bool add) {
+  if (add) {
+    ++counts[stage];
+  } else if (--counts.at(stage) == 0) {
+    counts.erase(stage);
+  }
+}
+
+}  // namespace
+
+Scheduler::Rules RulesOf(const Sweep& sweep) {
+  Scheduler::Rules rules;
+  rules.priority = sweep.spec.priority();
+  if (sweep.spec.max_parallel() > 0) rules.max_parallel = sweep.spec.max_parallel();
+  rules.weight = sweep.spec.weight();
+  rules.group = sweep.spec.group();
+  rules.paused = sweep.paused;
+  rules.preempts = sweep.spec.preempts();
+  return rules;
+}
+
+void Touch(State& state, const Stage& stage) {
+  for (const Dependent& dependent : stage.Dependents()) ++state.sweeps.at(dependent.sweep).version;
+}
+
+void SetStageState(State& state, Stage& stage, v1::TrialState to) {
+  const v1::StageKind kind = stage.kind;
+  --state.counts.stages[{kind, StageState{stage.state}}];
+  ++state.counts.stages[{kind, to}];
+  const bool had_result = IsResult(stage.state);
+  stage.state = to;
+  if (!IsResult(to) || had_result) return;
+  Stage& train = kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
+  if (kind == v1::EVALUATE_STAGE) {
+    std::string().swap(stage.spec);
+    --train.open_evaluations;
+  }
+  if (IsResult(train.state) && train.open_evaluations == 0) std::string().swap(train.spec);
+}
+
+void CountTrial(State& state, Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to) {
+  if (from) {
+    --sweep.CountOf(*from);
+    --state.counts.trials[*from];
+  }
+  ++sweep.CountOf(to);
+  ++state.counts.trials[to];
+}
+
+void AddDependent(State& state, Stage& stage, Trial& trial) {
+  if (!stage.AddDependent(trial.sweep, trial.id)) return;
+  StageTally& tally = state.sweeps.at(trial.sweep).TallyOf(stage);
+  ++tally.needed;
+  tally.weight_needed += stage.Weight();
+}
+
+void ForgetRetry(State& state, Stage& stage) {
+  if (!stage.detail().not_before) return;
+  state.deadlines.retries.erase({*stage.detail().not_before, stage.id});
+  stage.edit().not_before.reset();
+}
+
+void RegisterStage(State& state, Stage& stage, Sweep& sweep) {
+  if (stage.HasSweep(sweep.id)) return;
+  stage.sweeps.push_back(sweep.id);
+  StageTally& tally = sweep.TallyOf(stage);
+  ++tally.total;
+  tally.weight_total += stage.Weight();
+}
+
+void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
+            EventRow about) {
+  sweep.notices.push_back(text);
+  if (sweep.notices.size() > kNoticesKept) sweep.notices.erase(sweep.notices.begin());
+  ++sweep.last_notice;
+  ++sweep.version;
+  about.notice = sweep.last_notice;
+  about.at = context.now.wall;
+  about.kind = kind;
+  about.sweep = sweep.id;
+  about.message = text;
+  context.out.changes.Add(std::move(about));
+}
+
+void NoticeOfStage(Context& context, const Stage& stage, const std::string& kind, const std::string& text,
+                   Token token) {
+  State& state = context.state;
+  const char* what = stage.kind == v1::TRAIN_STAGE ? "train" : "evaluate";
+  for (const auto& [sweep, first_trial] : stage.Dependents()) {
+    const Trial& trial = state.trials.at(first_trial);
+    std::string labels;
+    for (const auto& [axis, label] : LabelsFromJson(trial.labels_json)) {
+      absl::StrAppend(&labels, labels.empty() ? "" : ", ", axis, "=", label);
+    }
+    const std::string where =
+        labels.empty() ? trial.id.ToString() : absl::StrCat(trial.id.ToString(), " (", labels, ")");
+    EventRow about;
+    about.trial = trial.id;
+    about.stage = stage.id;
+    about.token = token;
+    Notice(context, state.sweeps.at(sweep), kind, absl::StrCat(what, " ", where, ": ", text),
+           std::move(about));
+  }
+}
+
+void CommitStage(Context& context, const Stage& stage) {
+  context.out.changes.Add(StageChange{.id = stage.id,
+                                      .state = stage.state,
+                                      .failures = stage.detail().failures,
+                                      .message = stage.detail().message});
+}
+
+void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {
+  State& state = context.state;
+  if (sweep.paused)
+    state.counts.paused_sweeps += (to == v1::ACTIVE ? 1 : 0) - (sweep.state == v1::ACTIVE ? 1 : 0);
+  --state.counts.sweeps[sweep.state];
+  ++state.counts.sweeps[to];
+  sweep.state = to;
+  ++sweep.version;
+  if (to == v1::ACTIVE) {
+    sweep.ended.reset();
+  } else {
+    sweep.ended = context.now.wall;
+  }
+  if (!INLIER_BUG("sweep_end_not_stored"))
+    context.out.changes.Add(
+        SweepChange{.id = sweep.id, .state = to, .next_point = std::nullopt, .at = context.now.wall});
+  context.out.log.push_back(
+      absl::StrCat("sweep_state sweep=", sweep.id.ToString(), " state=", v1::SweepState_Name(to)));
+}
+
+void NoteProgress(Context& context, Attempt& attempt) {
+  State& state = context.state;
+  state.deadlines.by_progress.erase({attempt.progressed, attempt.token});
+  attempt.progressed = context.now.at;
+  state.deadlines.by_progress.emplace(attempt.progressed, attempt.token);
+}
+
+void CommitWorker(Context& context, const WorkerEntry& worker) {
+  WorkerRow row{.incarnation = worker.incarnation,
+                .name = worker.name,
+                .host = worker.host,
+                .version = worker.version,
+                .slots = static_cast<std::uint32_t>(worker.slots.size()),
+                .devices = {},
+                .draining = worker.draining,
+                .connected = worker.connected,
+                .last_seen = worker.last_seen_wall,
+                .held = worker.held,
+                .memory_mib = worker.resources.memory_mib()};
+  const bool knows_memory = row.memory_mib > 0 || !worker.resources.gpus().empty();
+  for (const v1::Slot& slot : worker.slots) {
+    row.devices.push_back(slot.device());
+    if (knows_memory) row.device_memory_mib.push_back(worker.resources.gpu_memory_mib(slot.index()));
+  }
+  context.out.changes.Add(std::move(row));
+  context.out.workers.insert(worker.incarnation);
+}
+
+void SetPruning(State& state, Sweep& sweep, Trial& trial, TrialPruningState to) {
+  if (trial.pruning == TrialPruningState::kPruned) CountStage(sweep.pruned, trial.train, false);
+  if (trial.pruning == TrialPruningState::kKept) CountStage(sweep.kept_from_pruning, trial.train, false);
+  trial.pruning = to;
+  if (to == TrialPruningState::kPruned) CountStage(sweep.pruned, trial.train, true);
+  if (to == TrialPruningState::kKept) CountStage(sweep.kept_from_pruning, trial.train, true);
+}
+
+bool IsReady(const State& state, const Stage& stage) {
+  if (stage.state != v1::PENDING || !stage.IsNeeded() || stage.detail().not_before) return false;
+  return stage.kind == v1::TRAIN_STAGE || INLIER_BUG("evaluate_leased_before_checkpoint") ||
+         state.stages.at(stage.train).state == v1::SUCCEEDED;
+}
+
+void UpdateTrialsOf(Context& context, Stage& stage) {
+  State& state = context.state;
+  for (const TrialId id : stage.DependentTrials()) {
+    Trial& trial = state.trials.at(id);
+    const bool running =
+        state.stages.at(trial.train).live() != 0 || state.stages.at(trial.evaluate).live() != 0;
+    MarkTrial(context, trial, running ? v1::RUNNING : v1::PENDING, "");
+  }
+}
+
+bool MarkTrial(Context& context, Trial& trial, v1::TrialState to, const std::string& message) {
+  State& state = context.state;
+  if (trial.state == to) return false;
+  INLIER_CHECK(!IsResult(trial.state));
+  Sweep& sweep = state.sweeps.at(trial.sweep);
+  CountTrial(state, sweep, v1::TrialState{trial.state}, to);
+  context.changed.emplace(trial.id, v1::TrialState{trial.state});
+  trial.state = to;
+  trial.SetMessage(message);
+  if (IsResult(to)) trial.labels_json = std::string();
+  ++sweep.version;
+  return true;
+}
+
+}  // namespace inlier

@@ -1,0 +1,76 @@
+#include "coordinator/state/worker_registry.h"
+
+#include <algorithm>
+
+#include "base/deliberate_bug.h"
+
+namespace inlier {
+
+bool WorkerEntry::HasSlot(std::uint32_t index) const {
+  return std::any_of(slots.begin(), slots.end(),
+                     [index](const v1::Slot& slot) { return slot.index() == index; });
+}
+
+WorkerEntry& WorkerRegistry::FindOrAdd(const std::string& incarnation) {
+  WorkerEntry& worker = workers_[incarnation];
+  if (worker.number == 0) {
+    worker.number = ++last_number_;
+    by_number_.emplace(worker.number, incarnation);
+  }
+  worker.incarnation = incarnation;
+  return worker;
+}
+
+WorkerEntry* WorkerRegistry::Find(const std::string& incarnation) {
+  const auto at = workers_.find(incarnation);
+  return at == workers_.end() ? nullptr : &at->second;
+}
+
+const WorkerEntry* WorkerRegistry::Find(const std::string& incarnation) const {
+  const auto at = workers_.find(incarnation);
+  return at == workers_.end() ? nullptr : &at->second;
+}
+
+WorkerEntry* WorkerRegistry::FindByNumber(std::uint32_t number) {
+  const auto at = by_number_.find(number);
+  return at == by_number_.end() ? nullptr : Find(at->second);
+}
+
+void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib) {
+  if (worker.connected) slots_ = slots_ - worker.slots.size() + slots.size();
+  worker.slots = std::move(slots);
+  worker.resources.SetCapacity(worker.slots, memory_mib);
+}
+
+void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
+  if (worker.connected) {
+    by_silence_.erase({worker.last_seen, worker.incarnation});
+  }
+  if (!worker.connected || INLIER_BUG("slots_counted_twice")) {
+    slots_ += worker.slots.size();
+  }
+  worker.connected = true;
+  worker.last_seen = now;
+  worker.last_seen_wall = wall;
+  by_silence_.emplace(now, worker.incarnation);
+}
+
+std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
+  std::vector<WorkerEntry*> gone;
+  while (!by_silence_.empty() && by_silence_.begin()->first + term_ <= now) {
+    WorkerEntry& worker = workers_.at(by_silence_.begin()->second);
+    by_silence_.erase(by_silence_.begin());
+    worker.connected = false;
+    worker.occupied.clear();
+    slots_ -= worker.slots.size();
+    gone.push_back(&worker);
+  }
+  return gone;
+}
+
+std::optional<Timestamp> WorkerRegistry::NextDeadline() const {
+  if (by_silence_.empty()) return std::nullopt;
+  return by_silence_.begin()->first + term_;
+}
+
+}  // namespace inlier

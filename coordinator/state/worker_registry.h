@@ -1,0 +1,116 @@
+// The workers that have been heard of, by incarnation, and what each said last.
+//
+// A worker is an incarnation: a fresh uuid for each process. Names and hosts are labels; two workers may
+// share them. A worker is connected from its first sync until it has been silent for a lease's full term. One
+// that is not connected and holds nothing is forgotten an hour later, or earlier when there are more than
+// kForgottenAfterCount of them.
+//
+// Thread safety: none; lives on the coordinator's thread.
+#ifndef INLIER_COORDINATOR_STATE_WORKER_REGISTRY_H_
+#define INLIER_COORDINATOR_STATE_WORKER_REGISTRY_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "coordinator/state/resources.h"
+#include "inlier/v1/worker_service.pb.h"
+
+namespace inlier {
+
+struct WorkerEntry {
+  std::string incarnation;
+  std::uint32_t number = 0;  // From 1, for the life of this process.
+  std::string name;
+  std::string host;
+  std::string version;
+  std::vector<v1::Slot> slots;  // Constant for an incarnation.
+  WorkerResources resources;    // Of the slots, with what its attempts have taken.
+  bool slots_reported = false;  // By the worker itself; before that they are what the store remembers.
+  bool draining = false;        // It says so itself.
+  bool held = false;            // A person drains it.
+  bool connected = false;
+  bool keeps_artifacts = false;   // Apart from the coordinator and the others.
+  bool listening = false;         // Its stream is open and nothing on it is unanswered.
+  std::uint64_t idle_ticket = 0;  // Its number among those that wait for work; 0: it does not.
+  Timestamp
+      last_seen;  // Receipt of its last fresh sync; start of the process for one known from the store only.
+  WallTime last_seen_wall;
+  std::int64_t last_seen_written_ms = 0;  // Wall time of the last row about it.
+  std::uint64_t sync_id = 0;   // Highest that arrived; what it said with lower ones is out of date.
+  std::uint64_t sequence = 0;  // Events up to here have been taken (and are acknowledged once committed).
+  std::uint64_t events_thinned = 0;
+  std::set<std::uint32_t> occupied;  // Slots on which it reports a live attempt, stopping ones included.
+  std::map<std::uint64_t, std::string>
+      stop_reasons;  // Token -> why, for attempts it reports that have ended here.
+
+  // Whether it may be given anything new.
+  bool TakesWork() const { return !draining && !held; }
+  // Whether slot `index` exists.
+  bool HasSlot(std::uint32_t index) const;
+};
+
+class WorkerRegistry {
+ public:
+  static constexpr int kForgottenAfterCount = 1000;
+  static constexpr Duration kForgottenAfter = std::chrono::hours(1);
+
+  // `term`: the silence after which a worker counts as gone.
+  explicit WorkerRegistry(Duration term) : term_(term) {}
+
+  // The entry of `incarnation`, made when there is none. The reference lives until the worker is forgotten.
+  WorkerEntry& FindOrAdd(const std::string& incarnation);
+  WorkerEntry* Find(const std::string& incarnation);
+  const WorkerEntry* Find(const std::string& incarnation) const;
+  WorkerEntry* FindByNumber(std::uint32_t number);
+
+  // `memory_mib`: of the machine; 0: not told.
+  void SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib = 0);
+
+  // A sign of life: connected until now + term.
+  void Seen(WorkerEntry& worker, Timestamp now, WallTime wall);
+
+  // Marks those silent for the term as not connected and returns them, the longest silent first.
+  std::vector<WorkerEntry*> Expire(Timestamp now);
+
+  // Forgets workers as the class comment says; `holds` tells whether a worker has leases.
+  template <typename Holds>
+  void Forget(Timestamp now, Holds holds);
+
+  std::optional<Timestamp> NextDeadline() const;
+
+  // By incarnation.
+  const std::map<std::string, WorkerEntry>& all() const { return workers_; }
+  int connected() const { return static_cast<int>(by_silence_.size()); }
+  // Slots of connected workers, draining ones included.
+  std::uint64_t slots() const { return slots_; }
+
+ private:
+  Duration term_;
+  std::map<std::string, WorkerEntry> workers_;
+  std::set<std::pair<Timestamp, std::string>> by_silence_;  // (last seen, incarnation) of the connected.
+  std::uint64_t slots_ = 0;
+  std::map<std::uint32_t, std::string> by_number_;
+  std::uint32_t last_number_ = 0;
+};
+
+template <typename Holds>
+void WorkerRegistry::Forget(Timestamp now, Holds holds) {
+  std::set<std::pair<Timestamp, std::string>> gone;
+  for (const auto& [incarnation, worker] : workers_) {
+    if (!worker.connected && !holds(incarnation)) gone.emplace(worker.last_seen, incarnation);
+  }
+  for (auto at = gone.begin(); at != gone.end(); at = gone.erase(at)) {
+    if (static_cast<int>(gone.size()) <= kForgottenAfterCount && now - at->first < kForgottenAfter) break;
+    by_number_.erase(workers_.at(at->second).number);
+    workers_.erase(at->second);
+  }
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_WORKER_REGISTRY_H_

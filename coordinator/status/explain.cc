@@ -1,0 +1,221 @@
+#include "coordinator/status/explain.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/state/lookup.h"
+#include "coordinator/state/sweep_expander.h"
+#include "coordinator/status/status.h"
+
+namespace inlier {
+namespace {
+
+constexpr int kWorkersShown = 10;
+v1::Explanation& Because(v1::Explanation& of, const std::string& text) {
+  v1::Explanation& cause = *of.add_because();
+  cause.set_text(text);
+  return cause;
+}
+
+std::string Count(std::uint64_t count, const char* one, const char* many) {
+  return absl::StrCat(count, " ", count == 1 ? one : many);
+}
+
+std::string LabelsText(const PointLabels& labels) {
+  std::string text;
+  for (const auto& [axis, label] : labels) {
+    if (!label.empty()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis, "=", label);
+  }
+  return text.empty() ? "" : absl::StrCat(" (", text, ")");
+}
+
+v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Moment now) {
+  v1::Explanation node;
+  const WorkerEntry* worker = state.workers.Find(attempt.worker);
+  std::string text =
+      absl::StrCat("attempt ", attempt.assignment.attempt(), " runs on worker ",
+                   worker != nullptr ? worker->name : attempt.worker, ", slot ", attempt.assignment.slot());
+  if (attempt.unclaimed) {
+    absl::StrAppend(&text, "; the coordinator has restarted and the worker has not come back yet");
+  } else if (attempt.progress.steps_total() > 0) {
+    absl::StrAppend(&text, ": ", attempt.progress.phase(), " ", attempt.progress.step(), "/",
+                    attempt.progress.steps_total(), ", last progress ",
+                    FormatDuration(now.at - attempt.progressed), " ago");
+  } else {
+    absl::StrAppend(&text, ", no progress told yet, for ", FormatDuration(now.at - attempt.progressed));
+  }
+  node.set_text(text);
+  node.set_state("RUNNING");
+  if (!attempt.yields.empty())
+    Because(node, absl::StrCat("it was told to write a checkpoint and stop: ", attempt.yields));
+  return node;
+}
+
+void ExplainHold(const State& state, const Sweep& sweep, v1::Explanation& of) {
+  const std::string name = absl::StrCat("sweep ", sweep.id.ToString());
+  if (sweep.paused) Because(of, absl::StrCat(name, " is paused (inlier resume ", sweep.id.ToString(), ")"));
+  const Scheduler::Rules& rules = state.scheduler.rules(sweep.id);
+  if (rules.max_parallel && state.scheduler.running(sweep.id) >= *rules.max_parallel) {
+    v1::Explanation& cap =
+        Because(of, absl::StrCat(name, " is at its max_parallel of ", *rules.max_parallel));
+    for (const auto& [token, attempt] : state.attempts) {
+      if (attempt.sweep == sweep.id)
+        cap.add_because()->set_text(
+            absl::StrCat(attempt.stage.ToString(), " of ", attempt.trial.ToString(), " runs"));
+      if (cap.because_size() == 10) break;
+    }
+  }
+  const Scheduler::Usage group = state.scheduler.GroupUsage(rules.group);
+  if (group.max_parallel && group.running >= *group.max_parallel) {
+    Because(of, absl::StrCat("group ", rules.group, " is at its quota of ", *group.max_parallel));
+  }
+  if (const std::uint64_t above = state.scheduler.ReadyAbove(rules.priority); above > 0) {
+    Because(of, absl::StrCat(Count(above, "stage", "stages"), " of sweeps with a higher priority than ",
+                             rules.priority, above == 1 ? " goes before" : " go before"));
+  }
+}
+
+void ExplainWorkers(const State& state, v1::Explanation& of) {
+  if (state.workers.connected() == 0) {
+    Because(of, "no worker is connected");
+    return;
+  }
+  std::uint64_t slots = 0, busy = 0;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    if (!worker.connected) continue;
+    if (worker.held || worker.draining) {
+      Because(of,
+              absl::StrCat("worker ", worker.name,
+                           worker.held ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
+                                       : std::string(" is ending and takes nothing new")));
+      continue;
+    }
+    slots += worker.slots.size();
+    for (const v1::Slot& slot : worker.slots) {
+      if (worker.occupied.contains(slot.index()) || state.leases.SlotTaken(incarnation, slot.index())) ++busy;
+    }
+  }
+  if (slots > 0 && busy == slots) {
+    Because(of, slots == 1 ? std::string("the only slot is busy")
+                           : absl::StrCat("all ", slots, " slots are busy"));
+  }
+}
+
+void ExplainPlacement(const State& state, const Stage& stage, SweepId sweep, v1::Explanation& of) {
+  const ResourceRequest request = RequestFor(state, state.sweeps.at(sweep), stage);
+  if (const std::string never = WhyNowhere(state, request); !never.empty()) {
+    of.add_because()->set_text(never);
+    return;
+  }
+  if (request == ResourceRequest() || state.workers.connected() == 0) return;
+  v1::Explanation node;
+  int free_slots = 0;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    if (!worker.connected || !worker.TakesWork() || !FreeSlot(state, worker)) continue;
+    if (SlotFor(state, worker, request)) return;
+    if (++free_slots <= kWorkersShown)
+      node.add_because()->set_text(absl::StrCat("worker ", worker.name, " ", worker.resources.FreeText()));
+  }
+  if (free_slots == 0) return;  // That is said of the slots.
+  node.set_text(absl::StrCat("it needs ", RequestText(request), ", and no free slot has that now"));
+  *of.add_because() = std::move(node);
+}
+
+v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId sweep, Moment now) {
+  v1::Explanation node;
+  node.set_text(
+      absl::StrCat(stage.kind == v1::TRAIN_STAGE ? "train stage " : "evaluate stage ", stage.id.ToString()));
+  node.set_state(v1::TrialState_Name(stage.state));
+  if (stage.live() != 0) {
+    *node.add_because() = ExplainAttempt(state, state.attempts.at(stage.live()), now);
+    return node;
+  }
+  if (IsTerminal(stage.state)) {
+    if (!stage.detail().message.empty()) Because(node, stage.detail().message);
+    return node;
+  }
+  if (stage.kind == v1::EVALUATE_STAGE && state.stages.at(stage.train).state != v1::SUCCEEDED) {
+    *node.add_because() = ExplainStage(state, state.stages.at(stage.train), sweep, now);
+    return node;
+  }
+  if (const StageDetail& detail = stage.detail(); detail.not_before) {
+    Because(node, absl::StrCat("it is tried again in ", FormatDuration(*detail.not_before - now.at),
+                               " after ", detail.message));
+    return node;
+  }
+  // It may start for any sweep that needs it: nothing holds it while one of them is free.
+  v1::Explanation own, others;
+  ExplainHold(state, state.sweeps.at(sweep), own);
+  bool free_elsewhere = false;
+  for (const auto& [id, first_trial] : stage.Dependents()) {
+    if (id == sweep) continue;
+    v1::Explanation hold;
+    ExplainHold(state, state.sweeps.at(id), hold);
+    free_elsewhere = free_elsewhere || hold.because_size() == 0;
+    others.mutable_because()->MergeFrom(hold.because());
+  }
+  if (!free_elsewhere) {
+    node.mutable_because()->MergeFrom(own.because());
+    node.mutable_because()->MergeFrom(others.because());
+  }
+  ExplainPlacement(state, stage, sweep, node);
+  ExplainWorkers(state, node);
+  if (node.because_size() == 0)
+    Because(node, "it is ready: the next free worker that asks gets it, in its turn");
+  return node;
+}
+
+v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now) {
+  v1::Explanation node;
+  node.set_text(absl::StrCat("trial ", trial.id.ToString(), LabelsText(LabelsFromJson(trial.labels_json))));
+  node.set_state(v1::TrialState_Name(trial.state));
+  if (trial.withdrawn) Because(node, "an edit of its sweep took its point away");
+  if (IsTerminal(trial.state)) {
+    if (!trial.message().empty()) Because(node, trial.message());
+    if (trial.state == v1::SUCCEEDED) Because(node, "it has its result");
+    if (trial.state == v1::DIVERGED) Because(node, "its loss became not finite: that is its result");
+    return node;
+  }
+  *node.add_because() = ExplainStage(state, state.stages.at(trial.evaluate), trial.sweep, now);
+  // The training says more while it is not there.
+  if (state.stages.at(trial.train).state != v1::SUCCEEDED) {
+    v1::Explanation train = node.because(0).because(0);
+    *node.mutable_because(0) = std::move(train);
+  }
+  return node;
+}
+
+v1::Explanation ExplainSweep(const State& state, const Sweep& sweep) {
+  v1::Explanation node;
+  node.set_text(absl::StrCat("sweep ", sweep.id.ToString(), " (", sweep.spec.name(), ")"));
+  node.set_state(v1::SweepState_Name(sweep.state));
+  const std::uint64_t total = sweep.Total();
+  const std::uint64_t ended = sweep.trials.size() - sweep.Open();
+  v1::Explanation& trials = Because(
+      node, absl::StrCat(Count(total, "trial", "trials"), ": ", ended, " ended, ", sweep.Count(v1::RUNNING),
+                         " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting"));
+  if (IsOver(state, sweep.id)) return node;
+  ExplainHold(state, sweep, trials);
+  if (sweep.Count(v1::PENDING) > 0 || sweep.expander) ExplainWorkers(state, trials);
+  return node;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Explanation> Explain(const State& state, const v1::ExplainRequest& request, Moment now) {
+  if (request.has_sweep() == request.has_trial()) {
+    return absl::InvalidArgumentError("Explain needs a sweep or a trial, one of the two");
+  }
+  if (request.has_sweep()) {
+    ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+    return ExplainSweep(state, state.sweeps.at(id));
+  }
+  ASSIGN_OR_RETURN(const TrialId id, FindTrial(state, request.trial()));
+  return ExplainTrial(state, state.trials.at(id), now);
+}
+
+}  // namespace inlier

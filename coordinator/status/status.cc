@@ -1,0 +1,226 @@
+#include "coordinator/status/status.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/state/sweep_expander.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::uint32_t kSweepsAPage = 100;
+// Share of an attempt that is done, as far as it says.
+double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
+  if (absl::StartsWith(progress.phase(), "uploading")) return 1;  // The training is done.
+  if (progress.steps_total() == 0) return 0;
+  if (progress.phase() != (kind == v1::TRAIN_STAGE ? "train" : "evaluate")) return 0;
+  return std::clamp(static_cast<double>(progress.step()) / static_cast<double>(progress.steps_total()), 0.0,
+                    1.0);
+}
+
+// Of the work of one sweep that is under way.
+struct UnderWay {
+  std::uint64_t attempts = 0;
+  std::uint64_t train_attempts = 0;
+  std::uint64_t evaluate_attempts = 0;
+  double train_steps_done = 0;
+  double evaluations_done = 0;
+  double seconds_per_step = 0;  // Mean of the train attempts that report a rate; 0: none does.
+  double longest_seconds_left = 0;
+};
+
+// The running attempts of the sweep, and their part of its work.
+UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update) {
+  UnderWay under_way;
+  double rates = 0;
+  for (const auto& [token, attempt] : state.attempts) {
+    const Stage& stage = state.stages.at(attempt.stage);
+    const std::optional<TrialId> first_trial = stage.FirstDependentOf(id);
+    if (!first_trial) continue;
+    const Trial& trial = state.trials.at(*first_trial);
+    v1::RunningAttempt& running = *update.add_running();
+    running.set_stage_id(stage.id.ToString());
+    running.set_kind(stage.kind);
+    running.set_trial_id(trial.id.ToString());
+    const WorkerEntry* worker = state.workers.Find(attempt.worker);
+    running.set_worker(worker != nullptr && !worker->name.empty() ? worker->name : attempt.worker);
+    *running.mutable_progress() = attempt.progress;
+    for (const auto& [axis, label] : LabelsFromJson(trial.labels_json))
+      (*running.mutable_labels())[axis] = label;
+    running.set_attempt(attempt.assignment.attempt());
+
+    const double fraction = FractionDone(stage.kind, attempt.progress);
+    const bool measured = stage.kind == v1::TRAIN_STAGE && attempt.progress.rate() > 0;
+    ++under_way.attempts;
+    if (stage.kind == v1::TRAIN_STAGE) {
+      ++under_way.train_attempts;
+      under_way.train_steps_done += fraction * stage.Weight();
+    } else {
+      ++under_way.evaluate_attempts;
+      under_way.evaluations_done += fraction;
+    }
+    if (!measured) continue;
+    rates += 1;
+    under_way.seconds_per_step += 1 / attempt.progress.rate();
+    under_way.longest_seconds_left =
+        std::max(under_way.longest_seconds_left, (1 - fraction) * stage.Weight() / attempt.progress.rate());
+  }
+  if (rates > 0) under_way.seconds_per_step /= rates;
+
+  return under_way;
+}
+
+// How much of the sweep's work is done, and how long the rest takes, where that is known.
+void EstimateWork(const State& state, const Sweep& sweep, const UnderWay& under_way,
+                  v1::SweepUpdate& update) {
+  const bool over = IsOver(state, sweep.id);
+  // Points that are not trials yet are taken to be like those that are.
+  const double made = static_cast<double>(sweep.trials.size());
+  const double not_made = sweep.expander ? static_cast<double>(sweep.Total()) - made : 0;
+  const double scale = made > 0 ? not_made / made : 0;
+  const double total = (1 + scale) * (sweep.train.weight_total + sweep.evaluate.weight_total);
+  const double mean_evaluate_weight =
+      sweep.evaluate.total > 0 ? sweep.evaluate.weight_total / static_cast<double>(sweep.evaluate.total) : 0;
+  const double steps_left = std::max(
+      0.0, sweep.train.weight_needed - under_way.train_steps_done + scale * sweep.train.weight_total);
+  const double evaluations_left =
+      std::max(0.0, static_cast<double>(sweep.evaluate.needed) - under_way.evaluations_done +
+                        scale * static_cast<double>(sweep.evaluate.total));
+  if (total > 0) {
+    update.set_work_done(
+        std::clamp(1 - (steps_left + evaluations_left * mean_evaluate_weight) / total, 0.0, 1.0));
+  } else {
+    update.set_work_done(over ? 1 : 0);
+  }
+
+  if (over) {
+    update.set_seconds_left(0);
+  } else {
+    const double per_step =
+        sweep.train.units > 0 ? sweep.train.seconds / sweep.train.units : under_way.seconds_per_step;
+    const double per_evaluation = sweep.evaluate.units > 0 ? sweep.evaluate.seconds / sweep.evaluate.units
+                                                           : mean_evaluate_weight * per_step;
+    const double places = under_way.attempts > 0 ? static_cast<double>(under_way.attempts)
+                                                 : std::min(static_cast<double>(state.workers.slots()),
+                                                            steps_left + evaluations_left);
+    const bool known =
+        places > 0 && (steps_left == 0 || per_step > 0) && (evaluations_left == 0 || per_evaluation > 0);
+    if (known) {
+      update.set_seconds_left(std::max((steps_left * per_step + evaluations_left * per_evaluation) / places,
+                                       under_way.longest_seconds_left));
+    }
+  }
+}
+
+}  // namespace
+
+bool IsOver(const State& state, SweepId id) {
+  const Sweep& sweep = state.sweeps.at(id);
+  return sweep.state != v1::ACTIVE && sweep.Open() == 0;
+}
+
+v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
+  const Sweep& sweep = state.sweeps.at(id);
+  v1::SweepStatus status;
+  status.set_sweep_id(id.ToString());
+  status.set_name(sweep.spec.name());
+  status.set_state(sweep.state);
+  const std::uint64_t not_made = sweep.Total() - std::min<std::uint64_t>(sweep.Total(), sweep.trials.size());
+  const bool active = sweep.state == v1::ACTIVE;
+  v1::TrialCounts& trials = *status.mutable_trials();
+  trials.set_pending(sweep.Count(v1::PENDING) + (active ? not_made : 0));
+  trials.set_running(sweep.Count(v1::RUNNING));
+  trials.set_succeeded(sweep.Count(v1::SUCCEEDED));
+  trials.set_diverged(sweep.Count(v1::DIVERGED));
+  trials.set_failed(sweep.Count(v1::FAILED));
+  trials.set_cancelled(sweep.Count(v1::CANCELLED) + (active ? 0 : not_made));
+  std::uint64_t pruned = 0;
+  for (const auto& [stage, count] : sweep.pruned) pruned += count;
+  trials.set_pruned(pruned - sweep.withdrawn_pruned);
+  std::uint64_t running[2] = {0, 0};
+  for (const auto& [token, attempt] : state.attempts) {
+    const Stage& stage = state.stages.at(attempt.stage);
+    if (stage.IsNeededBy(id)) ++running[stage.kind == v1::TRAIN_STAGE ? 0 : 1];
+  }
+  const auto fill = [](const StageTally& tally, std::uint64_t running_now, v1::StageCounts& counts) {
+    counts.set_total(tally.total);
+    counts.set_ended(tally.total - tally.needed);
+    counts.set_running(running_now);
+  };
+  fill(sweep.train, running[0], *status.mutable_train_stages());
+  fill(sweep.evaluate, running[1], *status.mutable_evaluate_stages());
+  status.set_paused(sweep.paused);
+  status.set_revision(sweep.revision);
+  if (sweep.withdrawn > 0) status.set_withdrawn(sweep.withdrawn);
+  status.set_submitted_unix_ms(sweep.submitted.unix_ms);
+  if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
+  if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0)
+    status.add_warnings("no worker is connected: nothing can run until one registers");
+  if (active && sweep.request != ResourceRequest()) {
+    if (const std::string never = WhyNowhere(state, sweep.request); !never.empty())
+      status.add_warnings(never);
+  }
+  if (with_spec) *status.mutable_spec() = sweep.WholeSpec();
+  return status;
+}
+
+v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::uint64_t sequence) {
+  const Sweep& sweep = state.sweeps.at(id);
+  v1::SweepUpdate update;
+  *update.mutable_status() = StatusOf(state, id, /*with_spec=*/false);
+  EstimateWork(state, sweep, DescribeRunning(state, id, update), update);
+  const std::uint64_t forgotten = sweep.ForgottenNotices();
+  for (std::uint64_t number = std::max(sequence, forgotten) + 1; number <= sweep.last_notice; ++number) {
+    update.add_notices(sweep.notices[number - forgotten - 1]);
+  }
+  update.set_sequence(sweep.last_notice);
+  return update;
+}
+
+absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request) {
+  const std::optional<SweepId> before = SweepId::Parse(request.page_token());
+  if (!request.page_token().empty() && !before)
+    return absl::InvalidArgumentError("page_token: not one that ListSweeps gave; start without one");
+  if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
+  const std::size_t most = std::min(request.page_size(), kSweepsAPage);
+  const SweepId end = before.value_or(SweepId());
+  std::vector<SweepId> ids;  // One more than fit: then there is another page.
+  const std::map<SweepId, Sweep>& all = state.sweeps.all();
+  for (auto at = end ? all.lower_bound(end) : all.end(); at != all.begin() && ids.size() <= most;) {
+    --at;
+    if (!request.active() || at->second.state == v1::ACTIVE) ids.push_back(at->first);
+  }
+  v1::ListSweepsResponse response;
+  if (ids.size() > most) {
+    ids.pop_back();
+    response.set_next_page_token(ids.back().ToString());
+  }
+  for (const SweepId id : ids) *response.add_sweeps() = StatusOf(state, id, /*with_spec=*/false);
+  return response;
+}
+
+v1::ListWorkersResponse ListWorkers(const State& state) {
+  v1::ListWorkersResponse response;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    v1::WorkerStatus& status = *response.add_workers();
+    status.set_incarnation(incarnation);
+    status.set_name(worker.name);
+    status.set_host(worker.host);
+    status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
+    status.set_busy(static_cast<std::uint32_t>(state.leases.HeldBy(incarnation).size()));
+    status.set_draining(worker.draining || worker.held);
+    if (worker.held) status.set_held(true);
+    status.set_connected(worker.connected);
+    status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
+    for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
+    status.set_version(worker.version);
+  }
+  return response;
+}
+
+}  // namespace inlier

@@ -1,0 +1,25 @@
+// What people see of sweeps and workers.
+#ifndef INLIER_COORDINATOR_STATUS_STATUS_H_
+#define INLIER_COORDINATOR_STATUS_STATUS_H_
+
+#include "coordinator/state/context.h"
+
+namespace inlier {
+
+// It has ended and nothing of it runs.
+bool IsOver(const State& state, SweepId id);
+
+v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec);
+
+// The present state, with the notices after number `sequence` that are still in memory; the update says how
+// far it has told.
+v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::uint64_t sequence);
+
+// A page of them, the newest first, so that nobody waits for all.
+absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request);
+
+v1::ListWorkersResponse ListWorkers(const State& state);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATUS_STATUS_H_

@@ -1,0 +1,23 @@
+#include "coordinator/store/not_found.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "spec/schema/did_you_mean.h"
+
+namespace inlier {
+
+absl::Status NoSuchSweep(const std::string& id_or_name, std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string hint = names.empty() ? "; none has been submitted yet" : DidYouMean(id_or_name, names);
+  if (hint.empty()) hint = "; ListSweeps (inlier status) shows all";
+  return absl::NotFoundError(absl::StrCat("there is no sweep \"", id_or_name, "\"", hint));
+}
+
+absl::Status NoSuchTrial(const std::string& id) {
+  return absl::NotFoundError(absl::StrCat(
+      "there is no trial \"", id, "\"; trials are named like t-17, and ListTrials shows those of a sweep"));
+}
+
+}  // namespace inlier

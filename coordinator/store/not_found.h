@@ -1,0 +1,23 @@
+// The errors of looking up a sweep or a trial, in memory and in the database alike.
+#ifndef INLIER_COORDINATOR_STORE_NOT_FOUND_H_
+#define INLIER_COORDINATOR_STORE_NOT_FOUND_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace inlier {
+
+// Names of sweeps that a suggestion is chosen from, the newest.
+inline constexpr std::size_t kNamesCompared = 1000;
+
+// NotFound, with the one of `names` that comes close.
+absl::Status NoSuchSweep(const std::string& id_or_name, std::vector<std::string> names);
+// NotFound.
+absl::Status NoSuchTrial(const std::string& id);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_NOT_FOUND_H_

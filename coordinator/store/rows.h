@@ -1,0 +1,210 @@
+// Rows of the database, one struct for each kind: what a change stores and what a start reads back.
+#ifndef INLIER_COORDINATOR_STORE_ROWS_H_
+#define INLIER_COORDINATOR_STORE_ROWS_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/time.h"
+#include "coordinator/store/ids.h"
+#include "inlier/v1/attempt.pb.h"
+#include "inlier/v1/sweep_service.pb.h"
+#include "inlier/v1/sweep_spec.pb.h"
+
+namespace inlier {
+
+// A stage has the states of a trial: PENDING, RUNNING, SUCCEEDED, DIVERGED, FAILED, CANCELLED.
+using StageState = v1::TrialState;
+
+// Attempts of a stage that failed, as RetrySpec counts them, since the stage was made or retried by a person.
+struct StageFailures {
+  std::uint32_t crashes = 0;        // CRASHED, TIMED_OUT, STALLED.
+  std::uint32_t out_of_memory = 0;  // OUT_OF_MEMORY.
+  std::uint32_t losses = 0;         // LOST, PREEMPTED.
+  std::uint32_t invalid = 0;        // INVALID_SPEC.
+  friend bool operator==(const StageFailures&, const StageFailures&) = default;
+};
+
+// Resources that an attempt asks for; a zero member: not given.
+struct ResourceRequest {
+  std::uint32_t gpu_thousandths = 0;  // Of one GPU; at most 1000.
+  std::uint64_t memory_mib = 0;       // Of the machine.
+  std::uint64_t gpu_memory_mib = 0;   // Of its GPU.
+  friend auto operator<=>(const ResourceRequest&, const ResourceRequest&) = default;
+};
+
+struct SweepRow {
+  SweepId id{};
+  v1::SweepSpec spec{};
+  v1::SweepState state = v1::ACTIVE;
+  std::uint64_t points = 0;            // Size of the grid, with the points that `exclude` leaves out.
+  std::uint64_t trials = 0;            // Trials it has when fully expanded.
+  std::uint64_t trials_at_submit = 0;  // In the answer to the submission.
+  std::uint64_t trials_known = 0;      // Also in that answer.
+  std::uint64_t next_point = 0;        // Points of the grid expanded so far.
+  std::string request_id{};            // Empty: none was given. Never stored twice.
+  std::string request_digest{};        // Digest of the request's content.
+  WallTime submitted_at{};
+  std::optional<WallTime> ended_at{};
+  bool paused = false;
+  std::uint64_t revision = 1;
+  std::uint64_t notices = 0;  // Number of its latest notice; derived from the events.
+};
+
+struct StageRow {
+  StageId id{};
+  v1::StageKind kind = v1::TRAIN_STAGE;
+  Digest fingerprint{};     // Unique over all sweeps.
+  StageId train_stage{};    // EVALUATE: whose checkpoint it needs; zero: TRAIN.
+  std::uint32_t steps = 0;  // Updates of the training; 0: it counts epochs.
+  StageState state = v1::PENDING;
+  std::optional<Digest> checkpoint{};  // TRAIN, SUCCEEDED: the trained model.
+  // Its part of the resolved TrialSpec (canonical.h), every field written: the views read it. Read back while
+  // the stage or, of a training, an evaluation of it has no result.
+  std::string spec_json{};
+  // The rest is read back of stages without a result only.
+  StageFailures failures{};
+  std::uint32_t attempts = 0;  // So far, over all retries; derived from the attempts.
+  std::string message{};
+  std::uint64_t memory_mib = 0;  // As in StageMemory.
+  std::uint64_t gpu_memory_mib = 0;
+};
+
+struct TrialRow {
+  TrialId id{};
+  SweepId sweep{};
+  std::optional<std::uint64_t> point{};  // Index in the sweep's grid, unique; absent: withdrawn by an edit.
+  StageId train_stage{};                 // Both zero for a trial that is invalid.
+  StageId evaluate_stage{};
+  v1::TrialState state = v1::PENDING;  // Terminal at once when its stages are known.
+  // The rest is read back of trials without a result only; spec_json never.
+  std::string message{};
+  // Axis name -> label of this trial's point, a JSON object. Every value is a string, as TrialStatus.labels
+  // has them.
+  std::string labels_json{};
+  std::string spec_json{};  // The TrialSpec of a trial that is invalid; empty where it has stages.
+};
+
+// Read back while it has not ended: to be adopted when its worker comes back, or given up.
+struct AttemptRow {
+  Token token = 0;
+  StageId stage{};
+  std::uint32_t number = 1;  // 1 for the stage's first attempt.
+  std::string worker{};      // Incarnation.
+  std::uint32_t slot = 0;
+  std::uint64_t resume_step = 0;  // TRAIN: step of the checkpoint it is to resume from; 0 from scratch.
+  WallTime started_at{};
+  SweepId sweep{};  // Charged for it.
+  ResourceRequest request{};
+  // Stored by later changes.
+  std::string yields{};            // Why it was asked to write a checkpoint and stop; empty: it was not.
+  std::string final_checkpoint{};  // Digest of the trained model, once it is stored; its outcome is not yet.
+  std::uint64_t final_step = 0;
+};
+
+// A checkpoint complete on the worker's disk. Read back: of each training without a result that has one, the
+// one of the highest step (the latest written of those) that the next attempt can resume from.
+struct CheckpointRow {
+  Token token = 0;
+  std::uint64_t step = 0;
+  std::string path{};  // Relative to the state folder.
+  std::string sha256{};
+  std::uint64_t bytes = 0;
+  bool final = false;  // The trained model: it holds no optimizer state.
+  WallTime at{};
+  StageId stage{};  // Derived from the token.
+};
+
+// NaN is stored as NULL, infinities as themselves.
+struct MeasurementRow {
+  Token token = 0;
+  std::string name{};
+  std::uint64_t step = 0;
+  double value = 0;
+  std::string site{};  // Empty: of the whole model.
+  bool final = false;  // A result of the stage, not a point of a curve.
+  WallTime at{};
+};
+
+struct LogRow {
+  Token token = 0;
+  std::string text{};
+  WallTime at{};
+};
+
+// State change or notice, for people. Zero or empty members: not about one.
+struct EventRow {
+  WallTime at{};
+  std::string kind{};  // For example "lease_granted", "stage_retried", "worker_lost".
+  SweepId sweep{};
+  TrialId trial{};
+  StageId stage{};
+  Token token = 0;
+  std::string worker{};
+  std::string message{};
+  std::uint64_t notice = 0;  // Number among the notices of the sweep; 0: no notice.
+};
+
+// A worker process, made or brought up to date by its incarnation.
+struct WorkerRow {
+  std::string incarnation{};
+  std::string name{};
+  std::string host{};
+  std::string version{};
+  std::uint32_t slots = 0;
+  std::vector<std::string> devices{};  // One for each slot.
+  bool draining = false;
+  bool connected = true;
+  WallTime last_seen{};
+  bool held = false;                               // A person drains it.
+  std::uint64_t memory_mib = 0;                    // 0: not known.
+  std::vector<std::uint64_t> device_memory_mib{};  // One for each slot, or empty; 0: not known.
+  std::uint64_t acknowledged_sequence = 0;         // Stored by WorkerAcknowledged.
+};
+
+// The verdict of pruning for a training at a rung. Applied where its token's attempt is live, like the
+// measurement that it rests on, which is in the same batch.
+struct PruningDecision {
+  SweepId sweep{};
+  StageId stage{};
+  Token token = 0;
+  std::uint64_t rung = 0;  // Step from which on the sweep's trainings are compared here.
+  std::uint64_t step = 0;  // Of the value.
+  double value = 0;        // NaN is stored as NULL.
+  bool prune = false;
+  std::uint64_t others = 0;           // Values that were there at this rung before.
+  std::optional<double> threshold{};  // A worse value is pruned.
+  WallTime at{};
+};
+
+enum class TrialPruningState {
+  kNone,    // Not pruned.
+  kPruned,  // CANCELLED by pruning.
+  kKept,    // Was pruned and retried by a person: not pruned again.
+};
+
+// The pruning state of a trial; apart from its state, because few trials are ever pruned.
+struct TrialPruning {
+  TrialId id{};
+  TrialPruningState state = TrialPruningState::kPruned;  // Not kNone.
+};
+
+// A request with a request_id, and its answer. REQUIRES: `number` is above every earlier one; those
+// that are kRequestsKept below it are forgotten.
+struct RequestRow {
+  std::uint64_t number = 0;
+  std::string id{};
+  std::string method{};
+  std::string digest{};
+  std::string answer{};
+  WallTime at{};
+};
+inline constexpr std::uint64_t kRequestsKept = 10'000;
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_ROWS_H_

@@ -1,0 +1,200 @@
+#include "coordinator/sweeps/edit.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "base/status.h"
+#include "coordinator/attempts/stage_results.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/lookup.h"
+#include "coordinator/state/transitions.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "spec/sweep/sweep_edit.h"
+
+namespace inlier {
+namespace {
+
+// What decides the points of a sweep.
+v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
+  v1::SweepSpec grid;
+  grid.set_name(spec.name());
+  *grid.mutable_base() = spec.base();
+  *grid.mutable_axes() = spec.axes();
+  *grid.mutable_exclude() = spec.exclude();
+  return grid;
+}
+
+void Withdraw(Context& context, Sweep& sweep, Trial& trial) {
+  State& state = context.state;
+  if (!IsTerminal(trial.state) && !INLIER_BUG("withdrawn_trial_runs_on"))
+    SetTrialState(context, trial, v1::CANCELLED, "withdrawn by an edit of the sweep");
+  --sweep.CountOf(trial.state);
+  --state.counts.trials[trial.state];
+  trial.withdrawn = true;
+  ++sweep.withdrawn;
+  if (trial.pruning == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
+}
+
+void ForgetStages(State& state, Sweep& sweep, const std::vector<TrialId>& withdrawn) {
+  std::unordered_set<std::int64_t> used;
+  for (const TrialId id : sweep.trials) {
+    used.insert(state.trials.at(id).train.value());
+    used.insert(state.trials.at(id).evaluate.value());
+  }
+  for (const TrialId trial : withdrawn) {
+    for (const StageId id : {state.trials.at(trial).train, state.trials.at(trial).evaluate}) {
+      if (!id || used.contains(id.value())) continue;
+      Stage& stage = state.stages.at(id);
+      if (!stage.RemoveSweep(sweep.id)) continue;  // A trial before it had the same stage.
+      stage.Tidy();
+      StageTally& tally = sweep.TallyOf(stage);
+      --tally.total;
+      tally.weight_total -= stage.Weight();
+    }
+  }
+}
+
+std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) {
+  State& state = context.state;
+  std::vector<TrialId> kept;
+  std::vector<TrialId> gone;
+  std::vector<std::pair<TrialId, std::uint64_t>> moved;
+  sweep.ahead.clear();
+  for (const TrialId id : sweep.trials) {
+    Trial& trial = state.trials.at(id);
+    const std::optional<std::uint64_t> point = edit.NewIndex(trial.point);
+    if (!point || (INLIER_BUG("finished_trial_withdrawn_by_an_edit") && IsResult(trial.state))) {
+      gone.push_back(id);
+      continue;
+    }
+    kept.push_back(id);
+    sweep.ahead.insert(*point);
+    if (*point == trial.point || INLIER_BUG("edited_trial_keeps_its_point")) continue;
+    moved.emplace_back(id, *point);
+    trial.point = *point;
+  }
+  // All leave their places before any takes one.
+  std::vector<Change>& changes = context.out.changes.changes;
+  changes.reserve(changes.size() + 3 * gone.size() + 2 * moved.size());
+  for (const TrialId id : gone) context.out.changes.Add(TrialMoved{.id = id, .point = std::nullopt});
+  for (const auto& [id, point] : moved) context.out.changes.Add(TrialMoved{.id = id, .point = std::nullopt});
+  for (const auto& [id, point] : moved) context.out.changes.Add(TrialMoved{.id = id, .point = point});
+  std::uint64_t stopped = 0;
+  for (const TrialId id : gone) {
+    if (!IsTerminal(state.trials.at(id).state)) ++stopped;
+    Withdraw(context, sweep, state.trials.at(id));
+  }
+  sweep.trials = std::move(kept);
+  ForgetStages(state, sweep, gone);
+  sweep.next_point = 0;
+  return stopped;
+}
+
+// From the grid of `before` to that of `spec`; nullopt when the grid stays as it is. `grid`: that of `spec`, if it is
+// made already.
+absl::StatusOr<std::optional<SweepEdit>> GridEdit(const Sweep& sweep, const v1::SweepSpec& spec,
+                                                  std::uint64_t trials_max, std::optional<SweepGrid> grid) {
+  const v1::SweepSpec before = sweep.WholeSpec();
+  if (google::protobuf::util::MessageDifferencer::Equals(GridOf(before), GridOf(spec)))
+    return std::optional<SweepEdit>();
+  std::optional<SweepGrid> from;
+  if (sweep.expander) {
+    from = sweep.expander->grid();
+  } else {
+    ASSIGN_OR_RETURN(from, SweepGrid::Create(before));
+  }
+  if (!grid) {
+    ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
+  }
+  ASSIGN_OR_RETURN(SweepEdit edit, SweepEdit::Create(before, *std::move(from), spec, *std::move(grid)));
+  const std::uint64_t trials = edit.to().kept().value_or(edit.to().size());
+  if (trials == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sweep ", spec.name(), " would have no trials: `exclude` leaves out every point of its axes"));
+  }
+  if (trials > sweep.Total() && trials > trials_max) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sweep ", spec.name(), " would have ", trials, " trials, more than the limit of ", trials_max,
+        "; make the grid narrower, or edit it with --yes (max_trials in EditSweepRequest)"));
+  }
+  return edit;
+}
+
+// Gives the sweep its new grid, and expands the points that have no trial yet.
+void ApplyGrid(Context& context, Sweep& sweep, const SweepEdit& edit, std::uint64_t trials_before,
+               v1::EditSweepResponse& response) {
+  State& state = context.state;
+  const std::uint64_t trials = response.trials();
+  state.expanding.erase(sweep.id);
+  sweep.expander.reset();
+  response.set_stopped(edit.only_appends() ? 0 : MoveTrials(context, sweep, edit));
+  const std::uint64_t common = edit.common().value_or(sweep.trials.size());
+  response.set_kept(common);
+  response.set_added(trials - std::min(trials, common));
+  response.set_withdrawn(trials_before - std::min(trials_before, common));
+  sweep.points = edit.to().size();
+  sweep.kept = edit.to().kept();
+  if (sweep.kept && *sweep.kept == sweep.trials.size()) {
+    sweep.next_point = sweep.points;  // Every point has its trial.
+    sweep.ahead.clear();
+  }
+  const bool open = sweep.state == v1::ACTIVE || sweep.state == v1::COMPLETE;
+  if (open && !sweep.Exhausted()) {
+    sweep.expander = std::make_unique<SweepExpander>(edit.to(), sweep.next_point);
+    state.expanding.insert(sweep.id);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
+                                                std::optional<SweepGrid> grid) {
+  State& state = context.state;
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  Sweep& sweep = state.sweeps.at(id);
+  if (request.has_revision() && request.revision() != sweep.revision &&
+      !INLIER_BUG("edit_of_an_old_revision_accepted")) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sweep ", id.ToString(), " has been edited since: it is at revision ", sweep.revision,
+        ", the edit was made from ", request.revision(), "; look at it again and repeat the edit"));
+  }
+  v1::SweepSpec spec = request.spec();
+  spec.clear_scales();  // Other sizes are for the reader of the file.
+  ASSIGN_OR_RETURN(const std::optional<SweepEdit> edit,
+                   GridEdit(sweep, spec, request.max_trials(), std::move(grid)));
+  const std::uint64_t trials_before = sweep.Total();
+  const std::uint64_t trials = edit ? edit->to().kept().value_or(edit->to().size()) : trials_before;
+
+  v1::EditSweepResponse response;
+  response.set_trials(trials);
+  response.set_kept(trials);
+  const ResourceRequest asked = sweep.request;
+  sweep.SetSpec(spec);
+  ++sweep.revision;
+  if (edit) ApplyGrid(context, sweep, *edit, trials_before, response);
+  response.set_revision(sweep.revision);
+  context.out.changes.Add(SweepEdited{.id = id,
+                                      .spec = std::move(spec),
+                                      .points = sweep.points,
+                                      .trials = trials,
+                                      .next_point = sweep.next_point,
+                                      .revision = sweep.revision});
+  state.scheduler.SetRules(id, RulesOf(sweep));
+  if (asked != sweep.request) ReshapeStages(context, sweep);
+  if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
+  const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",
+                                        response.withdrawn(), " withdrawn");
+  Notice(context, sweep, "sweep_edited", absl::StrCat("the sweep was edited: ", what));
+  context.out.log.push_back(
+      absl::StrCat("sweep_edited sweep=", id.ToString(), " revision=", sweep.revision, " ", what));
+  context.settle.insert(id);
+  return response;
+}
+
+}  // namespace inlier

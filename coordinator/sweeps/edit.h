@@ -1,0 +1,18 @@
+// A sweep is edited while it runs. Trials of points that are in both versions stay, with their results; trials of
+// points that were removed are withdrawn; new points become trials as they come near dispatch.
+#ifndef INLIER_COORDINATOR_SWEEPS_EDIT_H_
+#define INLIER_COORDINATOR_SWEEPS_EDIT_H_
+
+#include <optional>
+
+#include "coordinator/state/context.h"
+#include "spec/sweep/sweep_edit.h"
+
+namespace inlier {
+
+absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
+                                                std::optional<SweepGrid> grid);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SWEEPS_EDIT_H_

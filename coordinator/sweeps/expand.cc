@@ -1,0 +1,145 @@
+#include "coordinator/sweeps/expand.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "base/status.h"
+#include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/links.h"
+
+namespace inlier {
+namespace {
+
+StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& part, std::uint32_t steps,
+                       StageId train) {
+  State& state = context.state;
+  const std::optional<Digest> digest = ParseSha256Hex(part.fingerprint);
+  INLIER_CHECK(digest.has_value());
+  if (const Stage* known = state.stages.Find(*digest)) return known->id;
+  const StageId id = state.next.stage;
+  state.next.stage = StageId(state.next.stage.value() + 1);
+  Stage made;
+  made.id = id;
+  made.kind = kind;
+  made.fingerprint = *digest;
+  made.spec = part.spec;
+  made.steps = steps;
+  made.train = train;
+  if (train) {
+    Stage& training = state.stages.at(train);
+    training.evaluations.push_back(id);
+    ++training.open_evaluations;
+  }
+  INLIER_CHECK(state.stages.Add(std::move(made)).second);
+  ++state.counts.stages[{kind, v1::PENDING}];
+  context.out.changes.Add(StageRow{.id = id,
+                                   .kind = kind,
+                                   .fingerprint = *digest,
+                                   .train_stage = train,
+                                   .steps = steps,
+                                   .spec_json = part.json});
+  return id;
+}
+
+void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
+  State& state = context.state;
+  const TrialId id = state.next.trial;
+  state.next.trial = TrialId(state.next.trial.value() + 1);
+  Trial& trial = state.trials[id];
+  trial.id = id;
+  trial.sweep = sweep.id;
+  trial.point = expanded.point;
+  TrialRow row{.id = id,
+               .sweep = sweep.id,
+               .point = expanded.point,
+               .labels_json = LabelsJson(expanded.labels),
+               .spec_json = std::move(expanded.spec_json)};
+  trial.labels_json = row.labels_json;
+  std::string message;
+  if (expanded.problem.ok()) {
+    const std::uint32_t steps = expanded.steps;
+    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, *expanded.train, steps, StageId());
+    trial.evaluate = FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate, steps, trial.train);
+    row.train_stage = trial.train;
+    row.evaluate_stage = trial.evaluate;
+    Stage& train = state.stages.at(trial.train);
+    Stage& evaluate = state.stages.at(trial.evaluate);
+    if (train.spec.empty() && train.open_evaluations > 0) train.spec = expanded.train->spec;
+    // A stage that failed for another sweep before is tried again for this one; within a sweep its failure
+    // stands.
+    const bool reopen_train = !train.HasSweep(sweep.id);
+    const bool reopen_evaluate = !evaluate.HasSweep(sweep.id);
+    RegisterStage(state, train, sweep);
+    RegisterStage(state, evaluate, sweep);
+    trial.state = Link(context, trial, reopen_train, reopen_evaluate, message);
+  } else {
+    trial.state = v1::FAILED;
+    message = absl::StrCat("INVALID_SPEC: ", expanded.problem.message());
+  }
+  trial.SetMessage(message);
+  if (IsResult(trial.state)) trial.labels_json = std::string();
+  row.state = trial.state;
+  row.message = message;
+  context.out.changes.Add(std::move(row));
+  if (trial.pruning != TrialPruningState::kNone)
+    context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
+  sweep.trials.push_back(id);
+  CountTrial(state, sweep, std::nullopt, trial.state);
+  ++sweep.version;
+  if (IsTerminal(trial.state)) context.settle.insert(sweep.id);
+}
+
+}  // namespace
+
+absl::Status MakeExpander(State& state, Sweep& sweep) {
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.WholeSpec()));
+  sweep.points = grid.size();
+  sweep.kept = grid.kept();
+  if (sweep.Exhausted()) return absl::OkStatus();
+  sweep.expander = std::make_unique<SweepExpander>(std::move(grid), sweep.next_point);
+  state.expanding.insert(sweep.id);
+  return absl::OkStatus();
+}
+
+bool WantsTrials(const State& state, const Sweep& sweep) {
+  // Not each trial that ends by itself, and never near to running dry. What is used up steadily is made in
+  // such small steps, for which nobody waits long; what runs dry, in large ones.
+  const std::uint64_t step =
+      std::clamp<std::uint64_t>(state.options.expand_ahead / 32, 1, state.options.expand_per_tick);
+  if (!sweep.expander || sweep.Count(v1::PENDING) + step > state.options.expand_ahead) return false;
+  const auto count = [&](v1::TrialState to) -> std::uint64_t {
+    const auto at = state.counts.trials.find(to);
+    return at == state.counts.trials.end() ? 0 : static_cast<std::uint64_t>(at->second);
+  };
+  return count(v1::PENDING) + count(v1::RUNNING) < state.options.materialised_trials_max;
+}
+
+std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
+  State& state = context.state;
+  const std::uint64_t room =
+      state.options.expand_ahead - std::min(state.options.expand_ahead, sweep.Count(v1::PENDING));
+  std::uint64_t known = 0;
+  for (ExpandedTrial& expanded :
+       sweep.expander->Next(std::min(limit, room), sweep.ahead, state.options.passed_per_tick)) {
+    Materialise(context, sweep, std::move(expanded));
+    if (IsResult(state.trials.at(sweep.trials.back()).state)) ++known;
+  }
+  sweep.next_point = sweep.expander->next_point();
+  if (!INLIER_BUG("next_point_not_stored"))
+    context.out.changes.Add(SweepChange{
+        .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
+  if (sweep.expander->exhausted()) {
+    sweep.expander.reset();
+    state.expanding.erase(sweep.id);
+    context.settle.insert(sweep.id);
+  }
+  state.stats.trials_known += known;
+  return known;
+}
+
+}  // namespace inlier

@@ -1,0 +1,81 @@
+#include "coordinator/sweeps/settle.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/cancel.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::uint64_t kFailureRatioTrialsMin = 10;  // Ended trials before their ratio is looked at.
+
+void StopByFailures(Context& context, Sweep& sweep, const std::string& why) {
+  State& state = context.state;
+  sweep.expander.reset();
+  state.expanding.erase(sweep.id);
+  SetSweepState(context, sweep, v1::STOPPED_BY_FAILURES);
+  Notice(context, sweep, "sweep_stopped", why);
+  for (const TrialId id : sweep.trials) {
+    Trial& trial = state.trials.at(id);
+    if (trial.state == v1::PENDING) CancelTrial(context, trial, why);
+  }
+}
+
+std::string WhyStopByFailures(const Sweep& sweep) {
+  const v1::SweepSpec& spec = sweep.spec;
+  const std::uint64_t failed = sweep.Count(v1::FAILED);
+  if (spec.stop_after_failures() > 0 && failed >= spec.stop_after_failures()) {
+    return absl::StrCat("the sweep was stopped after ", failed,
+                        " failed trials (stop_after_failures = ", spec.stop_after_failures(), ")");
+  }
+  const std::uint64_t ended = failed + sweep.Count(v1::SUCCEEDED) + sweep.Count(v1::DIVERGED);
+  if (spec.has_stop_after_failure_ratio() && ended >= kFailureRatioTrialsMin &&
+      static_cast<double>(failed) >= spec.stop_after_failure_ratio() * static_cast<double>(ended)) {
+    return absl::StrCat("the sweep was stopped after ", failed, " of ", ended,
+                        " trials had failed (stop_after_failure_ratio = ", spec.stop_after_failure_ratio(),
+                        ")");
+  }
+  return "";
+}
+
+void Settle(Context& context, Sweep& sweep) {
+  if (sweep.state != v1::ACTIVE) return;
+  if (const std::string why = WhyStopByFailures(sweep); !why.empty()) {
+    StopByFailures(context, sweep, why);
+  } else if (sweep.Open() == 0 && (sweep.Exhausted() || INLIER_BUG("sweep_complete_too_early")) &&
+             !INLIER_BUG("sweep_never_complete")) {
+    SetSweepState(context, sweep, v1::COMPLETE);
+  }
+}
+
+}  // namespace
+
+void SettleSweeps(Context& context) {
+  State& state = context.state;
+  while (!context.settle.empty()) {
+    const SweepId sweep = *context.settle.begin();
+    context.settle.erase(context.settle.begin());
+    Settle(context, state.sweeps.at(sweep));
+  }
+}
+
+void Finish(Context& context) {
+  State& state = context.state;
+  SettleSweeps(context);
+  for (const auto& [id, before] : context.changed) {
+    const Trial& trial = state.trials.at(id);
+    if (!IsTerminal(trial.state) && !IsTerminal(before)) continue;  // Whether it runs, its attempts say.
+    if (IsTerminal(before) && trial.state != before && IsTerminal(trial.state)) {
+      // It was opened again on the way, and only so may it change.
+      context.out.changes.Add(TrialChange{.id = id, .state = v1::PENDING, .message = ""});
+    }
+    if (IsTerminal(trial.state) && INLIER_BUG("trial_end_not_stored")) continue;
+    context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message()});
+  }
+  context.changed.clear();
+}
+
+}  // namespace inlier

@@ -1,0 +1,117 @@
+#include "coordinator/sweeps/submit.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "base/status.h"
+#include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/expand.h"
+
+namespace inlier {
+namespace {
+
+// The answer that a request with this id got before; nullopt: it is new. AlreadyExists when the id was used for
+// something else.
+absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State& state,
+                                                                     const std::string& id,
+                                                                     const std::string& digest) {
+  if (const std::optional<SweepId> earlier = state.sweeps.FindRequest(id)) {
+    const Sweep& sweep = state.sweeps.at(*earlier);
+    if (sweep.request_digest != digest) {
+      return absl::AlreadyExistsError(absl::StrCat("request_id ", id, " was used for sweep ",
+                                                   sweep.id.ToString(), " (", sweep.spec.name(),
+                                                   ") with other content; use a new request_id"));
+    }
+    v1::SubmitSweepResponse response;
+    response.set_sweep_id(sweep.id.ToString());
+    response.set_trials(INLIER_BUG("submission_told_of_its_edit") ? sweep.Total() : sweep.trials_at_submit);
+    response.set_trials_known(sweep.trials_known);
+    return response;
+  }
+  if (const RequestRow* other = state.requests.Find(id)) {
+    return absl::AlreadyExistsError(absl::StrCat("request_id ", id, " was used for another call (",
+                                                 other->method, "); use a new request_id"));
+  }
+  return std::optional<v1::SubmitSweepResponse>();
+}
+
+absl::Status CheckTrials(const Sweep& sweep, std::uint64_t trials, std::uint64_t trials_max) {
+  if (trials > trials_max) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("sweep ", sweep.spec.name(), " has ", sweep.kept ? "" : "up to ", trials,
+                     " trials, more than the limit of ", trials_max,
+                     "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
+  }
+  if (trials == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sweep ", sweep.spec.name(), " has no trials: `exclude` leaves out every point of its axes"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::SubmitSweepRequest& request,
+                                                    std::optional<SweepGrid> grid) {
+  State& state = context.state;
+  const std::string digest = ContentDigest(request.sweep());
+  if (!request.request_id().empty()) {
+    ASSIGN_OR_RETURN(const std::optional<v1::SubmitSweepResponse> earlier,
+                     EarlierAnswer(state, request.request_id(), digest));
+    if (earlier) return *earlier;
+  }
+  Sweep made;
+  made.id = state.next.sweep;
+  v1::SweepSpec spec = request.sweep();
+  spec.clear_scales();  // Other sizes are for the reader of the file.
+  made.SetSpec(spec);
+  made.request_id = request.request_id();
+  made.request_digest = digest;
+  made.submitted = context.now.wall;
+  if (!grid) {
+    ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
+  }
+  made.points = grid->size();
+  made.kept = grid->kept();
+  const std::uint64_t trials = made.Total();
+  RETURN_IF_ERROR(CheckTrials(made, trials, request.max_trials()));
+  const SweepId id = state.next.sweep;
+  state.next.sweep = SweepId(state.next.sweep.value() + 1);
+  Sweep& sweep = state.sweeps.Add(std::move(made));
+  sweep.expander = std::make_unique<SweepExpander>(*std::move(grid), 0);
+  state.expanding.insert(id);
+  if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
+  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
+    state.sweeps.RememberRequest(sweep);
+  ++state.counts.sweeps[v1::ACTIVE];
+  ++state.stats.sweeps_submitted;
+  state.scheduler.AddSweep(id, RulesOf(sweep));
+
+  // The row of the sweep comes before those of its trials, yet holds how many of them were known.
+  const std::size_t row = context.out.changes.changes.size();
+  context.out.changes.Add(SweepRow{.id = id,
+                                   .spec = std::move(spec),
+                                   .points = sweep.points,
+                                   .trials = trials,
+                                   .trials_at_submit = trials,
+                                   .request_id = sweep.request_id,
+                                   .request_digest = digest,
+                                   .submitted_at = context.now.wall});
+  sweep.trials_at_submit = trials;
+  sweep.trials_known = Expand(context, sweep,
+                              sweep.points > state.options.expand_at_submit ? state.options.expand_first
+                                                                            : state.options.expand_at_submit);
+  std::get<SweepRow>(context.out.changes.changes[row]).trials_known = sweep.trials_known;
+  context.out.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
+                                         " trials=", trials, " known=", sweep.trials_known));
+  v1::SubmitSweepResponse response;
+  response.set_sweep_id(id.ToString());
+  response.set_trials(trials);
+  response.set_trials_known(sweep.trials_known);
+  return response;
+}
+
+}  // namespace inlier

@@ -1,0 +1,125 @@
+#include "coordinator/tick.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "base/time.h"
+#include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/yields.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/preemption.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/expand.h"
+#include "coordinator/sweeps/settle.h"
+
+namespace inlier {
+namespace {
+
+// Attempts of workers that have been silent for the lease's term.
+void ExpireLeases(Context& context) {
+  State& state = context.state;
+  for (const Lease& lease : state.leases.Expire(context.now.at)) {
+    const auto at = state.attempts.find(lease.token);
+    if (at == state.attempts.end()) continue;  // Ended as a consequence of one before it.
+    const Attempt attempt = at->second;
+    Stage& stage = state.stages.at(attempt.stage);
+    const WorkerEntry* worker = state.workers.Find(lease.worker);
+    const std::string message =
+        absl::StrCat("worker ", worker ? worker->name : lease.worker, " has been silent for ",
+                     FormatDuration(state.options.lease_ttl + state.options.lease_margin));
+    ++state.stats.leases_expired;
+    EndAttempt(context, lease.token, v1::FAILED, v1::LOST, message, "fenced: the lease ran out");
+    if (!INLIER_BUG("lost_stage_never_ready")) AttemptFailed(context, stage, attempt, v1::LOST, message);
+  }
+}
+
+void ExpireWorkers(Context& context) {
+  State& state = context.state;
+  for (WorkerEntry* worker : state.workers.Expire(context.now.at)) {
+    worker->listening = false;
+    RefreshOffer(state, *worker);
+    ReleaseGone(state, *worker, nullptr);
+    context.out.log.push_back(
+        absl::StrCat("worker_lost worker=", worker->name, " incarnation=", worker->incarnation));
+    CommitWorker(context, *worker);
+  }
+  state.workers.Forget(context.now.at, [&](const std::string& incarnation) {
+    return !state.leases.HeldBy(incarnation).empty();
+  });
+}
+
+void EndStalledAttempts(Context& context) {
+  State& state = context.state;
+  const auto& by_progress = state.deadlines.by_progress;
+  while (!by_progress.empty() && by_progress.begin()->first + state.options.stall <= context.now.at) {
+    const Attempt attempt = state.attempts.at(by_progress.begin()->second);
+    const std::string message = absl::StrCat("no progress for ", FormatDuration(state.options.stall),
+                                             " (stall_seconds) though its worker answers");
+    EndAttempt(context, attempt.token, v1::FAILED, v1::STALLED, message, "stalled");
+    AttemptFailed(context, state.stages.at(attempt.stage), attempt, v1::STALLED, message);
+  }
+}
+
+void StartRetries(Context& context) {
+  State& state = context.state;
+  const auto& retries = state.deadlines.retries;
+  while (!retries.empty() && retries.begin()->first <= context.now.at) {
+    Stage& stage = state.stages.at(retries.begin()->second);
+    ForgetRetry(state, stage);
+    RefreshReadiness(context, stage);
+  }
+}
+
+// Further trials of the sweeps that want some.
+void ExpandSweeps(Context& context) {
+  State& state = context.state;
+  std::uint64_t budget = state.options.expand_per_tick;
+  for (auto at = state.expanding.begin(); at != state.expanding.end() && budget > 0;) {
+    Sweep& sweep = state.sweeps.at(*at++);  // Expand may erase it.
+    if (!WantsTrials(state, sweep)) continue;
+    const std::uint64_t before = sweep.trials.size();
+    // At most as many as it has: the answer to the submission is still on its way when the first are made.
+    Expand(context, sweep, std::min(budget, std::max<std::uint64_t>(state.options.expand_first, before)));
+    budget -= std::min<std::uint64_t>(budget, sweep.trials.size() - before);
+  }
+}
+
+}  // namespace
+
+void Tick(Context& context) {
+  ExpireLeases(context);
+  ExpireWorkers(context);
+  EndStalledAttempts(context);
+  EndOverdueYields(context);
+  EndHolderWaits(context);
+  StartRetries(context);
+  PreemptForWaiting(context);
+  Finish(context);
+  ExpandSweeps(context);
+}
+
+std::optional<Timestamp> NextDeadline(const State& state) {
+  std::optional<Timestamp> next = state.leases.NextDeadline();
+  const auto consider = [&next](std::optional<Timestamp> at) {
+    if (at && (!next || *at < *next)) next = at;
+  };
+  const Deadlines& deadlines = state.deadlines;
+  consider(state.workers.NextDeadline());
+  if (!deadlines.by_progress.empty()) consider(deadlines.by_progress.begin()->first + state.options.stall);
+  if (!deadlines.retries.empty()) consider(deadlines.retries.begin()->first);
+  if (!deadlines.yields.empty()) consider(deadlines.yields.begin()->first);
+  if (!state.holder_waits.due.empty()) consider(state.holder_waits.due.begin()->first);
+  consider(PreemptionDue(state));
+  for (const SweepId sweep : state.expanding) {
+    if (WantsTrials(state, state.sweeps.at(sweep))) {
+      consider(Timestamp{});
+      break;
+    }
+  }
+  return next;
+}
+
+}  // namespace inlier

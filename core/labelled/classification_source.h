@@ -1,0 +1,36 @@
+// The rows of data.classification, split into the two parts, with their labels as numbers.
+//
+// Thread safety: immutable.
+#ifndef INLIER_CORE_LABELLED_CLASSIFICATION_SOURCE_H_
+#define INLIER_CORE_LABELLED_CLASSIFICATION_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/labelled/labelled_table.h"
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+struct ClassificationSource {
+  std::vector<LabelledTable> tables;  // Own the rows' texts.
+  std::vector<LabelledRow> rows;      // The training rows, then those for validation.
+  std::size_t train_rows = 0;
+
+  std::vector<std::string> class_names;  // Of the training part, sorted by bytes; none for NUMBER.
+  std::vector<std::int64_t> classes;     // Of each row; empty for NUMBER.
+  std::vector<float> numbers;            // Of each row; empty for CLASS.
+  double majority_share = 0;             // See ClassificationDataset.
+};
+
+// Errors as ClassificationDataset::Open.
+absl::StatusOr<ClassificationSource> ReadClassificationSource(const v1::ClassificationDataSpec& spec,
+                                                              const std::filesystem::path& data_dir);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_LABELLED_CLASSIFICATION_SOURCE_H_

@@ -1,0 +1,145 @@
+#include "core/labelled/labelled_table.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "core/data/data_folder.h"
+#include "core/text/text_lines.h"
+#include "core/text/utf8_text.h"
+#include "spec/schema/did_you_mean.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// One column named in the spec.
+struct WantedColumn {
+  const char* field;  // Below data.classification.
+  std::string name;
+  std::size_t index = 0;  // From 0.
+};
+
+std::vector<WantedColumn> WantedColumns(const LabelledColumns& columns) {
+  std::vector<WantedColumn> wanted = {{"label_column", columns.label}, {"text_column", columns.text}};
+  if (columns.pair.has_value()) wanted.push_back({"pair_column", *columns.pair});
+  return wanted;
+}
+
+bool IsNumber(const std::string& name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+std::vector<std::string_view> SplitAtTabs(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (std::size_t begin = 0; begin <= line.size();) {
+    const std::size_t end = std::min(line.find('\t', begin), line.size());
+    cells.push_back(line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return cells;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \v\f\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \v\f\r") - begin + 1);
+}
+
+// True when a line has numbers in place of headings.
+absl::StatusOr<bool> AreNumbers(std::vector<WantedColumn>& wanted) {
+  const bool numbers = IsNumber(wanted[0].name);
+  for (WantedColumn& column : wanted) {
+    if (IsNumber(column.name) != numbers) {
+      const WantedColumn& number = numbers ? wanted[0] : column;
+      const WantedColumn& heading = numbers ? column : wanted[0];
+      return absl::InvalidArgumentError(absl::StrCat(
+          "data.classification.", heading.field, ": \"", heading.name, "\" is a heading and ", number.field,
+          " \"", number.name, "\" a number: name all columns by headings, or all by numbers from 1"));
+    }
+    std::uint32_t position = 0;
+    if (!numbers) continue;
+    if (!absl::SimpleAtoi(column.name, &position) || position == 0) {
+      return absl::InvalidArgumentError(absl::StrCat("data.classification.", column.field, ": \"",
+                                                     column.name, "\" is no column: they count from 1"));
+    }
+    column.index = position - 1;
+  }
+  return numbers;
+}
+
+absl::Status FindHeadings(std::string_view line, const std::string& file, std::size_t number,
+                          std::vector<WantedColumn>& wanted) {
+  std::vector<std::string> headings;
+  for (const std::string_view cell : SplitAtTabs(line)) headings.emplace_back(Trimmed(cell));
+  for (WantedColumn& column : wanted) {
+    const auto found = std::find(headings.begin(), headings.end(), column.name);
+    if (found == headings.end()) {
+      const std::string nearest = Nearest(column.name, headings);
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, ":", number, ": no column \"", column.name, "\" for data.classification.",
+                       column.field, nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?"),
+                       " (the headings are: ", absl::StrJoin(headings, ", "),
+                       "); a file without headings has its columns named by numbers from 1"));
+    }
+    column.index = found - headings.begin();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string LabelledTable::Place(const LabelledRow& row) const {
+  return absl::StrCat(path_.string(), ":", row.line);
+}
+
+absl::StatusOr<LabelledTable> LabelledTable::Read(const std::filesystem::path& path,
+                                                  const LabelledColumns& columns) {
+  std::vector<WantedColumn> wanted = WantedColumns(columns);
+  ASSIGN_OR_RETURN(const bool are_numbers, AreNumbers(wanted));
+  LabelledTable table;
+  table.path_ = path;
+  absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+  if (!file.ok()) return Unreadable(file.status());
+  table.file_ = *std::move(file);
+  std::string_view text = table.file_.bytes();
+  RETURN_IF_ERROR(CheckUtf8(text, path.string()));
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+
+  bool found = are_numbers;
+  for (TextLines lines(text); lines.Next();) {
+    if (lines.line().empty()) continue;
+    if (!found) {
+      RETURN_IF_ERROR(FindHeadings(lines.line(), path.string(), lines.number(), wanted));
+      found = true;
+      continue;
+    }
+    const std::vector<std::string_view> cells = SplitAtTabs(lines.line());
+    LabelledRow row;
+    row.line = lines.number();
+    for (const WantedColumn& column : wanted) {
+      if (column.index < cells.size()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          table.Place(row), ": ", cells.size(), " columns, and data.classification.", column.field, " \"",
+          column.name, "\" is number ", column.index + 1, "; the columns of a row are separated by tabs"));
+    }
+    row.label = Trimmed(cells[wanted[0].index]);
+    row.text = cells[wanted[1].index];
+    if (wanted.size() > 2) row.pair = cells[wanted[2].index];
+    if (row.label.empty() || row.label == "-") {
+      return absl::InvalidArgumentError(absl::StrCat(table.Place(row), ": no label (\"",
+                                                     std::string(row.label), "\") in the column \"",
+                                                     columns.label, "\"; leave such rows out"));
+    }
+    table.rows_.push_back(row);
+  }
+  if (!table.rows_.empty()) return table;
+  return absl::InvalidArgumentError(absl::StrCat(path.string(), ": no rows; one a line is needed",
+                                                 are_numbers ? "" : ", below the headings"));
+}
+
+}  // namespace inlier

@@ -1,0 +1,57 @@
+// Rows of a tab-separated file with a label and one or two texts each, in GLUE's form.
+//
+// Columns are named by the headings in the first line, or all by their numbers from 1, and then the first
+// line is a row. There is no quoting; empty lines are skipped; a byte order mark is not part of the text.
+//
+// Thread safety: immutable.
+#ifndef INLIER_CORE_LABELLED_LABELLED_TABLE_H_
+#define INLIER_CORE_LABELLED_LABELLED_TABLE_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/mapped_file.h"
+
+namespace inlier {
+
+// Headings or numbers; data.classification's fields of the same names with _column.
+struct LabelledColumns {
+  std::string label;
+  std::string text;
+  std::optional<std::string> pair;
+};
+
+struct LabelledRow {
+  std::string_view label;  // Trimmed; never empty, nor "-", GLUE's mark for none.
+  std::string_view text;
+  std::string_view pair;  // Empty where no column is named.
+  std::size_t line = 0;   // In the file, from 1.
+};
+
+class LabelledTable {
+ public:
+  // InvalidArgument names file and line, and lists the headings where a column is not among them. A file
+  // without rows is an error.
+  static absl::StatusOr<LabelledTable> Read(const std::filesystem::path& path,
+                                            const LabelledColumns& columns);
+
+  // In the file's order; they live as long as the table.
+  const std::vector<LabelledRow>& rows() const { return rows_; }
+
+  // "<file>:<line>", for messages.
+  std::string Place(const LabelledRow& row) const;
+
+ private:
+  std::filesystem::path path_;
+  MappedFile file_;
+  std::vector<LabelledRow> rows_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_LABELLED_LABELLED_TABLE_H_

@@ -1,0 +1,54 @@
+// BERT's (uncased) split of text into words, before any vocabulary lookup.
+//
+// Control characters, U+0000 and U+FFFD (also as the replacement of bytes that are not UTF-8) are dropped,
+// white space of every kind separates words, every CJK ideograph is a word; then NFD, marks on another letter
+// (category Mn) dropped, lower case; and every punctuation character is a word.
+#ifndef INLIER_CORE_TEXT_BERT_WORDS_H_
+#define INLIER_CORE_TEXT_BERT_WORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace inlier {
+
+// Iterates over the words of a text.
+//
+// Thread safety: none. The text must outlive it.
+class BertWords {
+ public:
+  explicit BertWords(std::string_view text) : text_(text) {}
+
+  // Starts another text, keeping the allocated memory.
+  void Reset(std::string_view text);
+
+  // The next word, lower-cased UTF-8; empty at the end of the text only. Valid until the next call.
+  std::string_view Next() {
+    while (next_word_ == word_ends_.size()) {
+      if (!CutNextChunk()) return {};
+    }
+    const size_t begin = next_word_ == 0 ? 0 : word_ends_[next_word_ - 1];
+    const size_t end = word_ends_[next_word_++];
+    return std::string_view(words_).substr(begin, end - begin);
+  }
+
+ private:
+  // A chunk is the text between two ASCII spaces: its words do not depend on other chunks.
+  bool CutNextChunk();
+  void CutAscii(std::string_view chunk);
+  void CutUnicode(std::string_view chunk);
+  void EndWord();
+
+  std::string_view text_;
+  size_t position_ = 0;
+  std::string words_;              // Of the chunk, joined.
+  std::vector<size_t> word_ends_;  // In words_; no word is empty.
+  size_t next_word_ = 0;
+  std::u16string cleaned_, decomposed_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TEXT_BERT_WORDS_H_

@@ -1,0 +1,105 @@
+// Byte-level byte-pair encoding in Hugging Face's file form (vocab.json and merges.txt), as GPT-2's.
+//
+// Text is cut into words (pre_tokenizer.h); the bytes of a word are its first tokens, and the neighbours with
+// the lowest rank in the list of merges are joined until no pair is listed. Any bytes can be encoded, and
+// decoding gives them back.
+#ifndef INLIER_CORE_TEXT_BYTE_PAIR_H_
+#define INLIER_CORE_TEXT_BYTE_PAIR_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "core/text/word_memory.h"
+
+namespace inlier {
+
+// A vocabulary: the bytes of every token, the merges in their order, and which tokens are special.
+//
+// Thread safety: immutable.
+class BytePairVocabulary {
+ public:
+  using Merge = std::pair<uint32_t, uint32_t>;  // Ids of the two tokens that are joined.
+
+  // Ids: special tokens first, then the 256 bytes in their order, then one token a merge. A merge that spells
+  // an earlier token is InvalidArgument.
+  static absl::StatusOr<BytePairVocabulary> FromMerges(const std::vector<std::string>& special_tokens,
+                                                       const std::vector<Merge>& merges);
+
+  // Reads the two files. Tokens of vocab.json that neither are a byte nor come from a merge are special.
+  // Errors name the file and, where there is one, the line.
+  static absl::StatusOr<BytePairVocabulary> Load(const std::filesystem::path& vocab_json,
+                                                 const std::filesystem::path& merges_txt);
+
+  // The contents of the two files.
+  std::string VocabJson() const;
+  std::string MergesTxt() const;
+
+  // Number of ids: one more than the largest.
+  uint32_t size() const { return static_cast<uint32_t>(tokens_.size()); }
+  const std::vector<Merge>& merges() const { return merges_; }
+  // Special tokens in the order of their ids.
+  const std::vector<uint32_t>& special_ids() const { return special_ids_; }
+  bool IsSpecial(uint32_t id) const;
+
+  // The id of a special token spelt so.
+  std::optional<uint32_t> SpecialId(std::string_view token) const;
+
+  // The bytes of a token; a special token is spelt out. REQUIRES: id < size().
+  std::string_view TokenBytes(uint32_t id) const { return tokens_[id]; }
+  uint32_t ByteId(uint8_t byte) const { return byte_ids_[byte]; }
+
+  // The bytes of all ids, joined. REQUIRES: every id < size().
+  std::string Decode(std::span<const uint32_t> ids) const;
+
+  // The result of joining the pair, and its rank; null when no merge joins it.
+  struct Joined {
+    uint32_t rank;
+    uint32_t id;
+  };
+  const Joined* FindMerge(uint32_t left, uint32_t right) const {
+    const auto found = joined_.find(static_cast<uint64_t>(left) << 32 | right);
+    return found == joined_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::vector<std::string> tokens_;
+  std::vector<uint32_t> special_ids_;
+  uint32_t byte_ids_[256] = {};
+  std::vector<Merge> merges_;
+  absl::flat_hash_map<uint64_t, Joined> joined_;
+};
+
+// Encodes with a vocabulary and caches the ids of words.
+//
+// Thread safety: none; use one encoder a thread. `vocabulary` must outlive it.
+class BytePairEncoder {
+ public:
+  explicit BytePairEncoder(const BytePairVocabulary& vocabulary) : vocabulary_(vocabulary) {}
+
+  // Appends the ids of `text` to *ids. Special tokens spelt in the text are ordinary text.
+  void Encode(std::string_view text, std::vector<uint32_t>* ids);
+
+  // The same, but special tokens spelt in the text become their ids (the longest where several fit).
+  void EncodeWithSpecialTokens(std::string_view text, std::vector<uint32_t>* ids);
+
+ private:
+  void EncodeWord(std::string_view word, std::vector<uint32_t>* ids);
+  void EncodeLongWord(std::vector<uint32_t>* pieces) const;
+
+  const BytePairVocabulary& vocabulary_;
+  WordMemory memory_;
+  std::vector<uint32_t> pieces_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TEXT_BYTE_PAIR_H_

@@ -1,0 +1,191 @@
+#include "core/text/corpus.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "core/data/data_folder.h"
+#include "core/text/json_line.h"
+#include "core/text/text_lines.h"
+#include "core/text/utf8_text.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The state that a cached digest is valid for: size, modification time and number of the file.
+absl::StatusOr<std::string> FileState(const fs::path& file, bool* settled) {
+  struct stat info;
+  if (stat(file.c_str(), &info) != 0) return ErrnoStatus("stat " + file.string());
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  // A file changed a moment ago may change again with the same modification time.
+  if (std::chrono::duration_cast<std::chrono::seconds>(now).count() - info.st_mtim.tv_sec <= 2)
+    *settled = false;
+  return absl::StrCat(info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ", info.st_ino);
+}
+
+// The states of all files in one line.
+absl::StatusOr<std::string> StateOf(const std::vector<fs::path>& files, bool* settled) {
+  *settled = true;
+  if (files.size() == 1) return FileState(files[0], settled);
+  Sha256 sha;
+  for (const fs::path& file : files) {
+    ASSIGN_OR_RETURN(const std::string state, FileState(file, settled));
+    sha.Update(absl::StrCat(file.string(), "\n", state, "\n"));
+  }
+  return sha.HexDigest();
+}
+
+bool IsJsonLines(const CorpusSource& source) { return source.path.native().ends_with(".jsonl"); }
+
+bool IsFolder(const CorpusSource& source) {
+  std::error_code error;
+  return fs::is_directory(source.path, error);
+}
+
+absl::StatusOr<std::vector<fs::path>> TextFilesBelow(const fs::path& folder) {
+  const auto failed = [](const fs::path& place, const std::error_code& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.text.path: cannot read ", place.string(), ": ", error.message()));
+  };
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::recursive_directory_iterator entries(folder, error), end;
+  for (; !error && entries != end; entries.increment(error)) {
+    if (entries->path().extension() != ".txt") continue;
+    std::error_code entry_error;
+    const fs::file_status status = entries->status(entry_error);
+    if (status.type() == fs::file_type::not_found) {
+      return failed(entries->path(), std::make_error_code(std::errc::no_such_file_or_directory));
+    }
+    if (entry_error) return failed(entries->path(), entry_error);
+    if (fs::is_regular_file(status)) files.push_back(entries->path());
+  }
+  if (error) return failed(folder, error);
+  if (files.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.text.path: no .txt file in the folder ", folder.string(),
+                     " or below it; put text files there, one text a line, or name another folder"));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The files of a source, in the order of their texts.
+absl::StatusOr<std::vector<fs::path>> FilesOf(const CorpusSource& source) {
+  std::error_code error;
+  if (IsFolder(source)) return TextFilesBelow(source.path);
+  if (fs::exists(source.path, error)) return std::vector<fs::path>{source.path};
+  return absl::NotFoundError(absl::StrCat(
+      "data.text.path: no file ", source.path.string(),
+      " on this machine; name a UTF-8 text file with one text a line, a .jsonl file, or a folder of "
+      ".txt files"));
+}
+
+// The digest of a source whose files have these digests.
+std::string Combine(const CorpusSource& source, const std::vector<std::string>& digests) {
+  if (IsFolder(source)) return Sha256Hex("folder\n" + absl::StrJoin(digests, "\n"));
+  return IsJsonLines(source) ? Sha256Hex("jsonl\n" + digests[0] + "\n" + source.field) : digests[0];
+}
+
+}  // namespace
+
+absl::StatusOr<fs::path> FindCorpus(const std::string& corpus, const fs::path& data_dir) {
+  return FindDataFile(corpus, data_dir,
+                      {.field = "data.text.corpus",
+                       .what = "corpus",
+                       .plural = "corpora",
+                       .extension = ".txt",
+                       .otherwise = "name a text file of your own with data.text.path"});
+}
+
+absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::path& cache_dir) {
+  ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOf(source));
+  std::error_code error;
+  const fs::path absolute = fs::weakly_canonical(source.path, error);
+  bool settled = false;
+  ASSIGN_OR_RETURN(const std::string state, StateOf(files, &settled));
+  std::string name = absolute.string();
+  if (IsJsonLines(source)) absl::StrAppend(&name, "\n", source.field);
+  const fs::path memory = cache_dir / absl::StrCat("corpus-", Sha256Hex(name).substr(0, 16), ".digest");
+
+  // One line: the digest, then the state it is valid for.
+  if (std::ifstream in(memory); in) {
+    std::string digest, remembered;
+    if (in >> digest && std::getline(in >> std::ws, remembered) && digest.size() == 64 && remembered == state)
+      return digest;
+  }
+  std::vector<std::string> digests;
+  for (const fs::path& file : files) {
+    absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
+    if (!digest.ok()) return Unreadable(digest.status());
+    digests.push_back(*std::move(digest));
+  }
+  const std::string digest = Combine(source, digests);
+  bool settled_after = false;
+  ASSIGN_OR_RETURN(const std::string state_after, StateOf(files, &settled_after));
+  if (state_after != state) {
+    return absl::UnavailableError(
+        absl::StrCat(source.path.string(), " changed while it was read; try again when it is complete"));
+  }
+  if (settled) RETURN_IF_ERROR(WriteFileAtomically(memory, absl::StrCat(digest, " ", state, "\n")));
+  return digest;
+}
+
+absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {
+  ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOf(source));
+  Corpus corpus;
+  corpus.source_ = source;
+  const bool json_lines = !IsFolder(source) && IsJsonLines(source);
+  for (const fs::path& path : files) {
+    absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+    if (!file.ok()) return Unreadable(file.status());
+    const std::string_view text = file->bytes();
+    corpus.files_.push_back(*std::move(file));
+    if (source.must_be_utf8) RETURN_IF_ERROR(CheckUtf8(text, path.string()));
+    if (json_lines) {
+      RETURN_IF_ERROR(corpus.AddJsonLines(text, path.string()));
+    } else {
+      corpus.AddLines(text);
+    }
+  }
+  return corpus;
+}
+
+void Corpus::AddLines(std::string_view text) {
+  for (TextLines lines(text); lines.Next();) {
+    if (!IsBlank(lines.line())) texts_.push_back(lines.line());
+  }
+}
+
+absl::Status Corpus::AddJsonLines(std::string_view text, const std::string& file) {
+  for (TextLines lines(text); lines.Next();) {
+    if (IsBlank(lines.line())) continue;
+    ASSIGN_OR_RETURN(const JsonLine object,
+                     JsonLine::Parse(lines.line(), file, lines.number(), source_.field));
+    ASSIGN_OR_RETURN(std::string value, object.Text(source_.field, "data.text.field"));
+    if (IsBlank(value)) continue;
+    texts_.push_back(owned_.emplace_back(std::move(value)));
+  }
+  return absl::OkStatus();
+}
+
+std::string Corpus::ContentDigest() const {
+  std::vector<std::string> digests;
+  for (const MappedFile& file : files_) digests.push_back(Sha256Hex(file.bytes()));
+  return Combine(source_, digests);
+}
+
+}  // namespace inlier

@@ -1,0 +1,65 @@
+// From texts to sequences of T tokens: texts are taken in groups of 1000, all ids of a group are joined, cut
+// every T tokens, and the rest is dropped. Texts in one sequence attend to each other, as in the reference.
+//
+// A group of fewer than T tokens is one short sequence for MLM and dropped for CLM.
+#ifndef INLIER_CORE_TEXT_PACKING_H_
+#define INLIER_CORE_TEXT_PACKING_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace inlier {
+
+inline constexpr int64_t kTextsPerGroup = 1000;
+
+// How to treat a group that is shorter than a sequence.
+enum class ShortGroup { kKeep, kDrop };
+
+// The reference's group_texts over ready ids (special tokens included).
+std::vector<std::vector<int64_t>> PackTexts(std::span<const std::vector<int64_t>> texts,
+                                            int64_t sequence_length, ShortGroup short_group,
+                                            int64_t texts_per_group = kTextsPerGroup);
+
+// As GroupTexts over texts whose ids are consecutive in memory, without copying them: sequences are computed
+// on demand, with each text's special tokens around it.
+//
+// Thread safety: immutable; the spans must outlive it.
+class PackedTexts {
+ public:
+  struct Options {
+    int64_t sequence_length = 0;
+    ShortGroup short_group = ShortGroup::kDrop;
+    std::vector<int64_t> before_text;  // Special ids put before every text,
+    std::vector<int64_t> after_text;   // and after it.
+    int64_t texts_per_group = kTextsPerGroup;
+  };
+
+  // Text i of these has the ids [text_begins[i], text_begins[i + 1]); text_begins has one entry more than
+  // there are texts. `read` copies ids of the joined texts: ids.size() of them from `begin` on.
+  using ReadIds = std::function<void(uint64_t begin, std::span<int64_t> ids)>;
+  PackedTexts(Options options, std::span<const uint64_t> text_begins, ReadIds read);
+
+  int64_t size() const { return static_cast<int64_t>(first_sequence_.back()); }
+
+  // T, or less for the one sequence of a short group that is kept.
+  int64_t LengthOf(int64_t sequence) const;
+
+  // Writes the ids of a sequence, and 1 for each special token. Both spans have LengthOf(sequence)
+  // entries. REQUIRES: 0 <= sequence < size().
+  void Read(int64_t sequence, std::span<int64_t> ids, std::span<uint8_t> special) const;
+
+ private:
+  uint64_t GroupTokens(size_t group) const;
+  uint64_t TokensBefore(uint64_t text, uint64_t group_begin) const;
+
+  Options options_;
+  std::span<const uint64_t> text_begins_;
+  ReadIds read_;
+  std::vector<uint64_t> first_sequence_;  // Of each group; then the number of all.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TEXT_PACKING_H_

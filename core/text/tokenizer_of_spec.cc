@@ -1,0 +1,64 @@
+#include "core/text/tokenizer_of_spec.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "core/data/data_folder.h"
+#include "core/text/token_cache.h"
+
+namespace inlier {
+namespace {
+
+// The vocabulary of a pre-training on `corpus`.
+absl::StatusOr<TokenizerSource> VocabularyOfCorpus(const std::string& corpus, const TrainedBytePair& trained,
+                                                   const std::string& field, const TextOpenOptions& options) {
+  ASSIGN_OR_RETURN(const std::filesystem::path file,
+                   FindDataFile(corpus, options.data_dir,
+                                {.field = field,
+                                 .what = "corpus",
+                                 .plural = "corpora",
+                                 .extension = ".txt",
+                                 .otherwise = "put a text file there as <name>.txt"}));
+  TokenCacheSettings settings;
+  settings.tokenizer = trained;
+  settings.validation_fraction = v1::TextDataSpec::default_instance().validation_fraction();
+  ASSIGN_OR_RETURN(const TokenCache cache,
+                   TokenCache::OpenOrMake({.path = file, .must_be_utf8 = false}, settings, options));
+  return OwnBytePairFiles{cache.folder()};
+}
+
+}  // namespace
+
+absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& tokenizer, const std::string& path,
+                                                  const TextOpenOptions& options) {
+  switch (tokenizer.kind_case()) {
+    case v1::TokenizerSpec::kWordpiece:
+      return FindWordPiece(tokenizer.wordpiece().vocab(), options.data_dir, path + ".wordpiece.vocab");
+    case v1::TokenizerSpec::kGpt2:
+      return FindGpt2(tokenizer.gpt2().vocab(), options.data_dir, path + ".gpt2.vocab");
+    case v1::TokenizerSpec::kBytePair:
+    case v1::TokenizerSpec::KIND_NOT_SET:
+      break;
+  }
+  const v1::BytePairSpec& byte_pair = tokenizer.byte_pair();
+  if (byte_pair.vocab_size() < kSmallestVocabulary) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ".byte_pair.vocab_size: ", byte_pair.vocab_size(),
+                                                   " is below ", kSmallestVocabulary,
+                                                   ", the 256 bytes and the special tokens"));
+  }
+  const TrainedBytePair trained{byte_pair.vocab_size()};
+  if (!byte_pair.has_corpus()) return trained;
+  return VocabularyOfCorpus(byte_pair.corpus(), trained, path + ".byte_pair.corpus", options);
+}
+
+absl::StatusOr<SpecialTokens> SpecialTokensOf(const Tokenizer& tokenizer, v1::Objective objective,
+                                              const std::string& path) {
+  const std::optional<SpecialTokens> tokens =
+      objective == v1::MLM ? tokenizer.masked_tokens() : tokenizer.causal_tokens();
+  if (tokens.has_value()) return *tokens;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": it has no special tokens for ", v1::Objective_Name(objective), "; choose another tokenizer"));
+}
+
+}  // namespace inlier

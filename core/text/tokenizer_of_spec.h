@@ -1,0 +1,30 @@
+// From a TokenizerSpec to its tokenizer, for every kind of data with text.
+//
+// Thread safety: pure functions of the file system.
+#ifndef INLIER_CORE_TEXT_TOKENIZER_OF_SPEC_H_
+#define INLIER_CORE_TEXT_TOKENIZER_OF_SPEC_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/text/corpus.h"
+#include "core/text/special_tokens.h"
+#include "core/text/tokenizer_source.h"
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+// `path` is the path of `tokenizer` in the spec, "data.text.tokenizer"; messages begin with it. With
+// byte_pair.corpus this is the vocabulary that a pre-training on that corpus trains (data.text.corpus, with
+// the default validation_fraction and the same vocab_size), from the same folder of the cache, and made if
+// missing.
+absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& tokenizer, const std::string& path,
+                                                  const TextOpenOptions& options);
+
+// The special tokens for MLM or CLM. InvalidArgument when the vocabulary has none.
+absl::StatusOr<SpecialTokens> SpecialTokensOf(const Tokenizer& tokenizer, v1::Objective objective,
+                                              const std::string& path);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TEXT_TOKENIZER_OF_SPEC_H_

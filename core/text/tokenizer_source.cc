@@ -1,0 +1,127 @@
+#include "core/text/tokenizer_source.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/digest.h"
+#include "base/mapped_file.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kVocabularies[] = "vocabularies";
+constexpr char kVocabTxt[] = "vocab.txt";
+constexpr char kVocabJson[] = "vocab.json";
+constexpr char kMergesTxt[] = "merges.txt";
+
+Gpt2Files FilesIn(const fs::path& folder) { return {folder / kVocabJson, folder / kMergesTxt}; }
+
+bool IsFile(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool IsFolder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+std::string NamesIn(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_directory(error)) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names.empty() ? "none in it" : "there are: " + absl::StrJoin(names, ", ");
+}
+
+// The path that `vocab` names, existing or not.
+fs::path PlaceOf(const std::string& vocab, const fs::path& data_dir) {
+  return fs::path(vocab).is_absolute() ? fs::path(vocab) : data_dir / kVocabularies / vocab;
+}
+
+absl::Status NoVocabulary(const std::string& field, const std::string& vocab, const fs::path& data_dir,
+                          const char* files) {
+  if (fs::path(vocab).is_absolute()) {
+    return absl::NotFoundError(absl::StrCat(field, ": no ", files, " at ", vocab,
+                                            " on this machine; give the absolute path of a folder that holds "
+                                            "it, or the name of a vocabulary of the data folder"));
+  }
+  const fs::path folder = data_dir / kVocabularies;
+  return absl::NotFoundError(absl::StrCat(field, ": no vocabulary \"", vocab, "\" with ", files, " in ",
+                                          folder.string(), " (", NamesIn(folder),
+                                          "); get it with `make corpora`, or give an absolute path"));
+}
+
+std::vector<fs::path> FilesOf(const TokenizerSource& source, const fs::path& cache_folder) {
+  if (const auto* file = std::get_if<WordPieceFile>(&source)) return {file->vocab_txt};
+  if (const auto* files = std::get_if<Gpt2Files>(&source)) return {files->vocab_json, files->merges_txt};
+  const auto* own = std::get_if<OwnBytePairFiles>(&source);
+  const Gpt2Files trained = FilesIn(own == nullptr ? cache_folder : own->folder);
+  return {trained.vocab_json, trained.merges_txt};
+}
+
+}  // namespace
+
+absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const fs::path& data_dir,
+                                            const std::string& field) {
+  const fs::path place = PlaceOf(vocab, data_dir);
+  const fs::path file = IsFolder(place) ? place / kVocabTxt : place;
+  if (IsFile(file)) return WordPieceFile{file};
+  return NoVocabulary(field, vocab, data_dir, kVocabTxt);
+}
+
+absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const fs::path& data_dir,
+                                   const std::string& field) {
+  const fs::path place = PlaceOf(vocab, data_dir);
+  Gpt2Files files = FilesIn(place);
+  if (const std::string name = place.filename().string(); IsFile(place) && name.ends_with(kVocabJson)) {
+    const std::string prefix = name.substr(0, name.size() - (sizeof(kVocabJson) - 1));
+    files = {place, place.parent_path() / (prefix + kMergesTxt)};
+  }
+  if (IsFile(files.vocab_json) && IsFile(files.merges_txt)) return files;
+  return NoVocabulary(field, vocab, data_dir, "vocab.json and merges.txt");
+}
+
+absl::StatusOr<std::string> VocabularyDigest(const TokenizerSource& source, const fs::path& cache_folder) {
+  Sha256 sha;
+  for (const fs::path& path : FilesOf(source, cache_folder)) {
+    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+    sha.Update(file.bytes());
+  }
+  return sha.HexDigest();
+}
+
+absl::StatusOr<std::string> KeyOf(const TokenizerSource& source) {
+  if (const auto* trained = std::get_if<TrainedBytePair>(&source)) {
+    return absl::StrCat("byte_pair ", trained->vocab_size);
+  }
+  ASSIGN_OR_RETURN(const std::string digest, VocabularyDigest(source, {}));
+  if (std::holds_alternative<OwnBytePairFiles>(source)) return "byte_pair of " + digest;
+  return absl::StrCat(std::holds_alternative<WordPieceFile>(source) ? "wordpiece " : "gpt2 ", digest);
+}
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const TokenizerSource& source,
+                                                         const fs::path& cache_folder) {
+  const std::vector<fs::path> files = FilesOf(source, cache_folder);
+  if (std::holds_alternative<WordPieceFile>(source)) {
+    ASSIGN_OR_RETURN(WordPieceVocabulary vocabulary, WordPieceVocabulary::Load(files[0]));
+    return MakeWordPieceTokenizer(std::move(vocabulary));
+  }
+  ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, BytePairVocabulary::Load(files[0], files[1]));
+  if (!std::holds_alternative<Gpt2Files>(source)) return MakeOwnTokenizer(std::move(vocabulary));
+  absl::StatusOr<std::unique_ptr<Tokenizer>> gpt2 = MakeGpt2Tokenizer(std::move(vocabulary));
+  if (gpt2.ok()) return gpt2;
+  return absl::InvalidArgumentError(
+      absl::StrCat(files[0].string(), ": ", std::string(gpt2.status().message())));
+}
+
+}  // namespace inlier

@@ -1,0 +1,18 @@
+// Text files must be UTF-8. This is checked where texts and vocabularies are read, so that the error can name
+// the place.
+#ifndef INLIER_CORE_TEXT_UTF8_TEXT_H_
+#define INLIER_CORE_TEXT_UTF8_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace inlier {
+
+// OK, or InvalidArgument with file, line, byte and remedy. `file` is the name for the message.
+absl::Status CheckUtf8(std::string_view text, const std::string& file);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TEXT_UTF8_TEXT_H_

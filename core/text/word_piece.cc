@@ -1,0 +1,202 @@
+#include "core/text/word_piece.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/check.h"
+#include "base/mapped_file.h"
+#include "base/status.h"
+#include "core/text/utf8_text.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSpecialSpellings = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+constexpr std::string_view kContinuation = "##";
+constexpr size_t kMaxWordCharacters = 100;
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+bool IsInsideCharacter(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
+
+size_t CountCharacters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char byte) { return !IsInsideCharacter(byte); });
+}
+
+// The longest piece at the start of `rest`, its length in *length.
+template <typename Pieces>
+std::optional<uint32_t> LongestPiece(const Pieces& pieces, std::string_view rest, size_t longest_bytes,
+                                     size_t* length) {
+  for (size_t size = std::min(rest.size(), longest_bytes); size > 0; --size) {
+    if (size < rest.size() && IsInsideCharacter(rest[size])) continue;
+    const auto found = pieces.find(View(rest.substr(0, size)));
+    if (found == pieces.end()) continue;
+    *length = size;
+    return found->second;
+  }
+  return std::nullopt;
+}
+
+// Truncates two texts of n1 and n2 tokens to `room` in all, as Hugging Face's longest_first does: the longer
+// one to the rest that the shorter leaves, both to halves when neither fits, of which the longer (or second)
+// one is the larger.
+std::pair<size_t, size_t> LongestFirst(size_t n1, size_t n2, size_t room) {
+  if (n1 + n2 <= room) return {n1, n2};
+  const bool swap = n1 > n2;
+  if (swap) std::swap(n1, n2);
+  n2 = n1 > room ? n1 : std::max(n1, room - n1);
+  if (n1 + n2 > room) {
+    n1 = room / 2;
+    n2 = n1 + room % 2;
+  }
+  if (swap) std::swap(n1, n2);
+  return {n1, n2};
+}
+
+}  // namespace
+
+absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Load(const std::filesystem::path& vocab_txt) {
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(vocab_txt));
+  const std::string_view text = file.bytes();
+  RETURN_IF_ERROR(CheckUtf8(text, vocab_txt.string()));
+  WordPieceVocabulary vocabulary;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    vocabulary.tokens_.emplace_back(line);
+  }
+  RETURN_IF_ERROR(vocabulary.Index(vocab_txt));
+  return vocabulary;
+}
+
+absl::Status WordPieceVocabulary::Index(const std::filesystem::path& vocab_txt) {
+  const auto invalid = [&vocab_txt](size_t line, const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat(vocab_txt.string(), ":", line, ": ", what));
+  };
+  absl::flat_hash_map<absl::string_view, uint32_t> lines;
+  for (uint32_t id = 0; id < size(); ++id) {
+    const std::string& token = tokens_[id];
+    if (token.empty()) return invalid(id + 1, "an empty line; a vocabulary has one token a line");
+    const auto [first, is_new] = lines.try_emplace(token, id);
+    if (!is_new) {
+      return invalid(id + 1, absl::StrCat("\"", token, "\" is in line ", first->second + 1,
+                                          " already; each token has one line"));
+    }
+    longest_bytes_ = std::max(longest_bytes_, token.size());
+    beginnings_[token] = id;
+    if (token.starts_with(kContinuation) && token.size() > kContinuation.size()) {
+      continuations_[token.substr(kContinuation.size())] = id;
+    }
+  }
+  for (size_t i = 0; i < kSpecialSpellings.size(); ++i) {
+    const auto found = lines.find(View(kSpecialSpellings[i]));
+    if (found == lines.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(vocab_txt.string(), ": none of its ", size(),
+                                                     " lines is ", std::string(kSpecialSpellings[i]),
+                                                     "; it must be a vocab.txt of BERT"));
+    }
+    special_ids_[i] = found->second;
+  }
+  return absl::OkStatus();
+}
+
+bool WordPieceVocabulary::IsSpecial(uint32_t id) const {
+  return std::find(special_ids_.begin(), special_ids_.end(), id) != special_ids_.end();
+}
+
+void WordPieceVocabulary::EncodeWord(std::string_view word, std::vector<uint32_t>* ids) const {
+  const size_t before = ids->size();
+  bool spelt = CountCharacters(word) <= kMaxWordCharacters;
+  for (size_t begin = 0; spelt && begin < word.size();) {
+    size_t length = 0;
+    const auto piece =
+        LongestPiece(begin == 0 ? beginnings_ : continuations_, word.substr(begin), longest_bytes_, &length);
+    spelt = piece.has_value();
+    if (!spelt) break;
+    ids->push_back(*piece);
+    begin += length;
+  }
+  if (spelt) return;
+  ids->resize(before);
+  ids->push_back(unknown_id());
+}
+
+std::string WordPieceVocabulary::Decode(std::span<const uint32_t> ids, bool skip_special) const {
+  std::string text;
+  bool first = true;
+  for (const uint32_t id : ids) {
+    INLIER_CHECK(id < size());
+    if (skip_special && IsSpecial(id)) continue;
+    if (!first) text += ' ';
+    text += tokens_[id];
+    first = false;
+  }
+  return absl::StrReplaceAll(text, {{" ##", ""}});
+}
+
+std::string CleanUpSpaces(std::string text) {
+  // Each replacement over the whole text, in this order.
+  constexpr std::pair<absl::string_view, absl::string_view> kReplacements[] = {
+      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& replacement : kReplacements) text = absl::StrReplaceAll(text, {replacement});
+  return text;
+}
+
+void WordPieceEncoder::Encode(std::string_view text, std::vector<uint32_t>* ids) {
+  size_t ordinary = 0;  // Begin of the text that is not encoded yet.
+  for (size_t i = text.find('['); i != std::string_view::npos; i = text.find('[', i)) {
+    size_t length = 1;
+    for (size_t k = 0; k < kSpecialSpellings.size(); ++k) {
+      if (!text.substr(i).starts_with(kSpecialSpellings[k])) continue;
+      EncodeOrdinary(text.substr(ordinary, i - ordinary), ids);
+      ids->push_back(vocabulary_.special_ids()[k]);
+      length = kSpecialSpellings[k].size();
+      ordinary = i + length;
+      break;
+    }
+    i += length;
+  }
+  EncodeOrdinary(text.substr(ordinary), ids);
+}
+
+void WordPieceEncoder::EncodeOrdinary(std::string_view text, std::vector<uint32_t>* ids) {
+  words_.Reset(text);
+  for (std::string_view word = words_.Next(); !word.empty(); word = words_.Next()) {
+    if (memory_.Recall(word, ids)) continue;
+    const size_t before = ids->size();
+    vocabulary_.EncodeWord(word, ids);
+    memory_.Remember(word, std::span(*ids).subspan(before));
+  }
+}
+
+SentencePair WordPieceEncoder::EncodePair(std::string_view text, std::string_view pair, size_t max_length) {
+  INLIER_CHECK(max_length >= 3);
+  std::vector<uint32_t> first, second;
+  Encode(text, &first);
+  Encode(pair, &second);
+  const size_t special = pair.empty() ? 2 : 3;
+  const auto [n1, n2] = LongestFirst(first.size(), second.size(), max_length - special);
+
+  SentencePair input;
+  input.ids.push_back(vocabulary_.cls_id());
+  input.ids.insert(input.ids.end(), first.begin(), first.begin() + n1);
+  input.ids.push_back(vocabulary_.sep_id());
+  input.token_type_ids.resize(input.ids.size(), 0);
+  if (!pair.empty()) {
+    input.ids.insert(input.ids.end(), second.begin(), second.begin() + n2);
+    input.ids.push_back(vocabulary_.sep_id());
+    input.token_type_ids.resize(input.ids.size(), 1);
+  }
+  input.attention_mask.resize(input.ids.size(), 1);
+  input.ids.resize(max_length, vocabulary_.pad_id());
+  input.token_type_ids.resize(max_length, 0);
+  input.attention_mask.resize(max_length, 0);
+  return input;
+}
+
+}  // namespace inlier

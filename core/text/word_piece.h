@@ -1,0 +1,101 @@
+// BERT's WordPiece on a published, lower-cased vocabulary (vocab.txt, one token a line, its id the line's
+// number): the same ids and the same texts as Hugging Face's tokenizer of bert-base-uncased.
+//
+// Text is cut into words (bert_words.h); a word is spelt by the longest token at its start, then by the
+// longest "##" token at the start of the rest, and so on. A word that cannot be spelt so, or has more than
+// 100 characters, is one [UNK].
+#ifndef INLIER_CORE_TEXT_WORD_PIECE_H_
+#define INLIER_CORE_TEXT_WORD_PIECE_H_
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/text/bert_words.h"
+#include "core/text/word_memory.h"
+
+namespace inlier {
+
+// Thread safety: immutable.
+class WordPieceVocabulary {
+ public:
+  // Reads vocab.txt. InvalidArgument names file and line: a token twice, an empty line, bytes that are not
+  // UTF-8, or no [PAD], [UNK], [CLS], [SEP] or [MASK].
+  static absl::StatusOr<WordPieceVocabulary> Load(const std::filesystem::path& vocab_txt);
+
+  uint32_t size() const { return static_cast<uint32_t>(tokens_.size()); }
+  uint32_t pad_id() const { return special_ids_[0]; }
+  uint32_t unknown_id() const { return special_ids_[1]; }
+  uint32_t cls_id() const { return special_ids_[2]; }
+  uint32_t sep_id() const { return special_ids_[3]; }
+  uint32_t mask_id() const { return special_ids_[4]; }
+  // [PAD] [UNK] [CLS] [SEP] [MASK].
+  const std::array<uint32_t, 5>& special_ids() const { return special_ids_; }
+  bool IsSpecial(uint32_t id) const;
+
+  // As in the file, "##" included. REQUIRES: id < size().
+  std::string_view Spelling(uint32_t id) const { return tokens_[id]; }
+
+  // Appends the ids of a word of BertWords.
+  void EncodeWord(std::string_view word, std::vector<uint32_t>* ids) const;
+
+  // Spellings joined by spaces, each " ##" taken out. REQUIRES: every id < size().
+  std::string Decode(std::span<const uint32_t> ids, bool skip_special = false) const;
+
+ private:
+  WordPieceVocabulary() = default;
+  absl::Status Index(const std::filesystem::path& vocab_txt);
+
+  // By their text: tokens at the start of a word, and those inside one without their "##".
+  using Pieces = absl::flat_hash_map<std::string, uint32_t>;
+
+  std::vector<std::string> tokens_;
+  Pieces beginnings_;
+  Pieces continuations_;
+  size_t longest_bytes_ = 0;
+  std::array<uint32_t, 5> special_ids_ = {};
+};
+
+// Decoded text in ordinary spelling: no space before . ? ! , or n't 'm 's 've 're, none around a lone quote.
+std::string CleanUpSpaces(std::string text);
+
+// One or two texts as a model's input: [CLS] text [SEP] or [CLS] text [SEP] pair [SEP].
+struct SentencePair {
+  std::vector<int64_t> ids;
+  std::vector<int64_t> token_type_ids;  // 1 in the second text and its [SEP].
+  std::vector<int64_t> attention_mask;  // 0 in the padding.
+};
+
+// Encodes with a vocabulary and caches the ids of words.
+//
+// Thread safety: none; use one encoder a thread. `vocabulary` must outlive it.
+class WordPieceEncoder {
+ public:
+  explicit WordPieceEncoder(const WordPieceVocabulary& vocabulary) : vocabulary_(vocabulary), words_("") {}
+
+  // Appends the ids of `text`; special tokens spelt in it, in capitals, become their ids.
+  void Encode(std::string_view text, std::vector<uint32_t>* ids);
+
+  // Padded to max_length. Longer input is cut at its end, the longer text first, until both fit; an empty
+  // `pair` is none. REQUIRES: max_length >= 3.
+  SentencePair EncodePair(std::string_view text, std::string_view pair, size_t max_length);
+
+ private:
+  void EncodeOrdinary(std::string_view text, std::vector<uint32_t>* ids);
+
+  const WordPieceVocabulary& vocabulary_;
+  BertWords words_;
+  WordMemory memory_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TEXT_WORD_PIECE_H_

@@ -1,0 +1,297 @@
+#include "rpc/credentials.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "rpc/rpc.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::size_t kTokenBytes = 32;
+constexpr std::size_t kNameBytesMax = 64;
+constexpr char kTokenPrefix[] = "inlier_";
+
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+absl::Status Wrong(const std::string& field, const std::string& file, const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", file, " ", what));
+}
+
+absl::StatusOr<std::string> ReadPem(const std::string& field, const std::string& file) {
+  absl::StatusOr<std::string> text = ReadFile(file);
+  if (text.ok()) return text;
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(text.status().message()),
+                                                 "; name a PEM file that this user may read"));
+}
+
+std::string TimeText(const ASN1_TIME* time) {
+  const Bio out(BIO_new(BIO_s_mem()), &BIO_free);
+  ASN1_TIME_print(out.get(), time);
+  char* text = nullptr;
+  const long length = BIO_get_mem_data(out.get(), &text);
+  return std::string(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+}
+
+Bio Reading(const std::string& pem) {
+  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
+}
+
+// The first certificate of the file, valid now.
+absl::StatusOr<Certificate> CheckCertificate(const std::string& field, const std::string& file,
+                                             const std::string& pem) {
+  const Bio in = Reading(pem);
+  Certificate certificate(PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr), &X509_free);
+  if (certificate == nullptr)
+    return Wrong(field, file, "holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
+  const ASN1_TIME* end = X509_get0_notAfter(certificate.get());
+  if (X509_cmp_current_time(end) < 0)
+    return Wrong(field, file, absl::StrCat("expired on ", TimeText(end), "; have a new one issued"));
+  const ASN1_TIME* begin = X509_get0_notBefore(certificate.get());
+  if (X509_cmp_current_time(begin) > 0)
+    return Wrong(field, file,
+                 absl::StrCat("is valid only from ", TimeText(begin), "; check this machine's clock"));
+  return certificate;
+}
+
+absl::Status CheckPair(const std::string& certificate_file, const std::string& certificate_pem,
+                       const std::string& key_file, const std::string& key_pem) {
+  ASSIGN_OR_RETURN(const Certificate certificate,
+                   CheckCertificate("tls_certificate", certificate_file, certificate_pem));
+  const Bio in = Reading(key_pem);
+  const Key key(PEM_read_bio_PrivateKey(
+                    in.get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr),
+                &EVP_PKEY_free);
+  if (key == nullptr)
+    return Wrong("tls_key", key_file,
+                 "holds no private key in PEM form, or one with a passphrase; name one without");
+  if (X509_check_private_key(certificate.get(), key.get()) != 1)
+    return Wrong("tls_key", key_file, absl::StrCat("is not the key of ", certificate_file));
+  return absl::OkStatus();
+}
+
+struct Pair {
+  std::string certificate, key;  // PEM.
+};
+absl::StatusOr<Pair> LoadPair(const std::string& certificate, const std::string& key) {
+  if (key.empty()) return absl::InvalidArgumentError("tls_certificate is set without tls_key; set both");
+  if (certificate.empty())
+    return absl::InvalidArgumentError("tls_key is set without tls_certificate; set both");
+  Pair pair;
+  ASSIGN_OR_RETURN(pair.certificate, ReadPem("tls_certificate", certificate));
+  ASSIGN_OR_RETURN(pair.key, ReadPem("tls_key", key));
+  RETURN_IF_ERROR(CheckPair(certificate, pair.certificate, key, pair.key));
+  return pair;
+}
+
+bool IsName(const std::string& name) {
+  return !name.empty() && name.size() <= kNameBytesMax &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// True if a header can carry it.
+bool IsSendable(const std::string& token) {
+  return std::all_of(token.begin(), token.end(), [](unsigned char c) { return absl::ascii_isgraph(c); });
+}
+
+bool IsLoopbackAddress(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+    return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+  }
+  if (address->sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr) != 0;
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const ServerTls& tls) {
+  if (tls.certificate.empty() && tls.key.empty()) {
+    if (!tls.client_ca.empty())
+      return absl::InvalidArgumentError("tls_client_ca needs TLS; set tls_certificate and tls_key, too");
+    return grpc::InsecureServerCredentials();
+  }
+  ASSIGN_OR_RETURN(const Pair pair, LoadPair(tls.certificate, tls.key));
+  const bool mutual = !tls.client_ca.empty();
+  grpc::SslServerCredentialsOptions options(mutual
+                                                ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                                : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  options.pem_key_cert_pairs.push_back({pair.key, pair.certificate});
+  if (mutual) {
+    ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem("tls_client_ca", tls.client_ca));
+    RETURN_IF_ERROR(CheckCertificate("tls_client_ca", tls.client_ca, options.pem_root_certs).status());
+  }
+  return grpc::SslServerCredentials(options);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
+    const ClientSecurity& security, const std::string& address) {
+  if (!IsSendable(security.token))
+    return absl::InvalidArgumentError("the token has characters that no token has");
+  if (security.tls_ca.empty()) {
+    if (!security.tls_certificate.empty() || !security.tls_key.empty())
+      return absl::InvalidArgumentError(
+          "tls_certificate and tls_key need tls_ca, the certificate that signed the coordinator's");
+    if (!security.token.empty() && !security.insecure && !IsLoopback(address)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the token would go to ", address,
+                       " in plain text, for everyone in between to read: set tls_ca (the command "
+                       "line: --tls-ca), or insecure for a network you trust"));
+    }
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions options;
+  ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem("tls_ca", security.tls_ca));
+  RETURN_IF_ERROR(CheckCertificate("tls_ca", security.tls_ca, options.pem_root_certs).status());
+  if (!security.tls_certificate.empty() || !security.tls_key.empty()) {
+    ASSIGN_OR_RETURN(const Pair pair, LoadPair(security.tls_certificate, security.tls_key));
+    options.pem_cert_chain = pair.certificate;
+    options.pem_private_key = pair.key;
+  }
+  return grpc::SslCredentials(options);
+}
+
+bool IsLoopback(const std::string& address) {
+  const absl::StatusOr<Address> parsed = ParseAddress(address, "address");
+  if (!parsed.ok()) return false;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(parsed->host.c_str(), nullptr, &hints, &found) != 0) return false;
+  bool loopback = found != nullptr;
+  for (const addrinfo* info = found; info != nullptr; info = info->ai_next)
+    loopback = loopback && IsLoopbackAddress(info->ai_addr);
+  ::freeaddrinfo(found);
+  return loopback;
+}
+
+absl::Status CheckExposure(const std::string& address, const std::string& field,
+                           const Protection& protection) {
+  if (protection.insecure || (protection.encrypted && protection.authenticated)) return absl::OkStatus();
+  RETURN_IF_ERROR(ParseAddress(address, field).status());
+  if (IsLoopback(address)) return absl::OkStatus();
+  const char* lacks = !protection.encrypted && !protection.authenticated
+                          ? "neither TLS nor a check of callers"
+                      : !protection.encrypted ? "no TLS, so tokens could be read on the network"
+                                              : "no check of callers";
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ": ", address, " can be reached from other machines, and there is ", lacks,
+                   "; set tls_certificate and tls_key with tokens_file (`inlier token add`) or "
+                   "tls_client_ca, listen on 127.0.0.1, "
+                   "or set insecure: true on a network you trust"));
+}
+
+std::string RoleName(Role role) {
+  switch (role) {
+    case Role::kRead:
+      return "read";
+    case Role::kSubmit:
+      return "submit";
+    case Role::kWork:
+      return "work";
+  }
+  return "";
+}
+
+absl::StatusOr<Role> RoleFromName(const std::string& name) {
+  for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork}) {
+    if (RoleName(role) == name) return role;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name, "' is not a role; expected read, submit or work"));
+}
+
+bool Includes(Role held, Role needed) {
+  return held == needed || (held == Role::kSubmit && needed == Role::kRead);
+}
+
+absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) == 0 && (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tokens_file: ", file.string(),
+        " is writable by other users, who could grant themselves access; chmod go-w ", file.string()));
+  }
+  const absl::StatusOr<std::string> text = ReadFile(file);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("tokens_file: ", std::string(text.status().message()),
+                                                   "; make one with `inlier token add --file ", file.string(),
+                                                   " --role submit --name NAME`"));
+  }
+  std::vector<TokenEntry> entries;
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    ++number;
+    const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (words.empty() || words[0][0] == '#') continue;
+    const auto wrong = [&](const std::string& what) {
+      return absl::InvalidArgumentError(absl::StrCat("tokens_file: ", file.string(), ":", number, ": ", what,
+                                                     "; a line is: role name sha256"));
+    };
+    if (words.size() != 3) return wrong(absl::StrCat("it has ", words.size(), " words"));
+    const absl::StatusOr<Role> role = RoleFromName(words[0]);
+    if (!role.ok()) return wrong(std::string(role.status().message()));
+    if (!IsName(words[1])) return wrong("the name may have letters, digits, '.', '_' and '-'");
+    if (!IsSha256(words[2])) return wrong("the hash is not 64 lower-case hexadecimal digits");
+    entries.push_back({*role, words[1], words[2]});
+  }
+  return entries;
+}
+
+absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries) {
+  std::string text = "# Callers of the coordinator: role (read, submit, work), name, SHA-256 of the token.\n";
+  for (const TokenEntry& entry : entries) {
+    if (!IsName(entry.name)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", entry.name, "' is not a name of a token: use letters, digits, '.', '_' and '-', at most ",
+          kNameBytesMax));
+    }
+    absl::StrAppend(&text, RoleName(entry.role), " ", entry.name, " ", entry.sha256, "\n");
+  }
+  return WriteFileAtomically(file, text);
+}
+
+absl::StatusOr<std::string> NewToken() {
+  std::string bytes(kTokenBytes, '\0');
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return ErrnoStatus("the system provides no random numbers");
+  return absl::StrCat(kTokenPrefix, absl::BytesToHexString(bytes));
+}
+
+absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string& field) {
+  if (file.empty()) return std::string();
+  const absl::StatusOr<std::string> text = ReadFile(file);
+  if (!text.ok())
+    return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(text.status().message())));
+  const std::string line = text->substr(0, text->find('\n'));
+  std::string token(absl::StripAsciiWhitespace(line));
+  if (token.empty() || !IsSendable(token))
+    return absl::InvalidArgumentError(absl::StrCat(field, ": the first line of ", file, " is not a token"));
+  return token;
+}
+
+}  // namespace inlier

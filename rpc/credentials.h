@@ -1,0 +1,85 @@
+// Credentials: TLS files, bearer tokens, and the addresses on which a daemon may listen without them.
+//
+// A token is 256 random bits, so its plain SHA-256 is all that is stored: it cannot be guessed, and a salt
+// or a slow hash would add nothing. Free functions, all thread-safe. Errors name the field, the
+// file and the remedy, and never hold a token.
+#ifndef INLIER_RPC_CREDENTIALS_H_
+#define INLIER_RPC_CREDENTIALS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+// PEM files of a server; all empty: plain text.
+struct ServerTls {
+  std::string certificate, key;  // Go together.
+  std::string client_ca;         // Callers must present a certificate signed by this authority (mutual TLS).
+  bool on() const { return !certificate.empty(); }
+};
+
+// InvalidArgument for a file that is missing, is not PEM, has expired, or a key that is not the
+// certificate's. Fields are called tls_certificate, tls_key, tls_client_ca.
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const ServerTls& tls);
+
+// Credentials of a client.
+struct ClientSecurity {
+  std::string tls_ca;                    // PEM; TLS is on when it is named.
+  std::string tls_certificate, tls_key;  // PEM; presented to a coordinator with tls_client_ca.
+  std::string token;                     // The token itself.
+  bool insecure = false;                 // The token may go over plain text to another machine.
+};
+
+// The credentials for a connection to `address`. InvalidArgument for files as above (fields tls_ca,
+// tls_certificate, tls_key), and for a token that would go over plain text to another machine.
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
+    const ClientSecurity& security, const std::string& address);
+
+// True if every address of "host:port" is this machine's loopback.
+bool IsLoopback(const std::string& address);
+
+// The protection of a daemon.
+struct Protection {
+  bool encrypted = false;      // TLS.
+  bool authenticated = false;  // Tokens, or certificates of callers.
+  bool insecure = false;       // The configuration declares the network trusted.
+};
+// OK if a daemon may listen on `address`: always on loopback; elsewhere only encrypted and authenticated,
+// or insecure. InvalidArgument with the remedy.
+absl::Status CheckExposure(const std::string& address, const std::string& field,
+                           const Protection& protection);
+
+// The permission of a caller. SUBMIT includes READ.
+enum class Role { kRead, kSubmit, kWork };
+std::string RoleName(Role role);
+absl::StatusOr<Role> RoleFromName(const std::string& name);
+bool Includes(Role held, Role needed);
+
+// A line of a tokens file: "<role> <name> <sha256>".
+struct TokenEntry {
+  Role role = Role::kRead;
+  std::string name;  // Letters, digits, '.', '_', '-'.
+  std::string sha256;
+};
+
+// InvalidArgument with file and line for one that is not of the form, and for a file that others may write.
+absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file);
+// Replaces the file atomically.
+absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries);
+
+// A new token: "inlier_" and 64 hexadecimal digits, from the system's random source.
+absl::StatusOr<std::string> NewToken();
+
+// The token in `file` (its first line); empty when `file` is.
+absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string& field);
+
+}  // namespace inlier
+
+#endif  // INLIER_RPC_CREDENTIALS_H_

@@ -1,0 +1,67 @@
+#include "rpc/endpoint_file.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <signal.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status.h"
+
+namespace inlier {
+
+std::filesystem::path EndpointFilePath(const std::filesystem::path& state_dir) {
+  return state_dir / "endpoint.json";
+}
+
+absl::Status WriteEndpointFile(const std::filesystem::path& state_dir, const v1::Endpoint& endpoint) {
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  const auto printed = google::protobuf::util::MessageToJsonString(endpoint, &json, options);
+  if (!printed.ok()) return absl::InternalError(absl::StrCat("endpoint.json: ", printed.ToString()));
+  return WriteFileAtomically(EndpointFilePath(state_dir), json + "\n");
+}
+
+absl::StatusOr<v1::Endpoint> ReadEndpointFile(const std::filesystem::path& state_dir) {
+  const std::filesystem::path path = EndpointFilePath(state_dir);
+  const absl::StatusOr<std::string> json = ReadFile(path);
+  if (absl::IsNotFound(json.status())) {
+    return absl::NotFoundError(absl::StrCat("no coordinator is running in ", state_dir.string(),
+                                            " (there is no ", path.string(),
+                                            "); start one with `inlier up` or inlier-coordinator"));
+  }
+  RETURN_IF_ERROR(json.status());
+  v1::Endpoint endpoint;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(*json, &endpoint, options);
+  if (!parsed.ok() || !endpoint.has_grpc()) {
+    return absl::DataLossError(absl::StrCat(path.string(), " is not an endpoint file: ",
+                                            parsed.ok() ? "it has no grpc address" : parsed.ToString(),
+                                            "; remove it and start the coordinator again"));
+  }
+  return endpoint;
+}
+
+bool EndpointIsAlive(const v1::Endpoint& endpoint) {
+  if (!endpoint.has_pid() || endpoint.pid() <= 0) return false;
+  return ::kill(static_cast<pid_t>(endpoint.pid()), 0) == 0 || errno == EPERM;
+}
+
+absl::Status RemoveEndpointFile(const std::filesystem::path& state_dir, std::int64_t pid) {
+  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(state_dir);
+  if (absl::IsNotFound(endpoint.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(endpoint.status());
+  if (endpoint->pid() != pid) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::remove(EndpointFilePath(state_dir), error);
+  if (error) {
+    return absl::UnknownError(
+        absl::StrCat("cannot remove ", EndpointFilePath(state_dir).string(), ": ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

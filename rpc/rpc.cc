@@ -1,0 +1,208 @@
+#include "rpc/rpc.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/support/client_interceptor.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/version.h"
+
+namespace inlier {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+
+// Adds what every call shows.
+class ShowCredentials final : public grpc::experimental::Interceptor {
+ public:
+  explicit ShowCredentials(const std::string& token) : token_(token) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+      auto* metadata = methods->GetSendInitialMetadata();
+      metadata->emplace(kVersionHeader, Version());
+      if (!token_.empty()) metadata->emplace(kTokenHeader, kTokenScheme + token_);
+    }
+    methods->Proceed();
+  }
+
+ private:
+  const std::string token_;
+};
+
+class ShowCredentialsFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit ShowCredentialsFactory(std::string token) : token_(std::move(token)) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo*) override {
+    return new ShowCredentials(token_);
+  }
+
+ private:
+  const std::string token_;
+};
+
+grpc::ChannelArguments MakeChannelArguments(int message_bytes_max) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(message_bytes_max);
+  arguments.SetMaxSendMessageSize(message_bytes_max);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  // Channels of one process to one address must not share a broken connection's back-off.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // Addresses are the cluster's own; a proxy from the environment would only get in the way.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // Retries and channelz are not used; each costs time in every call.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  return arguments;
+}
+
+}  // namespace
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+}
+
+absl::Status FromGrpcStatus(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+std::string Address::ToString() const {
+  const bool v6 = host.find(':') != std::string::npos;
+  return absl::StrCat(v6 ? "[" : "", host, v6 ? "]" : "", ":", port);
+}
+
+absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view field) {
+  const std::string shown(text), name(field);
+  const auto wrong = [&](const std::string& reason) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": '", shown, "' is not an address: ", reason,
+                                                   "; expected host:port, for example 127.0.0.1:7420"));
+  };
+  const size_t colon = shown.rfind(':');
+  if (colon == std::string::npos || shown.back() == ']') return wrong("there is no port");
+  Address address;
+  address.host = shown.substr(0, colon);
+  if (!address.host.empty() && address.host.front() == '[') {
+    if (address.host.back() != ']') return wrong("a bracket is not closed");
+    address.host = address.host.substr(1, address.host.size() - 2);
+  } else if (address.host.find(':') != std::string::npos) {
+    return wrong("an IPv6 host needs brackets");
+  }
+  if (address.host.empty()) return wrong("there is no host");
+  for (const char c : address.host) {
+    if (c == ' ' || c == '/' || c == '@') return wrong("the host has a character that no host name has");
+  }
+  std::uint32_t port = 0;
+  const std::string digits = shown.substr(colon + 1);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos ||
+      !absl::SimpleAtoi(digits, &port) || port > 65535) {
+    return wrong("the port is not a number from 0 to 65535");
+  }
+  address.port = static_cast<std::uint16_t>(port);
+  return address;
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   MakeChannelArguments(kRpcMessageBytesMax));
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
+                                                                 const ClientSecurity& security,
+                                                                 int message_bytes_max) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials,
+                   MakeChannelCredentials(security, address));
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<ShowCredentialsFactory>(security.token));
+  grpc::ChannelArguments arguments = MakeChannelArguments(message_bytes_max);
+  // Also the least time an attempt to connect is given: on a busy machine a handshake takes longer than the
+  // 100 ms after which a plain connection is retried.
+  if (!security.tls_ca.empty()) arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000);
+  return grpc::experimental::CreateCustomChannelWithInterceptors(address, credentials, arguments,
+                                                                 std::move(interceptors));
+}
+
+absl::Status ProbeBind(const Address& address, std::string_view field) {
+  const std::string name(field), shown = address.ToString();
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int looked_up =
+      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (looked_up != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": cannot resolve the host of ", shown, ": ", ::gai_strerror(looked_up)));
+  }
+  absl::Status status = absl::OkStatus();
+  for (const addrinfo* info = found; info != nullptr && status.ok(); info = info->ai_next) {
+    const int fd = ::socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC, info->ai_protocol);
+    if (fd < 0) continue;  // This address family does not exist here.
+    const int on = 1;
+    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (::bind(fd, info->ai_addr, info->ai_addrlen) != 0 || ::listen(fd, 1) != 0) {
+      const int error = errno;
+      if (error == EADDRINUSE) {
+        status = absl::AlreadyExistsError(absl::StrCat(
+            name, ": ", shown,
+            " is already in use; stop the program that listens there (`ss -ltnp 'sport = :", address.port,
+            "'` names it), or give ", name, " another port (0 takes a free one)"));
+      } else {
+        status = absl::FailedPreconditionError(
+            absl::StrCat(name, ": cannot listen on ", shown, ": ", std::strerror(error)));
+      }
+    }
+    ::close(fd);
+  }
+  ::freeaddrinfo(found);
+  return status;
+}
+
+absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
+                                            const std::vector<grpc::Service*>& services, const ServerTls& tls,
+                                            int message_bytes_max) {
+  ASSIGN_OR_RETURN(Address wanted, ParseAddress(address, field));
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials, MakeServerCredentials(tls));
+  // gRPC gives no reason when it cannot bind, and logs its own lines: ask the system first.
+  RETURN_IF_ERROR(ProbeBind(wanted, field));
+  static std::once_flag plugins;
+  std::call_once(plugins, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(wanted.ToString(), credentials, &port);
+  builder.SetMaxReceiveMessageSize(message_bytes_max);
+  builder.SetMaxSendMessageSize(message_bytes_max);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  ListeningServer listening;
+  listening.server = builder.BuildAndStart();
+  if (listening.server == nullptr || port == 0) {
+    RETURN_IF_ERROR(ProbeBind(wanted, field));
+    return absl::FailedPreconditionError(absl::StrCat(field, ": cannot listen on ", wanted.ToString()));
+  }
+  listening.server->GetHealthCheckService()->SetServingStatus(true);
+  wanted.port = static_cast<std::uint16_t>(port);
+  listening.address = wanted.ToString();
+  return listening;
+}
+
+}  // namespace inlier

@@ -1,0 +1,73 @@
+// gRPC: statuses, addresses, channels and servers.
+//
+// absl's and gRPC's status codes are the same numbers, so nothing is lost between them. Free functions, all
+// thread-safe.
+#ifndef INLIER_RPC_RPC_H_
+#define INLIER_RPC_RPC_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rpc/credentials.h"
+
+namespace inlier {
+
+// Largest message either side accepts, unless the configuration sets another limit.
+inline constexpr int kRpcMessageBytesMax = 64 << 20;
+
+grpc::Status ToGrpcStatus(const absl::Status& status);
+absl::Status FromGrpcStatus(const grpc::Status& status);
+
+// "127.0.0.1:7420", "localhost:7420", "[::1]:7420", "0.0.0.0:0".
+struct Address {
+  std::string host;  // Without brackets.
+  std::uint16_t port = 0;
+  std::string ToString() const;  // With brackets around an IPv6 host.
+};
+
+// `field` is the configuration's name for it: "listen", "http_listen", "coordinator". InvalidArgument names
+// the error and an example.
+absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view field);
+
+// A plain channel to `address` (host:port) with the message limits, keep-alive and a reconnect back-off of
+// 0.1 to 2 s. Never connects by itself; the first call does.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+
+// The same with TLS and a token. Every call carries this program's version and the token; the files are
+// read now.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
+                                                                 const ClientSecurity& security,
+                                                                 int message_bytes_max = kRpcMessageBytesMax);
+
+// Names in a call's metadata.
+inline constexpr char kVersionHeader[] = "inlier-version";
+inline constexpr char kTokenHeader[] = "authorization";
+inline constexpr char kTokenScheme[] = "Bearer ";
+
+// A server that is listening. Destroy or Shutdown() it to stop.
+struct ListeningServer {
+  std::unique_ptr<grpc::Server> server;
+  std::string address;  // With the port that was bound.
+};
+
+// Starts `services` on `address` with message limits, reflection and the standard health service (SERVING).
+// The services must outlive the server. AlreadyExists when the address is in use: names it and the remedy.
+// InvalidArgument for a bad address.
+absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
+                                            const std::vector<grpc::Service*>& services,
+                                            const ServerTls& tls = {},
+                                            int message_bytes_max = kRpcMessageBytesMax);
+
+// The error of bind(2) on `address`, as StartServer and HttpServer report it; OK when it can be bound now.
+absl::Status ProbeBind(const Address& address, std::string_view field);
+
+}  // namespace inlier
+
+#endif  // INLIER_RPC_RPC_H_

@@ -1,0 +1,81 @@
+// A field below a message by its name in dots: "attention.softmax.clipped.gamma".
+//
+// The one way in which sweeps, `--set`, the reader and the reference page name a hyper-parameter. A path is
+// resolved once against a descriptor and can then be used with every message of that type. Setting a member
+// of a oneof replaces the other member (in a sweep's axis that is what is meant).
+//
+// Errors: InvalidArgument; the message begins with the path and names the remedy. Thread safety: values.
+#ifndef INLIER_SPEC_SCHEMA_FIELD_PATH_H_
+#define INLIER_SPEC_SCHEMA_FIELD_PATH_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/struct.pb.h"
+
+namespace inlier {
+
+class FieldPath {
+ public:
+  // Refuses unknown names (with the nearest known one among the siblings, then among all paths) and repeated
+  // fields.
+  static absl::StatusOr<FieldPath> Parse(const google::protobuf::Descriptor* root, std::string_view text);
+
+  // The same for callers that name the place themselves: "" when `path` was set, else what is wrong without
+  // the path.
+  static std::string TryParse(const google::protobuf::Descriptor* root, std::string_view text,
+                              FieldPath* path);
+
+  const std::string& text() const { return text_; }
+  // From the root down; at least one.
+  const std::vector<const google::protobuf::FieldDescriptor*>& fields() const { return fields_; }
+  const google::protobuf::FieldDescriptor* field() const { return fields_.back(); }
+  // The last word of the path.
+  const std::string& last_word() const { return field()->name(); }
+  // A number, a text, a choice of words or true/false: not a group of further fields.
+  bool is_leaf() const;
+
+  // Sets a leaf from text as on the command line ("-0.03", "true", "GELU_ERF"); a group takes "{}", which
+  // makes it present. Ranges are not checked: RangeProblem and the validator do.
+  absl::Status SetText(std::string_view value, google::protobuf::Message* root) const;
+  // The same from the value of a sweep. Numbers must fit the type: 2000 and 2e3 are integers, 0.5 is not. A
+  // group takes an object, merged.
+  absl::Status SetValue(const google::protobuf::Value& value, google::protobuf::Message* root) const;
+
+  // True when the field itself is present.
+  bool Has(const google::protobuf::Message& root) const;
+  // Removes the field; the groups above it stay.
+  void Clear(google::protobuf::Message* root) const;
+  // The leaf's value, or its default, in the spelling of LeafText. REQUIRES: is_leaf().
+  std::string GetText(const google::protobuf::Message& root) const;
+
+ private:
+  std::string text_;
+  std::vector<const google::protobuf::FieldDescriptor*> fields_;
+};
+
+// Paths of all leaves below `root`, in field order; repeated fields and maps are left out.
+std::vector<std::string> AllLeafPaths(const google::protobuf::Descriptor* root);
+
+// The valid names in a mapping for `type`, in field order.
+std::vector<std::string> FieldNames(const google::protobuf::Descriptor* type);
+
+// Sets the leaf `field` of `parent`. On a mistake returns what is wrong without the path ("\"x\" is not a
+// number; ..."), else "".
+std::string SetLeafText(const google::protobuf::FieldDescriptor* field, std::string_view text,
+                        google::protobuf::Message* parent);
+std::string SetLeafValue(const google::protobuf::FieldDescriptor* field, const google::protobuf::Value& value,
+                         google::protobuf::Message* parent);
+
+// The value of a leaf as compact text: "-0.03", "true", "MLM", a text as it is; the default when it is not
+// set.
+std::string LeafText(const google::protobuf::FieldDescriptor* field, const google::protobuf::Message& parent);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SCHEMA_FIELD_PATH_H_

@@ -1,0 +1,37 @@
+// How much a request may carry: what a client can make the coordinator keep, and a worker make it read.
+#ifndef INLIER_SPEC_SCHEMA_LIMITS_H_
+#define INLIER_SPEC_SCHEMA_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace inlier {
+
+struct Limits {
+  // Of a sweep.
+  static constexpr std::size_t kSweepBytesMax = 8 << 20;   // Also of its file.
+  static constexpr std::size_t kTrialBytesMax = 64 << 10;  // The base with the largest value of each axis.
+  static constexpr std::size_t kTextBytesMax = 64 << 10;   // Descriptions.
+  static constexpr int kAxesMax = 64;
+  static constexpr int kValuesMax = 100'000;  // Of one axis.
+  static constexpr int kDepthMax = 48;        // Messages inside each other, of which a nested value is two.
+  static constexpr int kExclusionsMax = 10'000;
+  static constexpr int kTableColumnsMax = 1000;
+  static constexpr int kTableRowsMax = 64;  // Columns of row headings.
+  // Of a worker's sync.
+  static constexpr int kSlotsMax = 1024;
+  static constexpr int kAttemptsMax = 4096;
+  static constexpr int kEventsMax = 10'000;
+  static constexpr std::size_t kSiteBytesMax = 512;         // Module path of a measurement.
+  static constexpr std::size_t kMessageBytesMax = 4096;     // Of an outcome; a longer one is cut.
+  static constexpr std::size_t kLogLineBytesMax = 65536;    // A longer one is cut.
+  static constexpr std::size_t kProvenanceBytesMax = 4096;  // Of each text in Started.
+  static constexpr std::size_t kPathBytesMax = 4096;
+  // Of any request.
+  static constexpr std::size_t kNameBytesMax = 256;   // Names, groups, paths of fields, labels.
+  static constexpr std::size_t kWordBytesMax = 1024;  // Of any other text: an id, a page token.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SCHEMA_LIMITS_H_

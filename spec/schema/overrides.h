@@ -1,0 +1,20 @@
+// `--set path=value`: changes of single fields from a command line.
+#ifndef INLIER_SPEC_SCHEMA_OVERRIDES_H_
+#define INLIER_SPEC_SCHEMA_OVERRIDES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "google/protobuf/message.h"
+
+namespace inlier {
+
+// Applies "training.steps=100" and the like in order, the later one winning. "attention.softmax.vanilla={}"
+// chooses a member without fields. Types and ranges are checked. InvalidArgument with `--set <the text>: what
+// is wrong`, for all of them; `message` is then unchanged.
+absl::Status ApplyOverrides(google::protobuf::Message* message, const std::vector<std::string>& overrides);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SCHEMA_OVERRIDES_H_

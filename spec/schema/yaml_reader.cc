@@ -1,0 +1,409 @@
+#include "spec/schema/yaml_reader.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/duplicate_checker.h"
+#include "spec/schema/field_path.h"
+#include "spec/schema/number_text.h"
+#include "spec/schema/param_range.h"
+#include "spec/schema/struct_value.h"
+#include "spec/schema/yaml_document.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using google::protobuf::Struct;
+using google::protobuf::Value;
+
+std::string OnLine(SourceMap::Position position) { return " on line " + std::to_string(position.line); }
+
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kShown ? text + ", ..." : text;
+}
+
+bool IsGroup(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
+
+// Lines `file:line:column: path: text`, as many as Problems keeps.
+class Report {
+ public:
+  explicit Report(std::string file) : file_(std::move(file)) {}
+
+  void Add(SourceMap::Position position, const std::string& path, const std::string& text) {
+    if (++count_ > Problems::kKept) return;
+    if (!lines_.empty()) lines_ += "\n";
+    lines_ += file_ + ":" + std::to_string(position.line) + ":" + std::to_string(position.column) + ": " +
+              (path.empty() ? "" : path + ": ") + text;
+  }
+  std::size_t count() const { return count_; }
+
+  absl::Status ToStatus(std::size_t uncounted = 0) const {
+    const std::size_t count = count_ + uncounted;
+    if (count == 0) return absl::OkStatus();
+    if (count <= Problems::kKept) return absl::InvalidArgumentError(lines_);
+    return absl::InvalidArgumentError(lines_ + "\n" + file_ + ": ... and " +
+                                      std::to_string(count - Problems::kKept) + " more");
+  }
+
+ private:
+  std::string file_;
+  std::string lines_;
+  std::size_t count_ = 0;
+};
+
+// Walks nodes and descriptors together. One object reads one document.
+class Walker {
+ public:
+  Walker(Report* report, SourceMap* sources) : report_(report), sources_(sources) {}
+
+  void ReadMessage(const YamlNode& node, const std::string& path, Message* message) {
+    DuplicateChecker duplicates;
+    ReadGroup(node, path, message, &duplicates);
+  }
+
+ private:
+  void Wrong(const std::string& path, SourceMap::Position position, std::string text) {
+    report_->Add(position, path, std::move(text));
+  }
+
+  // Reads a mapping for `message`. One mapping shares `duplicates` with the groups that its paths reach.
+  void ReadGroup(const YamlNode& node, const std::string& path, Message* message,
+                 DuplicateChecker* duplicates) {
+    const Descriptor* type = message->GetDescriptor();
+    if (node.kind != YamlNode::kMap) return WrongGroup(node, path, type);
+    const YamlNode::Entry* values = nullptr;
+    std::map<std::string_view, SourceMap::Position> keys;
+    for (const YamlNode::Entry& entry : node.entries) {
+      const auto [first, is_first] = keys.try_emplace(entry.key, entry.position);
+      if (!is_first) {
+        Wrong(JoinPath(path, entry.key), entry.position,
+              "is given twice (first" + OnLine(first->second) + "): remove one");
+        continue;
+      }
+      // The type of an axis' values follows from its field, before or after them.
+      if (type == v1::Axis::descriptor() && entry.key == "values") {
+        values = &entry;
+      } else {
+        ReadEntry(entry, path, message, duplicates);
+      }
+    }
+    if (values != nullptr) ReadEntry(*values, path, message, duplicates);
+  }
+
+  void WrongGroup(const YamlNode& node, const std::string& path, const Descriptor* type) {
+    const std::vector<std::string> names = FieldNames(type);
+    const std::string fields = names.empty() ? "" : " with fields such as " + Listed(names);
+    if (node.kind == YamlNode::kScalar) {
+      const FieldDescriptor* member = type->FindFieldByName(node.text);
+      if (member != nullptr && member->containing_oneof() != nullptr && IsGroup(member)) {
+        return Wrong(path, node.position,
+                     "\"" + node.text + "\" must be a mapping; write {" + node.text + ": {}}");
+      }
+    }
+    const std::string found = node.kind == YamlNode::kNull   ? "has no value"
+                              : node.kind == YamlNode::kList ? "is a list"
+                                                             : Quoted(node.text) + " is a single value";
+    Wrong(path, node.position,
+          found + "; write a mapping" + (names.empty() ? ": {}" : fields + ", or {} to take it as it is"));
+  }
+
+  void ReadEntry(const YamlNode::Entry& entry, const std::string& prefix, Message* message,
+                 DuplicateChecker* duplicates) {
+    FieldPath path;
+    const std::string unknown = FieldPath::TryParse(message->GetDescriptor(), entry.key, &path);
+    if (!unknown.empty()) return Wrong(JoinPath(prefix, entry.key), entry.position, unknown);
+    Message* at = message;
+    std::string at_prefix = prefix;
+    for (const FieldDescriptor* field : path.fields()) {
+      const std::string problem = duplicates->Enter(at_prefix, field, OnLine(entry.position));
+      at_prefix = JoinPath(at_prefix, field->name());
+      if (!problem.empty()) return Wrong(at_prefix, entry.position, problem);
+      sources_->Record(at_prefix, entry.position);
+      if (field != path.field()) at = at->GetReflection()->MutableMessage(at, field);
+    }
+    const FieldDescriptor* field = path.field();
+    // A path in dots may add to a group; a value is set once.
+    if (!IsGroup(field) || field->is_repeated() ||
+        field->message_type()->file()->package() == "google.protobuf") {
+      const std::string problem = duplicates->Claim(at_prefix, OnLine(entry.position));
+      if (!problem.empty()) return Wrong(at_prefix, entry.position, problem);
+    }
+    ReadField(*entry.value, entry.position, field, at_prefix, at, duplicates);
+  }
+
+  void ReadField(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field,
+                 const std::string& path, Message* parent, DuplicateChecker* duplicates) {
+    const Reflection& reflection = *parent->GetReflection();
+    if (field->is_map()) return ReadMap(node, field, path, parent);
+    if (field->is_repeated()) return ReadList(node, field, path, parent);
+    if (!IsGroup(field)) return ReadLeaf(node, key, field, path, parent);
+    if (field->message_type() == Struct::descriptor())
+      return ReadSet(node, path, reflection.MutableMessage(parent, field));
+    if (field->message_type() == Value::descriptor()) {
+      *static_cast<Value*>(reflection.MutableMessage(parent, field)) = GenericValue(node, path);
+      return;
+    }
+    ReadGroup(node, path, reflection.MutableMessage(parent, field), duplicates);
+  }
+
+  void ReadLeaf(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field,
+                const std::string& path, Message* parent) {
+    const bool is_text = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    switch (node.kind) {
+      case YamlNode::kNull:
+        return Wrong(path, key,
+                     "has no value; leave it out to keep the default, or give one" +
+                         std::string(is_text ? " (the word null in quotes)" : ""));
+      case YamlNode::kList:
+        return Wrong(
+            path, node.position,
+            "is a list where one value is meant; give the value alone (several values make an axis)");
+      case YamlNode::kMap:
+        return Wrong(path, node.position, "is a mapping where one value is meant; give the value alone");
+      case YamlNode::kScalar:
+        break;
+    }
+    if (node.quoted && !is_text && field->cpp_type() != FieldDescriptor::CPPTYPE_ENUM) {
+      return Wrong(path, node.position, Quoted(node.text) + " is a text; write it without quotes");
+    }
+    std::string problem = SetLeafText(field, node.text, parent);
+    if (problem.empty()) problem = RangeProblem(field, *parent);
+    if (!problem.empty()) Wrong(path, node.position, std::move(problem));
+  }
+
+  void ReadList(const YamlNode& node, const FieldDescriptor* field, const std::string& path,
+                Message* parent) {
+    if (node.kind != YamlNode::kList) {
+      return Wrong(path, node.position,
+                   std::string(node.kind == YamlNode::kNull ? "has no value" : "is not a list") +
+                       "; write a list: [...]");
+    }
+    const Reflection& reflection = *parent->GetReflection();
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      const YamlNode& item = *node.items[i];
+      const std::string item_path = path + "[" + std::to_string(i) + "]";
+      sources_->Record(item_path, item.position);
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+        if (item.kind != YamlNode::kScalar) {
+          Wrong(item_path, item.position, "is not a single text; write one");
+        } else {
+          reflection.AddString(parent, field, item.text);
+        }
+        continue;
+      }
+      Message* added = reflection.AddMessage(parent, field);
+      if (added->GetDescriptor() == Value::descriptor()) {
+        *static_cast<Value*>(added) = parent->GetDescriptor() == v1::Axis::descriptor()
+                                          ? AxisValue(item, item_path, static_cast<const v1::Axis&>(*parent))
+                                          : GenericValue(item, item_path);
+      } else if (added->GetDescriptor() == v1::Exclusion::descriptor()) {
+        ReadExclusion(item, item_path, static_cast<v1::Exclusion*>(added));
+      } else {
+        ReadMessage(item, item_path, added);
+      }
+    }
+  }
+
+  void ReadMap(const YamlNode& node, const FieldDescriptor* field, const std::string& path, Message* parent) {
+    if (node.kind != YamlNode::kMap)
+      return Wrong(path, node.position, "is not a mapping; write {name: value}");
+    std::set<std::string> keys;
+    for (const YamlNode::Entry& entry : node.entries) {
+      const std::string entry_path = JoinPath(path, entry.key);
+      if (!keys.insert(entry.key).second) {
+        Wrong(entry_path, entry.position, "is given twice: remove one");
+        continue;
+      }
+      sources_->Record(entry_path, entry.position);
+      Message* added = parent->GetReflection()->AddMessage(parent, field);
+      const FieldDescriptor* value = field->message_type()->FindFieldByNumber(2);
+      added->GetReflection()->SetString(added, field->message_type()->FindFieldByNumber(1), entry.key);
+      DuplicateChecker duplicates;
+      ReadField(*entry.value, entry.position, value, entry_path, added, &duplicates);
+    }
+  }
+
+  // `{match: {method: gated}}`, or shorter `{method: gated}`.
+  void ReadExclusion(const YamlNode& node, const std::string& path, v1::Exclusion* exclusion) {
+    const bool is_long = node.kind == YamlNode::kMap && node.entries.size() == 1 &&
+                         node.entries[0].key == "match" && node.entries[0].value->kind == YamlNode::kMap;
+    if (is_long) return ReadMessage(node, path, exclusion);
+    ReadMap(node, v1::Exclusion::descriptor()->FindFieldByName("match"), path, exclusion);
+  }
+
+  // A variant's `set`: a partial TrialSpec, kept as a Struct without paths in dots.
+  void ReadSet(const YamlNode& node, const std::string& path, Message* result) {
+    v1::TrialSpec partial;
+    ReadMessage(node, path, &partial);
+    *static_cast<Struct*>(result) = MessageToStruct(partial);
+  }
+
+  // A value of the type of the axis' field.
+  Value AxisValue(const YamlNode& node, const std::string& path, const v1::Axis& axis) {
+    if (axis.has_field()) return FieldValue(node, path, axis.field());
+    if (axis.zip_size() == 0 || node.kind != YamlNode::kList) return GenericValue(node, path);
+    Value value;
+    google::protobuf::ListValue& list = *value.mutable_list_value();
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      const std::string item_path = path + "[" + std::to_string(i) + "]";
+      sources_->Record(item_path, node.items[i]->position);
+      *list.add_values() = i < static_cast<std::size_t>(axis.zip_size())
+                               ? FieldValue(*node.items[i], item_path, axis.zip(static_cast<int>(i)))
+                               : GenericValue(*node.items[i], item_path);
+    }
+    return value;
+  }
+
+  Value FieldValue(const YamlNode& node, const std::string& path, const std::string& field) {
+    FieldPath field_path;
+    // A path that does not exist, or names a group, is reported once by the grid, not once a value.
+    if (!FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &field_path).empty() ||
+        !field_path.is_leaf())
+      return GenericValue(node, path);
+    v1::TrialSpec scratch;
+    Message* parent = &scratch;
+    for (std::size_t i = 0; i + 1 < field_path.fields().size(); ++i) {
+      parent = parent->GetReflection()->MutableMessage(parent, field_path.fields()[i]);
+    }
+    const std::size_t before = report_->count();
+    ReadLeaf(node, node.position, field_path.field(), path, parent);
+    if (report_->count() != before) return {};
+    return MessageToStruct(*parent).fields().at(field_path.last_word());
+  }
+
+  Value GenericValue(const YamlNode& node, const std::string& path) {
+    Value value;
+    switch (node.kind) {
+      case YamlNode::kNull:
+        Wrong(path, node.position, "has no value; give one, or put the word null in quotes");
+        break;
+      case YamlNode::kScalar: {
+        const std::optional<double> number = node.quoted ? std::nullopt : ParseNumber(node.text);
+        if (number) {
+          value.set_number_value(*number);
+        } else if (!node.quoted && (node.text == "true" || node.text == "false")) {
+          value.set_bool_value(node.text == "true");
+        } else {
+          value.set_string_value(node.text);
+        }
+        break;
+      }
+      case YamlNode::kList:
+        value.mutable_list_value();
+        for (std::size_t i = 0; i < node.items.size(); ++i) {
+          *value.mutable_list_value()->add_values() =
+              GenericValue(*node.items[i], path + "[" + std::to_string(i) + "]");
+        }
+        break;
+      case YamlNode::kMap:
+        value.mutable_struct_value();
+        for (const YamlNode::Entry& entry : node.entries) {
+          auto& fields = *value.mutable_struct_value()->mutable_fields();
+          const std::string entry_path = JoinPath(path, entry.key);
+          if (fields.count(entry.key) > 0) {
+            Wrong(entry_path, entry.position, "is given twice: remove one");
+          } else {
+            fields[entry.key] = GenericValue(*entry.value, entry_path);
+          }
+        }
+        break;
+    }
+    return value;
+  }
+
+  Report* report_;
+  SourceMap* sources_;
+};
+
+}  // namespace
+
+SourceMap::Position SourceMap::Locate(std::string path) const {
+  while (!path.empty()) {
+    const auto it = positions_.find(path);
+    if (it != positions_.end()) return it->second;
+    const std::size_t cut = path.find_last_of(".[");
+    if (cut == std::string::npos) break;
+    path.resize(cut);
+  }
+  return {};
+}
+
+int SourceMap::Depth(std::string path) const {
+  while (!path.empty() && positions_.find(path) == positions_.end()) {
+    const std::size_t cut = path.find_last_of(".[");
+    path.resize(cut == std::string::npos ? 0 : cut);
+  }
+  if (path.empty()) return 0;
+  return 1 + static_cast<int>(
+                 std::count_if(path.begin(), path.end(), [](char c) { return c == '.' || c == '['; }));
+}
+
+absl::Status SourceMap::ToStatus(const std::string& file, const Problems& problems) const {
+  return ToStatus(file, problems, [](const std::string& path) { return path; });
+}
+
+absl::Status SourceMap::ToStatus(const std::string& file, const Problems& problems,
+                                 const std::function<std::string(const std::string&)>& path_of) const {
+  Report report(file);
+  for (const Problem& problem : problems.kept()) {
+    const std::string path = path_of(problem.path);
+    report.Add(Locate(path), path, problem.text);
+  }
+  return report.ToStatus(problems.count() - problems.kept().size());
+}
+
+absl::Status ReadYamlText(std::string_view text, const std::string& file, Message* message,
+                          SourceMap* positions) {
+  SourceMap own;
+  Report report(file);
+  const YamlDocument document = ParseYaml(text);
+  if (document.root == nullptr) {
+    report.Add(document.error_position, "", document.error);
+  } else {
+    Walker(&report, positions != nullptr ? positions : &own).ReadMessage(*document.root, "", message);
+  }
+  return report.ToStatus();
+}
+
+absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status))
+    return absl::NotFoundError(file.string() + ": there is no such file; check the path");
+  if (std::filesystem::is_directory(status))
+    return absl::InvalidArgumentError(file.string() + ": is a folder; name a file in it");
+  std::ifstream stream(file, std::ios::binary);
+  std::string text(kYamlBytesMax + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad() || (!stream.eof() && stream.gcount() == 0)) {
+    return absl::UnavailableError(file.string() + ": cannot be read; check its permissions");
+  }
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kYamlBytesMax) {
+    return absl::InvalidArgumentError(file.string() + ": has more than " +
+                                      std::to_string(kYamlBytesMax >> 20) + " MiB; is it the right file?");
+  }
+  return text;
+}
+
+absl::Status ReadYamlFile(const std::filesystem::path& file, Message* message, SourceMap* positions) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
+  return ReadYamlText(text, file.string(), message, positions);
+}
+
+}  // namespace inlier

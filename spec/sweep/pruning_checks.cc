@@ -1,0 +1,111 @@
+#include "spec/sweep/pruning_checks.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/trial/measurements.h"
+#include "spec/trial/resolver.h"
+
+namespace inlier {
+namespace {
+
+constexpr int kPointsLookedAt = 1000;
+
+// The last step before the end at which a training reports the curve; 0: at none. (Curves of the training
+// itself also have a point at step 1.)
+std::uint64_t LastReport(const MeasurementInfo& curve, const v1::TrainingSpec& training) {
+  const bool own = curve.source == "train";
+  const std::uint64_t every = own ? training.measure_every() : training.measure_outliers_every();
+  const std::uint64_t before_end = training.steps() - std::min(training.steps(), 1u);
+  if (every == 0 || before_end == 0) return 0;
+  return std::max<std::uint64_t>(before_end / every * every, own ? 1 : 0);
+}
+
+void CheckThatItFires(const v1::SweepSpec& sweep, const MeasurementInfo& curve, const SweepGrid& grid,
+                      Problems* problems) {
+  std::optional<v1::TrainingSpec> first;
+  int looked_at = 0;
+  for (auto index = grid.NextIndex(0); index && looked_at < kPointsLookedAt;
+       index = grid.NextIndex(*index + 1), ++looked_at) {
+    const absl::StatusOr<v1::TrialSpec> spec = Resolve(grid.At(*index)->spec);
+    if (!spec.ok()) return;  // Reported elsewhere.
+    const v1::TrainingSpec& training = spec->training();
+    const bool reports = curve.source == "train" || training.measure_outliers_every() > 0;
+    if (reports && !training.has_steps()) return;  // So many epochs: not known here.
+    if (PruningRungAt(sweep.pruning(), LastReport(curve, training))) return;
+    if (!first) first = training;
+  }
+  if (!first) return;
+  const std::string name(curve.name);
+  if (curve.source != "train" && first->measure_outliers_every() == 0) {
+    problems->Add(
+        "pruning.measurement",
+        name +
+            " is never taken while training, for training.measure_outliers_every is 0; give it in base, "
+            "such as 100");
+    return;
+  }
+  const v1::PruningSpec& pruning = sweep.pruning();
+  const std::string path = pruning.has_asha()                    ? "pruning.asha.min_steps"
+                           : pruning.median().warmup_steps() > 0 ? "pruning.median.warmup_steps"
+                                                                 : "pruning.median.interval";
+  const std::string rung =
+      std::to_string(pruning.has_asha()                    ? pruning.asha().min_steps()
+                     : pruning.median().warmup_steps() > 0 ? pruning.median().warmup_steps()
+                                                           : pruning.median().interval());
+  problems->Add(path,
+                rung + " is never reached: trainings have " + std::to_string(first->steps()) +
+                    " steps and report " + name + " for the last time before their end at step " +
+                    std::to_string(LastReport(curve, *first)) + "; lower it, or " +
+                    (curve.source == "train" ? "training.measure_every" : "training.measure_outliers_every"));
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> PruningRungAt(const v1::PruningSpec& spec, std::uint64_t step) {
+  if (spec.has_median()) {
+    const std::uint64_t first = spec.median().warmup_steps();
+    const std::uint64_t every = std::max<std::uint64_t>(1, spec.median().interval());
+    const std::uint64_t rung = step < first ? 0 : step - (step - first) % every;
+    return rung == 0 ? std::nullopt : std::optional(rung);
+  }
+  const std::uint64_t first = std::max<std::uint64_t>(1, spec.asha().min_steps());
+  if (step < first) return std::nullopt;
+  const std::uint64_t reduction = std::max<std::uint64_t>(2, spec.asha().reduction());
+  std::uint64_t rung = first;
+  while (rung <= step / reduction) rung *= reduction;
+  return rung;
+}
+
+void CheckPruning(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems) {
+  const v1::PruningSpec& pruning = sweep.pruning();
+  if (!pruning.has_measurement() || pruning.rule_case() == v1::PruningSpec::RULE_NOT_SET)
+    return;  // Reported.
+  const MeasurementInfo* curve = FindMeasurement(pruning.measurement());
+  if (curve == nullptr || !curve->curve || curve->axis == "site") {
+    std::vector<std::string> curves;
+    for (const MeasurementInfo& info : Measurements()) {
+      if (info.curve && info.axis != "site") curves.emplace_back(info.name);
+    }
+    problems->Add("pruning.measurement",
+                  Quoted(pruning.measurement()) +
+                      (curve == nullptr ? " is not a measurement"
+                                        : " is reported at the end only, not while training") +
+                      (curve == nullptr ? DidYouMean(pruning.measurement(), curves)
+                                        : std::string("; give a curve such as train_loss or loss")));
+    return;
+  }
+  const std::uint32_t needed = pruning.has_median() ? pruning.median().min_trials() : 1;
+  if (grid.kept() && *grid.kept() <= needed) {
+    problems->Add(
+        pruning.has_median() ? "pruning.median.min_trials" : "pruning",
+        std::to_string(needed) + " other trials to compare with are never there, for the sweep has " +
+            std::to_string(*grid.kept()) + "; " + (pruning.has_median() ? "lower it" : "leave it out"));
+  }
+  CheckThatItFires(sweep, *curve, grid, problems);
+}
+
+}  // namespace inlier

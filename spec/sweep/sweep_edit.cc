@@ -1,0 +1,247 @@
+#include "spec/sweep/sweep_edit.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+constexpr std::uint64_t kVisitsMax = 20'000;  // Of a count, before it is given up.
+
+std::string Names(const SweepGrid& grid) {
+  std::string text;
+  for (const SweepGrid::AxisInfo& axis : grid.axes())
+    absl::StrAppend(&text, text.empty() ? "" : ", ", axis.name);
+  return text.empty() ? "none" : text;
+}
+
+bool SameConditions(const v1::SweepSpec& from, const v1::SweepSpec& to) {
+  if (from.exclude_size() != to.exclude_size() || from.axes_size() != to.axes_size()) return false;
+  for (int i = 0; i < from.exclude_size(); ++i) {
+    if (!MessageDifferencer::Equals(from.exclude(i), to.exclude(i))) return false;
+  }
+  for (int i = 0; i < from.axes_size(); ++i) {
+    v1::Axis old_axis, new_axis;
+    *old_axis.mutable_when() = from.axes(i).when();
+    *new_axis.mutable_when() = to.axes(i).when();
+    if (!MessageDifferencer::Equals(old_axis, new_axis)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// True when the two draw from the same axes in the same way.
+bool SamePoints(v1::SweepSpec from, v1::SweepSpec to) {
+  v1::SweepSpec a, b;
+  for (auto [spec, kept] : {std::pair(&from, &a), std::pair(&to, &b)}) {
+    if (spec->has_sampling()) *kept->mutable_sampling() = spec->sampling();
+    kept->mutable_axes()->Swap(spec->mutable_axes());
+    kept->mutable_exclude()->Swap(spec->mutable_exclude());
+  }
+  return MessageDifferencer::Equals(a, b);
+}
+
+absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid, const v1::SweepSpec& to,
+                           const SweepGrid& to_grid) {
+  if (from.name() != to.name()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("name: the sweep is called ", from.name(), ", not ", to.name(),
+                     "; give the file of this sweep, or submit another one"));
+  }
+  if (!MessageDifferencer::Equals(from.base(), to.base())) {
+    MessageDifferencer differences;
+    std::string report;
+    differences.ReportDifferencesToString(&report);
+    differences.Compare(from.base(), to.base());
+    return absl::FailedPreconditionError(absl::StrCat(
+        "base: it decides every trial and cannot be edited; submit a sweep of its own (what is already "
+        "trained is not trained again). It differs in: ",
+        report.substr(0, report.find('\n'))));
+  }
+  if (!MessageDifferencer::Equals(from.pruning(), to.pruning())) {
+    return absl::FailedPreconditionError(
+        "pruning: decisions were made by it and are kept, so it cannot be edited; submit a sweep of its own "
+        "(what is already trained is not trained again)");
+  }
+  if ((from.has_sampling() || to.has_sampling()) && !SamePoints(from, to)) {
+    return absl::FailedPreconditionError(
+        "sampling: the points of a sampled sweep are drawn from its axes, so sampling, axes and exclude "
+        "cannot "
+        "be edited (limits, priority and weight can); submit a sweep of its own (what is already trained is "
+        "not trained again)");
+  }
+  std::vector<std::string> old_names, new_names;
+  for (const SweepGrid::AxisInfo& axis : from_grid.axes()) old_names.push_back(axis.name);
+  for (const SweepGrid::AxisInfo& axis : to_grid.axes()) new_names.push_back(axis.name);
+  std::sort(old_names.begin(), old_names.end());
+  std::sort(new_names.begin(), new_names.end());
+  if (old_names == new_names) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("axes: the sweep has ", Names(from_grid), ", the edit ", Names(to_grid),
+                   "; values of an axis may come and go, axes may not: submit a sweep of its own (what is "
+                   "already trained is not trained again)"));
+}
+
+// Counts the points of both grids from the first axis to the last. Values that no condition of either grid
+// distinguishes are taken together. REQUIRES: the axes have the same order in both.
+class SweepEdit::Counter {
+ public:
+  explicit Counter(const SweepEdit& edit)
+      : from_(edit.from_),
+        to_(edit.to_),
+        from_digits_(from_.points_.size()),
+        to_digits_(from_.points_.size()),
+        active_(from_.points_.size()),
+        classes_(from_.points_.size()) {
+    for (std::size_t axis = 0; axis < classes_.size(); ++axis) {
+      std::map<std::pair<int, int>, Class> classes;
+      for (std::uint32_t digit = 0; digit < edit.digit_of_[axis].size(); ++digit) {
+        const std::uint32_t new_digit = edit.digit_of_[axis][digit];
+        if (new_digit == kGone) continue;
+        Class& members =
+            classes[{from_.points_[axis].class_of[digit], to_.points_[axis].class_of[new_digit]}];
+        members.from = digit;
+        members.to = new_digit;
+        ++members.size;
+      }
+      for (const auto& [key, members] : classes) classes_[axis].push_back(members);
+    }
+  }
+
+  std::optional<std::uint64_t> Count() {
+    const unsigned __int128 count = CountFrom(0);
+    return visits_ > kVisitsMax ? std::nullopt : std::optional<std::uint64_t>(Capped(count));
+  }
+
+ private:
+  struct Class {
+    std::uint32_t from = 0;  // One of its values, in both grids.
+    std::uint32_t to = 0;
+    std::uint64_t size = 0;
+  };
+
+  static std::uint64_t Capped(unsigned __int128 value) {
+    return static_cast<std::uint64_t>(std::min<unsigned __int128>(value, SweepGrid::kSizeMax));
+  }
+
+  bool IsExcluded(std::size_t axis) const {
+    return from_.IsExcludedAt(axis, from_digits_, active_) || to_.IsExcludedAt(axis, to_digits_, active_);
+  }
+
+  unsigned __int128 CountFrom(std::size_t axis) {
+    if (axis == classes_.size()) return 1;
+    if (++visits_ > kVisitsMax) return 0;
+    const bool active = from_.IsActive(axis, from_digits_, active_);
+    if (active != to_.IsActive(axis, to_digits_, active_)) return 0;
+    active_[axis] = active;
+    if (!active) {
+      from_digits_[axis] = 0;
+      to_digits_[axis] = 0;
+      return IsExcluded(axis) ? 0 : CountFrom(axis + 1);
+    }
+    unsigned __int128 count = 0;
+    for (const Class& members : classes_[axis]) {
+      from_digits_[axis] = members.from;
+      to_digits_[axis] = members.to;
+      active_[axis] = true;
+      if (!IsExcluded(axis))
+        count += static_cast<unsigned __int128>(members.size) * Capped(CountFrom(axis + 1));
+      if (count > SweepGrid::kSizeMax) count = SweepGrid::kSizeMax;
+    }
+    return count;
+  }
+
+  const SweepGrid& from_;
+  const SweepGrid& to_;
+  SweepGrid::Digits from_digits_;
+  SweepGrid::Digits to_digits_;
+  std::vector<bool> active_;  // Of both.
+  std::vector<std::vector<Class>> classes_;
+  std::uint64_t visits_ = 0;
+};
+
+absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid from_grid,
+                                            const v1::SweepSpec& to, SweepGrid to_grid) {
+  RETURN_IF_ERROR(CheckEditable(from, from_grid, to, to_grid));
+  SweepEdit edit(std::move(from_grid), std::move(to_grid));
+  bool same_order = true;
+  bool same_values = true;  // On every axis but the first.
+  bool first_grows = true;  // The first axis has its old values in front.
+  unsigned __int128 product = 1;
+  for (std::size_t axis = 0; axis < edit.from_.axes_.size(); ++axis) {
+    std::size_t at = 0;
+    while (edit.to_.axes_[at].name != edit.from_.axes_[axis].name) ++at;
+    edit.axis_of_.push_back(static_cast<int>(at));
+    same_order = same_order && at == axis;
+    const std::vector<std::string>& new_labels = edit.to_.axes_[at].labels;
+    std::unordered_map<std::string, std::uint32_t> digits;
+    for (std::uint32_t digit = 0; digit < new_labels.size(); ++digit)
+      digits.emplace(new_labels[digit], digit);
+    std::vector<std::uint32_t>& map = edit.digit_of_.emplace_back();
+    std::uint64_t found = 0;
+    bool in_place = true;
+    for (std::uint32_t digit = 0; digit < edit.from_.length(axis); ++digit) {
+      const auto same = digits.find(edit.from_.axes_[axis].labels[digit]);
+      const bool stays =
+          same != digits.end() && MessageDifferencer::Equals(edit.from_.points_[axis].patches[digit],
+                                                             edit.to_.points_[at].patches[same->second]);
+      map.push_back(stays ? same->second : kGone);
+      found += stays ? 1 : 0;
+      in_place = in_place && stays && same->second == digit;
+    }
+    if (axis == 0) {
+      first_grows = in_place;
+    } else {
+      same_values = same_values && in_place && edit.from_.length(axis) == edit.to_.length(at);
+    }
+    product = std::min<unsigned __int128>(product * found, SweepGrid::kSizeMax);
+  }
+  const auto conditional = [](const SweepGrid& grid) {
+    return !grid.exclude_.empty() || std::any_of(grid.points_.begin(), grid.points_.end(),
+                                                 [](const auto& axis) { return !axis.when.empty(); });
+  };
+  if (!conditional(edit.from_) && !conditional(edit.to_)) {
+    edit.common_ = static_cast<std::uint64_t>(product);
+  } else if (same_order) {
+    edit.common_ = Counter(edit).Count();
+  }
+  edit.only_appends_ = same_order && same_values && first_grows && SameConditions(from, to);
+  return edit;
+}
+
+std::optional<std::uint64_t> SweepEdit::NewIndex(std::uint64_t old_index) const {
+  if (old_index >= from_.size()) return std::nullopt;
+  const SweepGrid::Digits digits = from_.DigitsOf(old_index);
+  std::vector<bool> active, new_active;
+  if (!from_.IsPoint(digits, &active)) return std::nullopt;
+  SweepGrid::Digits new_digits(digits.size());
+  for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+    if (!active[axis]) continue;  // Its digit is 0 in every grid.
+    const std::uint32_t digit = digit_of_[axis][digits[axis]];
+    if (digit == kGone) return std::nullopt;
+    new_digits[static_cast<std::size_t>(axis_of_[axis])] = digit;
+  }
+  if (!to_.IsPoint(new_digits, &new_active)) return std::nullopt;
+  unsigned __int128 index = 0;
+  for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis_of_[axis]);
+    if (active[axis] != new_active[at]) return std::nullopt;
+    index += static_cast<unsigned __int128>(new_digits[at]) * to_.points_[at].suffix;
+  }
+  if (index >= to_.size()) return std::nullopt;
+  return static_cast<std::uint64_t>(index);
+}
+
+}  // namespace inlier

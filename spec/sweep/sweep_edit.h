@@ -1,0 +1,68 @@
+// The points of a sweep when another specification replaces its own: kept, moved, withdrawn.
+//
+// A point is identified by what it is: the value that it takes on each axis (label and patch), over the same
+// base. So the mapping is made axis by axis, and costs the values of the axes, not their product: a value of
+// the old grid is found in the new one or has left, and a point's new index is put together from those of its
+// values. Axes may change their order, and conditions and exclusions may change: a point stays when it is a
+// point of both grids and the same axes apply to it.
+//
+//   ASSIGN_OR_RETURN(const SweepEdit edit, SweepEdit::Create(old_spec, old_grid, new_spec, new_grid));
+//   edit.NewIndex(index)   // Where the old point is now; nullopt: it has left.
+//
+// Memory: O(values of the axes). Thread safety: const after Create.
+#ifndef INLIER_SPEC_SWEEP_SWEEP_EDIT_H_
+#define INLIER_SPEC_SWEEP_SWEEP_EDIT_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+
+// FailedPrecondition, with the place and the remedy, where `to` cannot take the place of `from`: another
+// name, another base, other axes (by name). Everything else may change.
+absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid, const v1::SweepSpec& to,
+                           const SweepGrid& to_grid);
+
+class SweepEdit {
+ public:
+  // REQUIRES: the grids are those of the specifications. FailedPrecondition as CheckEditable.
+  static absl::StatusOr<SweepEdit> Create(const v1::SweepSpec& from, SweepGrid from_grid,
+                                          const v1::SweepSpec& to, SweepGrid to_grid);
+
+  // Index in the new grid of the point with this index in the old one; nullopt when it has left.
+  std::optional<std::uint64_t> NewIndex(std::uint64_t old_index) const;
+
+  // Points that are in both, exact; nullopt when conditions and exclusions are too entangled to count
+  // quickly.
+  std::optional<std::uint64_t> common() const { return common_; }
+
+  // Every old point is a new one under the same index, and every new one lies behind the old grid: values
+  // were added to the end of the first axis, or the grid is the same. Then no trial is touched.
+  bool only_appends() const { return only_appends_; }
+
+  const SweepGrid& to() const { return to_; }
+
+ private:
+  SweepEdit(SweepGrid from, SweepGrid to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  class Counter;
+  static constexpr std::uint32_t kGone = 0xffffffffu;
+
+  SweepGrid from_;
+  SweepGrid to_;
+  std::vector<int> axis_of_;  // Old axis -> new axis.
+  std::vector<std::vector<std::uint32_t>>
+      digit_of_;  // Old axis, old digit -> digit on the new axis, or kGone.
+  std::optional<std::uint64_t> common_;
+  bool only_appends_ = false;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_SWEEP_EDIT_H_

@@ -1,0 +1,189 @@
+// The points of a sweep, made one at a time: a grid of 10^9 points costs its axes.
+//
+// Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the
+// order of the axes. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes
+// name no point: those of exclusions, and those that would repeat a point because a conditional axis (`when`)
+// does not apply there. NextIndex skips them a whole sub-grid at a time.
+//
+//   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
+//     GridPoint point = *grid.At(*index);
+//     ...
+//   }
+//
+// With `sampling` the points are samples: index = sample * (points of the axes with `each`) + index of one of
+// these points. A sample is a function of the sampling and its number (sampled_grid.cc); an index that
+// repeats an earlier point is no point.
+//
+// Memory: O(values of the axes), and a bit an index with sampling. Thread safety: const after Create.
+#ifndef INLIER_SPEC_SWEEP_SWEEP_GRID_H_
+#define INLIER_SPEC_SWEEP_SWEEP_GRID_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/field_path.h"
+#include "spec/schema/limits.h"
+#include "spec/schema/problems.h"
+#include "spec/sweep/sampling.h"
+
+namespace inlier {
+
+// Axis name -> label, in the order of the axes; "" where a conditional axis does not apply.
+using PointLabels = std::vector<std::pair<std::string, std::string>>;
+
+struct GridPoint {
+  std::uint64_t index = 0;
+  PointLabels labels;
+  // Base and patches; not resolved, not validated.
+  v1::TrialSpec spec;
+};
+
+class SweepGrid {
+ public:
+  static constexpr std::uint64_t kSizeMax =
+      0x7fffffffffffffffu;  // The size of any larger grid; it fits SQLite's integers.
+  static constexpr int kAxesMax = Limits::kAxesMax;
+  static constexpr int kValuesMax = Limits::kValuesMax;  // On one axis.
+  static constexpr std::uint64_t kSampledMax = 100'000;  // Indexes of a sweep with sampling.
+
+  // Checks the form of the axes, that what they name exists, types and ranges of all values, and that no two
+  // axes set the same field or choose different members of one choice at the same point. InvalidArgument with
+  // all problems; paths are those of SweepSpec ("axes[1].values[0]").
+  static absl::StatusOr<SweepGrid> Create(const v1::SweepSpec& sweep);
+  // The same; problems go to `problems`, and nothing is returned when there are any.
+  static std::optional<SweepGrid> Create(const v1::SweepSpec& sweep, Problems* problems);
+
+  // Number of indexes: the product of the axes' lengths, at most kSizeMax.
+  std::uint64_t size() const { return size_; }
+  // Number of points, exact (at most kSizeMax); nullopt when the conditions and exclusions are too entangled
+  // to count quickly.
+  std::optional<std::uint64_t> kept() const { return kept_; }
+
+  // The first index >= from that is a point.
+  std::optional<std::uint64_t> NextIndex(std::uint64_t from) const;
+
+  // The point of an index. OutOfRange beyond size(); NotFound where the index names no point.
+  absl::StatusOr<GridPoint> At(std::uint64_t index) const;
+  // The same into an empty spec, which may live in an arena; returns the labels.
+  absl::StatusOr<PointLabels> At(std::uint64_t index, v1::TrialSpec* spec) const;
+
+  // Resolves and validates points that together use every value of every axis at least once (`values_max` of
+  // each axis, spread evenly, with both ends), not the product. Problems are reported under the path of the
+  // value, with the labels of the point.
+  static constexpr std::uint32_t kCheckedMax = 1000;
+  void CheckValues(Problems* problems, std::uint32_t values_max = kCheckedMax) const;
+
+  struct AxisInfo {
+    std::string name;
+    std::string field;                // Path for `field` axes, else "".
+    std::vector<std::string> labels;  // Of an axis with a range: its two ends.
+    std::string range = {};           // "1e-5 to 0.01, log"; empty for axes with values or variants.
+    bool each = false;                // With sampling: every sample runs with all of its points.
+  };
+  // "256 samples, Sobol, scrambled, seed 1"; empty for the whole product.
+  std::string sampling() const { return sampled_ ? sampled_->plan.ToString() : ""; }
+  // One for each axis of the sweep, in its order.
+  const std::vector<AxisInfo>& axes() const { return axes_; }
+
+ private:
+  friend class SweepGridBuilder;
+  friend class SweepEdit;
+
+  // Labels of one axis that a condition or an exclusion names.
+  struct LabelSet {
+    int axis = 0;
+    std::vector<bool> labels;     // By digit.
+    bool where_inactive = false;  // "" is named: where the axis does not apply.
+  };
+  using Digits = std::vector<std::uint32_t>;
+
+  // One axis, compiled. Labels that no condition and no exclusion distinguishes are of one class: what fails
+  // for one fails for all of them.
+  struct AxisPoints {
+    std::vector<v1::TrialSpec> patches;  // By digit.
+    bool sets_alike = false;             // All set the same fields; those with other labels differ.
+    std::string list;                    // Path of the values in SweepSpec; of a range: the range itself.
+    std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: the ends of a range.
+    std::string PathOf(std::uint32_t digit) const;
+    std::vector<LabelSet> when;              // All must match; axes before this one only.
+    std::vector<int> class_of;               // By digit.
+    std::vector<std::uint32_t> class_sizes;  // By class.
+    std::uint64_t suffix = 1;                // Product of the lengths of the axes after it, at most kSizeMax.
+  };
+  // All sets must match for a point to be left out; decided at the last axis that it names.
+  struct ExclusionSets {
+    std::vector<LabelSet> sets;
+    int last_axis = 0;
+  };
+
+  // A search for points from the first axis to the last; see sweep_grid.cc. With sampling it knows the two
+  // ends of a range, and serves only to check values.
+  class Search;
+
+  // The fields that an axis with a range sets.
+  struct DrawnField {
+    SampleRange range;
+    FieldPath field;
+  };
+  struct Sampled {
+    SamplePlan plan;
+    std::vector<std::optional<DrawnField>> drawn;  // By axis; for those with a range.
+    std::vector<int> dimension;                    // By axis; -1: each.
+    std::vector<std::uint64_t> suffix;             // By axis: of those with `each`.
+    std::uint64_t each_size;
+    std::vector<bool> is_point;  // By index.
+    Sampled() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
+  };
+  // One index of a sampled sweep, drawn.
+  struct Sample {
+    Digits digits;               // 0 for ranges.
+    std::vector<double> values;  // Of ranges.
+    std::vector<bool> active;
+  };
+
+  SweepGrid() = default;
+  std::uint32_t length(std::size_t axis) const {
+    return static_cast<std::uint32_t>(points_[axis].patches.size());
+  }
+  Digits DigitsOf(std::uint64_t index) const;
+  // True when the index is a point; `active`: whether each axis applies.
+  bool IsPoint(const Digits& digits, std::vector<bool>* active) const;
+  static bool Matches(const LabelSet& set, const Digits& digits, const std::vector<bool>& active);
+  bool IsActive(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const;
+  bool IsExcludedAt(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const;
+  // The first point in which these (axis, digit) pairs hold; nullopt when there is none.
+  std::optional<Digits> FindPoint(const std::vector<std::pair<int, std::uint32_t>>& fixed) const;
+  std::optional<std::uint64_t> CountPoints() const;
+  // Fills an empty spec; returns the labels.
+  PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
+
+  // sampled_grid.cc.
+  // Which axes are drawn and which are crossed, from the axes that are there.
+  void CompileSampling(const v1::SamplingSpec& spec, Problems* problems);
+  // Draws every index once, to find those that are points.
+  void FindSampledPoints();
+  Sample Draw(std::uint64_t index) const;
+  // Also fills `active`.
+  bool IsSampledPoint(Sample& sample) const;
+  // Equal for samples that are the same trial.
+  std::string KeyOf(const Sample& sample) const;
+  PointLabels PointOf(const Sample& sample, v1::TrialSpec* spec) const;
+
+  v1::TrialSpec base_;
+  std::vector<AxisInfo> axes_;
+  std::vector<AxisPoints> points_;
+  std::vector<ExclusionSets> exclude_;
+  std::optional<Sampled> sampled_;
+  std::uint64_t size_ = 1;
+  std::optional<std::uint64_t> kept_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_SWEEP_GRID_H_

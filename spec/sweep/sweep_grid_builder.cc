@@ -1,0 +1,498 @@
+// SweepGrid::Create: the axes of a SweepSpec, checked and compiled.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/utf8.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/field_path.h"
+#include "spec/schema/number_text.h"
+#include "spec/schema/param_range.h"
+#include "spec/schema/struct_value.h"
+#include "spec/sweep/patch_claims.h"
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+
+using google::protobuf::ListValue;
+using google::protobuf::Message;
+using google::protobuf::Value;
+
+namespace {
+
+constexpr std::size_t kNameMax = 100;
+constexpr int kConflictPairsMax = 10'000;
+
+std::string At(const std::string& list, int index) { return list + "[" + std::to_string(index) + "]"; }
+
+// A name or label that people and tables can show: some characters, none of them for control.
+std::string NameProblem(const std::string& name) {
+  if (name.empty()) return "is empty; give a short text";
+  if (name.size() > kNameMax)
+    return "has more than " + std::to_string(kNameMax) + " bytes; give a short text";
+  if (!IsUtf8(name)) return "is not UTF-8; save it as UTF-8";
+  const bool control = std::any_of(name.begin(), name.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return control ? "has a control character; remove it" : "";
+}
+
+// Sets the field of `patch`; checks type and range. "" or what is wrong. `label` becomes the value as text.
+std::string SetField(const FieldPath& path, const Value& value, v1::TrialSpec* patch, std::string* label) {
+  Message* parent = patch;
+  for (std::size_t i = 0; i + 1 < path.fields().size(); ++i)
+    parent = parent->GetReflection()->MutableMessage(parent, path.fields()[i]);
+  std::string problem = SetLeafValue(path.field(), value, parent);
+  if (problem.empty()) problem = RangeProblem(path.field(), *parent);
+  *label = LeafText(path.field(), *parent);
+  return problem;
+}
+
+std::string JoinWith(const std::vector<std::string>& words, const std::string& between) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : between) + words[i];
+  return text;
+}
+
+}  // namespace
+
+class SweepGridBuilder {
+ public:
+  SweepGridBuilder(const v1::SweepSpec& sweep, Problems* problems) : sweep_(sweep), problems_(problems) {}
+
+  std::optional<SweepGrid> Build() {
+    const std::size_t before = problems_->count();
+    grid_.base_ = sweep_.base();
+    if (sweep_.axes_size() > SweepGrid::kAxesMax) {
+      problems_->Add("axes", std::to_string(sweep_.axes_size()) + " axes are more than " +
+                                 std::to_string(SweepGrid::kAxesMax) + "; split the sweep");
+      return std::nullopt;
+    }
+    if (sweep_.has_sampling()) grid_.sampled_.emplace();
+    for (int i = 0; i < sweep_.axes_size(); ++i) AddAxis(i);
+    if (problems_->count() == before && grid_.sampled_) grid_.CompileSampling(sweep_.sampling(), problems_);
+    // Conditions and exclusions name axes and labels, which must be right first.
+    if (problems_->count() != before) return std::nullopt;
+    for (int i = 0; i < sweep_.axes_size(); ++i) AddWhen(i);
+    for (int i = 0; i < sweep_.exclude_size(); ++i) AddExclusion(i);
+    if (problems_->count() != before) return std::nullopt;
+    ClassifyLabels();
+    ComputeSize();
+    CheckConflicts();
+    if (problems_->count() != before) return std::nullopt;
+    if (grid_.sampled_) {
+      grid_.FindSampledPoints();
+    } else {
+      grid_.kept_ = grid_.CountPoints();
+    }
+    if (grid_.kept_ == 0) problems_->Add("exclude", "leaves out every point; remove an exclusion");
+    if (problems_->count() != before) return std::nullopt;
+    return std::move(grid_);
+  }
+
+ private:
+  void AddAxis(int index) {
+    const v1::Axis& axis = sweep_.axes(index);
+    const std::string path = At("axes", index);
+    grid_.axes_.emplace_back();
+    grid_.points_.emplace_back();
+    const bool is_field = axis.has_field(), is_zip = axis.zip_size() > 0,
+               is_variants = axis.variants_size() > 0;
+    info().each = axis.each();
+    if (axis.each() && !sweep_.has_sampling())
+      problems_->Add(path + ".each",
+                     "has an effect only with sampling; leave it out, or add sampling to the sweep");
+    if (grid_.sampled_) grid_.sampled_->drawn.emplace_back();
+    if (axis.has_range()) {
+      AddRangeAxis(axis, path);
+      CheckAxisName(path);
+      return;
+    }
+    if (is_field + is_zip + is_variants != 1 || (is_variants && axis.values_size() > 0)) {
+      problems_->Add(
+          path, std::string(is_field + is_zip + is_variants == 0 ? "has nothing to vary" : "mixes forms") +
+                    "; give exactly one of: field with values, zip with values, name with variants");
+      return;
+    }
+    if (!is_variants && axis.values_size() == 0) {
+      problems_->Add(path + ".values", "is empty; give at least one value, or remove the axis");
+      return;
+    }
+    const int length = is_variants ? axis.variants_size() : axis.values_size();
+    if (length > SweepGrid::kValuesMax) {
+      problems_->Add(path, std::to_string(length) + " values are more than " +
+                               std::to_string(SweepGrid::kValuesMax) + "; split the sweep");
+      return;
+    }
+    points().patches.reserve(static_cast<std::size_t>(length));
+    points().list = path + (is_variants ? ".variants" : ".values");
+    points().sets_alike = !is_variants;
+    if (is_field) AddFieldAxis(axis, path);
+    if (is_zip) AddZipAxis(axis, path);
+    if (is_variants) AddVariantAxis(axis, path);
+    CheckAxisName(path);
+    CheckRepeats();
+  }
+
+  SweepGrid::AxisInfo& info() { return grid_.axes_.back(); }
+  SweepGrid::AxisPoints& points() { return grid_.points_.back(); }
+
+  // `number`: of the value in its list.
+  void AddPoint(std::string label, v1::TrialSpec patch, int number) {
+    info().labels.push_back(std::move(label));
+    points().patches.push_back(std::move(patch));
+    points().numbers.push_back(static_cast<std::uint32_t>(number));
+  }
+
+  // A leaf of TrialSpec, or a problem.
+  std::optional<FieldPath> LeafNamed(const std::string& text, const std::string& path) {
+    FieldPath field;
+    std::string problem = FieldPath::TryParse(v1::TrialSpec::descriptor(), text, &field);
+    if (problem.empty() && !field.is_leaf())
+      problem = "is a group of fields; name one of them, or use variants to choose between groups";
+    if (problem.empty()) return field;
+    problems_->Add(path, text + ": " + problem);
+    return std::nullopt;
+  }
+
+  void AddFieldAxis(const v1::Axis& axis, const std::string& path) {
+    const std::optional<FieldPath> field = LeafNamed(axis.field(), path + ".field");
+    if (!field) return;
+    info().field = field->text();
+    info().name = axis.has_name() ? axis.name() : field->last_word();
+    for (int i = 0; i < axis.values_size(); ++i) {
+      v1::TrialSpec patch;
+      std::string label;
+      const std::string problem = SetField(*field, axis.values(i), &patch, &label);
+      if (!problem.empty()) problems_->Add(At(points().list, i), problem);
+      AddPoint(std::move(label), std::move(patch), i);
+    }
+  }
+
+  // The axis is there with the two ends of its range, which stand for all between them in the checks.
+  void AddRangeAxis(const v1::Axis& axis, const std::string& path) {
+    const std::string range_path = path + ".range";
+    if (!axis.has_field() || axis.zip_size() > 0 || axis.variants_size() > 0 || axis.values_size() > 0) {
+      problems_->Add(path, axis.values_size() > 0 ? "has values and a range; keep one of them"
+                                                  : "a range is of one field; give field with range");
+      return;
+    }
+    if (!sweep_.has_sampling()) {
+      problems_->Add(
+          range_path,
+          "has no end of values to run them all; add sampling to the sweep, such as {sobol: {trials: "
+          "64}}, or give values");
+      return;
+    }
+    if (axis.each()) {
+      problems_->Add(path + ".each",
+                     "a range cannot be run with each of its values; leave out each, or give values");
+      return;
+    }
+    const std::optional<FieldPath> field = LeafNamed(axis.field(), path + ".field");
+    if (!field) return;
+    info().field = field->text();
+    info().name = axis.has_name() ? axis.name() : field->last_word();
+    using google::protobuf::FieldDescriptor;
+    const FieldDescriptor::CppType type = field->field()->cpp_type();
+    const bool whole = type == FieldDescriptor::CPPTYPE_INT32 || type == FieldDescriptor::CPPTYPE_UINT32;
+    if (!whole && type != FieldDescriptor::CPPTYPE_DOUBLE) {
+      problems_->Add(range_path, field->text() + " is not a number; give values");
+      return;
+    }
+    const std::string problem = RangeSpecProblem(axis.range(), whole);
+    if (!problem.empty()) {
+      problems_->Add(range_path, problem);
+      return;
+    }
+    points().list = range_path;
+    points().sets_alike = true;
+    for (const auto& [end, name] :
+         {std::pair(axis.range().min(), ".min"), std::pair(axis.range().max(), ".max")}) {
+      Value value;
+      value.set_number_value(end);
+      v1::TrialSpec patch;
+      std::string label;
+      const std::string end_problem = SetField(*field, value, &patch, &label);
+      if (!end_problem.empty()) problems_->Add(range_path + name, end_problem);
+      info().labels.push_back(std::move(label));
+      points().patches.push_back(std::move(patch));
+    }
+    const SampleRange range(axis.range(), whole);
+    info().range = range.ToString();
+    grid_.sampled_->drawn.back() = SweepGrid::DrawnField{range, *field};
+  }
+
+  void AddZipAxis(const v1::Axis& axis, const std::string& path) {
+    std::vector<FieldPath> fields;
+    std::vector<std::string> words;
+    std::set<std::string> seen;
+    for (int i = 0; i < axis.zip_size(); ++i) {
+      const std::optional<FieldPath> field = LeafNamed(axis.zip(i), At(path + ".zip", i));
+      if (!field) continue;
+      if (!seen.insert(field->text()).second)
+        problems_->Add(At(path + ".zip", i), field->text() + ": is named twice; remove one");
+      words.push_back(field->last_word());
+      fields.push_back(*field);
+    }
+    if (fields.size() != static_cast<std::size_t>(axis.zip_size())) return;
+    info().name = axis.has_name() ? axis.name() : JoinWith(words, "+");
+    for (int i = 0; i < axis.values_size(); ++i) {
+      const ListValue& list = axis.values(i).list_value();
+      if (list.values_size() != axis.zip_size()) {
+        const bool is_list = axis.values(i).kind_case() == Value::kListValue;
+        problems_->Add(At(points().list, i),
+                       (is_list ? "has " + std::to_string(list.values_size()) + " values"
+                                : std::string("is not a list")) +
+                           "; zip names " + std::to_string(axis.zip_size()) +
+                           " fields, give a list of as many values");
+        continue;
+      }
+      v1::TrialSpec patch;
+      std::vector<std::string> labels(fields.size());
+      for (std::size_t j = 0; j < fields.size(); ++j) {
+        const std::string problem = SetField(fields[j], list.values(static_cast<int>(j)), &patch, &labels[j]);
+        if (!problem.empty()) problems_->Add(At(At(points().list, i), static_cast<int>(j)), problem);
+      }
+      AddPoint(JoinWith(labels, "+"), std::move(patch), i);
+    }
+  }
+
+  void AddVariantAxis(const v1::Axis& axis, const std::string& path) {
+    if (!axis.has_name())
+      problems_->Add(path + ".name", "is missing; variants need a name for the axis, such as method");
+    info().name = axis.name();
+    for (int i = 0; i < axis.variants_size(); ++i) {
+      const v1::Variant& variant = axis.variants(i);
+      const std::string variant_path = At(points().list, i);
+      const std::string problem = NameProblem(variant.label());
+      if (!problem.empty()) problems_->Add(variant_path + ".label", problem);
+      v1::TrialSpec patch;
+      ApplyStruct(variant.set(), variant_path + ".set", &patch, problems_);
+      AddPoint(variant.label(), std::move(patch), i);
+    }
+  }
+
+  void CheckAxisName(const std::string& path) {
+    const std::string& name = info().name;
+    if (grid_.axes_.back().labels.empty() && name.empty()) return;  // Reported already.
+    const std::string problem = NameProblem(name);
+    if (!problem.empty()) problems_->Add(path + ".name", problem);
+    for (std::size_t i = 0; i + 1 < grid_.axes_.size(); ++i) {
+      if (grid_.axes_[i].name != name) continue;
+      problems_->Add(path, "the name \"" + name + "\" is taken by " + At("axes", static_cast<int>(i)) +
+                               "; give this one another with name:");
+    }
+  }
+
+  void CheckRepeats() {
+    std::unordered_map<std::string_view, std::size_t> labels;
+    std::unordered_map<std::string, std::size_t> patches;
+    labels.reserve(info().labels.size());
+    for (std::size_t i = 0; i < info().labels.size(); ++i) {
+      const auto path = [&] { return points().PathOf(static_cast<std::uint32_t>(i)); };
+      const std::string& label = info().labels[i];
+      if (!labels.try_emplace(label, i).second) {
+        problems_->Add(path(), Quoted(label) + " is there twice; remove one");
+        continue;
+      }
+      if (points().sets_alike) continue;  // Equal values have equal labels.
+      const auto [same, is_new] = patches.try_emplace(points().patches[i].SerializeAsString(), i);
+      if (is_new) continue;
+      problems_->Add(path(), "sets the same as " + Quoted(info().labels[same->second]) + "; remove one");
+    }
+  }
+
+  // The axis of that name or field; -1 with a problem.
+  int AxisNamed(const std::string& name, const std::string& path) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < grid_.axes_.size(); ++i) {
+      if (grid_.axes_[i].name == name || (grid_.axes_[i].field == name && !name.empty()))
+        return static_cast<int>(i);
+      names.push_back(grid_.axes_[i].name);
+    }
+    problems_->Add(path, Quoted(name) + " is not an axis of this sweep" + DidYouMean(name, names));
+    return -1;
+  }
+
+  // The labels that `value` (one, or a list) names.
+  SweepGrid::LabelSet LabelsNamed(int axis, const Value& value, const std::string& path) {
+    const SweepGrid::AxisInfo& named = grid_.axes_[static_cast<std::size_t>(axis)];
+    SweepGrid::LabelSet set;
+    set.axis = axis;
+    set.labels.resize(named.labels.size());
+    const auto add = [&](const Value& one, const std::string& one_path) {
+      std::string text = ValueText(one);
+      if (text.empty() && one.kind_case() == Value::kStringValue) {
+        set.where_inactive = true;
+        return;
+      }
+      if (!named.range.empty()) {
+        problems_->Add(one_path,
+                       "axis " + named.name +
+                           " has a range, so its numbers cannot be named; make the range narrower, or "
+                           "give values");
+        return;
+      }
+      auto it = std::find(named.labels.begin(), named.labels.end(), text);
+      if (it == named.labels.end()) {
+        if (const std::optional<double> number = ParseNumber(text))
+          it = std::find(named.labels.begin(), named.labels.end(), FormatNumber(*number));
+      }
+      if (it == named.labels.end()) {
+        problems_->Add(one_path, Quoted(text) + " is not a label of axis " + named.name +
+                                     DidYouMean(text, named.labels));
+        return;
+      }
+      set.labels[static_cast<std::size_t>(it - named.labels.begin())] = true;
+    };
+    if (value.kind_case() != Value::kListValue) {
+      add(value, path);
+      return set;
+    }
+    if (value.list_value().values_size() == 0)
+      problems_->Add(path, "is an empty list; name at least one label");
+    for (int i = 0; i < value.list_value().values_size(); ++i) add(value.list_value().values(i), At(path, i));
+    return set;
+  }
+
+  // A map's order is not defined; sorted keys make the errors the same every time.
+  template <typename MapType>
+  static std::map<std::string, Value> Sorted(const MapType& map) {
+    return {map.begin(), map.end()};
+  }
+
+  void AddWhen(int index) {
+    for (const auto& [name, value] : Sorted(sweep_.axes(index).when())) {
+      const std::string path = At("axes", index) + ".when." + name;
+      const int axis = AxisNamed(name, path);
+      if (axis < 0) continue;
+      if (axis >= index) {
+        problems_->Add(path, axis == index ? "an axis cannot depend on itself; name another one"
+                                           : "axis " + name + " comes later; put it before this one");
+        continue;
+      }
+      grid_.points_[static_cast<std::size_t>(index)].when.push_back(LabelsNamed(axis, value, path));
+    }
+  }
+
+  void AddExclusion(int index) {
+    const std::string path = At("exclude", index);
+    if (sweep_.exclude(index).match().empty()) {
+      problems_->Add(path,
+                     "names no axis and would leave out everything; name at least one, such as {seed: 1}");
+      return;
+    }
+    SweepGrid::ExclusionSets exclusion;
+    for (const auto& [name, value] : Sorted(sweep_.exclude(index).match())) {
+      const int axis = AxisNamed(name, path + "." + name);
+      if (axis < 0) continue;
+      exclusion.sets.push_back(LabelsNamed(axis, value, path + "." + name));
+      exclusion.last_axis = std::max(exclusion.last_axis, axis);
+    }
+    grid_.exclude_.push_back(std::move(exclusion));
+  }
+
+  void ClassifyLabels() {
+    for (std::size_t axis = 0; axis < grid_.points_.size(); ++axis) {
+      std::vector<const SweepGrid::LabelSet*> sets;
+      const auto collect = [&](const std::vector<SweepGrid::LabelSet>& from) {
+        for (const SweepGrid::LabelSet& set : from) {
+          if (set.axis == static_cast<int>(axis)) sets.push_back(&set);
+        }
+      };
+      for (const SweepGrid::AxisPoints& other : grid_.points_) collect(other.when);
+      for (const SweepGrid::ExclusionSets& exclusion : grid_.exclude_) collect(exclusion.sets);
+      SweepGrid::AxisPoints& points = grid_.points_[axis];
+      if (sets.empty()) {
+        points.class_of.assign(points.patches.size(), 0);
+        points.class_sizes = {grid_.length(axis)};
+        continue;
+      }
+      std::map<std::vector<bool>, int> classes;
+      for (std::size_t digit = 0; digit < points.patches.size(); ++digit) {
+        std::vector<bool> signature;
+        for (const SweepGrid::LabelSet* set : sets) signature.push_back(set->labels[digit]);
+        const int label_class =
+            classes.try_emplace(std::move(signature), static_cast<int>(classes.size())).first->second;
+        points.class_of.push_back(label_class);
+        points.class_sizes.resize(classes.size());
+        ++points.class_sizes[static_cast<std::size_t>(label_class)];
+      }
+    }
+  }
+
+  void ComputeSize() {
+    unsigned __int128 product = 1;
+    for (std::size_t i = grid_.points_.size(); i-- > 0;) {
+      grid_.points_[i].suffix = static_cast<std::uint64_t>(product);
+      product = std::min<unsigned __int128>(product * grid_.length(i), SweepGrid::kSizeMax);
+    }
+    if (!grid_.sampled_) grid_.size_ = static_cast<std::uint64_t>(product);
+  }
+
+  using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
+
+  // Two axes that set one field, or choose different members of one choice, at the same point: the later one
+  // would win silently.
+  void CheckConflicts() {
+    std::vector<ClaimGroups> groups(grid_.points_.size());
+    for (std::size_t axis = 0; axis < groups.size(); ++axis) {
+      const SweepGrid::AxisPoints& points = grid_.points_[axis];
+      std::vector<std::uint32_t>* alike = nullptr;
+      for (std::uint32_t digit = 0; digit < grid_.length(axis); ++digit) {
+        if (alike == nullptr || !points.sets_alike) alike = &groups[axis][ClaimsOf(points.patches[digit])];
+        alike->push_back(digit);
+      }
+    }
+    for (std::size_t later = 1; later < groups.size(); ++later) {
+      for (std::size_t earlier = 0; earlier < later; ++earlier)
+        CheckConflict(earlier, groups[earlier], later, groups[later]);
+    }
+  }
+
+  // Reports the first conflict of two axes.
+  void CheckConflict(std::size_t earlier, const ClaimGroups& earlier_groups, std::size_t later,
+                     const ClaimGroups& later_groups) {
+    int tried = 0;
+    for (const auto& [later_claims, later_digits] : later_groups) {
+      for (const auto& [earlier_claims, earlier_digits] : earlier_groups) {
+        const std::string conflict = ConflictOf(earlier_claims, later_claims);
+        if (conflict.empty()) continue;
+        for (const std::uint32_t b : later_digits) {
+          for (const std::uint32_t a : earlier_digits) {
+            if (++tried > kConflictPairsMax) return;
+            if (!grid_.FindPoint({{static_cast<int>(earlier), a}, {static_cast<int>(later), b}})) continue;
+            const SweepGrid::AxisInfo& first = grid_.axes_[earlier];
+            problems_->Add(grid_.points_[later].PathOf(b), conflict + " as axis " + first.name + " does at " +
+                                                               first.name + "=" + first.labels[a] +
+                                                               "; limit this axis with when: {" + first.name +
+                                                               ": [...]}, or use one axis");
+            return;
+          }
+        }
+      }
+    }
+  }
+
+  const v1::SweepSpec& sweep_;
+  Problems* problems_;
+  SweepGrid grid_;
+};
+
+std::optional<SweepGrid> SweepGrid::Create(const v1::SweepSpec& sweep, Problems* problems) {
+  return SweepGridBuilder(sweep, problems).Build();
+}
+
+absl::StatusOr<SweepGrid> SweepGrid::Create(const v1::SweepSpec& sweep) {
+  Problems problems;
+  std::optional<SweepGrid> grid = Create(sweep, &problems);
+  if (!grid) return problems.ToStatus();
+  return *std::move(grid);
+}
+
+}  // namespace inlier

@@ -1,0 +1,196 @@
+#include "spec/sweep/sweep_reader.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "spec/schema/columns.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/overrides.h"
+#include "spec/schema/param_range.h"
+#include "spec/schema/struct_value.h"
+#include "spec/schema/yaml_reader.h"
+#include "spec/sweep/pruning_checks.h"
+#include "spec/sweep/sweep_grid.h"
+#include "spec/sweep/sweep_scale.h"
+#include "spec/trial/measurements.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::Value;
+
+constexpr std::size_t kNameMax = 100;
+constexpr std::uint32_t kDecimalsMax = 15;
+
+void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
+  constexpr char kCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (!sweep.has_name()) return;  // Declared as required: reported with the rest of its kind.
+  const std::string& name = sweep.name();
+  if (name.empty() || name.size() > kNameMax || name.find_first_not_of(kCharacters) != std::string::npos) {
+    problems->Add("name", Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kNameMax) +
+                              " letters, digits, \"_\", \"-\" and \".\"");
+  }
+}
+
+// Names that rows and conditions of a table may use.
+class TableChecker {
+ public:
+  TableChecker(const SweepGrid& grid, Problems* problems) : grid_(grid), problems_(problems) {
+    for (const SweepGrid::AxisInfo& axis : grid.axes()) names_.push_back(axis.name);
+    for (const SpecColumn& column : SpecColumns()) names_.push_back(column.name);
+  }
+
+  void Check(const v1::TableSpec& table) {
+    for (int i = 0; i < table.rows_size(); ++i)
+      CheckName(table.rows(i), "table.rows[" + std::to_string(i) + "]");
+    CheckWhere(table.where(), "table.where");
+    if (table.columns_size() == 0)
+      problems_->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
+    for (int i = 0; i < table.columns_size(); ++i) {
+      const v1::TableColumn& column = table.columns(i);
+      const std::string path = "table.columns[" + std::to_string(i) + "]";
+      if (column.has_measurement() && FindMeasurement(column.measurement()) == nullptr) {
+        problems_->Add(path + ".measurement", Quoted(column.measurement()) + " is not a measurement" +
+                                                  DidYouMean(column.measurement(), MeasurementNames()));
+      }
+      if (column.decimals() > kDecimalsMax) {
+        problems_->Add(path + ".decimals", std::to_string(column.decimals()) +
+                                               " is out of range: give a whole number from 0 to " +
+                                               std::to_string(kDecimalsMax));
+      }
+      CheckWhere(column.where(), path + ".where");
+    }
+  }
+
+ private:
+  void CheckName(const std::string& name, const std::string& path) {
+    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+    problems_->Add(path, Quoted(name) + " is neither an axis of this sweep nor a column of trials" +
+                             DidYouMean(name, names_));
+  }
+
+  template <typename MapType>
+  void CheckWhere(const MapType& where, const std::string& prefix) {
+    const std::map<std::string, Value> sorted(where.begin(), where.end());
+    for (const auto& [name, value] : sorted) {
+      const std::string path = prefix + "." + name;
+      CheckName(name, path);
+      for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
+        if (axis.name != name) continue;
+        if (value.kind_case() != Value::kListValue) {
+          CheckLabel(axis, value, path);
+          continue;
+        }
+        for (int i = 0; i < value.list_value().values_size(); ++i) {
+          CheckLabel(axis, value.list_value().values(i), path + "[" + std::to_string(i) + "]");
+        }
+      }
+    }
+  }
+
+  void CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path) {
+    if (!axis.range.empty()) return;  // Any number between its ends.
+    const std::string text = ValueText(value);
+    if (text.empty() || std::find(axis.labels.begin(), axis.labels.end(), text) != axis.labels.end()) return;
+    problems_->Add(path,
+                   Quoted(text) + " is not a label of axis " + axis.name + DidYouMean(text, axis.labels));
+  }
+
+  const SweepGrid& grid_;
+  Problems* problems_;
+  std::vector<std::string> names_;
+};
+
+// `--set` of a field that an axis sets at every point would do nothing.
+absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::string>& overrides) {
+  for (const std::string& text : overrides) {
+    const std::string path = text.substr(0, text.find('='));
+    for (const v1::Axis& axis : sweep.axes()) {
+      if (axis.field() != path && std::find(axis.zip().begin(), axis.zip().end(), path) == axis.zip().end())
+        continue;
+      return absl::InvalidArgumentError("--set " + text + ": an axis of the sweep sets " + path +
+                                        " at every point; change the axis in the file");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Values that the coordinator puts into a trial: of all axes together, and of each at least.
+constexpr std::uint32_t kCheckedTogether = 128;
+constexpr std::uint32_t kCheckedAtLeast = 4;
+
+// Nothing where the axes have no form.
+std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t values_max,
+                                     Problems* problems) {
+  // The base alone need not be complete: its declarations are checked in the points.
+  v1::SweepSpec frame = sweep;
+  frame.clear_base();
+  frame.clear_scales();  // Other sizes are for who reads the file.
+  CheckDeclarations(frame, "", problems);
+  CheckName(sweep, problems);
+  std::optional<SweepGrid> grid = SweepGrid::Create(sweep, problems);
+  if (!grid) return grid;
+  grid->CheckValues(problems, values_max);
+  if (sweep.has_pruning()) CheckPruning(sweep, *grid, problems);
+  if (sweep.has_table()) TableChecker(*grid, problems).Check(sweep.table());
+  return grid;
+}
+
+// Of each axis of a sweep that a client sent.
+std::uint32_t ValuesChecked(std::size_t axes) {
+  return std::max(kCheckedAtLeast,
+                  kCheckedTogether / static_cast<std::uint32_t>(std::max<std::size_t>(1, axes)));
+}
+
+}  // namespace
+
+Problems FindSweepProblems(const v1::SweepSpec& sweep) {
+  Problems problems;
+  CheckedGrid(sweep, SweepGrid::kCheckedMax, &problems);
+  return problems;
+}
+
+absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep) {
+  Problems problems;
+  std::optional<SweepGrid> grid =
+      CheckedGrid(sweep, ValuesChecked(static_cast<std::size_t>(sweep.axes_size())), &problems);
+  RETURN_IF_ERROR(problems.ToStatus());
+  return *std::move(grid);
+}
+
+absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
+                                            const std::vector<std::string>& overrides,
+                                            const std::string& scale) {
+  v1::SweepSpec sweep;
+  SourceMap positions;
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions));
+  Problems problems;
+  const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
+  RETURN_IF_ERROR(positions.ToStatus(file, problems));
+  if (!overrides.empty()) {
+    RETURN_IF_ERROR(ApplyOverrides(sweep.mutable_base(), overrides));
+    RETURN_IF_ERROR(CheckOverrides(sweep, overrides));
+  }
+  const auto known_depth = [&positions](const std::string& path) { return positions.Depth(path); };
+  RETURN_IF_ERROR(positions.ToStatus(file, FindSweepProblems(sweep), [&](const std::string& path) {
+    return origins.PathInDocument(path, known_depth);
+  }));
+  return sweep;
+}
+
+absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
+                                            const std::vector<std::string>& overrides,
+                                            const std::string& scale) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
+  return ReadSweepText(text, file.string(), overrides, scale);
+}
+
+absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file) {
+  v1::SweepSpec sweep;
+  RETURN_IF_ERROR(ReadYamlFile(file, &sweep));
+  return ScaleNames(sweep);
+}
+
+}  // namespace inlier

@@ -1,0 +1,41 @@
+// A sweep from YAML, checked as far as it can be without running it.
+#ifndef INLIER_SPEC_SWEEP_SWEEP_READER_H_
+#define INLIER_SPEC_SWEEP_SWEEP_READER_H_
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/schema/problems.h"
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+
+// Problems of a sweep: its name, its axes (SweepGrid), every value of every axis in a resolved and
+// validated trial, its table.
+Problems FindSweepProblems(const v1::SweepSpec& sweep);
+
+// The grid of a sweep that a client sent. Finds what FindSweepProblems finds, except that of long axes only
+// some values, spread evenly, are put into a trial (types and ranges are checked of all): so it takes
+// milliseconds for any sweep. A trial that is invalid all the same fails with the reason when it is made.
+absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep);
+
+// Reads, merges the scale of that name (none when empty), then applies `overrides` ("training.steps=100") to
+// the base, and checks. What is returned has no scales. Errors carry file, line and column, and the path.
+absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
+                                            const std::vector<std::string>& overrides = {},
+                                            const std::string& scale = "");
+absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
+                                            const std::vector<std::string>& overrides = {},
+                                            const std::string& scale = "");
+
+// The names of the scales that a file has, sorted.
+absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_SWEEP_READER_H_

@@ -1,0 +1,53 @@
+// `--scale small`: another size of a sweep, kept in the same file.
+//
+// The settings of a scale (SweepSpec.scales) override those of the sweep. A problem in the merged sweep is
+// reported at its origin, in the sweep or in the scale.
+//
+// Thread safety: pure functions and a value.
+#ifndef INLIER_SPEC_SWEEP_SWEEP_SCALE_H_
+#define INLIER_SPEC_SWEEP_SWEEP_SCALE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/schema/problems.h"
+
+namespace inlier {
+
+// The names of the sweep's scales, sorted.
+std::vector<std::string> ScaleNames(const v1::SweepSpec& sweep);
+
+// From paths of a merged sweep to those of the document that it was written in.
+class ScaleOrigins {
+ public:
+  // How many words of a path the document has: "base.training.steps" -> 3, or 2 when it only has
+  // base.training.
+  using KnownDepth = std::function<int(const std::string& path)>;
+
+  // "axes[1].values[0]" -> "scales.small.axes[0].values[0]". Of the base, the place that has more of
+  // the path, the scale's when both have as much.
+  std::string PathInDocument(const std::string& path, const KnownDepth& known_depth) const;
+
+ private:
+  friend ScaleOrigins ApplyScale(const std::string&, v1::SweepSpec*, Problems*);
+
+  std::string prefix_;  // "scales.small"; empty when nothing was applied.
+  // Of each axis and exclusion of the merged sweep: "axes[2]", "scales.small.axes[0]".
+  std::vector<std::string> axes_;
+  std::vector<std::string> exclude_;
+  bool has_table_ = false;
+  bool has_sampling_ = false;
+  bool has_pruning_ = false;
+};
+
+// Merges the scale `name` into `sweep` and appends it to the sweep's name ("demo-small"); an empty name
+// merges nothing. The scales themselves are dropped in any case. Where the scale has no exclusions, those of
+// the sweep stay as far as they name labels that are still there. A scale that is not there, a `base` that
+// does not fit and the removal of an axis that is not there go to `problems`.
+ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems* problems);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_SWEEP_SCALE_H_

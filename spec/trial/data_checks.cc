@@ -1,0 +1,251 @@
+#include "spec/trial/data_checks.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/utf8.h"
+#include "spec/schema/number_text.h"
+#include "spec/trial/architecture.h"
+#include "spec/trial/data_kind.h"
+#include "spec/trial/vocabularies.h"
+
+namespace inlier {
+namespace {
+
+std::string Text(std::uint32_t value) { return std::to_string(value); }
+
+// True when it can be the name of a file or folder in the worker's data folder.
+bool IsName(const std::string& text) {
+  constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  return !text.empty() && text[0] != '.' && text.find_first_not_of(kNameCharacters) == std::string::npos;
+}
+
+// Names are of the worker's data folder, paths are places on the worker: neither may depend on a working
+// folder.
+void CheckPath(const std::string& field, const std::string& path, Problems* problems) {
+  if (!path.empty() && path[0] == '/') return;
+  problems->Add(
+      field,
+      Quoted(path) + " is relative, and every worker has its own working folder: give an absolute path");
+}
+
+void CheckName(const std::string& field, const std::string& name, const std::string& what,
+               Problems* problems) {
+  if (IsName(name)) return;
+  const std::string group = field.substr(0, field.rfind('.'));
+  problems->Add(field,
+                Quoted(name) + " is not the name of a " + what + ", or use " + group + ".path for a file");
+}
+
+void CheckTokenizer(const TokenizedData& data, const v1::ModelSpec& model, Problems* problems) {
+  const v1::TokenizerSpec& tokenizer = *data.tokenizer;
+  const std::string path = data.path + ".tokenizer";
+  if (tokenizer.has_gpt2() && data.objective == v1::MLM) {
+    problems->Add(path,
+                  "gpt2 has no [MASK], which MLM puts in the place of tokens, and no [CLS]: use wordpiece or "
+                  "byte_pair");
+  }
+  if (tokenizer.has_wordpiece() && data.objective == v1::CLM) {
+    problems->Add(
+        path,
+        "wordpiece drops case and spaces and has no token that separates texts, which CLM needs: use "
+        "gpt2 or byte_pair");
+  }
+  const auto check_vocab = [problems](const std::string& field, const std::string& vocab) {
+    if (!vocab.empty() && (vocab[0] == '/' || IsName(vocab))) return;
+    problems->Add(field,
+                  Quoted(vocab) +
+                      " is neither the name of a vocabulary in the worker's data folder nor an absolute "
+                      "path: give one of them");
+  };
+  if (tokenizer.has_wordpiece()) check_vocab(path + ".wordpiece.vocab", tokenizer.wordpiece().vocab());
+  if (tokenizer.has_gpt2()) check_vocab(path + ".gpt2.vocab", tokenizer.gpt2().vocab());
+  if (tokenizer.byte_pair().has_corpus() && !IsName(tokenizer.byte_pair().corpus())) {
+    problems->Add(path + ".byte_pair.corpus", Quoted(tokenizer.byte_pair().corpus()) +
+                                                  " is not a corpus' name: give one such as gcide or kjv");
+  }
+  if (model.has_opt() && tokenizer.has_gpt2() &&
+      tokenizer.gpt2().vocab() == v1::Gpt2TokenizerSpec::default_instance().vocab()) {
+    problems->Add(path + ".gpt2",
+                  "its token 1 is a word, and model.opt pads with 1, a row that is never learned: use "
+                  "byte_pair, or model.gpt2, or OPT's own vocabulary by gpt2.vocab");
+  }
+}
+
+// Sizes of one of the architectures' messages against sequences.
+template <typename Model>
+void CheckTextSizes(const std::string& path, const Model& model, const TokenizedData& data,
+                    const v1::EvaluationSpec& evaluation, Problems* problems) {
+  if constexpr (requires { model.vocab_size(); }) {
+    const auto check_length = [&](const std::string& field, std::uint32_t length) {
+      if (!model.has_max_positions() || length <= model.max_positions()) return;
+      problems->Add(field, Text(length) + " is longer than " + path + ".max_positions " +
+                               Text(model.max_positions()) + ": shorten the sequence, or give " + path +
+                               ".max_positions at least " + Text(length));
+    };
+    check_length(data.path + ".sequence_length", data.sequence_length);
+    if (evaluation.has_sequence_length()) {
+      check_length("evaluation.sequence_length", evaluation.sequence_length());
+    }
+    const std::string field = data.path + ".tokenizer." + VocabularyField(*data.tokenizer);
+    const std::optional<std::uint32_t> vocab = VocabularySize(*data.tokenizer);
+    if (!vocab.has_value() && !model.has_vocab_size()) {
+      problems->Add(field, "its number of tokens is known to the worker only: give " + path + ".vocab_size");
+    }
+    if (vocab.has_value() && model.has_vocab_size() && model.vocab_size() < *vocab) {
+      problems->Add(path + ".vocab_size", Text(model.vocab_size()) + " is less than the tokenizer's " +
+                                              Text(*vocab) + " tokens (" + field +
+                                              "): leave it out, or give at least " + Text(*vocab));
+    }
+  } else {
+    problems->Add(data.path, path + " reads images, and this is text: choose a model that reads text");
+  }
+}
+
+void CheckTextData(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::TextDataSpec& text = spec.data().text();
+  if (text.has_corpus() && !IsName(text.corpus())) {
+    problems->Add(
+        "data.text.corpus",
+        Quoted(text.corpus()) +
+            " is not a corpus' name: give one such as gcide or kjv, or use data.text.path for a file");
+  }
+  if (text.has_path()) CheckPath("data.text.path", text.path(), problems);
+  if (text.field() != v1::TextDataSpec::default_instance().field() && !text.path().ends_with(".jsonl")) {
+    problems->Add("data.text.field",
+                  Quoted(text.field()) +
+                      " has no effect, for only the lines of a .jsonl file have fields: leave "
+                      "it out, or name one with data.text.path");
+  }
+  if (text.has_objective()) {
+    const std::string name(ArchitectureName(spec.model()));
+    if (spec.model().has_bert() && text.objective() != v1::MLM) {
+      problems->Add("data.text.objective",
+                    "CLM needs a causal model, and model.bert sees both sides: use MLM or model.opt");
+    }
+    if (IsCausal(spec.model()) && text.objective() != v1::CLM) {
+      problems->Add("data.text.objective", "MLM needs a model that sees both sides, and model." + name +
+                                               " is causal: use CLM or model.bert");
+    }
+  }
+  if (text.objective() == v1::CLM &&
+      text.mask_probability() != v1::TextDataSpec::default_instance().mask_probability()) {
+    problems->Add(
+        "data.text.mask_probability",
+        FormatNumber(text.mask_probability()) + " has no effect with CLM, which masks nothing: leave it out");
+  }
+}
+
+void CheckImages(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::ImageDataSpec& images = spec.data().images();
+  const std::string name(ArchitectureName(spec.model()));
+  if (!spec.model().has_vit()) {
+    problems->Add("data.images", "model." + name + " reads text, and these are images: use model.vit");
+    return;
+  }
+  if (images.has_dataset()) {
+    CheckName("data.images.dataset", images.dataset(), "data set: give one such as fashion-mnist", problems);
+  }
+  if (images.has_path()) CheckPath("data.images.path", images.path(), problems);
+  const v1::VitSpec& vit = spec.model().vit();
+  if (const std::optional<KnownImages> known = FindKnownImages(images)) {
+    if (vit.has_classes() && vit.classes() < known->classes) {
+      problems->Add("model.vit.classes", Text(vit.classes()) + " is less than the " + Text(known->classes) +
+                                             " classes of " + images.dataset() + ": leave it out");
+    }
+  }
+  if (vit.channels() != 1 && vit.channels() != 3 && vit.has_channels()) {
+    problems->Add("model.vit.channels",
+                  Text(vit.channels()) + " is neither 1 (grey) nor 3 (red, green, blue)");
+  }
+  const v1::AugmentationSpec& augmentation = images.augmentation();
+  if (augmentation.crop_padding() > 0 && augmentation.has_crop_scale()) {
+    problems->Add("data.images.augmentation.crop_padding",
+                  Text(augmentation.crop_padding()) +
+                      " and crop_scale exclude each other, for both choose where to cut: give one of them");
+  }
+}
+
+void CheckClassification(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::ClassificationDataSpec& data = spec.data().classification();
+  if (!spec.model().has_bert()) {
+    problems->Add("data.classification", "sentences are classified with BERT's [CLS] token, and model." +
+                                             std::string(ArchitectureName(spec.model())) +
+                                             " has none: use model.bert");
+  }
+  if (data.has_dataset()) {
+    CheckName("data.classification.dataset", data.dataset(), "data set: give one such as wordnet-classes",
+              problems);
+  }
+  if (data.has_path()) CheckPath("data.classification.path", data.path(), problems);
+  const auto check_file = [problems](const char* field, const std::string& file) {
+    if (IsName(file)) return;
+    problems->Add(std::string("data.classification.") + field,
+                  Quoted(file) + " is not the name of a file in the folder: give one such as train.tsv");
+  };
+  check_file("train_file", data.train_file());
+  check_file("validation_file", data.validation_file());
+  if (data.target() == v1::ClassificationDataSpec::NUMBER && spec.training().label_smoothing() > 0) {
+    problems->Add("training.label_smoothing",
+                  FormatNumber(spec.training().label_smoothing()) +
+                      " has no effect on numbers, which have no classes to spread to: leave it out");
+  }
+}
+
+void CheckInstructions(const v1::TrialSpec& spec, Problems* problems) {
+  if (!IsCausal(spec.model())) {
+    problems->Add("data.instructions", "an answer is written token after token, and model." +
+                                           std::string(ArchitectureName(spec.model())) +
+                                           " is not causal: use model.gpt2, model.opt or model.llama");
+  }
+  CheckPath("data.instructions.path", spec.data().instructions().path(), problems);
+}
+
+// Fields of the evaluation that only some kinds of data have a use for.
+void CheckEvaluation(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::EvaluationSpec& evaluation = spec.evaluation();
+  if (evaluation.mask_seed() != v1::EvaluationSpec::default_instance().mask_seed() &&
+      !(spec.data().has_text() && spec.data().text().objective() == v1::MLM)) {
+    problems->Add(
+        "evaluation.mask_seed",
+        Text(evaluation.mask_seed()) + " has no effect without MLM, which alone masks tokens: leave it out");
+  }
+  if (evaluation.has_sequence_length() && !spec.data().has_text()) {
+    problems->Add("evaluation.sequence_length",
+                  Text(evaluation.sequence_length()) +
+                      " can be met by data.text only, which is cut to that length: leave "
+                      "it out");
+  }
+}
+
+}  // namespace
+
+void CheckData(const v1::TrialSpec& resolved, Problems* problems) {
+  if (const std::optional<TokenizedData> data = TokenizedDataOf(resolved.data())) {
+    VisitArchitecture(resolved.model(), [&](std::string_view name, const auto& model) {
+      CheckTextSizes("model." + std::string(name), model, *data, resolved.evaluation(), problems);
+    });
+    CheckTokenizer(*data, resolved.model(), problems);
+  }
+  switch (resolved.data().kind_case()) {
+    case v1::DataSpec::kText:
+      CheckTextData(resolved, problems);
+      break;
+    case v1::DataSpec::kImages:
+      CheckImages(resolved, problems);
+      break;
+    case v1::DataSpec::kClassification:
+      CheckClassification(resolved, problems);
+      break;
+    case v1::DataSpec::kInstructions:
+      CheckInstructions(resolved, problems);
+      break;
+    case v1::DataSpec::KIND_NOT_SET:
+      return;
+  }
+  CheckEvaluation(resolved, problems);
+}
+
+}  // namespace inlier

@@ -1,0 +1,169 @@
+#include "spec/trial/measurements.h"
+
+namespace inlier {
+
+const std::vector<MeasurementInfo>& Measurements() {
+  // Row statistics of a captured tensor, flattened behind its first dimension: inf(x) = max |x_j|;
+  // kurt(x) = m4 / (s^4 + 1e-6) with m4 = mean (x_j - mean)^4 and s^2 = sum (x_j - mean)^2 / (n - 1), so that
+  // a Gaussian has about 3. Of single tokens x of d features at the output of a block: k(x) = mean (x_j -
+  // mean)^4 / (mean (x_j - mean)^2)^2, biased, at most about d - 2; token 1 is the first of a sequence, the
+  // rest are 2 .. T. A[q,k]: attention weights after the normaliser.
+  static const std::vector<MeasurementInfo> table = {
+      {"loss", "nat",
+       "mean over evaluation batches of the batch's mean cross-entropy (of numbers the mean squared error), "
+       "each weighed by its examples",
+       "", "evaluate", true, true},
+      {"perplexity", "1", "exp(loss)", "", "evaluate", true, false},
+      {"accuracy", "1",
+       "targets whose most probable class is the right one / all targets: MLM the masked tokens, CLM all but "
+       "the first token of a sequence, else one an example",
+       "", "evaluate", true, false},
+      {"f1", "1",
+       "2 tp / (2 tp + fp + fn) of the second class (by name), with more than two the mean over classes "
+       "(GLUE; Wang et al. 2019)",
+       "", "evaluate", true, false},
+      {"matthews_correlation", "1", "Matthews' correlation of the confusion matrix (GLUE; Gorodkin 2004)", "",
+       "evaluate", true, false},
+      {"pearson_correlation", "1", "linear correlation of predicted and true numbers (GLUE)", "", "evaluate",
+       true, false},
+      {"spearman_correlation", "1", "the same of their ranks, equal ones sharing the mean (GLUE)", "",
+       "evaluate", true, false},
+      {"majority_accuracy", "1",
+       "accuracy of always naming the most frequent class of the training part, for comparison", "",
+       "evaluate", true, false},
+      {"unigram_perplexity", "1",
+       "exp of the entropy of the validation targets' own token shares; no model without context does better",
+       "", "evaluate", true, false},
+      {"max_inf_norm", "1",
+       "the figure the papers print: max_ffn_inf_norm for BERT, max_layer_inf_norm for the others", "",
+       "evaluate", true, true},
+      {"max_ffn_inf_norm", "1", "max over layers of inf_norm of the second FFN linear's output", "",
+       "evaluate", true, true},
+      {"max_layer_inf_norm", "1", "max over layers of inf_norm of the layer's output", "", "evaluate", true,
+       true},
+      {"max_residual_inf_norm", "1",
+       "max over layers of inf_norm of the residual sum before the last norm of the layer (BERT)", "",
+       "evaluate", true, true},
+      {"max_any_inf_norm", "1", "max of inf_norm over all sites", "", "evaluate", true, true},
+      {"avg_kurtosis", "1", "mean over sites of kurtosis", "", "evaluate", true, true},
+      {"max_kurtosis", "1", "max over sites of kurtosis", "", "evaluate", true, true},
+      {"max_layer_kurtosis", "1", "max over layers of kurtosis of the layer's output", "", "evaluate", true,
+       true},
+      {"inf_norm", "1", "mean over rows of max |x_j|, for one site", "site", "evaluate", true, false},
+      {"kurtosis", "1",
+       "mean over rows of m4 / (s^4 + 1e-6), not excess, s unbiased, on the first "
+       "evaluation.kurtosis_batches batches, for one site",
+       "site", "evaluate", true, false},
+      {"kurtosis_all", "1",
+       "mean over sequences and tokens, then layers, of k(x) of the layer's output (Kaul et al. 2025)", "",
+       "evaluate", true, true},
+      {"kurtosis_first", "1", "the same over token 1 (Kaul et al. 2025)", "", "evaluate", true, true},
+      {"kurtosis_rest", "1", "the same over tokens 2 .. T (Kaul et al. 2025)", "", "evaluate", true, true},
+      {"kurtosis_first_over_ceiling", "1", "kurtosis_first / (d - 2); 1 is one feature that holds everything",
+       "", "evaluate", true, true},
+      {"kurtosis_rest_over_ceiling", "1", "kurtosis_rest / (d - 2)", "", "evaluate", true, true},
+      {"max_abs_first", "1",
+       "mean over layers of the largest |x_j| of token 1 over all sequences (Kaul et al. 2025)", "",
+       "evaluate", true, true},
+      {"max_abs_rest", "1", "the same over tokens 2 .. T (Kaul et al. 2025)", "", "evaluate", true, true},
+      {"norm_ratio_first", "1",
+       "mean over sequences, then layers, of max |x_j| / ||x||_2 of token 1 (Kaul et al. 2025)", "",
+       "evaluate", true, true},
+      {"norm_ratio_rest", "1", "the same over tokens 2 .. T (Kaul et al. 2025)", "", "evaluate", true, true},
+      {"pearson_kurtosis_norm_ratio_first", "1",
+       "correlation over layers of layer_kurtosis_first and layer_norm_ratio_first; absent for two layers or "
+       "fewer (Kaul et al. 2025)",
+       "", "evaluate", true, true},
+      {"pearson_kurtosis_norm_ratio_rest", "1", "the same over tokens 2 .. T (Kaul et al. 2025)", "",
+       "evaluate", true, true},
+      {"layer_kurtosis_first", "1", "kurtosis_first of one layer", "site", "evaluate", true, false},
+      {"layer_kurtosis_rest", "1", "kurtosis_rest of one layer", "site", "evaluate", true, false},
+      {"layer_max_abs_first", "1", "max_abs_first of one layer", "site", "evaluate", true, false},
+      {"layer_max_abs_rest", "1", "max_abs_rest of one layer", "site", "evaluate", true, false},
+      {"layer_norm_ratio_first", "1", "norm_ratio_first of one layer", "site", "evaluate", true, false},
+      {"layer_norm_ratio_rest", "1", "norm_ratio_rest of one layer", "site", "evaluate", true, false},
+      {"six_sigma_count", "1",
+       "elements of a sequence's layer output with |x - mean| > 6 standard deviations of the sequence, mean "
+       "over sequences, for one layer (Bondarenko et al. 2023)",
+       "site", "evaluate", true, false},
+      {"first_attention_share", "1",
+       "share of queries, over layers, heads and sequences, with A[q,1] = max_k A[q,k] > 0 (Kaul et al. "
+       "2025)",
+       "", "evaluate", true, true},
+      {"first_attention_share_without_query1", "1", "the same over queries 2 .. T", "", "evaluate", true,
+       true},
+      {"first_key_mass", "1", "mean of A[q,1] over layers, heads, sequences and queries (Kaul et al. 2025)",
+       "", "evaluate", true, true},
+      {"first_key_mass_normalised", "1", "mean of A[q,1] / sum_k A[q,k], 0 for a row of zeros", "",
+       "evaluate", true, true},
+      {"first_key_mass_without_query1", "1", "mean of A[q,1] over queries 2 .. T", "", "evaluate", true,
+       true},
+      {"layer_first_attention_share", "1", "first_attention_share of one layer", "site", "evaluate", true,
+       false},
+      {"layer_first_key_mass", "1", "first_key_mass of one layer", "site", "evaluate", true, false},
+      {"attention_zero_share", "1",
+       "share of A[q,k] that are exactly 0, over the keys that a query may see (causal: k <= q)", "",
+       "evaluate", true, true},
+      {"attention_zero_row_share", "1", "share of queries with A[q,k] = 0 for every k", "", "evaluate", true,
+       true},
+      {"layer_attention_zero_share", "1", "attention_zero_share of one layer", "site", "evaluate", true,
+       false},
+      {"gate_mean", "1",
+       "mean of the gate's values over sequences, heads and tokens, before the output factor, for one layer",
+       "site", "evaluate", true, false},
+      {"evaluate_seconds", "s", "time of the evaluate stage, from the loaded checkpoint to the last number",
+       "", "evaluate", true, false},
+      {"train_loss", "nat", "mean cross-entropy of the update's batch", "step", "train", true, true},
+      {"learning_rate", "1", "rate that the update used", "step", "train", false, true},
+      {"gradient_norm", "1", "L2 norm of the whole gradient before clipping", "step", "train", false, true},
+      {"tokens_per_second", "1/s", "training tokens a second since the last point", "step", "train", true,
+       true},
+      {"train_seconds", "s", "time spent on updates, over all attempts that led to the checkpoint", "",
+       "train", true, false},
+  };
+  return table;
+}
+
+const MeasurementInfo* FindMeasurement(std::string_view name) {
+  for (const MeasurementInfo& info : Measurements()) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> MeasurementNames() {
+  std::vector<std::string> names;
+  for (const MeasurementInfo& info : Measurements()) names.emplace_back(info.name);
+  return names;
+}
+
+std::string MeasurementsMarkdown() {
+  std::string page =
+      "# Measurements\n\n"
+      "Generated from spec/trial/measurements.cc. What a trial may report; the names are a closed list.\n\n"
+      "A row is a captured tensor at one index of its first dimension, flattened. Within a "
+      "row: m4 = mean (x_j - mean)^4,\n"
+      "s^2 = sum (x_j - mean)^2 / (n - 1). Of single tokens x, d features at the output of a layer:\n"
+      "k(x) = mean (x_j - mean)^4 / (mean (x_j - mean)^2)^2, biased, at most about d - 2. Tokens count from "
+      "1.\n"
+      "A[q,k] are attention weights after the normaliser, rows = queries. Curves of the evaluate stage's "
+      "names are "
+      "taken while training, every\ntraining.measure_outliers_every updates, on the first "
+      "training.batch_size "
+      "examples of the validation part.\n\n"
+      "| name | unit | stage | over | reported | formula |\n"
+      "|---|---|---|---|---|---|\n";
+  for (const MeasurementInfo& info : Measurements()) {
+    const std::string_view reported = info.final && info.curve ? "curve and final"
+                                      : info.curve             ? "curve"
+                                                               : "final";
+    std::string formula;
+    for (const char c : info.formula) formula += c == '|' ? "\\|" : std::string(1, c);
+    page += "| `" + std::string(info.name) + "` | " + std::string(info.unit) + " | " +
+            std::string(info.source) + " | " + std::string(info.axis) + " | " + std::string(reported) +
+            " | " + formula + " |\n";
+  }
+  return page;
+}
+
+}  // namespace inlier

@@ -1,0 +1,35 @@
+// The closed list of measurement names: what a trial may report, and what each number means.
+#ifndef INLIER_SPEC_TRIAL_MEASUREMENTS_H_
+#define INLIER_SPEC_TRIAL_MEASUREMENTS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace inlier {
+
+struct MeasurementInfo {
+  std::string_view name;
+  std::string_view unit;     // "1" for pure numbers.
+  std::string_view formula;  // In plain text; measurements.cc defines a row.
+  std::string_view axis;  // The variable of its series: "step" for curves, "site" for one number a module, ""
+                          // for one number a trial.
+  std::string_view source;  // The stage that reports it: "train" or "evaluate".
+  bool final = false;       // Reported once at the end of the stage.
+  bool curve = false;       // Reported while it runs.
+};
+
+const std::vector<MeasurementInfo>& Measurements();
+
+// nullptr when there is none of that name.
+const MeasurementInfo* FindMeasurement(std::string_view name);
+
+// All names, in the table's order; for "did you mean".
+std::vector<std::string> MeasurementNames();
+
+// docs/reference/measurements.md
+std::string MeasurementsMarkdown();
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_TRIAL_MEASUREMENTS_H_

@@ -1,0 +1,260 @@
+#include "spec/trial/param_reference.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "inlier/v1/param_options.pb.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/descriptor_comments.h"
+#include "spec/schema/field_path.h"
+#include "spec/schema/number_text.h"
+#include "spec/schema/param_range.h"
+#include "spec/schema/problems.h"
+#include "spec/trial/presets.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::OneofDescriptor;
+
+std::string EnumText(const EnumDescriptor* type) {
+  std::string text;
+  for (int i = 0; i < type->value_count(); ++i) text += (i == 0 ? "" : " | ") + type->value(i)->name();
+  return text;
+}
+
+std::string TypeText(const FieldDescriptor* field) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "text";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return EnumText(field->enum_type());
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return "number";
+    default:
+      return "integer";
+  }
+}
+
+std::string DefaultText(const FieldDescriptor* field) {
+  if (!field->has_default_value()) return "";
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return field->default_value_bool() ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return field->default_value_string();
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return field->default_value_enum()->name();
+    case FieldDescriptor::CPPTYPE_INT32:
+      return std::to_string(field->default_value_int32());
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return std::to_string(field->default_value_uint32());
+    case FieldDescriptor::CPPTYPE_INT64:
+      return std::to_string(field->default_value_int64());
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return std::to_string(field->default_value_uint64());
+    default:
+      return FormatNumber(field->default_value_double());
+  }
+}
+
+// True when all fields of the group are members of the one choice that it holds.
+const OneofDescriptor* ChoiceOf(const Descriptor* type) {
+  return type->oneof_decl_count() == 1 ? type->oneof_decl(0) : nullptr;
+}
+
+// The group's own comment; of a member of a choice, its type's.
+std::string GroupComment(const FieldDescriptor* field) {
+  const std::string own = CommentOf(field->full_name());
+  const std::string type = CommentOf(field->message_type()->full_name());
+  const bool prefer_type = field->containing_oneof() != nullptr || own.empty();
+  return prefer_type && !type.empty() ? type : own;
+}
+
+ParamInfo Describe(const FieldDescriptor* field, const std::string& prefix) {
+  const v1::ParamOptions& param = field->options().GetExtension(v1::param);
+  ParamInfo info;
+  info.path = JoinPath(prefix, field->name());
+  info.symbol = param.symbol();
+  info.column = param.column();
+  info.required = param.required();
+  info.incidental = param.incidental();
+  if (const OneofDescriptor* choice = field->containing_oneof())
+    info.choice = JoinPath(prefix, choice->name());
+  info.is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  if (!info.is_group) {
+    info.type = TypeText(field);
+    info.default_text = DefaultText(field);
+    info.range = RangeText(field);
+    info.comment = CommentOf(field->full_name());
+    return info;
+  }
+  info.type = field->message_type()->field_count() == 0 ? "{}" : "group";
+  info.comment = GroupComment(field);
+  if (const OneofDescriptor* choice = ChoiceOf(field->message_type())) {
+    info.type = "choice: ";
+    for (int i = 0; i < choice->field_count(); ++i)
+      info.type += (i == 0 ? "" : " | ") + choice->field(i)->name();
+    const v1::ChoiceOptions& options = choice->options().GetExtension(v1::choice);
+    info.default_text = options.default_member();
+    info.column = options.column();
+    info.required = options.required();
+  }
+  return info;
+}
+
+void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vector<ParamInfo>* infos) {
+  for (int i = 0; i < type->field_count(); ++i) {
+    const FieldDescriptor* field = type->field(i);
+    if (field->is_repeated()) continue;
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+        field->message_type()->file()->package() == "google.protobuf")
+      continue;
+    infos->push_back(Describe(field, prefix));
+    if (infos->back().is_group) DescribeBelow(field->message_type(), JoinPath(prefix, field->name()), infos);
+  }
+}
+
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '|' ? "\\|" : std::string(1, c);
+  return escaped;
+}
+
+std::string Code(const std::string& text) { return text.empty() ? "" : "`" + Escaped(text) + "`"; }
+
+// "required", "default x", the range and so on, in one cell or line.
+std::string Facts(const ParamInfo& info) {
+  std::string text = info.type;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (!info.range.empty()) add(info.range);
+  if (!info.default_text.empty()) add("default " + info.default_text);
+  if (info.required) add("required");
+  if (info.incidental) add("does not decide the result");
+  return text;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : Lower(text) + " ") {
+    if (c != ' ' && c != '\t') {
+      word.push_back(c);
+    } else if (!word.empty()) {
+      words.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  return words;
+}
+
+// Breaks at spaces so that no line is longer than `width`, where words allow it.
+std::string Wrapped(const std::string& text, int indent, int width) {
+  std::string result;
+  std::string line;
+  std::string word;
+  const auto flush = [&] {
+    if (!line.empty()) result += std::string(static_cast<std::size_t>(indent), ' ') + line + "\n";
+    line.clear();
+  };
+  for (const char c : text + " ") {
+    if (c != ' ') {
+      word.push_back(c);
+      continue;
+    }
+    if (static_cast<int>(line.size() + word.size()) + indent + 1 > width) flush();
+    line += (line.empty() ? "" : " ") + word;
+    word.clear();
+  }
+  flush();
+  return result;
+}
+
+std::string PresetTable() {
+  std::string page =
+      "## Presets\n\n"
+      "`model.<architecture>.preset` fills these fields where they are not given. A vocabulary, a number of "
+      "positions or an image that the\n"
+      "preset does not name comes from the data.\n\n"
+      "| architecture | preset | fields | from |\n"
+      "|---|---|---|---|\n";
+  for (const Preset& preset : Presets()) {
+    std::string fields;
+    for (const auto& [name, value] : preset.fields) {
+      fields += (fields.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(value);
+    }
+    page += "| " + std::string(preset.architecture) + " | `" + std::string(preset.name) + "` | " + fields +
+            " | " + (preset.parameters == 0 ? std::string() : std::to_string(preset.parameters)) + " | " +
+            std::string(preset.source) + " |\n";
+  }
+  return page;
+}
+
+}  // namespace
+
+std::vector<ParamInfo> DescribeParams(const Descriptor* root) {
+  std::vector<ParamInfo> infos;
+  DescribeBelow(root, "", &infos);
+  return infos;
+}
+
+const std::vector<ParamInfo>& TrialParams() {
+  static const std::vector<ParamInfo> params = DescribeParams(v1::TrialSpec::descriptor());
+  return params;
+}
+
+std::string ParamsMarkdown() {
+  std::string page =
+      "# Parameters of a trial\n\n"
+      "Generated from the messages in proto/inlier/v1; `inlier params` prints the same. A path is a key in a "
+      "sweep's `base` and `set`, the `field` of an axis, and what\n"
+      "`--set` takes. *Column* is the name in the database's view `trials`. Of a choice exactly one member "
+      "is given.\n";
+  std::string section;
+  for (const ParamInfo& info : TrialParams()) {
+    const std::string top = info.path.substr(0, info.path.find('.'));
+    const bool own_section = info.is_group && info.path == top;
+    const std::string wanted = info.path == top && !info.is_group ? "trial" : top;
+    if (wanted != section) {
+      section = wanted;
+      page += "\n## " + section + "\n\n";
+      if (own_section)
+        page += info.comment + (info.type == "group" ? "" : " (" + Facts(info) + ".)") + "\n\n";
+      page += "| path | what it takes | column | symbol | meaning |\n|---|---|---|---|---|\n";
+    }
+    if (own_section) continue;
+    const std::string symbol = info.symbol.empty() ? "" : "$" + Escaped(info.symbol) + "$";
+    page += "| " + Code(info.path) + " | " + Escaped(Facts(info)) + " | " + Code(info.column) + " | " +
+            symbol + " | " + Escaped(info.comment) + " |\n";
+  }
+  return page + "\n" + PresetTable();
+}
+
+std::string ParamsText(std::string_view filter, int width) {
+  const std::vector<std::string> words = Words(filter);
+  std::string text;
+  for (const ParamInfo& info : TrialParams()) {
+    const std::string haystack = Lower(info.path + " " + info.column + " " + info.comment);
+    const bool matches = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+      return haystack.find(word) != std::string::npos;
+    });
+    if (!matches) continue;
+    text += info.path + "\n" + Wrapped(Facts(info), 4, width) + Wrapped(info.comment, 4, width);
+  }
+  return text;
+}
+
+}  // namespace inlier

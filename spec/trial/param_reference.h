@@ -1,0 +1,47 @@
+// Every hyper-parameter as data, for `inlier params` and docs/reference/parameters.md.
+//
+// Read from the descriptors: types, defaults and (param) from the compiled messages, comments from the
+// descriptor set embedded at build time.
+#ifndef INLIER_SPEC_TRIAL_PARAM_REFERENCE_H_
+#define INLIER_SPEC_TRIAL_PARAM_REFERENCE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "google/protobuf/descriptor.h"
+
+namespace inlier {
+
+struct ParamInfo {
+  std::string path;
+  bool is_group = false;  // A group of further fields, or a member of a choice without fields.
+  std::string type;  // "number", "integer", "true or false", "text", "A | B | C" for enums; "group", "{}" or
+                     // "choice: a | b" for groups.
+  std::string default_text;  // "" when there is none. For a choice its default member.
+  std::string range;         // RangeText; "" when there is none.
+  std::string symbol;        // LaTeX.
+  std::string column;        // In the view `trials`.
+  std::string comment;       // One line.
+  bool required = false;
+  bool incidental = false;
+  // Of which choice this is a member: "attention.softmax.kind", else "".
+  std::string choice;
+};
+
+// All groups and leaves below `root`, parents first, in field order. Repeated fields and maps are left out.
+std::vector<ParamInfo> DescribeParams(const google::protobuf::Descriptor* root);
+
+// DescribeParams of TrialSpec.
+const std::vector<ParamInfo>& TrialParams();
+
+// The page docs/reference/parameters.md.
+std::string ParamsMarkdown();
+
+// Text for a terminal of those parameters whose path, column or comment contains every word of `filter`; all
+// when it is empty. "" when none match.
+std::string ParamsText(std::string_view filter, int width = 100);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_TRIAL_PARAM_REFERENCE_H_

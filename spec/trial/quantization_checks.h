@@ -1,0 +1,18 @@
+// Which parts of a QuantizationSpec have a meaning under its scheme.
+#ifndef INLIER_SPEC_TRIAL_QUANTIZATION_CHECKS_H_
+#define INLIER_SPEC_TRIAL_QUANTIZATION_CHECKS_H_
+
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/problems.h"
+
+namespace inlier {
+
+// True when calibration finds any of its ranges.
+bool IsCalibrated(const v1::QuantizationSpec& quantization);
+
+// Problems with the quantization of a resolved trial; none where it has no quantization.
+void CheckQuantization(const v1::TrialSpec& spec, Problems* problems);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_TRIAL_QUANTIZATION_CHECKS_H_

@@ -1,0 +1,245 @@
+#include "spec/trial/validator.h"
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "spec/schema/number_text.h"
+#include "spec/schema/param_range.h"
+#include "spec/trial/architecture.h"
+#include "spec/trial/data_checks.h"
+#include "spec/trial/quantization_checks.h"
+#include "spec/trial/resolver.h"
+
+namespace inlier {
+namespace {
+
+std::string Text(std::uint32_t value) { return std::to_string(value); }
+
+// Sizes of one of the architectures' messages against each other.
+template <typename Model>
+void CheckShape(const std::string& path, const Model& model, Problems* problems) {
+  if (model.has_heads() && model.heads() > 0 && model.hidden_size() % model.heads() != 0) {
+    problems->Add(path + ".heads", Text(model.heads()) + " does not divide hidden_size " +
+                                       Text(model.hidden_size()) +
+                                       ": choose heads so that hidden_size / heads is whole");
+  } else if (model.has_heads() && model.heads() > 0) {
+    if constexpr (requires { model.position(); }) {
+      const std::uint32_t head_size = model.hidden_size() / model.heads();
+      if (model.position() == v1::ROTARY && head_size % 2 != 0) {
+        problems->Add(path + ".position", "ROTARY turns pairs of features, and hidden_size / heads is " +
+                                              Text(head_size) +
+                                              ", an odd number: choose heads so that it is even");
+      }
+    }
+  }
+  if constexpr (requires { model.kv_heads(); }) {
+    if (model.has_kv_heads() && model.kv_heads() > 0 && model.heads() % model.kv_heads() != 0) {
+      problems->Add(path + ".kv_heads", Text(model.kv_heads()) + " does not divide heads " +
+                                            Text(model.heads()) +
+                                            ": every key head serves the same number of queries");
+    }
+  }
+  if constexpr (requires { model.patch_size(); }) {
+    if (model.has_patch_size() && model.patch_size() > 0 && model.image_size() % model.patch_size() != 0) {
+      problems->Add(path + ".patch_size", Text(model.patch_size()) + " does not divide image_size " +
+                                              Text(model.image_size()) +
+                                              ": an image is cut into whole patches");
+    }
+  }
+}
+
+// Positions that an architecture has no code for.
+template <typename Model>
+void CheckPosition(const std::string& path, const Model& model, Problems* problems) {
+  if constexpr (requires { model.position(); }) {
+    if (path == "model.llama" && model.position() == v1::LEARNED) {
+      problems->Add(path + ".position",
+                    "LEARNED needs a table of positions, which Llama does not have: use "
+                    "ROTARY or NONE, or model.gpt2");
+    }
+    if (path == "model.vit" && model.position() == v1::ROTARY) {
+      problems->Add(path + ".position",
+                    "ROTARY counts along a line, and patches lie in a plane: use LEARNED or NONE");
+    }
+    if constexpr (requires { model.rotary_theta(); }) {
+      if (model.position() != v1::ROTARY &&
+          model.rotary_theta() != Model::default_instance().rotary_theta()) {
+        problems->Add(path + ".rotary_theta", FormatNumber(model.rotary_theta()) +
+                                                  " has no effect without ROTARY positions: leave it out");
+      }
+    }
+  }
+}
+
+void CheckModel(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::ModelSpec& model = spec.model();
+  VisitArchitecture(model, [&](std::string_view name, const auto& architecture) {
+    const std::string path = "model." + std::string(name);
+    CheckShape(path, architecture, problems);
+    CheckPosition(path, architecture, problems);
+  });
+}
+
+void CheckSoftmax(const v1::TrialSpec& spec, Problems* problems) {
+  if (!spec.attention().softmax().has_ncs()) return;
+  const v1::NcsSpec& ncs = spec.attention().softmax().ncs();
+  if (ncs.beta() > ncs.zeta()) {
+    problems->Add("attention.softmax.ncs.beta",
+                  FormatNumber(ncs.beta()) + " is more than zeta " + FormatNumber(ncs.zeta()) +
+                      ", which would lift every probability, those of masked keys too: give at most zeta "
+                      "(equal to it, it is the vanilla softmax)");
+  }
+  if (ncs.length() == v1::NcsSpec::ROW && !IsCausal(spec.model())) {
+    problems->Add("attention.softmax.ncs.length",
+                  "ROW is the number of keys that a query of a causal model sees, and model." +
+                      std::string(ArchitectureName(spec.model())) +
+                      " sees both sides: use RUN, UNPADDED or CONFIGURED");
+  }
+}
+
+void CheckAttention(const v1::TrialSpec& spec, Problems* problems) {
+  CheckSoftmax(spec, problems);
+  const v1::GateSpec& gate = spec.attention().gate();
+  if (gate.has_none() && gate.output_factor() != v1::GateSpec::default_instance().output_factor()) {
+    problems->Add(
+        "attention.gate.output_factor",
+        FormatNumber(gate.output_factor()) + " has no effect without a gate: leave it out, or choose a gate");
+  }
+  if (gate.has_initial_std() && (gate.has_none() || gate.has_unconditional())) {
+    problems->Add("attention.gate.initial_std",
+                  FormatNumber(gate.initial_std()) +
+                      " has no effect without a gate that reads its input: leave it out");
+  }
+  if (gate.pooled() && (gate.has_none() || gate.has_unconditional())) {
+    const std::string why =
+        gate.has_none() ? "without a gate" : "with the unconditional gate, which is the same for all tokens";
+    problems->Add("attention.gate.pooled",
+                  "true has no effect " + why + ": leave it out, or choose another gate");
+  }
+}
+
+// RESIDUAL rotates axes of hidden_size alone. What the other sides rotate is known once the model is made,
+// and checked then.
+void CheckHadamard(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::OrthoAdamSpec& ortho = spec.training().optimizer().ortho_adam();
+  if (ortho.kind() != v1::OrthoAdamSpec::HADAMARD) return;
+  const std::string path = "training.optimizer.ortho_adam";
+  if (ortho.block() != 0 && !std::has_single_bit(ortho.block())) {
+    problems->Add(path + ".block", Text(ortho.block()) + " is not a power of two, as HADAMARD needs: give " +
+                                       Text(std::bit_floor(ortho.block())) + ", or use HAAR");
+    return;
+  }
+  if (ortho.side() != v1::OrthoAdamSpec::RESIDUAL) return;
+  VisitArchitecture(spec.model(), [&](std::string_view name, const auto& architecture) {
+    const std::uint32_t width = architecture.hidden_size();
+    const bool is_cut = ortho.block() != 0 && ortho.block() < width;
+    const std::uint32_t rest =
+        is_cut ? width % ortho.block() : width;  // Without a matrix of the block's size.
+    if (width == 0 || rest == 0 || std::has_single_bit(rest) || (!is_cut && width > ortho.max_size())) return;
+    const std::uint32_t even = width & -width;  // The largest power of two that divides it.
+    problems->Add(path + ".kind",
+                  "HADAMARD needs powers of two, and model." + std::string(name) + ".hidden_size " +
+                      Text(width) + (is_cut ? " leaves a block of " + Text(rest) : " is none") +
+                      ": use HAAR" + (even > 1 ? ", or " + path + ".block " + Text(even) : ""));
+  });
+}
+
+void CheckOptimizer(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::OptimizerSpec& optimizer = spec.training().optimizer();
+  if (optimizer.sgd().nesterov() && optimizer.sgd().momentum() == 0) {
+    problems->Add(
+        "training.optimizer.sgd.nesterov",
+        "true has no effect without momentum: leave it out, or give training.optimizer.sgd.momentum");
+  }
+  if (optimizer.has_ortho_adam()) CheckHadamard(spec, problems);
+}
+
+void CheckStartFrom(const v1::StartFromSpec& start, Problems* problems) {
+  const auto check = [problems](const char* field, const std::string& path) {
+    if (!path.empty() && path[0] == '/') return;
+    problems->Add(
+        std::string("training.start_from.") + field,
+        Quoted(path) + " is relative, and every worker has its own working folder: give an absolute path");
+  };
+  if (start.has_hugging_face()) check("hugging_face", start.hugging_face());
+  if (start.has_checkpoint()) check("checkpoint", start.checkpoint());
+}
+
+void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::TrainingSpec& training = spec.training();
+  if (training.has_start_from()) CheckStartFrom(training.start_from(), problems);
+  if (training.has_steps() && training.schedule().warmup_steps() > training.steps()) {
+    problems->Add("training.schedule.warmup_steps",
+                  Text(training.schedule().warmup_steps()) + " is more than training.steps " +
+                      Text(training.steps()) + ": shorten the warm-up, or train longer");
+  }
+  if (training.schedule().has_warmup_fraction() && training.schedule().warmup_steps() > 0) {
+    problems->Add("training.schedule.warmup_fraction",
+                  FormatNumber(training.schedule().warmup_fraction()) + " and warmup_steps " +
+                      Text(training.schedule().warmup_steps()) + " exclude each other: give one of them");
+  }
+}
+
+void CheckBetweenFields(const v1::TrialSpec& resolved, Problems* problems) {
+  CheckModel(resolved, problems);
+  CheckData(resolved, problems);
+  CheckAttention(resolved, problems);
+  CheckTraining(resolved, problems);
+  CheckOptimizer(resolved, problems);
+  CheckQuantization(resolved, problems);
+}
+
+}  // namespace
+
+Problems FindProblems(const v1::TrialSpec& resolved) {
+  Problems problems;
+  CheckDeclarations(resolved, "", &problems);
+  CheckBetweenFields(resolved, &problems);
+  return problems;
+}
+
+SeriesValidator::SeriesValidator() {
+  const auto* type = v1::TrialSpec::descriptor();
+  for (int i = 0; i < type->field_count(); ++i) {
+    if (type->field(i)->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE)
+      groups_.push_back({type->field(i), {}});
+  }
+}
+
+bool SeriesValidator::DeclarationsHold(const v1::TrialSpec& resolved) {
+  Problems problems;
+  CheckOwnDeclarations(resolved, "", &problems);
+  for (Group& group : groups_) {
+    if (!resolved.GetReflection()->HasField(resolved, group.field)) continue;
+    const auto& message = resolved.GetReflection()->GetMessage(resolved, group.field);
+    std::string bytes = message.SerializeAsString();
+    if (bytes == group.valid) continue;
+    CheckDeclarations(message, "", &problems);
+    if (!problems.empty()) return false;
+    group.valid = std::move(bytes);
+  }
+  return problems.empty();
+}
+
+Problems SeriesValidator::Find(const v1::TrialSpec& resolved) {
+  if (!DeclarationsHold(resolved)) return FindProblems(resolved);
+  Problems problems;
+  CheckBetweenFields(resolved, &problems);
+  return problems;
+}
+
+absl::Status Validate(const v1::TrialSpec& resolved) { return FindProblems(resolved).ToStatus(); }
+
+absl::StatusOr<v1::TrialSpec> ResolveAndValidate(const v1::TrialSpec& spec) {
+  ASSIGN_OR_RETURN(v1::TrialSpec resolved, Resolve(spec));
+  RETURN_IF_ERROR(Validate(resolved));
+  return resolved;
+}
+
+}  // namespace inlier

@@ -1,0 +1,190 @@
+// The exact text of a table in every form.
+#include "cli/table_writer.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace inlier {
+namespace {
+
+v1::TableCell Cell(double mean, std::optional<double> std, std::uint32_t count) {
+  v1::TableCell cell;
+  cell.set_mean(mean);
+  if (std.has_value()) cell.set_std(*std);
+  cell.set_count(count);
+  cell.add_trials("t-1");
+  return cell;
+}
+v1::TableCell Lost(std::uint32_t diverged, std::uint32_t missing) {
+  v1::TableCell cell;
+  cell.set_count(0);
+  cell.set_diverged(diverged);
+  cell.set_missing(missing);
+  return cell;
+}
+
+// Two methods, two measurements; a divergence, a missing trial, published figures.
+v1::Table Example() {
+  v1::Table table;
+  table.set_title("Gamma");
+  table.add_row_headings("method");
+  table.add_row_headings("bits");
+  table.add_column_headings("perplexity");
+  table.add_column_headings("max_inf_norm");
+  table.add_decimals(2);
+  table.add_decimals(0);
+  v1::TableRow* row = table.add_rows();
+  row->add_labels("vanilla");
+  row->add_labels("8");
+  *row->add_cells() = Cell(4.4949, 0.0123, 3);
+  *row->add_cells() = Cell(735.4, 55, 3);
+  row->mutable_cells(0)->set_published_mean(4.49);
+  row->mutable_cells(0)->set_published_std(0.01);
+  row = table.add_rows();
+  row->add_labels("clipped");
+  row->add_labels("");
+  *row->add_cells() = Cell(4.39, {}, 1);
+  row->mutable_cells(0)->set_missing(2);
+  *row->add_cells() = Lost(3, 0);
+  row = table.add_rows();
+  row->add_labels("gated");
+  row->add_labels("8");
+  *row->add_cells() = Lost(0, 2);
+  *row->add_cells() = Cell(39.2, 26, 2);
+  row->mutable_cells(1)->set_diverged(1);
+  return table;
+}
+
+TEST(TableWriterTest, TextIsAligned) {
+  EXPECT_EQ(WriteTable(Example(), TableFormat::kText),
+            "Gamma\n"
+            "\n"
+            "method   bits                 perplexity          max_inf_norm\n"
+            "───────  ────  ─────────────────────────  ────────────────────\n"
+            "vanilla  8     4.49 ± 0.01 [4.49 ± 0.01]              735 ± 55\n"
+            "clipped                            4.39*          DIVERGED (3)\n"
+            "gated    8                             -  39 ± 26 (1 diverged)\n"
+            "\n"
+            "* and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
+            "measurement (4 values)\n"
+            "[ ] published figure\n");
+}
+
+TEST(TableWriterTest, TextIsPlainAsciiWithoutUtf8) {
+  const std::string text = WriteTable(Example(), TableFormat::kText, {.utf8 = false});
+  for (const char c : text) EXPECT_GE(c, 0);
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("-------  ----  ---------------------------  ---------------------\n"
+                                   "vanilla  8     4.49 +- 0.01 [4.49 +- 0.01]              735 +- 55\n"));
+}
+
+TEST(TableWriterTest, BoxHasLinesAroundEveryCell) {
+  v1::Table table;
+  table.add_row_headings("method");
+  table.add_column_headings("loss");
+  table.add_decimals(1);
+  v1::TableRow* row = table.add_rows();
+  row->add_labels("größer");
+  *row->add_cells() = Cell(1.25, 0.5, 2);
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = true, .boxed = true}),
+            "┌────────┬───────────┐\n"
+            "│ method │      loss │\n"
+            "├────────┼───────────┤\n"
+            "│ größer │ 1.2 ± 0.5 │\n"
+            "└────────┴───────────┘\n");
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .boxed = true}),
+            "+--------+------------+\n"
+            "| method |       loss |\n"
+            "+--------+------------+\n"
+            "| größer | 1.2 +- 0.5 |\n"
+            "+--------+------------+\n");
+}
+
+TEST(TableWriterTest, MarkdownIsEscapedAndRightAligned) {
+  v1::Table table = Example();
+  table.mutable_rows(0)->set_labels(0, "a|b");
+  EXPECT_EQ(WriteTable(table, TableFormat::kMarkdown),
+            "**Gamma**\n"
+            "\n"
+            "| method | bits | perplexity | max\\_inf\\_norm |\n"
+            "|---|---|---:|---:|\n"
+            "| a\\|b | 8 | 4.49 ± 0.01 [4.49 ± 0.01] | 735 ± 55 |\n"
+            "| clipped |  | 4.39\\* | DIVERGED (3) |\n"
+            "| gated | 8 | - | 39 ± 26 (1 diverged) |\n"
+            "\n"
+            "\\* and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
+            "measurement (4 values)\n"
+            "\n"
+            "[ ] published figure\n");
+}
+
+TEST(TableWriterTest, CsvHasFullNumbersCountsAndTrials) {
+  v1::Table table = Example();
+  table.mutable_rows(0)->set_labels(0, "say \"hi\", twice");
+  table.mutable_column_headings()->RemoveLast();
+  for (v1::TableRow& row : *table.mutable_rows()) row.mutable_cells()->RemoveLast();
+  EXPECT_EQ(WriteTable(table, TableFormat::kCsv),
+            "method,bits,perplexity,perplexity std,perplexity count,perplexity diverged,perplexity "
+            "missing,perplexity published,"
+            "perplexity published std,perplexity trials\r\n"
+            "\"say \"\"hi\"\", twice\",8,4.4949,0.0123,3,0,0,4.49,0.01,t-1\r\n"
+            "clipped,,4.39,,1,0,2,,,t-1\r\n"
+            "gated,8,,,0,0,2,,,\r\n");
+}
+
+TEST(TableWriterTest, LatexUsesBooktabsAndEscapes) {
+  v1::Table table = Example();
+  table.mutable_rows(0)->set_labels(0, "50 % of_it & ~x^2");
+  EXPECT_EQ(
+      WriteTable(table, TableFormat::kLatex),
+      "% Gamma\n"
+      "% \\usepackage{booktabs}\n"
+      "\\begin{tabular}{llrr}\n"
+      "\\toprule\n"
+      "method & bits & perplexity & max\\_inf\\_norm \\\\\n"
+      "\\midrule\n"
+      "50 \\% of\\_it \\& \\textasciitilde{}x\\textasciicircum{}2 & 8 & $4.49 \\pm 0.01$ [$4.49 \\pm 0.01$] "
+      "& $735 \\pm 55$ \\\\\n"
+      "clipped &  & $4.39$$^{*}$ & DIVERGED (3) \\\\\n"
+      "gated & 8 & - & $39 \\pm 26$ (1 diverged) \\\\\n"
+      "\\bottomrule\n"
+      "\\end{tabular}\n"
+      "% * and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
+      "measurement (4 values)\n"
+      "% [ ] published figure\n");
+}
+
+TEST(TableWriterTest, JsonReadsBackAsTheSameTable) {
+  const v1::Table table = Example();
+  v1::Table read;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(WriteTable(table, TableFormat::kJson), &read).ok());
+  EXPECT_EQ(read.SerializeAsString(), table.SerializeAsString());
+}
+
+TEST(TableWriterTest, NumbersThatAreNotFiniteAreNamed) {
+  v1::Table table;
+  table.add_column_headings("x");
+  *table.add_rows()->add_cells() =
+      Cell(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 2);
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}), "         x\n----------\ninf +- nan\n");
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("$\\infty \\pm nan$"));
+}
+
+TEST(TableWriterTest, TableWithoutRowsHasItsHeadings) {
+  v1::Table table;
+  table.add_row_headings("method");
+  table.add_column_headings("x");
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}), "method  x\n------  -\n");
+}
+
+TEST(TableWriterTest, FormatsHaveNames) {
+  EXPECT_EQ(ParseTableFormat("md"), TableFormat::kMarkdown);
+  EXPECT_EQ(ParseTableFormat("latex"), TableFormat::kLatex);
+  EXPECT_EQ(ParseTableFormat("excel"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,345 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::HasSubstr;
+
+template <typename T>
+int CountOf(const ChangeBatch& batch) {
+  int count = 0;
+  for (const Change& change : batch.changes) count += std::holds_alternative<T>(change) ? 1 : 0;
+  return count;
+}
+
+Token OnlyToken(const HandWorker& worker) {
+  EXPECT_EQ(worker.running().size(), 1u);
+  return worker.running().begin()->first;
+}
+
+TEST(OrchestratorSyncTest, LeaseCarriesWhatTheWorkerNeedsAndItsRowIsInTheSameBatch) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  ASSERT_EQ(reply.desired_size(), 1);
+  const v1::Assignment& assignment = reply.desired(0);
+  EXPECT_EQ(assignment.token(), 1u);
+  EXPECT_EQ(assignment.stage_id(), "st-1");
+  EXPECT_EQ(assignment.kind(), v1::TRAIN_STAGE);
+  EXPECT_EQ(assignment.slot(), 0u);
+  EXPECT_EQ(assignment.attempt(), 1u);
+  EXPECT_EQ(SpecOf(assignment).training().steps(), 100u);
+  EXPECT_FALSE(assignment.has_resume_path());
+  EXPECT_EQ(reply.sync_id(), 1u);
+  EXPECT_EQ(reply.lease_ttl_ms(), 15000u);
+  EXPECT_EQ(reply.next_sync_ms(), 5000u);
+  EXPECT_EQ(CountOf<AttemptRow>(harness.last().changes), 1);
+  EXPECT_EQ(harness.last().workers, (std::set<std::string>{"w"}));
+}
+
+TEST(OrchestratorSyncTest, FreeSlotAsksForAnEarlySync) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  EXPECT_EQ(harness.Sync(worker).next_sync_ms(), 200u);
+}
+
+TEST(OrchestratorSyncTest, DoubledSyncIsAnsweredAgainAndChangesNothing) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 3));
+  HandWorker worker("w", 1);
+  const v1::WorkerSync sync = worker.Sync();
+  const auto first = harness.TrySync(sync);
+  const auto second = harness.TrySync(sync);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->SerializeAsString(), second->SerializeAsString());
+  EXPECT_TRUE(harness.last().changes.empty());
+}
+
+TEST(OrchestratorSyncTest, LostReplyIsHealedByTheNextOne) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  const auto lost = harness.TrySync(worker.Sync());
+  const v1::CoordinatorSync next = harness.Sync(worker);
+  ASSERT_EQ(next.desired_size(), 1);
+  EXPECT_EQ(next.desired(0).token(), lost->desired(0).token());
+}
+
+TEST(OrchestratorSyncTest, EvaluationFollowsInTheReplyThatAcknowledgesTheTraining) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token train = OnlyToken(worker);
+  worker.Finish(train);
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  EXPECT_TRUE(worker.outbox().empty());
+  ASSERT_EQ(reply.desired_size(), 1);
+  // The trial that can be finished goes before the next training.
+  EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
+  EXPECT_EQ(reply.desired(0).checkpoint_sha256(), std::string(64, 'a'));
+  EXPECT_GT(reply.desired(0).token(), train);
+  EXPECT_EQ(harness.Status(sweep).train_stages().ended(), 1u);
+}
+
+TEST(OrchestratorSyncTest, DoubledEventsAreTakenOnce) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), MeasurementEvent("train_loss", 3.5, false));
+  ASSERT_TRUE(harness.TrySync(worker.Sync()).ok());  // Its reply is lost.
+  EXPECT_EQ(CountOf<MeasurementRow>(harness.last().changes), 1);
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  EXPECT_EQ(CountOf<MeasurementRow>(harness.last().changes), 0);
+  EXPECT_EQ(reply.acknowledged_sequence(), 1u);
+  EXPECT_EQ(harness.orchestrator().state().stats.events_doubled, 1u);
+  EXPECT_EQ(harness.orchestrator().state().stats.measurements, 1u);
+}
+
+TEST(OrchestratorSyncTest, MeasurementsAloneGoInTheBulkLaneAndAnOutcomeDoesNot) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = OnlyToken(worker);
+  worker.Emit(token, MeasurementEvent("train_loss", 3.5, false));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.last().changes.lane, Lane::kBulk);
+  worker.Finish(token);
+  harness.Sync(worker);
+  EXPECT_EQ(harness.last().changes.lane, Lane::kControl);
+}
+
+TEST(OrchestratorSyncTest, HeldBackEventsAreNeitherTakenNorAcknowledged) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Finish(OnlyToken(worker));
+  Effects effects;
+  const auto reply = harness.orchestrator().OnSync(worker.Sync(), harness.now(),
+                                                   {.take_events = false, .grant_leases = false}, effects);
+  harness.Commit(std::move(effects));
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->acknowledged_sequence(), 0u);
+  EXPECT_TRUE(harness.last().changes.empty());
+  worker.Take(*reply);
+  EXPECT_EQ(harness.Sync(worker).acknowledged_sequence(), 2u);
+}
+
+TEST(OrchestratorSyncTest, EventsOfAStaleTokenAreDroppedCountedAndAcknowledged) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker slow("slow", 1);
+  harness.Sync(slow);
+  const Token stale = OnlyToken(slow);
+  harness.Advance(seconds(16));
+  harness.Tick();
+  HandWorker quick("quick", 1);
+  harness.Sync(quick);
+  const Token live = OnlyToken(quick);
+  EXPECT_GT(live, stale);
+  slow.Finish(stale);
+  const v1::CoordinatorSync reply = harness.Sync(slow);
+  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  EXPECT_EQ(reply.desired_size(), 0);
+  EXPECT_EQ(harness.orchestrator().state().stats.events_stale, 2u);
+  EXPECT_THAT(harness.last().log,
+              Contains(HasSubstr("result_refused token=1 worker=worker-slow outcome=SUCCEEDED")));
+  EXPECT_EQ(CountOf<CheckpointRow>(harness.last().changes) + CountOf<AttemptEnded>(harness.last().changes),
+            0);
+  quick.Finish(live);
+  harness.Sync(quick);
+  EXPECT_EQ(harness.orchestrator().state().stats.attempts_ended[0][0], 1u);
+}
+
+TEST(OrchestratorSyncTest, WorkerThatStillRunsAStaleTokenIsToldToStopAndWhy) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker slow("slow", 1);
+  harness.Sync(slow);
+  const Token stale = OnlyToken(slow);
+  harness.Advance(seconds(16));
+  harness.Tick();
+  HandWorker quick("quick", 1);
+  harness.Sync(quick);
+  const v1::CoordinatorSync reply = harness.Sync(slow);
+  ASSERT_EQ(reply.stop_size(), 1);
+  EXPECT_EQ(reply.stop(0).token(), stale);
+  EXPECT_THAT(reply.stop(0).reason(), HasSubstr("fenced"));
+}
+
+TEST(OrchestratorSyncTest, TokenOfAnotherWorkerGivesNoRights) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker holder("holder", 1);
+  harness.Sync(holder);
+  const Token token = OnlyToken(holder);
+  v1::WorkerSync forged = HandWorker("thief", 1).Sync();
+  forged.set_sync_id(1);
+  v1::NumberedEvent& event = *forged.add_events();
+  event.set_sequence(1);
+  event.set_token(token);
+  *event.mutable_event() = OutcomeEvent(v1::Outcome::DIVERGED);
+  forged.add_attempts()->set_token(token);
+  const auto reply = harness.TrySync(forged);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->stop_size(), 1);
+  EXPECT_EQ(harness.orchestrator().state().stats.events_stale, 1u);
+  EXPECT_EQ(harness.orchestrator().state().leases.size(), 1u);
+}
+
+TEST(OrchestratorSyncTest, SlotsAreNeverExceededAndAStoppingAttemptKeepsItsSlot) {
+  Harness harness;
+  const SweepId first = harness.Submit(SmallSweep("first", 2));
+  HandWorker worker("w", 2);
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  ASSERT_EQ(reply.desired_size(), 2);
+  EXPECT_NE(reply.desired(0).slot(), reply.desired(1).slot());
+  harness.CancelSweep(first);
+  v1::SweepSpec other = SmallSweep("other", 2);
+  other.mutable_base()->mutable_training()->set_steps(50);
+  harness.Submit(other);
+  // The children have not ended yet: their slots are taken.
+  const auto still = harness.TrySync(worker.Sync());
+  ASSERT_TRUE(still.ok());
+  EXPECT_EQ(still->desired_size(), 0);
+  ASSERT_EQ(still->stop_size(), 2);
+  EXPECT_EQ(still->stop(0).reason(), "cancelled");
+  worker.Take(*still);
+  EXPECT_EQ(harness.Sync(worker).desired_size(), 2);
+}
+
+TEST(OrchestratorSyncTest, MaxParallelIsKeptOverSeveralWorkers) {
+  Harness harness;
+  v1::SweepSpec spec = SmallSweep("s", 5);
+  spec.set_max_parallel(2);
+  harness.Submit(spec);
+  HandWorker a("a", 2), b("b", 2);
+  EXPECT_EQ(harness.Sync(a).desired_size(), 2);
+  EXPECT_EQ(harness.Sync(b).desired_size(), 0);
+}
+
+TEST(OrchestratorSyncTest, DrainingWorkerGetsNothingNewAndFinishesWhatItHas) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 3));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.fields().set_draining(true);
+  EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
+  worker.Finish(OnlyToken(worker));
+  EXPECT_EQ(harness.Sync(worker).desired_size(), 0);
+  EXPECT_TRUE(harness.orchestrator().ListWorkers().workers(0).draining());
+}
+
+TEST(OrchestratorSyncTest, OtherVersionIsRefusedAndBothAreNamed) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  worker.fields().set_version("0.9");
+  const auto reply = harness.TrySync(worker.Sync());
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(
+      std::string(reply.status().message()),
+      "worker worker-w runs inlier 0.9 and this coordinator inlier 1.0; install the same version on both");
+  EXPECT_TRUE(harness.orchestrator().state().workers.all().empty());
+}
+
+TEST(OrchestratorSyncTest, SyncWithoutSenseIsRefused) {
+  Harness harness;
+  HandWorker worker("", 1);
+  EXPECT_EQ(harness.TrySync(worker.Sync()).status().code(), absl::StatusCode::kInvalidArgument);
+  HandWorker doubled("w", 1);
+  v1::WorkerSync sync = doubled.Sync();
+  sync.add_slots()->set_index(0);
+  const absl::Status status = harness.TrySync(sync).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("two slots have the same index"));
+}
+
+TEST(OrchestratorSyncTest, CheckpointPathOutsideTheAttemptsFolderIsRefused) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = OnlyToken(worker);
+  for (const char* path : {"../other/x", "/etc/passwd", "a//b", "", "a\nb", "a\x1b[2J"}) {
+    v1::TrialEvent event = CheckpointEvent(10, false);
+    event.mutable_checkpoint()->set_path(path);
+    worker.Emit(token, event);
+  }
+  harness.Sync(worker);
+  EXPECT_EQ(CountOf<CheckpointRow>(harness.last().changes), 0);
+  EXPECT_EQ(harness.orchestrator().state().stats.events_invalid, 6u);
+}
+
+TEST(OrchestratorSyncTest, MeasurementOfAnUnknownNameIsDroppedAndCounted) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), MeasurementEvent("no_such_measurement", 1, false));
+  EXPECT_EQ(harness.Sync(worker).acknowledged_sequence(), 1u);
+  EXPECT_EQ(harness.orchestrator().state().stats.events_invalid, 1u);
+  EXPECT_EQ(CountOf<MeasurementRow>(harness.last().changes), 0);
+}
+
+TEST(OrchestratorSyncTest, UpdateTellsProgressShareOfWorkAndTimeLeft) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  std::uint64_t notices = 0;
+  EXPECT_FALSE(harness.orchestrator().Describe(sweep, harness.now(), notices).has_seconds_left());
+  worker.SetProgress(OnlyToken(worker), "train", 50);
+  const std::uint64_t version = harness.orchestrator().state().sweeps.at(sweep).version;
+  harness.Sync(worker);
+  EXPECT_GT(harness.orchestrator().state().sweeps.at(sweep).version, version);
+  const v1::SweepUpdate update = harness.orchestrator().Describe(sweep, harness.now(), notices);
+  ASSERT_EQ(update.running_size(), 1);
+  EXPECT_EQ(update.running(0).trial_id(), "t-1");
+  EXPECT_EQ(update.running(0).worker(), "worker-w");
+  EXPECT_EQ(update.running(0).labels().at("seed"), "1");
+  EXPECT_EQ(update.running(0).progress().step(), 50u);
+  // Two trainings of 100 steps and two evaluations that weigh 10 each: 50 of 220 is done, at 10 steps a
+  // second.
+  EXPECT_NEAR(update.work_done(), 50.0 / 220, 1e-9);
+  EXPECT_NEAR(update.seconds_left(), (150 + 20) / 10.0, 1e-9);
+  EXPECT_EQ(update.status().trials().running(), 1u);
+  EXPECT_EQ(update.status().trials().pending(), 1u);
+}
+
+// Found while the simulation was written: a worker sends on before it has an answer. When the disk was full
+// at the first sync and not at the second, acknowledging the second's events acknowledged the first's, which
+// nobody had taken.
+TEST(OrchestratorSyncTest, EventsAfterASyncThatWasNotTakenWaitForIt) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  worker.Emit(token, CheckpointEvent(100, true));
+  const v1::WorkerSync first = worker.Sync();
+  worker.Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  v1::WorkerSync second = worker.Sync();
+  second.mutable_events()->DeleteSubrange(0, 1);
+  second.set_events_after(1);
+  Effects effects;
+  const Orchestrator::SyncLimits full{.take_events = false, .grant_leases = false};
+  ASSERT_TRUE(harness.orchestrator().OnSync(first, harness.now(), full, effects).ok());
+  harness.Commit(std::move(effects));
+  const auto reply = harness.TrySync(second);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->acknowledged_sequence(), 0u);
+  EXPECT_EQ(harness.Sync(worker).acknowledged_sequence(), 2u);  // All of it again.
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,172 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::seconds;
+
+Token OnlyToken(const HandWorker& worker) {
+  EXPECT_EQ(worker.running().size(), 1u);
+  return worker.running().empty() ? 0 : worker.running().begin()->first;
+}
+
+TEST(OrchestratorRestartTest, WorkerWithALiveTokenIsAdoptedAndGoesOn) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = OnlyToken(worker);
+  harness.Restart();
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  ASSERT_EQ(reply.desired_size(), 1);
+  EXPECT_EQ(reply.desired(0).token(), token);
+  EXPECT_EQ(reply.stop_size(), 0);
+  EXPECT_EQ(harness.orchestrator().state().stats.attempts_adopted, 1u);
+  EXPECT_EQ(harness.orchestrator().state().stats.attempts_started[0], 0u);
+  worker.Finish(token);
+  harness.Sync(worker);
+  worker.Finish(OnlyToken(worker));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+}
+
+TEST(OrchestratorRestartTest, LeasesGetAFreshFullTerm) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  harness.Advance(seconds(15));  // Almost over when the coordinator dies.
+  harness.Restart();
+  harness.Advance(seconds(15));
+  harness.Tick();
+  EXPECT_EQ(harness.orchestrator().state().leases.size(), 1u);
+  harness.Advance(seconds(1));
+  harness.Tick();
+  EXPECT_EQ(harness.orchestrator().state().leases.size(), 0u);
+  EXPECT_EQ(harness.orchestrator().state().stats.failures.at(v1::LOST), 1u);
+}
+
+TEST(OrchestratorRestartTest, EventsCommittedBeforeAreNotTakenAgain) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), MeasurementEvent("train_loss", 3.5, false));
+  ASSERT_TRUE(harness.TrySync(worker.Sync()).ok());  // Committed, but the reply never arrives.
+  harness.Restart();
+  EXPECT_EQ(harness.Sync(worker).acknowledged_sequence(), 1u);
+  EXPECT_EQ(harness.orchestrator().state().stats.events_doubled, 1u);
+  EXPECT_EQ(harness.orchestrator().state().stats.measurements, 0u);
+}
+
+TEST(OrchestratorRestartTest, OutcomeThatWaitedForTheCoordinatorCounts) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Finish(OnlyToken(worker));
+  harness.Restart();
+  const v1::CoordinatorSync reply = harness.Sync(worker);
+  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  ASSERT_EQ(reply.desired_size(), 1);
+  EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
+}
+
+TEST(OrchestratorRestartTest, TokensGoOnGrowing) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 3));
+  HandWorker worker("w", 2);
+  harness.Sync(worker);
+  const Token highest = worker.running().rbegin()->first;
+  harness.Restart();
+  HandWorker other("other", 1);
+  harness.Sync(other);
+  EXPECT_EQ(OnlyToken(other), highest + 1);
+}
+
+TEST(OrchestratorRestartTest, GrantThatWasNotCommittedNeverHappened) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  Effects lost;
+  ASSERT_TRUE(harness.orchestrator().OnSync(worker.Sync(), harness.now(), lost).ok());
+  EXPECT_EQ(harness.Status(sweep).trials().running(), 1u);
+  harness.Crash();  // Before the commit: the reply has not left.
+  EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
+  EXPECT_EQ(harness.orchestrator().state().leases.size(), 0u);
+  harness.Sync(worker);
+  EXPECT_EQ(OnlyToken(worker), 1u);
+}
+
+TEST(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  harness.Restart();
+  EXPECT_EQ(harness.orchestrator().state().workers.connected(), 1);
+  harness.Advance(seconds(16));
+  harness.Tick();
+  EXPECT_EQ(harness.orchestrator().state().workers.connected(), 0);
+}
+
+TEST(OrchestratorRestartTest, AStoredSpecificationIsReadWhenItsStageIsLeased) {
+  v1::TrialSpec spec;
+  spec.set_seed(7);
+  spec.mutable_training()->set_steps(3);
+  EXPECT_EQ(PackedSpec(R"({"seed":7,"training":{"steps":3}})"), spec.SerializeAsString());
+  EXPECT_EQ(PackedSpec(spec.SerializeAsString()), spec.SerializeAsString());
+  EXPECT_EQ(PackedSpec("{\"sed\":7}"), "{\"sed\":7}");  // Which the worker refuses.
+  EXPECT_EQ(PackedSpec("{}"), "");
+}
+
+TEST(OrchestratorRestartTest, LabelsWithQuotesAndWithoutComeBackAsTheyWere) {
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  for (const Labels& labels : {Labels{}, Labels{{"gamma", "-0.03"}}, Labels{{"a", ""}, {"b", "x, y: {}"}},
+                               Labels{{"method", "say \"no\""}, {"path", "a\\b"}}}) {
+    EXPECT_EQ(LabelsFromJson(LabelsJson(labels)), labels);
+  }
+  EXPECT_TRUE(LabelsFromJson("[1]").empty());
+  EXPECT_EQ(LabelsFromJson(R"({ "a" : "b" })"), (Labels{{"a", "b"}}));
+  EXPECT_TRUE(LabelsFromJson(R"({"a":1})").empty());
+}
+
+// Found by the simulation: the words of an outcome that succeeded were gone from memory and back after a
+// restart.
+TEST(OrchestratorRestartTest, MessageOfAResultIsNoReasonOfAFailure) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  worker.Emit(token, CheckpointEvent(100, true));
+  v1::TrialEvent outcome = OutcomeEvent(v1::Outcome::SUCCEEDED);
+  outcome.mutable_outcome()->set_message("went well");
+  worker.Emit(token, outcome);
+  harness.Sync(worker);
+  harness.Restart();
+}
+
+// Found by the simulation's deliberate bugs: when the coordinator was restarted between a trained model and
+// its outcome, it took the outcome for a lie ("SUCCEEDED without a final checkpoint") and trained again.
+TEST(OrchestratorRestartTest, TrainedModelThatCameBeforeTheRestartCounts) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  worker.Emit(token, CheckpointEvent(100, true, 'b'));
+  harness.Sync(worker);
+  harness.Restart();
+  worker.Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(sweep).train_stages().ended(), 1u);
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 1u);
+  EXPECT_EQ(worker.running().begin()->second.checkpoint_sha256(), std::string(64, 'b'));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,123 @@
+// Where workers keep their artifacts apart, a stage waits a little for the one that has its checkpoint.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// `holder` trains and is then busy with another training; the evaluation is ready.
+class LocalityTest : public testing::Test {
+ protected:
+  void Begin(bool keeps_artifacts, OrchestratorOptions options = Harness::DefaultOptions()) {
+    harness_ = std::make_unique<Harness>(options);
+    harness_->Submit(SmallSweep("s", 1));
+    holder_.fields().set_keeps_artifacts(keeps_artifacts);
+    other_.fields().set_keeps_artifacts(keeps_artifacts);
+    harness_->Sync(holder_);
+    harness_->Sync(other_);
+    ASSERT_TRUE(other_.running().empty());
+    holder_.Finish(1);
+    // Its outcome is taken while the store has no space for leases: somebody else may come first.
+    Orchestrator::SyncLimits limits;
+    limits.grant_leases = false;
+    Effects effects;
+    auto reply = harness_->orchestrator().OnSync(holder_.Sync(), harness_->now(), limits, effects);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    harness_->Commit(std::move(effects));
+    holder_.Take(*reply);
+  }
+
+  std::unique_ptr<Harness> harness_;
+  HandWorker holder_{"holder", 1}, other_{"other", 1};
+};
+
+TEST_F(LocalityTest, AnEvaluationWaitsForTheWorkerThatTrained) {
+  Begin(/*keeps_artifacts=*/true);
+  EXPECT_EQ(harness_->Sync(other_).desired_size(), 0);
+  EXPECT_EQ(harness_->Sync(holder_).desired_size(), 1);
+  // Nothing is left to wait for.
+  harness_->Advance(seconds(3));
+  harness_->Tick();
+  EXPECT_EQ(harness_->Sync(other_).desired_size(), 0);
+}
+
+TEST_F(LocalityTest, NoLongerThanTheTimeThatIsConfigured) {
+  Begin(/*keeps_artifacts=*/true);
+  EXPECT_EQ(*harness_->orchestrator().NextDeadline(), harness_->now().at + seconds(2));
+  harness_->Advance(milliseconds(1999));
+  harness_->Tick();
+  EXPECT_EQ(harness_->Sync(other_).desired_size(), 0);
+  harness_->Advance(milliseconds(1));
+  harness_->Tick();
+  EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
+}
+
+TEST_F(LocalityTest, WhereArtifactsAreSharedNobodyWaits) {
+  Begin(/*keeps_artifacts=*/false);
+  EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
+}
+
+TEST_F(LocalityTest, WithoutATimeNobodyWaits) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.locality_wait = Duration::zero();
+  Begin(/*keeps_artifacts=*/true, options);
+  EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
+}
+
+TEST_F(LocalityTest, AfterARestartNobodyWaits) {
+  Begin(/*keeps_artifacts=*/true);
+  harness_->Restart();
+  EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
+}
+
+TEST_F(LocalityTest, AWorkerThatListensIsPushedWhatWaitsForIt) {
+  Begin(/*keeps_artifacts=*/true);
+  harness_->orchestrator().SetListening("holder", true);
+  Effects effects;
+  harness_->orchestrator().Offer(harness_->now(), /*grant_leases=*/true, effects);
+  ASSERT_EQ(effects.pushes.size(), 1u);
+  EXPECT_EQ(effects.pushes.at("holder").desired_size(), 1);
+  harness_->Commit(std::move(effects));
+}
+
+TEST(LocalityOfTrainingTest, ATrainingThatMadeRoomGoesOnWhereItsCheckpointIs) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker holder("holder", 1), other("other", 1);
+  holder.fields().set_keeps_artifacts(true);
+  harness.Sync(holder);
+  v1::PauseSweepRequest pause;
+  pause.set_sweep(sweep.ToString());
+  pause.set_now(true);
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnPause, pause).ok());
+  holder.Emit(1, CheckpointEvent(40, false));
+  holder.Emit(1, FailureEvent(v1::PREEMPTED, "stopped"));
+  harness.Sync(holder);
+  v1::ResumeSweepRequest resume;
+  resume.set_sweep(sweep.ToString());
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnResume, resume).ok());
+  EXPECT_EQ(harness.Sync(other).desired_size(), 0);
+  EXPECT_EQ(harness.Sync(holder).desired_size(), 1);
+}
+
+TEST(LocalityOfTrainingTest, ATrainingThatCrashedGoesOnAnywhere) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker holder("holder", 1), other("other", 1);
+  holder.fields().set_keeps_artifacts(true);
+  harness.Sync(holder);
+  holder.Emit(1, CheckpointEvent(40, false));
+  holder.Emit(1, FailureEvent(v1::CRASHED, "signal 11"));
+  harness.Sync(holder);
+  harness.Advance(seconds(2));  // A crash waits a little in any case.
+  harness.Tick();
+  EXPECT_EQ(harness.Sync(other).desired_size(), 1);
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,131 @@
+// Workers that listen are told of work as soon as there is some.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Key;
+
+// Syncs by stream, and listens when it has been answered.
+v1::CoordinatorSync SyncByStream(Harness& harness, HandWorker& worker) {
+  Orchestrator::SyncLimits limits;
+  limits.by_stream = true;
+  Effects effects;
+  const v1::WorkerSync sync = worker.Sync();
+  auto reply = harness.orchestrator().OnSync(sync, harness.now(), limits, effects);
+  EXPECT_TRUE(reply.ok()) << reply.status();
+  harness.Commit(std::move(effects));
+  worker.Take(*reply);
+  harness.orchestrator().SetListening(sync.incarnation(), true);
+  return *reply;
+}
+
+// What is pushed now, by incarnation; it is committed.
+std::map<std::string, v1::CoordinatorSync> Offer(Harness& harness, bool grant_leases = true) {
+  Effects effects;
+  harness.orchestrator().Offer(harness.now(), grant_leases, effects);
+  std::map<std::string, v1::CoordinatorSync> pushes = effects.pushes;
+  harness.Commit(std::move(effects));
+  return pushes;
+}
+
+TEST(OrchestratorOfferTest, AWorkerThatListensIsPushedWhatBecomesReadyAndNeedNotAsk) {
+  Harness harness;
+  HandWorker worker("w", 2);
+  const v1::CoordinatorSync idle = SyncByStream(harness, worker);
+  EXPECT_EQ(idle.next_sync_ms(), 5000u);  // A third of the lease's time; without a stream 200 ms.
+  EXPECT_THAT(Offer(harness), IsEmpty());
+  harness.Submit(SmallSweep("s", 1));
+  const auto pushes = Offer(harness);
+  ASSERT_THAT(pushes, ElementsAre(Key("w")));
+  const v1::CoordinatorSync& push = pushes.at("w");
+  EXPECT_TRUE(push.pushed());
+  EXPECT_EQ(push.sync_id(), 1u);
+  EXPECT_FALSE(push.has_acknowledged_sequence());
+  EXPECT_FALSE(push.has_lease_ttl_ms());
+  ASSERT_EQ(push.desired_size(), 1);
+  EXPECT_EQ(push.desired(0).token(), 1u);
+  EXPECT_THAT(Offer(harness), IsEmpty());  // Once.
+  // What it says next is taken as after any lease.
+  worker.Take(push);
+  worker.Finish(1);
+  const v1::CoordinatorSync reply = SyncByStream(harness, worker);
+  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  ASSERT_EQ(reply.desired_size(), 1);
+  EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
+}
+
+TEST(OrchestratorOfferTest, WorkSpreadsOverThoseThatWaitTheLongestFirst) {
+  Harness harness;
+  HandWorker one("one", 2), two("two", 2);
+  SyncByStream(harness, two);
+  SyncByStream(harness, one);
+  harness.Submit(SmallSweep("s", 3));
+  auto pushes = Offer(harness);
+  ASSERT_EQ(pushes.size(), 2u);
+  EXPECT_EQ(pushes.at("two").desired_size(), 2);
+  EXPECT_EQ(pushes.at("one").desired_size(), 1);
+}
+
+TEST(OrchestratorOfferTest, NothingIsPushedToThoseThatDoNotListenDrainOrAreFull) {
+  Harness harness;
+  HandWorker silent("silent", 1), draining("draining", 1), full("full", 1);
+  harness.Submit(SmallSweep("before", 1));
+  SyncByStream(harness, full);
+  ASSERT_EQ(full.running().size(), 1u);
+  draining.fields().set_draining(true);
+  SyncByStream(harness, draining);
+  SyncByStream(harness, silent);
+  harness.TrySync(silent.Sync()).IgnoreError();  // Its answer is on its way.
+  harness.Submit(SmallSweep("after", 2));
+  EXPECT_THAT(Offer(harness), IsEmpty());
+  harness.orchestrator().SetListening("silent", true);
+  EXPECT_THAT(Offer(harness), ElementsAre(Key("silent")));
+}
+
+TEST(OrchestratorOfferTest, WithoutSpaceNothingIsLeasedAndWithSpaceItIs) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  SyncByStream(harness, worker);
+  harness.Submit(SmallSweep("s", 1));
+  EXPECT_THAT(Offer(harness, /*grant_leases=*/false), IsEmpty());
+  EXPECT_THAT(Offer(harness), ElementsAre(Key("w")));
+}
+
+TEST(OrchestratorOfferTest, ACancelledAttemptIsToldAtOnceWithItsReason) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  SyncByStream(harness, worker);
+  ASSERT_EQ(worker.running().size(), 1u);
+  v1::CancelRequest request;
+  request.set_sweep(sweep.ToString());
+  Effects effects;
+  ASSERT_TRUE(harness.orchestrator().OnCancel(request, harness.now(), effects).ok());
+  harness.orchestrator().Offer(harness.now(), /*grant_leases=*/true, effects);
+  ASSERT_THAT(effects.pushes, ElementsAre(Key("w")));
+  const v1::CoordinatorSync push = effects.pushes.at("w");
+  harness.Commit(std::move(effects));
+  EXPECT_EQ(push.desired_size(), 0);
+  ASSERT_EQ(push.stop_size(), 1);
+  EXPECT_EQ(push.stop(0).token(), 1u);
+  EXPECT_EQ(push.stop(0).reason(), "cancelled");
+}
+
+TEST(OrchestratorOfferTest, AWorkerThatFellSilentIsNotOfferedAnything) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  SyncByStream(harness, worker);
+  harness.Advance(std::chrono::seconds(17));
+  harness.Tick();
+  harness.Submit(SmallSweep("s", 1));
+  EXPECT_THAT(Offer(harness), IsEmpty());
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,204 @@
+// While something of a sweep that preempts waits, attempts of lower priority make room.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// No two of different `steps` share a training.
+v1::SweepSpec Sweep(const std::string& name, int seeds, std::uint32_t steps, int priority, bool preempts) {
+  v1::SweepSpec sweep = SmallSweep(name, seeds);
+  sweep.mutable_base()->mutable_training()->set_steps(steps);
+  sweep.set_priority(priority);
+  sweep.set_preempts(preempts);
+  return sweep;
+}
+
+// Tokens of live attempts that are told to make room.
+std::vector<Token> Yielding(Harness& harness) {
+  std::vector<Token> tokens;
+  const std::string rows =
+      harness.Query("SELECT token FROM attempt WHERE yields IS NOT NULL AND ended_ms IS NULL ORDER BY token");
+  for (std::size_t at = 0; at < rows.size(); at = rows.find('\n', at) + 1)
+    tokens.push_back(std::stoull(rows.substr(at)));
+  return tokens;
+}
+
+void Look(Harness& harness) {
+  harness.Advance(milliseconds(500));
+  harness.Tick();
+}
+
+// It writes its checkpoint and stops, as it was told.
+void Stop(HandWorker& worker, Token token, std::uint64_t step) {
+  worker.Emit(token, CheckpointEvent(step, false));
+  worker.Emit(token, FailureEvent(v1::PREEMPTED, "stopped"));
+}
+
+class PreemptionTest : public testing::Test {
+ protected:
+  // A low sweep runs on both slots: tokens 1 and 2.
+  void SetUp() override {
+    low_ = harness_.Submit(Sweep("low", 3, 100, 0, false));
+    harness_.Sync(worker_);
+    ASSERT_EQ(worker_.running().size(), 2u);
+  }
+
+  Harness harness_;
+  HandWorker worker_{"w", 2};
+  SweepId low_;
+};
+
+TEST_F(PreemptionTest, AnAttemptOfLowerPriorityWritesACheckpointAndMakesRoom) {
+  const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(2));  // The one that started last.
+  const auto reply = harness_.TrySync(worker_.Sync());
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->desired_size(), 1);
+  ASSERT_EQ(reply->stop_size(), 1);
+  EXPECT_EQ(reply->stop(0).token(), 2u);
+  EXPECT_EQ(reply->stop(0).reason(), "sweep s-2 of priority 5 needs its slot (it preempts)");
+  EXPECT_EQ(harness_.Status(high).trials().running(), 0u);  // Its process is still there.
+}
+
+TEST_F(PreemptionTest, TheStageGoesOnFromItsCheckpointAndNothingIsCountedAgainstIt) {
+  const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
+  Look(harness_);
+  Stop(worker_, 2, 40);
+  harness_.Sync(worker_);
+  EXPECT_EQ(harness_.Status(high).trials().running(), 1u);
+  EXPECT_EQ(harness_.Query("SELECT failure FROM attempt WHERE token = 2"), "PREEMPTED\n");
+  EXPECT_EQ(harness_.Query("SELECT state, losses, crashes FROM stage WHERE id = 3"), "PENDING|0|0\n");
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), IsEmpty());
+  for (int stage = 0; stage < 2; ++stage) {  // The high sweep's training and evaluation.
+    ASSERT_EQ(worker_.running().size(), 2u);
+    worker_.Finish(worker_.running().rbegin()->first);
+    harness_.Sync(worker_);
+  }
+  ASSERT_EQ(worker_.running().size(), 2u);
+  EXPECT_EQ(worker_.running().rbegin()->second.resume_step(), 40u);
+}
+
+TEST_F(PreemptionTest, AnAttemptThatIsGoneWithoutAWordIsToldWithTheReasonItWasGiven) {
+  const std::string reason = "sweep s-2 of priority 5 needs its slot (it preempts)";
+  const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
+  Look(harness_);
+  harness_.Sync(worker_);  // It is told, and forgets the attempt.
+  harness_.Sync(worker_);
+  EXPECT_EQ(harness_.Query("SELECT message FROM attempt WHERE token = 2"), reason + "\n");
+  EXPECT_EQ(harness_.Query("SELECT message FROM stage WHERE id = 3"), "PREEMPTED: " + reason + "\n");
+  EXPECT_EQ(harness_.Query("SELECT message FROM event WHERE kind = 'stage_preempted'"),
+            "train t-2 (seed=2, bits=8): attempt 1 PREEMPTED: " + reason + "; goes on from its beginning\n");
+  EXPECT_EQ(harness_.Status(high).trials().running(), 1u);
+}
+
+TEST_F(PreemptionTest, NoMoreAreToldThanStagesWait) {
+  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  for (int i = 0; i < 5; ++i) Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+  harness_.Submit(Sweep("more", 1, 300, 5, true));
+  for (int i = 0; i < 5; ++i) Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2));
+}
+
+TEST_F(PreemptionTest, MaxParallelOfTheSweepLimitsHowManyMakeRoom) {
+  v1::SweepSpec high = Sweep("high", 2, 200, 5, true);
+  high.set_max_parallel(1);
+  harness_.Submit(high);
+  Look(harness_);
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+}
+
+TEST_F(PreemptionTest, EqualsAndSweepsThatDoNotPreemptWait) {
+  harness_.Submit(Sweep("equal", 1, 200, 0, true));
+  harness_.Submit(Sweep("meek", 1, 300, 9, false));
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), IsEmpty());
+}
+
+TEST_F(PreemptionTest, AnAttemptThatAHigherSweepNeedsTooStays) {
+  harness_.Submit(Sweep("shares", 3, 100, 5, false));  // The trainings of the low sweep.
+  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), IsEmpty());
+  harness_.Submit(Sweep("highest", 1, 300, 6, true));
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+}
+
+TEST_F(PreemptionTest, TheLowestPriorityGoesFirstAndThenTheLatestCheckpoint) {
+  harness_.Advance(milliseconds(1000));
+  worker_.Emit(1, CheckpointEvent(10, false));
+  harness_.Sync(worker_);
+  HandWorker other("other", 1);
+  v1::SweepSpec middle = Sweep("middle", 1, 150, 3, false);
+  harness_.Submit(middle);
+  harness_.Sync(other);
+  ASSERT_EQ(other.running().begin()->first, 3u);
+  harness_.Submit(Sweep("high", 3, 200, 5, true));
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2, 3));
+  // In that order: 1 has saved last, and 3 is of a higher priority.
+  std::vector<std::string> told;
+  for (const std::string& line : harness_.last().log) told.push_back(line);
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_THAT(told[0], HasSubstr("token=1 "));
+  EXPECT_THAT(told[1], HasSubstr("token=2 "));
+  EXPECT_THAT(told[2], HasSubstr("token=3 "));
+}
+
+TEST_F(PreemptionTest, NobodyMakesRoomWhileASlotIsFree) {
+  HandWorker idle("idle", 1);
+  idle.fields().set_draining(true);
+  harness_.Sync(idle);
+  idle.fields().set_draining(false);
+  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  v1::WorkerSync sync = idle.Sync();
+  Orchestrator::SyncLimits limits;
+  limits.grant_leases = false;  // The store has no space: its slot stays free.
+  Effects effects;
+  ASSERT_TRUE(harness_.orchestrator().OnSync(sync, harness_.now(), limits, effects).ok());
+  harness_.Commit(std::move(effects));
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), IsEmpty());
+}
+
+TEST_F(PreemptionTest, WhatWouldNotFitOnItsSlotDoesNotMakeRoom) {
+  v1::SweepSpec high = Sweep("high", 1, 200, 5, true);
+  high.mutable_resources()->set_gpu(1);
+  harness_.Submit(high);
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), IsEmpty());
+}
+
+TEST_F(PreemptionTest, WhatWasToldSurvivesARestartAndNobodyElseIsTold) {
+  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  Look(harness_);
+  ASSERT_THAT(Yielding(harness_), ElementsAre(2));
+  harness_.Restart();
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+  harness_.Sync(worker_);
+  Look(harness_);
+  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+}
+
+TEST_F(PreemptionTest, TheDeadlineSaysWhenToLookAgain) {
+  harness_.Submit(Sweep("high", 2, 200, 5, true));
+  Look(harness_);
+  ASSERT_TRUE(harness_.orchestrator().NextDeadline().has_value());
+  EXPECT_EQ(*harness_.orchestrator().NextDeadline(), harness_.now().at + milliseconds(500));
+}
+
+}  // namespace
+}  // namespace inlier

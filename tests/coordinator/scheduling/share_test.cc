@@ -1,0 +1,142 @@
+// How sweeps share the slots: weights, limits of sweeps and quotas of groups, with the real store.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+std::filesystem::path Folder() {
+  const std::filesystem::path memory = "/dev/shm";  // Fsyncs are not what is tried here.
+  std::error_code ignored;
+  return std::filesystem::is_directory(memory, ignored) ? memory : std::filesystem::temp_directory_path();
+}
+
+// `trials` trainings with an evaluation each, different from those of any other sweep with another `steps`.
+v1::SweepSpec Sweep(const std::string& name, int trials, std::uint32_t steps) {
+  v1::SweepSpec spec = SmallSweep(name, trials);
+  spec.mutable_base()->mutable_training()->set_steps(steps);
+  return spec;
+}
+
+// Finishes all that runs and syncs, which starts as much again.
+void Turn(Harness& harness, HandWorker& worker) {
+  std::vector<Token> tokens;
+  for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
+  for (const Token token : tokens) worker.Finish(token);
+  harness.Sync(worker);
+  harness.Tick();
+}
+
+std::uint64_t Ended(const Harness& harness, SweepId sweep) {
+  return harness.Status(sweep).trials().succeeded();
+}
+
+std::uint32_t Running(const Harness& harness, SweepId sweep) {
+  const v1::SweepStatus status = harness.Status(sweep);
+  return static_cast<std::uint32_t>(status.train_stages().running() + status.evaluate_stages().running());
+}
+
+TEST(OrchestratorShareTest, WeightsOneAndThreeShareTenThousandTrialsAndNoLimitIsExceeded) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.quotas["both"] = 30;
+  // Invariants are derived anew after every step, so few trials are kept ready.
+  options.expand_at_submit = 60;
+  options.expand_ahead = 60;
+  options.expand_per_tick = 200;
+  Harness harness(options, Folder());
+  v1::SweepSpec one = Sweep("one", 9000, 100);
+  v1::SweepSpec three = Sweep("three", 9000, 200);
+  one.set_group("both");
+  three.set_group("both");
+  three.set_weight(3);
+  three.set_max_parallel(28);
+  harness.SkipInvariants();
+  const SweepId first = harness.Submit(one);
+  const SweepId second = harness.Submit(three);
+  HandWorker worker("w", 32);
+  std::uint64_t ended = 0;
+  for (int turn = 0; ended < 10'000 && turn < 2000; ++turn) {
+    Turn(harness, worker);
+    ASSERT_LE(Running(harness, first) + Running(harness, second), 30u);
+    ASSERT_LE(Running(harness, second), 28u);
+    ended = Ended(harness, first) + Ended(harness, second);
+  }
+  ASSERT_GE(ended, 10'000u);
+  const double share = static_cast<double>(Ended(harness, second)) / static_cast<double>(ended);
+  EXPECT_NEAR(share, 0.75, 0.02);
+  RecordProperty("share_of_weight_three", std::to_string(share));
+  harness.orchestrator().CheckInvariants();
+}
+
+TEST(OrchestratorShareTest, SweepThatWasIdleDoesNotHoardCredit) {
+  Harness harness(Harness::DefaultOptions(), Folder());
+  const SweepId busy = harness.Submit(Sweep("busy", 300, 100));
+  HandWorker worker("w", 2);
+  while (Ended(harness, busy) < 100) Turn(harness, worker);
+  // It comes late, and from then on has its half, not all until it has caught up.
+  const SweepId late = harness.Submit(Sweep("late", 300, 200));
+  const std::uint64_t before = Ended(harness, busy);
+  while (Ended(harness, late) < 50) Turn(harness, worker);
+  EXPECT_NEAR(static_cast<double>(Ended(harness, busy) - before), 50, 3);
+}
+
+TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAGroupTogetherAndNotForOthers) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.quotas["small"] = 2;
+  Harness harness(options, Folder());
+  v1::SweepSpec spec = Sweep("a", 5, 100);
+  spec.set_group("small");
+  const SweepId a = harness.Submit(spec);
+  spec = Sweep("b", 5, 200);
+  spec.set_group("small");
+  spec.set_priority(5);
+  const SweepId b = harness.Submit(spec);
+  const SweepId free = harness.Submit(Sweep("free", 3, 300));
+  HandWorker worker("w", 8);
+  harness.Sync(worker);
+  EXPECT_EQ(Running(harness, b), 2u);
+  EXPECT_EQ(Running(harness, a), 0u);
+  EXPECT_EQ(Running(harness, free), 3u);
+  harness.Restart();
+  harness.Sync(worker);
+  EXPECT_EQ(Running(harness, a) + Running(harness, b), 2u);
+  v1::ExplainRequest request;
+  request.set_trial("t-1");
+  EXPECT_THAT(harness.orchestrator().Explain(request, harness.now())->ShortDebugString(),
+              HasSubstr("group small is at its quota of 2"));
+  for (int turn = 0; turn < 20; ++turn) {
+    Turn(harness, worker);
+    ASSERT_LE(Running(harness, a) + Running(harness, b), 2u);
+  }
+  EXPECT_EQ(harness.Status(a).state(), v1::COMPLETE);
+  EXPECT_EQ(harness.Status(b).state(), v1::COMPLETE);
+}
+
+TEST(OrchestratorShareTest, FailureRatioStopsASweepOnceTenTrialsHaveEnded) {
+  Harness harness(Harness::DefaultOptions(), Folder());
+  v1::SweepSpec spec = Sweep("s", 40, 100);
+  spec.mutable_retry()->set_max_crashes(1);
+  spec.set_stop_after_failure_ratio(0.5);
+  const SweepId sweep = harness.Submit(spec);
+  HandWorker worker("w", 1);
+  for (int failed = 0; failed < 9; ++failed) {
+    harness.Sync(worker);
+    worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
+  }
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(sweep).trials().failed(), 9u);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::ACTIVE);
+  worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::STOPPED_BY_FAILURES);
+  EXPECT_EQ(harness.Status(sweep).trials().cancelled(), 30u);
+}
+
+}  // namespace
+}  // namespace inlier

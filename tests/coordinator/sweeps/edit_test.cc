@@ -1,0 +1,258 @@
+// A sweep that becomes another one while it runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+absl::StatusOr<v1::EditSweepResponse> Edit(Harness& harness, SweepId sweep, const v1::SweepSpec& spec,
+                                           const std::string& request_id = "",
+                                           std::uint64_t max_trials = 10000) {
+  v1::EditSweepRequest request;
+  request.set_sweep(sweep.ToString());
+  *request.mutable_spec() = spec;
+  request.set_request_id(request_id);
+  request.set_max_trials(max_trials);
+  return harness.Ask(&Orchestrator::OnEdit, request);
+}
+
+void FinishAll(HandWorker& worker) {
+  std::vector<Token> tokens;
+  for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
+  for (const Token token : tokens) worker.Finish(token);
+}
+
+TEST(OrchestratorEditTest, AddedSeedsAndBitsRunAndNothingFinishedRunsAgain) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 2, {8, 4}));
+  HandWorker worker("w", 2);
+  EXPECT_EQ(RunAll(harness, worker), 2u + 4u);
+  ASSERT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+  // A third seed, and a third value of the inner axis: the old points change their places.
+  const auto edited = Edit(harness, sweep, SmallSweep("s", 3, {8, 6, 4}));
+  ASSERT_TRUE(edited.ok()) << edited.status();
+  EXPECT_EQ(edited->trials(), 9u);
+  EXPECT_EQ(edited->added(), 5u);
+  EXPECT_EQ(edited->kept(), 4u);
+  EXPECT_EQ(edited->withdrawn(), 0u);
+  EXPECT_EQ(edited->revision(), 2u);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::ACTIVE);
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 4u);
+  harness.Restart();
+  EXPECT_EQ(harness.Status(sweep).trials().pending(), 5u);
+  // One more training, and one evaluation for each new point.
+  EXPECT_EQ(RunAll(harness, worker), 1u + 5u);
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 9u);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+  harness.Restart();
+}
+
+TEST(OrchestratorEditTest, RemovedValuesAreWithdrawnWithWhatRunsForThem) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 3));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  FinishAll(worker);
+  harness.Sync(worker);  // Evaluates seed 1.
+  FinishAll(worker);
+  harness.Sync(worker);  // Trains seed 2.
+  ASSERT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
+  const v1::WorkerSync running = worker.Sync();
+  v1::SweepSpec spec = SmallSweep("s", 3);
+  *spec.mutable_axes(0) = NumberAxis("seed", {3});
+  const auto edited = Edit(harness, sweep, spec);
+  ASSERT_TRUE(edited.ok()) << edited.status();
+  EXPECT_EQ(edited->kept(), 1u);
+  EXPECT_EQ(edited->withdrawn(), 2u);
+  EXPECT_EQ(edited->stopped(), 1u);
+  const v1::SweepStatus status = harness.Status(sweep);
+  EXPECT_EQ(status.withdrawn(), 2u);
+  EXPECT_EQ(status.trials().succeeded(), 0u);
+  EXPECT_EQ(status.trials().pending(), 1u);
+  EXPECT_EQ(status.train_stages().total(), 1u);
+  const auto told = harness.TrySync(running);
+  ASSERT_TRUE(told.ok());
+  EXPECT_EQ(told->stop_size(), 1);
+  worker.Take(*told);
+  harness.Restart();
+  RunAll(harness, worker);
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+  // What comes back has its result.
+  const auto back = Edit(harness, sweep, SmallSweep("s", 3));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->added(), 2u);
+  harness.Tick();
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
+  EXPECT_EQ(RunAll(harness, worker), 2u);  // Seed 2 alone.
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 3u);
+}
+
+TEST(OrchestratorEditTest, WithdrawnTrialStopsOnlyWhatNobodyElseNeeds) {
+  Harness harness;
+  const SweepId edited = harness.Submit(SmallSweep("edited", 2));
+  const SweepId other = harness.Submit(SmallSweep("other", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  v1::SweepSpec spec = SmallSweep("edited", 2);
+  *spec.mutable_axes(0) = NumberAxis("seed", {2});
+  ASSERT_TRUE(Edit(harness, edited, spec).ok());
+  harness.Sync(worker);
+  ASSERT_TRUE(worker.running().contains(token));
+  harness.Restart();
+  RunAll(harness, worker);
+  EXPECT_EQ(harness.Status(other).trials().succeeded(), 1u);
+  EXPECT_EQ(harness.Status(edited).trials().succeeded(), 1u);
+}
+
+TEST(OrchestratorEditTest, LimitsPriorityAndWeightChangeWithoutTouchingATrial) {
+  Harness harness;
+  v1::SweepSpec spec = SmallSweep("s", 4);
+  spec.set_max_parallel(1);
+  const SweepId sweep = harness.Submit(spec);
+  HandWorker worker("w", 4);
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 1u);
+  spec.set_max_parallel(3);
+  spec.set_priority(7);
+  spec.set_weight(2.5);
+  const auto edited = Edit(harness, sweep, spec);
+  ASSERT_TRUE(edited.ok()) << edited.status();
+  EXPECT_EQ(edited->kept(), 4u);
+  EXPECT_EQ(edited->added() + edited->withdrawn(), 0u);
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 3u);
+  harness.Restart();
+  const v1::SweepStatus status = harness.orchestrator().Status(sweep, /*with_spec=*/true);
+  EXPECT_EQ(status.spec().priority(), 7);
+  EXPECT_EQ(status.spec().weight(), 2.5);
+  // A smaller limit stops nothing that runs, and starts nothing until there is room.
+  spec.set_max_parallel(1);
+  ASSERT_TRUE(Edit(harness, sweep, spec).ok());
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 3u);
+  worker.Finish(worker.running().begin()->first);
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 2u);
+}
+
+TEST(OrchestratorEditTest, LazyGridKeepsItsTrialsAndMakesEveryOtherPointOnce) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.expand_at_submit = 5;
+  options.expand_ahead = 6;
+  options.expand_per_tick = 4;
+  options.passed_per_tick = 3;
+  Harness harness(options);
+  const SweepId sweep = harness.Submit(SmallSweep("s", 5, {8, 6}));
+  HandWorker worker("w", 2);
+  harness.Sync(worker);
+  FinishAll(worker);
+  harness.Sync(worker);
+  // Every second seed leaves, another comes in front, and the bits change their order.
+  v1::SweepSpec spec = SmallSweep("s", 1, {4, 6, 8});
+  *spec.mutable_axes(0) = NumberAxis("seed", {9, 1, 3, 5, 7});
+  const auto edited = Edit(harness, sweep, spec);
+  ASSERT_TRUE(edited.ok()) << edited.status();
+  EXPECT_EQ(edited->trials(), 15u);
+  EXPECT_EQ(edited->kept(), 6u);  // Seeds 1, 3 and 5 with 8 and 6 bits, made or not.
+  EXPECT_EQ(edited->added(), 9u);
+  EXPECT_EQ(edited->withdrawn(), 4u);
+  harness.Restart();
+  RunAll(harness, worker);
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 15u);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+  harness.Restart();
+}
+
+TEST(OrchestratorEditTest, WhatCannotBeEditedIsRefusedAndNothingChanges) {
+  Harness harness;
+  const v1::SweepSpec spec = SmallSweep("s", 2);
+  const SweepId sweep = harness.Submit(spec);
+  const std::string before = harness.orchestrator().DurableState();
+  const auto refusal = [&](const v1::SweepSpec& to, std::uint64_t max_trials = 10000) {
+    const absl::Status status = Edit(harness, sweep, to, "id", max_trials).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(harness.last().changes.empty());
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal(SmallSweep("t", 2)), HasSubstr("name: the sweep is called s, not t"));
+  v1::SweepSpec base = spec;
+  base.mutable_base()->mutable_training()->set_steps(200);
+  EXPECT_THAT(refusal(base), HasSubstr("training.steps"));
+  v1::SweepSpec axes = spec;
+  *axes.add_axes() = NumberAxis("training.batch_size", {2, 4});
+  EXPECT_THAT(refusal(axes), HasSubstr("axes: the sweep has seed, bits, the edit seed, bits, batch_size"));
+  EXPECT_THAT(refusal(SmallSweep("s", 20), 10), HasSubstr("more than the limit of 10"));
+  EXPECT_EQ(harness.orchestrator().DurableState(), before);
+}
+
+TEST(OrchestratorEditTest, EditMadeFromAnOlderRevisionIsRefused) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+  ASSERT_TRUE(Edit(harness, sweep, SmallSweep("s", 3)).ok());
+  v1::EditSweepRequest request;
+  request.set_sweep("s");
+  request.set_revision(1);
+  *request.mutable_spec() = SmallSweep("s", 4);
+  const auto refused = harness.Ask(&Orchestrator::OnEdit, request);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("it is at revision 2"));
+}
+
+TEST(OrchestratorEditTest, RepeatedEditIsAnsweredAgainAndChangesNothing) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+  const auto first = Edit(harness, sweep, SmallSweep("s", 3), "id");
+  ASSERT_TRUE(first.ok());
+  harness.Restart();
+  const auto again = Edit(harness, sweep, SmallSweep("s", 3), "id");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(first->SerializeAsString(), again->SerializeAsString());
+  EXPECT_TRUE(harness.last().changes.empty());
+}
+
+TEST(OrchestratorEditTest, CancelledSweepTakesAnEditAndRunsItWhenItIsRetried) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+  harness.CancelSweep(sweep);
+  ASSERT_TRUE(Edit(harness, sweep, SmallSweep("s", 3)).ok());
+  HandWorker worker("w", 1);
+  harness.Tick();
+  harness.Sync(worker);
+  EXPECT_TRUE(worker.running().empty());
+  harness.Restart();
+  EXPECT_EQ(harness.RetrySweep(sweep), 3u);
+  RunAll(harness, worker);
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 3u);
+}
+
+TEST(OrchestratorEditTest, WithdrawnTrialCannotBeRetried) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+  ASSERT_TRUE(Edit(harness, sweep, SmallSweep("s", 1)).ok());
+  v1::RetryRequest retry;
+  retry.set_trial("t-2");
+  EXPECT_EQ(harness.Ask(&Orchestrator::OnRetry, retry).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(harness.RetrySweep(sweep), 0u);
+}
+
+// The edit changes how many trials the sweep has, not what its submission was told.
+TEST(OrchestratorEditTest, SubmissionThatComesAgainAfterAnEditIsAnsweredAsBefore) {
+  Harness harness;
+  const auto submitted = harness.TrySubmit(SmallSweep("s", 2), "request-1");
+  ASSERT_TRUE(submitted.ok()) << submitted.status();
+  ASSERT_TRUE(Edit(harness, *SweepId::Parse(submitted->sweep_id()), SmallSweep("s", 3)).ok());
+  EXPECT_EQ(harness.TrySubmit(SmallSweep("s", 2), "request-1")->trials(), 2u);
+  harness.Restart();
+  EXPECT_EQ(harness.TrySubmit(SmallSweep("s", 2), "request-1")->SerializeAsString(),
+            submitted->SerializeAsString());
+}
+
+}  // namespace
+}  // namespace inlier

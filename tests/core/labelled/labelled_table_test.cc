@@ -1,0 +1,105 @@
+#include "core/labelled/labelled_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace inlier {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+class LabelledTableTest : public testing::Test {
+ protected:
+  absl::StatusOr<LabelledTable> Read(const std::string& content,
+                                     const LabelledColumns& columns = {"label", "sentence", {}}) {
+    return LabelledTable::Read(folder_.Write("x.tsv", content), columns);
+  }
+  // The error's message, without the folder.
+  std::string Error(const std::string& content, const LabelledColumns& columns = {"label", "sentence", {}}) {
+    const auto table = Read(content, columns);
+    if (table.ok()) return "OK";
+    const std::string message(table.status().message());
+    const std::string folder = folder_.path().string() + "/";
+    return message.starts_with(folder) ? message.substr(folder.size()) : message;
+  }
+
+  TemporaryFolder folder_;
+};
+
+// SST-2 and its like: headings, no quoting, in any order, with other columns between.
+TEST_F(LabelledTableTest, ColumnsAreFoundByTheirHeadings) {
+  const auto table =
+      Read("\xEF\xBB\xBFindex\tsentence\tlabel\r\n0\ta \"b\tgood \r\n\r\n1\t\tbad\n2\t c\tgood\tmore",
+           {"label", "sentence", {}});
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->rows().size(), 3u);
+  EXPECT_EQ(table->rows()[0].text, "a \"b");
+  EXPECT_EQ(table->rows()[0].label, "good");
+  EXPECT_EQ(table->rows()[0].pair, "");
+  EXPECT_EQ(table->rows()[1].text, "");
+  EXPECT_EQ(table->rows()[2].text, " c");
+  EXPECT_THAT(table->Place(table->rows()[2]), EndsWith("/x.tsv:5"));
+}
+
+// CoLA: no headings, so that the first line is a row.
+TEST_F(LabelledTableTest, ColumnsAreFoundByTheirNumbers) {
+  const auto table = Read("gj04\t1\t\tOne here.\tsecond\nks08\t0\t*\tTwo.\tother\n", {"2", "4", "5"});
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->rows().size(), 2u);
+  EXPECT_EQ(table->rows()[0].label, "1");
+  EXPECT_EQ(table->rows()[0].text, "One here.");
+  EXPECT_EQ(table->rows()[0].pair, "second");
+  EXPECT_EQ(table->rows()[1].line, 2u);
+}
+
+TEST_F(LabelledTableTest, AHeadingThatIsNotThereIsAnsweredWithTheOthers) {
+  EXPECT_EQ(
+      Error("sentence\tlabels\na\t1\n"),
+      "x.tsv:1: no column \"label\" for data.classification.label_column; did you mean \"labels\"? (the "
+      "headings are: sentence, labels); a file without headings has its columns named by numbers from 1");
+  EXPECT_THAT(Error("\nsentence\tlabel\na\t1\n", {"label", "sentence", "question"}),
+              testing::StartsWith("x.tsv:2: no column \"question\" for data.classification.pair_column (the "
+                                  "headings are: sentence, label);"));
+}
+
+TEST_F(LabelledTableTest, NumbersAndHeadingsAreNotMixed) {
+  EXPECT_EQ(
+      Error("a\tb\n", {"1", "sentence", {}}),
+      "data.classification.text_column: \"sentence\" is a heading and label_column \"1\" a number: name "
+      "all columns by headings, or all by numbers from 1");
+  EXPECT_EQ(
+      Error("a\tb\n", {"label", "sentence", "3"}),
+      "data.classification.label_column: \"label\" is a heading and pair_column \"3\" a number: name all "
+      "columns by headings, or all by numbers from 1");
+  EXPECT_EQ(Error("a\tb\n", {"1", "0", {}}),
+            "data.classification.text_column: \"0\" is no column: they count from 1");
+  EXPECT_EQ(Error("a\tb\n", {"1", "99999999999", {}}),
+            "data.classification.text_column: \"99999999999\" is no column: they count from 1");
+}
+
+TEST_F(LabelledTableTest, ARowThatIsTooShortOrHasNoLabelIsNamedByItsLine) {
+  EXPECT_EQ(Error("index\tsentence\tlabel\n0\ta\t1\n1\tno label\n"),
+            "x.tsv:3: 2 columns, and data.classification.label_column \"label\" is number 3; the "
+            "columns of a row are separated by tabs");
+  EXPECT_EQ(Error("1\ta\n0 b\n", {"1", "2", {}}),
+            "x.tsv:2: 1 columns, and data.classification.text_column \"2\" is number 2; the columns "
+            "of a row are separated by tabs");
+  EXPECT_EQ(Error("label\tsentence\n1\ta\n-\tb\n"),
+            "x.tsv:3: no label (\"-\") in the column \"label\"; leave such rows out");
+  EXPECT_THAT(Error("label\tsentence\n  \tb\n"), HasSubstr("x.tsv:2: no label (\"\")"));
+}
+
+TEST_F(LabelledTableTest, AFileWithoutRowsOrNotOfTextIsRefused) {
+  EXPECT_EQ(Error("label\tsentence\n\n"), "x.tsv: no rows; one a line is needed, below the headings");
+  EXPECT_EQ(Error("", {"1", "2", {}}), "x.tsv: no rows; one a line is needed");
+  EXPECT_THAT(Error("label\tsentence\n1\tfine\n1\tcaf\xE9\n"), HasSubstr("x.tsv:3"));
+  EXPECT_THAT(Error("label\tsentence\n1\tfine\n1\tcaf\xE9\n"), HasSubstr("UTF-8"));
+  EXPECT_THAT(std::string(LabelledTable::Read("/dev/null", {"1", "2", {}}).status().message()),
+              HasSubstr("let the worker's user read it, or name another file"));
+}
+
+}  // namespace
+}  // namespace inlier

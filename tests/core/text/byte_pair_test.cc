@@ -1,0 +1,227 @@
+// The encoder's guarantees on any bytes, and the files. (The reference's ids: tokenizers_golden_test.cc.)
+#include "core/text/byte_pair.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random_stream.h"
+#include "core/text/pre_tokenizer.h"
+#include "tests/core/data/data_files.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const BytePairVocabulary& Gpt2() {
+  static const BytePairVocabulary* vocabulary = [] {
+    const std::filesystem::path folder = GoldenFolder() / "tokenizers";
+    auto loaded = BytePairVocabulary::Load(folder / "gpt2-vocab.json", folder / "gpt2-merges.txt");
+    if (!loaded.ok()) ADD_FAILURE() << loaded.status();
+    return new BytePairVocabulary(*std::move(loaded));
+  }();
+  return *vocabulary;
+}
+
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  size_t position = 0;
+  for (auto word = NextWord(text, &position); !word.empty(); word = NextWord(text, &position))
+    words.emplace_back(word);
+  return words;
+}
+
+std::vector<uint32_t> Encode(const BytePairVocabulary& vocabulary, std::string_view text) {
+  std::vector<uint32_t> ids;
+  BytePairEncoder(vocabulary).Encode(text, &ids);
+  return ids;
+}
+
+// Real text: words, numbers, white space of all kinds, marks, other scripts, and bytes that are not UTF-8.
+std::string RandomText(RandomStream& stream) {
+  static const std::vector<std::string> pieces = {"a",
+                                                  "the",
+                                                  " the",
+                                                  "'s",
+                                                  "'ll",
+                                                  " ",
+                                                  "  ",
+                                                  "\n",
+                                                  "\t",
+                                                  "\r\n",
+                                                  "7",
+                                                  "1984",
+                                                  "!?",
+                                                  "\"",
+                                                  "\xC2\xA0",
+                                                  "\xE3\x80\x80",
+                                                  "caf\xC3\xA9",
+                                                  "\xCE\xBA\xCE\xB1\xCE\xB9",
+                                                  "\xE4\xB8\xAD\xE6\x96\x87",
+                                                  "\xF0\x9F\x98\x80",
+                                                  "\xCC\x88",
+                                                  "\xC2\xBD",
+                                                  "_",
+                                                  std::string("\0", 1),
+                                                  "\xFF",
+                                                  "\xE2\x80",
+                                                  "\xF0\x9F",
+                                                  "</s>",
+                                                  "'"};
+  std::string text;
+  for (uint64_t i = stream.Below(60); i > 0; --i) {
+    text += stream.Below(8) == 0 ? std::string(1, static_cast<char>(stream.Below(256)))
+                                 : pieces[stream.Below(pieces.size())];
+  }
+  return text;
+}
+
+TEST(PreTokenizerTest, CutsAsThePatternDoes) {
+  EXPECT_THAT(Words("I'll say: it's 42nd  street"),
+              ElementsAre("I", "'ll", " say", ":", " it", "'s", " 42", "nd", " ", " street"));
+  EXPECT_THAT(Words("a \n b"), ElementsAre("a", " \n", " b"));
+  EXPECT_THAT(Words("end  "), ElementsAre("end", "  "));
+  EXPECT_THAT(Words(" 's"), ElementsAre(" '", "s"));
+  EXPECT_THAT(Words("\t\tx"), ElementsAre("\t", "\t", "x"));
+  EXPECT_THAT(Words("'"), ElementsAre("'"));
+  EXPECT_THAT(Words(" "), ElementsAre(" "));
+  EXPECT_THAT(Words(""), ElementsAre());
+  EXPECT_THAT(Words("a\xC2\xA0\xCE\xBA"),
+              ElementsAre("a", "\xC2\xA0", "\xCE\xBA"));  // A no-break space belongs to no word.
+}
+
+TEST(PreTokenizerTest, WordsJoinedGiveBackAnyBytes) {
+  for (uint64_t i = 0; i < 500; ++i) {
+    RandomStream stream(11, "text", i);
+    const std::string text = RandomText(stream);
+    std::string joined;
+    for (const std::string& word : Words(text)) joined += word;
+    ASSERT_EQ(joined, text);
+  }
+}
+
+TEST(BytePairTest, DecodingGivesBackAnyBytes) {
+  BytePairEncoder encoder(Gpt2());
+  for (uint64_t i = 0; i < 1000; ++i) {
+    RandomStream stream(12, "text", i);
+    const std::string text = RandomText(stream);
+    std::vector<uint32_t> ids;
+    encoder.Encode(text, &ids);
+    ASSERT_EQ(Gpt2().Decode(ids), text);
+    ASSERT_EQ(ids, Encode(Gpt2(), text)) << "an encoder that remembers words differs from a new one";
+  }
+}
+
+TEST(BytePairTest, LongWordsAreMergedAsShortOnesAre) {
+  // The long way (a queue) and the short way (scanning) must agree; the plain rule is written out here.
+  for (uint64_t i = 0; i < 50; ++i) {
+    RandomStream stream(13, "word", i);
+    std::string word;
+    const uint64_t length = 20 + stream.Below(200);
+    while (word.size() < length) word += static_cast<char>('a' + stream.Below(stream.Below(2) ? 3 : 26));
+    std::vector<uint32_t> pieces;
+    for (const char c : word) pieces.push_back(Gpt2().ByteId(static_cast<uint8_t>(c)));
+    for (;;) {
+      uint32_t best = UINT32_MAX;
+      std::pair<uint32_t, uint32_t> pair;
+      for (size_t k = 0; k + 1 < pieces.size(); ++k) {
+        const auto* joined = Gpt2().FindMerge(pieces[k], pieces[k + 1]);
+        if (joined != nullptr && joined->rank < best) best = joined->rank, pair = {pieces[k], pieces[k + 1]};
+      }
+      if (best == UINT32_MAX) break;
+      std::vector<uint32_t> merged;
+      for (size_t k = 0; k < pieces.size(); ++k) {
+        if (k + 1 < pieces.size() && pieces[k] == pair.first && pieces[k + 1] == pair.second) {
+          merged.push_back(Gpt2().FindMerge(pair.first, pair.second)->id);
+          ++k;
+        } else {
+          merged.push_back(pieces[k]);
+        }
+      }
+      pieces = merged;
+    }
+    EXPECT_EQ(Encode(Gpt2(), word), pieces) << word;
+  }
+}
+
+TEST(BytePairTest, AMegabyteWithoutASpaceIsEncodedInTime) {
+  const std::vector<uint32_t> ids = Encode(Gpt2(), std::string(1 << 20, 'a'));
+  EXPECT_EQ(Gpt2().Decode(ids), std::string(1 << 20, 'a'));
+}
+
+TEST(BytePairTest, SpecialTokensInTextAreTextUnlessAskedFor) {
+  const auto vocabulary = BytePairVocabulary::FromMerges({"<s>", "<s>>"}, {});
+  ASSERT_TRUE(vocabulary.ok());
+  BytePairEncoder encoder(*vocabulary);
+  std::vector<uint32_t> plain, special;
+  encoder.Encode("a<s>>b", &plain);
+  encoder.EncodeWithSpecialTokens("a<s>>b<s>", &special);
+  EXPECT_THAT(plain, ElementsAre(2 + 'a', 2 + '<', 2 + 's', 2 + '>', 2 + '>', 2 + 'b'));
+  EXPECT_THAT(special, ElementsAre(2 + 'a', 1, 2 + 'b', 0));
+  EXPECT_EQ(vocabulary->Decode(special), "a<s>>b<s>");
+}
+
+TEST(BytePairTest, FilesGiveBackTheSameVocabulary) {
+  const uint32_t h = 1 + 'h', e = 1 + 'e', space = 1 + ' ', high = 1 + 0xE9;
+  const auto made = BytePairVocabulary::FromMerges({"[PAD]"}, {{h, e}, {space, 257}, {high, high}});
+  ASSERT_TRUE(made.ok()) << made.status();
+  TemporaryFolder folder;
+  const auto read = BytePairVocabulary::Load(folder.Write("vocab.json", made->VocabJson()),
+                                             folder.Write("merges.txt", made->MergesTxt()));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->size(), 260u);
+  EXPECT_EQ(read->merges(), made->merges());
+  EXPECT_EQ(read->special_ids(), std::vector<uint32_t>{0});
+  for (uint32_t id = 0; id < read->size(); ++id) EXPECT_EQ(read->TokenBytes(id), made->TokenBytes(id)) << id;
+  EXPECT_THAT(made->MergesTxt(), testing::StartsWith("#version: 0.2\nh e\n\xC4\xA0 he\n"));
+  EXPECT_THAT(made->VocabJson(), HasSubstr("\"\xC4\xA0he\": 258"));
+}
+
+TEST(BytePairTest, DamagedFilesAreNamedWithTheirPlace) {
+  TemporaryFolder folder;
+  const auto made = BytePairVocabulary::FromMerges({}, {{'a', 'b'}});
+  const auto vocab = folder.Write("vocab.json", made->VocabJson());
+  const auto merges = folder.Write("merges.txt", "#version: 0.2\na b\na c\n");
+  EXPECT_THAT(std::string(BytePairVocabulary::Load(vocab, merges).status().message()),
+              HasSubstr("merges.txt:3: \"a c\" is not two tokens"));
+  EXPECT_THAT(std::string(BytePairVocabulary::Load(folder.Write("v2.json", "{\"a\": 0, \"b\": 0}"), merges)
+                              .status()
+                              .message()),
+              HasSubstr("v2.json: the id of token \"b\" is 0; ids must be 0 to 1, each once"));
+  EXPECT_THAT(
+      std::string(BytePairVocabulary::Load(folder.Write("v3.json", "{\"a\": 0}"), merges).status().message()),
+      HasSubstr("no token for the byte 0"));
+  EXPECT_THAT(
+      std::string(BytePairVocabulary::Load(folder.Write("v4.json", "[1]"), merges).status().message()),
+      HasSubstr("v4.json: not a JSON object"));
+  const auto error_of = [&](std::string_view json, std::string_view lines) {
+    return std::string(BytePairVocabulary::Load(folder.Write("v.json", json), folder.Write("m.txt", lines))
+                           .status()
+                           .message());
+  };
+  const std::string json = made->VocabJson();
+  EXPECT_THAT(error_of("{\"a\": 0,\n\"b\": ", "a b\n"), HasSubstr("v.json:2:6: not JSON: "));
+  EXPECT_THAT(error_of(json.substr(0, json.size() / 2), "a b\n"), HasSubstr("v.json:1:"));
+  EXPECT_THAT(error_of("", "a b\n"), HasSubstr("v.json:1:1: not JSON: "));
+  EXPECT_THAT(error_of("{\"a\": 0, \"a\": 1}", "a b\n"), HasSubstr("v.json:1: the key \"a\" occurs twice"));
+  EXPECT_THAT(error_of("{\"a\": -1}", "a b\n"), HasSubstr("the id of token \"a\" is -1"));
+  EXPECT_THAT(error_of(json, "#version: 0.2\na b\n\na b\n"),
+              HasSubstr("m.txt:4: \"a b\" is in an earlier line too"));
+  EXPECT_THAT(error_of(json, "ab\n"), HasSubstr("m.txt:1: \"ab\" is not two tokens"));
+  EXPECT_THAT(error_of(json, "a b c\n"), HasSubstr("m.txt:1: \"a b c\" is not two tokens"));
+  EXPECT_EQ(BytePairVocabulary::Load(folder / "nothing.json", merges).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(BytePairTest, MergesThatCannotBeAreRefused) {
+  EXPECT_EQ(BytePairVocabulary::FromMerges({}, {{'a', 300}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(BytePairVocabulary::FromMerges({"[PAD]"}, {{0, 5}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(BytePairVocabulary::FromMerges({}, {{'a', 'b'}, {'a', 'b'}}).status().message()),
+              HasSubstr("merge 1 spells \"ab\" a second time"));
+}
+
+}  // namespace
+}  // namespace inlier

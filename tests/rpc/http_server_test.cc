@@ -1,0 +1,166 @@
+// Raw sockets as clients, so that wrong requests can be sent, too.
+#include "rpc/http_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+#include <thread>
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    server_.Get("/metrics", [] { return HttpResponse{200, "text/plain; version=0.0.4", "m 1\n"}; });
+    server_.Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
+    ASSERT_TRUE(server_.Start("127.0.0.1:0", "http_listen").ok());
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  void TearDown() override {
+    Stop();
+    guard_.reset();
+    thread_.join();
+  }
+  void Stop() {
+    asio::post(io_, [this] { server_.Stop(); });
+  }
+
+  asio::ip::tcp::socket Connect() {
+    asio::ip::tcp::socket socket(client_io_);
+    socket.connect({asio::ip::make_address("127.0.0.1"), server_.port()});
+    return socket;
+  }
+  // The bytes that come back for `bytes` until the server closes.
+  std::string Exchange(const std::string& bytes) {
+    asio::ip::tcp::socket socket = Connect();
+    asio::write(socket, asio::buffer(bytes));
+    std::string answer;
+    boost::system::error_code ignored;
+    asio::read(socket, asio::dynamic_buffer(answer), ignored);
+    return answer;
+  }
+  std::string Get(const std::string& target) {
+    return Exchange("GET " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  }
+
+  asio::io_context io_, client_io_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
+  HttpServer server_{io_};
+  std::thread thread_;
+};
+
+TEST_F(HttpServerTest, ARouteIsAnswered) {
+  const std::string answer = Get("/metrics");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Content-Type: text/plain; version=0.0.4\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\nm 1\n"));
+}
+
+TEST_F(HttpServerTest, AQueryIsIgnored) { EXPECT_THAT(Get("/healthz?a=1+2%26&b"), EndsWith("\r\n\r\nok\n")); }
+
+TEST_F(HttpServerTest, AHeadHasNoBody) {
+  const std::string answer = Exchange("HEAD /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 4\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
+}
+
+TEST_F(HttpServerTest, AConnectionServesSeveralRequests) {
+  const std::string one = "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string last = "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+  const std::string answer = Exchange(one + one + last);
+  size_t count = 0;
+  for (size_t at = 0; (at = answer.find("m 1\n", at)) != std::string::npos; ++at) ++count;
+  EXPECT_EQ(count, 3u);
+}
+
+TEST_F(HttpServerTest, WhatIsNotThereIsNamed) {
+  const std::string answer = Get("/metric");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_THAT(answer, HasSubstr("nothing at /metric; there is /healthz /metrics\n"));
+}
+
+TEST_F(HttpServerTest, WrongRequestsAreRefused) {
+  EXPECT_THAT(Exchange("POST /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(Exchange("POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello"),
+              StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(Exchange("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(Get("/%zz"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Get("/metrics HTTP/1.1\r\nX: " + std::string(9000, 'x')), StartsWith("HTTP/1.1 431 "));
+}
+
+// A client that holds a connection and sends little or nothing must not keep it: the server closes each one
+// without a byte of answer, although the client keeps sending.
+TEST(HttpServerLimitsTest, SlowAndIdleConnectionsAreClosed) {
+  asio::io_context io, client_io;
+  HttpServer server(io, {.transfer = std::chrono::milliseconds(200), .connections = 256});
+  server.Get("/metrics", [] { return HttpResponse{.body = "m 1\n"}; });
+  ASSERT_TRUE(server.Start("127.0.0.1:0", "http_listen").ok());
+  auto guard = asio::make_work_guard(io);
+  std::thread thread([&io] { io.run(); });
+  const asio::ip::tcp::endpoint endpoint(asio::ip::make_address("127.0.0.1"), server.port());
+  const auto read_to_end = [](asio::ip::tcp::socket& socket) {
+    std::string answer;
+    boost::system::error_code ignored;
+    asio::read(socket, asio::dynamic_buffer(answer), ignored);
+    return answer;
+  };
+  {
+    asio::ip::tcp::socket silent(client_io);
+    silent.connect(endpoint);
+    EXPECT_EQ(read_to_end(silent), "");
+  }
+  {
+    asio::ip::tcp::socket kept(client_io);
+    kept.connect(endpoint);
+    asio::write(kept, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")));
+    EXPECT_THAT(read_to_end(kept), EndsWith("m 1\n"));  // One answer, then the end.
+  }
+  {
+    // A header line at a time, each well within the limit, without end.
+    asio::ip::tcp::socket trickling(client_io);
+    trickling.connect(endpoint);
+    asio::write(trickling, asio::buffer(std::string("GET /metrics HTTP/1.1\r\n")));
+    boost::system::error_code error;
+    for (int i = 0; i < 100000 && !error; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      asio::write(trickling, asio::buffer(std::string("X: y\r\n")), error);
+    }
+    EXPECT_TRUE(error);
+  }
+  asio::post(io, [&server] { server.Stop(); });
+  guard.reset();
+  thread.join();
+}
+
+TEST_F(HttpServerTest, AnAddressInUseIsNamedWithTheRemedy) {
+  HttpServer other(io_);
+  const absl::Status status = other.Start(server_.address(), "http_listen");
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("http_listen: " + server_.address() + " is already in use"));
+}
+
+TEST_F(HttpServerTest, StopClosesOpenConnections) {
+  asio::ip::tcp::socket socket = Connect();
+  asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")));
+  std::string answer;
+  asio::read_until(socket, asio::dynamic_buffer(answer), "m 1\n");
+  Stop();
+  boost::system::error_code error;
+  asio::read(socket, asio::dynamic_buffer(answer), error);
+  EXPECT_TRUE(error == asio::error::eof || error == asio::error::connection_reset) << error.message();
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,88 @@
+#include "rpc/rpc.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "inlier/v1/worker_service.grpc.pb.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+class EchoService final : public v1::WorkerService::Service {
+ public:
+  grpc::Status Sync(grpc::ServerContext*, const v1::WorkerSync* sync, v1::CoordinatorSync* answer) override {
+    answer->set_sync_id(sync->sync_id());
+    return grpc::Status::OK;
+  }
+};
+
+TEST(RpcStatusTest, StatusesSurviveTheRoundTrip) {
+  for (int code = 0; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), code == 0 ? "" : "because");
+    EXPECT_EQ(FromGrpcStatus(ToGrpcStatus(status)), status);
+  }
+}
+
+TEST(AddressTest, AddressesAreReadAndWrittenBack) {
+  for (const char* text : {"127.0.0.1:7420", "localhost:0", "[::1]:80", "host-1.example.org:65535"}) {
+    const auto address = ParseAddress(text, "listen");
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(address->ToString(), text);
+  }
+  EXPECT_EQ(ParseAddress("[::1]:80", "listen")->host, "::1");
+}
+
+TEST(AddressTest, EachMistakeIsNamed) {
+  const auto error = [](const char* text) {
+    return std::string(ParseAddress(text, "http_listen").status().message());
+  };
+  EXPECT_EQ(error("localhost"),
+            "http_listen: 'localhost' is not an address: there is no port; expected host:port, for example "
+            "127.0.0.1:7420");
+  EXPECT_THAT(error(""), HasSubstr("there is no port"));
+  EXPECT_THAT(error(":80"), HasSubstr("there is no host"));
+  EXPECT_THAT(error("h:"), HasSubstr("not a number from 0 to 65535"));
+  EXPECT_THAT(error("h:65536"), HasSubstr("not a number from 0 to 65535"));
+  EXPECT_THAT(error("h:-1"), HasSubstr("not a number from 0 to 65535"));
+  EXPECT_THAT(error("::1:80"), HasSubstr("needs brackets"));
+  EXPECT_THAT(error("[::1"), HasSubstr("expected host:port"));
+  EXPECT_THAT(error("http://h:80"), HasSubstr("expected host:port"));
+}
+
+TEST(RpcServerTest, ThePortThatWasTakenIsReportedAndServes) {
+  EchoService service;
+  auto server = StartServer("127.0.0.1:0", "listen", {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(server->address, testing::Not(testing::EndsWith(":0")));
+  const auto stub = v1::WorkerService::NewStub(MakeChannel(server->address));
+  grpc::ClientContext context;
+  v1::WorkerSync sync;
+  sync.set_sync_id(42);
+  sync.set_host(std::string(8 << 20, 'x'));  // Above gRPC's own limit of 4 MiB.
+  v1::CoordinatorSync answer;
+  ASSERT_TRUE(stub->Sync(&context, sync, &answer).ok());
+  EXPECT_EQ(answer.sync_id(), 42u);
+}
+
+TEST(RpcServerTest, AnAddressInUseIsNamedWithTheRemedy) {
+  EchoService first, second;
+  auto server = StartServer("127.0.0.1:0", "listen", {&first});
+  ASSERT_TRUE(server.ok());
+  const absl::Status status = StartServer(server->address, "listen", {&second}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("listen: " + server->address + " is already in use; stop the program"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("another port (0 takes a free one)"));
+}
+
+TEST(RpcServerTest, AHostThatIsNotOursIsNamed) {
+  EchoService service;
+  const absl::Status status = StartServer("192.0.2.1:0", "listen", {&service}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot listen on 192.0.2.1:0"));
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,67 @@
+#include "spec/schema/columns.h"
+
+#include <set>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "spec/trial/canonical.h"
+#include "spec/trial/resolver.h"
+#include "tests/spec/spec_text.h"
+
+namespace inlier {
+namespace {
+
+const SpecColumn& Named(const std::string& name) {
+  for (const SpecColumn& column : SpecColumns()) {
+    if (column.name == name) return column;
+  }
+  static const SpecColumn none;
+  ADD_FAILURE() << "no column " << name;
+  return none;
+}
+
+JsonPlace In(const std::string& json) {
+  return [json](const std::string& path) { return std::pair(json, path); };
+}
+
+TEST(ColumnsTest, NamesAreUniqueAndFitForSql) {
+  std::set<std::string> names;
+  for (const SpecColumn& column : SpecColumns()) {
+    EXPECT_TRUE(names.insert(column.name).second) << column.name;
+    EXPECT_EQ(column.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos)
+        << column.name;
+    EXPECT_NE(column.json_paths.empty(), column.members.empty()) << column.name;
+  }
+}
+
+TEST(ColumnsTest, ArchitecturesShareAColumn) {
+  EXPECT_EQ(Named("layers").json_paths,
+            (std::vector<std::string>{"$.model.bert.layers", "$.model.opt.layers", "$.model.gpt2.layers",
+                                      "$.model.llama.layers", "$.model.vit.layers"}));
+  EXPECT_EQ(ColumnExpression(Named("biases"), In("spec")),
+            "COALESCE(spec->>'$.model.gpt2.biases', spec->>'$.model.llama.biases')");
+  EXPECT_EQ(ColumnExpression(Named("gamma"), In("t.spec")), "t.spec->>'$.attention.softmax.clipped.gamma'");
+}
+
+TEST(ColumnsTest, AChoiceIsAColumnOfItsMembersNames) {
+  EXPECT_EQ(ColumnExpression(Named("schedule"), In("spec")),
+            "CASE WHEN spec->'$.training.schedule.constant' IS NOT NULL THEN 'constant' WHEN "
+            "spec->'$.training.schedule.linear' IS NOT NULL THEN 'linear' WHEN "
+            "spec->'$.training.schedule.cosine' IS NOT NULL THEN 'cosine' END");
+  EXPECT_EQ(Named("architecture").members.size(), 5u);
+  EXPECT_EQ(Named("gate").members.size(), 5u);
+}
+
+TEST(ColumnsTest, PathsAreThoseOfTheStoredJson) {
+  const auto json = nlohmann::json::parse(ResolvedJson(*Resolve(TrialFrom(kTinyBert))));
+  for (const char* name : {"layers", "learning_rate", "seed", "corpus", "sequence_length", "steps"}) {
+    std::string pointer = Named(name).json_paths[0].substr(1);
+    for (char& c : pointer) {
+      if (c == '.') c = '/';
+    }
+    EXPECT_TRUE(json.contains(nlohmann::json::json_pointer(pointer))) << name;
+  }
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,26 @@
+// Writes the generated pages, and the golden text of the fields, into a source tree.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "frozen_fields.h"
+#include "spec/trial/measurements.h"
+#include "spec/trial/param_reference.h"
+#include "sweeps_page.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: inlier_write_reference SOURCE_FOLDER\n");
+    return 2;
+  }
+  const std::string root = argv[1];
+  std::ofstream parameters(root + "/docs/reference/parameters.md");
+  parameters << inlier::ParamsMarkdown();
+  std::ofstream measurements(root + "/docs/reference/measurements.md");
+  measurements << inlier::MeasurementsMarkdown();
+  std::ofstream frozen(root + "/tests/spec/frozen_fields.txt");
+  frozen << inlier::FrozenFields();
+  std::ofstream sweeps(root + "/docs/reference/sweeps.md");
+  sweeps << inlier::SweepsMarkdown(root);
+  return parameters.good() && measurements.good() && frozen.good() && sweeps.good() ? 0 : 1;
+}
