@@ -118,7 +118,7 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
   Context context{state_, now, effects};
   const bool is_new = state_.workers.Find(sync.incarnation()) == nullptr;
   WorkerEntry& worker = state_.workers.FindOrAdd(sync.incarnation());
-  worker.listening = worker.listening && INLIER_BUG("listens_while_its_sync_is_answered");
+  worker.listening = false;
   RefreshOffer(state_, worker);
   // A sync that arrives twice or after a later one adds nothing but the events that the later one left out.
   const bool fresh = is_new || sync.sync_id() > worker.sync_id || INLIER_BUG("stale_sync_accepted");

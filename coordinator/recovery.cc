@@ -27,15 +27,14 @@ void RecoverSweep(State& state, SweepRow record) {
   sweep.kept = record.trials;
   sweep.trials_at_submit = record.trials_at_submit;
   sweep.trials_known = record.trials_known;
-  sweep.next_point = INLIER_BUG("grid_begun_anew_after_restart") ? 0 : record.next_point;
+  sweep.next_point = record.next_point;
   sweep.request_id = std::move(record.request_id);
   sweep.request_digest = std::move(record.request_digest);
   sweep.submitted = record.submitted_at;
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
-  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_forgotten_after_restart"))
-    state.sweeps.RememberRequest(sweep);
-  sweep.paused = record.paused && !INLIER_BUG("pause_forgotten_after_restart");
+  if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
+  sweep.paused = record.paused;
   sweep.revision = record.revision;
   sweep.last_notice = record.notices;
   ++state.counts.sweeps[sweep.state];
@@ -53,8 +52,7 @@ absl::Status RecoverStage(State& state, StageRow record) {
   made.attempts = record.attempts;
   made.steps = record.steps;
   made.train = record.train_stage;
-  if (record.failures != StageFailures() && !INLIER_BUG("retry_counts_forgotten_after_restart"))
-    made.edit().failures = record.failures;
+  if (record.failures != StageFailures()) made.edit().failures = record.failures;
   made.SetMessage(record.message);
   if (made.train) {
     Stage& train = state.stages.at(made.train);
@@ -108,8 +106,8 @@ void RecoverWorker(State& state, WorkerRow record, Moment now) {
   worker.host = std::move(record.host);
   worker.version = std::move(record.version);
   worker.draining = record.draining;
-  worker.held = record.held && !INLIER_BUG("drain_forgotten_after_restart");
-  if (!INLIER_BUG("acknowledged_forgotten_after_restart")) worker.sequence = record.acknowledged_sequence;
+  worker.held = record.held;
+  worker.sequence = record.acknowledged_sequence;
   std::vector<v1::Slot> slots(record.slots);
   for (std::uint32_t i = 0; i < record.slots; ++i) {
     slots[i].set_index(i);
@@ -151,8 +149,7 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
     attempt.yields_until = context.now.at + kYieldTerm;
     state.deadlines.yields.emplace(attempt.yields_until, attempt.token);
   }
-  if (!INLIER_BUG("final_checkpoint_forgotten_after_restart"))
-    attempt.final_checkpoint = record.final_checkpoint;
+  attempt.final_checkpoint = record.final_checkpoint;
   attempt.final_step = record.final_step;
   state.deadlines.by_progress.emplace(attempt.progressed, attempt.token);
   v1::Assignment& assignment = attempt.assignment;
@@ -188,7 +185,6 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   state.trials.reserve(snapshot.trials.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
   for (CheckpointRow& checkpoint : snapshot.checkpoints) {
-    if (INLIER_BUG("resume_forgotten_after_restart")) continue;
     StageDetail& detail = state.stages.at(checkpoint.stage).edit();
     detail.resume_path = checkpoint.path;
     detail.resume_step = checkpoint.step;
@@ -202,9 +198,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
     if (trial.withdrawn && record.state == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
   }
   for (const PruningDecision& decision : snapshot.pruning_decisions)
-    if (Sweep& sweep = state.sweeps.at(decision.sweep);
-        sweep.pruner && !INLIER_BUG("verdicts_forgotten_after_restart"))
-      sweep.pruner->Record(decision);
+    if (Sweep& sweep = state.sweeps.at(decision.sweep); sweep.pruner) sweep.pruner->Record(decision);
   for (WorkerRow& record : snapshot.workers) RecoverWorker(state, std::move(record), context.now);
   for (const AttemptRow& record : snapshot.live_attempts) RecoverAttempt(record, context);
   for (const StageRow& record : snapshot.stages)

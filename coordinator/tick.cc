@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/deliberate_bug.h"
 #include "base/time.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/yields.h"
@@ -32,7 +31,7 @@ void ExpireLeases(Context& context) {
                      FormatDuration(state.options.lease_ttl + state.options.lease_margin));
     ++state.stats.leases_expired;
     EndAttempt(context, lease.token, v1::FAILED, v1::LOST, message, "fenced: the lease ran out");
-    if (!INLIER_BUG("lost_stage_never_ready")) AttemptFailed(context, stage, attempt, v1::LOST, message);
+    AttemptFailed(context, stage, attempt, v1::LOST, message);
   }
 }
 

@@ -59,9 +59,8 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   INLIER_CHECK(stage.live() == token);
   Touch(state, stage);
   stage.edit().live = 0;
-  if (state.leases.Find(token) != nullptr && !INLIER_BUG("lease_outlives_attempt"))
-    state.leases.End(token);  // An expired lease is gone already.
-  if (!INLIER_BUG("capacity_never_freed")) state.scheduler.Ended(attempt.sweep);
+  if (state.leases.Find(token) != nullptr) state.leases.End(token);  // An expired lease is gone already.
+  state.scheduler.Ended(attempt.sweep);
   if (INLIER_BUG("capacity_freed_twice")) state.scheduler.Ended(attempt.sweep);
   state.deadlines.by_progress.erase({attempt.progressed, token});
   state.deadlines.yields.erase({attempt.yields_until, token});
@@ -69,7 +68,7 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   if (WorkerEntry* worker = state.workers.Find(attempt.worker)) {
     worker->stop_reasons[token] = stop_reason;
     if (worker->listening) context.out.stopped.insert(attempt.worker);
-    if (!INLIER_BUG("resources_never_freed")) ReleaseResources(state, attempt, *worker);
+    ReleaseResources(state, attempt, *worker);
     RefreshOffer(state, *worker);
   }
   context.out.changes.Add(AttemptEnded{

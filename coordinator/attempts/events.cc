@@ -228,8 +228,6 @@ void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& syn
     TakeEvent(context, worker, event);
   }
   if (worker.sequence == before) return;
-  if (INLIER_BUG("acknowledged_too_far")) ++worker.sequence;
-  if (INLIER_BUG("acknowledgement_not_stored")) return;
   context.out.changes.Add(WorkerAcknowledged{.incarnation = worker.incarnation, .sequence = worker.sequence});
 }
 

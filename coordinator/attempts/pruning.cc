@@ -61,7 +61,7 @@ void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementP
         decision->at = context.now.wall;
         sweep.pruner->Record(*decision);
         if (decision->prune) reason = sweep.pruner->Reason(*decision);
-        if (!INLIER_BUG("verdict_not_stored")) context.out.changes.Add(*std::move(decision));
+        context.out.changes.Add(*std::move(decision));
       }
     }
     all_want = all_want && WantsPruned(sweep, stage.id);

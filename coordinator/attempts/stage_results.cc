@@ -77,7 +77,6 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   stage.ForgetCheckpoint();
   for (const TrialId id : trials) ReleaseStage(context, stage, state.trials.at(id));
   for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::PENDING, "");
-  if (INLIER_BUG("evaluate_never_ready")) return;
   for (const StageId id : stage.evaluations) RefreshReadiness(context, state.stages.at(id));
 }
 
@@ -104,7 +103,7 @@ void FailStage(Context& context, Stage& stage, const std::string& message) {
   State& state = context.state;
   SetStageState(state, stage, v1::FAILED);
   stage.SetMessage(message);
-  if (!INLIER_BUG("failed_stage_not_stored")) CommitStage(context, stage);
+  CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_failed", absl::StrCat("FAILED, ", message), 0);
   for (const TrialId id : stage.DependentTrials())
     SetTrialState(context, state.trials.at(id), v1::FAILED, message);

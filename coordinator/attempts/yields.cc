@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/deliberate_bug.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/transitions.h"
@@ -15,11 +14,9 @@ void Preempted(Context& context, const Attempt& attempt, std::string message) {
   State& state = context.state;
   const Attempt ended = attempt;  // EndAttempt forgets it, and what it was told.
   Stage& stage = state.stages.at(ended.stage);
-  if (INLIER_BUG("reason_of_a_yield_forgotten")) message.clear();
   EndAttempt(context, ended.token, v1::FAILED, v1::PREEMPTED, message, message);
   SetStageState(state, stage, v1::PENDING);
   stage.SetMessage(absl::StrCat("PREEMPTED: ", message));
-  if (INLIER_BUG("yield_counted_as_a_loss")) ++stage.edit().failures.losses;
   CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_preempted",
                 absl::StrCat("attempt ", ended.assignment.attempt(), " PREEMPTED: ", message, "; goes on ",

@@ -20,9 +20,8 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   const bool has_room = state.scheduler.HasRoom(pick.sweep) || INLIER_BUG("max_parallel_off_by_one");
   INLIER_CHECK(has_room);
   INLIER_CHECK(!state.sweeps.at(pick.sweep).paused);
-  const Token token =
-      INLIER_BUG("token_does_not_grow") && state.next.token > 1 ? state.next.token - 1 : state.next.token++;
-  if (!INLIER_BUG("attempt_not_counted")) ++stage.attempts;
+  const Token token = state.next.token++;
+  ++stage.attempts;
   stage.edit().live = token;
   context.out.lease_wait_seconds.push_back(
       ToSeconds(context.now.at - state.scheduler.ReadySince(pick.sweep, pick.stage)));
@@ -58,19 +57,18 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   }
 
   state.leases.Grant(token, worker.incarnation, slot, context.now.at);
-  if (!INLIER_BUG("capacity_not_taken")) state.scheduler.Started(pick.sweep);
+  state.scheduler.Started(pick.sweep);
   context.out.workers.insert(worker.incarnation);
   if (!INLIER_BUG("lease_not_stored"))
-    context.out.changes.Add(
-        AttemptRow{.token = token,
-                   .stage = stage.id,
-                   .number = stage.attempts,
-                   .worker = worker.incarnation,
-                   .slot = slot,
-                   .resume_step = assignment.resume_step(),
-                   .started_at = context.now.wall,
-                   .sweep = pick.sweep,
-                   .request = INLIER_BUG("request_not_stored") ? ResourceRequest() : attempt.request});
+    context.out.changes.Add(AttemptRow{.token = token,
+                                       .stage = stage.id,
+                                       .number = stage.attempts,
+                                       .worker = worker.incarnation,
+                                       .slot = slot,
+                                       .resume_step = assignment.resume_step(),
+                                       .started_at = context.now.wall,
+                                       .sweep = pick.sweep,
+                                       .request = attempt.request});
   SetStageState(state, stage, v1::RUNNING);
   RefreshReadiness(context, stage);
   UpdateTrialsOf(context, stage);
@@ -84,7 +82,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
 
 void FillSlots(Context& context, WorkerEntry& worker) {
   State& state = context.state;
-  if (!worker.TakesWork() && !(INLIER_BUG("draining_worker_gets_work") && worker.draining)) return;
+  if (!worker.TakesWork()) return;
   for (const v1::Slot& slot : worker.slots) {
     if (state.scheduler.Idle()) return;
     if (!IsFree(state, worker, slot.index())) continue;

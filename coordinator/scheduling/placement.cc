@@ -55,7 +55,7 @@ std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& wo
 
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
   return (!worker.occupied.contains(slot) || INLIER_BUG("occupied_slot_leased")) &&
-         (!state.leases.SlotTaken(worker.incarnation, slot) || INLIER_BUG("slot_leased_twice"));
+         !state.leases.SlotTaken(worker.incarnation, slot);
 }
 
 std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& worker) {
@@ -132,9 +132,8 @@ void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync) 
 }
 
 void RefreshOffer(State& state, WorkerEntry& worker) {
-  const bool wants = worker.listening && worker.connected &&
-                     (worker.TakesWork() || INLIER_BUG("pushed_to_who_drains")) &&
-                     FreeSlot(state, worker).has_value();
+  const bool wants =
+      worker.listening && worker.connected && worker.TakesWork() && FreeSlot(state, worker).has_value();
   if (wants == (worker.idle_ticket != 0)) return;
   if (wants) {
     worker.idle_ticket = ++state.idle.last_ticket;

@@ -86,8 +86,7 @@ void ReleaseGate::BulkSettled(std::uint64_t number, Replies& leave) {
 }
 
 void ReleaseGate::ControlSettled(std::uint64_t number, Replies& leave) {
-  control_committed_ =
-      std::max(control_committed_, number + (INLIER_BUG("next_batch_counts_as_committed") ? 2 : 0));
+  control_committed_ = std::max(control_committed_, number);
   while (!waiting_.empty() && waiting_.begin()->first <= control_committed_) {
     leave.push_back(std::move(waiting_.begin()->second));
     waiting_.erase(waiting_.begin());

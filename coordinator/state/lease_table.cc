@@ -18,7 +18,7 @@ int LeaseTable::Renew(const std::string& worker, Timestamp now) {
   for (const auto& [slot, token] : held->second) {
     Lease& lease = leases_.at(token);
     const Timestamp ends = now + term_;
-    if (ends <= lease.ends || (INLIER_BUG("only_first_lease_renewed") && slot != 0)) continue;
+    if (ends <= lease.ends) continue;
     by_end_.erase({lease.ends, token});
     lease.ends = ends;
     by_end_.emplace(ends, token);

@@ -138,7 +138,6 @@ void Scheduler::RemoveReady(SweepId sweep, StageId stage) {
   Update(sweep, [&](Queue& queue) {
     const auto key = queue.keys.find(stage);
     if (key == queue.keys.end()) return;
-    if (INLIER_BUG("leased_stage_stays_ready")) return;
     TakeOut(queue, key);
   });
 }

@@ -139,9 +139,8 @@ void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {
   } else {
     sweep.ended = context.now.wall;
   }
-  if (!INLIER_BUG("sweep_end_not_stored"))
-    context.out.changes.Add(
-        SweepChange{.id = sweep.id, .state = to, .next_point = std::nullopt, .at = context.now.wall});
+  context.out.changes.Add(
+      SweepChange{.id = sweep.id, .state = to, .next_point = std::nullopt, .at = context.now.wall});
   context.out.log.push_back(
       absl::StrCat("sweep_state sweep=", sweep.id.ToString(), " state=", v1::SweepState_Name(to)));
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/deliberate_bug.h"
-
 namespace inlier {
 
 bool WorkerEntry::HasSlot(std::uint32_t index) const {
@@ -46,7 +44,7 @@ void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
   if (worker.connected) {
     by_silence_.erase({worker.last_seen, worker.incarnation});
   }
-  if (!worker.connected || INLIER_BUG("slots_counted_twice")) {
+  if (!worker.connected) {
     slots_ += worker.slots.size();
   }
   worker.connected = true;

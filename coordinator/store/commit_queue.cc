@@ -150,7 +150,6 @@ std::vector<QueuedBatch> CommitQueue::Take(std::uint64_t rows_max) {
     const std::size_t before = taken.size();
     if (!INLIER_BUG("control_overtakes_its_bulk")) TakeBulkBefore(control_.front(), taken);
     Account(control_.front(), /*arrives=*/false);
-    if (INLIER_BUG("batch_applied_twice")) taken.push_back(control_.front());
     taken.push_back(std::move(control_.front()));
     control_.pop_front();
     for (std::size_t i = before; i < taken.size(); ++i) rows += taken[i].batch.rows();

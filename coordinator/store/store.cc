@@ -3,7 +3,6 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
-#include "base/deliberate_bug.h"
 #include "base/failpoint.h"
 #include "base/status.h"
 #include "coordinator/store/change_applier.h"
@@ -75,8 +74,6 @@ absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batc
     ApplyStats stats;
     for (const ChangeBatch* batch : batches) {
       std::span<const Change> changes(batch->changes);
-      if (INLIER_BUG("last_change_dropped") && changes.size() > 1)
-        changes = changes.first(changes.size() - 1);
       while (!changes.empty()) {
         bool live = false;
         const std::size_t applied = statements_->ApplyFirst(changes, live);

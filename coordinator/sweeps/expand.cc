@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/links.h"
@@ -130,9 +129,8 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
     if (IsResult(state.trials.at(sweep.trials.back()).state)) ++known;
   }
   sweep.next_point = sweep.expander->next_point();
-  if (!INLIER_BUG("next_point_not_stored"))
-    context.out.changes.Add(SweepChange{
-        .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
+  context.out.changes.Add(SweepChange{
+      .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
   if (sweep.expander->exhausted()) {
     sweep.expander.reset();
     state.expanding.erase(sweep.id);

@@ -17,9 +17,7 @@ namespace {
 bool RetryTrial(Context& context, Trial& trial, bool pruned_too) {
   State& state = context.state;
   if (trial.withdrawn) return false;
-  if (trial.state != v1::FAILED && trial.state != v1::CANCELLED &&
-      !(INLIER_BUG("result_retried") && trial.state == v1::DIVERGED))
-    return false;
+  if (trial.state != v1::FAILED && trial.state != v1::CANCELLED) return false;
   if (!trial.train) return false;  // An invalid spec can never run.
   const TrialPruningState before = trial.pruning;
   if (before == TrialPruningState::kPruned) {

@@ -27,7 +27,7 @@ absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State
     }
     v1::SubmitSweepResponse response;
     response.set_sweep_id(sweep.id.ToString());
-    response.set_trials(INLIER_BUG("submission_told_of_its_edit") ? sweep.Total() : sweep.trials_at_submit);
+    response.set_trials(sweep.trials_at_submit);
     response.set_trials_known(sweep.trials_known);
     return response;
   }
