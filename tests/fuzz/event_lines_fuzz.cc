@@ -23,7 +23,7 @@ Read ReadAll(std::string_view input, std::size_t piece) {
     input.remove_prefix(std::min(piece, input.size()));
   }
   for (std::string& text : reader.Finish(events)) reported.push_back(std::move(text));
-  INLIER_CHECK(reported.size() <= EventReader::kGarbageTold);
+  INLIER_CHECK(reported.size() <= EventReader::kGarbageReportedMax);
   for (const std::string& text : reported)
     INLIER_CHECK(text.find('\n') == std::string::npos && text.size() < 2000);
   Read read{{}, reader.garbage_lines()};
