@@ -210,9 +210,9 @@ void Fetch(const std::vector<Record>& records) {
   const ArtifactHandle handle = transfer.Fetch(sha256);
   {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return Look(handle).done; });
+    changed.wait(lock, [&] { return ProgressOf(handle).done; });
   }
-  const ArtifactProgress progress = Look(handle);
+  const ArtifactProgress progress = ProgressOf(handle);
   const bool there = fs::exists(state / ("worker/artifacts/" + sha256 + ".safetensors"));
   INLIER_CHECK(progress.status.ok() == there);
   INLIER_CHECK(progress.status.ok() || !progress.status.message().empty());
