@@ -5,7 +5,6 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -22,7 +21,6 @@
 #include "coordinator/services/artifact_service.h"
 #include "coordinator/services/calls.h"
 #include "coordinator/services/coordinator_loop.h"
-#include "coordinator/services/http_api.h"
 #include "coordinator/services/sweep_service.h"
 #include "coordinator/services/watch_hub.h"
 #include "coordinator/services/worker_service.h"
@@ -53,8 +51,8 @@ struct Coordinator::Parts {
   };
   struct Services {
     std::unique_ptr<WatchHub> watches;
-    std::unique_ptr<SweepService> sweeps;
-    std::unique_ptr<WorkerService> workers;
+    std::unique_ptr<grpc::Service> sweeps;
+    std::unique_ptr<grpc::Service> workers;
     std::unique_ptr<ArtifactService> artifacts;
   };
 
@@ -68,6 +66,7 @@ struct Coordinator::Parts {
   absl::Status OpenStore();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
+  void AddRoutes();
   void Stop();
   void FlushWhileHealthy();
   // Answers every call that waits for a commit. On the coordinator's thread.
@@ -126,12 +125,12 @@ absl::Status Coordinator::Parts::OpenPorts() {
   loop = std::make_unique<CoordinatorLoop>(io, *orchestrator, *disk.committer, metrics, fail);
   calls = std::make_unique<Calls>(*loop, metrics, *access);
   services.watches = std::make_unique<WatchHub>(io, *calls, *disk.reader);
-  services.sweeps = std::make_unique<SweepService>(*calls, *services.watches, *disk.reader);
-  services.workers = std::make_unique<WorkerService>(*calls);
+  services.sweeps = MakeSweepService(*calls, *services.watches, *disk.reader);
+  services.workers = MakeWorkerService(*calls);
   services.artifacts =
       std::make_unique<ArtifactService>(*calls, metrics, *disk.artifacts, *disk.reader, config.state_dir());
   http = std::make_unique<HttpServer>(io);
-  AddHttpApi(*http, *loop, metrics);
+  AddRoutes();
   RETURN_IF_ERROR(http->Start(config.http_listen(), "http_listen"));
   // Calls that arrive from here on wait in the io_context until the thread runs.
   ASSIGN_OR_RETURN(grpc,
@@ -149,6 +148,20 @@ absl::Status Coordinator::Parts::OpenPorts() {
   RETURN_IF_ERROR(WriteEndpointFile(config.state_dir(), endpoint));
   endpoint_written = true;
   return absl::OkStatus();
+}
+
+// They run on the coordinator's thread, so an answer also shows that this thread is alive.
+void Coordinator::Parts::AddRoutes() {
+  http->Get("/metrics", [this] {
+    metrics.Update(*orchestrator, disk.committer->Health());
+    return HttpResponse{.content_type = kMetricsContentType, .body = metrics.registry().Expose()};
+  });
+  http->Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
+  http->Get("/readyz", [this] {  // While submissions are accepted.
+    const absl::Status status = disk.committer->Health().status;
+    if (status.ok()) return HttpResponse{.body = "ready\n"};
+    return HttpResponse{.status = 503, .body = std::string(status.message()) + "\n"};
+  });
 }
 
 // Waits until everything decided is durable and has its callbacks; not while the disk is full, when that may

@@ -1,5 +1,6 @@
 #include "coordinator/metrics.h"
 
+#include <map>
 #include <utility>
 
 #include "base/version.h"
@@ -28,25 +29,6 @@ constexpr const char* kMethods[] = {
 
 std::string KindLabel(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
 
-Labels KindLabels() { return {{"train"}, {"evaluate"}}; }
-
-Labels KindAndStateLabels() {
-  Labels labels;
-  for (const v1::StageKind kind : kKinds) {
-    for (const v1::TrialState state : kStates)
-      labels.push_back({KindLabel(kind), v1::TrialState_Name(state)});
-  }
-  return labels;
-}
-
-Labels KindAndOutcomeLabels() {
-  Labels labels;
-  for (const v1::StageKind kind : kKinds) {
-    for (const char* outcome : kOutcomes) labels.push_back({KindLabel(kind), outcome});
-  }
-  return labels;
-}
-
 template <typename Range, typename Name>
 Labels LabelsOf(const Range& range, Name name) {
   Labels labels;
@@ -54,125 +36,98 @@ Labels LabelsOf(const Range& range, Name name) {
   return labels;
 }
 
+// Every pair of a label of `first` and one of `second`.
+Labels Pairs(const Labels& first, const Labels& second) {
+  Labels labels;
+  for (const auto& a : first) {
+    for (const auto& b : second) labels.push_back({a.front(), b.front()});
+  }
+  return labels;
+}
+
+MetricSpec Counter(std::string name, std::string help, std::vector<std::string> labels = {},
+                   Labels known = {}) {
+  return {std::move(name), MetricKind::kCounter, std::move(help), std::move(labels), {}, std::move(known)};
+}
+MetricSpec Gauge(std::string name, std::string help, std::vector<std::string> labels = {},
+                 Labels known = {}) {
+  return {std::move(name), MetricKind::kGauge, std::move(help), std::move(labels), {}, std::move(known)};
+}
+MetricSpec Histogram(std::string name, std::string help, std::vector<double> buckets,
+                     std::vector<std::string> labels = {}, Labels known = {}) {
+  return {std::move(name),   MetricKind::kHistogram, std::move(help),
+          std::move(labels), std::move(buckets),     std::move(known)};
+}
+
 std::vector<MetricSpec> MakeTable() {
-  const auto counter = MetricKind::kCounter;
-  const auto gauge = MetricKind::kGauge;
-  const auto histogram = MetricKind::kHistogram;
   const auto text = [](const char* name) { return std::string(name); };
+  const Labels kinds = LabelsOf(kKinds, KindLabel);
+  const Labels methods = LabelsOf(kMethods, text);
   const Labels states = LabelsOf(kStates, [](v1::TrialState s) { return v1::TrialState_Name(s); });
+  const Labels sweep_states = LabelsOf(kSweepStates, [](v1::SweepState s) { return v1::SweepState_Name(s); });
+  const Labels failures = LabelsOf(kFailures, [](v1::FailureClass f) { return v1::FailureClass_Name(f); });
   const std::vector<double> rows = {1, 3, 10, 30, 100, 300, 1000, 3000, 10000};
   const std::vector<double> waits = {0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000};
   const std::vector<double> rates = {0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000};
   return {
-      {"inlier_build_info",
-       gauge,
-       "Always 1; the labels name the version and the build.",
-       {"version", "build"},
-       {},
-       {{Version(), BuildId()}}},
-      {"inlier_sweeps",
-       gauge,
-       "Sweeps by state.",
-       {"state"},
-       {},
-       LabelsOf(kSweepStates, [](v1::SweepState s) { return v1::SweepState_Name(s); })},
-      {"inlier_sweeps_paused", gauge, "ACTIVE sweeps that are paused."},
-      {"inlier_trials",
-       gauge,
-       "Trials by state, without points of lazy grids that are not expanded yet.",
-       {"state"},
-       {},
-       states},
-      {"inlier_stages", gauge, "Stages by kind and state.", {"kind", "state"}, {}, KindAndStateLabels()},
-      {"inlier_sweeps_submitted_total", counter, "Sweeps accepted."},
-      {"inlier_trials_known_total", counter, "Trials that had their result when they were submitted."},
-      {"inlier_attempts_started_total", counter, "Attempts leased to a worker.", {"kind"}, {}, KindLabels()},
-      {"inlier_attempts_ended_total",
-       counter,
-       "Attempts that ended, by outcome.",
-       {"kind", "outcome"},
-       {},
-       KindAndOutcomeLabels()},
-      {"inlier_attempt_failures_total",
-       counter,
-       "Attempts that FAILED, by class.",
-       {"failure"},
-       {},
-       LabelsOf(kFailures, [](v1::FailureClass f) { return v1::FailureClass_Name(f); })},
-      {"inlier_attempts_adopted_total", counter,
-       "Attempts that a worker continued after a restart of the coordinator."},
-      {"inlier_stage_retries_total", counter, "Failed attempts whose stage is retried."},
-      {"inlier_leases", gauge, "Live attempts."},
-      {"inlier_leases_expired_total", counter, "Leases that ended because their worker was silent."},
-      {"inlier_lease_wait_seconds", histogram, "Time from a stage being ready to its lease.", {}, waits},
-      {"inlier_train_steps_per_second",
-       histogram,
-       "Mean speed of each train attempt that succeeded.",
-       {},
-       rates},
-      {"inlier_workers", gauge, "Workers by state.", {"state"}, {}, LabelsOf(kWorkerStates, text)},
-      {"inlier_slots", gauge, "Slots of connected workers."},
-      {"inlier_slots_busy", gauge, "Slots with an attempt."},
-      {"inlier_syncs_refused_total", counter,
-       "Syncs of workers refused: another version, or an invalid message."},
-      {"inlier_events_received_total", counter, "Events of attempts received, each once."},
-      {"inlier_doubled_events_total", counter, "Events received again after they had been recorded."},
-      {"inlier_stale_events_total", counter,
-       "Events refused because their token was no longer live: measurements, checkpoints and outcomes."},
-      {"inlier_invalid_events_total", counter, "Events dropped because they are invalid."},
-      {"inlier_thinned_events_total", counter, "Measurements that workers dropped under back-pressure."},
-      {"inlier_measurements_committed_total", counter, "Measurements stored in the database."},
-      {"inlier_commits_total", counter, "Transactions committed."},
-      {"inlier_commit_seconds",
-       histogram,
-       "BEGIN to COMMIT of one transaction, with its fsync.",
-       {},
-       LatencyBuckets()},
-      {"inlier_commit_rows", histogram, "Changes in one transaction.", {}, rows},
-      {"inlier_fenced_rows_total", counter,
-       "Changes that the database refused because their token was not live."},
-      {"inlier_commit_queue_rows", gauge, "Changes waiting for their commit."},
-      {"inlier_commit_queue_bytes", gauge, "Estimated memory of the changes waiting for their commit."},
-      {"inlier_wal_bytes", gauge, "Size of the write-ahead log."},
-      {"inlier_store_available", gauge, "1 while the database accepts commits, 0 while its disk is full."},
-      {"inlier_artifact_bytes_total",
-       counter,
-       "Bytes of artifacts received from workers and sent to them.",
-       {"direction"},
-       {},
-       {{"received"}, {"sent"}}},
-      {"inlier_rpcs_total",
-       counter,
-       "Calls answered, by method and gRPC code.",
-       {"method", "code"},
-       {},
-       LabelsOf(kMethods, text)},
-      {"inlier_calls_refused_total",
-       counter,
-       "Calls refused before they had any effect, by reason.",
-       {"reason"},
-       {},
-       {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}}},
-      {"inlier_rpc_seconds",
-       histogram,
-       "Time to answer a call, its commit included; of a Session, one sync.",
-       {"method"},
-       LatencyBuckets(),
-       LabelsOf(kMethods, text)},
+      Gauge("inlier_build_info", "Always 1; the labels name the version and the build.", {"version", "build"},
+            {{Version(), BuildId()}}),
+      Gauge("inlier_sweeps", "Sweeps by state.", {"state"}, sweep_states),
+      Gauge("inlier_sweeps_paused", "ACTIVE sweeps that are paused."),
+      Gauge("inlier_trials", "Trials by state, without points of lazy grids that are not expanded yet.",
+            {"state"}, states),
+      Gauge("inlier_stages", "Stages by kind and state.", {"kind", "state"}, Pairs(kinds, states)),
+      Counter("inlier_sweeps_submitted_total", "Sweeps accepted."),
+      Counter("inlier_trials_known_total", "Trials that had their result when they were submitted."),
+      Counter("inlier_attempts_started_total", "Attempts leased to a worker.", {"kind"}, kinds),
+      Counter("inlier_attempts_ended_total", "Attempts that ended, by outcome.", {"kind", "outcome"},
+              Pairs(kinds, LabelsOf(kOutcomes, text))),
+      Counter("inlier_attempt_failures_total", "Attempts that FAILED, by class.", {"failure"}, failures),
+      Counter("inlier_attempts_adopted_total",
+              "Attempts that a worker continued after a restart of the coordinator."),
+      Counter("inlier_stage_retries_total", "Failed attempts whose stage is retried."),
+      Gauge("inlier_leases", "Live attempts."),
+      Counter("inlier_leases_expired_total", "Leases that ended because their worker was silent."),
+      Histogram("inlier_lease_wait_seconds", "Time from a stage being ready to its lease.", waits),
+      Histogram("inlier_train_steps_per_second", "Mean speed of each train attempt that succeeded.", rates),
+      Gauge("inlier_workers", "Workers by state.", {"state"}, LabelsOf(kWorkerStates, text)),
+      Gauge("inlier_slots", "Slots of connected workers."),
+      Gauge("inlier_slots_busy", "Slots with an attempt."),
+      Counter("inlier_syncs_refused_total",
+              "Syncs of workers refused: another version, or an invalid message."),
+      Counter("inlier_events_received_total", "Events of attempts received, each once."),
+      Counter("inlier_doubled_events_total", "Events received again after they had been recorded."),
+      Counter(
+          "inlier_stale_events_total",
+          "Events refused because their token was no longer live: measurements, checkpoints and outcomes."),
+      Counter("inlier_invalid_events_total", "Events dropped because they are invalid."),
+      Counter("inlier_thinned_events_total", "Measurements that workers dropped under back-pressure."),
+      Counter("inlier_measurements_committed_total", "Measurements stored in the database."),
+      Counter("inlier_commits_total", "Transactions committed."),
+      Histogram("inlier_commit_seconds", "BEGIN to COMMIT of one transaction, with its fsync.",
+                LatencyBuckets()),
+      Histogram("inlier_commit_rows", "Changes in one transaction.", rows),
+      Counter("inlier_fenced_rows_total",
+              "Changes that the database refused because their token was not live."),
+      Gauge("inlier_commit_queue_rows", "Changes waiting for their commit."),
+      Gauge("inlier_commit_queue_bytes", "Estimated memory of the changes waiting for their commit."),
+      Gauge("inlier_wal_bytes", "Size of the write-ahead log."),
+      Gauge("inlier_store_available", "1 while the database accepts commits, 0 while its disk is full."),
+      Counter("inlier_artifact_bytes_total", "Bytes of artifacts received from workers and sent to them.",
+              {"direction"}, {{"received"}, {"sent"}}),
+      Counter("inlier_rpcs_total", "Calls answered, by method and gRPC code.", {"method", "code"},
+              Pairs(methods, {{"OK"}})),
+      Counter("inlier_calls_refused_total", "Calls refused before they had any effect, by reason.",
+              {"reason"}, {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}}),
+      Histogram("inlier_rpc_seconds", "Time to answer a call, its commit included; of a Session, one sync.",
+                LatencyBuckets(), {"method"}, methods),
   };
 }
 
 }  // namespace
 
 const std::vector<MetricSpec>& CoordinatorMetricTable() {
-  static const std::vector<MetricSpec>* const table = [] {
-    auto* made = new std::vector<MetricSpec>(MakeTable());
-    for (MetricSpec& spec : *made) {
-      if (spec.name != "inlier_rpcs_total") continue;
-      for (auto& labels : spec.known_labels) labels.push_back("OK");
-    }
-    return made;
-  }();
+  static const auto* const table = new std::vector<MetricSpec>(MakeTable());
   return *table;
 }
 
@@ -212,42 +167,36 @@ void CoordinatorMetrics::ObserveEffects(const Effects& effects) {
 
 void CoordinatorMetrics::Raise(const std::string& name, const std::vector<std::string>& labels,
                                std::uint64_t total) {
-  std::string key = name;
-  for (const std::string& label : labels) key += "\n" + label;
-  std::uint64_t& raised = raised_[key];
-  if (total <= raised) return;
-  registry_.CounterOf(name, labels).Increment(static_cast<double>(total - raised));
-  raised = total;
+  prometheus::Counter& counter = registry_.CounterOf(name, labels);
+  const double more = static_cast<double>(total) - counter.Value();
+  if (more > 0) counter.Increment(more);
 }
 
 void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const CommitterHealth& store) {
-  const auto set = [this](const std::string& name, const std::vector<std::string>& labels, double value) {
-    registry_.GaugeOf(name, labels).Set(value);
+  const State& state = orchestrator.state();
+  const auto set = [this](const char* name, const std::vector<std::string>& labels, auto value) {
+    registry_.GaugeOf(name, labels).Set(static_cast<double>(value));
   };
-  for (const auto& [state, count] : orchestrator.state().counts.sweeps) {
-    set("inlier_sweeps", {v1::SweepState_Name(state)}, static_cast<double>(count));
-  }
-  set("inlier_sweeps_paused", {}, static_cast<double>(orchestrator.state().counts.paused_sweeps));
-  for (const auto& [state, count] : orchestrator.state().counts.trials) {
-    set("inlier_trials", {v1::TrialState_Name(state)}, static_cast<double>(count));
-  }
-  for (const auto& [key, count] : orchestrator.state().counts.stages) {
-    set("inlier_stages", {KindLabel(key.first), v1::TrialState_Name(key.second)}, static_cast<double>(count));
-  }
+  for (const auto& [value, count] : state.counts.sweeps)
+    set("inlier_sweeps", {v1::SweepState_Name(value)}, count);
+  set("inlier_sweeps_paused", {}, state.counts.paused_sweeps);
+  for (const auto& [value, count] : state.counts.trials)
+    set("inlier_trials", {v1::TrialState_Name(value)}, count);
+  for (const auto& [key, count] : state.counts.stages)
+    set("inlier_stages", {KindLabel(key.first), v1::TrialState_Name(key.second)}, count);
   std::map<std::string, int> workers;
-  for (const auto& [incarnation, worker] : orchestrator.state().workers.all()) {
+  for (const auto& [incarnation, worker] : state.workers.all())
     ++workers[!worker.connected ? "lost" : worker.draining || worker.held ? "draining" : "connected"];
-  }
-  for (const char* state : kWorkerStates) set("inlier_workers", {state}, workers[state]);
-  set("inlier_leases", {}, static_cast<double>(orchestrator.state().leases.size()));
-  set("inlier_slots", {}, static_cast<double>(orchestrator.state().workers.slots()));
-  set("inlier_slots_busy", {}, static_cast<double>(orchestrator.state().leases.size()));
-  set("inlier_commit_queue_rows", {}, static_cast<double>(store.queued_rows));
-  set("inlier_commit_queue_bytes", {}, static_cast<double>(store.queued_bytes));
-  set("inlier_wal_bytes", {}, static_cast<double>(store.wal_bytes));
+  for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
+  set("inlier_leases", {}, state.leases.size());
+  set("inlier_slots", {}, state.workers.slots());
+  set("inlier_slots_busy", {}, state.leases.size());
+  set("inlier_commit_queue_rows", {}, store.queued_rows);
+  set("inlier_commit_queue_bytes", {}, store.queued_bytes);
+  set("inlier_wal_bytes", {}, store.wal_bytes);
   set("inlier_store_available", {}, store.status.ok() ? 1 : 0);
 
-  const OrchestratorStats& stats = orchestrator.state().stats;
+  const OrchestratorStats& stats = state.stats;
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const std::string label = KindLabel(kKinds[kind]);
     Raise("inlier_attempts_started_total", {label}, stats.attempts_started[kind]);

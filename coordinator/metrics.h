@@ -9,8 +9,7 @@
 #ifndef INLIER_COORDINATOR_METRICS_H_
 #define INLIER_COORDINATOR_METRICS_H_
 
-#include <functional>
-#include <map>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,7 +46,6 @@ class CoordinatorMetrics {
   void Raise(const std::string& name, const std::vector<std::string>& labels, std::uint64_t total);
 
   MetricsRegistry registry_;
-  std::map<std::string, std::uint64_t> raised_;
 };
 
 }  // namespace inlier

@@ -242,7 +242,7 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
     tries = bytes > furthest ? 1 : tries + 1;
     furthest = std::max(furthest, bytes);
     if (absl::IsDataLoss(status)) ++damaged;
-    metrics_.artifact_failures.Increment();
+    metrics_.artifacts.failures.Increment();
     if (IsFinal(status, job.send, tries, damaged)) break;
     spdlog::warn("artifact_{}_failed sha256={} bytes={} tries={} reason=\"{}\"; trying again",
                  job.send ? "send" : "fetch", job.sha256, bytes, tries, std::string(status.message()));
@@ -294,7 +294,7 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
         break;
       }
       status = part->Append(chunk.data());
-      metrics_.artifact_bytes_fetched.Increment(static_cast<double>(chunk.data().size()));
+      metrics_.artifacts.bytes_fetched.Increment(static_cast<double>(chunk.data().size()));
       job.SetBytes(part->size(), total);
     }
     if (!status.ok()) call.context()->TryCancel();
@@ -309,7 +309,7 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
   }
   RETURN_IF_ERROR(part->Complete(job.sha256));
   job.SetBytes(total, total);
-  metrics_.artifacts_fetched.Increment();
+  metrics_.artifacts.fetched.Increment();
   spdlog::info("artifact_fetched sha256={} bytes={}", job.sha256, total);
   return absl::OkStatus();
 }
@@ -359,7 +359,7 @@ absl::Status ArtifactTransfer::SendOnce(ArtifactJob& job) {
     sent = writer->Write(message);
     if (!sent) break;
     at += static_cast<std::uint64_t>(got);
-    metrics_.artifact_bytes_sent.Increment(static_cast<double>(got));
+    metrics_.artifacts.bytes_sent.Increment(static_cast<double>(got));
     job.SetBytes(at, total);
   }
   if (!read.ok()) call.context()->TryCancel();
@@ -368,7 +368,7 @@ absl::Status ArtifactTransfer::SendOnce(ArtifactJob& job) {
   RETURN_IF_ERROR(read);
   RETURN_IF_ERROR(ended);
   job.SetBytes(total, total);
-  metrics_.artifacts_sent.Increment();
+  metrics_.artifacts.sent.Increment();
   spdlog::info("artifact_sent sha256={} bytes={}", job.sha256, response.bytes_taken());
   return absl::OkStatus();
 }

@@ -51,6 +51,29 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, bool trial_has_c
   return slots;
 }
 
+// All but the incarnation.
+absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, const TrialProgram& trial) {
+  Agent::Options options;
+  options.name = config.name();
+  options.host = HostName();
+  options.version = Version();
+  options.slots = FindSlots(config, trial.has_cuda);
+  options.memory_mib = config.has_memory_mib() ? config.memory_mib() : UsableMemoryMib();
+  options.attempts.state_dir = config.state_dir();
+  options.attempts.data_dir = config.data_dir();
+  options.attempts.cache_dir = config.cache_dir();
+  options.attempts.trial_program = config.trial_program();
+  options.attempts.line_bytes_max = config.line_bytes_max();
+  options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
+  options.client.hold = std::chrono::seconds(config.hold_seconds());
+  options.client.address = config.coordinator();
+  options.client.message_bytes_max = static_cast<int>(config.message_bytes_max());
+  options.artifacts.artifacts = config.artifacts();
+  options.artifacts.cache_bytes_max = std::uint64_t{config.artifact_cache_mib_max()} << 20;
+  ASSIGN_OR_RETURN(options.client.security, SecurityOf(config));
+  return options;
+}
+
 absl::Status Run(const DaemonOptions& options) {
   v1::WorkerConfig config;
   RETURN_IF_ERROR(LoadConfig(options.config_file, options.overrides, config));
@@ -75,25 +98,8 @@ absl::Status Run(const DaemonOptions& options) {
   absl::Status ended;
   boost::asio::io_context io(1);
   HttpServer http(io);
-  Agent::Options agent_options;
+  ASSIGN_OR_RETURN(Agent::Options agent_options, AgentOptionsOf(config, trial));
   agent_options.incarnation = incarnation;
-  agent_options.name = config.name();
-  agent_options.host = HostName();
-  agent_options.version = Version();
-  agent_options.slots = FindSlots(config, trial.has_cuda);
-  agent_options.memory_mib = config.has_memory_mib() ? config.memory_mib() : UsableMemoryMib();
-  agent_options.attempts.state_dir = config.state_dir();
-  agent_options.attempts.data_dir = config.data_dir();
-  agent_options.attempts.cache_dir = config.cache_dir();
-  agent_options.attempts.trial_program = config.trial_program();
-  agent_options.attempts.line_bytes_max = config.line_bytes_max();
-  agent_options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
-  agent_options.client.hold = std::chrono::seconds(config.hold_seconds());
-  agent_options.client.address = config.coordinator();
-  agent_options.artifacts.artifacts = config.artifacts();
-  agent_options.artifacts.cache_bytes_max = std::uint64_t{config.artifact_cache_mib_max()} << 20;
-  agent_options.client.message_bytes_max = static_cast<int>(config.message_bytes_max());
-  ASSIGN_OR_RETURN(agent_options.client.security, SecurityOf(config));
   Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
     ended = status;
     io.stop();

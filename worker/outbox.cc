@@ -77,7 +77,7 @@ int LockFile(const std::filesystem::path& path) {
 
 }  // namespace
 
-bool IsResult(const v1::TrialEvent& event) {
+bool MustKeep(const v1::TrialEvent& event) {
   switch (event.event_case()) {
     case v1::TrialEvent::kStarted:
     case v1::TrialEvent::kCheckpoint:
@@ -197,7 +197,7 @@ absl::Status Outbox::Append(std::vector<Entry> entries, std::uint64_t* last_sequ
     pending.event.set_token(entry.token);
     pending.event.set_stage_id(std::move(entry.stage_id));
     *pending.event.mutable_event() = std::move(entry.event);
-    pending.result = IsResult(pending.event.event());
+    pending.result = MustKeep(pending.event.event());
     results = results || pending.result;
     AppendRecord(pending.event, records);
     numbered.push_back(std::move(pending));

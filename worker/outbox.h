@@ -33,7 +33,7 @@
 namespace inlier {
 
 // True for an event that must never be dropped.
-bool IsResult(const v1::TrialEvent& event);
+bool MustKeep(const v1::TrialEvent& event);
 
 class Outbox {
  public:

@@ -296,7 +296,7 @@ std::uint64_t Supervisor::Report(std::vector<v1::TrialEvent> events) {
   std::vector<Outbox::Entry> entries;
   bool result = false;
   for (v1::TrialEvent& event : events) {
-    result = result || IsResult(event);
+    result = result || MustKeep(event);
     entries.push_back({token(), assignment_.stage_id(), std::move(event)});
   }
   std::uint64_t last = 0;

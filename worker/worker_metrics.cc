@@ -84,11 +84,11 @@ WorkerMetrics::WorkerMetrics()
       train_steps(registry.CounterOf("inlier_worker_train_steps_total")),
       child_cpu_seconds(registry.CounterOf("inlier_worker_child_cpu_seconds_total")),
       child_resident_bytes(registry.GaugeOf("inlier_worker_child_resident_bytes")),
-      artifacts_fetched(registry.CounterOf("inlier_worker_artifacts_total", {"fetched"})),
-      artifacts_sent(registry.CounterOf("inlier_worker_artifacts_total", {"sent"})),
-      artifact_bytes_fetched(registry.CounterOf("inlier_worker_artifact_bytes_total", {"fetched"})),
-      artifact_bytes_sent(registry.CounterOf("inlier_worker_artifact_bytes_total", {"sent"})),
-      artifact_failures(registry.CounterOf("inlier_worker_artifact_failures_total")) {
+      artifacts{.fetched = registry.CounterOf("inlier_worker_artifacts_total", {"fetched"}),
+                .sent = registry.CounterOf("inlier_worker_artifacts_total", {"sent"}),
+                .bytes_fetched = registry.CounterOf("inlier_worker_artifact_bytes_total", {"fetched"}),
+                .bytes_sent = registry.CounterOf("inlier_worker_artifact_bytes_total", {"sent"}),
+                .failures = registry.CounterOf("inlier_worker_artifact_failures_total")} {
   registry.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1);
 }
 

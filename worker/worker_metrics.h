@@ -36,11 +36,13 @@ class WorkerMetrics {
   prometheus::Counter& train_steps;
   prometheus::Counter& child_cpu_seconds;
   prometheus::Gauge& child_resident_bytes;
-  prometheus::Counter& artifacts_fetched;
-  prometheus::Counter& artifacts_sent;
-  prometheus::Counter& artifact_bytes_fetched;
-  prometheus::Counter& artifact_bytes_sent;
-  prometheus::Counter& artifact_failures;
+  struct Artifacts {
+    prometheus::Counter& fetched;
+    prometheus::Counter& sent;
+    prometheus::Counter& bytes_fetched;
+    prometheus::Counter& bytes_sent;
+    prometheus::Counter& failures;
+  } artifacts;
 
   void AttemptEnded(const v1::Outcome& outcome) {
     registry.CounterOf("inlier_worker_attempts_ended_total", {OutcomeLabel(outcome)}).Increment();

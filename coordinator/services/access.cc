@@ -174,12 +174,17 @@ absl::Status Access::Refuse(grpc::CallbackServerContext& context, const char* me
   return status;
 }
 
-absl::Status Access::Admit(grpc::CallbackServerContext& context, const char* method) {
-  const std::lock_guard lock(mutex_);
-  const absl::StatusOr<Caller> caller = Identify(context);
+absl::StatusOr<Access::Caller> Access::Check(grpc::CallbackServerContext& context, const char* method) {
+  absl::StatusOr<Caller> caller = Identify(context);
   if (!caller.ok()) return Refuse(context, method, "unauthenticated", caller.status());
   if (const absl::Status role = CheckRole(*caller, method); !role.ok())
     return Refuse(context, method, "forbidden", role);
+  return caller;
+}
+
+absl::Status Access::Admit(grpc::CallbackServerContext& context, const char* method) {
+  const std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(const Caller caller, Check(context, method));
   const std::optional<std::string> version = Header(context, kVersionHeader);
   if (version && *version != Version()) {
     return Refuse(context, method, "version",
@@ -187,29 +192,21 @@ absl::Status Access::Admit(grpc::CallbackServerContext& context, const char* met
                                                              " and this coordinator inlier ", Version(),
                                                              "; install the same version on both")));
   }
-  if (const absl::Status rate = CheckRate(*caller, context); !rate.ok())
-    return Refuse(context, method, "rate", rate);
-  return absl::OkStatus();
+  const absl::Status rate = CheckRate(caller, context);
+  return rate.ok() ? rate : Refuse(context, method, "rate", rate);
 }
 
 absl::Status Access::AdmitWorker(grpc::CallbackServerContext& context, const std::string& incarnation) {
   const std::lock_guard lock(mutex_);
-  const absl::StatusOr<Caller> caller = Identify(context);
-  if (!caller.ok()) return Refuse(context, "Sync", "unauthenticated", caller.status());
-  if (const absl::Status role = CheckRole(*caller, "Sync"); !role.ok())
-    return Refuse(context, "Sync", "forbidden", role);
-  if (caller->name.empty()) return absl::OkStatus();
-  const auto owner = owners_.find(incarnation);
-  if (owner == owners_.end()) {
-    if (owners_.size() >= kOwnersMax)
-      return absl::ResourceExhaustedError("too many workers since the start of the coordinator; restart it");
-    owners_.emplace(incarnation, caller->name);
-    return absl::OkStatus();
-  }
-  if (owner->second == caller->name) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Caller caller, Check(context, "Sync"));
+  if (caller.name.empty()) return absl::OkStatus();
+  if (owners_.size() >= kOwnersMax && !owners_.contains(incarnation))
+    return absl::ResourceExhaustedError("too many workers since the start of the coordinator; restart it");
+  const std::string& owner = owners_.try_emplace(incarnation, caller.name).first->second;
+  if (owner == caller.name) return absl::OkStatus();
   return Refuse(context, "Sync", "forbidden",
                 absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker does not belong to ",
-                                                         caller->name,
+                                                         caller.name,
                                                          "; a worker gets a new incarnation at each start")));
 }
 

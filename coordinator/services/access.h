@@ -78,6 +78,8 @@ class Access {
   absl::StatusOr<Caller> Identify(grpc::CallbackServerContext& context);  // Under mutex_.
   absl::Status CheckRole(const Caller& caller, const char* method) const;
   absl::Status CheckRate(const Caller& caller, grpc::CallbackServerContext& context);  // Under mutex_.
+  // The caller, with a role for the method. Under mutex_.
+  absl::StatusOr<Caller> Check(grpc::CallbackServerContext& context, const char* method);
   absl::Status Refuse(grpc::CallbackServerContext& context, const char* method, const char* reason,
                       const absl::Status& status);  // Under mutex_.
 

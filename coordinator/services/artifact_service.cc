@@ -10,28 +10,50 @@
 #include "coordinator/artifacts/artifact_collector.h"
 
 namespace inlier {
-namespace {
 
-grpc::Status TooMany() {
-  return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                      absl::StrCat("there are ", ArtifactService::kTransfersMax,
-                                   " transfers of artifacts already, the maximum; try again later"));
-}
+// A call. Exactly one of a read, a write and a piece of file work is under way at any time, so Finish is called
+// once, and the object lives until OnDone.
+template <typename Reactor>
+class ArtifactService::Transfer : public Reactor {
+ public:
+  Transfer(ArtifactService& service, const char* method) : service_(service), method_(method) {}
 
-}  // namespace
+  void OnDone() final {
+    --service_.transfers_;
+    delete this;
+  }
 
-// Of both calls: exactly one of a read, a write and a piece of file work is under way at any time, so Finish
-// is called once, and the object lives until OnDone.
-class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
+ protected:
+  // Called once, first. False: it has ended.
+  bool Begin(const absl::Status& admitted) {
+    const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
+    if (admitted.ok() && has_room) return true;
+    End(admitted.ok() ? absl::ResourceExhaustedError(
+                            absl::StrCat("there are ", kTransfersMax,
+                                         " transfers of artifacts already, the maximum; try again later"))
+                      : admitted);
+    return false;
+  }
+
+  void End(const absl::Status& result) {
+    const grpc::Status status = ToGrpcStatus(result);
+    service_.calls_.Observe(method_, status, started_);
+    this->Finish(status);
+  }
+
+  ArtifactService& service_;
+
+ private:
+  const char* const method_;
+  const Timestamp started_ = MonotonicNow();
+};
+
+class ArtifactService::UploadCall final
+    : public Transfer<grpc::ServerReadReactor<v1::UploadArtifactRequest>> {
  public:
   UploadCall(ArtifactService& service, v1::UploadArtifactResponse& response, const absl::Status& admitted)
-      : service_(service), response_(response), started_(MonotonicNow()) {
-    const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
-    if (!admitted.ok() || !has_room) {
-      End(admitted.ok() ? TooMany() : ToGrpcStatus(admitted));
-      return;
-    }
-    StartRead(&request_);
+      : Transfer(service, "Upload"), response_(response) {
+    if (Begin(admitted)) StartRead(&request_);
   }
 
   void OnReadDone(bool ok) override {
@@ -40,14 +62,10 @@ class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::Upl
       if (ok && status.ok()) {
         StartRead(&request_);
       } else {
-        End(ToGrpcStatus(status));
+        upload_.reset();  // When the client receives the status, it must be able to start again at once.
+        End(status);
       }
     });
-  }
-
-  void OnDone() override {
-    --service_.transfers_;
-    delete this;
   }
 
  private:
@@ -86,66 +104,39 @@ class ArtifactService::UploadCall final : public grpc::ServerReadReactor<v1::Upl
     return absl::OkStatus();
   }
 
-  void End(const grpc::Status& status) {
-    // When the client receives the status, it must be able to start again at once.
-    upload_.reset();
-    service_.calls_.Observe("Upload", status, started_);
-    Finish(status);
-  }
-
-  ArtifactService& service_;
   v1::UploadArtifactResponse& response_;
-  const Timestamp started_;
   v1::UploadArtifactRequest request_;
   std::string name_;
   std::unique_ptr<ArtifactStore::Upload> upload_;
   std::uint64_t taken_ = 0;
 };
 
-class ArtifactService::DownloadCall final : public grpc::ServerWriteReactor<v1::ArtifactChunk> {
+class ArtifactService::DownloadCall final : public Transfer<grpc::ServerWriteReactor<v1::ArtifactChunk>> {
  public:
   DownloadCall(ArtifactService& service, const v1::DownloadArtifactRequest& request,
                const absl::Status& admitted)
-      : service_(service), started_(MonotonicNow()) {
-    const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
-    if (!admitted.ok() || !has_room) {
-      End(admitted.ok() ? TooMany() : ToGrpcStatus(admitted));
-      return;
-    }
+      : Transfer(service, "Download") {
+    if (!Begin(admitted)) return;
     boost::asio::post(service_.pool_, [this, &request] {
       absl::StatusOr<std::unique_ptr<ArtifactStore::Download>> download =
           service_.store_.BeginDownload(request.sha256(), request.offset());
-      if (!download.ok()) {
-        End(ToGrpcStatus(download.status()));
-        return;
-      }
+      if (!download.ok()) return End(download.status());
       download_ = *std::move(download);
       Next();
     });
   }
 
   void OnWriteDone(bool ok) override {
-    if (!ok) {
-      End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker has gone"));
-      return;
-    }
+    if (!ok) return End(absl::CancelledError("the worker has gone"));
     service_.metrics_.ObserveArtifactBytes("sent", chunk_.data().size());
     boost::asio::post(service_.pool_, [this] { Next(); });
-  }
-
-  void OnDone() override {
-    --service_.transfers_;
-    delete this;
   }
 
  private:
   void Next() {
     const std::uint64_t offset = download_->offset();
     absl::StatusOr<std::string> bytes = download_->Read(kChunkBytesMax);
-    if (!bytes.ok() || bytes->empty()) {
-      End(ToGrpcStatus(bytes.status()));
-      return;
-    }
+    if (!bytes.ok() || bytes->empty()) return End(bytes.status());
     chunk_.set_offset(offset);
     chunk_.set_bytes_total(download_->bytes());
     chunk_.set_sha256(Sha256Hex(*bytes));
@@ -153,27 +144,17 @@ class ArtifactService::DownloadCall final : public grpc::ServerWriteReactor<v1::
     StartWrite(&chunk_);
   }
 
-  void End(const grpc::Status& status) {
-    download_.reset();
-    service_.calls_.Observe("Download", status, started_);
-    Finish(status);
-  }
-
-  ArtifactService& service_;
-  const Timestamp started_;
   std::unique_ptr<ArtifactStore::Download> download_;
   v1::ArtifactChunk chunk_;
 };
 
 grpc::ServerUnaryReactor* ArtifactService::DescribeStore(Context* context, const v1::DescribeStoreRequest*,
                                                          v1::StoreDescription* response) {
-  const Timestamp started = MonotonicNow();
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const grpc::Status status = ToGrpcStatus(calls_.access().Admit(*context, "DescribeStore"));
-  if (status.ok()) response->set_store_id(store_.id());
-  calls_.Observe("DescribeStore", status, started);
-  reactor->Finish(status);
-  return reactor;
+  return calls_.OnCaller(context, "DescribeStore", response, [this](Reply<v1::StoreDescription> reply) {
+    v1::StoreDescription description;
+    description.set_store_id(store_.id());
+    reply(std::move(description));
+  });
 }
 
 grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::StatArtifactRequest* request,

@@ -50,6 +50,8 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   grpc::ServerUnaryReactor* Collect(Context*, const v1::CollectRequest*, v1::CollectResponse*) override;
 
  private:
+  template <typename Reactor>
+  class Transfer;
   class UploadCall;
   class DownloadCall;
 

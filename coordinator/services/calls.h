@@ -43,7 +43,12 @@ class Calls {
   grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
                                      Response* response, Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
-    Reply<Response> reply = ReplyTo(reactor, method, response);
+    Reply<Response> reply = [=, this, started = MonotonicNow()](absl::StatusOr<Response> result) {
+      const grpc::Status status = ToGrpcStatus(result.status());
+      if (result.ok()) *response = *std::move(result);
+      Observe(method, status, started);
+      reactor->Finish(status);
+    };
     if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
       reply(std::move(admitted));
     } else {
@@ -76,27 +81,10 @@ class Calls {
   // Counts a call that is not answered by the functions above.
   void Observe(const char* method, const grpc::Status& status, Timestamp started);
 
-  // Checks such a call at its start. A refused one is counted here.
-  absl::Status Admit(grpc::CallbackServerContext& context, const char* method) {
-    const Timestamp started = MonotonicNow();
-    const absl::Status admitted = access_.Admit(context, method);
-    if (!admitted.ok()) Observe(method, ToGrpcStatus(admitted), started);
-    return admitted;
-  }
-
   CoordinatorLoop& loop() { return loop_; }
   Access& access() { return access_; }
 
  private:
-  template <typename Response>
-  Reply<Response> ReplyTo(grpc::ServerUnaryReactor* reactor, const char* method, Response* response) {
-    return [this, reactor, method, response, started = MonotonicNow()](absl::StatusOr<Response> result) {
-      const grpc::Status status = ToGrpcStatus(result.status());
-      if (result.ok()) *response = *std::move(result);
-      Observe(method, status, started);
-      reactor->Finish(status);
-    };
-  }
   CoordinatorLoop& loop_;
   CoordinatorMetrics& metrics_;
   Access& access_;

@@ -1,12 +1,12 @@
 #include "coordinator/services/coordinator_loop.h"
 
 #include <algorithm>
+#include <future>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "base/status.h"
 
 namespace inlier {
 namespace {
@@ -19,17 +19,24 @@ constexpr Duration kLongestSleep = std::chrono::seconds(60);
 CoordinatorLoop::CoordinatorLoop(boost::asio::io_context& io, Orchestrator& orchestrator,
                                  Committer& committer, CoordinatorMetrics& metrics,
                                  std::function<void(absl::Status)> fatal)
-    : executor_(io),
+    : io_(io),
       orchestrator_(orchestrator),
       committer_(committer),
       metrics_(metrics),
       fatal_(std::move(fatal)),
       timer_(io) {}
 
+void CoordinatorLoop::Run(std::function<void()> call) {
+  INLIER_CHECK(!io_.get_executor().running_in_this_thread());
+  std::packaged_task<void()> work(std::move(call));
+  auto done = work.get_future();
+  Post(std::move(work));
+  done.get();
+}
+
 void CoordinatorLoop::Start(Effects effects) {
   stopped_ = false;
-  Deliver(std::move(effects), nullptr, nullptr);
-  Arm();
+  Deliver(std::move(effects));
 }
 
 void CoordinatorLoop::Stop() {
@@ -37,36 +44,15 @@ void CoordinatorLoop::Stop() {
   timer_.cancel();
 }
 
-void CoordinatorLoop::Fail(const absl::Status& status) {
-  if (gate_.Close(status) && !absl::IsUnavailable(status)) fatal_(status);
-}
-
-// A batch that will never be durable ends the process: memory and store would differ. Only a fault of the disk
-// or the end of the process causes that.
-void CoordinatorLoop::Settled(std::uint64_t number, const absl::Status& status) {
-  if (status.ok()) {
-    Failpoint("reply.before");
-    gate_.Settled(number, status);
-  } else {
-    Fail(status);
-  }
-}
-
-void CoordinatorLoop::PushWhenCommitted(std::map<std::string, v1::CoordinatorSync> pushes) {
-  for (auto& [incarnation, push] : pushes) {
-    const Listeners::Place* place = listeners_.Find(incarnation);
-    if (place == nullptr) continue;
-    gate_.AfterAll([place = *place, push = std::move(push)](const absl::Status& status) mutable {
-      if (status.ok()) place.Push(std::move(push));
-    });
-  }
+void CoordinatorLoop::Abandon(const absl::Status& reason) {
+  if (gate_.Close(reason) && !absl::IsUnavailable(reason)) fatal_(reason);
 }
 
 void CoordinatorLoop::Listen(const std::string& incarnation, Listeners::Place place) {
   listeners_.Add(incarnation, std::move(place));
   orchestrator_.SetListening(incarnation, true);
   // Offers the work that became ready while the sync was being answered.
-  Deliver(Effects(), nullptr, nullptr);
+  Deliver(Effects());
 }
 
 void CoordinatorLoop::Unlisten(const std::string& incarnation, const Listener* ended) {
@@ -76,12 +62,23 @@ void CoordinatorLoop::Unlisten(const std::string& incarnation, const Listener* e
 void CoordinatorLoop::Deliver(Effects effects, const std::string* worker, ReleaseGate::Reply reply) {
   if (!stopped_) orchestrator_.Offer(Now(), committer_.Health().status.ok(), effects);
   metrics_.ObserveEffects(effects);
-  std::map<std::string, v1::CoordinatorSync> pushes = std::move(effects.pushes);
   const std::uint64_t number = gate_.Decided(effects, worker, std::move(reply));
-  PushWhenCommitted(std::move(pushes));
+  for (auto& [incarnation, push] : effects.pushes) {
+    const Listeners::Place* place = listeners_.Find(incarnation);
+    if (place == nullptr) continue;
+    gate_.AfterAll([place = *place, push = std::move(push)](const absl::Status& status) mutable {
+      if (status.ok()) place.Push(std::move(push));
+    });
+  }
   if (number != 0) {
     committer_.Submit(std::move(effects.changes), [this, number](const absl::Status& status) {
-      Post([this, number, status] { Settled(number, status); });
+      Post([this, number, status] {
+        // A batch that will never be durable ends the process: memory and store would differ. Only a fault of
+        // the disk or the end of the process causes that.
+        if (!status.ok()) return Abandon(status);
+        Failpoint("reply.before");
+        gate_.Settled(number, status);
+      });
     });
   }
   if (!effects.log.empty()) {
@@ -91,31 +88,9 @@ void CoordinatorLoop::Deliver(Effects effects, const std::string* worker, Releas
   Arm();
 }
 
-void CoordinatorLoop::AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
-
-void CoordinatorLoop::Submit(const v1::SubmitSweepRequest& request, SweepGrid grid,
-                             Reply<v1::SubmitSweepResponse> reply) {
-  if (const absl::Status store = committer_.Health().status; !store.ok()) {
-    reply(
-        Annotate(store, "while storing the sweep; nothing was stored, submit it again when there is space"));
-    return;
-  }
-  Answer<v1::SubmitSweepResponse>(
-      [&](Effects& effects) { return orchestrator_.OnSubmit(request, Now(), effects, std::move(grid)); },
-      std::move(reply));
-}
-
-void CoordinatorLoop::Edit(const v1::EditSweepRequest& request, SweepGrid grid,
-                           Reply<v1::EditSweepResponse> reply) {
-  Answer<v1::EditSweepResponse>(
-      [&](Effects& effects) { return orchestrator_.OnEdit(request, Now(), effects, std::move(grid)); },
-      std::move(reply));
-}
-
 void CoordinatorLoop::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply) {
   listeners_.Remove(sync.incarnation());
-  const CommitterHealth health = committer_.Health();
-  Orchestrator::SyncLimits limits = SyncLimitsUnder(health);
+  Orchestrator::SyncLimits limits = SyncLimitsUnder(committer_.Health());
   limits.by_stream = by_stream;
   Effects effects;
   // Held by pointer: an answer can be large, and a waiting reply may be copied.
@@ -132,8 +107,7 @@ void CoordinatorLoop::Tick() {
   armed_.reset();
   Effects effects;
   orchestrator_.Tick(Now(), effects);
-  Deliver(std::move(effects), nullptr, nullptr);
-  Arm();
+  Deliver(std::move(effects));
 }
 
 void CoordinatorLoop::Arm() {

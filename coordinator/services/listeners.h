@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "inlier/v1/worker_service.pb.h"
 
@@ -28,16 +29,28 @@ class Listeners {
   struct Place {
     std::weak_ptr<Listener> listener;
     std::uint64_t heard = 0;  // Number of the last sync that it received.
-    void Push(v1::CoordinatorSync push) const;
+    void Push(v1::CoordinatorSync push) const {
+      if (const std::shared_ptr<Listener> stream = listener.lock()) stream->Push(heard, std::move(push));
+    }
   };
 
   // The worker's latest stream; it replaces an earlier one.
   void Add(const std::string& incarnation, Place place) { streams_[incarnation] = std::move(place); }
   void Remove(const std::string& incarnation) { streams_.erase(incarnation); }
   // The stream has ended. True if it was the listening one; a later stream is left alone.
-  bool Remove(const std::string& incarnation, const Listener* ended);
+  bool Remove(const std::string& incarnation, const Listener* ended) {
+    const Place* place = Find(incarnation);
+    if (place == nullptr) return false;
+    const std::shared_ptr<Listener> listener = place->listener.lock();
+    if (listener != nullptr && listener.get() != ended) return false;
+    streams_.erase(incarnation);
+    return true;
+  }
   // nullptr: the worker does not listen, and gets its work with the answer to its next sync.
-  const Place* Find(const std::string& incarnation) const;
+  const Place* Find(const std::string& incarnation) const {
+    const auto at = streams_.find(incarnation);
+    return at == streams_.end() ? nullptr : &at->second;
+  }
 
  private:
   std::unordered_map<std::string, Place> streams_;

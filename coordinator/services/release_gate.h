@@ -40,7 +40,7 @@ class ReleaseGate {
   std::uint64_t Decided(const Effects& effects, const std::string* worker, Reply reply);
 
   // Runs `reply` when all control changes decided so far are committed.
-  void AfterAll(Reply reply);
+  void AfterAll(Reply reply) { Wait(0, control_decided_, std::move(reply)); }
 
   // The batch of that number is durable; or it never will be, which closes the gate. REQUIRES: a number that
   // Decided returned; earlier control batches, and earlier bulk of the same worker, have settled.
@@ -51,33 +51,17 @@ class ReleaseGate {
   bool Close(const absl::Status& reason);
 
  private:
-  using Replies = std::vector<Reply>;
+  // Runs `reply` when `bulk` (0: none) and all control batches up to `control` have settled: now, or later.
+  void Wait(std::uint64_t bulk, std::uint64_t control, Reply reply);
 
-  // All below add the replies that may leave to `leave`; they Run when the gate's state is complete.
-  // `reply` leaves when `bulk` (0: none) and all control batches up to `control` have settled.
-  void Wait(std::uint64_t bulk, std::uint64_t control, Reply reply, Replies& leave);
-  void BulkSettled(std::uint64_t number, Replies& leave);
-  void ControlSettled(std::uint64_t number, Replies& leave);
-  void CloseFor(const absl::Status& reason, Replies& leave);
-
-  void Run(const Replies& leave) const;
-
-  struct AfterBulk {
-    std::uint64_t control = 0;
-    Reply reply;
-  };
-  struct OpenBulk {
-    std::string worker;
-    std::vector<AfterBulk> waiting;
-  };
-
-  std::uint64_t numbers_ = 0;                                 // The last one given.
-  std::uint64_t control_decided_ = 0;                         // Number of the last control batch.
-  std::uint64_t control_committed_ = 0;                       // Control batches up to here are durable.
-  std::map<std::uint64_t, OpenBulk> open_bulk_;               // Bulk batches that are not durable.
-  std::multimap<std::uint64_t, Reply> waiting_;               // By the control batch they wait for.
+  std::uint64_t numbers_ = 0;                    // The last one given.
+  std::uint64_t control_decided_ = 0;            // Number of the last control batch.
+  std::uint64_t control_committed_ = 0;          // Control batches up to here are durable.
+  std::multimap<std::uint64_t, Reply> waiting_;  // By the control batch they wait for.
+  // Bulk batches that are not durable; the replies that wait for each, with the control batch they need too.
+  std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, Reply>>> open_bulk_;
   std::unordered_map<std::string, std::uint64_t> touched_;    // Worker -> last control batch that touched it.
-  std::unordered_map<std::string, std::uint64_t> last_bulk_;  // Worker -> its last bulk batch, while open.
+  std::unordered_map<std::string, std::uint64_t> last_bulk_;  // Worker -> its last bulk batch.
   absl::Status closed_;
 };
 

@@ -16,34 +16,27 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   Watcher(WatchHub& hub, v1::WatchSweepRequest request)
       : hub_(hub), request_(std::move(request)), started_(MonotonicNow()) {}
 
-  void Begin() {
+  void Begin(const absl::Status& admitted) {
+    if (!admitted.ok()) return End(ToGrpcStatus(admitted));
     const absl::StatusOr<SweepId> found = loop().orchestrator().FindSweep(request_.sweep());
-    if (!found.ok()) {
-      End(ToGrpcStatus(found.status()));
-      return;
-    }
-    if (hub_.stopped_ || hub_.watchers() >= kWatchersMax) {
-      End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                       "too many watchers, or the coordinator is stopping; try again later"));
-      return;
-    }
+    if (!found.ok()) return End(ToGrpcStatus(found.status()));
+    if (hub_.stopped_ || hub_.watchers_.size() >= kWatchersMax)
+      return End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                              "too many watchers, or the coordinator is stopping; try again later"));
     sweep_ = *found;
-    sequence_ = loop().orchestrator().state().sweeps.at(sweep_).last_notice;
+    sequence_ = sweep().last_notice;
     if (request_.has_from_sequence()) sequence_ = std::min(sequence_, request_.from_sequence());
-    hub_.Add(this);
+    hub_.watchers_.insert(this);
+    hub_.Arm();
     Update();
   }
 
   // Sends the present state when it is new, unless the last update is still under way.
   void Update() {
     if (busy_ || end_) return;
-    if (sequence_ < loop().orchestrator().state().sweeps.at(sweep_).ForgottenNotices()) {
-      ReadMissed();
-      return;
-    }
-    const std::uint64_t version = loop().orchestrator().state().sweeps.at(sweep_).version;
-    if (sent_version_ == version) return;
-    sent_version_ = version;
+    if (sequence_ < sweep().ForgottenNotices()) return ReadMissed();
+    if (sent_version_ == sweep().version) return;
+    sent_version_ = sweep().version;
     update_ = loop().orchestrator().Describe(sweep_, CoordinatorLoop::Now(), sequence_);
     sequence_ = update_.sequence();
     last_ = loop().orchestrator().IsOver(sweep_);
@@ -63,7 +56,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     if (!end_) end_ = status;
     if (busy_ || finished_) return;
     finished_ = true;
-    hub_.Remove(this);
+    hub_.watchers_.erase(this);
     hub_.calls_.Observe("WatchSweep", *end_, started_);
     Finish(*end_);
   }
@@ -72,7 +65,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   // Sends notices that are in the database alone, as many as fit into one update.
   void ReadMissed() {
     busy_ = true;
-    const std::uint64_t last = loop().orchestrator().state().sweeps.at(sweep_).ForgottenNotices();
+    const std::uint64_t last = sweep().ForgottenNotices();
     const auto send = [this](absl::StatusOr<std::vector<std::string>> notices) {
       loop().Post([this, notices = std::move(notices)] { SendMissed(notices); });
     };
@@ -92,8 +85,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
               : notices.status()));
       return;
     }
-    const Orchestrator& orchestrator = loop().orchestrator();
-    update_ = orchestrator.Describe(sweep_, CoordinatorLoop::Now(), orchestrator.state().sweeps.at(sweep_).last_notice);
+    update_ = loop().orchestrator().Describe(sweep_, CoordinatorLoop::Now(), sweep().last_notice);
     sequence_ += notices->size();
     for (const std::string& notice : *notices) update_.add_notices(notice);
     update_.set_sequence(sequence_);
@@ -101,13 +93,14 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   }
 
   CoordinatorLoop& loop() { return hub_.calls_.loop(); }
+  const Sweep& sweep() { return loop().orchestrator().state().sweeps.at(sweep_); }
 
   void OnWriteDone(bool ok) override {
     loop().Post([this, ok] {
       busy_ = false;
       if (end_ || !ok || last_) {
         End(ok ? grpc::Status::OK : grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone"));
-      } else if (sequence_ < loop().orchestrator().state().sweeps.at(sweep_).ForgottenNotices()) {
+      } else if (sequence_ < sweep().ForgottenNotices()) {
         ReadMissed();
       }
     });
@@ -132,18 +125,12 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   std::optional<grpc::Status> end_;  // The status to end with.
 };
 
-grpc::ServerWriteReactor<v1::SweepUpdate>* WatchHub::Open(const v1::WatchSweepRequest& request) {
+grpc::ServerWriteReactor<v1::SweepUpdate>* WatchHub::Open(const v1::WatchSweepRequest& request,
+                                                          absl::Status admitted) {
   auto* watcher = new Watcher(*this, request);
-  calls_.loop().Post([watcher] { watcher->Begin(); });
+  calls_.loop().Post([watcher, admitted = std::move(admitted)] { watcher->Begin(admitted); });
   return watcher;
 }
-
-void WatchHub::Add(Watcher* watcher) {
-  watchers_.insert(watcher);
-  Arm();
-}
-
-void WatchHub::Remove(Watcher* watcher) { watchers_.erase(watcher); }
 
 void WatchHub::Arm() {
   if (armed_ || stopped_ || watchers_.empty()) return;

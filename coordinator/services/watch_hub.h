@@ -20,7 +20,7 @@ namespace inlier {
 class WatchHub {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(100);
-  static constexpr int kWatchersMax = 1000;
+  static constexpr std::size_t kWatchersMax = 1000;
 
   // Notices read from the database for one update.
   static constexpr std::uint32_t kNoticesPerUpdate = 500;
@@ -29,18 +29,17 @@ class WatchHub {
   WatchHub(boost::asio::io_context& io, Calls& calls, Reader& reader)
       : calls_(calls), reader_(reader), timer_(io) {}
 
-  // The reactor of one WatchSweep call; gRPC owns it until it is done.
-  grpc::ServerWriteReactor<v1::SweepUpdate>* Open(const v1::WatchSweepRequest& request);
+  // The reactor of one WatchSweep call, which ends at once if `admitted` is an error; gRPC owns it until it is
+  // done.
+  grpc::ServerWriteReactor<v1::SweepUpdate>* Open(const v1::WatchSweepRequest& request,
+                                                  absl::Status admitted);
 
-  int watchers() const { return static_cast<int>(watchers_.size()); }
   // Ends every watch; no updates follow.
   void Stop();
 
  private:
   class Watcher;
 
-  void Add(Watcher* watcher);
-  void Remove(Watcher* watcher);
   void Arm();
   void UpdateAll();
 

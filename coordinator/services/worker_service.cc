@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coordinator/state/request_limits.h"
+#include "inlier/v1/worker_service.grpc.pb.h"
 
 namespace inlier {
 namespace {
@@ -22,11 +23,9 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   // gRPC holds it until OnDone.
   void Start() {
     self_ = shared_from_this();
-    if (const absl::Status admitted = calls_.Admit(context_, "Session"); !admitted.ok()) {
-      const std::lock_guard lock(mutex_);
-      End(ToGrpcStatus(admitted));
-      return;
-    }
+    started_ = MonotonicNow();
+    absl::Status admitted = calls_.access().Admit(context_, "Session");
+    if (!admitted.ok()) return Answer(std::move(admitted));
     StartRead(&sync_);
   }
 
@@ -41,14 +40,9 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       const std::lock_guard lock(mutex_);
       ++heard_;
     }
-    if (absl::Status admitted = calls_.access().AdmitWorker(context_, sync_.incarnation()); !admitted.ok()) {
-      Answer(std::move(admitted));
-      return;
-    }
-    if (absl::Status fits = CheckLimits(sync_); !fits.ok()) {
-      Answer(std::move(fits));
-      return;
-    }
+    absl::Status status = calls_.access().AdmitWorker(context_, sync_.incarnation());
+    if (status.ok()) status = CheckLimits(sync_);
+    if (!status.ok()) return Answer(std::move(status));
     calls_.loop().Post([self = self_] {
       self->calls_.loop().Sync(
           self->sync_, /*by_stream=*/true,
@@ -96,10 +90,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
     calls_.Observe("Session", status, started_);
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (!reply.ok()) {
-      End(status);
-      return;
-    }
+    if (!reply.ok()) return End(status);
     next_push_.reset();  // The answer contains the same or more.
     next_answer_ = *std::move(reply);
     if (!writing_) WriteNext();
@@ -136,25 +127,35 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   bool writing_ = false, answering_ = false, ended_ = false;
 };
 
+class WorkerService final : public v1::WorkerService::CallbackService {
+ public:
+  explicit WorkerService(Calls& calls) : calls_(calls) {}
+
+ private:
+  grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* Session(
+      grpc::CallbackServerContext* context) override {
+    const auto session = std::make_shared<SessionReactor>(calls_, *context);
+    session->Start();
+    return session.get();
+  }
+
+  grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::WorkerSync* sync,
+                                 v1::CoordinatorSync* response) override {
+    return calls_.OnCaller(context, "Sync", response, [=, this](Reply<v1::CoordinatorSync> reply) {
+      absl::Status status = calls_.access().AdmitWorker(*context, sync->incarnation());
+      if (status.ok()) status = CheckLimits(*sync);
+      if (!status.ok()) return reply(status);
+      calls_.loop().Post([=, this] { calls_.loop().Sync(*sync, /*by_stream=*/false, reply); });
+    });
+  }
+
+  Calls& calls_;
+};
+
 }  // namespace
 
-grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* WorkerService::Session(
-    grpc::CallbackServerContext* context) {
-  const auto session = std::make_shared<SessionReactor>(calls_, *context);
-  session->Start();
-  return session.get();
-}
-
-grpc::ServerUnaryReactor* WorkerService::Sync(grpc::CallbackServerContext* context,
-                                              const v1::WorkerSync* sync, v1::CoordinatorSync* reply) {
-  const absl::Status fits = CheckLimits(*sync);
-  const auto work = [this, context, sync, fits](Reply<v1::CoordinatorSync> answer) {
-    if (absl::Status own = calls_.access().AdmitWorker(*context, sync->incarnation()); !own.ok())
-      return answer(std::move(own));
-    if (!fits.ok()) return answer(fits);
-    calls_.loop().Sync(*sync, /*by_stream=*/false, std::move(answer));
-  };
-  return calls_.OnLoop(context, "Sync", reply, work);
+std::unique_ptr<grpc::Service> MakeWorkerService(Calls& calls) {
+  return std::make_unique<WorkerService>(calls);
 }
 
 }  // namespace inlier

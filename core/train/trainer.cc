@@ -119,6 +119,14 @@ absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
 
 bool Trainer::IsDue(std::uint64_t period) const { return step_ % period == 0; }
 
+void Trainer::ReportUpdate(const Update& update, double loss, double tokens_per_second) {
+  MeasurementReporter reporter = Reporter(ReportKind::kCurve);
+  reporter.Add("train_loss", loss);
+  reporter.Add("learning_rate", update.learning_rate);
+  reporter.Add("gradient_norm", update.gradient_norm.item<double>());
+  reporter.Add("tokens_per_second", tokens_per_second);
+}
+
 absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
                                          const std::function<bool()>& stop_requested) {
   const v1::TrainingSpec& training = spec_.training();
@@ -157,11 +165,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
 
     if (measure || !healthy) {
       progress.set_rate(window.Rate());
-      MeasurementReporter reporter = Reporter(ReportKind::kCurve);
-      reporter.Add("train_loss", progress.loss());
-      reporter.Add("learning_rate", update.learning_rate);
-      reporter.Add("gradient_norm", update.gradient_norm.item<double>());
-      reporter.Add("tokens_per_second", window.Rate() * tokens_per_update);
+      ReportUpdate(update, progress.loss(), window.Rate() * tokens_per_update);
       window = Window();
     }
     if (!healthy) {

@@ -68,6 +68,8 @@ class Trainer {
   Update RunUpdate();
   bool IsDue(std::uint64_t period) const;
   MeasurementReporter Reporter(ReportKind kind) { return {kind, step_, sink_}; }
+  // One point of the training curve.
+  void ReportUpdate(const Update& update, double loss, double tokens_per_second);
   // Loss and outliers of one batch of the validation part, without dropout.
   void MeasureOutliers();
   absl::Status Save(const std::filesystem::path& folder, bool final);

@@ -163,6 +163,11 @@ class SweepGrid {
   // Fills an empty spec; returns the labels.
   PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
 
+  // sweep_grid_conditions.cc.
+  // Adds conditions and exclusions to the axes, the size, and the problems where axes conflict.
+  void CompileConditions(const v1::SweepSpec& sweep, Problems* problems);
+  class Conditions;
+
   // sampled_grid.cc.
   // Which axes are drawn and which are crossed, from the axes that are there.
   void CompileSampling(const v1::SamplingSpec& spec, Problems* problems);

@@ -53,6 +53,10 @@ class HouseTest(unittest.TestCase):
                  and re.search(r"#include [<\"](torch|ATen|c10)/", p.read_text())]
         self.assertEqual([], wrong)
 
+    def test_sizes_are_within_the_limits_of_tools_sizes(self):
+        checked = subprocess.run([sys.executable, ROOT / "tools/sizes", "--check"], cwd=ROOT, capture_output=True, text=True)
+        self.assertEqual((0, ""), (checked.returncode, checked.stdout + checked.stderr))
+
     def test_no_source_file_is_too_long(self):
         long = [f"{p.relative_to(ROOT)}: {n} lines" for p in tracked("*.h", "*.cc", "*.py", "*.proto")
                 if (n := p.read_text().count("\n")) > LINES_MAX]

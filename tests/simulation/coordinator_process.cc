@@ -134,7 +134,7 @@ void CoordinatorProcess::CheckRecovered() {
   expected_.clear();
 }
 
-// What Start must find, as far as it is known.
+// The state that Start must find, as far as it is known.
 void CoordinatorProcess::Remember() {
   expected_.clear();
   if (Idle()) {

@@ -69,7 +69,7 @@ class CoordinatorProcess {
               reply(status.ok() ? response : absl::StatusOr<Response>(status));
             });
   }
-  // A look at the state, told when all it shows is durable.
+  // A look at the state, answered when all it shows is durable.
   template <typename Response, typename Look>
   void Show(Look look, Reply<Response> reply) {
     Response seen = look(*orchestrator_);

@@ -1,7 +1,7 @@
 // Histories by seed:
-//   simulation_test --seeds=1..100 --steps=500      runs them; a violation is printed with its history,
-//   status 1 simulation_test --seed=17 --verbose             one of them, told as it happens simulation_test
-//   --traces --seeds=1..8           only the hash of each history
+//   simulation_test --seeds=1..100 --steps=500   runs them; a violation is printed with its history, status 1
+//   simulation_test --seed=17 --verbose          one of them, printed as it happens
+//   simulation_test --traces --seeds=1..8        only the hash of each history
 // And, where deliberate bugs are compiled in (simulation_bugs):
 //   --list                                     their names
 //   --bug=NAME --seeds=1..10000                the first seed that catches it; status 0 when one does
@@ -42,18 +42,18 @@ void Report(const std::string& what) {
   for (const std::string& line : world.history()) std::fprintf(stderr, "  %s\n", line.c_str());
   std::fprintf(stderr, "seed %llu, step %llu: %s\n", static_cast<unsigned long long>(running->seed()),
                static_cast<unsigned long long>(world.steps()), what.c_str());
-  std::fprintf(stderr, "Again, with everything told: %s --seed=%llu --steps=%llu --verbose\n", program,
+  std::fprintf(stderr, "Again, with everything printed: %s --seed=%llu --steps=%llu --verbose\n", program,
                static_cast<unsigned long long>(running->seed()),
                static_cast<unsigned long long>(steps_asked));
 }
 
-// A check of the code itself failed: tell where in which history.
+// A check of the code itself failed: print where, in which history.
 void OnAbort(int) {
   if (running != nullptr) Report("a check of the production code failed (above)");
 }
 
 bool RunSeeds(const Flags& flags, const FaultVfs& disk, const std::filesystem::path& template_file) {
-  const auto begun = std::chrono::steady_clock::now();
+  const auto started = std::chrono::steady_clock::now();
   std::map<std::string, std::uint64_t> totals;
   std::uint64_t steps = 0;
   for (std::uint64_t seed = flags.first; seed <= flags.last; ++seed) {
@@ -82,7 +82,7 @@ bool RunSeeds(const Flags& flags, const FaultVfs& disk, const std::filesystem::p
     for (const auto& [what, count] : simulation.world().totals()) totals[what] += count;
   }
   if (flags.traces || !flags.bug.empty()) return true;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   std::printf("seeds %llu..%llu: %llu steps with faults, %.1f s\n",
               static_cast<unsigned long long>(flags.first), static_cast<unsigned long long>(flags.last),
               static_cast<unsigned long long>(steps), seconds);

@@ -1,4 +1,4 @@
-// What lies between the coordinator and one other process: it delays, loses, doubles and reorders messages,
+// The network between the coordinator and one other process: it delays, loses, doubles and reorders messages,
 // and may be cut in one direction or in both for longer than any lease.
 #ifndef INLIER_TESTS_SIMULATION_NETWORK_H_
 #define INLIER_TESTS_SIMULATION_NETWORK_H_

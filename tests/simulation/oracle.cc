@@ -97,7 +97,7 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
   } else if (attempt.failure == "PREEMPTED" && !attempt.yields.empty()) {
     world_.Count("attempts preempted");  // Nothing is counted against it.
     Must(attempt.message.starts_with(attempt.yields),
-         absl::StrCat(name, " says ", attempt.message, ", and made room because ", attempt.yields));
+         absl::StrCat(name, " has the message ", attempt.message, ", and yielded because ", attempt.yields));
   } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED") {
     ++stage.losses;
   } else if (attempt.failure == "INVALID_SPEC") {
@@ -106,38 +106,38 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
     ++stage.crashes;
   }
   if (attempt.failure == "CRASHED") {
-    const Emission* said = FindByMark(static_cast<Token>(token), attempt.message);
-    Must(said != nullptr && said->kind == v1::TrialEvent::kOutcome,
-         absl::StrCat(name, " counts as crashed (", attempt.message, "), and its worker did not say so"));
+    const Emission* emission = FindByMark(static_cast<Token>(token), attempt.message);
+    Must(emission != nullptr && emission->kind == v1::TrialEvent::kOutcome,
+         absl::StrCat(name, " counts as crashed (", attempt.message, "), and its worker did not report it"));
   }
   if (attempt.outcome != "SUCCEEDED" && attempt.outcome != "DIVERGED") return;
-  const Emission* said = FindByMark(static_cast<Token>(token), attempt.message);
-  Must(said != nullptr && said->kind == v1::TrialEvent::kOutcome && said->sound,
-       absl::StrCat(name, " is ", attempt.outcome, ", and no worker said so"));
-  if (said == nullptr) return;
+  const Emission* emission = FindByMark(static_cast<Token>(token), attempt.message);
+  Must(emission != nullptr && emission->kind == v1::TrialEvent::kOutcome && emission->sound,
+       absl::StrCat(name, " is ", attempt.outcome, ", and no worker reported it"));
+  if (emission == nullptr) return;
   Must(by_mark_.at({static_cast<Token>(token), attempt.message}).first == attempt.worker,
        absl::StrCat(name, ": its outcome is another worker's"));
 }
 
-// The measurement or checkpoint is what a worker said with the live token, for the first time.
+// The measurement or checkpoint is that of a worker with the live token, for the first time.
 void Oracle::CheckStoredEvent(Token token, const std::string& mark, const char* what) {
-  Emission* said = FindByMark(token, mark);
+  Emission* emission = FindByMark(token, mark);
   const std::string name = absl::StrCat(what, " ", mark, " of attempt ", token);
-  if (said == nullptr) return Must(false, absl::StrCat(name, ": nobody said it"));
-  Must(said->sound, absl::StrCat(name, ": it was not to be believed"));
-  Must(!said->stored, absl::StrCat(name, " is stored twice"));
-  said->stored = true;
+  if (emission == nullptr) return Must(false, absl::StrCat(name, ": no worker reported it"));
+  Must(emission->sound, absl::StrCat(name, ": it was not to be believed"));
+  Must(!emission->stored, absl::StrCat(name, " is stored twice"));
+  emission->stored = true;
   const auto attempt = attempts_.find(static_cast<std::int64_t>(token));
   if (attempt == attempts_.end()) return;  // It began in the same transaction.
   Must(!attempt->second.ended, absl::StrCat(name, ": its token is stale"));
   Must(by_mark_.at({token, mark}).first == attempt->second.worker,
        absl::StrCat(name, ": it is another worker's"));
-  Must(said->sequence > attempt->second.last_sequence || what[0] != 'm',
+  Must(emission->sequence > attempt->second.last_sequence || what[0] != 'm',
        absl::StrCat(name, ": out of order"));
-  if (what[0] == 'm') attempt->second.last_sequence = said->sequence;
+  if (what[0] == 'm') attempt->second.last_sequence = emission->sequence;
 }
 
-// What concerns several rows.
+// Rules for several rows.
 void Oracle::CheckWhole() {
   std::map<std::int64_t, std::int64_t> of_stage;
   std::set<std::pair<std::string, std::int64_t>> slots;
@@ -147,10 +147,10 @@ void Oracle::CheckWhole() {
     Must(++of_stage[attempt.stage] == 1, absl::StrCat("stage ", attempt.stage, " has two live attempts"));
     Must(slots.emplace(attempt.worker, attempt.slot).second,
          absl::StrCat("slot ", attempt.slot, " of worker ", attempt.worker, " has two live attempts"));
-    const std::int64_t beside = std::max<std::int64_t>(1, workers_[attempt.worker].slots);
+    const std::int64_t slots_here = std::max<std::int64_t>(1, workers_[attempt.worker].slots);
     auto& [gpu, memory] = taken[attempt.worker];
-    gpu += attempt.gpu_thousandths > 0 ? attempt.gpu_thousandths : 1000 / beside;
-    memory += attempt.memory_mib > 0 ? attempt.memory_mib : kMachineMib / beside;
+    gpu += attempt.gpu_thousandths > 0 ? attempt.gpu_thousandths : 1000 / slots_here;
+    memory += attempt.memory_mib > 0 ? attempt.memory_mib : kMachineMib / slots_here;
     Must(gpu <= 1000 && memory <= kMachineMib,
          absl::StrCat("worker ", attempt.worker, " is given ", gpu, " thousandths of its GPU and ", memory,
                       " of ", kMachineMib, " MiB"));
@@ -249,7 +249,7 @@ void Oracle::CheckAcknowledged(const std::string& incarnation, WorkerView& worke
       continue;
     }
     if (event.kind != v1::TrialEvent::kMeasurement && event.kind != v1::TrialEvent::kCheckpoint) continue;
-    // Its attempt has ended by what it said later: what it said before was taken, too.
+    // A later event has ended its attempt: its earlier events were accepted, too.
     const Emission* outcome = FindByMark(event.token, attempt.message);
     Must(outcome == nullptr || outcome->sequence < event.sequence,
          absl::StrCat(name, " is acknowledged and not stored, though its attempt ended later"));
@@ -260,8 +260,8 @@ void Oracle::ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& 
   const std::string& incarnation = sync.incarnation();
   WorkerView& worker = workers_[incarnation];
   Must(reply.acknowledged_sequence() <= worker.acknowledged,
-       absl::StrCat("worker ", incarnation, " is told that event ", reply.acknowledged_sequence(),
-                    " is stored; stored is ", worker.acknowledged));
+       absl::StrCat("worker ", incarnation, " receives an acknowledgement of event ",
+                    reply.acknowledged_sequence(), "; stored is ", worker.acknowledged));
   CheckAcknowledged(incarnation, worker, reply.acknowledged_sequence());
   CheckDesired(incarnation, reply);
 }
@@ -269,7 +269,7 @@ void Oracle::ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& 
 void Oracle::CheckDesired(const std::string& incarnation, const v1::CoordinatorSync& answer) {
   std::set<std::uint32_t> slots;
   for (const v1::Assignment& desired : answer.desired()) {
-    const std::string name = absl::StrCat("worker ", incarnation, " is told of lease ", desired.token());
+    const std::string name = absl::StrCat("worker ", incarnation, " receives lease ", desired.token());
     const auto at = attempts_.find(static_cast<std::int64_t>(desired.token()));
     if (at == attempts_.end()) {
       Must(false, absl::StrCat(name, ", which is not stored"));
@@ -277,13 +277,13 @@ void Oracle::CheckDesired(const std::string& incarnation, const v1::CoordinatorS
     }
     Must(at->second.worker == incarnation && StageId(at->second.stage).ToString() == desired.stage_id(),
          absl::StrCat(name, ", which is another's"));
-    Must(slots.insert(desired.slot()).second, absl::StrCat(name, ": its slot is told twice"));
+    Must(slots.insert(desired.slot()).second, absl::StrCat(name, ": its slot is named twice"));
     if (desired.kind() == v1::EVALUATE_STAGE) {
       Must(stages_[stages_[at->second.stage].train].checkpoint == desired.checkpoint_sha256(),
            absl::StrCat(name, " with a checkpoint that is not its training's"));
     }
     Must(desired.resume_path().empty() || paths_.contains(desired.resume_path()),
-         absl::StrCat(name, " that goes on from a checkpoint that is not stored"));
+         absl::StrCat(name, " that continues from a checkpoint that is not stored"));
   }
 }
 

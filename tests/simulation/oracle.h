@@ -1,27 +1,26 @@
-// What must be true as seen from outside: it knows what people and workers said and were told, and reads the
-// rows that each transaction changed from the database itself (SQLite tells which), and trusts nobody else.
+// The truth as seen from outside: the oracle knows every message of people and workers, reads the rows that each
+// transaction changed from the database itself (SQLite lists them), and trusts no other source.
 //
 //  - what was acknowledged to a worker (events, leases) or to a person (sweeps, cancellations, counts) is
 //    stored when the reply leaves, and is never gone again;
-//  - a stage has one result, and it is what the attempt with the live token said; nothing of a stale token is
+//  - a stage has one result, and it is that of the attempt with the live token; nothing of a stale token is
 //    there; events are stored once, and in order;
 //  - terminal states stay, except where a person retries; rows never vanish; tokens grow;
 //  - slots, GPUs, memory, max_parallel and the retry policy are never exceeded; a draining worker gets
 //    nothing;
 //  - a worker gets what it asked for, or what was pushed to it while it listened; nothing while the store is
 //    full;
-//  - a sweep that was paused starts nothing, and a worker that was drained gets nothing, until somebody says
-//    otherwise, over restarts too; an attempt that was told to yield is wanted of nobody any more;
+//  - a sweep that was paused starts nothing, and a worker that was drained gets nothing, until someone asks
+//    otherwise, over restarts too; an attempt that was to yield is wanted of no worker any more;
 //  - an edited sweep has each trial at its point: what is in both sweeps keeps its trial, what has left is
 //    withdrawn, has ended, and never changes again;
 //  - what pruning decided follows from what was there before, and what it ended has ended;
 //  - a request that comes again gets the same answer;
 //  - an evaluation starts only when its training's checkpoint is stored;
-//  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the
-//  start
+//  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the start
 //    of the coordinator at the earliest;
 //  - a worker starts nothing whose lease ran out, and one whose attempts end with the lease runs nothing whose
-//    lease ran out beside the next attempt of the stage.
+//    lease ran out at the same time as the next attempt of the stage.
 //
 // Thread safety: none.
 #ifndef INLIER_TESTS_SIMULATION_ORACLE_H_
@@ -65,12 +64,12 @@ class Oracle {
   void Listens(const std::string& incarnation, bool listens);
   // `takes_leases`: the store has room for them.
   void Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases);
-  // What a worker is to be told, when that was decided, and when it leaves.
+  // A reply to a worker: when it was decided, and when it leaves.
   void AnswerDecided(const v1::CoordinatorSync& answer);
   void ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& reply);
   void PushLeaves(const std::string& incarnation, const v1::CoordinatorSync& push);
 
-  // People. A retry is asked of the coordinator; answers are told to who asked.
+  // People. A retry is asked of the coordinator; answers go to the caller.
   void RetryArrives(const v1::RetryRequest& request) {
     ++retries_[request.has_trial() ? request.trial() : request.sweep()];
   }
@@ -80,7 +79,7 @@ class Oracle {
   // Retries and edits asked for so far, of the sweep or one of its trials.
   std::uint64_t Asked(const std::string& sweep);
   void SweepShown(const v1::SweepStatus& status);
-  // Whether what was decided is to be remembered under this request id: it was not answered before.
+  // True if the decision is kept under this request id: it was not answered before.
   static bool Remembers(const Effects& effects, const std::string& request_id);
   // An empty id: nothing is promised.
   void AnswerLeaves(const std::string& request_id, const std::string& answer);
@@ -104,7 +103,7 @@ class Oracle {
 
   // Reads everything again and compares.
   void ReadAll();
-  // Trouble is over and nothing is left to do: everything has ended, and says so.
+  // Trouble is over and nothing is left to do: everything has ended, and is shown so.
   bool AllOver() const;
   void CheckEnd();
 
@@ -125,7 +124,7 @@ class Oracle {
     std::uint64_t sequence = 0;
     Token token = 0;
     int kind = 0;      // v1::TrialEvent::EventCase.
-    std::string mark;  // What makes it recognisable in the store.
+    std::string mark;  // Identifies it in the store.
     bool sound = false;
     bool stored = false;
   };
@@ -135,7 +134,7 @@ class Oracle {
     std::uint64_t sync_id = 0;      // Highest that arrived in this life of the coordinator.
     Timestamp heard;
     bool draining = false;
-    std::map<std::uint32_t, Token> occupied;  // As its latest sync says.
+    std::map<std::uint32_t, Token> occupied;  // By its latest sync.
     std::uint32_t slots = 0;
     std::uint64_t acknowledged = 0;  // Of its row.
     bool held = false;               // Of its row.
@@ -144,7 +143,7 @@ class Oracle {
   struct Switch {
     bool on = false;  // As decided last in this life of the coordinator.
     bool stored[2] = {true,
-                      false};  // What its row may say: what was stored at the start, and what was decided.
+                      false};  // The values its row may have: those stored at the start, and those decided.
     std::uint64_t decisions = 0;
 
     std::uint64_t Decide(bool to) {
@@ -186,7 +185,7 @@ class Oracle {
   void ReadTrialPruning(std::int64_t trial);
   void JudgeAgain(const Verdict& verdict);
   void ReadChanged();
-  // Each trial of an edited sweep is where its labels say.
+  // Each trial of an edited sweep is where its labels place it.
   void CheckPoints(std::int64_t id, const SweepRow& sweep);
   void CheckLease(const std::string& name, const std::string& worker, std::int64_t sweep, std::uint32_t slot,
                   const v1::WorkerSync* sync) const;
@@ -197,7 +196,7 @@ class Oracle {
   void CheckAcknowledged(const std::string& incarnation, WorkerView& worker, std::uint64_t sequence);
   std::set<std::int64_t> NeededBy(std::int64_t stage) const;
   void CheckStoredEvent(Token token, const std::string& mark, const char* what);
-  // How often the retry counts of a stage may have begun anew.
+  // How often the retry counts of a stage may have been reset.
   std::uint64_t AskedFor(std::int64_t stage);
   Emission* FindByMark(Token token, const std::string& mark);
 
@@ -229,7 +228,7 @@ class Oracle {
   Timestamp started_;                                        // Of the coordinator.
   std::vector<std::string> worker_ids_;
   std::set<std::string> listening_;
-  std::set<Token> yielding_;  // Told to, as decided.
+  std::set<Token> yielding_;  // Asked to yield, as decided.
   std::map<std::int64_t, Switch> pauses_;
   std::map<std::string, Switch> holds_;
   std::map<std::string, std::string> answers_;                                  // Request id -> what left.

@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t Number(const std::string& sweep) { return SweepId::Parse(sweep).value_or(SweepId()).value(); }
 
-// The worst value that goes on, written down from what the rules promise; none: all go on. All values are
+// The worst value that continues, by the promise of the rules; none: all continue. All values are
 // numbers here.
 std::optional<double> Threshold(const v1::PruningSpec& rule, std::vector<double> others) {
   const bool more = rule.goal() == v1::PruningSpec::MAXIMIZE;
@@ -22,7 +22,7 @@ std::optional<double> Threshold(const v1::PruningSpec& rule, std::vector<double>
     if (count == 0 || count < rule.median().min_trials()) return std::nullopt;
     return count % 2 == 1 ? others[count / 2] : (others[count / 2 - 1] + others[count / 2]) / 2;
   }
-  // The best 1/reduction of all that came, the one that is judged included, and one at least.
+  // The best 1/reduction of all that came, the one under evaluation included, and one at least.
   const std::size_t kept = std::max<std::size_t>(1, (count + 1) / rule.asha().reduction());
   if (count < kept) return std::nullopt;
   return others[kept - 1];
@@ -53,7 +53,7 @@ void Oracle::CheckLease(const std::string& name, const std::string& incarnation,
   }
   must(!worker->second.draining, absl::StrCat(name, " for a worker that is draining"));
   must(!worker->second.occupied.contains(slot),
-       absl::StrCat(name, " on slot ", slot, " that its worker says is taken"));
+       absl::StrCat(name, " on slot ", slot, " that its worker reports as taken"));
   const auto hold = holds_.find(incarnation);
   must(hold == holds_.end() || !hold->second.on, absl::StrCat(name, " for a worker that was drained"));
   const auto pause = pauses_.find(sweep);
@@ -64,7 +64,7 @@ void Oracle::CheckLease(const std::string& name, const std::string& incarnation,
 void Oracle::AnswerDecided(const v1::CoordinatorSync& answer) {
   for (const v1::Assignment& desired : answer.desired()) {
     Must(!yielding_.contains(desired.token()),
-         absl::StrCat("attempt ", desired.token(), " was told to stop, and is wanted again"));
+         absl::StrCat("attempt ", desired.token(), " was to stop, and is wanted again"));
   }
 }
 
@@ -96,9 +96,9 @@ std::uint64_t Oracle::PauseDecided(const std::string& sweep, bool paused) {
 
 void Oracle::PauseAnswered(const std::string& sweep, bool paused, std::uint64_t decision) {
   const std::int64_t id = Number(sweep);
-  if (pauses_[id].decisions != decision) return;  // Somebody has said otherwise since.
+  if (pauses_[id].decisions != decision) return;  // Another decision has come since.
   Must(sweeps_.at(id).paused == paused,
-       absl::StrCat(sweep, " was ", paused ? "paused" : "resumed", ", and its row does not say so"));
+       absl::StrCat(sweep, " was ", paused ? "paused" : "resumed", ", and its row does not record it"));
 }
 
 std::uint64_t Oracle::HoldDecided(const std::string& worker, bool held) {
@@ -109,7 +109,7 @@ std::uint64_t Oracle::HoldDecided(const std::string& worker, bool held) {
 void Oracle::HoldAnswered(const std::string& worker, bool held, std::uint64_t decision) {
   if (holds_[worker].decisions != decision) return;
   Must(workers_[worker].held == held, absl::StrCat("worker ", worker, " was ", held ? "drained" : "resumed",
-                                                   ", and its row does not say so"));
+                                                   ", and its row does not record it"));
 }
 
 void Oracle::EditDecided(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response) {
@@ -122,7 +122,7 @@ void Oracle::EditDecided(const v1::EditSweepRequest& request, const v1::EditSwee
   std::uint64_t points = 1;
   for (const v1::Axis& axis : request.spec().axes()) points *= static_cast<std::uint64_t>(axis.values_size());
   Must(response.trials() == points && response.kept() + response.added() == points,
-       absl::StrCat("an edit of ", request.sweep(), " to ", points, " points told of ", response.trials(),
+       absl::StrCat("an edit of ", request.sweep(), " to ", points, " points reported ", response.trials(),
                     ", ", response.kept(), " kept and ", response.added(), " added"));
 }
 
@@ -156,7 +156,7 @@ void Oracle::CheckPoints(std::int64_t id, const SweepRow& sweep) {
   }
 }
 
-// The verdict is judged again, by what was there before it.
+// The verdict is evaluated again, by the rows before it.
 void Oracle::JudgeAgain(const Verdict& verdict) {
   const auto& [id, sweep, stage, token, rung, others, value, prune, stored] = verdict;
   const std::string name = absl::StrCat("verdict ", id, " about stage ", stage, " of sweep ", sweep);
@@ -169,18 +169,19 @@ void Oracle::JudgeAgain(const Verdict& verdict) {
        absl::StrCat(name, ": ", prune ? "PRUNE" : "CONTINUE", " against ", others,
                     ", and judged again it is ", worse ? "PRUNE" : "CONTINUE", " against ", earlier.size()));
   const auto before = judged_.find({sweep, stage});
-  Must(before == judged_.end() || before->second < rung, absl::StrCat(name, ": it was judged there before"));
+  Must(before == judged_.end() || before->second < rung,
+       absl::StrCat(name, ": it has a verdict there already"));
   earlier.push_back(value);
   judged_[{sweep, stage}] = rung;
   if (!prune) return;
   prune_.emplace(sweep, stage);
   world_.Count("verdicts to prune");
-  // Where nobody else has it, and nobody asked for it all the same, it is over.
+  // Where no other sweep has it, and no one asked for it all the same, it is over.
   const std::set<std::int64_t>& trials = trials_of_stage_[stage];
   const bool alone = std::all_of(trials.begin(), trials.end(), [&](std::int64_t trial) {
     return trials_.at(trial).sweep == sweep && pruned_[trial] != "KEPT";
   });
-  Must(!alone || attempts_.at(token).ended, absl::StrCat(name, ": attempt ", token, " goes on"));
+  Must(!alone || attempts_.at(token).ended, absl::StrCat(name, ": attempt ", token, " continues"));
 }
 
 std::vector<std::string> Oracle::worker_ids() const { return worker_ids_; }

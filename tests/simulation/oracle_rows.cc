@@ -50,7 +50,7 @@ struct Oracle::Statements {
       trial_pruning;
 };
 
-// What an edit can change, and a judge of verdicts needs.
+// The fields that an edit can change, and a check of verdicts needs.
 static void ReadSpec(const std::string& text, Oracle::SweepRow& sweep) {
   const nlohmann::json spec = nlohmann::json::parse(text);
   sweep.axes.clear();
@@ -116,7 +116,7 @@ void Oracle::ReadChanged() {
   for (const std::int64_t row : changed_["worker"]) ReadWorker(row);
   for (const std::int64_t id : changed_["sweep"]) ReadSweep(id);
   for (const std::int64_t id : changed_["trial"]) ReadTrial(id);
-  // An attempt is judged by the rows of the same transaction, and a stage by those of its attempts.
+  // An attempt is checked by the rows of the same transaction, and a stage by those of its attempts.
   const std::set<std::int64_t>& stages = changed_["stage"];
   for (const std::int64_t id : stages) {
     if (Read(sql_->stage, id)) {
@@ -135,7 +135,7 @@ void Oracle::ReadChanged() {
     const TrialRow& trial = trials_.at(id);
     Must(pruned_[id] != "PRUNED" ||
              (trial.state == "CANCELLED" && prune_.contains({trial.sweep, trial.train})),
-         absl::StrCat("trial ", id, " is pruned, is ", trial.state, ", and no verdict says so"));
+         absl::StrCat("trial ", id, " is pruned, is ", trial.state, ", and has no verdict"));
   }
   for (const std::int64_t id : stages) ReadStage(id);
 }
@@ -191,7 +191,7 @@ void Oracle::ReadSweep(std::int64_t id) {
   if (sweep.revision != before.revision) ReadSpec(sql_->sweep.getColumn(11).getString(), sweep);
   sql_->sweep.reset();
   Must(pauses_[id].stored[sweep.paused ? 1 : 0],
-       absl::StrCat("sweep ", id, sweep.paused ? " is" : " is not", " paused, and nobody said so"));
+       absl::StrCat("sweep ", id, sweep.paused ? " is" : " is not", " paused, and no one asked for it"));
   if (!sweep.request_id.empty()) {
     Must(requests_.emplace(sweep.request_id, id).first->second == id, "two sweeps of one request");
   }
@@ -266,7 +266,7 @@ void Oracle::ReadStage(std::int64_t id) {
   } else if (stage.state == "DIVERGED" && stage.result_token == 0) {
     Must(stage.kind == "EVALUATE_STAGE", absl::StrCat(name, " DIVERGED without an attempt"));
   }
-  // The retry counts are those of the attempts that failed since somebody asked for it (again).
+  // The retry counts are those of the attempts that failed since someone asked for it (again).
   std::int64_t* const counted[4] = {&stage.crashes, &stage.out_of_memory, &stage.losses, &stage.invalid};
   bool equal = true;
   for (int i = 0; i < 4; ++i) equal = equal && *counted[i] == stored[i];
@@ -368,13 +368,14 @@ void Oracle::ReadWorker(std::int64_t number) {
   worker.slots = sql_->worker.getColumn(1).getUInt();
   worker.held = sql_->worker.getColumn(3).getInt() != 0;
   Must(holds_[incarnation].stored[worker.held ? 1 : 0],
-       absl::StrCat("worker ", incarnation, worker.held ? " is" : " is not", " drained, and nobody said so"));
+       absl::StrCat("worker ", incarnation, worker.held ? " is" : " is not",
+                    " drained, and no one asked for it"));
   const std::uint64_t acknowledged = static_cast<std::uint64_t>(sql_->worker.getColumn(2).getInt64());
   sql_->worker.reset();
   Must(acknowledged >= worker.acknowledged,
        absl::StrCat("worker ", incarnation, ": acknowledged less than before"));
   Must(acknowledged <= worker.emitted.size(),
-       absl::StrCat("worker ", incarnation, ": acknowledged event ", acknowledged, ", and it has said ",
+       absl::StrCat("worker ", incarnation, ": acknowledged event ", acknowledged, ", and it has reported ",
                     worker.emitted.size()));
   worker.acknowledged = acknowledged;
 }

@@ -82,7 +82,7 @@ void People::Submit() {
   if (random.PerMille(500))
     spec.mutable_retry()->set_max_crashes(1 + static_cast<std::uint32_t>(random.Below(3)));
   if (random.PerMille(300)) {
-    // What every machine has; with more of it two attempts do not fit beside each other.
+    // The memory of every machine; with more than that two attempts do not fit at once.
     spec.mutable_resources()->set_memory_mib(500 + 500 * static_cast<std::uint32_t>(random.Below(4)));
     if (random.PerMille(500)) spec.mutable_resources()->set_gpu(0.3 + 0.35 * random.Below(3));
   }
@@ -130,7 +130,7 @@ void People::CancelSweep() {
   world_.Note(absl::StrCat("people cancel ", request.sweep()));
   Ask<v1::CancelResponse>(
       [this, request](CoordinatorProcess::Reply<v1::CancelResponse> reply) {
-        // What else was asked of it may open it again before the answer leaves.
+        // Other requests may open it again before the answer leaves.
         const auto asked = std::make_shared<std::optional<std::uint64_t>>();
         coordinator_.Decide<v1::CancelResponse>(
             [&](Orchestrator& o, Moment now, Effects& effects) {

@@ -1,7 +1,7 @@
-// People and their programs: they submit, cancel, retry and look, and say it again until they get an answer,
-// with the same request id. Whatever was answered is told to the oracle.
+// People and their programs: they submit, cancel, retry and look, and repeat it until they get an answer,
+// with the same request id. Every answer is given to the oracle.
 //
-// What people can do is one line each of kActions in people.cc; pausing, editing and draining are in
+// Each action of people is one line of kActions in people.cc; pausing, editing and draining are in
 // people_control.cc. Most requests have an id, and may come twice.
 #ifndef INLIER_TESTS_SIMULATION_PEOPLE_H_
 #define INLIER_TESTS_SIMULATION_PEOPLE_H_
@@ -54,7 +54,7 @@ class People {
   template <typename Response>
   void Send(std::shared_ptr<Question<Response>> question);
 
-  // One whose answer is the same as often as it is asked: `decide` gives it, and is told whether it did so
+  // One whose answer is the same as often as it is asked: `decide` gives it, and receives whether it did so
   // now.
   template <typename Request, typename Response>
   void AskOnce(const Request& request,
@@ -97,7 +97,7 @@ void People::Send(std::shared_ptr<Question<Response>> question) {
         if (passing) return;
         if (response.ok()) {
           world_.Trace(response->SerializeAsString());
-          question->answered(*response);  // What leaves is a promise, whether it arrives or not.
+          question->answered(*response);  // An answer that leaves is a promise, even if it is lost.
         }
         link_.Send(Link::Way::kReply, /*ordered=*/false, [this, question] {
           if (!question->over) --waiting_;
@@ -135,9 +135,9 @@ void People::AskOnce(const Request& request,
         coordinator_.Decide<Response>(
             [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
               absl::StatusOr<Response> response = (orchestrator.*method)(request, now, effects);
-              const bool afresh =
+              const bool is_new =
                   request.request_id().empty() || Oracle::Remembers(effects, request.request_id());
-              if (response.ok() && afresh && decided) decided(*response);
+              if (response.ok() && is_new && decided) decided(*response);
               return response;
             },
             std::move(reply));

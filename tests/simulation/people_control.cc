@@ -104,7 +104,7 @@ void People::Edit() {
   if (!CheckedGrid(request.spec()).ok()) return;  // The service does not let it in.
   if (const std::string request_id = SomeRequestId(800); !request_id.empty())
     request.set_request_id(request_id);
-  // One without an id that comes twice must say what it was made from.
+  // One without an id that comes twice must name the revision it was made from.
   if (!request.has_request_id() || world_.random().PerMille(500)) request.set_revision(seen.revision());
   world_.Note(absl::StrCat("people edit ", id, " at revision ", seen.revision()));
   AskOnce<v1::EditSweepRequest, v1::EditSweepResponse>(

@@ -66,7 +66,7 @@ void Simulation::TroubleWithWorker() {
                      : random.Between(milliseconds(100), seconds(10));
   };
   if (world_.Chance(plan.kill) || world_.Chance(plan.twin)) {
-    const bool twin = world_.Chance(300);  // The old one goes on, under the same name.
+    const bool twin = world_.Chance(300);  // The old one continues, under the same name.
     WorkerProcess* old = &worker;
     NewWorker(place);
     if (!twin && old->alive()) old->Kill(world_.Chance(700) ? places_[place] : nullptr);
@@ -92,7 +92,7 @@ void Simulation::TroubleWithCoordinator() {
   const FaultPlan& plan = world_.plan();
   if (!coordinator_.up()) return;
   if (world_.Chance(plan.crash)) {
-    // Between two steps, wherever the commit is that is under way.
+    // Between two steps, at any place of the commit that is under way.
     world_.After(random.Between(Duration(0), milliseconds(200)), [this, end = random.PerMille(300)] {
       if (!coordinator_.up() || world_.calm()) return;
       coordinator_.Crash(end ? CoordinatorProcess::End::kAfterTheCommit : CoordinatorProcess::End::kNow);
@@ -145,7 +145,7 @@ void Simulation::Settle() {
       return world_.Violate("without trouble, not everything ends");
   }
   if (!world_.violation().empty()) return;
-  // What a new process finds is what this one knew.
+  // A new process finds the state that this one knew.
   coordinator_.Crash(CoordinatorProcess::End::kNow);
   coordinator_.Start();
   oracle_.CheckEnd();

@@ -226,7 +226,7 @@ void WorkerProcess::Send() {
 }
 
 void WorkerProcess::SyncArrives(const v1::WorkerSync& sync, std::uint64_t call) {
-  // What comes on a stream that is not the worker's any more: the coordinator may not know that.
+  // A message on a stream that is not the worker's any more: the coordinator may not know that.
   const std::shared_ptr<Stream> stream = ordered_ && call == call_ ? stream_ : nullptr;
   const std::uint64_t number = stream ? ++stream->syncs : 0;
   coordinator_.Sync(sync, ordered_, [this, call, stream, number](absl::StatusOr<v1::CoordinatorSync> reply) {
@@ -270,7 +270,7 @@ void WorkerProcess::OnAnswer(const v1::CoordinatorSync& answer) {
   Obey(answer);
 }
 
-// What it is to do, whether it asked or not.
+// Its orders, asked for or not.
 void WorkerProcess::Obey(const v1::CoordinatorSync& answer) {
   CheckLease();
   std::set<Token> desired;
@@ -300,10 +300,10 @@ void WorkerProcess::EndAsTold(Token token) {
   if (child.yields && !finished_.contains(token)) {
     child.yields = false;
     if (child.assignment.kind() == v1::TRAIN_STAGE && child.step > 0)
-      Say(child, Checkpoint(child, false), true);
+      Emit(child, Checkpoint(child, false), true);
     v1::TrialEvent event = OutcomeOf(v1::Outcome::FAILED);
     event.mutable_outcome()->set_failure(v1::PREEMPTED);
-    Say(child, event, true);
+    Emit(child, event, true);
   }
   EndChild(token);
 }
@@ -325,7 +325,7 @@ void WorkerProcess::Number(Token token, const v1::TrialEvent& event, bool sound)
   outbox_.emplace_back(std::move(numbered), sound);
 }
 
-void WorkerProcess::Say(Child& child, v1::TrialEvent event, bool sound) {
+void WorkerProcess::Emit(Child& child, v1::TrialEvent event, bool sound) {
   if (world_.Chance(100)) event.set_time_unix_ms(static_cast<std::int64_t>(world_.random().Next()) / 4);
   if (Hangs()) {
     child.unread.emplace_back(std::move(event), sound);
@@ -388,7 +388,7 @@ void WorkerProcess::ChildActs(Token token) {
     v1::TrialEvent event;
     event.mutable_started()->set_pid(static_cast<std::int64_t>(mark));
     event.mutable_started()->set_resumed_step(static_cast<std::uint32_t>(child.step));
-    Say(child, event, true);
+    Emit(child, event, true);
   } else if (what < 20 && !world_.calm()) {
     child.stuck = true;
   } else if (what < 20 + fails) {
@@ -398,10 +398,10 @@ void WorkerProcess::ChildActs(Token token) {
     event.mutable_outcome()->set_failure(kFailures[random.Below(6)]);
     if (random.PerMille(300))
       event.mutable_outcome()->set_peak_memory_mib(static_cast<std::uint64_t>(random.Below(3000)));
-    Say(child, event, true);
+    Emit(child, event, true);
     finished_.insert(token);
   } else if (what < 25 + fails && !world_.calm()) {
-    Say(child, OutcomeOf(v1::Outcome::DIVERGED), true);
+    Emit(child, OutcomeOf(v1::Outcome::DIVERGED), true);
     finished_.insert(token);
   } else if (what < 25 + fails + world_.plan().lies && !world_.calm()) {
     v1::TrialEvent event = random.PerMille(500) ? measure(false) : checkpoint(false);
@@ -410,16 +410,16 @@ void WorkerProcess::ChildActs(Token token) {
     } else {
       event.mutable_checkpoint()->set_path("../../elsewhere");
     }
-    Say(child, event, false);
+    Emit(child, event, false);
   } else if (child.step < kSteps && train) {
     child.step = std::min(kSteps, child.step + 30);
-    Say(child, random.PerMille(400) ? checkpoint(false) : measure(false), true);
+    Emit(child, random.PerMille(400) ? checkpoint(false) : measure(false), true);
   } else if (!train && random.PerMille(500)) {
-    Say(child, measure(false), true);
+    Emit(child, measure(false), true);
   } else {
     child.step = kSteps;
-    Say(child, train ? checkpoint(true) : measure(true), true);
-    Say(child, OutcomeOf(v1::Outcome::SUCCEEDED), true);
+    Emit(child, train ? checkpoint(true) : measure(true), true);
+    Emit(child, OutcomeOf(v1::Outcome::SUCCEEDED), true);
     finished_.insert(token);
   }
   if (finished_.contains(token)) {

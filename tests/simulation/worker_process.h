@@ -2,7 +2,7 @@
 // virtual time. The lease's clock is the production one (LeaseGuard); syncs, the numbered outbox and its
 // pipelining on a stream follow worker/coordinator_client.cc and worker/outbox.cc.
 //
-// It may be slow, hung (its children go on), paused, killed and replaced, and its clocks may lie.
+// It may be slow, hung (its children continue), paused, killed and replaced, and its clocks may lie.
 #ifndef INLIER_TESTS_SIMULATION_WORKER_PROCESS_H_
 #define INLIER_TESTS_SIMULATION_WORKER_PROCESS_H_
 
@@ -33,7 +33,7 @@ class WorkerProcess {
   void Start();
   // Its children die with it. What its outbox held is taken over by `heir`, if any.
   void Kill(WorkerProcess* heir);
-  void Hang(Duration for_long);   // The agent; its children go on.
+  void Hang(Duration for_long);   // The agent; its children continue.
   void Pause(Duration for_long);  // All of it.
   void Drain(bool draining) { draining_ = draining; }
   void Calm();
@@ -49,8 +49,8 @@ class WorkerProcess {
     std::uint64_t step = 0;
     bool started = false;
     bool stuck = false;                                  // Makes no progress any more.
-    std::optional<Timestamp> ends;                       // Told to end; it takes until then.
-    bool yields = false;                                 // And then it says that it was preempted.
+    std::optional<Timestamp> ends;                       // The end of a child that was asked to stop.
+    bool yields = false;                                 // And then it reports that it was preempted.
     std::deque<std::pair<v1::TrialEvent, bool>> unread;  // Written while the agent hangs.
   };
   // The coordinator's end of a stream: what it pushes arrives while this is the call.
@@ -83,13 +83,13 @@ class WorkerProcess {
   void OnAnswer(const v1::CoordinatorSync& answer);
   void Obey(const v1::CoordinatorSync& answer);
   void EndStream();
-  // Told to end: it may still write a checkpoint and say so.
+  // Asked to stop: it may still write a checkpoint and report it.
   void EndAsTold(Token token);
   void StartChild(const v1::Assignment& assignment);
   void ChildActs(Token token);
   v1::TrialEvent OutcomeOf(v1::Outcome::Kind kind);
   v1::TrialEvent Checkpoint(const Child& child, bool final);
-  void Say(Child& child, v1::TrialEvent event, bool sound);
+  void Emit(Child& child, v1::TrialEvent event, bool sound);
   void Number(Token token, const v1::TrialEvent& event, bool sound);
   void EndChild(Token token);
   v1::WorkerSync State() const;

@@ -213,7 +213,7 @@ TEST_F(AgentTest, AFloodOfPointsIsThinnedWithACountAndLosesNoResult) {
   EXPECT_LE(events.size(), 1000u);
   EXPECT_EQ(events.size() + state.last().events_thinned(), 200000u + 5 + 4);
   int results = 0;
-  for (const auto& event : events) results += IsResult(event);
+  for (const auto& event : events) results += MustKeep(event);
   EXPECT_EQ(results, 4);  // Started, the final loss, the model, the outcome.
 }
 

@@ -279,18 +279,18 @@ TEST(OutboxTest, HasResultAfterDistinguishesResultsFromPoints) {
   EXPECT_FALSE(outbox->HasResultAfter(0));
 }
 
-TEST(OutboxTest, StartsCheckpointsOutcomesAndFinalMeasurementsAreResults) {
-  EXPECT_TRUE(IsResult(Point(1, 1, true).event));
-  EXPECT_FALSE(IsResult(Point(1, 1, false).event));
-  EXPECT_FALSE(IsResult(LogEntry("x").event));
+TEST(OutboxTest, KeepsStartsCheckpointsOutcomesAndFinalMeasurements) {
+  EXPECT_TRUE(MustKeep(Point(1, 1, true).event));
+  EXPECT_FALSE(MustKeep(Point(1, 1, false).event));
+  EXPECT_FALSE(MustKeep(LogEntry("x").event));
   v1::TrialEvent event;
-  EXPECT_FALSE(IsResult(event));
+  EXPECT_FALSE(MustKeep(event));
   event.mutable_checkpoint();
-  EXPECT_TRUE(IsResult(event));
+  EXPECT_TRUE(MustKeep(event));
   event.mutable_started();
-  EXPECT_TRUE(IsResult(event));
+  EXPECT_TRUE(MustKeep(event));
   event.mutable_outcome();
-  EXPECT_TRUE(IsResult(event));
+  EXPECT_TRUE(MustKeep(event));
 }
 
 }  // namespace
