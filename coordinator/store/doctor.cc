@@ -336,7 +336,7 @@ absl::StatusOr<DoctorReport> ExamineStateFolder(const fs::path& state_dir, const
 
 absl::StatusOr<std::vector<std::string>> RepairStateFolder(const fs::path& state_dir,
                                                            const DoctorReport& report) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<StateLock> lock, StateLock::Take(state_dir));
+  ASSIGN_OR_RETURN(const FileLock lock, LockStateFolder(state_dir));
   std::vector<std::string> done;
   RETURN_IF_ERROR(RepairRows(state_dir, report, done));
   for (const fs::path& file : EntriesOf(state_dir)) {

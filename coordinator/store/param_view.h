@@ -35,9 +35,6 @@ const std::vector<View>& UserViews();
 // specification.
 const std::vector<std::string>& ParamColumns();
 
-// docs/reference/schema.md: tables with their comments, then views, from a database made by this program.
-std::string SchemaReference();
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STORE_PARAM_VIEW_H_
