@@ -48,12 +48,6 @@ SqlValue ColumnValue(sqlite3_stmt* statement, int column) {
   }
 }
 
-std::int64_t Integer(const SqlValue& value) {
-  return std::holds_alternative<std::int64_t>(value) ? std::get<std::int64_t>(value) : 0;
-}
-std::string Text(const SqlValue& value) {
-  return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "";
-}
 bool IsNull(const SqlValue& value) { return std::holds_alternative<std::monostate>(value); }
 
 // Of sweep ?1: columns of a SweepStatus, in the order of FillSweep; the counts of all its trials in one pass.
@@ -152,11 +146,8 @@ Reader::Reader(std::filesystem::path database_path, int connections) : pool_(std
 Reader::~Reader() = default;
 
 absl::StatusOr<v1::QueryResponse> Reader::Query(const std::string& sql, const QueryLimits& limits) {
-  return pool_->With<v1::QueryResponse>([&](sqlite3* connection) -> absl::StatusOr<v1::QueryResponse> {
-    const TimeLimit time_limit(connection, MonotonicNow() + limits.time);
-    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql));
-    return CollectRows(connection, statement.get(), limits);
-  });
+  return pool_->With<v1::QueryResponse>(
+      [&](sqlite3* connection) { return RunGuarded(connection, sql, limits); });
 }
 
 absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector<SqlValue>& values) {
