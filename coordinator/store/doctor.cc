@@ -94,7 +94,7 @@ class Examination {
     report_.checks.push_back(check);
     absl::StatusOr<std::vector<std::vector<std::string>>> rows = QueryTexts(database_.get(), sql);
     if (rows.ok()) return *std::move(rows);
-    Problem(check, absl::StrCat("it could not be looked at: ", std::string(rows.status().message())),
+    Problem(check, absl::StrCat("the check cannot run: ", std::string(rows.status().message())),
             "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`");
     return {};
   }

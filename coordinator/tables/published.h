@@ -1,4 +1,4 @@
-// The figures the papers print, as data: what a cell of our tables is held against.
+// The figures that the papers print, as data: the values that cells of our tables are compared with.
 //
 // published.csv (embedded) has one figure a row: paper, table, model, method, settings, metric, mean, std.
 // Settings are "key=value" joined by ";". A figure is in the paper's unit (PublishedUnit), of the paper's
