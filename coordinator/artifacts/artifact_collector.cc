@@ -24,13 +24,6 @@ constexpr char kSuperseded[] = "a later checkpoint has taken its place";
 constexpr char kHasResult[] = "its training has its result";
 constexpr char kNotReported[] = "no attempt has reported it";
 
-std::int64_t Integer(const SqlValue& value) {
-  return std::holds_alternative<std::int64_t>(value) ? std::get<std::int64_t>(value) : 0;
-}
-std::string Text(const SqlValue& value) {
-  return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "";
-}
-
 // Files that the database knows.
 struct Known {
   std::set<std::string> needed;                 // Digests, and paths relative to the state folder.

@@ -13,7 +13,7 @@
 #include "base/digest.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
-#include "coordinator/store/trial_state.h"
+#include "coordinator/store/rows.h"
 #include "inlier/v1/sweep_service.pb.h"
 
 namespace inlier {

@@ -78,12 +78,9 @@ absl::Status CheckSpace(sqlite3* source, const fs::path& destination) {
 }
 
 absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOptions& options) {
-  sqlite3* raw = nullptr;
-  const int opened =
-      sqlite3_open_v2(part.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  const SqliteHandle target(raw);
   const std::string doing = absl::StrCat("copying the database to ", part.string());
-  if (opened != SQLITE_OK) return SqliteStatus(opened, sqlite3_errstr(opened), doing);
+  ASSIGN_OR_RETURN(const SqliteHandle target, OpenForWriting(part));
+  sqlite3* const raw = target.get();
   sqlite3_exec(raw, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);
   sqlite3_backup* backup = sqlite3_backup_init(raw, "main", source, "main");
   if (backup == nullptr) return SqliteStatus(sqlite3_extended_errcode(raw), sqlite3_errmsg(raw), doing);

@@ -12,11 +12,9 @@
 #ifndef INLIER_COORDINATOR_STORE_CHANGES_H_
 #define INLIER_COORDINATOR_STORE_CHANGES_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -121,15 +119,6 @@ using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialR
                             StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
                             LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow,
                             PruningDecision, TrialPruning, AttemptPeak, StageMemory>;
-
-// How many of `changes`, from the first on, are of these kinds.
-template <typename... Kinds>
-std::size_t RunOf(std::span<const Change> changes) {
-  const auto end = std::find_if_not(changes.begin(), changes.end(), [](const Change& change) {
-    return (std::holds_alternative<Kinds>(change) || ...);
-  });
-  return static_cast<std::size_t>(end - changes.begin());
-}
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

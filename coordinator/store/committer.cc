@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "coordinator/store/commit_outcome.h"
 #include "coordinator/store/commit_queue.h"
 
 namespace inlier {
@@ -26,6 +26,14 @@ std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
 }
 
 }  // namespace
+
+CommitOutcome OutcomeOf(const absl::Status& status) {
+  if (status.ok()) return CommitOutcome::kDurable;
+  if (INLIER_BUG("batch_dropped_on_no_space") && absl::IsResourceExhausted(status))
+    return CommitOutcome::kDurable;
+  if (IsRetriable(status)) return CommitOutcome::kRetry;
+  return absl::IsDataLoss(status) ? CommitOutcome::kFatal : CommitOutcome::kRefused;
+}
 
 CommitterOptions CommitterOptions::FromConfig(const v1::CoordinatorConfig& config) {
   CommitterOptions options;

@@ -36,6 +36,16 @@
 
 namespace inlier {
 
+// How a transaction ended, by its status (SqliteStatus in database.h).
+enum class CommitOutcome {
+  kDurable,
+  kRetry,    // The same batches, later: no space, or another process holds a lock. Nothing was stored.
+  kFatal,    // The disk failed: nothing may be committed any more, and the process must end.
+  kRefused,  // It can never be stored: a constraint is broken.
+};
+
+CommitOutcome OutcomeOf(const absl::Status& status);
+
 // One transaction, for metrics.
 struct CommitStats {
   std::uint64_t batches = 0;

@@ -2,8 +2,10 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -191,8 +193,26 @@ absl::Status SqliteStatus(const SQLite::Exception& exception, const std::string&
       exception.what(), what);
 }
 
-Database::Database(std::filesystem::path path, std::unique_ptr<StateLock> lock,
-                   std::unique_ptr<SQLite::Database> connection)
+absl::StatusOr<FileLock> LockStateFolder(const std::filesystem::path& state_dir) {
+  const std::string path = (state_dir / "inlier.lock").string();
+  ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(path));
+  if (!lock) {
+    absl::StatusOr<std::string> pid = ReadFile(path);
+    while (pid.ok() && !pid->empty() && (pid->back() < '0' || pid->back() > '9')) pid->pop_back();
+    return absl::FailedPreconditionError(
+        absl::StrCat("the state folder ", state_dir.string(), " is in use by another coordinator (pid ",
+                     !pid.ok() || pid->empty() ? "unknown" : *pid,
+                     "); stop that one, or name another folder with --set state_dir=FOLDER"));
+  }
+  const std::string pid = absl::StrCat(::getpid(), "\n");
+  if (::ftruncate(lock->fd(), 0) != 0 ||
+      ::pwrite(lock->fd(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    return ErrnoStatus(absl::StrCat("writing the lock file ", path));
+  }
+  return *std::move(lock);
+}
+
+Database::Database(std::filesystem::path path, FileLock lock, std::unique_ptr<SQLite::Database> connection)
     : path_(std::move(path)), lock_(std::move(lock)), connection_(std::move(connection)) {}
 
 Database::~Database() = default;
@@ -201,7 +221,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
                                                          const std::vector<Migration>& migrations) {
   INLIER_CHECK(!migrations.empty());
   RETURN_IF_ERROR(MakeWritableFolder(state_dir));
-  ASSIGN_OR_RETURN(std::unique_ptr<StateLock> lock, StateLock::Take(state_dir));
+  ASSIGN_OR_RETURN(FileLock lock, LockStateFolder(state_dir));
   const std::filesystem::path path = state_dir / "inlier.db";
   const std::string opening = absl::StrCat("opening ", path.string());
   DisableMemoryStatistics();

@@ -44,17 +44,10 @@ struct Migration {
 // The files of coordinator/store/migrations, in order, embedded at build.
 const std::vector<Migration>& BuiltinMigrations();
 
-// The exclusive right to a state folder: the lock of inlier.lock, which holds our pid. Ends with the object
-// or the process; the file stays, for removing it would let two processes lock two files of one name.
-class StateLock {
- public:
-  // FailedPrecondition, naming the pid, when another process holds it.
-  static absl::StatusOr<std::unique_ptr<StateLock>> Take(const std::filesystem::path& state_dir);
-
- private:
-  explicit StateLock(FileLock lock) : lock_(std::move(lock)) {}
-  FileLock lock_;
-};
+// Takes the exclusive right to a state folder: the lock of inlier.lock, which holds our pid. It ends with the
+// returned object or the process; the file stays, for removing it would let two processes lock two files of
+// one name. FailedPrecondition, naming the pid, when another process holds it.
+absl::StatusOr<FileLock> LockStateFolder(const std::filesystem::path& state_dir);
 
 class Database {
  public:
@@ -84,11 +77,10 @@ class Database {
   SQLite::Database& connection() { return *connection_; }
 
  private:
-  Database(std::filesystem::path path, std::unique_ptr<StateLock> lock,
-           std::unique_ptr<SQLite::Database> connection);
+  Database(std::filesystem::path path, FileLock lock, std::unique_ptr<SQLite::Database> connection);
 
   std::filesystem::path path_;
-  std::unique_ptr<StateLock> lock_;
+  FileLock lock_;
   std::unique_ptr<SQLite::Database> connection_;
   int version_ = 0;
   std::uint32_t page_bytes_ = 4096;

@@ -82,16 +82,20 @@ class Examination {
   }
 
  private:
-  void Add(Finding finding) { report_.findings.push_back(std::move(finding)); }
+  void Problem(const std::string& check, std::string what, std::string remedy, bool repairable = false) {
+    report_.findings.push_back({check, true, std::move(what), std::move(remedy), repairable});
+  }
+  void Note(const std::string& check, std::string what, std::string remedy, bool repairable = false) {
+    report_.findings.push_back({check, false, std::move(what), std::move(remedy), repairable});
+  }
 
   // The rows of a check's SQL; a check that cannot run is a finding itself.
   std::vector<std::vector<std::string>> Ask(const std::string& check, const std::string& sql) {
     report_.checks.push_back(check);
     absl::StatusOr<std::vector<std::vector<std::string>>> rows = QueryTexts(database_.get(), sql);
     if (rows.ok()) return *std::move(rows);
-    Add({.check = check,
-         .what = absl::StrCat("it could not be looked at: ", std::string(rows.status().message())),
-         .remedy = "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`"});
+    Problem(check, absl::StrCat("the check cannot run: ", std::string(rows.status().message())),
+            "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`");
     return {};
   }
 
@@ -103,50 +107,47 @@ class Examination {
     report_.checks.push_back("schema_version");
     const absl::StatusOr<std::int64_t> application = QueryInteger(database_.get(), "PRAGMA application_id");
     if (!application.ok() || *application != kApplicationId) {
-      Add({.check = "schema_version",
-           .what = absl::StrCat(file.string(), application.ok() ? " is a database of another program" : ": ",
-                                application.ok() ? "" : std::string(application.status().message())),
-           .remedy = "restore inlier.db from a backup, or name another folder with --dir"});
+      Problem("schema_version",
+              absl::StrCat(file.string(), application.ok() ? " is a database of another program" : ": ",
+                           application.ok() ? "" : std::string(application.status().message())),
+              "restore inlier.db from a backup, or name another folder with --dir");
       return false;
     }
     const absl::StatusOr<std::int64_t> version = QueryInteger(database_.get(), "PRAGMA user_version");
     report_.schema_version = version.ok() ? static_cast<int>(*version) : 0;
     if (const absl::StatusOr<bool> too_old = IsFromBeforeRelease(database_.get()); too_old.ok() && *too_old) {
-      Add({.check = "schema_version",
-           .what = absl::StrCat(file.string(),
-                                " was made before the first release, and its tables cannot be read"),
-           .remedy = "start with an empty state folder, or keep using the program that made it"});
+      Problem(
+          "schema_version",
+          absl::StrCat(file.string(), " was made before the first release, and its tables cannot be read"),
+          "start with an empty state folder, or keep using the program that made it");
       return false;
     }
     if (report_.schema_version > report_.schema_version_known) {
-      Add({.check = "schema_version",
-           .what = absl::StrCat("the database has schema version ", report_.schema_version,
-                                ", this program knows ", report_.schema_version_known),
-           .remedy = "use the newer program"});
+      Problem("schema_version",
+              absl::StrCat("the database has schema version ", report_.schema_version,
+                           ", this program knows ", report_.schema_version_known),
+              "use the newer program");
       return false;
     }
     if (report_.schema_version < report_.schema_version_known) {
-      Add({.check = "schema_version",
-           .problem = false,
-           .what = absl::StrCat("the database has schema version ", report_.schema_version, ", this program ",
-                                report_.schema_version_known),
-           .remedy = "nothing: the coordinator brings it forward at its next start, after a backup"});
+      Note("schema_version",
+           absl::StrCat("the database has schema version ", report_.schema_version, ", this program ",
+                        report_.schema_version_known),
+           "nothing: the coordinator brings it forward at its next start, after a backup");
     }
     const auto messages = Ask(kIntegrity, "PRAGMA integrity_check");
     for (const auto& row : messages) {
       if (row[0] == "ok") continue;
       const bool index = IsOfAnIndex(row[0]);
-      Add({.check = kIntegrity,
-           .what = row[0],
-           .remedy = index ? "inlier doctor --repair rebuilds the indexes"
-                           : "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`",
-           .repairable = index});
+      Problem(kIntegrity, row[0],
+              index ? "inlier doctor --repair rebuilds the indexes"
+                    : "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`",
+              index);
     }
     for (const auto& row : Ask("foreign_keys", "PRAGMA foreign_key_check")) {
-      Add({.check = "foreign_keys",
-           .what =
-               absl::StrCat("row ", row[1], " of ", row[0], " names a row of ", row[2], " that is not there"),
-           .remedy = "restore a backup from before"});
+      Problem("foreign_keys",
+              absl::StrCat("row ", row[1], " of ", row[0], " names a row of ", row[2], " that is not there"),
+              "restore a backup from before");
     }
     return !messages.empty();
   }
@@ -155,15 +156,11 @@ class Examination {
     for (const StoreRule& rule : StoreRules()) {
       const auto rows = Ask(rule.name, rule.sql);
       for (std::size_t i = 0; i < rows.size() && i < kShownOfACheck; ++i) {
-        Add({.check = rule.name,
-             .what = absl::StrCat(rows[i][0], " (", rule.meaning, ")"),
-             .remedy = rule.remedy,
-             .repairable = rule.repair_sql != nullptr});
+        Problem(rule.name, absl::StrCat(rows[i][0], " (", rule.meaning, ")"), rule.remedy,
+                rule.repair_sql != nullptr);
       }
       if (rows.size() > kShownOfACheck) {
-        Add({.check = rule.name,
-             .what = absl::StrCat("and ", rows.size() - kShownOfACheck, " more"),
-             .remedy = rule.remedy});
+        Problem(rule.name, absl::StrCat("and ", rows.size() - kShownOfACheck, " more"), rule.remedy);
       }
     }
   }
@@ -184,11 +181,8 @@ class Examination {
       const std::string name =
           absl::StrCat(folder.parent_path().filename().string(), "/", folder.filename().string());
       if (known.contains(name)) continue;
-      Add({.check = "attempt_folder",
-           .problem = false,
-           .what = absl::StrCat(folder.string(), " is of no attempt of this database"),
-           .remedy =
-               "a restored backup may be older than its attempts; remove the folder if it is not needed"});
+      Note("attempt_folder", absl::StrCat(folder.string(), " is of no attempt of this database"),
+           "a restored backup may be older than its attempts; remove the folder if it is not needed");
     }
   }
 
@@ -199,10 +193,8 @@ class Examination {
     for (const fs::path& file : files) {
       const std::string name = absl::StrCat("artifacts/", file.filename().string());
       if (file.extension() != ".safetensors" || known.contains(name)) continue;
-      Add({.check = "artifact_file",
-           .problem = false,
-           .what = absl::StrCat(file.string(), " is of no attempt of this database"),
-           .remedy = "its worker may not have reported it yet; otherwise remove it if it is not needed"});
+      Note("artifact_file", absl::StrCat(file.string(), " is of no attempt of this database"),
+           "its worker may not have reported it yet; otherwise remove it if it is not needed");
     }
   }
 
@@ -218,23 +210,22 @@ class Examination {
       const std::string remedy =
           "copy the file back from a worker or a backup; without it, stages that need it cannot run here";
       if (!fs::exists(file, error)) {
-        Add({.check = check, .what = absl::StrCat(file.string(), " is missing"), .remedy = remedy});
+        Problem(check, absl::StrCat(file.string(), " is missing"), remedy);
         continue;
       }
       if (std::to_string(SizeOf(file)) != row[1]) {
-        Add({.check = check,
-             .what = absl::StrCat(file.string(), " has ", SizeOf(file), " bytes, recorded are ", row[1]),
-             .remedy = remedy});
+        Problem(check, absl::StrCat(file.string(), " has ", SizeOf(file), " bytes, recorded are ", row[1]),
+                remedy);
         continue;
       }
       if (!options_.deep) continue;
       const absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
       if (digest.ok() && *digest == row[2]) continue;
-      Add({.check = check,
-           .what = digest.ok()
-                       ? absl::StrCat(file.string(), " has the SHA-256 ", *digest, ", recorded is ", row[2])
-                       : std::string(digest.status().message()),
-           .remedy = remedy});
+      Problem(check,
+              digest.ok()
+                  ? absl::StrCat(file.string(), " has the SHA-256 ", *digest, ", recorded is ", row[2])
+                  : std::string(digest.status().message()),
+              remedy);
     }
   }
 
@@ -242,11 +233,8 @@ class Examination {
     report_.checks.push_back(kLeftover);
     for (const fs::path& file : EntriesOf(state_dir_)) {
       if (!IsLeftover(file)) continue;
-      Add({.check = kLeftover,
-           .problem = false,
-           .what = absl::StrCat(file.string(), " was left by a program that was killed while it wrote it"),
-           .remedy = "inlier doctor --repair removes it",
-           .repairable = true});
+      Note(kLeftover, absl::StrCat(file.string(), " was left by a program that was killed while it wrote it"),
+           "inlier doctor --repair removes it", true);
     }
   }
 
@@ -258,10 +246,10 @@ class Examination {
     report_.free_bytes = space.available;
     const std::uint64_t wanted = std::max(kFreeBytesMin, report_.database_bytes);
     if (space.available >= wanted) return;
-    Add({.check = "disk_space",
-         .what = absl::StrCat(space.available, " bytes are free; at least ", wanted,
-                              " are wanted (the database once more, for a backup)"),
-         .remedy = "free space on the file system of the state folder"});
+    Problem("disk_space",
+            absl::StrCat(space.available, " bytes are free; at least ", wanted,
+                         " are wanted (the database once more, for a backup)"),
+            "free space on the file system of the state folder");
   }
 
   const fs::path state_dir_;
@@ -296,11 +284,8 @@ absl::Status RepairRows(const fs::path& state_dir, const DoctorReport& report,
   }
   if (repairs.empty()) return absl::OkStatus();
   const fs::path file = state_dir / "inlier.db";
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
-  const SqliteHandle connection(raw);
-  if (code != SQLITE_OK)
-    return SqliteStatus(code, sqlite3_errstr(code), absl::StrCat("opening ", file.string()));
+  ASSIGN_OR_RETURN(const SqliteHandle connection, OpenForWriting(file));
+  sqlite3* const raw = connection.get();
   sqlite3_exec(raw, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", nullptr, nullptr, nullptr);
   BackupOptions options;
   options.check = false;  // It is of what is to be repaired.
@@ -336,7 +321,7 @@ absl::StatusOr<DoctorReport> ExamineStateFolder(const fs::path& state_dir, const
 
 absl::StatusOr<std::vector<std::string>> RepairStateFolder(const fs::path& state_dir,
                                                            const DoctorReport& report) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<StateLock> lock, StateLock::Take(state_dir));
+  ASSIGN_OR_RETURN(const FileLock lock, LockStateFolder(state_dir));
   std::vector<std::string> done;
   RETURN_IF_ERROR(RepairRows(state_dir, report, done));
   for (const fs::path& file : EntriesOf(state_dir)) {

@@ -1,4 +1,4 @@
-// Looks at a whole state folder: is the database sound, do its rows agree with each other and with the files?
+// Examines a whole state folder: is the database sound, do its rows agree with each other and with the files?
 //
 // Examining only reads, so the coordinator may run meanwhile. Repairing takes the folder for itself (the
 // coordinator must be stopped), makes a backup before it writes a row, and does only what cannot lose
@@ -22,10 +22,11 @@ namespace inlier {
 // One rule that holds in every committed state of the database.
 struct StoreRule {
   const char* name;
-  const char* meaning;     // The rule, for people.
-  const char* sql;         // One text a row that breaks it.
-  const char* repair_sql;  // Makes it hold again without losing anything; nullptr where only a person can.
-  const char* remedy;      // For people.
+  const char* meaning;  // The rule, for people.
+  const char* sql;      // One text a row that breaks it.
+  // Makes it hold again without losing anything; nullptr where only a person can.
+  const char* repair_sql = nullptr;
+  const char* remedy = "restore a backup from before (inlier backup), or ask for help with this line";
 };
 const std::vector<StoreRule>& StoreRules();
 

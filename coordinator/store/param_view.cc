@@ -310,13 +310,4 @@ const std::vector<View>& UserViews() {
   return views;
 }
 
-const std::vector<std::string>& ParamColumns() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> result;
-    for (const SpecColumn& column : SpecColumns()) result.push_back(column.name);
-    return result;
-  }();
-  return names;
-}
-
 }  // namespace inlier

@@ -31,13 +31,6 @@ struct View {
 // All views, those that others use first.
 const std::vector<View>& UserViews();
 
-// Columns of `trials` and `results` that hold a hyper-parameter or a choice, in the order of the
-// specification.
-const std::vector<std::string>& ParamColumns();
-
-// docs/reference/schema.md: tables with their comments, then views, from a database made by this program.
-std::string SchemaReference();
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STORE_PARAM_VIEW_H_

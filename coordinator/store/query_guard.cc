@@ -7,8 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/param_view.h"
+#include "coordinator/store/sqlite_handle.h"
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
@@ -84,26 +86,8 @@ bool SetValue(sqlite3_stmt* statement, int column, std::uint64_t cell_bytes, v1:
   return true;
 }
 
-}  // namespace
-
-void StatementFinalizer::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-
-void GuardConnection(sqlite3* connection) {
-  sqlite3_exec(connection, "PRAGMA query_only = ON; PRAGMA trusted_schema = ON; PRAGMA cache_size = -16384",
-               nullptr, nullptr, nullptr);
-  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 32 << 20);
-  sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, kSqlBytesMax);
-  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
-  // Table-valued functions declare themselves as tables when first used, which the authorizer would take for
-  // a write: used here once.
-  for (const char* function :
-       {"json_each('[]')", "json_tree('[]')", "pragma_table_info('meta')", "pragma_table_xinfo('meta')",
-        "pragma_table_list('meta')", "pragma_index_list('meta')"}) {
-    sqlite3_exec(connection, absl::StrCat("SELECT 1 FROM ", function).c_str(), nullptr, nullptr, nullptr);
-  }
-  sqlite3_set_authorizer(connection, &Authorize, nullptr);
-}
-
+// Prepares the one statement of `sql`. InvalidArgument, for people: nothing there, two statements, one that
+// writes, parameters, or SQLite's words.
 absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::string& sql) {
   if (sql.find('\0') != std::string::npos)
     return absl::InvalidArgumentError("SQL: the query has a zero byte");
@@ -134,14 +118,7 @@ absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::stri
   return statement;
 }
 
-TimeLimit::TimeLimit(sqlite3* connection, Timestamp deadline) : connection_(connection), deadline_(deadline) {
-  sqlite3_progress_handler(
-      connection_, kInstructionsBetweenChecks,
-      [](void* limit) { return MonotonicNow() >= static_cast<TimeLimit*>(limit)->deadline_ ? 1 : 0; }, this);
-}
-
-TimeLimit::~TimeLimit() { sqlite3_progress_handler(connection_, 0, nullptr, nullptr); }
-
+// Steps `statement` through and collects its rows.
 absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt* statement,
                                               const QueryLimits& limits) {
   v1::QueryResponse response;
@@ -180,6 +157,39 @@ absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt*
     return absl::InvalidArgumentError(absl::StrCat("SQL: ", sqlite3_errmsg(connection)));
   }
   return SqliteStatus(code, sqlite3_errmsg(connection), "running the query");
+}
+
+}  // namespace
+
+void GuardConnection(sqlite3* connection) {
+  sqlite3_exec(connection, "PRAGMA query_only = ON; PRAGMA trusted_schema = ON; PRAGMA cache_size = -16384",
+               nullptr, nullptr, nullptr);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 32 << 20);
+  sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, kSqlBytesMax);
+  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+  // Table-valued functions declare themselves as tables when first used, which the authorizer would take for
+  // a write: used here once.
+  for (const char* function :
+       {"json_each('[]')", "json_tree('[]')", "pragma_table_info('meta')", "pragma_table_xinfo('meta')",
+        "pragma_table_list('meta')", "pragma_index_list('meta')"}) {
+    sqlite3_exec(connection, absl::StrCat("SELECT 1 FROM ", function).c_str(), nullptr, nullptr, nullptr);
+  }
+  sqlite3_set_authorizer(connection, &Authorize, nullptr);
+}
+
+absl::StatusOr<v1::QueryResponse> RunGuarded(sqlite3* connection, const std::string& sql,
+                                             const QueryLimits& limits) {
+  Timestamp deadline = MonotonicNow() + limits.time;
+  sqlite3_progress_handler(
+      connection, kInstructionsBetweenChecks,
+      [](void* end) { return MonotonicNow() >= *static_cast<Timestamp*>(end) ? 1 : 0; }, &deadline);
+  const auto run = [&]() -> absl::StatusOr<v1::QueryResponse> {
+    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql));
+    return CollectRows(connection, statement.get(), limits);
+  };
+  absl::StatusOr<v1::QueryResponse> response = run();
+  sqlite3_progress_handler(connection, 0, nullptr, nullptr);
+  return response;
 }
 
 }  // namespace inlier

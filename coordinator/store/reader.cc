@@ -15,33 +15,14 @@
 #include "coordinator/store/derived_sql.h"
 #include "coordinator/store/not_found.h"
 #include "coordinator/store/query_guard.h"
+#include "coordinator/store/sqlite_handle.h"
 #include "coordinator/store/sweep_json.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
 namespace {
 
-struct ConnectionCloser {
-  void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
-};
-using ConnectionPtr = std::unique_ptr<sqlite3, ConnectionCloser>;
-
-constexpr int kBusyTimeoutMs = 5000;
 constexpr std::uint32_t kPageSizeMax = 10000;
-
-absl::StatusOr<ConnectionPtr> OpenReadOnly(const std::filesystem::path& path) {
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
-  ConnectionPtr connection(raw);
-  if (code != SQLITE_OK) {
-    return SqliteStatus(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw),
-                        absl::StrCat("opening ", path.string(), " for reading"));
-  }
-  sqlite3_extended_result_codes(raw, 1);
-  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
-  GuardConnection(raw);
-  return connection;
-}
 
 void Bind(sqlite3_stmt* statement, int index, const SqlValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
@@ -67,12 +48,6 @@ SqlValue ColumnValue(sqlite3_stmt* statement, int column) {
   }
 }
 
-std::int64_t Integer(const SqlValue& value) {
-  return std::holds_alternative<std::int64_t>(value) ? std::get<std::int64_t>(value) : 0;
-}
-std::string Text(const SqlValue& value) {
-  return std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "";
-}
 bool IsNull(const SqlValue& value) { return std::holds_alternative<std::monostate>(value); }
 
 // Of sweep ?1: columns of a SweepStatus, in the order of FillSweep; the counts of all its trials in one pass.
@@ -121,49 +96,44 @@ void FillLabels(const std::string& json, google::protobuf::Map<std::string, std:
 
 }  // namespace
 
-// Connections that are not in use, and how many there are.
+// Connections that are not in use, and how many are.
 struct Reader::Pool {
   std::filesystem::path path;
   int limit = 1;
   std::mutex mutex;
   std::condition_variable returned;
-  std::vector<ConnectionPtr> idle;
-  int open = 0;
+  std::vector<SqliteHandle> idle;
+  int in_use = 0;
 
   // Runs `use` with a connection of its own.
   template <typename T>
   absl::StatusOr<T> With(const std::function<absl::StatusOr<T>(sqlite3*)>& use) {
-    ConnectionPtr connection;
-    {
-      std::unique_lock lock(mutex);
-      returned.wait(lock, [&] { return !idle.empty() || open < limit; });
-      if (!idle.empty()) {
-        connection = std::move(idle.back());
-        idle.pop_back();
-      } else {
-        ++open;
-      }
+    std::unique_lock lock(mutex);
+    returned.wait(lock, [&] { return !idle.empty() || in_use < limit; });
+    SqliteHandle connection;
+    if (!idle.empty()) {
+      connection = std::move(idle.back());
+      idle.pop_back();
     }
-    absl::StatusOr<T> result = absl::UnavailableError("no connection");
-    if (connection == nullptr) {
-      absl::StatusOr<ConnectionPtr> opened = OpenReadOnly(path);
-      if (opened.ok()) {
-        connection = *std::move(opened);
-      } else {
-        result = opened.status();
-      }
-    }
-    if (connection != nullptr) result = use(connection.get());
-    {
-      const std::lock_guard lock(mutex);
-      if (connection != nullptr) {
-        idle.push_back(std::move(connection));
-      } else {
-        --open;
-      }
-    }
+    ++in_use;
+    lock.unlock();
+    absl::StatusOr<T> result = UseOrOpen(connection, use);
+    lock.lock();
+    --in_use;
+    if (connection != nullptr) idle.push_back(std::move(connection));
     returned.notify_one();
     return result;
+  }
+
+ private:
+  template <typename T>
+  absl::StatusOr<T> UseOrOpen(SqliteHandle& connection,
+                              const std::function<absl::StatusOr<T>(sqlite3*)>& use) const {
+    if (connection == nullptr) {
+      ASSIGN_OR_RETURN(connection, OpenForReading(path));
+      GuardConnection(connection.get());
+    }
+    return use(connection.get());
   }
 };
 
@@ -176,11 +146,8 @@ Reader::Reader(std::filesystem::path database_path, int connections) : pool_(std
 Reader::~Reader() = default;
 
 absl::StatusOr<v1::QueryResponse> Reader::Query(const std::string& sql, const QueryLimits& limits) {
-  return pool_->With<v1::QueryResponse>([&](sqlite3* connection) -> absl::StatusOr<v1::QueryResponse> {
-    const TimeLimit time_limit(connection, MonotonicNow() + limits.time);
-    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql));
-    return CollectRows(connection, statement.get(), limits);
-  });
+  return pool_->With<v1::QueryResponse>(
+      [&](sqlite3* connection) { return RunGuarded(connection, sql, limits); });
 }
 
 absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector<SqlValue>& values) {

@@ -20,6 +20,10 @@ namespace inlier {
 // A stage has the states of a trial: PENDING, RUNNING, SUCCEEDED, DIVERGED, FAILED, CANCELLED.
 using StageState = v1::TrialState;
 
+inline bool IsTerminal(v1::TrialState state) { return state != v1::PENDING && state != v1::RUNNING; }
+// SUCCEEDED and DIVERGED: never changes again, not even by a retry.
+inline bool IsResult(v1::TrialState state) { return state == v1::SUCCEEDED || state == v1::DIVERGED; }
+
 // Attempts of a stage that failed, as RetrySpec counts them, since the stage was made or retried by a person.
 struct StageFailures {
   std::uint32_t crashes = 0;        // CRASHED, TIMED_OUT, STALLED.

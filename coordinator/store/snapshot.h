@@ -4,8 +4,14 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "coordinator/store/ids.h"
 #include "coordinator/store/rows.h"
+
+namespace SQLite {
+class Database;
+}
 
 namespace inlier {
 
@@ -24,6 +30,14 @@ struct Snapshot {
   StageId next_stage{1};
   Token next_token = 1;
 };
+
+// Reads and checks a snapshot. Errors of SQLite are SQLite::Exception; DataLoss for a row that this program
+// cannot have written. For this folder.
+absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database);
+
+// Checks the assumptions of the recovery. The schema keeps all of them in a sound file, so DataLoss, with the
+// first row that is wrong and the remedy, means that the file was damaged or edited.
+absl::Status CheckSnapshot(const Snapshot& snapshot);
 
 }  // namespace inlier
 

@@ -1,5 +1,3 @@
-#include "coordinator/store/snapshot_check.h"
-
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -8,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "coordinator/store/trial_state.h"
+#include "coordinator/store/snapshot.h"
 #include "spec/schema/limits.h"
 
 namespace inlier {
@@ -42,9 +40,8 @@ const Record* Find(const std::vector<Record>& records, Id id) {
   const auto guess =
       static_cast<std::uint64_t>(id.value()) - static_cast<std::uint64_t>(records[0].id.value());
   if (guess < records.size() && records[guess].id == id) return &records[guess];
-  const auto at = std::lower_bound(records.begin(), records.end(), id, [](const Record& record, Id wanted) {
-    return record.id.value() < wanted.value();
-  });
+  const auto at = std::lower_bound(records.begin(), records.end(), id,
+                                   [](const Record& record, Id wanted) { return record.id < wanted; });
   return at != records.end() && at->id == id ? &*at : nullptr;
 }
 

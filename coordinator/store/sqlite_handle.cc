@@ -25,22 +25,31 @@ std::string UriPath(const std::string& path) {
   return uri;
 }
 
-}  // namespace
-
-absl::StatusOr<SqliteHandle> OpenForReading(const std::filesystem::path& file, bool immutable) {
-  const std::string name = absl::StrCat("file:", UriPath(std::filesystem::absolute(file).string()),
-                                        immutable ? "?immutable=1" : "");
+absl::StatusOr<SqliteHandle> Open(const std::string& uri, int flags, const std::string& what) {
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(name.c_str(), &raw,
-                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(uri.c_str(), &raw, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   SqliteHandle connection(raw);
-  if (code != SQLITE_OK) {
-    return SqliteStatus(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw),
-                        absl::StrCat("opening ", file.string(), " for reading"));
-  }
+  if (code != SQLITE_OK)
+    return SqliteStatus(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw), what);
   sqlite3_extended_result_codes(raw, 1);
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   return connection;
+}
+
+// Returns the SQLite URI of a file.
+std::string UriOf(const std::filesystem::path& file) {
+  return absl::StrCat("file:", UriPath(std::filesystem::absolute(file).string()));
+}
+
+}  // namespace
+
+absl::StatusOr<SqliteHandle> OpenForReading(const std::filesystem::path& file, bool immutable) {
+  return Open(absl::StrCat(UriOf(file), immutable ? "?immutable=1" : ""), SQLITE_OPEN_READONLY,
+              absl::StrCat("opening ", file.string(), " for reading"));
+}
+
+absl::StatusOr<SqliteHandle> OpenForWriting(const std::filesystem::path& file) {
+  return Open(UriOf(file), SQLITE_OPEN_READWRITE, absl::StrCat("opening ", file.string()));
 }
 
 absl::StatusOr<std::vector<std::vector<std::string>>> QueryTexts(sqlite3* connection,
@@ -52,7 +61,7 @@ absl::StatusOr<std::vector<std::vector<std::string>>> QueryTexts(sqlite3* connec
   sqlite3_stmt* raw = nullptr;
   if (const int code = sqlite3_prepare_v2(connection, sql.c_str(), -1, &raw, nullptr); code != SQLITE_OK)
     return failed(code);
-  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(raw, &sqlite3_finalize);
+  const StatementPtr statement(raw);
   int code = SQLITE_ROW;
   while ((code = sqlite3_step(raw)) == SQLITE_ROW) {
     std::vector<std::string>& row = rows.emplace_back();

@@ -21,11 +21,19 @@ struct SqliteCloser {
 };
 using SqliteHandle = std::unique_ptr<sqlite3, SqliteCloser>;
 
-// A connection that can only read. `immutable`: no process writes the file meanwhile, and no -wal or -shm is
+struct StatementFinalizer {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using StatementPtr = std::unique_ptr<sqlite3_stmt, StatementFinalizer>;
+
+// Opens a connection that can only read. `immutable`: no process writes the file meanwhile, and no -wal or -shm is
 // made or looked at.
 absl::StatusOr<SqliteHandle> OpenForReading(const std::filesystem::path& file, bool immutable = false);
 
-// Runs `sql`; every row, each value as text (NULL is "").
+// Opens a connection that can write, to a file that exists.
+absl::StatusOr<SqliteHandle> OpenForWriting(const std::filesystem::path& file);
+
+// Runs `sql`; returns every row, each value as text (NULL is "").
 absl::StatusOr<std::vector<std::vector<std::string>>> QueryTexts(sqlite3* connection, const std::string& sql);
 
 // The first value of the first row as a number; 0 when there is none.

@@ -38,9 +38,9 @@ class Store {
   Database& database() { return database_; }
 
  private:
-  class Statements;  // Prepared once.
+  class Writer;  // Holds the prepared statements.
   Database& database_;
-  std::unique_ptr<Statements> statements_;
+  std::unique_ptr<Writer> writer_;
 };
 
 }  // namespace inlier

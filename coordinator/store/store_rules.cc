@@ -1,75 +1,58 @@
 // Rules between the rows of the database in every committed state, as SQL that finds violations.
-// Most of it is also held by constraints and triggers; here it is looked at from outside, since a file may
+// Most of it is also held by constraints and triggers; this table checks it from outside, since a file may
 // have been edited, salvaged or restored.
 #include "coordinator/store/doctor.h"
 
 namespace inlier {
-namespace {
-
-constexpr char kRestore[] = "restore a backup from before (inlier backup), or ask for help with this line";
-
-}  // namespace
 
 const std::vector<StoreRule>& StoreRules() {
   static const std::vector<StoreRule> rules = {
       {"one_live_attempt", "a stage has at most one live attempt",
        "SELECT 'st-' || stage || ' has ' || count(*) || ' live attempts' FROM attempt WHERE ended_ms IS NULL "
-       "GROUP BY stage HAVING count(*) > 1",
-       nullptr, kRestore},
+       "GROUP BY stage HAVING count(*) > 1"},
       {"one_result", "a stage has at most one result",
        "SELECT 'st-' || stage || ' has ' || count(*) || ' results' FROM attempt "
-       "WHERE outcome IN ('SUCCEEDED', 'DIVERGED') GROUP BY stage HAVING count(*) > 1",
-       nullptr, kRestore},
+       "WHERE outcome IN ('SUCCEEDED', 'DIVERGED') GROUP BY stage HAVING count(*) > 1"},
       {"result_is_of_its_stage", "a stage's result is an attempt of that stage which ended so",
        "SELECT 'st-' || stage.id || ' names the attempt with token ' || result_token FROM stage "
        "LEFT JOIN attempt ON attempt.token = stage.result_token WHERE result_token IS NOT NULL "
-       "AND (attempt.token IS NULL OR attempt.stage <> stage.id OR attempt.outcome IS NOT stage.state)",
-       nullptr, kRestore},
+       "AND (attempt.token IS NULL OR attempt.stage <> stage.id OR attempt.outcome IS NOT stage.state)"},
       {"result_is_taken", "the result of an attempt is its stage's",
        "SELECT 'the attempt with token ' || token || ' ended ' || outcome || ', and st-' || stage.id || ' is "
        "' || state "
        "FROM attempt JOIN stage ON stage.id = attempt.stage WHERE outcome IN ('SUCCEEDED', 'DIVERGED') "
-       "AND result_token IS NOT token",
-       nullptr, kRestore},
+       "AND result_token IS NOT token"},
       {"live_attempt_of_an_open_stage", "a stage with a live attempt has not ended",
        "SELECT 'st-' || stage.id || ' is ' || state || ' with a live attempt' FROM attempt "
-       "JOIN stage ON stage.id = attempt.stage WHERE ended_ms IS NULL AND state <> 'PENDING'",
-       nullptr, kRestore},
+       "JOIN stage ON stage.id = attempt.stage WHERE ended_ms IS NULL AND state <> 'PENDING'"},
       {"one_fingerprint", "a fingerprint has one stage",
        "SELECT 'stages ' || group_concat('st-' || id, ', ') || ' have the fingerprint ' || fingerprint "
-       "FROM stage GROUP BY fingerprint HAVING count(*) > 1",
-       nullptr, kRestore},
+       "FROM stage GROUP BY fingerprint HAVING count(*) > 1"},
       {"specification_of_a_stage", "every stage has the part of the specification that it runs",
        "SELECT 'st-' || id || ' has a specification that is no JSON object' FROM stage "
-       "WHERE NOT json_valid(spec) OR json_type(spec) <> 'object'",
-       nullptr, kRestore},
+       "WHERE NOT json_valid(spec) OR json_type(spec) <> 'object'"},
       {"specification_of_a_trial", "a trial without stages has its specification",
        "SELECT 't-' || id || ' lacks its specification' FROM trial "
-       "WHERE evaluate_stage IS NULL AND NOT coalesce(json_valid(spec), 0)",
-       nullptr, kRestore},
+       "WHERE evaluate_stage IS NULL AND NOT coalesce(json_valid(spec), 0)"},
       {"trained_has_a_checkpoint", "a training that succeeded has its checkpoint recorded",
        "SELECT 'st-' || id || ' has no final artifact ' || coalesce(checkpoint, '') FROM stage "
        "WHERE kind = 'TRAIN_STAGE' AND state = 'SUCCEEDED' AND NOT EXISTS (SELECT 1 FROM artifact "
        "WHERE artifact.token = stage.result_token AND artifact.final = 1 AND artifact.sha256 = "
-       "stage.checkpoint)",
-       nullptr, kRestore},
+       "stage.checkpoint)"},
       {"evaluated_after_training", "an evaluation ran only with the checkpoint of its training",
        "SELECT 'st-' || stage.id || ' has attempts, and its training st-' || train.id || ' has no "
        "checkpoint' "
        "FROM stage JOIN stage AS train ON train.id = stage.train_stage WHERE train.checkpoint IS NULL "
-       "AND EXISTS (SELECT 1 FROM attempt WHERE attempt.stage = stage.id)",
-       nullptr, kRestore},
+       "AND EXISTS (SELECT 1 FROM attempt WHERE attempt.stage = stage.id)"},
       {"success_of_a_trial", "a trial that succeeded has stages that succeeded",
        "SELECT 't-' || trial.id || ' is SUCCEEDED and st-' || stage.id || ' is ' || stage.state FROM trial "
        "JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "
-       "WHERE trial.state = 'SUCCEEDED' AND stage.state <> 'SUCCEEDED'",
-       nullptr, kRestore},
+       "WHERE trial.state = 'SUCCEEDED' AND stage.state <> 'SUCCEEDED'"},
       {"divergence_of_a_trial", "a trial that diverged has a stage that diverged",
        "SELECT 't-' || id || ' is DIVERGED without a stage that is' FROM trial WHERE state = 'DIVERGED' AND "
        "NOT EXISTS "
        "(SELECT 1 FROM stage WHERE stage.id IN (trial.train_stage, trial.evaluate_stage) AND stage.state = "
-       "'DIVERGED')",
-       nullptr, kRestore},
+       "'DIVERGED')"},
       {"open_trial_has_open_stages", "a trial that has not ended waits for a stage that has not",
        "SELECT 't-' || trial.id || ' is ' || trial.state || ', train ' || train.state || ', evaluate ' || "
        "evaluate.state FROM trial JOIN stage AS train ON train.id = trial.train_stage "
@@ -80,8 +63,7 @@ const std::vector<StoreRule>& StoreRules() {
       {"complete_sweep_has_ended", "a sweep that is COMPLETE has no open trial",
        "SELECT 's-' || sweep.id || ' is COMPLETE and has ' || count(*) || ' open trials' FROM sweep "
        "JOIN trial ON trial.sweep = sweep.id WHERE sweep.state = 'COMPLETE' AND trial.state = 'PENDING' "
-       "GROUP BY sweep.id",
-       nullptr, kRestore},
+       "GROUP BY sweep.id"},
       {"token_below_next", "every token is below the next one to be given",
        "SELECT 'next_token is ' || coalesce((SELECT value FROM meta WHERE key = 'next_token'), 'missing') || "
        "', and the "
@@ -94,8 +76,7 @@ const std::vector<StoreRule>& StoreRules() {
        "inlier doctor --repair sets it above all of them"},
       {"acknowledged_sequence", "what was acknowledged to a worker is a count",
        "SELECT 'worker ' || incarnation || ' has ' || acknowledged_sequence FROM worker "
-       "WHERE acknowledged_sequence < 0",
-       nullptr, kRestore},
+       "WHERE acknowledged_sequence < 0"},
       {"worker_of_a_live_attempt", "a live attempt is of a worker that is known",
        "SELECT 'the attempt with token ' || token || ' is of worker ' || worker FROM attempt WHERE ended_ms "
        "IS NULL "
@@ -103,8 +84,7 @@ const std::vector<StoreRule>& StoreRules() {
        nullptr, "nothing: the lease runs out and the stage is leased again"},
       {"artifact_path", "the path of an artifact stays inside the state folder",
        "SELECT 'artifact ' || id || ' has the path ' || path FROM artifact WHERE path LIKE '/%' OR path = '' "
-       "OR '/' || path || '/' LIKE '%/../%' OR (path NOT LIKE 'artifacts/%' AND path NOT LIKE 'attempts/%')",
-       nullptr, kRestore},
+       "OR '/' || path || '/' LIKE '%/../%' OR (path NOT LIKE 'artifacts/%' AND path NOT LIKE 'attempts/%')"},
   };
   return rules;
 }

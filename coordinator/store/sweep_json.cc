@@ -1,12 +1,9 @@
 #include "coordinator/store/sweep_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/message.h"
-#include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 
@@ -30,30 +27,9 @@ std::vector<std::vector<double>> TakeNumbers(nlohmann::json& sweep) {
   return taken;
 }
 
-// Whether all numbers below `message` that JSON must hold as numbers (those of google.protobuf.Value) are finite.
-bool IsFinite(const google::protobuf::Message& message) {
-  if (const auto* value = dynamic_cast<const google::protobuf::Value*>(&message);
-      value != nullptr && value->has_number_value() && !std::isfinite(value->number_value()))
-    return false;
-  const google::protobuf::Reflection& reflection = *message.GetReflection();
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  reflection.ListFields(message, &fields);
-  for (const google::protobuf::FieldDescriptor* field : fields) {
-    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
-    if (!field->is_repeated() && !IsFinite(reflection.GetMessage(message, field))) return false;
-    for (int i = 0; field->is_repeated() && i < reflection.FieldSize(message, field); ++i) {
-      if (!IsFinite(reflection.GetRepeatedMessage(message, field, i))) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> SweepSpecToJson(const v1::SweepSpec& spec) {
-  if (!IsFinite(spec))
-    return absl::InternalError(
-        absl::StrCat("the specification of sweep ", spec.name(), " has a number that is not finite"));
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string json;

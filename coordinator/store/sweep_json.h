@@ -11,8 +11,8 @@
 
 namespace inlier {
 
-// Internal where JSON cannot express it: a value that is not finite, or nested too deep. CheckLimits
-// (request_limits.h) refuses such a sweep.
+// REQUIRES: CheckLimits (request_limits.h) accepts `spec`: its numbers are finite, which JSON needs. Internal
+// for values that are nested too deep.
 absl::StatusOr<std::string> SweepSpecToJson(const v1::SweepSpec& spec);
 
 // The inverse. Unknown fields are ignored; DataLoss for anything else.

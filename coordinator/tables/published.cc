@@ -10,7 +10,6 @@
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "coordinator/tables/published_csv.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/number_text.h"
 

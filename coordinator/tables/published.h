@@ -1,4 +1,4 @@
-// The figures the papers print, as data: what a cell of our tables is held against.
+// The figures that the papers print, as data: the values that cells of our tables are compared with.
 //
 // published.csv (embedded) has one figure a row: paper, table, model, method, settings, metric, mean, std.
 // Settings are "key=value" joined by ";". A figure is in the paper's unit (PublishedUnit), of the paper's
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
@@ -31,6 +32,9 @@ struct PublishedFigure {
 // Of CSV text; InvalidArgument names the line.
 absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& csv);
 
+// The embedded text of published.csv.
+const std::string& PublishedCsv();
+
 // All figures of the embedded file, in its order.
 const std::vector<PublishedFigure>& PublishedFigures();
 
@@ -42,7 +46,8 @@ absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::st
 // iterations a second where we have shares, seconds and tokens a second.
 double PublishedUnit(const std::string& metric);
 
-// The query of our cell (published_query.h).
+// The names that the papers would give a trial and a measurement of ours. A sweep needs no labels of its own
+// for a figure to be found: softmax, gate, norm, optimizer, lengths, bits and the data decide.
 struct PublishedQuery {
   std::vector<std::string>
       metrics;               // Names the papers use for the measurement; the first that is there counts.
@@ -52,6 +57,9 @@ struct PublishedQuery {
   std::map<std::string, std::string>
       settings;  // Every setting that a figure names must be here and equal; numbers as numbers.
 };
+
+// `spec` is a resolved one; fields that are not there have their defaults.
+PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& measurement);
 
 // The one figure of `figures` that fits; of several the one with most settings. nullptr when none or no
 // single one fits.

@@ -1,5 +1,3 @@
-#include "coordinator/tables/published_query.h"
-
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/tables/published.h"
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"

@@ -9,10 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "coordinator/store/param_view.h"
 #include "coordinator/tables/published.h"
-#include "coordinator/tables/published_query.h"
 #include "coordinator/tables/trial_values.h"
+#include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/trial/canonical.h"
@@ -40,8 +39,8 @@ class Names {
       if (!axis.range.empty()) continue;  // Any number between its ends is a label.
       names.axes_.emplace(axis.name, axis.labels);
     }
-    for (const std::string& column : ParamColumns()) {
-      if (!names.axes_.contains(column)) names.known_.push_back(column);
+    for (const SpecColumn& column : SpecColumns()) {
+      if (!names.axes_.contains(column.name)) names.known_.push_back(column.name);
     }
     return names;
   }
@@ -120,18 +119,20 @@ std::string RowLabel(const TrialValues& trial, const std::string& name) {
   return label != trial.labels.end() ? label->second : SqlText(trial.columns.at(name));
 }
 
+// Labels and the trials that have them.
+using Row = std::pair<std::vector<std::string>, std::vector<const TrialValues*>>;
+
 // The rows: combinations of labels that trials have, in the order of the axes' labels (of a column: in the
 // order of the trials).
-std::vector<std::pair<std::vector<std::string>, std::vector<const TrialValues*>>> GroupRows(
-    const std::vector<const TrialValues*>& trials, const v1::TableSpec& spec, const Names& names) {
+std::vector<Row> GroupRows(const std::vector<const TrialValues*>& trials, const v1::TableSpec& spec,
+                           const Names& names) {
   std::vector<std::map<std::string, std::size_t>> ranks(spec.rows_size());
   for (int i = 0; i < spec.rows_size(); ++i) {
     if (const auto* labels = names.LabelsOf(spec.rows(i))) {
       for (const std::string& label : *labels) ranks[i].emplace(label, ranks[i].size());
     }
   }
-  std::map<std::vector<std::size_t>, std::pair<std::vector<std::string>, std::vector<const TrialValues*>>>
-      rows;
+  std::map<std::vector<std::size_t>, Row> rows;
   for (const TrialValues* trial : trials) {
     std::vector<std::string> labels;
     std::vector<std::size_t> key;
@@ -139,11 +140,11 @@ std::vector<std::pair<std::vector<std::string>, std::vector<const TrialValues*>>
       labels.push_back(RowLabel(*trial, spec.rows(i)));
       key.push_back(ranks[i].emplace(labels.back(), ranks[i].size()).first->second);
     }
-    auto& row = rows[key];
+    Row& row = rows[key];
     row.first = std::move(labels);
     row.second.push_back(trial);
   }
-  std::vector<std::pair<std::vector<std::string>, std::vector<const TrialValues*>>> result;
+  std::vector<Row> result;
   for (auto& [key, row] : rows) result.push_back(std::move(row));
   return result;
 }

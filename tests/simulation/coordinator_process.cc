@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "coordinator/store/commit_outcome.h"
+#include "coordinator/store/committer.h"
 #include "spec/sweep/sweep_reader.h"
 
 namespace inlier {

@@ -60,7 +60,7 @@ class PowerCut {
     std::string durable;
     std::vector<DiskStep> pending;  // kWrite and kTruncate since the last sync.
     bool exists = false;            // To the running system.
-    bool entry_durable = false;     // Whether the folder was synced with it.
+    bool entry_durable = false;     // The folder was synced with it.
   };
   std::string Contents(const File& file, Loss loss, std::mt19937_64& random) const;
 

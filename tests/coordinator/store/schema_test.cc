@@ -9,6 +9,7 @@
 
 #include "coordinator/store/param_view.h"
 #include "spec/trial/measurements.h"
+#include "tests/coordinator/store/schema_reference.h"
 
 namespace inlier {
 namespace {

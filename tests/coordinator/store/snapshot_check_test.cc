@@ -1,6 +1,6 @@
 // A damaged file that SQLite itself does not notice gives a clear error when it is loaded; it used to end the
 // process by a failed check or an exception while the orchestrator took over.
-#include "coordinator/store/snapshot_check.h"
+#include "coordinator/store/snapshot.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 

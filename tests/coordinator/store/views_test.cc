@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "coordinator/store/param_view.h"
+#include "spec/schema/columns.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -35,9 +36,9 @@ TEST_F(ViewsTest, EveryParameterColumnIsInTrialsAndResults) {
   for (const char* view : {"trials", "results"}) {
     const auto response = reader_->Query(std::string("SELECT * FROM ") + view);
     ASSERT_TRUE(response.ok()) << response.status();
-    EXPECT_GT(ParamColumns().size(), 15u);
-    for (const std::string& column : ParamColumns())
-      EXPECT_THAT(response->columns(), Contains(column)) << view;
+    EXPECT_GT(SpecColumns().size(), 15u);
+    for (const SpecColumn& column : SpecColumns())
+      EXPECT_THAT(response->columns(), Contains(column.name)) << view;
   }
 }
 

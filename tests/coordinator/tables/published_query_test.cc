@@ -1,14 +1,13 @@
 // A trial of ours finds the papers' figure that is meant by its spec alone, and no other.
-#include "coordinator/tables/published_query.h"
-
 #include <gtest/gtest.h>
 
+#include "coordinator/tables/published.h"
 #include "spec/schema/yaml_reader.h"
 
 namespace inlier {
 namespace {
 
-// What a trial shows beside it: "mean model" of the figure, in our unit; "none".
+// The figure that a trial shows next to it: "mean model" of the figure, in our unit; "none".
 std::string FigureOf(const std::string& table, const std::string& yaml, const std::string& measurement) {
   const absl::StatusOr<v1::TrialSpec> spec = ReadYaml<v1::TrialSpec>(yaml, "trial.yaml");
   EXPECT_TRUE(spec.ok()) << spec.status();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/tables/published_query.h"
+#include "coordinator/tables/published.h"
 #include "coordinator/tables/trial_values.h"
 #include "gtest/gtest.h"
 #include "spec/sweep/sweep_grid.h"

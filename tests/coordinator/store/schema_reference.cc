@@ -1,8 +1,8 @@
-// docs/reference/schema.md, from a database made by this program.
+#include "tests/coordinator/store/schema_reference.h"
+
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <sstream>
-#include <string>
 #include <utility>
 #include <vector>
 

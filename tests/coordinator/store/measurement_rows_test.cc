@@ -1,5 +1,3 @@
-#include "coordinator/store/measurement_writer.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +7,7 @@
 namespace inlier {
 namespace {
 
-class MeasurementWriterTest : public StoreTest {
+class MeasurementRowsTest : public StoreTest {
  protected:
   static MeasurementRow Point(Token token, std::uint64_t step, double value = 0.5) {
     return {.token = token,
@@ -22,7 +20,7 @@ class MeasurementWriterTest : public StoreTest {
   }
 };
 
-TEST_F(MeasurementWriterTest, RowsOfManyLengthsAreAllStoredInTheirOrder) {
+TEST_F(MeasurementRowsTest, RowsOfManyLengthsAreAllStoredInTheirOrder) {
   MustAddTrial();
   MustApply(Start(1, 1));
   std::uint64_t step = 0;
@@ -38,7 +36,7 @@ TEST_F(MeasurementWriterTest, RowsOfManyLengthsAreAllStoredInTheirOrder) {
             std::vector<std::string>{"323|1|323|323|323"});
 }
 
-TEST_F(MeasurementWriterTest, ThoseOfAnAttemptThatHasEndedAreDroppedAndCounted) {
+TEST_F(MeasurementRowsTest, ThoseOfAnAttemptThatHasEndedAreDroppedAndCounted) {
   MustAddTrial();
   MustApply(Start(1, 1), Fail(1, v1::LOST), Start(2, 1, 2));
   ChangeBatch batch;
@@ -54,7 +52,7 @@ TEST_F(MeasurementWriterTest, ThoseOfAnAttemptThatHasEndedAreDroppedAndCounted) 
             std::vector<std::string>{"2|71|71"});
 }
 
-TEST_F(MeasurementWriterTest, WhatIsNotANumberIsStoredAsNull) {
+TEST_F(MeasurementRowsTest, WhatIsNotANumberIsStoredAsNull) {
   MustAddTrial();
   MustApply(Start(1, 1), Point(1, 1, std::nan("")), Point(1, ~std::uint64_t{0}, 2));
   EXPECT_EQ(Rows("SELECT step, value IS NULL FROM measurement ORDER BY id"),

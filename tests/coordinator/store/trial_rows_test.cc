@@ -1,5 +1,3 @@
-#include "coordinator/store/trial_writer.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/coordinator/store/store_fixture.h"
@@ -10,7 +8,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class TrialWriterTest : public StoreTest {
+class TrialRowsTest : public StoreTest {
  protected:
   // `count` trials with a training and an evaluation each, from trial `first` on.
   static ChangeBatch Expanded(int first, int count) {
@@ -24,7 +22,7 @@ class TrialWriterTest : public StoreTest {
   }
 };
 
-TEST_F(TrialWriterTest, RunsOfManyLengthsAreStoredWholeAndInOrder) {
+TEST_F(TrialRowsTest, RunsOfManyLengthsAreStoredWholeAndInOrder) {
   MustApply(Sweep(1));
   int next = 1;
   for (const int count : {1, 7, 8, 9, 63, 64, 65, 137}) {
@@ -44,7 +42,7 @@ TEST_F(TrialWriterTest, RunsOfManyLengthsAreStoredWholeAndInOrder) {
       ElementsAre("708|708|354"));
 }
 
-TEST_F(TrialWriterTest, ARuleBrokenInTheMiddleLeavesNothingOfTheTransaction) {
+TEST_F(TrialRowsTest, ARuleBrokenInTheMiddleLeavesNothingOfTheTransaction) {
   MustApply(Sweep(1));
   ChangeBatch batch = Expanded(1, 70);
   batch.Add(Train(141));
@@ -59,7 +57,7 @@ TEST_F(TrialWriterTest, ARuleBrokenInTheMiddleLeavesNothingOfTheTransaction) {
   EXPECT_THAT(Rows("SELECT count(*) FROM trial"), ElementsAre("70"));
 }
 
-TEST_F(TrialWriterTest, ATrialWhoseStageIsNotThereIsRefusedWhenItIsCommitted) {
+TEST_F(TrialRowsTest, ATrialWhoseStageIsNotThereIsRefusedWhenItIsCommitted) {
   MustApply(Sweep(1));
   const absl::StatusOr<ApplyStats> stats = Apply(Train(1), Trial(1, 1, 0, 1, 2));
   ASSERT_FALSE(stats.ok());
@@ -68,7 +66,7 @@ TEST_F(TrialWriterTest, ATrialWhoseStageIsNotThereIsRefusedWhenItIsCommitted) {
   MustApply(Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2));
 }
 
-TEST_F(TrialWriterTest, ATrialHasEitherStagesOrItsSpecification) {
+TEST_F(TrialRowsTest, ATrialHasEitherStagesOrItsSpecification) {
   MustApply(Sweep(1), Train(1), Evaluate(2, 1));
   TrialRow invalid = Trial(1, 1, 0, 1, 2);
   invalid.train_stage = StageId();
@@ -83,7 +81,7 @@ TEST_F(TrialWriterTest, ATrialHasEitherStagesOrItsSpecification) {
               ElementsAre(R"(7|9|{"seed":7,"evaluation":{"sequence_length":9}})"));
 }
 
-TEST_F(TrialWriterTest, ATrialThatWasKnownStartsOnlyWithWhatItsStageHas) {
+TEST_F(TrialRowsTest, ATrialThatWasKnownStartsOnlyWithWhatItsStageHas) {
   MustApply(Sweep(1), Train(1), Evaluate(2, 1));
   TrialRow known = Trial(1, 1, 0, 1, 2);
   known.state = v1::SUCCEEDED;
@@ -93,7 +91,7 @@ TEST_F(TrialWriterTest, ATrialThatWasKnownStartsOnlyWithWhatItsStageHas) {
               HasSubstr("trial: SUCCEEDED although a stage has not succeeded"));
 }
 
-TEST_F(TrialWriterTest, AttemptsOfOneBatchStartTogetherAndInOrder) {
+TEST_F(TrialRowsTest, AttemptsOfOneBatchStartTogetherAndInOrder) {
   MustApply(Sweep(1));
   ASSERT_TRUE(store_->Apply(Expanded(1, 100)).ok());
   ChangeBatch batch;
@@ -113,7 +111,7 @@ TEST_F(TrialWriterTest, AttemptsOfOneBatchStartTogetherAndInOrder) {
 }
 
 // A statement that could be taken back alone would copy each page that it touches.
-TEST_F(TrialWriterTest, NoRuleOfTheTablesThatGrowWithTrialsAsksForStatementsToBeTakenBack) {
+TEST_F(TrialRowsTest, NoRuleOfTheTablesThatGrowWithTrialsAsksForStatementsToBeTakenBack) {
   EXPECT_THAT(Rows("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%RAISE(ABORT%'"),
               ElementsAre("0"));
   EXPECT_THAT(Rows("SELECT name, (length(sql) - length(replace(sql, ' REFERENCES ', ''))) / 12 = "
