@@ -10,7 +10,6 @@
 #include "coordinator/attempts/events.h"
 #include "coordinator/attempts/sync.h"
 #include "coordinator/attempts/yields.h"
-#include "coordinator/invariants.h"
 #include "coordinator/recovery.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/offer.h"
@@ -176,8 +175,5 @@ absl::StatusOr<v1::ListSweepsResponse> Orchestrator::ListSweeps(const v1::ListSw
   return inlier::ListSweeps(state_, request);
 }
 v1::ListWorkersResponse Orchestrator::ListWorkers() const { return inlier::ListWorkers(state_); }
-
-void Orchestrator::CheckInvariants() const { inlier::CheckInvariants(state_); }
-std::string Orchestrator::DurableState() const { return inlier::DurableState(state_); }
 
 }  // namespace inlier

@@ -8,7 +8,7 @@
 // This class only dispatches: each method runs one function of attempts/, scheduling/, sweeps/ or status/ on the
 // State, and Finish() (sweeps/settle.h).
 //
-// Invariants (CheckInvariants derives them again; the numbers are those of docs/ARCHITECTURE.md):
+// Invariants (tests/coordinator/invariants.h checks them; the numbers are those of docs/ARCHITECTURE.md):
 //  (1) a stage has at most one live token;
 //  (2) a stage has at most one result;
 //  (4) nothing with a stale token changes anything;
@@ -102,10 +102,6 @@ class Orchestrator {
   v1::ListWorkersResponse ListWorkers() const;
 
   const State& state() const { return state_; }
-
-  // Of invariants.h.
-  void CheckInvariants() const;
-  std::string DurableState() const;
 
  private:
   // Runs `decide(context)` as one call, and finishes it.

@@ -20,6 +20,7 @@
 #include "coordinator/orchestrator.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "tests/coordinator/invariants.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -293,9 +294,9 @@ class Harness {
 
   // The coordinator dies and comes back on the same folder. What it knows afterwards is what it knew before.
   void Restart() {
-    const std::string before = orchestrator_->DurableState();
+    const std::string before = DurableState(orchestrator_->state());
     Crash();
-    EXPECT_EQ(orchestrator_->DurableState(), before);
+    EXPECT_EQ(DurableState(orchestrator_->state()), before);
   }
 
   // The same when something was not committed: it is gone.
@@ -319,7 +320,7 @@ class Harness {
       ASSERT_TRUE(stats.ok()) << stats.status();
       fenced_ += stats->fenced;
     }
-    if (!skip_invariants_) orchestrator_->CheckInvariants();
+    if (!skip_invariants_) CheckInvariants(orchestrator_->state());
     last_ = std::move(effects);
   }
 

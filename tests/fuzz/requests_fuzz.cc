@@ -11,6 +11,7 @@
 #include "coordinator/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/records.h"
@@ -184,15 +185,15 @@ class Service {
 
   // The state read from the store equals the state in memory.
   void Restart() {
-    const std::string before = orchestrator_->DurableState();
+    const std::string before = DurableState(orchestrator_->state());
     reader_.reset();
     orchestrator_.reset();
     store_.reset();
     database_.reset();
     Open();
-    if (orchestrator_->DurableState() == before) return;
-    std::fprintf(stderr, "before:\n%s\nafter:\n%s\n", before.c_str(), orchestrator_->DurableState().c_str());
-    INLIER_CHECK(orchestrator_->DurableState() == before);
+    if (DurableState(orchestrator_->state()) == before) return;
+    std::fprintf(stderr, "before:\n%s\nafter:\n%s\n", before.c_str(), DurableState(orchestrator_->state()).c_str());
+    INLIER_CHECK(DurableState(orchestrator_->state()) == before);
   }
 
  private:
@@ -231,7 +232,7 @@ class Service {
       INLIER_CHECK(stats.ok());
       INLIER_CHECK(stats->fenced == 0);
     }
-    orchestrator_->CheckInvariants();
+    CheckInvariants(orchestrator_->state());
   }
 
   TemporaryFolder folder_;

@@ -1,3 +1,4 @@
+#include "tests/coordinator/invariants.h"
 #include "tests/simulation/coordinator_process.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -119,13 +120,13 @@ void CoordinatorProcess::Start() {
   const absl::Status status = orchestrator_->Recover(*std::move(snapshot), Now(), effects);
   if (!status.ok()) return world_.Violate(absl::StrCat("it does not recover: ", status.ToString()));
   CheckRecovered();
-  if (careful_) states_[0] = WithoutWorkers(orchestrator_->DurableState());
+  if (careful_) states_[0] = WithoutWorkers(DurableState(orchestrator_->state()));
   Deliver(std::move(effects), nullptr, nullptr);
 }
 
 void CoordinatorProcess::CheckRecovered() {
   if (expected_.empty()) return;
-  const std::string state = WithoutWorkers(orchestrator_->DurableState());
+  const std::string state = WithoutWorkers(DurableState(orchestrator_->state()));
   if (std::find(expected_.begin(), expected_.end(), state) == expected_.end()) {
     world_.Violate(absl::StrCat("recovered state is not the committed state: ",
                                 FirstDifference(expected_.front(), state)));
@@ -138,7 +139,7 @@ void CoordinatorProcess::CheckRecovered() {
 void CoordinatorProcess::Remember() {
   expected_.clear();
   if (Idle()) {
-    expected_.push_back(WithoutWorkers(orchestrator_->DurableState()));
+    expected_.push_back(WithoutWorkers(DurableState(orchestrator_->state())));
   } else if (careful_) {
     if (const auto at = states_.find(control_committed_); at != states_.end())
       expected_.push_back(at->second);
@@ -256,7 +257,7 @@ void CoordinatorProcess::Deliver(Effects effects, const v1::WorkerSync* sync, Re
   PushWhenCommitted(std::move(pushes));
   if (number != 0) {
     const bool control = effects.changes.lane == Lane::kControl;
-    if (control && careful_) states_[number] = WithoutWorkers(orchestrator_->DurableState());
+    if (control && careful_) states_[number] = WithoutWorkers(DurableState(orchestrator_->state()));
     queue_->Push(
         std::move(effects.changes),
         [this, number, control, life = life_](absl::Status status) {
@@ -272,7 +273,7 @@ void CoordinatorProcess::Deliver(Effects effects, const v1::WorkerSync* sync, Re
         },
         world_.now());
   }
-  orchestrator_->CheckInvariants();
+  CheckInvariants(orchestrator_->state());
   Pump();
   Arm();
 }

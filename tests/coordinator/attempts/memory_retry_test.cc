@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
 
 namespace inlier {
 namespace {
@@ -28,7 +29,7 @@ v1::SweepSpec Asking(std::uint32_t memory_mib) {
 
 // Request of the only live attempt: thousandths of a GPU, MiB, MiB of the GPU.
 std::string Request(Harness& harness) {
-  const std::string state = harness.orchestrator().DurableState();
+  const std::string state = DurableState(harness.orchestrator().state());
   const std::size_t begin = state.find("request=", state.find("\ntoken ") + 1);
   return begin == std::string::npos ? "" : state.substr(begin + 8, state.find('\n', begin) - begin - 8);
 }

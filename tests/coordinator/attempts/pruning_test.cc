@@ -7,6 +7,7 @@
 
 #include "coordinator/state/pruner.h"
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
 
 namespace inlier {
 namespace {
@@ -270,12 +271,12 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
       ++restarts;
     } else if (what < 4) {
       // It decides, and dies before anything is committed.
-      const std::string before = harness.orchestrator().DurableState();
+      const std::string before = DurableState(harness.orchestrator().state());
       Effects lost;
       ASSERT_TRUE(harness.orchestrator().OnSync(worker.Sync(), harness.now(), lost).ok());
       harness.Crash();
       ++restarts;
-      EXPECT_EQ(harness.orchestrator().DurableState(), before);
+      EXPECT_EQ(DurableState(harness.orchestrator().state()), before);
     } else if (what < 6) {
       worker = new_worker();  // Killed with its children.
       harness.Advance(seconds(17));
@@ -299,7 +300,7 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
       harness.Sync(worker);
     }
   }
-  ASSERT_TRUE(over()) << harness.orchestrator().DurableState();
+  ASSERT_TRUE(over()) << DurableState(harness.orchestrator().state());
   EXPECT_GT(restarts, 0);
   EXPECT_EQ(harness.fenced(), 0u);
   const Snapshot snapshot = Load(harness);

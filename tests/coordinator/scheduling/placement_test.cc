@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
 
 namespace inlier {
 namespace {
@@ -188,7 +189,7 @@ TEST(OrchestratorPlacementTest, AStageOfTwoSweepsRunsByTheRequestOfTheOneItIsCha
   HandWorker worker("w", 1);
   worker.fields().set_memory_mib(8000);
   EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
-  EXPECT_THAT(harness.orchestrator().DurableState(), HasSubstr("sweep=s-2 yields= request=0/100/0"));
+  EXPECT_THAT(DurableState(harness.orchestrator().state()), HasSubstr("sweep=s-2 yields= request=0/100/0"));
 }
 
 TEST(OrchestratorPlacementTest, WhyNamesWhatDoesNotFitNowAndWhatIsFree) {

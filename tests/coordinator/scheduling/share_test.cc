@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
 
 namespace inlier {
 namespace {
@@ -71,7 +72,7 @@ TEST(OrchestratorShareTest, WeightsOneAndThreeShareTenThousandTrialsAndNoLimitIs
   const double share = static_cast<double>(Ended(harness, second)) / static_cast<double>(ended);
   EXPECT_NEAR(share, 0.75, 0.02);
   RecordProperty("share_of_weight_three", std::to_string(share));
-  harness.orchestrator().CheckInvariants();
+  CheckInvariants(harness.orchestrator().state());
 }
 
 TEST(OrchestratorShareTest, SweepThatWasIdleDoesNotHoardCredit) {

@@ -12,6 +12,7 @@
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "base/digest.h"
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
 #include "tests/coordinator/store/recording_vfs.h"
 
 namespace inlier {
@@ -109,7 +110,7 @@ class Workload {
       ASSERT_TRUE(stats.ok()) << stats.status();
     }
     commits_.push_back(
-        {start, vfs_.steps().size(), ContentDigest(database_->connection()), orchestrator_->DurableState()});
+        {start, vfs_.steps().size(), ContentDigest(database_->connection()), DurableState(orchestrator_->state())});
   }
   void Do(const std::function<void(Effects&)>& call) {
     const std::size_t start = vfs_.steps().size();
@@ -202,8 +203,8 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
   Effects effects;
   if (const absl::Status status = orchestrator.Recover(*std::move(snapshot), now, effects); !status.ok())
     return "it does not recover: " + status.ToString();
-  orchestrator.CheckInvariants();
-  if (found != nullptr && orchestrator.DurableState() != found->durable) return "recovered to another state";
+  CheckInvariants(orchestrator.state());
+  if (found != nullptr && DurableState(orchestrator.state()) != found->durable) return "recovered to another state";
   // The work continues: a worker joins and takes what is ready.
   HandWorker worker("after the cut", 2);
   Effects joined;

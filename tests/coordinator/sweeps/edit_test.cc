@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
 
 namespace inlier {
 namespace {
@@ -173,7 +174,7 @@ TEST(OrchestratorEditTest, WhatCannotBeEditedIsRefusedAndNothingChanges) {
   Harness harness;
   const v1::SweepSpec spec = SmallSweep("s", 2);
   const SweepId sweep = harness.Submit(spec);
-  const std::string before = harness.orchestrator().DurableState();
+  const std::string before = DurableState(harness.orchestrator().state());
   const auto refusal = [&](const v1::SweepSpec& to, std::uint64_t max_trials = 10000) {
     const absl::Status status = Edit(harness, sweep, to, "id", max_trials).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -188,7 +189,7 @@ TEST(OrchestratorEditTest, WhatCannotBeEditedIsRefusedAndNothingChanges) {
   *axes.add_axes() = NumberAxis("training.batch_size", {2, 4});
   EXPECT_THAT(refusal(axes), HasSubstr("axes: the sweep has seed, bits, the edit seed, bits, batch_size"));
   EXPECT_THAT(refusal(SmallSweep("s", 20), 10), HasSubstr("more than the limit of 10"));
-  EXPECT_EQ(harness.orchestrator().DurableState(), before);
+  EXPECT_EQ(DurableState(harness.orchestrator().state()), before);
 }
 
 TEST(OrchestratorEditTest, EditMadeFromAnOlderRevisionIsRefused) {

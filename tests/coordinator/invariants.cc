@@ -1,4 +1,4 @@
-#include "coordinator/invariants.h"
+#include "tests/coordinator/invariants.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,20 @@
+// The invariants of the state, computed again from its parts. Reads everything.
+#ifndef INLIER_TESTS_COORDINATOR_INVARIANTS_H_
+#define INLIER_TESTS_COORDINATOR_INVARIANTS_H_
+
+#include <string>
+
+#include "coordinator/state/state.h"
+
+namespace inlier {
+
+// Ends the process if an invariant of docs/ARCHITECTURE.md, or a count or index of the state, is wrong.
+void CheckInvariants(const State& state);
+
+// The durable part of the state in a fixed form, one line an entity: equal to that of an orchestrator
+// recovered from the store.
+std::string DurableState(const State& state);
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_COORDINATOR_INVARIANTS_H_
