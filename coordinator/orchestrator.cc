@@ -4,9 +4,9 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
-#include "coordinator/attempts/drain.h"
 #include "coordinator/attempts/events.h"
 #include "coordinator/attempts/sync.h"
 #include "coordinator/attempts/yields.h"
@@ -14,14 +14,8 @@
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/offer.h"
 #include "coordinator/scheduling/placement.h"
-#include "coordinator/state/lookup.h"
-#include "coordinator/state/requests.h"
-#include "coordinator/status/explain.h"
-#include "coordinator/status/status.h"
-#include "coordinator/sweeps/cancel.h"
+#include "coordinator/sweeps/control.h"
 #include "coordinator/sweeps/edit.h"
-#include "coordinator/sweeps/pause.h"
-#include "coordinator/sweeps/retry.h"
 #include "coordinator/sweeps/settle.h"
 #include "coordinator/sweeps/submit.h"
 #include "coordinator/tick.h"
@@ -35,6 +29,29 @@ bool IsBulk(const ChangeBatch& batch) {
     return std::holds_alternative<MeasurementRow>(change) || std::holds_alternative<LogRow>(change) ||
            std::holds_alternative<WorkerAcknowledged>(change);
   });
+}
+
+// AlreadyExists when the id was used for something else; `digest` becomes that of the content.
+absl::Status CheckRequest(const State& state, const char* method, const std::string& id,
+                          const google::protobuf::Message& request, std::string& digest) {
+  if (id.size() > kRequestIdBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36"));
+  }
+  digest = ContentDigest(request);
+  std::string used;
+  if (const std::optional<SweepId> sweep = state.sweeps.FindRequest(id)) {
+    used = absl::StrCat("the submission of sweep ", sweep->ToString());
+  } else if (const RequestRow* earlier = state.requests.Find(id)) {
+    if (earlier->method != method) {
+      used = absl::StrCat("another call (", earlier->method, ")");
+    } else if (earlier->digest != digest) {
+      used = absl::StrCat("a ", method, " with other content");
+    }
+  }
+  if (used.empty()) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat("request_id ", id, " was used for ", used, "; use a new request_id"));
 }
 
 }  // namespace
@@ -155,25 +172,5 @@ void Orchestrator::Tick(Moment now, Effects& effects) {
   inlier::Tick(context);
   Finish(context);
 }
-
-std::optional<Timestamp> Orchestrator::NextDeadline() const { return inlier::NextDeadline(state_); }
-
-absl::StatusOr<SweepId> Orchestrator::FindSweep(const std::string& id_or_name) const {
-  return inlier::FindSweep(state_, id_or_name);
-}
-v1::SweepStatus Orchestrator::Status(SweepId sweep, bool with_spec) const {
-  return StatusOf(state_, sweep, with_spec);
-}
-v1::SweepUpdate Orchestrator::Describe(SweepId sweep, Moment now, std::uint64_t sequence) const {
-  return DescribeSweep(state_, sweep, now, sequence);
-}
-bool Orchestrator::IsOver(SweepId sweep) const { return inlier::IsOver(state_, sweep); }
-absl::StatusOr<v1::Explanation> Orchestrator::Explain(const v1::ExplainRequest& request, Moment now) const {
-  return inlier::Explain(state_, request, now);
-}
-absl::StatusOr<v1::ListSweepsResponse> Orchestrator::ListSweeps(const v1::ListSweepsRequest& request) const {
-  return inlier::ListSweeps(state_, request);
-}
-v1::ListWorkersResponse Orchestrator::ListWorkers() const { return inlier::ListWorkers(state_); }
 
 }  // namespace inlier

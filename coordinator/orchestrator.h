@@ -88,19 +88,9 @@ class Orchestrator {
   absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
                                                   Effects& effects);
 
-  // Of tick.h.
   void Tick(Moment now, Effects& effects);
-  std::optional<Timestamp> NextDeadline() const;
 
-  // What people see; of status/.
-  absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name) const;
-  v1::SweepStatus Status(SweepId sweep, bool with_spec) const;
-  v1::SweepUpdate Describe(SweepId sweep, Moment now, std::uint64_t sequence) const;
-  bool IsOver(SweepId sweep) const;
-  absl::StatusOr<v1::Explanation> Explain(const v1::ExplainRequest& request, Moment now) const;
-  absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest& request) const;
-  v1::ListWorkersResponse ListWorkers() const;
-
+  // For the functions of status/ and for NextDeadline (tick.h).
   const State& state() const { return state_; }
 
  private:

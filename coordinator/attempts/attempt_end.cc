@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/time.h"
-#include "coordinator/attempts/memory_retry.h"
 #include "coordinator/attempts/retry_policy.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/placement.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "coordinator/store/changes.h"
+#include "coordinator/state/context.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 
@@ -28,6 +28,10 @@ struct RetryDecision {
 
 // What to do after an attempt failed with `failure`; `counts` include it.
 RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts, const v1::RetrySpec& policy);
+
+// A stage that ran out of memory is retried with half as much again as it had, up to the largest registered worker. Not
+// empty: it cannot be raised, and why it is not retried.
+std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& attempt);
 
 }  // namespace inlier
 

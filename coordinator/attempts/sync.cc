@@ -5,12 +5,11 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/attempts/reported_text.h"
-#include "coordinator/scheduling/assignment.h"
+#include "coordinator/scheduling/answer.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/transitions.h"
 #include "spec/schema/limits.h"
@@ -57,11 +56,11 @@ absl::Status CheckSync(State& state, const v1::WorkerSync& sync) {
 void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new) {
   State& state = context.state;
   const bool joined = !worker.connected || is_new;
-  const bool told_now = !worker.slots_reported;
-  const bool changed = joined || told_now || worker.draining != sync.draining() ||
+  const bool reports_slots = !worker.slots_reported;
+  const bool changed = joined || reports_slots || worker.draining != sync.draining() ||
                        worker.name != sync.name() || worker.host != sync.host() ||
                        context.now.wall.unix_ms - worker.last_seen_written_ms >= kLastSeenWrittenMs;
-  if (told_now) {
+  if (reports_slots) {
     state.workers.SetSlots(worker, {sync.slots().begin(), sync.slots().end()}, sync.memory_mib());
     worker.slots_reported = true;
   }
@@ -123,36 +122,14 @@ v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, co
   v1::CoordinatorSync reply;
   reply.set_sync_id(sync.sync_id());
   reply.set_acknowledged_sequence(worker.sequence);
-  const std::vector<Token> held = state.leases.HeldBy(worker.incarnation);
-  std::set<Token> known;  // It runs them: it need not be told again what they are.
-  for (const v1::AttemptReport& report : sync.attempts()) known.insert(report.token());
-  for (const Token token : held) {
-    const Attempt& attempt = state.attempts.at(token);
-    if (attempt.yields.empty())
-      DescribeAssignment(state, attempt, known.contains(token), *reply.add_desired());
-  }
-  if (INLIER_BUG("lease_of_another_told") && !state.attempts.empty())
-    DescribeAssignment(state, state.attempts.begin()->second, /*known=*/false, *reply.add_desired());
-  for (const v1::AttemptReport& report : sync.attempts()) {
-    const bool is_held = std::find(held.begin(), held.end(), report.token()) != held.end();
-    if (is_held && state.attempts.at(report.token()).yields.empty()) continue;
-    v1::Stop* stop = reply.add_stop();
-    stop->set_token(report.token());
-    if (is_held) {
-      stop->set_reason(state.attempts.at(report.token()).yields);
-      continue;
-    }
-    const auto reason = worker.stop_reasons.find(report.token());
-    stop->set_reason(reason == worker.stop_reasons.end()
-                         ? "fenced: another attempt or none has the right to run"
-                         : reason->second);
-  }
+  FillAnswer(state, worker, &sync, reply);
   const auto ms = [](Duration d) {
     return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(d).count());
   };
   Duration next = state.options.lease_ttl / 3;
-  // Who listens is told of work; the others ask for it.
-  if (!by_stream && worker.TakesWork() && held.size() < worker.slots.size()) {
+  // Work is pushed to a worker with a stream; the others poll for it.
+  if (!by_stream && worker.TakesWork() &&
+      state.leases.HeldBy(worker.incarnation).size() < worker.slots.size()) {
     next = std::min(next, kIdleSync * (1 + state.workers.connected() / kWorkersAtIdleSync));
   }
   reply.set_lease_ttl_ms(ms(state.options.lease_ttl));

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/deliberate_bug.h"
-#include "coordinator/scheduling/assignment.h"
+#include "coordinator/scheduling/answer.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/placement.h"
 
@@ -15,9 +15,9 @@ namespace inlier {
 
 void Offer(Context& context, bool grant_leases) {
   State& state = context.state;
-  std::set<std::string> told = std::move(context.out.stopped);
+  std::set<std::string> changed = std::move(context.out.stopped);
   context.out.stopped.clear();
-  std::erase_if(told, [&](const std::string& worker) {
+  std::erase_if(changed, [&](const std::string& worker) {
     const WorkerEntry* entry = state.workers.Find(worker);
     return entry == nullptr || !entry->listening;
   });
@@ -28,7 +28,7 @@ void Offer(Context& context, bool grant_leases) {
       if (worker == nullptr || worker->idle_ticket == 0) continue;
       const int leased = state.leases.size();
       FillSlots(context, *worker);
-      if (state.leases.size() != leased) told.insert(worker->incarnation);
+      if (state.leases.size() != leased) changed.insert(worker->incarnation);
       RefreshOffer(state, *worker);
     }
   }
@@ -42,34 +42,20 @@ void Offer(Context& context, bool grant_leases) {
     const std::optional<std::uint32_t> slot = SlotFor(state, worker, request);
     INLIER_CHECK(slot.has_value());
     Grant(context, worker, *slot, *pick);
-    told.insert(worker.incarnation);
+    changed.insert(worker.incarnation);
     // The longest waiting first, one slot at a time: work spreads over the machines.
     state.idle.by_ticket.erase(worker.idle_ticket);
     worker.idle_ticket = 0;
     RefreshOffer(state, worker);
   }
-  for (const std::string& incarnation : told) {
+  for (const std::string& incarnation : changed) {
     const WorkerEntry& worker = *state.workers.Find(incarnation);
     v1::CoordinatorSync& push = context.out.pushes[incarnation];
     push.set_pushed(true);
     push.set_sync_id(worker.sync_id);
-    for (const Token token : state.leases.HeldBy(incarnation)) {
-      const Attempt& attempt = state.attempts.at(token);
-      if (attempt.yields.empty() || INLIER_BUG("yielding_attempt_wanted_again")) {
-        DescribeAssignment(state, attempt, /*known=*/false, *push.add_desired());
-      } else {
-        v1::Stop& stop = *push.add_stop();
-        stop.set_token(token);
-        stop.set_reason(attempt.yields);
-      }
-    }
-    for (const auto& [token, reason] : worker.stop_reasons) {
-      v1::Stop& stop = *push.add_stop();
-      stop.set_token(token);
-      stop.set_reason(reason);
-    }
+    FillAnswer(state, worker, nullptr, push);
   }
-  if (!told.empty()) context.out.changes.lane = Lane::kControl;
+  if (!changed.empty()) context.out.changes.lane = Lane::kControl;
 }
 
 }  // namespace inlier

@@ -1,5 +1,5 @@
 // What fits where. A stage asks for the resources of its sweep, or for more after an attempt of it ran out of memory
-// (attempts/memory_retry.h); it is leased only to a slot whose machine and GPU have that much left.
+// (attempts/retry_policy.h); it is leased only to a slot whose machine and GPU have that much left.
 #ifndef INLIER_COORDINATOR_SCHEDULING_PLACEMENT_H_
 #define INLIER_COORDINATOR_SCHEDULING_PLACEMENT_H_
 

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "coordinator/tick.h"
 
 namespace inlier {
 namespace {
@@ -113,7 +114,7 @@ void CoordinatorLoop::Tick() {
 void CoordinatorLoop::Arm() {
   if (stopped_) return;
   const Timestamp latest = MonotonicNow() + kLongestSleep;
-  const Timestamp at = std::min(orchestrator_.NextDeadline().value_or(latest), latest);
+  const Timestamp at = std::min(NextDeadline(orchestrator_.state()).value_or(latest), latest);
   if (armed_ && *armed_ <= at) return;
   armed_ = at;
   timer_.expires_at(std::chrono::steady_clock::time_point(at.since_start));

@@ -5,7 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "coordinator/state/lookup.h"
 #include "coordinator/state/request_limits.h"
+#include "coordinator/status/explain.h"
+#include "coordinator/status/status.h"
 #include "coordinator/tables/table_builder.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "spec/sweep/sweep_reader.h"
@@ -99,15 +102,16 @@ class SweepService final : public v1::SweepService::CallbackService {
 
   Unary* ListSweeps(Context* context, const v1::ListSweepsRequest* request,
                     v1::ListSweepsResponse* response) override {
-    return Show(context, "ListSweeps", request, response,
-                [request](const Orchestrator& orchestrator) { return orchestrator.ListSweeps(*request); });
+    return Show(context, "ListSweeps", request, response, [request](const Orchestrator& orchestrator) {
+      return inlier::ListSweeps(orchestrator.state(), *request);
+    });
   }
 
   Unary* GetSweep(Context* context, const v1::GetSweepRequest* request, v1::SweepStatus* response) override {
     return Show(context, "GetSweep", request, response,
                 [request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
-                  ASSIGN_OR_RETURN(const SweepId sweep, orchestrator.FindSweep(request->sweep()));
-                  return orchestrator.Status(sweep, /*with_spec=*/true);
+                  ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(orchestrator.state(), request->sweep()));
+                  return StatusOf(orchestrator.state(), sweep, /*with_spec=*/true);
                 });
   }
 
@@ -153,7 +157,7 @@ class SweepService final : public v1::SweepService::CallbackService {
     return calls_.OnLoop(context, "Explain", response, [this, request](Reply<v1::Explanation> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
       absl::StatusOr<v1::Explanation> seen =
-          calls_.loop().orchestrator().Explain(*request, CoordinatorLoop::Now());
+          inlier::Explain(calls_.loop().orchestrator().state(), *request, CoordinatorLoop::Now());
       calls_.loop().AfterCommit([this, request, seen = std::move(seen), reply](absl::Status status) {
         if (!status.ok()) return reply(status);
         if (!seen.ok() || !request->has_trial()) return reply(seen);
@@ -175,7 +179,7 @@ class SweepService final : public v1::SweepService::CallbackService {
   Unary* ListWorkers(Context* context, const v1::ListWorkersRequest* request,
                      v1::ListWorkersResponse* response) override {
     return Show(context, "ListWorkers", request, response,
-                [](const Orchestrator& orchestrator) { return orchestrator.ListWorkers(); });
+                [](const Orchestrator& orchestrator) { return inlier::ListWorkers(orchestrator.state()); });
   }
 
   Unary* Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) override {

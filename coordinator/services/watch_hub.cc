@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "coordinator/state/lookup.h"
+#include "coordinator/status/status.h"
 
 namespace inlier {
 
@@ -18,7 +20,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
 
   void Begin(const absl::Status& admitted) {
     if (!admitted.ok()) return End(ToGrpcStatus(admitted));
-    const absl::StatusOr<SweepId> found = loop().orchestrator().FindSweep(request_.sweep());
+    const absl::StatusOr<SweepId> found = FindSweep(loop().orchestrator().state(), request_.sweep());
     if (!found.ok()) return End(ToGrpcStatus(found.status()));
     if (hub_.stopped_ || hub_.watchers_.size() >= kWatchersMax)
       return End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -37,9 +39,9 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     if (sequence_ < sweep().ForgottenNotices()) return ReadMissed();
     if (sent_version_ == sweep().version) return;
     sent_version_ = sweep().version;
-    update_ = loop().orchestrator().Describe(sweep_, CoordinatorLoop::Now(), sequence_);
+    update_ = DescribeSweep(loop().orchestrator().state(), sweep_, CoordinatorLoop::Now(), sequence_);
     sequence_ = update_.sequence();
-    last_ = loop().orchestrator().IsOver(sweep_);
+    last_ = IsOver(loop().orchestrator().state(), sweep_);
     busy_ = true;
     loop().AfterCommit([this](const absl::Status& status) {
       if (status.ok() && !end_) {
@@ -85,7 +87,8 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
               : notices.status()));
       return;
     }
-    update_ = loop().orchestrator().Describe(sweep_, CoordinatorLoop::Now(), sweep().last_notice);
+    update_ =
+        DescribeSweep(loop().orchestrator().state(), sweep_, CoordinatorLoop::Now(), sweep().last_notice);
     sequence_ += notices->size();
     for (const std::string& notice : *notices) update_.add_notices(notice);
     update_.set_sequence(sequence_);

@@ -57,19 +57,6 @@ PruningVerdict JudgeByAsha(const v1::PruningSpec& spec, std::vector<Rank> others
   return verdict;
 }
 
-bool Same(double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b; }
-
-bool Same(const std::optional<double>& a, const std::optional<double>& b) {
-  // The store keeps what is not a number as NULL.
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  return Same(a.value_or(none), b.value_or(none));
-}
-
-std::string Words(const PruningDecision& decision) {
-  return absl::StrCat(decision.prune ? "PRUNE" : "CONTINUE", " against ", decision.others, " with ",
-                      decision.threshold ? FormatNumber(*decision.threshold) : "none");
-}
-
 }  // namespace
 
 PruningVerdict JudgeValue(const v1::PruningSpec& spec, std::span<const double> earlier, double value) {
@@ -132,30 +119,6 @@ std::string Pruner::State() const {
     absl::StrAppend(&text, "judged ", stage.ToString(), " ", judged.rung,
                     judged.prune ? " PRUNE\n" : " CONTINUE\n");
   return text;
-}
-
-absl::Status ReplayPruning(const Snapshot& snapshot) {
-  std::map<SweepId, Pruner> pruners;
-  for (const SweepRow& sweep : snapshot.sweeps) {
-    if (sweep.spec.has_pruning()) pruners.emplace(sweep.id, Pruner(sweep.spec.pruning()));
-  }
-  for (const PruningDecision& stored : snapshot.pruning_decisions) {
-    const std::string what = absl::StrCat("the decision about ", stored.stage.ToString(), " of ",
-                                          stored.sweep.ToString(), " at step ", stored.step);
-    const auto pruner = pruners.find(stored.sweep);
-    if (pruner == pruners.end()) return absl::InternalError(absl::StrCat(what, ": the sweep has no pruning"));
-    const std::optional<PruningDecision> again =
-        pruner->second.Judge(stored.stage, stored.step, stored.value);
-    if (!again)
-      return absl::InternalError(absl::StrCat(what, " was not to be taken: it is above an earlier one"));
-    if (again->rung != stored.rung || again->prune != stored.prune || again->others != stored.others ||
-        !Same(again->threshold, stored.threshold)) {
-      return absl::InternalError(
-          absl::StrCat(what, " is stored as ", Words(stored), ", and judged again it is ", Words(*again)));
-    }
-    pruner->second.Record(stored);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace inlier

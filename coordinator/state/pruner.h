@@ -76,9 +76,6 @@ class Pruner {
   std::map<StageId, Judged> judged_;
 };
 
-// Judges every stored decision again, in order. Internal: names the first that comes out otherwise.
-absl::Status ReplayPruning(const Snapshot& snapshot);
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STATE_PRUNER_H_

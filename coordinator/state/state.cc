@@ -6,6 +6,19 @@
 
 namespace inlier {
 
+OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig& config,
+                                                    const std::string& version) {
+  OrchestratorOptions options;
+  options.version = version;
+  options.lease_ttl = std::chrono::milliseconds(config.lease_ttl_ms());
+  options.lease_margin = std::chrono::milliseconds(config.lease_margin_ms());
+  options.stall = std::chrono::seconds(config.stall_seconds());
+  options.locality_wait = std::chrono::milliseconds(config.locality_wait_ms());
+  options.materialised_trials_max = config.materialised_trials_max();
+  for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
+  return options;
+}
+
 State::State(OrchestratorOptions given)
     : options(std::move(given)),
       workers(options.lease_ttl + options.lease_margin),

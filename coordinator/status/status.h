@@ -11,11 +11,11 @@ bool IsOver(const State& state, SweepId id);
 
 v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec);
 
-// The present state, with the notices after number `sequence` that are still in memory; the update says how
-// far it has told.
+// The present state, with the notices after number `sequence` that are still in memory. The update holds the number
+// of the last one.
 v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::uint64_t sequence);
 
-// A page of them, the newest first, so that nobody waits for all.
+// One page of sweeps, the newest first.
 absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request);
 
 v1::ListWorkersResponse ListWorkers(const State& state);

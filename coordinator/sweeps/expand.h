@@ -6,8 +6,15 @@
 
 namespace inlier {
 
+// The state of a trial, from its stages. Reopens failed or cancelled stages where `reopen_…` allows it; `message` is that of
+// the stage that decides.
+v1::TrialState Link(Context& context, Trial& trial, bool reopen_train, bool reopen_evaluate,
+                    std::string& message);
+
+// Continues the grid at sweep.next_point.
 absl::Status MakeExpander(State& state, Sweep& sweep);
 
+// Has points left, and too few open trials.
 bool WantsTrials(const State& state, const Sweep& sweep);
 
 // Makes up to `limit` further trials; returns how many were complete at once.

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
+#include "coordinator/attempts/stage_results.h"
 #include "coordinator/state/transitions.h"
-#include "coordinator/sweeps/cancel.h"
 
 namespace inlier {
 namespace {
@@ -20,7 +20,7 @@ void StopByFailures(Context& context, Sweep& sweep, const std::string& why) {
   Notice(context, sweep, "sweep_stopped", why);
   for (const TrialId id : sweep.trials) {
     Trial& trial = state.trials.at(id);
-    if (trial.state == v1::PENDING) CancelTrial(context, trial, why);
+    if (trial.state == v1::PENDING) SetTrialState(context, trial, v1::CANCELLED, why);
   }
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "coordinator/orchestrator.h"
+#include "coordinator/status/status.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/invariants.h"
@@ -290,7 +291,7 @@ class Harness {
     Commit(std::move(effects));
     return response;
   }
-  v1::SweepStatus Status(SweepId sweep) const { return orchestrator_->Status(sweep, false); }
+  v1::SweepStatus Status(SweepId sweep) const { return StatusOf(orchestrator_->state(), sweep, false); }
 
   // The coordinator dies and comes back on the same folder. What it knows afterwards is what it knew before.
   void Restart() {

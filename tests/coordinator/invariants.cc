@@ -1,6 +1,8 @@
 #include "tests/coordinator/invariants.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -10,7 +12,9 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "coordinator/scheduling/placement.h"
+#include "coordinator/state/pruner.h"
 #include "coordinator/state/transitions.h"
+#include "spec/schema/number_text.h"
 
 namespace inlier {
 namespace {
@@ -238,6 +242,19 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
   INLIER_CHECK(paused == state.counts.paused_sweeps);
 }
 
+bool Same(double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b; }
+
+bool Same(const std::optional<double>& a, const std::optional<double>& b) {
+  // The store keeps what is not a number as NULL.
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  return Same(a.value_or(none), b.value_or(none));
+}
+
+std::string Words(const PruningDecision& decision) {
+  return absl::StrCat(decision.prune ? "PRUNE" : "CONTINUE", " against ", decision.others, " with ",
+                      decision.threshold ? FormatNumber(*decision.threshold) : "none");
+}
+
 }  // namespace
 
 void CheckInvariants(const State& state) {
@@ -305,6 +322,30 @@ std::string DurableState(const State& state) {
   }
   absl::StrAppend(&text, "requests ", state.requests.last(), " kept ", state.requests.size(), "\n");
   return text;
+}
+
+absl::Status ReplayPruning(const Snapshot& snapshot) {
+  std::map<SweepId, Pruner> pruners;
+  for (const SweepRow& sweep : snapshot.sweeps) {
+    if (sweep.spec.has_pruning()) pruners.emplace(sweep.id, Pruner(sweep.spec.pruning()));
+  }
+  for (const PruningDecision& stored : snapshot.pruning_decisions) {
+    const std::string what = absl::StrCat("the decision about ", stored.stage.ToString(), " of ",
+                                          stored.sweep.ToString(), " at step ", stored.step);
+    const auto pruner = pruners.find(stored.sweep);
+    if (pruner == pruners.end()) return absl::InternalError(absl::StrCat(what, ": the sweep has no pruning"));
+    const std::optional<PruningDecision> again =
+        pruner->second.Judge(stored.stage, stored.step, stored.value);
+    if (!again)
+      return absl::InternalError(absl::StrCat(what, " was not to be taken: it is above an earlier one"));
+    if (again->rung != stored.rung || again->prune != stored.prune || again->others != stored.others ||
+        !Same(again->threshold, stored.threshold)) {
+      return absl::InternalError(
+          absl::StrCat(what, " is stored as ", Words(stored), ", and judged again it is ", Words(*again)));
+    }
+    pruner->second.Record(stored);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace inlier

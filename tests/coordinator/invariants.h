@@ -4,7 +4,9 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "coordinator/state/state.h"
+#include "coordinator/store/snapshot.h"
 
 namespace inlier {
 
@@ -14,6 +16,9 @@ void CheckInvariants(const State& state);
 // The durable part of the state in a fixed form, one line an entity: equal to that of an orchestrator
 // recovered from the store.
 std::string DurableState(const State& state);
+
+// Judges every stored pruning decision again, in order. Internal: names the first that comes out otherwise.
+absl::Status ReplayPruning(const Snapshot& snapshot);
 
 }  // namespace inlier
 

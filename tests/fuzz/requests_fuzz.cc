@@ -7,7 +7,10 @@
 #include <memory>
 
 #include "base/status.h"
+#include "coordinator/state/lookup.h"
 #include "coordinator/state/request_limits.h"
+#include "coordinator/status/explain.h"
+#include "coordinator/status/status.h"
 #include "coordinator/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/harness.h"
@@ -121,7 +124,8 @@ class Service {
         Decide<v1::DrainWorkerRequest>(&Orchestrator::OnDrain, *message, effects);
         break;
       case kExplain:
-        Clear(orchestrator_->Explain(static_cast<const v1::ExplainRequest&>(*message), now_).status());
+        Clear(
+            Explain(orchestrator_->state(), static_cast<const v1::ExplainRequest&>(*message), now_).status());
         break;
       case kListen:  // The worker of that name waits on its stream, and what is ready is pushed to it.
         orchestrator_->SetListening(record.bytes, true);
@@ -168,12 +172,12 @@ class Service {
       }
       case kSweep: {
         const auto sweep =
-            orchestrator_->FindSweep(static_cast<const v1::GetSweepRequest&>(*message).sweep());
+            FindSweep(orchestrator_->state(), static_cast<const v1::GetSweepRequest&>(*message).sweep());
         if (!sweep.ok()) return Clear(sweep.status());
         std::uint64_t from = 0;
         std::string json;
-        orchestrator_->Status(*sweep, true).SerializeToString(&json);
-        orchestrator_->Describe(*sweep, now_, from);
+        StatusOf(orchestrator_->state(), *sweep, true).SerializeToString(&json);
+        DescribeSweep(orchestrator_->state(), *sweep, now_, from);
         break;
       }
       case kKinds:
@@ -192,7 +196,8 @@ class Service {
     database_.reset();
     Open();
     if (DurableState(orchestrator_->state()) == before) return;
-    std::fprintf(stderr, "before:\n%s\nafter:\n%s\n", before.c_str(), DurableState(orchestrator_->state()).c_str());
+    std::fprintf(stderr, "before:\n%s\nafter:\n%s\n", before.c_str(),
+                 DurableState(orchestrator_->state()).c_str());
     INLIER_CHECK(DurableState(orchestrator_->state()) == before);
   }
 

@@ -1,4 +1,3 @@
-#include "tests/coordinator/invariants.h"
 #include "tests/simulation/coordinator_process.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -10,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "coordinator/store/committer.h"
+#include "coordinator/tick.h"
 #include "spec/sweep/sweep_reader.h"
+#include "tests/coordinator/invariants.h"
 
 namespace inlier {
 namespace {
@@ -279,7 +280,7 @@ void CoordinatorProcess::Deliver(Effects effects, const v1::WorkerSync* sync, Re
 }
 
 void CoordinatorProcess::Arm() {
-  const std::optional<Timestamp> due = orchestrator_->NextDeadline();
+  const std::optional<Timestamp> due = NextDeadline(orchestrator_->state());
   if (!due) return;
   const Timestamp at = std::max(*due + (-clock_offset_), world_.now());
   if (armed_ && *armed_ <= at) return;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/state/lookup.h"
+#include "coordinator/status/status.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/simulation/people.h"
 
@@ -95,7 +97,8 @@ void People::Edit() {
   const std::string id = SomeSweep();
   if (id.empty() || !coordinator_.up()) return;
   const Orchestrator& orchestrator = coordinator_.orchestrator();
-  const v1::SweepStatus seen = orchestrator.Status(*orchestrator.FindSweep(id), /*with_spec=*/true);
+  const v1::SweepStatus seen =
+      StatusOf(orchestrator.state(), *FindSweep(orchestrator.state(), id), /*with_spec=*/true);
   v1::EditSweepRequest request;
   request.set_sweep(id);
   *request.mutable_spec() = seen.spec();

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/status/status.h"
+#include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -17,7 +19,7 @@ Token OnlyToken(const HandWorker& worker) {
 std::vector<std::string> Notices(const Harness& harness, SweepId sweep) {
   std::uint64_t from = 0;
   const v1::SweepUpdate update =
-      const_cast<Harness&>(harness).orchestrator().Describe(sweep, harness.now(), from);
+      DescribeSweep(const_cast<Harness&>(harness).orchestrator().state(), sweep, harness.now(), from);
   return {update.notices().begin(), update.notices().end()};
 }
 
@@ -57,7 +59,7 @@ TEST(OrchestratorFailureTest, CrashIsTriedAgainAfterAWaitAndThenFailsTheTrial) {
   harness.Sync(worker);
   worker.Emit(OnlyToken(worker), FailureEvent(v1::CRASHED, "signal 11"));
   EXPECT_EQ(harness.Sync(worker).desired_size(), 0);  // Not at once.
-  EXPECT_EQ(harness.orchestrator().NextDeadline(), harness.now().at + seconds(1));
+  EXPECT_EQ(NextDeadline(harness.orchestrator().state()), harness.now().at + seconds(1));
   harness.Advance(seconds(1));
   harness.Tick();
   harness.Sync(worker);
@@ -151,12 +153,12 @@ TEST(OrchestratorFailureTest, SweepStopsAfterItsNumberOfFailures) {
   EXPECT_EQ(status.trials().failed(), 2u);
   EXPECT_EQ(status.trials().running(), 1u);  // What runs goes on to its end.
   EXPECT_EQ(status.trials().cancelled(), 3u);
-  EXPECT_FALSE(harness.orchestrator().IsOver(sweep));
+  EXPECT_FALSE(IsOver(harness.orchestrator().state(), sweep));
   worker.Finish(tokens[2]);
   harness.Sync(worker);
   worker.Finish(OnlyToken(worker));
   harness.Sync(worker);
-  EXPECT_TRUE(harness.orchestrator().IsOver(sweep));
+  EXPECT_TRUE(IsOver(harness.orchestrator().state(), sweep));
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
 }
 
@@ -239,14 +241,14 @@ TEST(OrchestratorFailureTest, RetryOfOneTrialOfACancelledSweepRunsThatTrialAlone
   HandWorker worker("w", 4);
   harness.Sync(worker);
   EXPECT_EQ(worker.running().size(), 1u);
-  EXPECT_FALSE(harness.orchestrator().IsOver(sweep));
+  EXPECT_FALSE(IsOver(harness.orchestrator().state(), sweep));
   for (int stage = 0; stage < 2; ++stage) {
     worker.Finish(OnlyToken(worker));
     harness.Sync(worker);
   }
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
   EXPECT_EQ(harness.Status(sweep).trials().cancelled(), 4u);
-  EXPECT_TRUE(harness.orchestrator().IsOver(sweep));
+  EXPECT_TRUE(IsOver(harness.orchestrator().state(), sweep));
 }
 
 TEST(OrchestratorFailureTest, StageThatFailedForAnotherSweepIsTriedAgainForANewOne) {

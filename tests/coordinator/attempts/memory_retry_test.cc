@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 
@@ -35,7 +36,7 @@ std::string Request(Harness& harness) {
 }
 
 std::string Message(Harness& harness, SweepId sweep) {
-  const v1::SweepUpdate update = harness.orchestrator().Describe(sweep, harness.now(), 0);
+  const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0);
   return update.notices_size() == 0 ? "" : update.notices(update.notices_size() - 1);
 }
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "coordinator/state/pruner.h"
+#include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 
@@ -98,7 +99,8 @@ TEST(PruningTest, TheWorseTrainingIsEndedAndIsNoFailure) {
   EXPECT_EQ(snapshot.pruning_decisions[1].threshold, 1.0);
   EXPECT_EQ(snapshot.pruning_decisions[1].others, 1u);
   std::uint64_t from = 0;
-  const v1::SweepUpdate update = harness.orchestrator().Describe(state.sweep, harness.now(), from);
+  const v1::SweepUpdate update =
+      DescribeSweep(harness.orchestrator().state(), state.sweep, harness.now(), from);
   ASSERT_EQ(update.notices_size(), 1);
   EXPECT_EQ(update.notices(0), "train t-2 (seed=2, bits=8): " + reason);
 
@@ -259,7 +261,8 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
   std::map<Token, std::uint64_t> steps;
   int restarts = 0;
   const auto over = [&] {
-    return harness.orchestrator().IsOver(sweeps[0]) && harness.orchestrator().IsOver(sweeps[1]);
+    return IsOver(harness.orchestrator().state(), sweeps[0]) &&
+           IsOver(harness.orchestrator().state(), sweeps[1]);
   };
   for (int round = 0; round < 4000 && !over() && !testing::Test::HasFailure(); ++round) {
     harness.Advance(std::chrono::milliseconds(100 + below(400)));

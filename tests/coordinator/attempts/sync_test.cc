@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -237,7 +238,7 @@ TEST(OrchestratorSyncTest, DrainingWorkerGetsNothingNewAndFinishesWhatItHas) {
   EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
   worker.Finish(OnlyToken(worker));
   EXPECT_EQ(harness.Sync(worker).desired_size(), 0);
-  EXPECT_TRUE(harness.orchestrator().ListWorkers().workers(0).draining());
+  EXPECT_TRUE(ListWorkers(harness.orchestrator().state()).workers(0).draining());
 }
 
 TEST(OrchestratorSyncTest, OtherVersionIsRefusedAndBothAreNamed) {
@@ -297,12 +298,13 @@ TEST(OrchestratorSyncTest, UpdateTellsProgressShareOfWorkAndTimeLeft) {
   HandWorker worker("w", 1);
   harness.Sync(worker);
   std::uint64_t notices = 0;
-  EXPECT_FALSE(harness.orchestrator().Describe(sweep, harness.now(), notices).has_seconds_left());
+  EXPECT_FALSE(
+      DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), notices).has_seconds_left());
   worker.SetProgress(OnlyToken(worker), "train", 50);
   const std::uint64_t version = harness.orchestrator().state().sweeps.at(sweep).version;
   harness.Sync(worker);
   EXPECT_GT(harness.orchestrator().state().sweeps.at(sweep).version, version);
-  const v1::SweepUpdate update = harness.orchestrator().Describe(sweep, harness.now(), notices);
+  const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), notices);
   ASSERT_EQ(update.running_size(), 1);
   EXPECT_EQ(update.running(0).trial_id(), "t-1");
   EXPECT_EQ(update.running(0).worker(), "worker-w");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -48,7 +49,7 @@ TEST_F(LocalityTest, AnEvaluationWaitsForTheWorkerThatTrained) {
 
 TEST_F(LocalityTest, NoLongerThanTheTimeThatIsConfigured) {
   Begin(/*keeps_artifacts=*/true);
-  EXPECT_EQ(*harness_->orchestrator().NextDeadline(), harness_->now().at + seconds(2));
+  EXPECT_EQ(*NextDeadline(harness_->orchestrator().state()), harness_->now().at + seconds(2));
   harness_->Advance(milliseconds(1999));
   harness_->Tick();
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 0);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 
@@ -30,7 +31,7 @@ std::vector<Token> Tokens(const HandWorker& worker) {
 std::string Why(Harness& harness, const std::string& trial) {
   v1::ExplainRequest request;
   request.set_trial(trial);
-  const auto explanation = harness.orchestrator().Explain(request, harness.now());
+  const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
   EXPECT_TRUE(explanation.ok()) << explanation.status();
   return explanation.ok() ? explanation->DebugString() : "";
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -196,8 +197,8 @@ TEST_F(PreemptionTest, WhatWasToldSurvivesARestartAndNobodyElseIsTold) {
 TEST_F(PreemptionTest, TheDeadlineSaysWhenToLookAgain) {
   harness_.Submit(Sweep("high", 2, 200, 5, true));
   Look(harness_);
-  ASSERT_TRUE(harness_.orchestrator().NextDeadline().has_value());
-  EXPECT_EQ(*harness_.orchestrator().NextDeadline(), harness_.now().at + milliseconds(500));
+  ASSERT_TRUE(NextDeadline(harness_.orchestrator().state()).has_value());
+  EXPECT_EQ(*NextDeadline(harness_.orchestrator().state()), harness_.now().at + milliseconds(500));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 
@@ -109,7 +110,7 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAGroupTogetherAndNotForOther
   EXPECT_EQ(Running(harness, a) + Running(harness, b), 2u);
   v1::ExplainRequest request;
   request.set_trial("t-1");
-  EXPECT_THAT(harness.orchestrator().Explain(request, harness.now())->ShortDebugString(),
+  EXPECT_THAT(Explain(harness.orchestrator().state(), request, harness.now())->ShortDebugString(),
               HasSubstr("group small is at its quota of 2"));
   for (int turn = 0; turn < 20; ++turn) {
     Turn(harness, worker);

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "spec/sweep/pruning_checks.h"
+#include "tests/coordinator/invariants.h"
 
 namespace inlier {
 namespace {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/status/explain.h"
+#include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -43,7 +45,7 @@ absl::StatusOr<v1::DrainWorkerResponse> Drain(Harness& harness, const std::strin
 }
 
 std::vector<std::string> Notices(Harness& harness, SweepId sweep) {
-  const v1::SweepUpdate update = harness.orchestrator().Describe(sweep, harness.now(), 0);
+  const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0);
   return {update.notices().begin(), update.notices().end()};
 }
 
@@ -229,14 +231,14 @@ TEST(OrchestratorDrainTest, DrainedWorkerFinishesWhatItHasAndGetsNothingNewUntil
   ASSERT_TRUE(drained.ok()) << drained.status();
   EXPECT_EQ(drained->incarnation(), "w");
   EXPECT_EQ(drained->running(), 1u);
-  EXPECT_TRUE(harness.orchestrator().ListWorkers().workers(0).held());
+  EXPECT_TRUE(ListWorkers(harness.orchestrator().state()).workers(0).held());
   worker.Finish(OnlyToken(worker));
   harness.Sync(worker);
   EXPECT_TRUE(worker.running().empty());
   harness.Restart();
   harness.Sync(worker);
   EXPECT_TRUE(worker.running().empty());
-  EXPECT_TRUE(harness.orchestrator().ListWorkers().workers(0).draining());
+  EXPECT_TRUE(ListWorkers(harness.orchestrator().state()).workers(0).draining());
   const auto resumed = Drain(harness, "w", /*resume=*/true);  // By its incarnation.
   ASSERT_TRUE(resumed.ok());
   EXPECT_TRUE(resumed->changed());
@@ -340,13 +342,13 @@ TEST(OrchestratorNoticeTest, NoticesAreNumberedOverRestarts) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));
   ASSERT_TRUE(Pause(harness, sweep).ok());
-  EXPECT_EQ(harness.orchestrator().Describe(sweep, harness.now(), 0).sequence(), 1u);
+  EXPECT_EQ(DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0).sequence(), 1u);
   harness.Restart();
   EXPECT_EQ(harness.orchestrator().state().sweeps.at(sweep).last_notice, 1u);
   EXPECT_EQ(harness.orchestrator().state().sweeps.at(sweep).ForgottenNotices(),
             1u);  // It is in the database.
   ASSERT_TRUE(Resume(harness, sweep));
-  const v1::SweepUpdate update = harness.orchestrator().Describe(sweep, harness.now(), 1);
+  const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 1);
   EXPECT_EQ(update.sequence(), 2u);
   EXPECT_THAT(update.notices(), ElementsAre("the sweep goes on"));
 }
@@ -359,7 +361,7 @@ TEST(OrchestratorWhyTest, WaitingTrialNamesEverythingThatHoldsIt) {
   const auto why = [&](const std::string& trial) {
     v1::ExplainRequest request;
     request.set_trial(trial);
-    const auto explanation = harness.orchestrator().Explain(request, harness.now());
+    const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
     EXPECT_TRUE(explanation.ok()) << explanation.status();
     return explanation->ShortDebugString();
   };

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/state/lookup.h"
+#include "coordinator/status/status.h"
+#include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -96,10 +99,10 @@ TEST(OrchestratorSubmitTest, LargeGridIsMadeBitByBitAndEndsComplete) {
   const SweepId sweep = harness.Submit(SmallSweep("lazy", 10));
   EXPECT_EQ(harness.orchestrator().state().counts.trials.at(v1::PENDING), 3);
   EXPECT_EQ(harness.Status(sweep).trials().pending(), 10u);
-  EXPECT_LE(harness.orchestrator().NextDeadline(), harness.now().at);
+  EXPECT_LE(NextDeadline(harness.orchestrator().state()), harness.now().at);
   harness.Tick();
   EXPECT_EQ(harness.orchestrator().state().counts.trials.at(v1::PENDING), 4);
-  EXPECT_EQ(harness.orchestrator().NextDeadline(), std::nullopt);
+  EXPECT_EQ(NextDeadline(harness.orchestrator().state()), std::nullopt);
   harness.Restart();
   HandWorker worker("w", 2);
   RunAll(harness, worker);
@@ -126,7 +129,7 @@ TEST(OrchestratorSubmitTest, ScalesThatAClientSubmitsAreDropped) {
   v1::SweepSpec spec = SmallSweep("scaled", 1);
   (*spec.mutable_scales())["small"].set_description("smaller");
   const SweepId sweep = harness.Submit(spec);
-  const v1::SweepSpec kept = harness.orchestrator().Status(sweep, /*with_spec=*/true).spec();
+  const v1::SweepSpec kept = StatusOf(harness.orchestrator().state(), sweep, /*with_spec=*/true).spec();
   EXPECT_EQ(kept.name(), "scaled");
   EXPECT_TRUE(kept.scales().empty());
   // The same request again is still the same.
@@ -137,11 +140,11 @@ TEST(OrchestratorSubmitTest, ScalesThatAClientSubmitsAreDropped) {
 TEST(OrchestratorSubmitTest, UnknownSweepIsNotFoundWithTheNearestName) {
   Harness harness;
   harness.Submit(SmallSweep("clipped_softmax", 1));
-  const auto found = harness.orchestrator().FindSweep("cliped_softmax");
+  const auto found = FindSweep(harness.orchestrator().state(), "cliped_softmax");
   EXPECT_EQ(found.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(found.status().message()), HasSubstr("did you mean \"clipped_softmax\"?"));
-  EXPECT_EQ(*harness.orchestrator().FindSweep("clipped_softmax"), SweepId(1));
-  EXPECT_EQ(*harness.orchestrator().FindSweep("s-1"), SweepId(1));
+  EXPECT_EQ(*FindSweep(harness.orchestrator().state(), "clipped_softmax"), SweepId(1));
+  EXPECT_EQ(*FindSweep(harness.orchestrator().state(), "s-1"), SweepId(1));
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// What an answer or a push to a worker holds.
+#ifndef INLIER_COORDINATOR_SCHEDULING_ANSWER_H_
+#define INLIER_COORDINATOR_SCHEDULING_ANSWER_H_
+
+#include "coordinator/state/context.h"
+
+namespace inlier {
+
+// Adds to `answer` all attempts that the worker should run, and those that it should end, each with the reason. A sync lists
+// the worker's attempts: of these the answer omits the specifications, and others it asks to end only if they are listed.
+// Without a sync (a push) both are complete.
+void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerSync* sync,
+                v1::CoordinatorSync& answer);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SCHEDULING_ANSWER_H_

@@ -1,0 +1,202 @@
+#include "coordinator/sweeps/control.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "base/status.h"
+#include "coordinator/attempts/stage_results.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/preemption.h"
+#include "coordinator/state/lookup.h"
+#include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/expand.h"
+
+namespace inlier {
+namespace {
+
+bool RetryTrial(Context& context, Trial& trial, bool pruned_too) {
+  State& state = context.state;
+  if (trial.withdrawn) return false;
+  if (trial.state != v1::FAILED && trial.state != v1::CANCELLED) return false;
+  if (!trial.train) return false;  // An invalid spec can never run.
+  const TrialPruningState before = trial.pruning;
+  if (before == TrialPruningState::kPruned) {
+    if (!pruned_too) return false;
+    SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kKept);
+  }
+  SetTrialState(context, trial, v1::PENDING, "");
+  std::string message;
+  const v1::TrialState to = Link(context, trial, /*reopen_train=*/true, /*reopen_evaluate=*/true, message);
+  if (trial.pruning != before) context.out.changes.Add(TrialPruning{.id = trial.id, .state = trial.pruning});
+  SetTrialState(context, trial, to, message);
+  return true;
+}
+
+void SetPaused(Context& context, Sweep& sweep, bool paused) {
+  State& state = context.state;
+  sweep.paused = paused;
+  if (sweep.state == v1::ACTIVE) state.counts.paused_sweeps += paused ? 1 : -1;
+  state.scheduler.SetRules(sweep.id, RulesOf(sweep));
+  if (!INLIER_BUG("pause_not_stored"))
+    context.out.changes.Add(SweepChange{.id = sweep.id,
+                                        .state = std::nullopt,
+                                        .next_point = std::nullopt,
+                                        .at = context.now.wall,
+                                        .paused = paused});
+  context.out.log.push_back(
+      absl::StrCat("sweep_", paused ? "paused" : "resumed", " sweep=", sweep.id.ToString()));
+  Notice(context, sweep, paused ? "sweep_paused" : "sweep_resumed",
+         paused ? "the sweep is paused: nothing new of it is started" : "the sweep goes on");
+}
+
+}  // namespace
+
+absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequest& request) {
+  State& state = context.state;
+  if (request.has_sweep() == request.has_trial()) {
+    return absl::InvalidArgumentError("Cancel needs a sweep or a trial, one of the two");
+  }
+  v1::CancelResponse response;
+  if (request.has_trial()) {
+    ASSIGN_OR_RETURN(const TrialId id, FindTrial(state, request.trial()));
+    Trial& trial = state.trials.at(id);
+    if (!IsTerminal(trial.state) || INLIER_BUG("terminal_state_overwritten")) {
+      SetTrialState(context, trial, v1::CANCELLED, "cancelled");
+      response.set_cancelled(1);
+    }
+    return response;
+  }
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  Sweep& sweep = state.sweeps.at(id);
+  std::uint64_t cancelled = 0;
+  if (sweep.state == v1::ACTIVE) {
+    cancelled = sweep.Total() - sweep.trials.size();
+    sweep.expander.reset();
+    state.expanding.erase(id);
+    SetSweepState(context, sweep, v1::SWEEP_CANCELLED);
+    Notice(context, sweep, "sweep_cancelled", "the sweep was cancelled");
+  }
+  for (const TrialId trial_id : sweep.trials) {
+    Trial& trial = state.trials.at(trial_id);
+    if (IsTerminal(trial.state)) continue;
+    SetTrialState(context, trial, v1::CANCELLED, "the sweep was cancelled");
+    ++cancelled;
+  }
+  response.set_cancelled(cancelled);
+  return response;
+}
+
+absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest& request) {
+  State& state = context.state;
+  if (request.has_sweep() == request.has_trial()) {
+    return absl::InvalidArgumentError("Retry needs a sweep or a trial, one of the two");
+  }
+  v1::RetryResponse response;
+  std::uint64_t retried = 0;
+  SweepId sweep_id;
+  if (request.has_trial()) {
+    ASSIGN_OR_RETURN(const TrialId id, FindTrial(state, request.trial()));
+    if (state.trials.at(id).withdrawn) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("trial ", id.ToString(),
+                       " was withdrawn by an edit of its sweep; bring its values back with another edit"));
+    }
+    if (RetryTrial(context, state.trials.at(id), /*pruned_too=*/true)) ++retried;
+    sweep_id = state.trials.at(id).sweep;
+  } else {
+    ASSIGN_OR_RETURN(sweep_id, FindSweep(state, request.sweep()));
+    for (const TrialId id : state.sweeps.at(sweep_id).trials) {
+      if (RetryTrial(context, state.trials.at(id), /*pruned_too=*/false)) ++retried;
+    }
+  }
+  Sweep& sweep = state.sweeps.at(sweep_id);
+  // Points that were never made into trials, because the sweep was cancelled or stopped before, are retried
+  // too.
+  const bool unfinished = request.has_sweep() && sweep.state != v1::ACTIVE && !sweep.Exhausted();
+  if (unfinished) retried += sweep.Total() - sweep.trials.size();
+  // One trial of a sweep that ended before all its points were trials runs alone: the others stay unmade.
+  if (sweep.state != v1::ACTIVE && retried > 0 &&
+      (request.has_sweep() || sweep.Exhausted() || INLIER_BUG("retried_trial_reopens_sweep"))) {
+    SetSweepState(context, sweep, v1::ACTIVE);
+    Notice(context, sweep, "sweep_retried", absl::StrCat("a retry was asked for: ", retried, " trials"));
+    if (unfinished) RETURN_IF_ERROR(MakeExpander(state, sweep));
+    context.settle.insert(sweep.id);
+  }
+  response.set_retried(retried);
+  return response;
+}
+
+absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request) {
+  State& state = context.state;
+  absl::StatusOr<SweepId> id = FindSweep(state, request.sweep());
+  if (!id.ok()) return id.status();
+  Sweep& sweep = state.sweeps.at(*id);
+  if (sweep.state != v1::ACTIVE) {
+    return absl::FailedPreconditionError(absl::StrCat("sweep ", id->ToString(), " has ended (",
+                                                      v1::SweepState_Name(sweep.state),
+                                                      "): there is nothing to pause"));
+  }
+  v1::PauseSweepResponse response;
+  response.set_changed(!sweep.paused);
+  if (!sweep.paused) SetPaused(context, sweep, true);
+  for (auto& [token, attempt] : state.attempts) {
+    const Stage& stage = state.stages.at(attempt.stage);
+    if (!stage.IsNeededBy(*id)) continue;
+    const auto dependents = stage.Dependents();
+    const bool needed_elsewhere =
+        std::any_of(dependents.begin(), dependents.end(),
+                    [&](const Dependent& dependent) { return !state.sweeps.at(dependent.sweep).paused; });
+    if (request.now() && !needed_elsewhere) {
+      Yield(context, attempt, absl::StrCat("sweep ", id->ToString(), " is paused"));
+      response.set_stopping(response.stopping() + 1);
+    } else {
+      response.set_running(response.running() + 1);
+    }
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request) {
+  State& state = context.state;
+  absl::StatusOr<SweepId> id = FindSweep(state, request.sweep());
+  if (!id.ok()) return id.status();
+  Sweep& sweep = state.sweeps.at(*id);
+  v1::ResumeSweepResponse response;
+  response.set_changed(sweep.paused);
+  if (sweep.paused) SetPaused(context, sweep, false);
+  return response;
+}
+
+absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request) {
+  State& state = context.state;
+  if (request.resume() && request.now()) {
+    return absl::InvalidArgumentError("DrainWorker: resume and now exclude each other; give one of the two");
+  }
+  const absl::StatusOr<std::string> incarnation = FindWorker(state, request.worker());
+  if (!incarnation.ok()) return incarnation.status();
+  WorkerEntry& worker = *state.workers.Find(*incarnation);
+  const bool held = !request.resume();
+  v1::DrainWorkerResponse response;
+  response.set_incarnation(*incarnation);
+  response.set_changed(worker.held != held);
+  if (worker.held != held) {
+    worker.held = held;
+    RefreshOffer(state, worker);
+    CommitWorker(context, worker);
+    context.out.log.push_back(absl::StrCat("worker_", held ? "drained" : "resumed", " worker=", worker.name,
+                                           " incarnation=", worker.incarnation));
+  }
+  for (const Token token : state.leases.HeldBy(*incarnation)) {
+    if (request.now()) {
+      Yield(context, state.attempts.at(token), absl::StrCat("worker ", worker.name, " is drained"));
+      response.set_stopping(response.stopping() + 1);
+    } else {
+      response.set_running(response.running() + 1);
+    }
+  }
+  return response;
+}
+
+}  // namespace inlier
