@@ -12,7 +12,6 @@
 #include "coordinator/scheduling/answer.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/transitions.h"
-#include "spec/schema/limits.h"
 
 namespace inlier {
 namespace {
@@ -35,18 +34,12 @@ absl::Status CheckSync(State& state, const v1::WorkerSync& sync) {
   std::string problem;
   std::set<std::uint32_t> indices;
   for (const v1::Slot& slot : sync.slots()) indices.insert(slot.index());
-  if (sync.incarnation().empty() || sync.incarnation().size() > Limits::kNameBytesMax) {
+  if (sync.incarnation().empty()) {
     problem = "incarnation must be a fresh uuid of the worker process";
-  } else if (sync.name().size() > Limits::kNameBytesMax || sync.host().size() > Limits::kNameBytesMax) {
-    problem = absl::StrCat("name and host may have ", Limits::kNameBytesMax, " bytes");
-  } else if (sync.slots_size() > Limits::kSlotsMax) {
-    problem = absl::StrCat(sync.slots_size(), " slots; at most ", Limits::kSlotsMax, " are allowed");
   } else if (static_cast<int>(indices.size()) != sync.slots_size()) {
     problem = "two slots have the same index";
   } else if (!indices.empty() && *indices.rbegin() >= indices.size()) {
     problem = "slots are numbered from 0 without gaps";
-  } else if (sync.attempts_size() > Limits::kAttemptsMax) {
-    problem = absl::StrCat(sync.attempts_size(), " attempts; at most ", Limits::kAttemptsMax, " are allowed");
   }
   if (problem.empty()) return absl::OkStatus();
   ++state.stats.syncs_refused;

@@ -17,7 +17,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   State& state = context.state;
   Stage& stage = state.stages.at(pick.stage);
   INLIER_CHECK(stage.live() == 0 && IsReady(state, stage));
-  const bool has_room = state.scheduler.HasRoom(pick.sweep) || INLIER_BUG("max_parallel_off_by_one");
+  const bool has_room = state.scheduler.RoomOf(pick.sweep) > 0 || INLIER_BUG("max_parallel_ignored");
   INLIER_CHECK(has_room);
   INLIER_CHECK(!state.sweeps.at(pick.sweep).paused);
   const Token token = state.next.token++;

@@ -17,6 +17,12 @@ std::uint64_t CostOf(double weight) {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(kAttempt / weight)));
 }
 
+// How many more attempts a max_parallel allows.
+std::uint64_t Room(std::optional<std::uint32_t> max_parallel, std::uint32_t running) {
+  if (!max_parallel) return std::numeric_limits<std::uint64_t>::max();
+  return *max_parallel - std::min(*max_parallel, running);
+}
+
 }  // namespace
 
 Scheduler::SweepKey Scheduler::KeyOf(SweepId sweep, const Queue& queue) {
@@ -24,13 +30,13 @@ Scheduler::SweepKey Scheduler::KeyOf(SweepId sweep, const Queue& queue) {
 }
 
 bool Scheduler::MayStart(const Queue& queue) {
-  return !queue.ready.empty() && !queue.rules.paused &&
-         (!queue.rules.max_parallel ||
-          queue.running < *queue.rules.max_parallel + (INLIER_BUG("max_parallel_off_by_one") ? 1 : 0));
+  const bool has_room =
+      Room(queue.rules.max_parallel, queue.running) > 0 || INLIER_BUG("max_parallel_ignored");
+  return !queue.ready.empty() && !queue.rules.paused && has_room;
 }
 
 bool Scheduler::IsFull(const Group& group) {
-  return group.usage.max_parallel && group.usage.running >= *group.usage.max_parallel;
+  return Room(group.usage.max_parallel, group.usage.running) == 0;
 }
 
 Scheduler::Group* Scheduler::GroupOf(const Rules& rules) {
@@ -182,10 +188,6 @@ std::optional<Scheduler::Pick> Scheduler::Next(std::uint32_t worker, Fits fits) 
   return Pick{sweep, first->second.second};
 }
 
-std::optional<Scheduler::Pick> Scheduler::Next() const {
-  return Next(0, [](const ResourceRequest&) { return true; });
-}
-
 std::vector<std::uint32_t> Scheduler::AwaitedWorkers() const {
   std::vector<std::uint32_t> workers;
   for (auto lane = eligible_.lower_bound(Shape{1, {}}); lane != eligible_.end(); ++lane) {
@@ -200,21 +202,11 @@ std::map<ResourceRequest, std::uint64_t> Scheduler::ReadyRequests(SweepId sweep)
   return requests;
 }
 
-bool Scheduler::HasRoom(SweepId sweep) const {
-  const Queue& queue = sweeps_.at(sweep);
-  if (queue.rules.max_parallel && queue.running >= *queue.rules.max_parallel) return false;
-  return queue.group == nullptr || !IsFull(*queue.group);
-}
-
 std::uint64_t Scheduler::RoomOf(SweepId sweep) const {
-  const auto left = [](std::optional<std::uint32_t> most, std::uint32_t running) {
-    if (!most) return std::numeric_limits<std::uint64_t>::max();
-    return std::uint64_t{*most - std::min(*most, running)};
-  };
   const Queue& queue = sweeps_.at(sweep);
-  const std::uint64_t own = left(queue.rules.max_parallel, queue.running);
+  const std::uint64_t own = Room(queue.rules.max_parallel, queue.running);
   if (queue.group == nullptr) return own;
-  return std::min(own, left(queue.group->usage.max_parallel, queue.group->usage.running));
+  return std::min(own, Room(queue.group->usage.max_parallel, queue.group->usage.running));
 }
 
 Scheduler::Usage Scheduler::GroupUsage(const std::string& group) const {

@@ -97,8 +97,6 @@ class Scheduler {
   // there is none. Changes nothing: the caller leases the stage, then calls RemoveReady for every sweep that
   // has it and Started for the one picked. `fits` is asked once or twice for each request.
   std::optional<Pick> Next(std::uint32_t worker, Fits fits) const;
-  // As if everything fitted.
-  std::optional<Pick> Next() const;
   // Nothing may start, wherever it might fit.
   bool Idle() const {
     return eligible_.empty() || (eligible_.size() == 1 && eligible_.begin()->second.empty());
@@ -123,10 +121,7 @@ class Scheduler {
   // Requests of the sweep's ready stages, with the number of those that ask for each.
   std::map<ResourceRequest, std::uint64_t> ReadyRequests(SweepId sweep) const;
 
-  // Whether one more attempt may be charged to the sweep now: within its own limit and its group's quota.
-  bool HasRoom(SweepId sweep) const;
-
-  // How many more, as far as that goes.
+  // How many more attempts may be charged to the sweep now: within its own limit and its group's quota.
   std::uint64_t RoomOf(SweepId sweep) const;
 
   // Of the group: attempts that run, and its quota (absent: none).

@@ -42,9 +42,6 @@ struct State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  // Silence after which a worker counts as lost.
-  Duration SilenceTerm() const { return options.lease_ttl + options.lease_margin; }
-
   const OrchestratorOptions options;
   SweepTable sweeps;
   std::set<SweepId> expanding;                 // Sweeps with an expander.

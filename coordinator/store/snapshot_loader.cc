@@ -92,7 +92,7 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
     std::uint64_t memory_mib = 0, gpu_memory_mib = 0;
     rows.Read(stage.id, kind, fingerprint, stage.train_stage, state, stage.steps, checkpoint,
               failures.crashes, failures.out_of_memory, failures.losses, failures.invalid, message,
-              stage.memory_mib, stage.gpu_memory_mib, spec);
+              memory_mib, gpu_memory_mib, spec);
     stage.kind = kind.starts_with('T') ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
     ASSIGN_OR_RETURN(stage.fingerprint, digest(stage, fingerprint, "fingerprint"));
     stage.state = State(state);

@@ -16,9 +16,13 @@ void AddReady(Scheduler& scheduler, SweepId sweep, int stage, v1::StageKind kind
 
 Pick Of(SweepId sweep, int stage) { return {sweep, StageId(stage)}; }
 
-// Takes what Next() names, as the orchestrator does.
+std::optional<Pick> Next(const Scheduler& scheduler) {
+  return scheduler.Next(0, [](const ResourceRequest&) { return true; });
+}
+
+// Takes the next pick, as the orchestrator does.
 Pick Take(Scheduler& scheduler) {
-  const std::optional<Pick> pick = scheduler.Next();
+  const std::optional<Pick> pick = Next(scheduler);
   EXPECT_TRUE(pick.has_value());
   if (!pick) return {};
   scheduler.RemoveReady(pick->sweep, pick->stage);
@@ -29,7 +33,7 @@ Pick Take(Scheduler& scheduler) {
 TEST(SchedulerTest, NothingReadyGivesNothing) {
   Scheduler scheduler;
   scheduler.AddSweep(kFirst, {0});
-  EXPECT_EQ(scheduler.Next(), std::nullopt);
+  EXPECT_EQ(Next(scheduler), std::nullopt);
 }
 
 TEST(SchedulerTest, EvaluateStagesGoBeforeTrainStagesThenTheEarliestTrial) {
@@ -43,7 +47,7 @@ TEST(SchedulerTest, EvaluateStagesGoBeforeTrainStagesThenTheEarliestTrial) {
   EXPECT_EQ(Take(scheduler), Of(kFirst, 20));
   EXPECT_EQ(Take(scheduler), Of(kFirst, 10));
   EXPECT_EQ(Take(scheduler), Of(kFirst, 11));
-  EXPECT_EQ(scheduler.Next(), std::nullopt);
+  EXPECT_EQ(Next(scheduler), std::nullopt);
 }
 
 TEST(SchedulerTest, HigherPriorityGoesFirstEvenWithTrainStages) {
@@ -92,9 +96,9 @@ TEST(SchedulerTest, MaxParallelHoldsASweepBackUntilAnAttemptEnds) {
   AddReady(scheduler, kSecond, 20, v1::TRAIN_STAGE, 3);
   EXPECT_EQ(Take(scheduler), Of(kFirst, 10));
   EXPECT_EQ(Take(scheduler), Of(kSecond, 20));
-  EXPECT_EQ(scheduler.Next(), std::nullopt);
+  EXPECT_EQ(Next(scheduler), std::nullopt);
   scheduler.Ended(kFirst);
-  EXPECT_EQ(scheduler.Next(), Of(kFirst, 11));
+  EXPECT_EQ(Next(scheduler), Of(kFirst, 11));
 }
 
 TEST(SchedulerTest, StageAddedTwiceIsReadyOnceAndGoneAfterRemoval) {
@@ -105,7 +109,7 @@ TEST(SchedulerTest, StageAddedTwiceIsReadyOnceAndGoneAfterRemoval) {
   EXPECT_EQ(scheduler.ready(kFirst), 1u);
   scheduler.RemoveReady(kFirst, StageId(10));
   scheduler.RemoveReady(kFirst, StageId(10));
-  EXPECT_EQ(scheduler.Next(), std::nullopt);
+  EXPECT_EQ(Next(scheduler), std::nullopt);
 }
 
 }  // namespace
