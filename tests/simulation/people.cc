@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordinator/status/status.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/harness.h"
 
@@ -197,8 +198,8 @@ void People::Retry(v1::RetryRequest request) {
 void People::Look() {
   Ask<v1::ListSweepsResponse>(
       [this](CoordinatorProcess::Reply<v1::ListSweepsResponse> reply) {
-        coordinator_.Show<v1::ListSweepsResponse>([](const Orchestrator& o) { return *o.ListSweeps({}); },
-                                                  std::move(reply));
+        coordinator_.Show<v1::ListSweepsResponse>(
+            [](const Orchestrator& o) { return *ListSweeps(o.state(), {}); }, std::move(reply));
       },
       [this](const v1::ListSweepsResponse& seen) {
         for (const v1::SweepStatus& status : seen.sweeps()) oracle_.SweepShown(status);
