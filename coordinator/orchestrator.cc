@@ -23,7 +23,7 @@
 namespace inlier {
 namespace {
 
-// Whether `batch` may wait in the committer's bulk lane.
+// True when `batch` may wait in the committer's bulk lane.
 bool IsBulk(const ChangeBatch& batch) {
   return std::all_of(batch.changes.begin(), batch.changes.end(), [](const Change& change) {
     return std::holds_alternative<MeasurementRow>(change) || std::holds_alternative<LogRow>(change) ||

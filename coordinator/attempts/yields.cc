@@ -12,14 +12,14 @@ namespace inlier {
 
 void Preempted(Context& context, const Attempt& attempt, std::string message) {
   State& state = context.state;
-  const Attempt ended = attempt;  // EndAttempt forgets it, and what it was told.
+  const Attempt ended = attempt;  // A copy: EndAttempt erases it.
   Stage& stage = state.stages.at(ended.stage);
   EndAttempt(context, ended.token, v1::FAILED, v1::PREEMPTED, message, message);
   SetStageState(state, stage, v1::PENDING);
   stage.SetMessage(absl::StrCat("PREEMPTED: ", message));
   CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_preempted",
-                absl::StrCat("attempt ", ended.assignment.attempt(), " PREEMPTED: ", message, "; goes on ",
+                absl::StrCat("attempt ", ended.assignment.attempt(), " PREEMPTED: ", message, "; resumes ",
                              stage.detail().resume_path.empty()
                                  ? std::string("from its beginning")
                                  : absl::StrCat("from step ", stage.detail().resume_step)),

@@ -6,12 +6,13 @@
 
 namespace inlier {
 
-// It has stopped for something else: its stage waits again, and nothing is counted against it.
+// The attempt has stopped for other work: its stage waits again, and no failure is counted.
 void Preempted(Context& context, const Attempt& attempt, std::string message);
 
-// Yielding attempts of which the worker knows nothing have nothing to tell any more.
+// Ends yielding attempts of the worker that its sync no longer lists.
 void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync);
 
+// Ends yielding attempts that are past their yields_until.
 void EndOverdueYields(Context& context);
 
 }  // namespace inlier

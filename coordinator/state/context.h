@@ -1,4 +1,4 @@
-// One call: the state it changes, its time, and what it asks for.
+// One call: the state it changes, its time, and its effects.
 #ifndef INLIER_COORDINATOR_STATE_CONTEXT_H_
 #define INLIER_COORDINATOR_STATE_CONTEXT_H_
 

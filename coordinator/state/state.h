@@ -1,4 +1,4 @@
-// All that the coordinator knows, in memory: passive tables, changed by the functions of scheduling/, attempts/ and
+// The coordinator's state in memory: passive tables, changed by the functions of scheduling/, attempts/ and
 // sweeps/ only.
 //
 // Thread safety: none; lives on the coordinator's thread.
@@ -29,7 +29,7 @@
 
 namespace inlier {
 
-// Numbers that are given out next.
+// The next ids to assign.
 struct NextIds {
   SweepId sweep{1};
   TrialId trial{1};
