@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
+#include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/events.h"
 #include "coordinator/attempts/sync.h"
-#include "coordinator/attempts/yields.h"
 #include "coordinator/recovery.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/offer.h"
@@ -23,7 +23,7 @@
 namespace inlier {
 namespace {
 
-// Whether `batch` may wait in the committer's bulk lane.
+// True when `batch` may wait in the committer's bulk lane.
 bool IsBulk(const ChangeBatch& batch) {
   return std::all_of(batch.changes.begin(), batch.changes.end(), [](const Change& change) {
     return std::holds_alternative<MeasurementRow>(change) || std::holds_alternative<LogRow>(change) ||

@@ -41,7 +41,7 @@ class Orchestrator {
  public:
   explicit Orchestrator(OrchestratorOptions options) : state_(std::move(options)) {}
 
-  // Takes over what the store holds: once, first.
+  // Loads the stored state: once, before any other call.
   absl::Status Recover(Snapshot snapshot, Moment now, Effects& effects);
 
   // Stores a sweep and makes its first trials. `grid`: CheckedGrid(request.sweep()); without it the sweep must be
@@ -64,8 +64,8 @@ class Orchestrator {
     return OnSync(sync, now, SyncLimits(), effects);
   }
 
-  // Whether a worker waits on its stream with nothing unanswered, so that new work may be pushed to it. A sync
-  // ends it. Harmless for an unknown worker.
+  // A listening worker waits on its stream with nothing unanswered, so new work may be pushed to it. A sync
+  // ends that state. Harmless for an unknown worker.
   void SetListening(const std::string& incarnation, bool listening);
   // Leases ready stages to listening workers, unless the store cannot take leases now, and fills effects.pushes
   // with what they are to be sent, ended attempts included. Called after every other call, into the same effects.

@@ -8,7 +8,7 @@
 
 namespace inlier {
 
-// Fills an empty state with all that the store holds. Live attempts get leases with a full term, to be claimed by
+// Fills an empty state from the store. Live attempts get leases with a full term, to be claimed by
 // their workers. DataLoss when the database cannot be right.
 absl::Status Recover(Context& context, Snapshot snapshot);
 

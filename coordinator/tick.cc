@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/time.h"
 #include "coordinator/attempts/attempt_end.h"
-#include "coordinator/attempts/yields.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
 #include "coordinator/scheduling/readiness.h"

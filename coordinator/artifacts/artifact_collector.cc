@@ -24,7 +24,7 @@ constexpr char kSuperseded[] = "a later checkpoint has taken its place";
 constexpr char kHasResult[] = "its training has its result";
 constexpr char kNotReported[] = "no attempt has reported it";
 
-// Files that the database knows.
+// Files named in the database.
 struct Known {
   std::set<std::string> needed;                 // Digests, and paths relative to the state folder.
   std::map<std::string, const char*> unneeded;  // The same, with the reason.

@@ -1,4 +1,4 @@
-// The end of an attempt, and what becomes of its stage when it failed.
+// The end of an attempt, and the next state of its stage after a failure.
 #ifndef INLIER_COORDINATOR_ATTEMPTS_ATTEMPT_END_H_
 #define INLIER_COORDINATOR_ATTEMPTS_ATTEMPT_END_H_
 
@@ -6,12 +6,24 @@
 
 namespace inlier {
 
+// Ends a live attempt, its lease and its resources; the caller decides the state of its stage.
+// `stop_reason`: reported to the worker. REQUIRES: the attempt is live.
 void EndAttempt(Context& context, Token token, v1::TrialState outcome,
                 std::optional<v1::FailureClass> failure, const std::string& message,
                 const std::string& stop_reason);
 
+// Counts the failure of an ended attempt, then retries the stage or fails it, as the retry policy decides.
 void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::FailureClass failure,
                    const std::string& message);
+
+// The attempt has stopped for other work: its stage waits again, and no failure is counted.
+void Preempted(Context& context, const Attempt& attempt, std::string message);
+
+// Ends yielding attempts of the worker that its sync no longer lists.
+void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync);
+
+// Ends yielding attempts that are past their yields_until.
+void EndOverdueYields(Context& context);
 
 }  // namespace inlier
 

@@ -13,7 +13,6 @@
 #include "coordinator/attempts/pruning.h"
 #include "coordinator/attempts/reported_text.h"
 #include "coordinator/attempts/stage_results.h"
-#include "coordinator/attempts/yields.h"
 #include "coordinator/state/transitions.h"
 #include "spec/schema/limits.h"
 #include "spec/trial/measurements.h"
@@ -112,7 +111,7 @@ void TakeOutcome(Context& context, Attempt& live, const v1::Outcome& outcome) {
   }
   const bool train = stage.kind == v1::TRAIN_STAGE;
   if (train && attempt.final_checkpoint.empty()) {
-    failed(v1::CRASHED, "it said SUCCEEDED without a final checkpoint");
+    failed(v1::CRASHED, "it reported SUCCEEDED without a final checkpoint");
     return;
   }
   const double seconds = ToSeconds(context.now.at - attempt.started);
@@ -211,8 +210,8 @@ void TakeEvent(Context& context, const WorkerEntry& worker, const v1::NumberedEv
 void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
   State& state = context.state;
   // A worker sends on before it has an answer. When an earlier sync was not taken (no space, another
-  // process), this one must not be, either: acknowledging it would acknowledge what is missing. The worker
-  // sees that and begins again.
+  // process), this one must not be, either: acknowledging it would acknowledge the missing events. The worker
+  // detects that and sends them again.
   if (sync.events_after() > worker.sequence && !INLIER_BUG("gap_in_events_ignored")) return;
   const std::uint64_t before = worker.sequence;
   for (const v1::NumberedEvent& event : sync.events()) {

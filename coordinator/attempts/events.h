@@ -6,6 +6,7 @@
 
 namespace inlier {
 
+// Applies the new events of the sync, in order; none when an earlier one is missing.
 void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync);
 
 }  // namespace inlier

@@ -31,7 +31,7 @@ void PruneStage(Context& context, Stage& stage, const std::string& reason) {
     Trial& trial = state.trials.at(id);
     SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
-    // With the last of them the stage is CANCELLED too, for nothing needs it.
+    // The last of them cancels the stage too: no trial needs it then.
     SetTrialState(context, trial, v1::CANCELLED, reason);
   }
   INLIER_CHECK(stage.state == v1::CANCELLED);

@@ -8,11 +8,11 @@
 
 namespace inlier {
 
-// Judges a point of a curve for every sweep that needs the stage, and ends the attempt when all of them
-// want it.
+// Checks a point of a curve for every sweep that needs the stage, and ends the attempt when all of them prune
+// it.
 void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementPoint& point);
 
-// The training ended so for the trial's sweep before.
+// The trial's training was pruned for its sweep before.
 bool IsPruned(const State& state, const Trial& trial);
 
 }  // namespace inlier

@@ -1,4 +1,4 @@
-// Texts of trials and workers as they are stored: UTF-8, whatever was sent.
+// Texts of trials and workers as they are stored: always UTF-8, also when the sender's bytes are not.
 #ifndef INLIER_COORDINATOR_ATTEMPTS_REPORTED_TEXT_H_
 #define INLIER_COORDINATOR_ATTEMPTS_REPORTED_TEXT_H_
 

@@ -90,7 +90,7 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   for (const auto& [incarnation, known] : state.workers.all()) {
     if (known.connected) largest = std::max(largest, whole(known.resources));
   }
-  if (largest == 0) return "";  // Nobody tells: it is tried again as it was.
+  if (largest == 0) return "";  // No worker reports it: retried with the same request.
   if (had >= largest) {
     return absl::StrCat("it had ", had, " MiB, all that the largest registered ",
                         of_gpu ? "GPU has" : "worker has",

@@ -1,4 +1,4 @@
-// Whether a stage whose attempt has failed is tried again, and when: one switch over FailureClass.
+// Retry of a stage after a failed attempt: if, and when. One switch over FailureClass.
 //
 // Counts are of the stage since it was made, or since a person asked for a retry. A count that reaches its
 // limit ends the stage; LOST and PREEMPTED are not the trial's fault and have a limit of their own.
@@ -21,16 +21,16 @@ void CountFailure(v1::FailureClass failure, StageFailures& counts);
 
 struct RetryDecision {
   bool again = false;
-  Duration wait{0};  // With `again`: not before so much later.
+  Duration wait{0};  // With `again`: the least delay.
   std::string
       why_not;  // Without: for the trial's message, for example "crashed 2 times (retry.max_crashes = 2)".
 };
 
-// What to do after an attempt failed with `failure`; `counts` include it.
+// Decision after an attempt failed with `failure`; `counts` include it.
 RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts, const v1::RetrySpec& policy);
 
-// A stage that ran out of memory is retried with half as much again as it had, up to the largest registered worker. Not
-// empty: it cannot be raised, and why it is not retried.
+// A stage that ran out of memory is retried with half as much again as it had, up to the largest registered
+// worker. Returns the reason when the request cannot be raised; empty otherwise.
 std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& attempt);
 
 }  // namespace inlier

@@ -1,4 +1,4 @@
-// What follows for trials when a stage gets its result, fails, or is no longer needed.
+// Consequences for trials when a stage gets its result, fails, or is no longer needed.
 #ifndef INLIER_COORDINATOR_ATTEMPTS_STAGE_RESULTS_H_
 #define INLIER_COORDINATOR_ATTEMPTS_STAGE_RESULTS_H_
 
@@ -6,17 +6,22 @@
 
 namespace inlier {
 
+// MarkTrial, and with a terminal state the trial releases its stages.
 void SetTrialState(Context& context, Trial& trial, v1::TrialState to, const std::string& message);
 
-// Ends a stage that is open though no trial needs it.
+// Ends an open stage that no trial needs.
 void CancelIfUnneeded(Context& context, Stage& stage);
 
+// Makes a FAILED or CANCELLED stage PENDING, with no failures counted.
 void Reopen(Context& context, Stage& stage);
 
+// A training hands its checkpoint to its evaluations; an evaluation ends its trials.
 void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt);
 
+// DIVERGED is a result: the evaluations and trials of the stage end with it.
 void StageDiverged(Context& context, Stage& stage);
 
+// Ends the stage, and every trial that needs it, as FAILED.
 void FailStage(Context& context, Stage& stage, const std::string& message);
 
 }  // namespace inlier

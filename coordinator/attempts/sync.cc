@@ -16,7 +16,7 @@
 namespace inlier {
 namespace {
 
-// A worker with a free slot asks again so soon; with more workers each asks less often.
+// Sync period of a worker with a free slot; with more workers each syncs less often.
 constexpr Duration kIdleSync = std::chrono::milliseconds(200);
 constexpr int kWorkersAtIdleSync = 20;
 // How often "last seen" is written for a worker of which nothing else changes.

@@ -1,5 +1,5 @@
-// The workers' protocol. Level-triggered: a sync replaces what the worker reported before, and every answer holds all
-// that the worker should run, so that a lost, doubled or late message heals at the next one.
+// The workers' protocol. Level-triggered: a sync replaces the worker's earlier report, and every answer lists
+// all attempts that the worker should run, so that a lost, doubled or late message heals at the next one.
 #ifndef INLIER_COORDINATOR_ATTEMPTS_SYNC_H_
 #define INLIER_COORDINATOR_ATTEMPTS_SYNC_H_
 
@@ -7,12 +7,16 @@
 
 namespace inlier {
 
+// FailedPrecondition for another version of inlier; InvalidArgument for a malformed sync.
 absl::Status CheckSync(State& state, const v1::WorkerSync& sync);
 
+// Updates the worker's entry and renews its leases. `is_new`: this sync adds the worker.
 void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new);
 
+// Takes the attempts that the worker lists: occupied slots, progress, adoption after a restart.
 void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync);
 
+// The complete reply. `by_stream`: work is pushed to the worker, so it need not poll.
 v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, const v1::WorkerSync& sync,
                                bool by_stream);
 

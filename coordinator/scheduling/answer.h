@@ -1,4 +1,4 @@
-// What an answer or a push to a worker holds.
+// Content of an answer or a push to a worker.
 #ifndef INLIER_COORDINATOR_SCHEDULING_ANSWER_H_
 #define INLIER_COORDINATOR_SCHEDULING_ANSWER_H_
 
@@ -6,9 +6,9 @@
 
 namespace inlier {
 
-// Adds to `answer` all attempts that the worker should run, and those that it should end, each with the reason. A sync lists
-// the worker's attempts: of these the answer omits the specifications, and others it asks to end only if they are listed.
-// Without a sync (a push) both are complete.
+// Adds to `answer` all attempts that the worker should run, and those that it should end, with the reasons. A
+// sync lists the worker's attempts: the answer omits the specifications of listed attempts, and ends listed
+// attempts only. Without a sync (a push) both are complete.
 void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerSync* sync,
                 v1::CoordinatorSync& answer);
 

@@ -6,11 +6,13 @@
 
 namespace inlier {
 
+// Leases the picked stage to the slot as a new attempt. REQUIRES: PickFor returns `pick` for the slot.
 void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick);
 
+// Grants the best stage that fits to each free slot of the worker.
 void FillSlots(Context& context, WorkerEntry& worker);
 
-// From where the next attempt goes on.
+// Sets the checkpoint and step from which the next attempt resumes; nothing without a checkpoint.
 void SetResume(const Stage& stage, v1::Assignment& assignment);
 
 }  // namespace inlier

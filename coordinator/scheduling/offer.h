@@ -7,9 +7,8 @@
 
 namespace inlier {
 
-// Leases what is ready to those that listen, unless the store cannot take leases now, and says in
-// effects.pushes what to tell them, ended attempts included. Called after every other call, into the same
-// effects.
+// Leases ready stages to listening workers, unless the store cannot take leases now, and fills effects.pushes
+// with their messages, ended attempts included. Called after every other call, into the same effects.
 void Offer(Context& context, bool grant_leases);
 
 }  // namespace inlier

@@ -78,11 +78,11 @@ std::string WhyNowhere(const State& state, const ResourceRequest& request) {
     }
   }
   if (state.workers.connected() == 0) return "";
-  std::string most = memory == 0 ? std::string("no worker tells its memory")
+  std::string most = memory == 0 ? std::string("no worker reports its memory")
                                  : absl::StrCat("the largest machine has ", memory, " MiB");
   if (request.gpu_thousandths > 0 || request.gpu_memory_mib > 0) {
     absl::StrAppend(&most, !gpu              ? std::string(", none has a GPU")
-                           : gpu_memory == 0 ? std::string(", no worker tells its GPU's memory")
+                           : gpu_memory == 0 ? std::string(", no worker reports its GPU's memory")
                                              : absl::StrCat(", the largest GPU ", gpu_memory, " MiB"));
   }
   return absl::StrCat("no registered worker could ever run this: it needs ", RequestText(request), "; ", most,

@@ -1,5 +1,5 @@
-// What fits where. A stage asks for the resources of its sweep, or for more after an attempt of it ran out of memory
-// (attempts/retry_policy.h); it is leased only to a slot whose machine and GPU have that much left.
+// Placement of stages on slots. A stage requests the resources of its sweep, or more after an attempt ran
+// out of memory (attempts/retry_policy.h); it is leased only to a slot with enough of them left.
 #ifndef INLIER_COORDINATOR_SCHEDULING_PLACEMENT_H_
 #define INLIER_COORDINATOR_SCHEDULING_PLACEMENT_H_
 
@@ -7,34 +7,37 @@
 
 namespace inlier {
 
+// The sweep's request, or a larger one after the stage ran out of memory.
 ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& stage);
 
+// The request, and the worker for which the stage waits.
 Scheduler::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage);
 
-// A free slot of the worker on which it fits.
+// A free slot of the worker on which the request fits.
 std::optional<std::uint32_t> SlotFor(const State& state, const WorkerEntry& worker,
                                      const ResourceRequest& request);
 
 // The best stage for the slot, if any may start and fits.
 std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker, std::uint32_t slot);
 
+// No lease is on the slot, and the worker reports no attempt there.
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot);
 
 std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& worker);
 
-// Why no registered worker could ever run it; empty: one could, or none is registered.
+// Why no registered worker could ever run the request; empty: one could, or none is registered.
 std::string WhyNowhere(const State& state, const ResourceRequest& request);
 
-// The one that has waited longest of those with such a slot; nullptr: none has.
+// The idle worker that has waited longest of those with a slot for the request; nullptr: none has one.
 WorkerEntry* WaitingFor(State& state, const ResourceRequest& request);
 
-// What the attempt took is free again, unless its process still lives as far as the worker says.
+// Frees the attempt's resources, unless the worker still reports its process.
 void ReleaseResources(State& state, const Attempt& attempt, WorkerEntry& worker);
 
-// Attempts that have ended here and that the worker does not report any more hold nothing.
+// Frees the resources of ended attempts that the worker no longer reports.
 void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync);
 
-// Whether the worker waits for work may have changed.
+// Adds the worker to the idle workers or removes it, as its state now is.
 void RefreshOffer(State& state, WorkerEntry& worker);
 
 }  // namespace inlier

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration kPreemptionPeriod = std::chrono::milliseconds(500);
 
-// An attempt that may have to make room; token 0: it already does.
+// An attempt that may be asked to yield; token 0: it is yielding already.
 struct Candidate {
   std::int64_t priority;
   Timestamp saved;
@@ -65,13 +65,13 @@ void PreemptForWaiting(Context& context) {
   if (!due || context.now.at < *due) return;
   state.deadlines.preemption_checked = context.now.at;
 
-  std::uint64_t making_room = 0;
+  std::uint64_t yielding = 0;
   std::map<std::string, std::set<Token>> leaving;  // By worker.
   for (const auto& [until, token] : state.deadlines.yields) {
     const std::string& name = state.attempts.at(token).worker;
     if (!TakesWork(state.workers.Find(name))) continue;
     leaving[name].insert(token);
-    ++making_room;
+    ++yielding;
   }
   std::vector<Candidate> candidates = Candidates(state);
   for (const auto& preempting : state.scheduler.Preempting()) {
@@ -84,8 +84,8 @@ void PreemptForWaiting(Context& context) {
       room -= waiting;
       if (FitsNow(state, request)) continue;  // Its worker is on the way.
       for (std::uint64_t i = 0; i < waiting; ++i) {
-        if (making_room > 0) {
-          --making_room;
+        if (yielding > 0) {
+          --yielding;
           continue;
         }
         const auto victim = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {

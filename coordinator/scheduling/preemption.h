@@ -1,7 +1,7 @@
 // Preemption. While a stage of a sweep that preempts is ready and no free slot takes it, an attempt of lower priority
 // is asked to write a checkpoint and stop, as for a pause; its stage waits again and no failure is counted.
 //
-// Victim: of the attempts of the lowest priority, the one with the latest checkpoint that makes enough room by itself,
+// Victim: of the attempts of the lowest priority, the one with the latest checkpoint that alone frees enough,
 // so that the least work is lost. An attempt counts with the highest priority of all sweeps that need its stage. No
 // more attempts are asked than stages wait. The coordinator checks every kPreemptionPeriod.
 #ifndef INLIER_COORDINATOR_SCHEDULING_PREEMPTION_H_
@@ -11,12 +11,14 @@
 
 namespace inlier {
 
+// Time of the next check; absent: no attempt could yield, or to no stage.
 std::optional<Timestamp> PreemptionDue(const State& state);
 
+// Runs the check when it is due.
 void PreemptForWaiting(Context& context);
 
-// Tells the attempt to write a checkpoint and stop: it stays live, keeps its slot, and ends by itself or at
-// yields_until. False: it was told before.
+// Asks the attempt to write a checkpoint and stop: it stays live, keeps its slot, and ends by itself or at
+// yields_until. False: it is yielding already.
 bool Yield(Context& context, Attempt& attempt, const std::string& why);
 
 }  // namespace inlier

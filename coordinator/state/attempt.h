@@ -24,20 +24,20 @@ struct Attempt {
   SweepId sweep;  // Charged for it.
   TrialId trial;  // The first trial that needed the stage.
   std::string worker;
-  v1::Assignment assignment;  // As the worker is told, without the specification: that is its stage's.
+  v1::Assignment assignment;  // As sent to the worker, without the specification: the stage has that.
   v1::Progress progress;
   Timestamp started;       // Or adopted after a restart.
   Timestamp progressed;    // Its progress changed last.
   Timestamp saved;         // Its latest checkpoint came, or it started: what it would lose began then.
   bool recovered = false;  // Started before this process did: its times are not known.
   bool unclaimed = false;  // Recovered, and its worker has not come back yet.
-  std::string yields;      // Why it was told to write a checkpoint and stop; empty: it was not.
-  Timestamp yields_until;  // With `yields`: it is given up then.
-  std::uint64_t resumed_step = 0;  // Where it says it began.
+  std::string yields;      // Why it is asked to write a checkpoint and stop; empty: it is not.
+  Timestamp yields_until;  // With `yields`: the attempt is ended then.
+  std::uint64_t resumed_step = 0;  // Its first step, as the attempt reports it.
   std::string final_checkpoint;    // TRAIN: digest, once complete.
   std::uint64_t final_step = 0;
-  ResourceRequest request;            // What it asked for when it was leased.
-  std::uint64_t peak_memory_mib = 0;  // As its outcome says; 0: not known.
+  ResourceRequest request;            // The request when it was leased.
+  std::uint64_t peak_memory_mib = 0;  // From its outcome; 0: not known.
   std::uint64_t peak_gpu_memory_mib = 0;
   bool gpu_out_of_memory = false;
 };

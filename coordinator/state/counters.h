@@ -1,14 +1,24 @@
-// Counts since the process started, for metrics.
+// Counts for metrics: of the present states, and of what happened since the process started.
 #ifndef INLIER_COORDINATOR_STATE_COUNTERS_H_
 #define INLIER_COORDINATOR_STATE_COUNTERS_H_
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "inlier/v1/attempt.pb.h"
+#include "inlier/v1/sweep_service.pb.h"
 
 namespace inlier {
+
+// How many stages, trials and sweeps are in each state.
+struct StateCounts {
+  std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> stages;
+  std::map<v1::TrialState, std::int64_t> trials;
+  std::map<v1::SweepState, std::int64_t> sweeps;
+  std::int64_t paused_sweeps = 0;  // ACTIVE ones.
+};
 
 // Each becomes a counter of /metrics.
 struct OrchestratorStats {

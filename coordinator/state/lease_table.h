@@ -2,7 +2,7 @@
 //
 // A lease is a promise with an end: until then its holder alone may run the attempt. A worker's leases end
 // together, because any sync of the worker renews all of them. The table has no clock and no timer; every
-// call is told the time, and the owner arms one timer for NextDeadline(). Leases are not stored: after a
+// call takes the time, and the owner arms one timer for NextDeadline(). Leases are not stored: after a
 // restart each live attempt is granted a new one with a full term (Orchestrator::Recover).
 //
 // Invariants: (1) a token has at most one lease; (2) a slot of a worker has at most one lease; (3) an ended

@@ -1,4 +1,4 @@
-// Finding what a person names. NotFound suggests names that are close.
+// Lookup of sweeps, trials and workers by the ids and names that people use.
 #ifndef INLIER_COORDINATOR_STATE_LOOKUP_H_
 #define INLIER_COORDINATOR_STATE_LOOKUP_H_
 
@@ -9,7 +9,7 @@
 
 namespace inlier {
 
-// What people see. NotFound names what comes close.
+// NotFound suggests the closest names, here and below.
 absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name);
 
 absl::StatusOr<TrialId> FindTrial(const State& state, const std::string& id);

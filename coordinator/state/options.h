@@ -1,4 +1,4 @@
-// What the configuration sets for the decisions of the coordinator.
+// Options of the coordinator's decisions, from the configuration.
 #ifndef INLIER_COORDINATOR_STATE_OPTIONS_H_
 #define INLIER_COORDINATOR_STATE_OPTIONS_H_
 
@@ -22,7 +22,7 @@ struct OrchestratorOptions {
   std::uint64_t expand_first = 32;         // Trials of a larger one that are made then.
   std::uint64_t expand_per_tick = 256;     // Trials made in one later step at most: others wait for it.
   std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
-  std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, passed over in one step.
+  std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, skipped in one step.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
 
   static OrchestratorOptions FromConfig(const v1::CoordinatorConfig& config, const std::string& version);

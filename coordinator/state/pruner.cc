@@ -13,7 +13,7 @@
 namespace inlier {
 namespace {
 
-// Smaller is better, whatever the goal; what is not a number comes last.
+// Smaller is better, for either goal; NaN comes last.
 struct Rank {
   bool lost = false;  // Not a number.
   double value = 0;

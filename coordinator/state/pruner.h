@@ -1,20 +1,19 @@
-// Which trainings of a sweep are not worth going on with: one sweep's rule, and what its trainings had at
-// each rung.
+// Which trainings of a sweep are pruned: one sweep's rule, and the values of its trainings at each rung.
 //
 // A rung is a step at which trainings are compared. The value of a training there is the first point of its
-// curve at or after the rung (a point above several rungs counts at the highest), and it is judged once,
+// curve at or after the rung (a point above several rungs counts at the highest), and it is compared once,
 // against the values that were there before it: the verdict is a function of the rule and the earlier values,
 // in the order in which they were committed. So a restart, which reads them back, changes nothing, and the
-// stored rows can be judged again.
+// stored rows can be checked again.
 //
 // Median (Golovin et al. 2017, "Google Vizier"): worse than the median of the others is pruned.
 //
-// Asha (Li et al. 2020) in its stopping form: a training goes on past a rung when at that moment it is in the
+// Asha (Li et al. 2020) in its stopping form: a training continues past a rung when it is then in the
 // best 1/eta of the rung, and is stopped otherwise. The paper's form pauses trainings and promotes them when
 // others have fallen behind; ours train without a pause, so the decision is taken once, when the rung is
-// reached. The best so far always goes on, also before eta values are there.
+// reached. The best so far always continues, also before eta values are there.
 //
-// What is not a number is worse than every number. Equal values are not worse.
+// NaN is worse than every number. Equal values are not worse.
 //
 // Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_PRUNER_H_
@@ -37,7 +36,7 @@ namespace inlier {
 struct PruningVerdict {
   bool prune = false;
   std::uint64_t others = 0;  // Values that were there before.
-  // A worse value is pruned: the median of the others, or the worst that asha keeps. Absent: all go on.
+  // A worse value is pruned: the median of the others, or the worst that asha keeps. Absent: all continue.
   std::optional<double> threshold{};
 };
 
@@ -51,8 +50,8 @@ class Pruner {
 
   const v1::PruningSpec& spec() const { return spec_; }
 
-  // What is decided about `stage` with `value` at `step`; nullopt when nothing is, for the training was
-  // judged there already. Sweep, token and time are left to the caller. Changes nothing: Record() does.
+  // The decision about `stage` with `value` at `step`; nullopt when there is none, because the training has
+  // one at that rung already. Sweep, token and time are left to the caller. Changes nothing: Record() does.
   std::optional<PruningDecision> Judge(StageId stage, std::uint64_t step, double value) const;
   void Record(const PruningDecision& decision);
 

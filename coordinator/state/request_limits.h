@@ -1,5 +1,5 @@
-// How much one request may carry, so that nothing that a client sends grows the coordinator without bound:
-// what is kept of a request is kept for long, and some of it once for every trial.
+// How much one request may carry, so that no client grows the coordinator without bound: the stored part of a
+// request is kept for long, and some of it once for every trial.
 //
 // Checked by the services before a request reaches the coordinator's thread. InvalidArgument names what is
 // too much, the limit, and the remedy. Pure functions; any thread.
@@ -19,7 +19,7 @@ namespace inlier {
 absl::Status CheckLimits(const v1::SweepSpec& sweep);
 absl::Status CheckLimits(const v1::TableSpec& table);
 absl::Status CheckLimits(const v1::WorkerSync& sync);
-// The texts of a request, but `sql`, which has a limit of its own; messages inside it are not looked at.
+// The texts of a request, but `sql`, which has a limit of its own; messages inside it are not checked.
 absl::Status CheckWords(const google::protobuf::Message& request);
 
 }  // namespace inlier

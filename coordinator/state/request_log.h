@@ -1,5 +1,5 @@
-// What people asked for under a request_id, and the answer they got, so that a call that is repeated because
-// its answer was lost is answered again and changes nothing.
+// Requests by request_id, and their answers: a call that is repeated because its answer was lost gets the
+// same answer and changes nothing.
 //
 // Remembers the latest kRequestsKept; the store keeps the same ones. A request that was refused has changed
 // nothing and is not remembered.

@@ -149,7 +149,7 @@ std::uint64_t WorkerResources::gpu_memory_mib(std::uint32_t slot) const {
 
 std::string WorkerResources::FreeText() const {
   const auto left = [](std::uint64_t whole, std::uint64_t used) { return whole - std::min(whole, used); };
-  std::string text = memory_mib_ == 0 ? std::string("does not tell its memory")
+  std::string text = memory_mib_ == 0 ? std::string("does not report its memory")
                                       : absl::StrCat("has ", left(memory_mib_, memory_used_mib_), " of ",
                                                      memory_mib_, " MiB of memory free");
   for (const Gpu& gpu : gpus_) {
@@ -161,14 +161,6 @@ std::string WorkerResources::FreeText() const {
   }
   if (gpus_.empty()) absl::StrAppend(&text, ", and no GPU");
   return text;
-}
-
-bool WorkerResources::IsConsistent() const {
-  WorkerResources again = *this;
-  again.memory_used_mib_ = 0;
-  for (Gpu& gpu : again.gpus_) gpu.used = {};
-  for (const auto& [token, held] : held_) again.Add(held, 1);
-  return again.memory_used_mib_ == memory_used_mib_ && again.gpus_ == gpus_;
 }
 
 }  // namespace inlier

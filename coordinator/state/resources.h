@@ -1,12 +1,12 @@
-// What attempts need of a machine, and what a worker has left of it.
+// Resources that attempts request, and the free resources of a worker.
 //
 // The slots of a worker share its machine's memory; slots on the same GPU share that GPU and its memory. An
-// attempt takes what it asks for. Of what it does not say it takes its slot's part, one n-th with n slots (of
-// the GPU's memory: its share of the GPU, where it says that), so attempts that ask for nothing always fit
-// beside each other, one a slot. What a worker does not tell it has none of: who asks for it does not fit.
+// attempt takes its request. Of a resource that it does not request it takes its slot's part, one n-th with n
+// slots (of the GPU's memory: its share of the GPU, where it requests one), so attempts without requests
+// always fit, one a slot. A worker has none of a resource that it does not report: a request for it does not
+// fit.
 //
-// An attempt keeps what it took until its process is gone: one that has ended here and still lives there goes
-// on being held.
+// An attempt holds its resources until its process is gone, also after it has ended for the coordinator.
 //
 // Thread safety: none; plain values on the coordinator's thread. Memory in MiB.
 #ifndef INLIER_COORDINATOR_STATE_RESOURCES_H_
@@ -38,12 +38,12 @@ std::uint64_t MoreMemory(std::uint64_t had_mib, std::uint64_t peak_mib);
 
 class WorkerResources {
  public:
-  // What the worker has. Attempts that are held go on being held.
+  // The worker's resources. Held attempts stay held.
   void SetCapacity(const std::vector<v1::Slot>& slots, std::uint64_t memory_mib);
 
-  // What an attempt with this request takes on the slot. REQUIRES: the slot exists.
+  // The resources that an attempt with this request takes on the slot. REQUIRES: the slot exists.
   ResourceRequest Charge(std::uint32_t slot, const ResourceRequest& request) const;
-  // Whether the slot's GPU and the machine have so much, with nothing else on them; and now.
+  // CouldFit: the slot's empty GPU and machine have enough. Fits: they have enough now.
   bool CouldFit(std::uint32_t slot, const ResourceRequest& request) const;
   bool Fits(std::uint32_t slot, const ResourceRequest& request) const;
   // CouldFit on any slot.
@@ -51,7 +51,7 @@ class WorkerResources {
   // Fits, were the attempts of `gone` not there.
   bool FitsWithout(std::uint32_t slot, const ResourceRequest& request, const std::set<Token>& gone) const;
 
-  // An attempt on the slot takes what it asks for. It need not fit: what runs, runs.
+  // An attempt on the slot takes its request. It need not fit: the attempt runs already.
   void Take(Token token, std::uint32_t slot, const ResourceRequest& request);
   // Harmless for one that is not held.
   void Release(Token token);
@@ -77,13 +77,11 @@ class WorkerResources {
   std::uint64_t gpu_memory_mib(std::uint32_t slot) const;
   // For people: what is free now, "3 of 64 GiB ...".
   std::string FreeText() const;
-  // What is taken is the sum of what is held; for tests and simulation.
-  bool IsConsistent() const;
 
  private:
   void Add(const Held& held, int sign);
 
-  std::uint64_t memory_mib_ = 0;  // 0: not told.
+  std::uint64_t memory_mib_ = 0;  // 0: not reported.
   std::uint64_t memory_used_mib_ = 0;
   std::vector<Gpu> gpus_;
   std::vector<int> gpu_of_slot_;  // Index in gpus_; -1: on the CPU.

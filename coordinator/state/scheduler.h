@@ -12,7 +12,7 @@
 // virtual time of its priority, the one at which the last attempt was started: waiting saves nothing up.
 // Virtual times are not durable; after a restart all begin equal.
 //
-// Ready stages are kept by shape: what an attempt asks of a machine, and whether it waits for one worker. A
+// Ready stages are kept by shape: the resource request, and the worker that the stage waits for, if any. A
 // slot where the best does not fit gets the best that does. Next() looks at the first of each shape, never at
 // all stages: it is O(shapes), one where no sweep asks for anything; every change is O(shapes of the sweep *
 // (log sweeps + log stages)). Everything is ordered, so that the same history gives the same choices.
@@ -50,14 +50,14 @@ class Scheduler {
     friend bool operator==(const Pick&, const Pick&) = default;
   };
 
-  // What decides where a ready stage may start.
+  // Constraints on where a ready stage may start.
   struct Shape {
     std::uint32_t worker = 0;  // Only there until its wait ends: the worker's number. 0: anywhere.
     ResourceRequest request{};
     friend auto operator<=>(const Shape&, const Shape&) = default;
   };
 
-  // What a sweep is given, beside others.
+  // A sweep's share relative to others, and its limits.
   struct Rules {
     std::int32_t priority = 0;
     std::optional<std::uint32_t>
@@ -65,7 +65,7 @@ class Scheduler {
     double weight = 1;    // From 0.001 to 1000.
     std::string group{};  // Whose quota it shares; empty: none.
     bool paused = false;
-    bool preempts = false;  // Attempts of lower priority make room for it.
+    bool preempts = false;  // Attempts of lower priority yield to it.
   };
 
   // Most attempts at once of all sweeps of a group. REQUIRES: no sweep of it is known.
@@ -73,7 +73,7 @@ class Scheduler {
 
   // REQUIRES: the sweep is not known.
   void AddSweep(SweepId sweep, const Rules& rules);
-  // From now on. What runs beyond a smaller limit goes on, and nothing new starts until it is below.
+  // From now on. Attempts beyond a smaller limit continue, and none starts until their number is below it.
   // REQUIRES of all that follow: the sweep is known.
   void SetRules(SweepId sweep, const Rules& rules);
 
@@ -84,14 +84,14 @@ class Scheduler {
   void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial) {
     AddReady(sweep, stage, kind, first_trial, Shape());
   }
-  // It may no longer (it runs, it has ended, nobody waits). Harmless when it was not ready.
+  // The stage is no longer ready (it runs, it has ended, no trial needs it). Harmless when it was not ready.
   void RemoveReady(SweepId sweep, StageId stage);
 
-  // An attempt charged to `sweep` has begun or ended.
+  // An attempt charged to `sweep` has started or ended.
   void Started(SweepId sweep);
   void Ended(SweepId sweep);
 
-  // Whether what asks for so much can be placed.
+  // True when the request can be placed.
   using Fits = absl::FunctionRef<bool(const ResourceRequest&)>;
   // The stage to run next among those that fit and may run anywhere, or on this worker alone; nullopt when
   // there is none. Changes nothing: the caller leases the stage, then calls RemoveReady for every sweep that

@@ -1,7 +1,7 @@
 // The stages, by id and by fingerprint.
 //
 // Stages stay where they are in memory and are never removed. Nothing walks the table in the order of its
-// hashes: ids are consecutive, and whoever visits all stages counts from 1.
+// hashes: ids are consecutive, and a visit of all stages counts from 1.
 //
 // Thread safety: none.
 #ifndef INLIER_COORDINATOR_STATE_STAGE_TABLE_H_

@@ -1,4 +1,4 @@
-// All that the coordinator knows, in memory: passive tables, changed by the functions of scheduling/, attempts/ and
+// The coordinator's state in memory: passive tables, changed by the functions of scheduling/, attempts/ and
 // sweeps/ only.
 //
 // Thread safety: none; lives on the coordinator's thread.
@@ -12,24 +12,21 @@
 #include "absl/container/node_hash_map.h"
 #include "coordinator/state/attempt.h"
 #include "coordinator/state/counters.h"
-#include "coordinator/state/deadlines.h"
-#include "coordinator/state/holder_waits.h"
-#include "coordinator/state/idle_workers.h"
 #include "coordinator/state/lease_table.h"
 #include "coordinator/state/options.h"
 #include "coordinator/state/request_log.h"
 #include "coordinator/state/scheduler.h"
 #include "coordinator/state/stage_table.h"
-#include "coordinator/state/state_counts.h"
 #include "coordinator/state/sweep_table.h"
 #include "coordinator/state/trial.h"
+#include "coordinator/state/waiting.h"
 #include "coordinator/state/worker_registry.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
 
 namespace inlier {
 
-// Numbers that are given out next.
+// The next ids to assign.
 struct NextIds {
   SweepId sweep{1};
   TrialId trial{1};

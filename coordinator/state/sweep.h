@@ -36,7 +36,7 @@ struct StageTally {
 
 struct Sweep {
   SweepId id;
-  // Its specification without what only the making of trials and people need: that is in `plan`.
+  // Its specification without the parts that only expansion and users need: `plan` has them.
   v1::SweepSpec spec;
   std::string plan;         // Base, axes, exclusions, sampling, table and description, serialised.
   ResourceRequest request;  // Its spec's.
@@ -46,7 +46,7 @@ struct Sweep {
   std::uint64_t trials_at_submit = 0;  // Answer of the submission: also when it comes again.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
-  // Points from next_point on that have a trial already: the sweep was edited. Expansion passes over them.
+  // Points from next_point on that have a trial already: the sweep was edited. Expansion skips them.
   std::unordered_set<std::uint64_t> ahead;
   bool paused = false;
   std::uint64_t revision = 1;
@@ -63,7 +63,7 @@ struct Sweep {
   StageTally evaluate;
   std::unique_ptr<Pruner> pruner;  // With SweepSpec.pruning.
   // Train stage -> trials of the sweep that were pruned with it, and that a person asked for all the same;
-  // withdrawn ones too, for what was said of the training stands.
+  // withdrawn ones too: the verdict about the training remains.
   std::map<StageId, std::uint32_t> pruned;
   std::map<StageId, std::uint32_t> kept_from_pruning;
   std::uint64_t withdrawn_pruned = 0;
@@ -82,7 +82,7 @@ struct Sweep {
   std::uint64_t Open() const { return Count(v1::PENDING) + Count(v1::RUNNING); }
   StageTally& TallyOf(const Stage& stage) { return stage.kind == v1::TRAIN_STAGE ? train : evaluate; }
   bool Exhausted() const { return next_point >= points; }
-  // Trials it has when fully expanded: exact when the grid can count, else the points not looked at yet count
+  // Trials it has when fully expanded: exact when the grid can count, else the points not expanded yet count
   // as trials.
   std::uint64_t Total() const {
     return Exhausted() ? trials.size() : kept ? *kept : trials.size() + (points - next_point - ahead.size());

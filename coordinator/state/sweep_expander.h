@@ -22,7 +22,7 @@
 
 namespace inlier {
 
-// What a stage needs to be found or made.
+// Data by which a stage is found or made.
 struct StagePart {
   std::string fingerprint;
   std::string spec;  // Its part of the resolved TrialSpec, serialised (canonical.h).
@@ -46,11 +46,11 @@ PointLabels LabelsFromJson(const std::string& json);
 
 class SweepExpander {
  public:
-  // Goes on at index `next_point` of the grid.
+  // Continues at index `next_point` of the grid.
   SweepExpander(SweepGrid grid, std::uint64_t next_point);
 
   // The next trials, at most `limit`; fewer at the end of the grid, or when `pass_limit` points of `taken`,
-  // which have a trial already, have been passed over. Those are taken out of `taken`.
+  // which have a trial already, have been skipped. They are removed from `taken`.
   std::vector<ExpandedTrial> Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
                                   std::uint64_t pass_limit);
   std::vector<ExpandedTrial> Next(std::uint64_t limit) {
@@ -59,7 +59,7 @@ class SweepExpander {
   }
 
   const SweepGrid& grid() const { return grid_; }
-  // Index from which Next() goes on; the grid's size when it is exhausted.
+  // Index from which Next() continues; the grid's size when it is exhausted.
   std::uint64_t next_point() const { return next_point_; }
   bool exhausted() const { return next_point_ >= grid_.size(); }
 

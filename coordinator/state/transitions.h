@@ -1,5 +1,5 @@
-// Changes of the state that nothing else follows from: one record and its counts, the change for the store, and the
-// notice for those who watch. What follows for other records is decided above (attempts/, sweeps/).
+// Changes of one record: the record and its counts, the change for the store, and the notice for watchers.
+// Consequences for other records are decided by the callers (attempts/, sweeps/).
 #ifndef INLIER_COORDINATOR_STATE_TRANSITIONS_H_
 #define INLIER_COORDINATOR_STATE_TRANSITIONS_H_
 
@@ -9,23 +9,29 @@ namespace inlier {
 
 Scheduler::Rules RulesOf(const Sweep& sweep);
 
+// The stage has changed: a new version for every sweep that needs it.
 void Touch(State& state, const Stage& stage);
 
+// With its counts in memory; CommitStage stores it.
 void SetStageState(State& state, Stage& stage, v1::TrialState to);
 
+// Moves a trial between the counts by state; `from` is absent for a new one.
 void CountTrial(State& state, Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to);
 
+// The trial needs the stage.
 void AddDependent(State& state, Stage& stage, Trial& trial);
 
+// Drops the time before which the stage is not retried.
 void ForgetRetry(State& state, Stage& stage);
 
+// Counts the stage in the sweep's totals, once.
 void RegisterStage(State& state, Stage& stage, Sweep& sweep);
 
-// Tells those who watch the sweep, and keeps it as an event.
+// Sends a notice to the sweep's watchers, and stores it as an event.
 void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
             EventRow about = {});
 
-// The same for every sweep that needs the stage; the text begins with the stage's name for people.
+// A notice for every sweep that needs the stage; the text begins with the stage's name for people.
 void NoticeOfStage(Context& context, const Stage& stage, const std::string& kind, const std::string& text,
                    Token token);
 
@@ -43,7 +49,7 @@ bool IsReady(const State& state, const Stage& stage);
 
 void UpdateTrialsOf(Context& context, Stage& stage);
 
-// Puts the trial in a state. False: it is in it already. What follows for its stages when it ends:
+// Sets the trial's state. False: the trial is in it already. Consequences for its stages when it ends:
 // attempts/stage_results.h. REQUIRES: it has no result yet.
 bool MarkTrial(Context& context, Trial& trial, v1::TrialState to, const std::string& message);
 

@@ -1,13 +1,6 @@
 #include "coordinator/state/worker_registry.h"
 
-#include <algorithm>
-
 namespace inlier {
-
-bool WorkerEntry::HasSlot(std::uint32_t index) const {
-  return std::any_of(slots.begin(), slots.end(),
-                     [index](const v1::Slot& slot) { return slot.index() == index; });
-}
 
 WorkerEntry& WorkerRegistry::FindOrAdd(const std::string& incarnation) {
   WorkerEntry& worker = workers_[incarnation];

@@ -1,4 +1,4 @@
-// The workers that have been heard of, by incarnation, and what each said last.
+// The known workers, by incarnation, with the latest report of each.
 //
 // A worker is an incarnation: a fresh uuid for each process. Names and hosts are labels; two workers may
 // share them. A worker is connected from its first sync until it has been silent for a lease's full term. One
@@ -30,8 +30,8 @@ struct WorkerEntry {
   std::string version;
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
-  bool slots_reported = false;  // By the worker itself; before that they are what the store remembers.
-  bool draining = false;        // It says so itself.
+  bool slots_reported = false;  // By the worker itself; before that the slots are the stored ones.
+  bool draining = false;        // As it reports itself.
   bool held = false;            // A person drains it.
   bool connected = false;
   bool keeps_artifacts = false;   // Apart from the coordinator and the others.
@@ -41,17 +41,15 @@ struct WorkerEntry {
       last_seen;  // Receipt of its last fresh sync; start of the process for one known from the store only.
   WallTime last_seen_wall;
   std::int64_t last_seen_written_ms = 0;  // Wall time of the last row about it.
-  std::uint64_t sync_id = 0;   // Highest that arrived; what it said with lower ones is out of date.
+  std::uint64_t sync_id = 0;              // Highest that arrived; reports with lower ones are out of date.
   std::uint64_t sequence = 0;  // Events up to here have been taken (and are acknowledged once committed).
   std::uint64_t events_thinned = 0;
   std::set<std::uint32_t> occupied;  // Slots on which it reports a live attempt, stopping ones included.
   std::map<std::uint64_t, std::string>
       stop_reasons;  // Token -> why, for attempts it reports that have ended here.
 
-  // Whether it may be given anything new.
+  // True when the worker may get new work.
   bool TakesWork() const { return !draining && !held; }
-  // Whether slot `index` exists.
-  bool HasSlot(std::uint32_t index) const;
 };
 
 class WorkerRegistry {
@@ -68,7 +66,7 @@ class WorkerRegistry {
   const WorkerEntry* Find(const std::string& incarnation) const;
   WorkerEntry* FindByNumber(std::uint32_t number);
 
-  // `memory_mib`: of the machine; 0: not told.
+  // `memory_mib`: of the machine; 0: not reported.
   void SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib = 0);
 
   // A sign of life: connected until now + term.
@@ -77,7 +75,7 @@ class WorkerRegistry {
   // Marks those silent for the term as not connected and returns them, the longest silent first.
   std::vector<WorkerEntry*> Expire(Timestamp now);
 
-  // Forgets workers as the class comment says; `holds` tells whether a worker has leases.
+  // Forgets workers by the rule of the file comment; `holds(incarnation)`: the worker has leases.
   template <typename Holds>
   void Forget(Timestamp now, Holds holds);
 

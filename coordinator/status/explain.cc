@@ -46,12 +46,12 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
                     attempt.progress.steps_total(), ", last progress ",
                     FormatDuration(now.at - attempt.progressed), " ago");
   } else {
-    absl::StrAppend(&text, ", no progress told yet, for ", FormatDuration(now.at - attempt.progressed));
+    absl::StrAppend(&text, ", no progress reported yet, for ", FormatDuration(now.at - attempt.progressed));
   }
   node.set_text(text);
   node.set_state("RUNNING");
   if (!attempt.yields.empty())
-    Because(node, absl::StrCat("it was told to write a checkpoint and stop: ", attempt.yields));
+    Because(node, absl::StrCat("it was asked to write a checkpoint and stop: ", attempt.yields));
   return node;
 }
 
@@ -120,7 +120,7 @@ void ExplainPlacement(const State& state, const Stage& stage, SweepId sweep, v1:
     if (++free_slots <= kWorkersShown)
       node.add_because()->set_text(absl::StrCat("worker ", worker.name, " ", worker.resources.FreeText()));
   }
-  if (free_slots == 0) return;  // That is said of the slots.
+  if (free_slots == 0) return;  // ExplainWorkers reports that.
   node.set_text(absl::StrCat("it needs ", RequestText(request), ", and no free slot has that now"));
   *of.add_because() = std::move(node);
 }
@@ -181,7 +181,7 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
     return node;
   }
   *node.add_because() = ExplainStage(state, state.stages.at(trial.evaluate), trial.sweep, now);
-  // The training says more while it is not there.
+  // Until the training has a result, its stage explains more.
   if (state.stages.at(trial.train).state != v1::SUCCEEDED) {
     v1::Explanation train = node.because(0).because(0);
     *node.mutable_because(0) = std::move(train);

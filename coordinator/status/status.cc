@@ -14,7 +14,7 @@ namespace inlier {
 namespace {
 
 constexpr std::uint32_t kSweepsAPage = 100;
-// Share of an attempt that is done, as far as it says.
+// The finished share of an attempt, from its reported progress.
 double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
   if (absl::StartsWith(progress.phase(), "uploading")) return 1;  // The training is done.
   if (progress.steps_total() == 0) return 0;
@@ -75,7 +75,7 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
   return under_way;
 }
 
-// How much of the sweep's work is done, and how long the rest takes, where that is known.
+// The finished share of the sweep's work, and the time for the rest where that is known.
 void EstimateWork(const State& state, const Sweep& sweep, const UnderWay& under_way,
                   v1::SweepUpdate& update) {
   const bool over = IsOver(state, sweep.id);

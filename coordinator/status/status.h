@@ -1,4 +1,4 @@
-// What people see of sweeps and workers.
+// Status of sweeps and workers, for people.
 #ifndef INLIER_COORDINATOR_STATUS_STATUS_H_
 #define INLIER_COORDINATOR_STATUS_STATUS_H_
 
@@ -6,7 +6,7 @@
 
 namespace inlier {
 
-// It has ended and nothing of it runs.
+// The sweep has ended and none of its attempts runs.
 bool IsOver(const State& state, SweepId id);
 
 v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec);

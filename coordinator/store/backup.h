@@ -1,6 +1,6 @@
 // A consistent copy of inlier.db, also while the coordinator runs.
 //
-// The copy is what one read transaction sees: readers never block the writer, and the connection that reads
+// The copy is the snapshot of one read transaction: readers never block the writer, and its connection
 // neither writes nor checkpoints (SQLite 3.40's WAL forbids a second one that does). It is written next to
 // its final name, checked (integrity_check), fsynced, and only then given that name, which must be free: a
 // file that exists under it is a whole backup, and no backup is ever overwritten.
@@ -37,13 +37,13 @@ struct BackupResult {
 
 // Copies the database of the state folder to `destination`, a file that does not exist, or a folder, in which
 // it gets a name with version and time. AlreadyExists when there is a file; NotFound without a database;
-// ResourceExhausted when it does not fit; DataLoss when what was read is damaged: then nothing is kept.
+// ResourceExhausted when it does not fit; DataLoss when the copy is damaged: it is removed.
 absl::StatusOr<BackupResult> BackupStateFolder(const std::filesystem::path& state_dir,
                                                const std::filesystem::path& destination,
                                                const BackupOptions& options = {});
 
-// The same for what `source` sees, to the file `destination`. For this folder; `source` has no transaction
-// open.
+// The same from the connection `source`, to the file `destination`. For this folder; `source` has no open
+// transaction.
 absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const std::filesystem::path& destination,
                                               const BackupOptions& options = {});
 

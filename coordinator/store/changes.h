@@ -1,7 +1,7 @@
 // Changes that the orchestrator asks the store to write: rows and changes of rows, collected in a ChangeBatch
 // and applied in the order they were added. A SweepRow, StageRow, TrialRow or AttemptRow is inserted.
 //
-// A batch is all or nothing. What comes from a worker (AttemptInfo, MeasurementRow, LogRow, CheckpointRow,
+// A batch is all or nothing. A change from a worker (AttemptInfo, MeasurementRow, LogRow, CheckpointRow,
 // AttemptPeak, AttemptEnded) carries its token and is applied only where that token's attempt is live;
 // elsewhere it is dropped and counted as fenced. Everything else that breaks an invariant of the schema (a
 // second live attempt, a terminal state that changes, an evaluate stage without its checkpoint) fails the

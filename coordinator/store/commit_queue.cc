@@ -13,7 +13,7 @@ namespace {
 
 // Rows of bulk that go with control which they do not belong to: some, so that bulk is never starved.
 constexpr std::uint64_t kBulkBesideControl = 512;
-// Of a transaction that has nothing else: who comes meanwhile waits for its end.
+// Of a transaction that has nothing else: batches that come meanwhile wait for its end.
 constexpr std::uint64_t kBulkAlone = 1024;
 
 std::uint64_t KeyOfToken(Token token) { return token << 1; }

@@ -84,7 +84,7 @@ class Committer {
 
   // `store` outlives the committer. `fatal` gets the reason.
   Committer(Store& store, CommitterOptions options, std::function<void(absl::Status)> fatal);
-  // Commits what is queued; what cannot be (no space, an I/O error) gets an error.
+  // Commits the queued batches; those that cannot be committed (no space, an I/O error) get an error.
   ~Committer();
 
   // Queues `batch`. `done` may be empty. Refused at once: bulk above the limit (ResourceExhausted), anything

@@ -289,7 +289,7 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
              "LEFT JOIN worker ON worker.incarnation = attempt.worker "
              "WHERE trial.id = ?1 AND attempt.ended_ms IS NOT NULL ORDER BY attempt.token DESC LIMIT ?2) "
              "ORDER BY token",
-             {id.value(), static_cast<std::int64_t>(kAttemptsTold)}));
+             {id.value(), static_cast<std::int64_t>(kAttemptsListed)}));
   for (const auto& row : found.rows) {
     v1::Explanation& attempt = *explanation.add_because();
     const double* seconds = std::get_if<double>(&row[7]);

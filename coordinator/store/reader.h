@@ -1,4 +1,4 @@
-// Reads the database while the coordinator runs: people's SQL, tables, lists, logs.
+// Reads the database while the coordinator runs: users' SQL, tables, lists, logs.
 //
 // A small pool of read-only connections (mode=ro, query_only, an authorizer that lets only SELECT through);
 // each call takes one, waits for a free one, and sees the last commit at its start. Blocking: not for the
@@ -76,9 +76,9 @@ class Reader {
   absl::StatusOr<std::vector<std::string>> Notices(SweepId sweep, std::uint64_t after, std::uint64_t last,
                                                    std::uint32_t limit);
   // A statement for each attempt at the trial's stages that has ended, oldest first; the latest
-  // kAttemptsTold.
+  // kAttemptsListed.
   absl::Status AddPastAttempts(const std::string& trial, v1::Explanation& explanation);
-  static constexpr int kAttemptsTold = 50;
+  static constexpr int kAttemptsListed = 50;
   // Lines of all attempts of the trial's stages, oldest first; the last `max_lines` of them.
   absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint32_t max_lines);
 

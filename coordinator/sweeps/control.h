@@ -1,4 +1,4 @@
-// What a person changes about sweeps, trials and workers while they run.
+// Changes that a person makes to sweeps, trials and workers while they run.
 #ifndef INLIER_COORDINATOR_SWEEPS_CONTROL_H_
 #define INLIER_COORDINATOR_SWEEPS_CONTROL_H_
 
@@ -6,17 +6,20 @@
 
 namespace inlier {
 
-// Cancels what is open of a sweep, or one trial.
+// Cancels the open trials of a sweep, or one trial.
 absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequest& request);
 
 // Runs failed and cancelled trials again; pruned ones only by their own name.
 absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest& request);
 
-// Starts no more attempts of a sweep. With `now`, attempts that only paused sweeps need write a checkpoint and stop.
+// Starts no more attempts of a sweep. With `now`, attempts that only paused sweeps need write a checkpoint
+// and stop.
 absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request);
+// Ends a pause.
 absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request);
 
-// Assigns no more work to a worker, or some again (`resume`). With `now`, its attempts write a checkpoint and stop.
+// Assigns no more work to a worker, or ends that (`resume`). With `now`, its attempts write a checkpoint and
+// stop.
 absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request);
 
 }  // namespace inlier

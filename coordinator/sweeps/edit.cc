@@ -20,7 +20,7 @@
 namespace inlier {
 namespace {
 
-// What decides the points of a sweep.
+// The parts of a specification that decide the sweep's points.
 v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
   v1::SweepSpec grid;
   grid.set_name(spec.name());
@@ -174,7 +174,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   v1::EditSweepResponse response;
   response.set_trials(trials);
   response.set_kept(trials);
-  const ResourceRequest asked = sweep.request;
+  const ResourceRequest previous = sweep.request;
   sweep.SetSpec(spec);
   ++sweep.revision;
   if (edit) ApplyGrid(context, sweep, *edit, trials_before, response);
@@ -186,7 +186,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
                                       .next_point = sweep.next_point,
                                       .revision = sweep.revision});
   state.scheduler.SetRules(id, RulesOf(sweep));
-  if (asked != sweep.request) ReshapeStages(context, sweep);
+  if (previous != sweep.request) ReshapeStages(context, sweep);
   if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
   const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",
                                         response.withdrawn(), " withdrawn");

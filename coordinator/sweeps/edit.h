@@ -10,6 +10,7 @@
 
 namespace inlier {
 
+// `grid`: the checked grid of the new sweep, if the caller has made it.
 absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
                                                 std::optional<SweepGrid> grid);
 

@@ -71,8 +71,7 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
     Stage& train = state.stages.at(trial.train);
     Stage& evaluate = state.stages.at(trial.evaluate);
     if (train.spec.empty() && train.open_evaluations > 0) train.spec = expanded.train->spec;
-    // A stage that failed for another sweep before is tried again for this one; within a sweep its failure
-    // stands.
+    // A stage that failed for another sweep is retried for this one; within a sweep its failure is final.
     const bool reopen_train = !train.HasSweep(sweep.id);
     const bool reopen_evaluate = !evaluate.HasSweep(sweep.id);
     RegisterStage(state, train, sweep);
@@ -104,7 +103,7 @@ v1::TrialState Link(Context& context, Trial& trial, bool reopen_train, bool reop
   Stage& evaluate = state.stages.at(trial.evaluate);
   if (IsResult(evaluate.state)) return evaluate.state;
   if (train.state == v1::DIVERGED) {
-    // What did not train has nothing to evaluate.
+    // A diverged training has no model to evaluate.
     if (IsTerminal(evaluate.state)) Reopen(context, evaluate);
     SetStageState(state, evaluate, v1::DIVERGED);
     CommitStage(context, evaluate);
@@ -144,8 +143,8 @@ absl::Status MakeExpander(State& state, Sweep& sweep) {
 }
 
 bool WantsTrials(const State& state, const Sweep& sweep) {
-  // Not each trial that ends by itself, and never near to running dry. What is used up steadily is made in
-  // such small steps, for which nobody waits long; what runs dry, in large ones.
+  // Not at every trial that ends, and well before none is left. At a steady rate trials are made in such
+  // small steps, which delay no call for long; when few are left, in large ones.
   const std::uint64_t step =
       std::clamp<std::uint64_t>(state.options.expand_ahead / 32, 1, state.options.expand_per_tick);
   if (!sweep.expander || sweep.Count(v1::PENDING) + step > state.options.expand_ahead) return false;

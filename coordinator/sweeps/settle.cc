@@ -10,7 +10,7 @@
 namespace inlier {
 namespace {
 
-constexpr std::uint64_t kFailureRatioTrialsMin = 10;  // Ended trials before their ratio is looked at.
+constexpr std::uint64_t kFailureRatioTrialsMin = 10;  // Ended trials before their ratio counts.
 
 void StopByFailures(Context& context, Sweep& sweep, const std::string& why) {
   State& state = context.state;
@@ -66,7 +66,7 @@ void Finish(Context& context) {
   SettleSweeps(context);
   for (const auto& [id, before] : context.changed) {
     const Trial& trial = state.trials.at(id);
-    if (!IsTerminal(trial.state) && !IsTerminal(before)) continue;  // Whether it runs, its attempts say.
+    if (!IsTerminal(trial.state) && !IsTerminal(before)) continue;  // RUNNING follows from attempts.
     if (IsTerminal(before) && trial.state != before && IsTerminal(trial.state)) {
       // It was opened again on the way, and only so may it change.
       context.out.changes.Add(TrialChange{.id = id, .state = v1::PENDING, .message = ""});

@@ -1,4 +1,4 @@
-// What follows for sweeps from the ends of their trials, at the end of every call.
+// Consequences for sweeps of the ends of their trials, at the end of every call.
 #ifndef INLIER_COORDINATOR_SWEEPS_SETTLE_H_
 #define INLIER_COORDINATOR_SWEEPS_SETTLE_H_
 
@@ -6,9 +6,10 @@
 
 namespace inlier {
 
+// Ends the sweeps of context.settle that are complete or have too many failures, and clears it.
 void SettleSweeps(Context& context);
 
-// Ends every call: what follows for the sweeps, then the states of trials that are to be stored.
+// Ends every call: settles the sweeps, then stores the changed states of trials.
 void Finish(Context& context);
 
 }  // namespace inlier

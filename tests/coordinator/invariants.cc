@@ -19,10 +19,21 @@
 namespace inlier {
 namespace {
 
+// The amounts in use are the sums of those held.
+void CheckHeld(const WorkerResources& resources) {
+  WorkerResources again = resources;
+  const auto held = resources.held();
+  for (const auto& [token, taken] : held) again.Release(token);
+  INLIER_CHECK(again.memory_used_mib() == 0);
+  for (const WorkerResources::Gpu& gpu : again.gpus()) INLIER_CHECK(gpu.used == ResourceRequest());
+  for (const auto& [token, taken] : held) again.Take(token, taken.slot, taken.request);
+  INLIER_CHECK(again.memory_used_mib() == resources.memory_used_mib() && again.gpus() == resources.gpus());
+}
+
 void CheckResources(const State& state) {
   for (const auto& [incarnation, worker] : state.workers.all()) {
     const WorkerResources& resources = worker.resources;
-    INLIER_CHECK(resources.IsConsistent());
+    CheckHeld(resources);
     // (6) What live attempts take is there.
     WorkerResources live = resources;
     const std::vector<Token> leased = state.leases.HeldBy(incarnation);
@@ -59,7 +70,7 @@ std::map<SweepId, std::uint32_t> CheckAttempts(const State& state) {
     INLIER_CHECK(state.deadlines.by_progress.contains({attempt.progressed, token}));
     // (6) It has a slot of its worker.
     const WorkerEntry* worker = state.workers.Find(attempt.worker);
-    INLIER_CHECK(worker != nullptr && worker->HasSlot(lease->slot));
+    INLIER_CHECK(worker != nullptr && lease->slot < worker->slots.size());
     ++running[attempt.sweep];
     INLIER_CHECK(attempt.yields.empty() == !state.deadlines.yields.contains({attempt.yields_until, token}));
   }

@@ -68,7 +68,7 @@ TEST(ResourcesTest, SharesOfAGpuFitWhileTheyAddUpToOne) {
   machine.Release(2);
   EXPECT_TRUE(machine.Fits(2, half));
   machine.Release(2);  // Harmless.
-  EXPECT_TRUE(machine.IsConsistent());
+  EXPECT_EQ(machine.gpus()[0].used.gpu_thousandths, half.gpu_thousandths);
 }
 
 TEST(ResourcesTest, MemoryOfTheMachineIsSharedByItsSlotsAndThatOfAGpuByItsOwn) {

@@ -150,7 +150,7 @@ TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndGoesOnFromItUncounte
   EXPECT_THAT(
       Notices(harness, sweep),
       ElementsAre("the sweep is paused: nothing new of it is started",
-                  HasSubstr("PREEMPTED: sweep s-1 is paused; goes on from step 41"), "the sweep goes on"));
+                  HasSubstr("PREEMPTED: sweep s-1 is paused; resumes from step 41"), "the sweep is resumed"));
 }
 
 TEST(OrchestratorPauseTest, AttemptThatYieldsIsRememberedOverARestart) {
@@ -350,7 +350,7 @@ TEST(OrchestratorNoticeTest, NoticesAreNumberedOverRestarts) {
   ASSERT_TRUE(Resume(harness, sweep));
   const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 1);
   EXPECT_EQ(update.sequence(), 2u);
-  EXPECT_THAT(update.notices(), ElementsAre("the sweep goes on"));
+  EXPECT_THAT(update.notices(), ElementsAre("the sweep is resumed"));
 }
 
 TEST(OrchestratorWhyTest, WaitingTrialNamesEverythingThatHoldsIt) {

@@ -1,0 +1,47 @@
+// What waits: attempts and stages for a time, stages for a worker, workers for a stage.
+#ifndef INLIER_COORDINATOR_STATE_WAITING_H_
+#define INLIER_COORDINATOR_STATE_WAITING_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/time.h"
+#include "coordinator/store/changes.h"
+#include "coordinator/store/ids.h"
+
+namespace inlier {
+
+// Times at which something is due, earliest first.
+struct Deadlines {
+  std::set<std::pair<Timestamp, Token>> by_progress;  // (progressed, token) of live attempts.
+  std::set<std::pair<Timestamp, StageId>> retries;    // (not_before, stage).
+  std::set<std::pair<Timestamp, Token>> yields;       // (yields_until, token).
+  Timestamp preemption_checked;                       // Time of the last check for preemption.
+};
+
+// Ready stages that wait for the worker that has their checkpoint.
+struct HolderWaits {
+  std::map<StageId, std::pair<std::uint32_t, Timestamp>> by_stage;  // Stage -> number of the worker, until.
+  std::set<std::pair<Timestamp, StageId>> due;                      // The same, by time.
+};
+
+// Workers that listen and have a free slot, the longest idle first.
+struct IdleWorkers {
+  std::map<std::uint64_t, std::string> by_ticket;  // Ticket -> incarnation.
+  std::uint64_t last_ticket = 0;
+  // Request -> no idle worker with a ticket up to this one has a slot on which it fits.
+  std::map<ResourceRequest, std::uint64_t> no_fit_up_to;
+
+  // Puts a worker at the end; returns its ticket.
+  std::uint64_t Add(const std::string& incarnation) {
+    by_ticket.emplace(++last_ticket, incarnation);
+    return last_ticket;
+  }
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_WAITING_H_
