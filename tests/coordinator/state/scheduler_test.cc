@@ -16,7 +16,7 @@ void AddReady(Scheduler& scheduler, SweepId sweep, int stage, v1::StageKind kind
 
 Pick Of(SweepId sweep, int stage) { return {sweep, StageId(stage)}; }
 
-// Takes what Next() names, as the orchestrator does.
+// Takes the stage that Next() names, as the orchestrator does.
 Pick Take(Scheduler& scheduler) {
   const std::optional<Pick> pick = scheduler.Next();
   EXPECT_TRUE(pick.has_value());
