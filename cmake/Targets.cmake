@@ -56,8 +56,8 @@ function(inlier_program name)
   target_link_libraries(${name} PRIVATE inlier_options ${ARG_LIBS})
 endfunction()
 
-# inlier_fast_malloc(NAME): a daemon whose threads free what others allocated is half as fast again with jemalloc
-# as with glibc's allocator. Sanitizers bring their own.
+# inlier_fast_malloc(NAME): a daemon whose threads free memory of other threads is half as fast again with
+# jemalloc as with glibc's allocator. Sanitizers bring their own.
 function(inlier_fast_malloc name)
   if(INLIER_JEMALLOC AND NOT INLIER_SANITIZE)
     target_link_libraries(${name} PRIVATE -Wl,--no-as-needed ${INLIER_JEMALLOC} -Wl,--as-needed)

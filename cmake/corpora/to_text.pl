@@ -1,4 +1,4 @@
-# One text a line from what a Debian package holds:  perl to_text.pl gcide|anarchism|wordnet|kjv|wordnet-classes < in > out
+# One text a line from the content of a Debian package:  perl to_text.pl gcide|anarchism|wordnet|kjv|wordnet-classes < in > out
 # wordnet-classes is a table for data.classification: a heading, then label, tab, text.
 # Needs nothing beyond perl-base.
 use strict;
@@ -10,7 +10,7 @@ my $run     = $convert{$corpus} or die "to_text.pl: no corpus '$corpus'; there a
 $run->();
 close(STDOUT) or die "to_text.pl: writing failed: $!\n";
 
-# Prints a text on one line, with what goes before it, unless nothing but marks is left of it.
+# Prints a text on one line after its prefix, unless only marks remain of it.
 sub put {
   my ($text, $before) = @_;
   $text =~ s/\s+/ /g;
@@ -19,7 +19,7 @@ sub put {
 }
 
 # The dictionary: paragraphs between empty lines. An entry begins in the first column with the headword, its pronunciation
-# (between backslashes, then in parentheses) and where it comes from (in brackets); only the headword and what it means are kept.
+# (between backslashes, then in parentheses) and where it comes from (in brackets); only the headword and its meaning are kept.
 sub gcide {
   my $marks    = qr/(?:1913 Webster|Webster 1913|Webster Suppl|WordNet|Century Dict|PJC|RP|RH|AS)\b[^\[\]]*/;
   my $nested   = qr/(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*/;

@@ -22,7 +22,7 @@ void ReachTimes(int times) {
   ::_exit(7);
 }
 
-TEST_F(FailpointTest, KillsTheProcessAtTheGivenTimeAndSaysSo) {
+TEST_F(FailpointTest, KillsTheProcessAtTheGivenTimeAndLogsIt) {
   ::setenv("INLIER_FAILPOINTS", "other=kill@1,here=kill@3", 1);
   EXPECT_EXIT(ReachTimes(3), testing::KilledBySignal(SIGKILL), "failpoint here kill");
 }

@@ -31,7 +31,7 @@ class FileTest : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(FileTest, WhatIsWrittenIsRead) {
+TEST_F(FileTest, WrittenTextIsReadBack) {
   const std::string content("a\0b\r\n", 5);
   ASSERT_TRUE(WriteFileAtomically(folder_ / "f", content).ok());
   const absl::StatusOr<std::string> read = ReadFile(folder_ / "f");

@@ -23,7 +23,7 @@ TEST(ParallelForTest, EveryStepRunsOnce) {
   EXPECT_TRUE(ParallelFor(0, 4, [](std::int64_t) { return absl::InternalError("ran"); }).ok());
 }
 
-TEST(ParallelForTest, TheFirstErrorInOrderIsTold) {
+TEST(ParallelForTest, TheFirstErrorInOrderIsReturned) {
   for (const int threads : {1, 4}) {
     const auto status = ParallelFor(1000, threads, [](std::int64_t i) {
       return i < 17 ? absl::OkStatus() : absl::InvalidArgumentError(std::to_string(i));

@@ -9,14 +9,14 @@
 namespace inlier {
 namespace {
 
-TEST(StatusTest, AnnotateKeepsTheCodeAndSaysWhatWasBeingDone) {
+TEST(StatusTest, AnnotateKeepsTheCodeAndNamesTheOperation) {
   const absl::Status status = Annotate(absl::NotFoundError("no file x"), "while leasing trial t-17");
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), "no file x: while leasing trial t-17");
   EXPECT_TRUE(Annotate(absl::OkStatus(), "while idle").ok());
 }
 
-TEST(StatusTest, OnlyWhatPassesByItselfIsRetriable) {
+TEST(StatusTest, OnlyTransientErrorsAreRetriable) {
   for (const absl::Status& passing : {absl::UnavailableError(""), absl::ResourceExhaustedError(""),
                                       absl::AbortedError(""), absl::DeadlineExceededError("")}) {
     EXPECT_TRUE(IsRetriable(passing)) << passing;
@@ -29,7 +29,7 @@ TEST(StatusTest, OnlyWhatPassesByItselfIsRetriable) {
   }
 }
 
-TEST(StatusTest, ErrnoIsToldWithWhatWasTried) {
+TEST(StatusTest, ErrnoIsReportedWithTheOperation) {
   errno = ENOENT;
   const absl::Status status = ErrnoStatus("cannot open /x");
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);

@@ -1,4 +1,4 @@
-// What the fuzzers of tests/fuzz found in the orchestrator and the store, each with its story.
+// Findings of the fuzzers of tests/fuzz in the orchestrator and the store, each with its story.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace inlier {
 namespace {
 
-// The store wrote the devices as JSON, which refuses what is no UTF-8 by an exception: one sync ended the
+// The store wrote the devices as JSON, which refuses invalid UTF-8 by an exception: one sync ended the
 // process.
 TEST(OrchestratorBadInputTest, DeviceNameThatIsNoUtf8IsStoredAsWellAsItCan) {
   Harness harness;
@@ -69,7 +69,7 @@ TEST(OrchestratorBadInputTest, DivergedTrainingHasNoCheckpointEvenIfItWroteItsMo
   harness.Restart();
 }
 
-// A trial wrote Latin-1, or its text was cut within a character: whoever read the database in Python got an
+// A trial wrote Latin-1, or its text was cut within a character: a reader of the database in Python got an
 // error for the whole table.
 TEST(OrchestratorBadInputTest, TextsThatAreNoUtf8AreStoredAsWellAsTheyCan) {
   Harness harness;

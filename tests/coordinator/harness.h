@@ -1,6 +1,6 @@
-// The orchestrator on a real store in a folder of its own, with time that moves when a test says so. Every
-// call's changes are committed before its reply is looked at, invariants are checked after each, and
-// Restart() goes on from the database.
+// The orchestrator on a real store in a folder of its own, with time that only a test advances. Every
+// call's changes are committed before its reply is read, invariants are checked after each, and
+// Restart() continues from the database.
 #ifndef INLIER_TESTS_COORDINATOR_HARNESS_H_
 #define INLIER_TESTS_COORDINATOR_HARNESS_H_
 
@@ -68,7 +68,7 @@ inline v1::TrialEvent FailureEvent(v1::FailureClass failure, const std::string& 
   return event;
 }
 
-// It ran out of memory of the machine; `peak_mib` 0: nobody measured.
+// It ran out of memory of the machine; `peak_mib` 0: not measured.
 inline v1::TrialEvent OutOfMemoryEvent(std::uint64_t peak_mib) {
   v1::TrialEvent event = FailureEvent(v1::OUT_OF_MEMORY, "too large");
   if (peak_mib > 0) event.mutable_outcome()->set_peak_memory_mib(peak_mib);
@@ -106,7 +106,7 @@ class HandWorker {
     sync_.set_version("1.0");
   }
 
-  // What it would send now: everything it runs, every event that is not acknowledged.
+  // Its next sync: everything it runs, every event that is not acknowledged.
   v1::WorkerSync Sync() {
     v1::WorkerSync sync = sync_;
     sync.set_sync_id(++sync_id_);
@@ -128,7 +128,7 @@ class HandWorker {
     return sync;
   }
 
-  // Takes an answer: forgets what is acknowledged, starts and stops as told.
+  // Takes an answer: forgets acknowledged events, starts and stops attempts.
   void Take(const v1::CoordinatorSync& reply) {
     std::erase_if(outbox_, [&](const v1::NumberedEvent& event) {
       return event.sequence() <= reply.acknowledged_sequence();
@@ -170,7 +170,7 @@ class HandWorker {
     progress_[token].set_rate(10);
   }
 
-  // All its slots are on one GPU with so much memory (0: it does not tell).
+  // All its slots are on one GPU with so much memory (0: not reported).
   void ShareGpu(std::uint64_t memory_mib) {
     device_ = "cuda:0";
     device_memory_mib_ = memory_mib;
@@ -279,7 +279,7 @@ class Harness {
     }
     return text;
   }
-  // What the store holds now.
+  // The current content of the store.
   absl::StatusOr<Snapshot> Load() { return store_->Load(); }
   // Any other request of a person; `method` is the orchestrator's.
   template <typename Request, typename Response>
@@ -293,7 +293,7 @@ class Harness {
   }
   v1::SweepStatus Status(SweepId sweep) const { return StatusOf(orchestrator_->state(), sweep, false); }
 
-  // The coordinator dies and comes back on the same folder. What it knows afterwards is what it knew before.
+  // The coordinator dies and comes back on the same folder. Its state afterwards equals its state before.
   void Restart() {
     const std::string before = DurableState(orchestrator_->state());
     Crash();

@@ -34,7 +34,7 @@ void CheckResources(const State& state) {
   for (const auto& [incarnation, worker] : state.workers.all()) {
     const WorkerResources& resources = worker.resources;
     CheckHeld(resources);
-    // (6) What live attempts take is there.
+    // (6) The resources of live attempts exist.
     WorkerResources live = resources;
     const std::vector<Token> leased = state.leases.HeldBy(incarnation);
     const std::set<Token> tokens(leased.begin(), leased.end());
@@ -283,7 +283,7 @@ std::string DurableState(const State& state) {
   for (const auto& [id, sweep] : state.sweeps.all()) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
-                    " told=", sweep.trials_at_submit, " known=", sweep.trials_known,
+                    " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known,
                     " request=", sweep.request_id, " ended=", sweep.ended ? sweep.ended->unix_ms : 0,
                     " paused=", sweep.paused, " revision=", sweep.revision, " notices=", sweep.last_notice,
                     "\n");

@@ -13,7 +13,7 @@ Token OnlyToken(const HandWorker& worker) {
   return worker.running().empty() ? 0 : worker.running().begin()->first;
 }
 
-TEST(OrchestratorRestartTest, WorkerWithALiveTokenIsAdoptedAndGoesOn) {
+TEST(OrchestratorRestartTest, WorkerWithALiveTokenIsAdoptedAndContinues) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker worker("w", 1);
@@ -75,7 +75,7 @@ TEST(OrchestratorRestartTest, OutcomeThatWaitedForTheCoordinatorCounts) {
   EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
 }
 
-TEST(OrchestratorRestartTest, TokensGoOnGrowing) {
+TEST(OrchestratorRestartTest, TokensGrowAcrossARestart) {
   Harness harness;
   harness.Submit(SmallSweep("s", 3));
   HandWorker worker("w", 2);

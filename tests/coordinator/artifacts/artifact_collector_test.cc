@@ -41,7 +41,7 @@ class ArtifactCollectorTest : public StoreTest {
     return start;
   }
 
-  // Path -> reason of what was, or would be, removed.
+  // Path -> reason of each removal, done or planned.
   std::map<std::string, std::string> Collect(bool dry_run, std::uint32_t keep_days = 7) {
     v1::CollectRequest request;
     request.set_dry_run(dry_run);
@@ -92,7 +92,7 @@ TEST_F(ArtifactCollectorTest, TheModelOfATrainingWithAResultIsKeptAndItsCheckpoi
   EXPECT_TRUE(Collected(false).empty());
 }
 
-TEST_F(ArtifactCollectorTest, OfATrainingWithoutAResultTheCheckpointToGoOnFromIsKept) {
+TEST_F(ArtifactCollectorTest, ATrainingWithoutAResultKeepsTheCheckpointToResumeFrom) {
   const std::string early = "attempts/st-1/1/checkpoint-10.safetensors";
   const std::string late = "attempts/st-1/1/checkpoint-20.safetensors";
   MustApply(Sweep(1), Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2), StartAt(1, 1, WallNow()),
@@ -109,7 +109,7 @@ TEST_F(ArtifactCollectorTest, OfATrainingWithoutAResultTheCheckpointToGoOnFromIs
   EXPECT_TRUE(Exists(Model(late)));
 }
 
-TEST_F(ArtifactCollectorTest, WhatNoAttemptHasReportedGoesAfterItsDays) {
+TEST_F(ArtifactCollectorTest, AnArtifactThatNoAttemptReportsIsRemovedAfterItsDays) {
   const std::string old = Write(Model("old"), hours(24 * 8)), young = Write(Model("young"), hours(24 * 6));
   const std::string stray = Write("attempts/st-9/4/checkpoint-1.safetensors", hours(24 * 8));
   EXPECT_EQ(Collect(true), (std::map<std::string, std::string>{{old, "no attempt has reported it"},
@@ -121,7 +121,7 @@ TEST_F(ArtifactCollectorTest, WhatNoAttemptHasReportedGoesAfterItsDays) {
 }
 
 // A worker may have finished while the coordinator was down for long, and report its model only now.
-TEST_F(ArtifactCollectorTest, WhatALiveAttemptMayStillReportIsKept) {
+TEST_F(ArtifactCollectorTest, AnArtifactThatALiveAttemptMayStillReportIsKept) {
   MustApply(Sweep(1), Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2),
             StartAt(1, 1, WallTime{WallNow().unix_ms - 48 * kHourMs}));
   const std::string its = Write(Model("its"), hours(40)), before = Write(Model("before"), hours(50));
@@ -130,7 +130,7 @@ TEST_F(ArtifactCollectorTest, WhatALiveAttemptMayStillReportIsKept) {
   EXPECT_EQ(Collected(true, 0), (std::set<std::string>{its, before}));
 }
 
-TEST_F(ArtifactCollectorTest, UploadsThatNobodyGoesOnWithGoAfterADay) {
+TEST_F(ArtifactCollectorTest, AbandonedUploadsAreRemovedAfterADay) {
   const std::string sha = Digest("being sent");
   const std::string old = Write(Model("old") + ".part", hours(25)),
                     young = Write(Model("young") + ".part", hours(23));
@@ -143,7 +143,7 @@ TEST_F(ArtifactCollectorTest, UploadsThatNobodyGoesOnWithGoAfterADay) {
   EXPECT_TRUE((*upload)->Write(0, "0123456789").ok());
 }
 
-TEST_F(ArtifactCollectorTest, WhatIsNotOfInlierIsLeftAloneAndLinksAreNotFollowed) {
+TEST_F(ArtifactCollectorTest, ForeignFilesAreLeftAloneAndLinksAreNotFollowed) {
   Write("elsewhere/kept.safetensors", hours(9000));
   fs::create_directories(folder_ / "attempts/st-1");
   fs::create_directory_symlink(folder_ / "elsewhere", folder_ / "attempts/st-1/1");

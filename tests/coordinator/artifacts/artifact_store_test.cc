@@ -1,4 +1,4 @@
-// The artifacts folder on a real disk: what is received stays, nothing half is ever seen, and names are
+// The artifacts folder on a real disk: a received artifact stays, no partial one is ever seen, and names are
 // digests.
 #include "coordinator/artifacts/artifact_store.h"
 
@@ -70,7 +70,7 @@ TEST_F(ArtifactStoreTest, NothingIsSeenUnderTheDigestBeforeAllOfItIsThereAndChec
   EXPECT_EQ(store_->Stat(sha_)->bytes, content_.size());
 }
 
-TEST_F(ArtifactStoreTest, AnUploadThatBrokeIsGoneOnWithAlsoByAnotherProcess) {
+TEST_F(ArtifactStoreTest, ABrokenUploadContinuesAlsoInAnotherProcess) {
   {
     auto upload = store_->BeginUpload(sha_, content_.size(), 0);
     ASSERT_TRUE((*upload)->Write(0, content_.substr(0, 400000)).ok());
@@ -90,7 +90,7 @@ TEST_F(ArtifactStoreTest, AnUploadThatBrokeIsGoneOnWithAlsoByAnotherProcess) {
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
 }
 
-TEST_F(ArtifactStoreTest, AProcessKilledWhileItReceivesLeavesAPartThatTheNextGoesOnWith) {
+TEST_F(ArtifactStoreTest, AProcessKilledWhileItReceivesLeavesAPartThatTheNextContinues) {
   int pipe_fds[2];
   ASSERT_EQ(::pipe(pipe_fds), 0);
   const pid_t child = ::fork();
@@ -115,7 +115,7 @@ TEST_F(ArtifactStoreTest, AProcessKilledWhileItReceivesLeavesAPartThatTheNextGoe
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
 }
 
-TEST_F(ArtifactStoreTest, WhatIsNotWhatItsDigestSaysIsThrownAway) {
+TEST_F(ArtifactStoreTest, ContentThatDoesNotMatchItsDigestIsDiscarded) {
   auto upload = store_->BeginUpload(sha_, 5, 0);
   ASSERT_TRUE((*upload)->Write(0, "wrong").ok());
   EXPECT_EQ((*upload)->Complete().code(), Code::kDataLoss);
@@ -166,7 +166,7 @@ TEST_F(ArtifactStoreTest, ASecondUploadOfOneArtifactWaitsAndTakesOverFromASilent
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
 }
 
-TEST_F(ArtifactStoreTest, WhatIsThereIsNotTakenAgain) {
+TEST_F(ArtifactStoreTest, AStoredArtifactIsNotTakenAgain) {
   Send(content_);
   auto again = store_->BeginUpload(sha_, content_.size(), 0);
   ASSERT_TRUE(again.ok());
@@ -185,7 +185,7 @@ TEST_F(ArtifactStoreTest, ChunksOutOfPlaceAndBytesTooManyAreRefused) {
   EXPECT_EQ(store_->BeginUpload(sha_, 5, 6).status().code(), Code::kInvalidArgument);
 }
 
-TEST_F(ArtifactStoreTest, TheNumberOfUploadsAndTheRoomOnTheDiskAreBounds) {
+TEST_F(ArtifactStoreTest, TheNumberOfUploadsAndTheFreeDiskSpaceAreLimits) {
   Open({.uploads_max = 1});
   auto first = store_->BeginUpload(sha_, content_.size(), 0);
   ASSERT_TRUE(first.ok());

@@ -23,7 +23,7 @@ std::vector<std::string> Notices(const Harness& harness, SweepId sweep) {
   return {update.notices().begin(), update.notices().end()};
 }
 
-TEST(OrchestratorFailureTest, LostWorkersTrainingGoesOnFromItsLatestCheckpoint) {
+TEST(OrchestratorFailureTest, LostWorkersTrainingResumesFromItsLatestCheckpoint) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker lost("lost", 1);
@@ -151,7 +151,7 @@ TEST(OrchestratorFailureTest, SweepStopsAfterItsNumberOfFailures) {
   const v1::SweepStatus status = harness.Status(sweep);
   EXPECT_EQ(status.state(), v1::STOPPED_BY_FAILURES);
   EXPECT_EQ(status.trials().failed(), 2u);
-  EXPECT_EQ(status.trials().running(), 1u);  // What runs goes on to its end.
+  EXPECT_EQ(status.trials().running(), 1u);  // Running attempts continue to their end.
   EXPECT_EQ(status.trials().cancelled(), 3u);
   EXPECT_FALSE(IsOver(harness.orchestrator().state(), sweep));
   worker.Finish(tokens[2]);
@@ -162,7 +162,7 @@ TEST(OrchestratorFailureTest, SweepStopsAfterItsNumberOfFailures) {
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
 }
 
-TEST(OrchestratorFailureTest, CancelStopsWhatRunsAndRepeatingItIsHarmless) {
+TEST(OrchestratorFailureTest, CancelStopsRunningAttemptsAndRepeatingItIsHarmless) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 3));
   HandWorker worker("w", 1);
@@ -221,7 +221,7 @@ TEST(OrchestratorFailureTest, RetryOfACancelledSweepMakesTheRestOfItsTrialsToo) 
 }
 
 // Found by the simulation: the sweep became ACTIVE with nothing that makes its other trials, and never ended;
-// and a restart made them, though nobody had asked for them.
+// and a restart made them without any request.
 TEST(OrchestratorFailureTest, RetryOfOneTrialOfACancelledSweepRunsThatTrialAlone) {
   OrchestratorOptions options = Harness::DefaultOptions();
   options.expand_at_submit = 2;

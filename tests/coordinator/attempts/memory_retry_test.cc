@@ -59,7 +59,7 @@ TEST(OrchestratorMemoryTest, TheNextAttemptAsksForHalfAsMuchAgain) {
   EXPECT_THAT(Message(harness, sweep), HasSubstr("ran out of memory 3 times (retry.max_out_of_memory = 3)"));
 }
 
-TEST(OrchestratorMemoryTest, WhatItHeldCountsWhereThatWasMore) {
+TEST(OrchestratorMemoryTest, MeasuredUsageCountsWhereItExceedsTheRequest) {
   Harness harness;
   harness.Submit(Asking(1024));
   HandWorker worker = Machine(8192, 2);
@@ -69,7 +69,7 @@ TEST(OrchestratorMemoryTest, WhatItHeldCountsWhereThatWasMore) {
   EXPECT_EQ(Request(harness), "0/3072/0");
 }
 
-TEST(OrchestratorMemoryTest, WhoAskedForNothingHadItsSlotsPart) {
+TEST(OrchestratorMemoryTest, AnAttemptWithoutARequestHasItsSlotsShare) {
   Harness harness;
   harness.Submit(Asking(0));
   HandWorker worker = Machine(8192, 4);
@@ -79,7 +79,7 @@ TEST(OrchestratorMemoryTest, WhoAskedForNothingHadItsSlotsPart) {
   EXPECT_EQ(Request(harness), "0/3072/0");
 }
 
-TEST(OrchestratorMemoryTest, WhatRunsOutOnTheGpuAsksForMoreOfTheGpu) {
+TEST(OrchestratorMemoryTest, ARetryAfterGpuMemoryRunsOutAsksForMoreOfTheGpu) {
   Harness harness;
   v1::SweepSpec spec = SmallSweep("s", 1);
   spec.mutable_resources()->set_gpu(0.25);
@@ -94,7 +94,7 @@ TEST(OrchestratorMemoryTest, WhatRunsOutOnTheGpuAsksForMoreOfTheGpu) {
   EXPECT_EQ(Request(harness), "250/0/15360");
 }
 
-TEST(OrchestratorMemoryTest, NobodyAsksForMoreThanTheLargestWorkerHasAndThenItFailsWithTheRemedy) {
+TEST(OrchestratorMemoryTest, NoRetryAsksForMoreThanTheLargestWorkerHasAndTheStageFailsWithTheRemedy) {
   Harness harness;
   const SweepId sweep = harness.Submit(Asking(1536));
   HandWorker worker = Machine(2048, 2);
@@ -109,7 +109,7 @@ TEST(OrchestratorMemoryTest, NobodyAsksForMoreThanTheLargestWorkerHasAndThenItFa
               HasSubstr("FAILED, OUT_OF_MEMORY: too large; it had 2048 MiB, all that the largest registered "
                         "worker has; give the training less to hold"));
   EXPECT_THAT(Message(harness, sweep), HasSubstr("or start a worker with more memory, then retry it"));
-  // On a larger one a retry goes on from there.
+  // On a larger one a retry continues from there.
   HandWorker larger("larger", 1);
   larger.fields().set_memory_mib(4096);
   EXPECT_EQ(harness.RetrySweep(sweep), 1u);
@@ -130,7 +130,7 @@ TEST(OrchestratorMemoryTest, WithoutAnyMeasureItIsTriedAgainAsItWas) {
   EXPECT_EQ(Request(harness), "0/0/0");
 }
 
-TEST(OrchestratorMemoryTest, ARestartKeepsWhatTheStageNeedsAndWhatTheAttemptAskedFor) {
+TEST(OrchestratorMemoryTest, ARestartKeepsTheNeedOfTheStageAndTheRequestOfTheAttempt) {
   Harness harness;
   const SweepId sweep = harness.Submit(Asking(1024));
   HandWorker worker = Machine(1600, 2);

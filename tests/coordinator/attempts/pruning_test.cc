@@ -114,7 +114,7 @@ TEST(PruningTest, TheWorseTrainingIsEndedAndIsNoFailure) {
   harness.Restart();
 }
 
-TEST(PruningTest, WhatAPrunedAttemptStillSendsIsStale) {
+TEST(PruningTest, LateEventsOfAPrunedAttemptAreStale) {
   OnePruned state;
   state.worker.Emit(2, Point(20, 0.1));
   state.worker.Finish(2);
@@ -210,7 +210,7 @@ TEST(PruningTest, TrialsMadeLaterOfAPrunedTrainingArePrunedAtOnce) {
   state.harness.Restart();
 }
 
-TEST(PruningTest, AnotherSweepMayTrainWhatWasPruned) {
+TEST(PruningTest, AnotherSweepMayTrainAPrunedStage) {
   OnePruned state;
   state.harness.Sync(state.worker);
   const SweepId plain = state.harness.Submit(SmallSweep("plain", 2));
@@ -236,8 +236,8 @@ TEST(PruningTest, TheLastPointAndFinalNumbersAreNotJudged) {
 }
 
 // A random history: two sweeps share their trainings, one prunes by the median and one by asha; workers are
-// lost and come back, the coordinator restarts, also between deciding and committing. What the database then
-// holds, judged again, gives the same verdicts, and what was pruned is what both wanted.
+// lost and come back, the coordinator restarts, also between deciding and committing. A second
+// evaluation of the database gives the same verdicts, and the pruned stages are those that both want pruned.
 class PruningHistoryTest : public testing::TestWithParam<int> {};
 
 TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
@@ -294,7 +294,7 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
         std::uint64_t& step = steps[token];
         step = std::max(step, assignment.resume_step()) + 1 + below(12);
         if (step >= 100) step = 99;
-        // Each training has its own level, so that some are worth going on with.
+        // Each training has its own level, so that some are worth continuing.
         const double level = static_cast<double>(SpecOf(assignment).seed() * 7 % kSeeds);
         worker.Emit(token,
                     below(40) == 0 ? Point(step, NAN) : Point(step, level + static_cast<double>(below(5))));
@@ -308,7 +308,7 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
   EXPECT_EQ(harness.fenced(), 0u);
   const Snapshot snapshot = Load(harness);
   EXPECT_TRUE(ReplayPruning(snapshot).ok()) << ReplayPruning(snapshot);
-  // What both wanted last was ended, and nothing else.
+  // Only the stages that both wanted pruned at last are ended.
   std::map<std::pair<SweepId, StageId>, bool> wanted;
   int prunes = 0;
   for (const PruningDecision& decision : snapshot.pruning_decisions) {
@@ -331,7 +331,7 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PruningHistoryTest, testing::Range(1, 9));
 
-// What was said of the training stands: the trial is in no count while it is withdrawn, and comes back ended.
+// The verdict on the training remains: the trial is in no count while it is withdrawn, and comes back ended.
 TEST(PruningTest, PrunedTrialThatAnEditWithdrawsAndBringsBackIsNotTrainedAgain) {
   OnePruned state;
   Harness& harness = state.harness;

@@ -5,7 +5,7 @@
 namespace inlier {
 namespace {
 
-// Attempts that fail with `failure` until the policy says stop.
+// Attempts that fail with `failure` until the policy stops.
 int AttemptsUntilStop(v1::FailureClass failure, const v1::RetrySpec& policy) {
   StageFailures counts;
   for (int attempts = 1; attempts < 1000; ++attempts) {
@@ -60,7 +60,7 @@ TEST(RetryPolicyTest, CrashesWaitLongerEachTimeAndLossesDoNotWait) {
   EXPECT_EQ(DecideRetry(v1::LOST, counts, policy).wait, Duration::zero());
 }
 
-TEST(RetryPolicyTest, SpecThatCanNeverRunSaysSo) {
+TEST(RetryPolicyTest, InvalidSpecIsNotRetriedWithItsReason) {
   StageFailures counts;
   CountFailure(v1::INVALID_SPEC, counts);
   EXPECT_EQ(DecideRetry(v1::INVALID_SPEC, counts, {}).why_not, "can never run as it is");

@@ -23,7 +23,7 @@ Token OnlyToken(const HandWorker& worker) {
   return worker.running().begin()->first;
 }
 
-TEST(OrchestratorSyncTest, LeaseCarriesWhatTheWorkerNeedsAndItsRowIsInTheSameBatch) {
+TEST(OrchestratorSyncTest, LeaseCarriesTheAssignmentAndItsRowIsInTheSameBatch) {
   Harness harness;
   harness.Submit(SmallSweep("s", 1));
   HandWorker worker("w", 1);
@@ -162,7 +162,7 @@ TEST(OrchestratorSyncTest, EventsOfAStaleTokenAreDroppedCountedAndAcknowledged) 
   EXPECT_EQ(harness.orchestrator().state().stats.attempts_ended[0][0], 1u);
 }
 
-TEST(OrchestratorSyncTest, WorkerThatStillRunsAStaleTokenIsToldToStopAndWhy) {
+TEST(OrchestratorSyncTest, WorkerThatStillRunsAStaleTokenGetsAStopWithItsReason) {
   Harness harness;
   harness.Submit(SmallSweep("s", 1));
   HandWorker slow("slow", 1);
@@ -229,7 +229,7 @@ TEST(OrchestratorSyncTest, MaxParallelIsKeptOverSeveralWorkers) {
   EXPECT_EQ(harness.Sync(b).desired_size(), 0);
 }
 
-TEST(OrchestratorSyncTest, DrainingWorkerGetsNothingNewAndFinishesWhatItHas) {
+TEST(OrchestratorSyncTest, DrainingWorkerGetsNothingNewAndFinishesItsAttempts) {
   Harness harness;
   harness.Submit(SmallSweep("s", 3));
   HandWorker worker("w", 1);
@@ -292,7 +292,7 @@ TEST(OrchestratorSyncTest, MeasurementOfAnUnknownNameIsDroppedAndCounted) {
   EXPECT_EQ(CountOf<MeasurementRow>(harness.last().changes), 0);
 }
 
-TEST(OrchestratorSyncTest, UpdateTellsProgressShareOfWorkAndTimeLeft) {
+TEST(OrchestratorSyncTest, UpdateReportsProgressShareOfWorkAndTimeLeft) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 2));
   HandWorker worker("w", 1);
@@ -320,7 +320,7 @@ TEST(OrchestratorSyncTest, UpdateTellsProgressShareOfWorkAndTimeLeft) {
 
 // Found while the simulation was written: a worker sends on before it has an answer. When the disk was full
 // at the first sync and not at the second, acknowledging the second's events acknowledged the first's, which
-// nobody had taken.
+// the coordinator had not taken.
 TEST(OrchestratorSyncTest, EventsAfterASyncThatWasNotTakenWaitForIt) {
   Harness harness;
   harness.Submit(SmallSweep("s", 1));

@@ -23,7 +23,7 @@ class LocalityTest : public testing::Test {
     harness_->Sync(other_);
     ASSERT_TRUE(other_.running().empty());
     holder_.Finish(1);
-    // Its outcome is taken while the store has no space for leases: somebody else may come first.
+    // Its outcome is taken while the store has no space for leases: another worker may come first.
     Orchestrator::SyncLimits limits;
     limits.grant_leases = false;
     Effects effects;
@@ -58,25 +58,25 @@ TEST_F(LocalityTest, NoLongerThanTheTimeThatIsConfigured) {
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
 }
 
-TEST_F(LocalityTest, WhereArtifactsAreSharedNobodyWaits) {
+TEST_F(LocalityTest, NoEvaluationWaitsWhereArtifactsAreShared) {
   Begin(/*keeps_artifacts=*/false);
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
 }
 
-TEST_F(LocalityTest, WithoutATimeNobodyWaits) {
+TEST_F(LocalityTest, NoEvaluationWaitsWithoutAConfiguredTime) {
   OrchestratorOptions options = Harness::DefaultOptions();
   options.locality_wait = Duration::zero();
   Begin(/*keeps_artifacts=*/true, options);
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
 }
 
-TEST_F(LocalityTest, AfterARestartNobodyWaits) {
+TEST_F(LocalityTest, NoEvaluationWaitsAfterARestart) {
   Begin(/*keeps_artifacts=*/true);
   harness_->Restart();
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
 }
 
-TEST_F(LocalityTest, AWorkerThatListensIsPushedWhatWaitsForIt) {
+TEST_F(LocalityTest, AListeningWorkerIsPushedTheEvaluationThatWaitsForIt) {
   Begin(/*keeps_artifacts=*/true);
   harness_->orchestrator().SetListening("holder", true);
   Effects effects;
@@ -86,7 +86,7 @@ TEST_F(LocalityTest, AWorkerThatListensIsPushedWhatWaitsForIt) {
   harness_->Commit(std::move(effects));
 }
 
-TEST(LocalityOfTrainingTest, ATrainingThatMadeRoomGoesOnWhereItsCheckpointIs) {
+TEST(LocalityOfTrainingTest, APreemptedTrainingResumesWhereItsCheckpointIs) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker holder("holder", 1), other("other", 1);
@@ -106,7 +106,7 @@ TEST(LocalityOfTrainingTest, ATrainingThatMadeRoomGoesOnWhereItsCheckpointIs) {
   EXPECT_EQ(harness.Sync(holder).desired_size(), 1);
 }
 
-TEST(LocalityOfTrainingTest, ATrainingThatCrashedGoesOnAnywhere) {
+TEST(LocalityOfTrainingTest, ACrashedTrainingResumesOnAnyWorker) {
   Harness harness;
   harness.Submit(SmallSweep("s", 1));
   HandWorker holder("holder", 1), other("other", 1);

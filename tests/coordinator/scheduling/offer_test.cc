@@ -1,4 +1,4 @@
-// Workers that listen are told of work as soon as there is some.
+// Workers that listen are pushed work as soon as some is ready.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ v1::CoordinatorSync SyncByStream(Harness& harness, HandWorker& worker) {
   return *reply;
 }
 
-// What is pushed now, by incarnation; it is committed.
+// Commits the current pushes and returns them by incarnation.
 std::map<std::string, v1::CoordinatorSync> Offer(Harness& harness, bool grant_leases = true) {
   Effects effects;
   harness.orchestrator().Offer(harness.now(), grant_leases, effects);
@@ -34,7 +34,7 @@ std::map<std::string, v1::CoordinatorSync> Offer(Harness& harness, bool grant_le
   return pushes;
 }
 
-TEST(OrchestratorOfferTest, AWorkerThatListensIsPushedWhatBecomesReadyAndNeedNotAsk) {
+TEST(OrchestratorOfferTest, AListeningWorkerIsPushedReadyWorkWithoutARequest) {
   Harness harness;
   HandWorker worker("w", 2);
   const v1::CoordinatorSync idle = SyncByStream(harness, worker);
@@ -51,7 +51,7 @@ TEST(OrchestratorOfferTest, AWorkerThatListensIsPushedWhatBecomesReadyAndNeedNot
   ASSERT_EQ(push.desired_size(), 1);
   EXPECT_EQ(push.desired(0).token(), 1u);
   EXPECT_THAT(Offer(harness), IsEmpty());  // Once.
-  // What it says next is taken as after any lease.
+  // Its next report is taken as after any lease.
   worker.Take(push);
   worker.Finish(1);
   const v1::CoordinatorSync reply = SyncByStream(harness, worker);
@@ -97,7 +97,7 @@ TEST(OrchestratorOfferTest, WithoutSpaceNothingIsLeasedAndWithSpaceItIs) {
   EXPECT_THAT(Offer(harness), ElementsAre(Key("w")));
 }
 
-TEST(OrchestratorOfferTest, ACancelledAttemptIsToldAtOnceWithItsReason) {
+TEST(OrchestratorOfferTest, ACancelIsPushedAtOnceWithItsReason) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker worker("w", 1);

@@ -1,5 +1,5 @@
-// What sweeps ask of a machine: an attempt starts only where that is free, and people are told what does not
-// fit.
+// Resource requests of sweeps: an attempt starts only where its resources are free, and users see the
+// requests that do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST(OrchestratorPlacementTest, ASlotWhereTheFirstDoesNotFitGetsTheNextThatDoes)
   EXPECT_EQ(harness.Status(small).trials().running(), 1u);
 }
 
-TEST(OrchestratorPlacementTest, WhoAsksForNothingTakesItsSlotsPartBesideOthers) {
+TEST(OrchestratorPlacementTest, AnAttemptWithoutARequestTakesItsSlotsShareNextToOthers) {
   Harness harness;
   v1::SweepSpec large = Asking("large", 1, 0, 7000);
   large.set_priority(5);
@@ -109,7 +109,7 @@ TEST(OrchestratorPlacementTest, WhoAsksForNothingTakesItsSlotsPartBesideOthers) 
   EXPECT_EQ(harness.Status(silent).trials().running(), 3u);
 }
 
-TEST(OrchestratorPlacementTest, AListeningWorkerIsPushedWhatFitsOnItWhoeverWaitsLonger) {
+TEST(OrchestratorPlacementTest, AListeningWorkerIsPushedFittingWorkAheadOfOlderWaiters) {
   Harness harness;
   HandWorker cpu("cpu", 2), gpu("gpu", 2);
   gpu.ShareGpu(1000);
@@ -119,7 +119,7 @@ TEST(OrchestratorPlacementTest, AListeningWorkerIsPushedWhatFitsOnItWhoeverWaits
   auto pushes = Offer(harness);
   ASSERT_EQ(pushes.size(), 1u);
   EXPECT_EQ(pushes.at("gpu").desired_size(), 2);
-  // What fits nowhere now hinders nobody, and comes when there is room.
+  // A stage that fits nowhere now hinders no other stage, and starts when its resources are free.
   const SweepId more = harness.Submit(Asking("more", 1, 1, 0));
   EXPECT_TRUE(Offer(harness).empty());
   harness.Submit(SmallSweep("plain", 1));
@@ -132,7 +132,7 @@ TEST(OrchestratorPlacementTest, AListeningWorkerIsPushedWhatFitsOnItWhoeverWaits
   EXPECT_EQ(harness.Status(more).trials().running(), 1u);
 }
 
-TEST(OrchestratorPlacementTest, WhatAnEndedAttemptTookIsFreeWhenItsProcessIsGone) {
+TEST(OrchestratorPlacementTest, ResourcesOfAnEndedAttemptAreFreeWhenItsProcessIsGone) {
   Harness harness;
   const SweepId first = harness.Submit(Asking("first", 1, 0, 6000));
   HandWorker worker("w", 2);
@@ -150,7 +150,7 @@ TEST(OrchestratorPlacementTest, WhatAnEndedAttemptTookIsFreeWhenItsProcessIsGone
   EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
 }
 
-TEST(OrchestratorPlacementTest, CapacityAndWhatIsTakenAreKnownAfterARestart) {
+TEST(OrchestratorPlacementTest, CapacityAndUsageSurviveARestart) {
   Harness harness;
   harness.Submit(Asking("share", 3, 0.4, 0));
   HandWorker worker("w", 4);
@@ -164,7 +164,7 @@ TEST(OrchestratorPlacementTest, CapacityAndWhatIsTakenAreKnownAfterARestart) {
   EXPECT_EQ(harness.Sync(worker).desired_size(), 2);
 }
 
-TEST(OrchestratorPlacementTest, AnEditOfTheRequestCountsForWhatWaits) {
+TEST(OrchestratorPlacementTest, AnEditOfTheRequestAppliesToWaitingStages) {
   Harness harness;
   v1::SweepSpec spec = Asking("s", 2, 0, 9000);
   const SweepId sweep = harness.Submit(spec);
@@ -193,7 +193,7 @@ TEST(OrchestratorPlacementTest, AStageOfTwoSweepsRunsByTheRequestOfTheOneItIsCha
   EXPECT_THAT(DurableState(harness.orchestrator().state()), HasSubstr("sweep=s-2 yields= request=0/100/0"));
 }
 
-TEST(OrchestratorPlacementTest, WhyNamesWhatDoesNotFitNowAndWhatIsFree) {
+TEST(OrchestratorPlacementTest, WhyNamesTheLackingAndTheFreeResources) {
   Harness harness;
   harness.Submit(Asking("s", 2, 0, 5000));
   HandWorker worker("w", 2);
@@ -206,7 +206,7 @@ TEST(OrchestratorPlacementTest, WhyNamesWhatDoesNotFitNowAndWhatIsFree) {
   EXPECT_THAT(why, Not(HasSubstr("could ever")));
 }
 
-TEST(OrchestratorPlacementTest, WhyFlagsAtOnceWhatNoRegisteredWorkerCouldEverRun) {
+TEST(OrchestratorPlacementTest, WhyFlagsAtOnceAStageThatNoRegisteredWorkerCanRun) {
   Harness harness;
   harness.Submit(Asking("s", 1, 0.5, 9000));
   EXPECT_THAT(Why(harness, "t-1"), HasSubstr("no worker is connected"));

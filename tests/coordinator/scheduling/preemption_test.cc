@@ -1,4 +1,4 @@
-// While something of a sweep that preempts waits, attempts of lower priority make room.
+// While a stage of a sweep that preempts waits, attempts of lower priority yield.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ v1::SweepSpec Sweep(const std::string& name, int seeds, std::uint32_t steps, int
   return sweep;
 }
 
-// Tokens of live attempts that are told to make room.
+// Tokens of live attempts that yield.
 std::vector<Token> Yielding(Harness& harness) {
   std::vector<Token> tokens;
   const std::string rows =
@@ -37,7 +37,7 @@ void Look(Harness& harness) {
   harness.Tick();
 }
 
-// It writes its checkpoint and stops, as it was told.
+// It writes its checkpoint and stops, as requested.
 void Stop(HandWorker& worker, Token token, std::uint64_t step) {
   worker.Emit(token, CheckpointEvent(step, false));
   worker.Emit(token, FailureEvent(v1::PREEMPTED, "stopped"));
@@ -57,7 +57,7 @@ class PreemptionTest : public testing::Test {
   SweepId low_;
 };
 
-TEST_F(PreemptionTest, AnAttemptOfLowerPriorityWritesACheckpointAndMakesRoom) {
+TEST_F(PreemptionTest, AnAttemptOfLowerPriorityWritesACheckpointAndYields) {
   const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(2));  // The one that started last.
@@ -70,7 +70,7 @@ TEST_F(PreemptionTest, AnAttemptOfLowerPriorityWritesACheckpointAndMakesRoom) {
   EXPECT_EQ(harness_.Status(high).trials().running(), 0u);  // Its process is still there.
 }
 
-TEST_F(PreemptionTest, TheStageGoesOnFromItsCheckpointAndNothingIsCountedAgainstIt) {
+TEST_F(PreemptionTest, TheStageResumesFromItsCheckpointAndNoFailureIsCounted) {
   const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
   Look(harness_);
   Stop(worker_, 2, 40);
@@ -89,11 +89,11 @@ TEST_F(PreemptionTest, TheStageGoesOnFromItsCheckpointAndNothingIsCountedAgainst
   EXPECT_EQ(worker_.running().rbegin()->second.resume_step(), 40u);
 }
 
-TEST_F(PreemptionTest, AnAttemptThatIsGoneWithoutAWordIsToldWithTheReasonItWasGiven) {
+TEST_F(PreemptionTest, ALostAttemptIsRecordedWithTheReasonOfItsPreemption) {
   const std::string reason = "sweep s-2 of priority 5 needs its slot (it preempts)";
   const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
   Look(harness_);
-  harness_.Sync(worker_);  // It is told, and forgets the attempt.
+  harness_.Sync(worker_);  // It gets the stop, and forgets the attempt.
   harness_.Sync(worker_);
   EXPECT_EQ(harness_.Query("SELECT message FROM attempt WHERE token = 2"), reason + "\n");
   EXPECT_EQ(harness_.Query("SELECT message FROM stage WHERE id = 3"), "PREEMPTED: " + reason + "\n");
@@ -102,7 +102,7 @@ TEST_F(PreemptionTest, AnAttemptThatIsGoneWithoutAWordIsToldWithTheReasonItWasGi
   EXPECT_EQ(harness_.Status(high).trials().running(), 1u);
 }
 
-TEST_F(PreemptionTest, NoMoreAreToldThanStagesWait) {
+TEST_F(PreemptionTest, NoMoreAttemptsYieldThanStagesWait) {
   harness_.Submit(Sweep("high", 1, 200, 5, true));
   for (int i = 0; i < 5; ++i) Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(2));
@@ -111,7 +111,7 @@ TEST_F(PreemptionTest, NoMoreAreToldThanStagesWait) {
   EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2));
 }
 
-TEST_F(PreemptionTest, MaxParallelOfTheSweepLimitsHowManyMakeRoom) {
+TEST_F(PreemptionTest, MaxParallelOfTheSweepLimitsTheYieldingAttempts) {
   v1::SweepSpec high = Sweep("high", 2, 200, 5, true);
   high.set_max_parallel(1);
   harness_.Submit(high);
@@ -150,15 +150,15 @@ TEST_F(PreemptionTest, TheLowestPriorityGoesFirstAndThenTheLatestCheckpoint) {
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2, 3));
   // In that order: 1 has saved last, and 3 is of a higher priority.
-  std::vector<std::string> told;
-  for (const std::string& line : harness_.last().log) told.push_back(line);
-  ASSERT_EQ(told.size(), 3u);
-  EXPECT_THAT(told[0], HasSubstr("token=1 "));
-  EXPECT_THAT(told[1], HasSubstr("token=2 "));
-  EXPECT_THAT(told[2], HasSubstr("token=3 "));
+  std::vector<std::string> lines;
+  for (const std::string& line : harness_.last().log) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], HasSubstr("token=1 "));
+  EXPECT_THAT(lines[1], HasSubstr("token=2 "));
+  EXPECT_THAT(lines[2], HasSubstr("token=3 "));
 }
 
-TEST_F(PreemptionTest, NobodyMakesRoomWhileASlotIsFree) {
+TEST_F(PreemptionTest, NoAttemptYieldsWhileASlotIsFree) {
   HandWorker idle("idle", 1);
   idle.fields().set_draining(true);
   harness_.Sync(idle);
@@ -174,7 +174,7 @@ TEST_F(PreemptionTest, NobodyMakesRoomWhileASlotIsFree) {
   EXPECT_THAT(Yielding(harness_), IsEmpty());
 }
 
-TEST_F(PreemptionTest, WhatWouldNotFitOnItsSlotDoesNotMakeRoom) {
+TEST_F(PreemptionTest, NoAttemptYieldsASlotThatDoesNotFitTheStage) {
   v1::SweepSpec high = Sweep("high", 1, 200, 5, true);
   high.mutable_resources()->set_gpu(1);
   harness_.Submit(high);
@@ -182,7 +182,7 @@ TEST_F(PreemptionTest, WhatWouldNotFitOnItsSlotDoesNotMakeRoom) {
   EXPECT_THAT(Yielding(harness_), IsEmpty());
 }
 
-TEST_F(PreemptionTest, WhatWasToldSurvivesARestartAndNobodyElseIsTold) {
+TEST_F(PreemptionTest, AYieldSurvivesARestartAndNoOtherAttemptYields) {
   harness_.Submit(Sweep("high", 1, 200, 5, true));
   Look(harness_);
   ASSERT_THAT(Yielding(harness_), ElementsAre(2));
@@ -194,7 +194,7 @@ TEST_F(PreemptionTest, WhatWasToldSurvivesARestartAndNobodyElseIsTold) {
   EXPECT_THAT(Yielding(harness_), ElementsAre(2));
 }
 
-TEST_F(PreemptionTest, TheDeadlineSaysWhenToLookAgain) {
+TEST_F(PreemptionTest, TheDeadlineIsTheNextCheck) {
   harness_.Submit(Sweep("high", 2, 200, 5, true));
   Look(harness_);
   ASSERT_TRUE(NextDeadline(harness_.orchestrator().state()).has_value());

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 std::filesystem::path Folder() {
-  const std::filesystem::path memory = "/dev/shm";  // Fsyncs are not what is tried here.
+  const std::filesystem::path memory = "/dev/shm";  // This test is not about fsync.
   std::error_code ignored;
   return std::filesystem::is_directory(memory, ignored) ? memory : std::filesystem::temp_directory_path();
 }
@@ -47,7 +47,7 @@ std::uint32_t Running(const Harness& harness, SweepId sweep) {
 TEST(OrchestratorShareTest, WeightsOneAndThreeShareTenThousandTrialsAndNoLimitIsExceeded) {
   OrchestratorOptions options = Harness::DefaultOptions();
   options.quotas["both"] = 30;
-  // Invariants are derived anew after every step, so few trials are kept ready.
+  // Invariants are derived again after every step, so few trials are kept ready.
   options.expand_at_submit = 60;
   options.expand_ahead = 60;
   options.expand_per_tick = 200;

@@ -106,7 +106,7 @@ class AccessTest : public testing::Test {
     grpc::ClientContext context;
     return v1::WorkerService::NewStub(channel)->Sync(&context, worker.Sync(), &reply);
   }
-  // Calls `path` with an empty message, as a client does that knows nothing of us, and reads what comes.
+  // Calls `path` with an empty message, as a client does that knows nothing of us, and reads the answer.
   static grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& path) {
     grpc::GenericStub stub(channel);
     grpc::ClientContext context;
@@ -179,7 +179,7 @@ TEST_F(AccessTest, EveryRpcIsRefusedWithoutATokenAndWithAWrongOne) {
   }
 }
 
-TEST_F(AccessTest, EachRoleMayDoItsOwnAndIsToldWhatItLacks) {
+TEST_F(AccessTest, EachRoleMakesItsOwnCallsAndARefusalNamesTheMissingRole) {
   const std::string read = AddToken(Role::kRead, "reader"), submit = AddToken(Role::kSubmit, "alice"),
                     work = AddToken(Role::kWork, "worker-1");
   Start();
@@ -304,7 +304,7 @@ TEST_F(AccessTest, MessageAboveTheLimitIsRefusedWithBothSizes) {
   EXPECT_THAT(status.error_message(), HasSubstr("65536"));
 }
 
-TEST_F(AccessTest, MutualTlsLetsInWhomTheAuthoritySignedAndNobodyElse) {
+TEST_F(AccessTest, MutualTlsAdmitsOnlyCertificatesOfTheAuthority) {
   UseMutualTls();
   Start();
   EXPECT_TRUE(List(Channel(Certified("alice"))).ok());
@@ -356,7 +356,7 @@ TEST_F(AccessTest, WithMutualTlsAWorkersCertificateCannotSpeakForAnother) {
   EXPECT_THAT(other.error_message(), HasSubstr("certificate:worker-2"));
 }
 
-TEST_F(AccessTest, OtherMachinesAreServedOnlyWithTlsAndACheckOfWhoCalls) {
+TEST_F(AccessTest, OtherMachinesAreServedOnlyWithTlsAndACheckOfTheCaller) {
   config_.set_listen("0.0.0.0:0");
   EXPECT_THAT(
       Refusal(),
@@ -432,7 +432,7 @@ TEST(CredentialsTest, TokensAreRandomAndTheirFileHoldsNone) {
   EXPECT_FALSE(WriteTokensFile(file, {{Role::kWork, "two words", Sha256Hex(two)}}).ok());
 }
 
-TEST(CredentialsTest, TokenThatCannotStandInAHeaderIsRefusedWithoutBeingShown) {
+TEST(CredentialsTest, TokenThatNoHeaderCanHoldIsRefusedWithoutBeingShown) {
   ClientSecurity security;
   security.token = "inlier_x\nforged: header";
   const absl::Status status = MakeChannelCredentials(security, "127.0.0.1:7420").status();

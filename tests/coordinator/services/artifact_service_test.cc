@@ -77,7 +77,7 @@ class ArtifactServiceTest : public CoordinatorTest {
   const std::string path_ = "artifacts/" + sha_ + ".safetensors";
 };
 
-TEST_F(ArtifactServiceTest, WhatIsUploadedIsDownloadedFromAnyOffset) {
+TEST_F(ArtifactServiceTest, AnUploadIsDownloadedFromAnyOffset) {
   v1::UploadArtifactResponse response;
   const grpc::Status sent = Send({Header(sha_, content_.size(), 0), Chunk(0, content_.substr(0, 1 << 20)),
                                   Chunk(1 << 20, content_.substr(1 << 20, 1 << 20)), Chunk(2 << 20, "tail")},
@@ -96,7 +96,7 @@ TEST_F(ArtifactServiceTest, WhatIsUploadedIsDownloadedFromAnyOffset) {
   EXPECT_EQ(*ReadFile(folder_ / path_), content_);
 }
 
-TEST_F(ArtifactServiceTest, AnUploadGoesOnAcrossARestartOfTheCoordinator) {
+TEST_F(ArtifactServiceTest, AnUploadContinuesAcrossARestartOfTheCoordinator) {
   EXPECT_EQ(Send({Header(sha_, content_.size(), 0), Chunk(0, content_.substr(0, 1 << 20))}).error_code(),
             StatusCode::ABORTED);
   Restart();
@@ -142,7 +142,7 @@ TEST_F(ArtifactServiceTest, UploadsWithoutSenseAreRefusedWithTheReason) {
   EXPECT_EQ(content, "");
 }
 
-TEST_F(ArtifactServiceTest, ACollectionTellsWhatItWouldRemoveAndRemovesIt) {
+TEST_F(ArtifactServiceTest, ACollectionListsItsRemovalsAndThenRemoves) {
   const std::string stray = "artifacts/" + Sha256Hex("stray") + ".safetensors";
   folder_.Write(stray, "stray");
   std::filesystem::last_write_time(

@@ -57,7 +57,7 @@ class ControlTest : public CoordinatorTest {
   }
 };
 
-TEST_F(ControlTest, WatchGoesOnFromItsSequenceAlsoAfterARestartAndPastWhatIsInMemory) {
+TEST_F(ControlTest, WatchResumesFromItsSequenceAlsoAfterARestartAndBeyondMemory) {
   Submit(SmallSweep("watched", 1));
   // More than the coordinator keeps in memory and than one update takes from the database.
   constexpr int kRounds = 300;
@@ -107,7 +107,7 @@ TEST_F(ControlTest, RepeatedCancelWithItsRequestIdGivesTheFirstAnswerAfterAResta
             grpc::StatusCode::ALREADY_EXISTS);
 }
 
-TEST_F(ControlTest, EditedSweepKeepsItsResultsAndItsTableShowsOnlyWhatIsLeft) {
+TEST_F(ControlTest, EditedSweepKeepsItsResultsAndItsTableShowsOnlyTheRest) {
   Submit(SmallSweep("edited", 2, {8, 4}));
   HandWorker worker = MakeWorker("w", 2);
   RunAll(worker);
@@ -144,7 +144,7 @@ TEST_F(ControlTest, EditedSweepKeepsItsResultsAndItsTableShowsOnlyWhatIsLeft) {
   EXPECT_THAT(bad.error_message(), HasSubstr("77"));
 }
 
-TEST_F(ControlTest, WhyTellsPastAttemptsAndWhatHoldsTheNextOne) {
+TEST_F(ControlTest, WhyListsPastAttemptsAndTheCauseOfTheWait) {
   Submit(SmallSweep("asked", 1));
   HandWorker worker = MakeWorker("w", 1);
   Sync(worker);

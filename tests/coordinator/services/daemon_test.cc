@@ -46,7 +46,7 @@ class DaemonTest : public CoordinatorTest {
   }
 };
 
-TEST_F(DaemonTest, EndpointFileTellsTheRealPortsAndGoesWhenStopped) {
+TEST_F(DaemonTest, EndpointFileNamesTheRealPortsAndIsRemovedAtTheStop) {
   const auto endpoint = ReadEndpointFile(folder_.path());
   ASSERT_TRUE(endpoint.ok()) << endpoint.status();
   EXPECT_EQ(endpoint->grpc(), coordinator_->grpc_address());
@@ -82,7 +82,7 @@ TEST_F(DaemonTest, PortInUseIsNamedWithTheRemedy) {
 }
 
 // Health and reflection are spoken by raw bytes: field 1 of HealthCheckResponse is 1 for SERVING.
-TEST_F(DaemonTest, StandardHealthServiceSaysServing) {
+TEST_F(DaemonTest, StandardHealthServiceReportsServing) {
   grpc::GenericStub stub(channel_);
   grpc::ClientContext context;
   grpc::CompletionQueue queue;
@@ -137,7 +137,7 @@ TEST_F(DaemonTest, HealthAndReadinessAnswer) {
   EXPECT_THAT(Get("/nothing"), HasSubstr("404"));
 }
 
-TEST_F(DaemonTest, MetricsShowWhatHappenedAndEveryFamilyOfTheTable) {
+TEST_F(DaemonTest, MetricsShowTheEventsAndEveryFamilyOfTheTable) {
   Submit(SmallSweep("measured", 2));
   HandWorker worker = MakeWorker("w", 1);
   RunAll(worker);

@@ -49,7 +49,7 @@ TEST_F(ReleaseGateTest, PersonWaitsForEveryControlBatch) {
   EXPECT_THAT(Left(), ElementsAre("c"));
 }
 
-TEST_F(ReleaseGateTest, WorkerWaitsForWhatTouchedItAndForNothingElse) {
+TEST_F(ReleaseGateTest, WorkerWaitsOnlyForTheBatchesThatTouchIt) {
   const std::uint64_t other = Call("submit", Control());
   Call("idle", {}, "w-1");
   EXPECT_THAT(Left(), ElementsAre("idle"));
@@ -129,7 +129,7 @@ TEST_F(ReleaseGateTest, EveryReplyLeavesOnceAndNotBeforeItsBatch) {
   }
 }
 
-TEST_F(ReleaseGateTest, WhatCannotBeCommittedEndsAllReplies) {
+TEST_F(ReleaseGateTest, AFailedCommitEndsAllReplies) {
   const std::uint64_t first = Call("a", Control());
   Call("b", Bulk(), "w-1");
   gate_.Settled(first, absl::DataLossError("disk"));

@@ -82,7 +82,7 @@ TEST_F(ServicesTest, SweepGoesFromSubmissionToItsTableOverASession) {
   EXPECT_EQ(rows.rows(0).values(0).integer(), 4);
 }
 
-TEST_F(ServicesTest, AcknowledgedResultSurvivesARestartAndTheWorkerGoesOn) {
+TEST_F(ServicesTest, AcknowledgedResultSurvivesARestartAndTheWorkerContinues) {
   Submit(SmallSweep("restart", 1));
   HandWorker worker = MakeWorker("w", 1);
   Sync(worker);
@@ -150,7 +150,7 @@ TEST_F(ServicesTest, BadSubmissionsAreRefusedWithThePlaceAndTheRemedy) {
   EXPECT_EQ(sweeps.sweeps_size(), 0);
 }
 
-TEST_F(ServicesTest, SweepsAreListedInPagesAndThoseThatGoOnApart) {
+TEST_F(ServicesTest, SweepsAreListedInPagesAndUnfinishedOnesApart) {
   for (int i = 1; i <= 230; ++i) Submit(SmallSweep("s" + std::to_string(i), 1));
   for (int i = 1; i <= 230; ++i) {
     if (i == 7 || i == 120) continue;

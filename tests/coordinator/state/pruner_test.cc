@@ -62,7 +62,7 @@ TEST(PruningRuleTest, MedianWaitsForEnoughTrials) {
   EXPECT_FALSE(Prunes(Median(1), {}, 100));
 }
 
-TEST(PruningRuleTest, MoreIsBetterWhereTheGoalSaysSo) {
+TEST(PruningRuleTest, MoreIsBetterWhereTheGoalIsToMaximize) {
   EXPECT_TRUE(Prunes(Maximize(Median(3)), {3, 1, 2}, 1.9));
   EXPECT_FALSE(Prunes(Maximize(Median(3)), {3, 1, 2}, 2));
   EXPECT_EQ(JudgeValue(Maximize(Median(3)), std::vector<double>{3, 1, 2}, 2).threshold, 2);
@@ -88,13 +88,13 @@ TEST(PruningRuleTest, AshaKeepsTheBestSoFarAndThenOneOfEta) {
   EXPECT_TRUE(Prunes(asha, {5}, 6));
   EXPECT_FALSE(Prunes(asha, {5}, 4));
   EXPECT_FALSE(Prunes(asha, {5}, 5));
-  // Of six two go on.
+  // Two of six continue.
   EXPECT_FALSE(Prunes(asha, {1, 4, 5, 6, 7}, 3));
   EXPECT_TRUE(Prunes(asha, {1, 2, 5, 6, 7}, 3));
   EXPECT_EQ(JudgeValue(asha, std::vector<double>{7, 2, 5, 6, 1}, 3).threshold, 2);
 }
 
-// The rule in other words, on random histories: it goes on when fewer than max(1, n / eta) of all n are
+// The rule in other words, on random histories: a run continues when fewer than max(1, n / eta) of all n are
 // better.
 TEST(PruningRuleTest, AshaIsTheRuleOfThePaper) {
   std::mt19937_64 random(5);
@@ -113,7 +113,7 @@ TEST(PruningRuleTest, AshaIsTheRuleOfThePaper) {
   }
 }
 
-TEST(PruningRuleTest, RungsAreWhereTheRuleSays) {
+TEST(PruningRuleTest, RungsAreAtTheStepsOfTheRule) {
   const v1::PruningSpec median = Median(1, 100, 50);
   EXPECT_EQ(PruningRungAt(median, 99), std::nullopt);
   EXPECT_EQ(PruningRungAt(median, 100), 100u);
@@ -148,7 +148,7 @@ TEST(PrunerTest, ATrainingIsJudgedOnceAtARung) {
   EXPECT_EQ(pruner.Judge(stage, 30, 1.0), std::nullopt);
 }
 
-TEST(PrunerTest, TheReasonSaysWhatWasComparedWithWhat) {
+TEST(PrunerTest, TheReasonNamesBothComparedValues) {
   Pruner median(Median(2));
   for (const int stage : {1, 2}) median.Record(*median.Judge(StageId(stage), 10, 1.0 + stage));
   EXPECT_EQ(median.Reason(*median.Judge(StageId(3), 11, 3.5)),
@@ -159,7 +159,7 @@ TEST(PrunerTest, TheReasonSaysWhatWasComparedWithWhat) {
             "pruned: train_loss NaN at step 10 is worse than 2, the limit of the best 1/3 of 2 trials");
 }
 
-TEST(PrunerTest, AReplayFindsWhatDoesNotFollow) {
+TEST(PrunerTest, AReplayFindsDecisionsThatDoNotFollow) {
   Snapshot snapshot;
   SweepRow& sweep = snapshot.sweeps.emplace_back();
   sweep.id = SweepId(1);

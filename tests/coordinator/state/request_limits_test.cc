@@ -29,7 +29,7 @@ TEST(RequestLimitsTest, OrdinaryRequestsAreWithinThem) {
 
 // Each trial in memory keeps its specification: a value of a megabyte would be there a hundred thousand
 // times.
-TEST(RequestLimitsTest, WhatEveryTrialKeepsIsBounded) {
+TEST(RequestLimitsTest, DataKeptByEveryTrialIsBounded) {
   v1::SweepSpec sweep = SmallSweep("s", 2);
   sweep.mutable_axes(0)->add_values()->set_string_value(std::string(40'000, 'x'));
   EXPECT_TRUE(CheckLimits(sweep).ok());
@@ -101,8 +101,8 @@ TEST(RequestLimitsTest, TextsOfPeopleAreUtf8) {
   EXPECT_EQ(Refusal(CheckWords(pause)), "sweep: byte 3 is not UTF-8; save it as UTF-8");
 }
 
-// What a worker says of its attempts stays in memory while they live.
-TEST(RequestLimitsTest, WhatAWorkerSaysIsBounded) {
+// The reports of a worker on its attempts stay in memory while they live.
+TEST(RequestLimitsTest, ReportsOfAWorkerAreBounded) {
   HandWorker worker("w", 1);
   v1::WorkerSync slots = worker.Sync();
   for (int i = 0; i < 1024; ++i) slots.add_slots();

@@ -34,7 +34,7 @@ TEST(RequestLogTest, KeepsTheLatestAndForgetsTheOldest) {
   EXPECT_NE(log.Find("id-3"), nullptr);
 }
 
-TEST(RequestLogTest, GoesOnAfterTheRowsThatWereRestored) {
+TEST(RequestLogTest, ContinuesAfterTheRestoredRows) {
   RequestLog log;
   log.Restore({.number = 41, .id = "old", .method = "Retry", .digest = "d", .answer = "", .at = {}});
   EXPECT_EQ(log.Add("new", "Cancel", "d", Answer(1), {}).number, 42u);

@@ -48,7 +48,7 @@ TEST(ResourcesTest, AttemptsThatAskForNothingAlwaysFitOneASlot) {
       EXPECT_LE(machine.memory_used_mib(), 1000u);
     }
   }
-  // Nor does it matter that a worker tells nothing.
+  // A worker that reports no memory makes no difference.
   WorkerResources silent = Machine(Slots(2, "cpu"), 0);
   silent.Take(1, 0, kNothing);
   EXPECT_TRUE(silent.Fits(1, kNothing));
@@ -86,7 +86,7 @@ TEST(ResourcesTest, MemoryOfTheMachineIsSharedByItsSlotsAndThatOfAGpuByItsOwn) {
       "1000 MiB");
 }
 
-TEST(ResourcesTest, WhatIsNotThereNeverFits) {
+TEST(ResourcesTest, ARequestForAMissingResourceNeverFits) {
   const WorkerResources cpu = Machine(Slots(2, "cpu"), 1000);
   EXPECT_FALSE(cpu.CouldEverFit({.gpu_thousandths = 1}));
   EXPECT_FALSE(cpu.CouldEverFit({.gpu_memory_mib = 1}));
@@ -113,7 +113,7 @@ TEST(ResourcesTest, MoreMemoryIsHalfAsMuchAgainInStepsOf64) {
   EXPECT_EQ(MoreMemory(1, 0), 64u);
 }
 
-TEST(ResourcesTest, CapacityToldAgainKeepsWhatIsTaken) {
+TEST(ResourcesTest, CapacityThatIsReportedAgainKeepsTheUsage) {
   WorkerResources machine = Machine(Slots(2, "cpu"), 1000);
   machine.Take(1, 0, {.memory_mib = 700});
   machine.SetCapacity(Slots(2, "cpu"), 2000);

@@ -42,7 +42,7 @@ TEST(SweepExpanderTest, TrialsThatDifferOnlyInQuantizationShareTheirTraining) {
   EXPECT_EQ(evaluate.size(), 6u);
 }
 
-TEST(SweepExpanderTest, GoesOnWhereAnEarlierOneStopped) {
+TEST(SweepExpanderTest, ContinuesWhereAnEarlierOneStopped) {
   SweepExpander whole = Expander(SmallSweep("s", 3));
   const auto all = whole.Next(100);
   SweepExpander rest = Expander(SmallSweep("s", 3), 2);
@@ -134,7 +134,7 @@ TEST(SweepExpanderTest, LabelsSurviveTheirJson) {
   EXPECT_TRUE(LabelsFromJson("").empty());
 }
 
-TEST(SweepExpanderTest, HugeGridCostsOnlyWhatIsAskedFor) {
+TEST(SweepExpanderTest, HugeGridCostsOnlyTheRequestedPoints) {
   v1::SweepSpec sweep = SmallSweep("s", 1);
   std::vector<double> values;
   for (int i = 0; i < 1000; ++i) values.push_back(i);

@@ -1,5 +1,5 @@
-// Backups while the store is written, of a stopped one, and what must never come of one: a part, an
-// overwritten file, a copy of a damaged database.
+// Backups while the store is written and of a stopped one; a backup never leaves a part, an overwritten file
+// or a copy of a damaged database.
 #include "coordinator/store/backup.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ class BackupTest : public StoreTest {
   TemporaryFolder target_;
 };
 
-TEST_F(BackupTest, BackupOfAnOpenDatabaseHoldsWhatWasCommittedAndStillLiesInTheLog) {
+TEST_F(BackupTest, BackupOfAnOpenDatabaseHoldsCommitsThatAreOnlyInTheLog) {
   MustAddTrial();
   MustTrain();
   ASSERT_GT(database_->WalBytes(), 0u);

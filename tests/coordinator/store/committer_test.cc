@@ -1,5 +1,5 @@
-// When the committer acknowledges, what it does when the disk is full or broken, and that it commits what it
-// was given exactly once.
+// The committer acknowledges after the commit, recovers from a full disk, ends at a failed fsync, and commits
+// each batch exactly once.
 #include "coordinator/store/committer.h"
 
 #include <condition_variable>
@@ -122,7 +122,7 @@ TEST_F(CommitterTest, ManyBatchesShareATransaction) {
   EXPECT_LT(groups.size(), 500u);
 }
 
-TEST_F(CommitterTest, BrokenBatchFailsAloneAndIsToldWhy) {
+TEST_F(CommitterTest, BrokenBatchFailsAloneWithItsReason) {
   MustAddTrial();
   MustApply(Start(1, 1));
   vfs_.SetFull(true);  // Hold the writer, so that the three go into one transaction.

@@ -1,5 +1,5 @@
-// States after a power cut. A real orchestrator works on a real store while RecordingVfs keeps what reaches
-// the disk; then images of the disk are made as they could be after a cut at many points, and each must open
+// States after a power cut. A real orchestrator works on a real store while RecordingVfs keeps the writes
+// to the disk; then images of the disk are made as they could be after a cut at many points, and each must open
 // clean with everything that was acknowledged before the cut, nothing half applied, and the work continues
 // from it.
 //
@@ -175,7 +175,7 @@ class Workload {
   std::vector<Commit> commits_;
 };
 
-// Opens an image as the daemon does; what is wrong with it, or "".
+// Opens an image as the daemon does; returns its problem, or "".
 std::string Judge(const std::filesystem::path& image, const History& history, std::size_t cut) {
   auto database = Database::Open(image);
   if (!database.ok()) return "it does not open: " + database.status().ToString();
@@ -205,7 +205,7 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
     return "it does not recover: " + status.ToString();
   CheckInvariants(orchestrator.state());
   if (found != nullptr && DurableState(orchestrator.state()) != found->durable) return "recovered to another state";
-  // The work continues: a worker joins and takes what is ready.
+  // The work continues: a worker joins and takes ready stages.
   HandWorker worker("after the cut", 2);
   Effects joined;
   if (!orchestrator.OnSync(worker.Sync(), now, joined).ok()) return "a worker cannot join";

@@ -1,4 +1,4 @@
-// Which files Database::Open takes, and which it refuses and with what words.
+// Files that Database::Open takes, files that it refuses, and its messages.
 #include "coordinator/store/database.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -52,7 +52,7 @@ TEST(DatabaseTest, NewDatabaseHasNoBackup) {
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("inlier.db", "inlier.lock"));
 }
 
-TEST(DatabaseTest, SecondCoordinatorIsRefusedAndToldThePid) {
+TEST(DatabaseTest, SecondCoordinatorIsRefusedWithThePid) {
   const TemporaryFolder folder;
   const auto first = Database::Open(folder.path());
   ASSERT_TRUE(first.ok());
@@ -67,7 +67,7 @@ TEST(DatabaseTest, LockEndsWithTheDatabase) {
   EXPECT_TRUE(Database::Open(folder.path()).ok());
 }
 
-TEST(DatabaseTest, AFullDiskIsSaidToBeFull) {
+TEST(DatabaseTest, AFullDiskIsReportedAsFull) {
   const FaultVfs disk;
   const TemporaryFolder folder;
   ASSERT_TRUE(Database::Open(folder.path()).ok());
@@ -79,7 +79,7 @@ TEST(DatabaseTest, AFullDiskIsSaidToBeFull) {
   EXPECT_TRUE(Database::Open(folder.path()).ok());
 }
 
-TEST(DatabaseTest, ACheckpointBeyondAQuotaSaysSoAndLosesNothing) {
+TEST(DatabaseTest, ACheckpointBeyondAQuotaReportsItAndLosesNothing) {
   const FaultVfs disk;
   const TemporaryFolder folder;
   const auto database = Database::Open(folder.path());

@@ -137,7 +137,7 @@ TEST_F(DoctorTest, BrokenForeignKeyIsNamed) {
               Contains("foreign_keys: row 1 of trial names a row of sweep that is not there"));
 }
 
-TEST_F(DoctorTest, MissingChangedAndUnknownFilesAreTold) {
+TEST_F(DoctorTest, MissingChangedAndUnknownFilesAreReported) {
   MustFinish();
   const std::filesystem::path file = folder_.path() / "artifacts" / (digest_ + ".safetensors");
   std::ofstream(folder_.path() / "artifacts" / (std::string(64, 'a') + ".safetensors")) << "x";
@@ -209,7 +209,7 @@ TEST_F(DoctorTest, RepairRaisesTheNextTokenAfterABackupAndLeavesTheRest) {
   EXPECT_THAT(Rows("SELECT count(*) FROM attempt"), ElementsAre("2"));
 }
 
-TEST_F(DoctorTest, RepairMakesADamagedIndexAnew) {
+TEST_F(DoctorTest, RepairRebuildsADamagedIndex) {
   MustFinish();
   // An index that was made for fewer rows than the table has.
   SQLite::Database& connection = database_->connection();

@@ -1,6 +1,6 @@
 // A disk that fails on request: SQLite's default VFS with a switch before each write, fsync and open.
 //
-// While an object lives, databases opened in this process use it. What is open must be closed before it goes.
+// While an object lives, databases opened in this process use it. They must be closed before it is destroyed.
 #ifndef INLIER_TESTS_COORDINATOR_STORE_FAULT_VFS_H_
 #define INLIER_TESTS_COORDINATOR_STORE_FAULT_VFS_H_
 

@@ -15,7 +15,7 @@ inline sqlite3_vfs* RealVfs() {
   return real;
 }
 
-// `Members`: what the VFS keeps of each file; plain data, for SQLite makes the allocation.
+// `Members`: the data that the VFS keeps of each file; plain data, for SQLite makes the allocation.
 template <typename Members>
 struct ForwardingFile {
   sqlite3_file base;

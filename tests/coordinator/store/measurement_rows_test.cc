@@ -52,7 +52,7 @@ TEST_F(MeasurementRowsTest, ThoseOfAnAttemptThatHasEndedAreDroppedAndCounted) {
             std::vector<std::string>{"2|71|71"});
 }
 
-TEST_F(MeasurementRowsTest, WhatIsNotANumberIsStoredAsNull) {
+TEST_F(MeasurementRowsTest, ValuesThatAreNotNumbersAreStoredAsNull) {
   MustAddTrial();
   MustApply(Start(1, 1), Point(1, 1, std::nan("")), Point(1, ~std::uint64_t{0}, 2));
   EXPECT_EQ(Rows("SELECT step, value IS NULL FROM measurement ORDER BY id"),

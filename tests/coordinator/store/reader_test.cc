@@ -83,7 +83,7 @@ TEST_F(ReaderTest, TwoStatementsNoneAndParametersAreRefused) {
   EXPECT_EQ(QueryError(std::string("SELECT 1\0, 2", 11)), "INVALID_ARGUMENT: SQL: the query has a zero byte");
 }
 
-TEST_F(ReaderTest, MistakesAreAnsweredWithWhatWasMeant) {
+TEST_F(ReaderTest, MistakesAreAnsweredWithTheNearestName) {
   EXPECT_EQ(QueryError("SELECT perplexty FROM results"),
             "INVALID_ARGUMENT: SQL: no such column: perplexty; did you mean \"perplexity\"?");
   EXPECT_EQ(QueryError("SELECT * FROM result"),
@@ -125,7 +125,7 @@ TEST_F(ReaderTest, EndlessQueryIsInterrupted) {
   EXPECT_EQ(QueryError("SELECT 1"), "OK");
 }
 
-TEST_F(ReaderTest, ReaderSeesWhatWasCommittedSinceItWasOpened) {
+TEST_F(ReaderTest, ReaderSeesLaterCommits) {
   EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("0"));
   MustApply(Sweep(1));
   EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("1"));

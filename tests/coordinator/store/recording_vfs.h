@@ -1,9 +1,9 @@
-// A disk that remembers, and what a power cut could leave of it.
+// A disk that remembers its writes, and its possible states after a power cut.
 //
 // RecordingVfs is SQLite's default VFS that also keeps, in their order, every write, truncation, sync,
 // creation and deletion of every named file. PowerCut replays them up to any point and makes the folder as it
-// could be then: what was synced is there; of what was written to a file since its last sync any part may be
-// missing, torn at the borders of sectors; a file whose folder was not synced since it was made or deleted
+// could be then: synced data is there; any part of the writes to a file since its last sync may be missing,
+// torn at the borders of sectors; a file whose folder was not synced since it was made or deleted
 // may be missing or back. The -shm file is shared memory and does not survive.
 //
 // Thread safety: none; one connection at a time.
@@ -27,8 +27,8 @@ struct DiskStep {
   std::string bytes;
 };
 
-// While an object lives, databases opened in this process use it, and nothing really waits for the disk. What
-// is open must be closed before it goes.
+// While an object lives, databases opened in this process use it, and nothing really waits for the disk. They
+// must be closed before it is destroyed.
 class RecordingVfs {
  public:
   RecordingVfs();
@@ -50,8 +50,8 @@ class PowerCut {
 
   // Moves on to before step `position`. REQUIRES: not before the last one.
   void MoveTo(std::size_t position);
-  // Writes the folder's files as they could be now into `folder`. kNone: nothing is lost (a kill -9). Of what
-  // was not synced: kAll loses all of it, kTail all from a random sector on, kWrites a random choice of
+  // Writes the folder's files as they could be now into `folder`. kNone: nothing is lost (a kill -9). Of data
+  // that was not synced: kAll loses all of it, kTail all from a random sector on, kWrites a random choice of
   // writes, kSectors a random choice of sectors.
   void Materialise(Loss loss, std::mt19937_64& random, const std::filesystem::path& folder) const;
 

@@ -259,7 +259,7 @@ TEST_F(SnapshotTest, AxesOfEveryFormComeBackAsTheyWere) {
   EXPECT_EQ(snapshot.sweeps[0].spec.SerializeAsString(), sweep.spec.SerializeAsString());
 }
 
-TEST_F(SnapshotTest, WorkersComeBackWithWhatWasAcknowledged) {
+TEST_F(SnapshotTest, WorkersComeBackWithTheirAcknowledgedSequence) {
   MustApply(WorkerRow{.incarnation = "w-1",
                       .name = "left",
                       .host = "h",

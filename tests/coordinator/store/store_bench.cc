@@ -1,4 +1,4 @@
-// Prints what the store carries on this machine: lifecycle transactions of closed-loop clients, trials,
+// Prints the throughput of the store on this machine: lifecycle transactions of closed-loop clients, trials,
 // measurement rows, reload.
 //   store_bench [folder]        (default: a folder below the current one, removed at the end)
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr int kTrials = 60000;
 
 double Seconds(Timestamp start) { return ToSeconds(MonotonicNow() - start); }
 
-// Processor time of all threads since the last call: what a busy machine does not change.
+// Processor time of all threads since the last call, which a busy machine does not change.
 double CpuMicroseconds() {
   static std::clock_t last = 0;
   const std::clock_t now = std::clock();

@@ -81,7 +81,7 @@ TEST_F(TrialRowsTest, ATrialHasEitherStagesOrItsSpecification) {
               ElementsAre(R"(7|9|{"seed":7,"evaluation":{"sequence_length":9}})"));
 }
 
-TEST_F(TrialRowsTest, ATrialThatWasKnownStartsOnlyWithWhatItsStageHas) {
+TEST_F(TrialRowsTest, AKnownTrialIsRefusedBeforeItsStagesSucceed) {
   MustApply(Sweep(1), Train(1), Evaluate(2, 1));
   TrialRow known = Trial(1, 1, 0, 1, 2);
   known.state = v1::SUCCEEDED;

@@ -108,7 +108,7 @@ TEST_F(ViewsTest, AttemptFromScratchOverwritesAllBeforeIt) {
   EXPECT_THAT(Rows("SELECT step, value FROM curves"), ElementsAre("0|6.5"));
 }
 
-TEST_F(ViewsTest, ChainOfResumesKeepsWhatEachWentOnFrom) {
+TEST_F(ViewsTest, ChainOfResumesKeepsTheCurveBeforeEachResume) {
   MustAddTrial();
   MustApply(Start(1, 1), Point(1, "train_loss", 50, 1), Point(1, "train_loss", 120, 1), Fail(1, v1::LOST));
   MustApply(Start(2, 1, 2, 100), Point(2, "train_loss", 150, 2), Point(2, "train_loss", 220, 2),

@@ -53,7 +53,7 @@ TEST(OrchestratorEditTest, AddedSeedsAndBitsRunAndNothingFinishedRunsAgain) {
   harness.Restart();
 }
 
-TEST(OrchestratorEditTest, RemovedValuesAreWithdrawnWithWhatRunsForThem) {
+TEST(OrchestratorEditTest, RemovedValuesAreWithdrawnWithTheirRunningAttempts) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 3));
   HandWorker worker("w", 1);
@@ -76,15 +76,15 @@ TEST(OrchestratorEditTest, RemovedValuesAreWithdrawnWithWhatRunsForThem) {
   EXPECT_EQ(status.trials().succeeded(), 0u);
   EXPECT_EQ(status.trials().pending(), 1u);
   EXPECT_EQ(status.train_stages().total(), 1u);
-  const auto told = harness.TrySync(running);
-  ASSERT_TRUE(told.ok());
-  EXPECT_EQ(told->stop_size(), 1);
-  worker.Take(*told);
+  const auto answer = harness.TrySync(running);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->stop_size(), 1);
+  worker.Take(*answer);
   harness.Restart();
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
   EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
-  // What comes back has its result.
+  // The trial that comes back has its result.
   const auto back = Edit(harness, sweep, SmallSweep("s", 3));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->added(), 2u);
@@ -94,7 +94,7 @@ TEST(OrchestratorEditTest, RemovedValuesAreWithdrawnWithWhatRunsForThem) {
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 3u);
 }
 
-TEST(OrchestratorEditTest, WithdrawnTrialStopsOnlyWhatNobodyElseNeeds) {
+TEST(OrchestratorEditTest, WithdrawnTrialStopsOnlyStagesWithoutOtherDependents) {
   Harness harness;
   const SweepId edited = harness.Submit(SmallSweep("edited", 2));
   const SweepId other = harness.Submit(SmallSweep("other", 1));
@@ -171,7 +171,7 @@ TEST(OrchestratorEditTest, LazyGridKeepsItsTrialsAndMakesEveryOtherPointOnce) {
   harness.Restart();
 }
 
-TEST(OrchestratorEditTest, WhatCannotBeEditedIsRefusedAndNothingChanges) {
+TEST(OrchestratorEditTest, ForbiddenEditsAreRefusedAndNothingChanges) {
   Harness harness;
   const v1::SweepSpec spec = SmallSweep("s", 2);
   const SweepId sweep = harness.Submit(spec);
@@ -244,7 +244,7 @@ TEST(OrchestratorEditTest, WithdrawnTrialCannotBeRetried) {
   EXPECT_EQ(harness.RetrySweep(sweep), 0u);
 }
 
-// The edit changes how many trials the sweep has, not what its submission was told.
+// The edit changes how many trials the sweep has, not the answer to its submission.
 TEST(OrchestratorEditTest, SubmissionThatComesAgainAfterAnEditIsAnsweredAsBefore) {
   Harness harness;
   const auto submitted = harness.TrySubmit(SmallSweep("s", 2), "request-1");

@@ -49,7 +49,7 @@ std::vector<std::string> Notices(Harness& harness, SweepId sweep) {
   return {update.notices().begin(), update.notices().end()};
 }
 
-TEST(OrchestratorPauseTest, PausedSweepStartsNothingNewAndWhatRunsGoesOn) {
+TEST(OrchestratorPauseTest, PausedSweepStartsNothingNewAndItsRunningAttemptsContinue) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 3));
   HandWorker worker("w", 1);
@@ -105,7 +105,7 @@ TEST(OrchestratorPauseTest, StageSharedWithAnotherSweepRunsForThatOne) {
   HandWorker worker("w", 1);
   harness.Sync(worker);
   const Token token = OnlyToken(worker);
-  // Neither does stopping what runs touch it.
+  // Neither does stopping running attempts touch it.
   const auto now = Pause(harness, paused, /*now=*/true);
   ASSERT_TRUE(now.ok());
   EXPECT_EQ(now->stopping(), 0u);
@@ -116,7 +116,7 @@ TEST(OrchestratorPauseTest, StageSharedWithAnotherSweepRunsForThatOne) {
   EXPECT_EQ(harness.Status(paused).state(), v1::COMPLETE);  // It shares the result.
 }
 
-TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndGoesOnFromItUncounted) {
+TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndResumesFromItUncounted) {
   Harness harness;
   v1::SweepSpec spec = SmallSweep("s", 1);
   spec.mutable_retry()->set_max_losses(1);  // One loss would fail it.
@@ -127,13 +127,13 @@ TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndGoesOnFromItUncounte
   worker.SetProgress(token, "train", 40);
   const v1::WorkerSync reporting = worker.Sync();
   EXPECT_EQ(Pause(harness, sweep, /*now=*/true)->stopping(), 1u);
-  const auto told = harness.TrySync(reporting);
-  ASSERT_TRUE(told.ok());
-  EXPECT_EQ(told->desired_size(), 0);
-  ASSERT_EQ(told->stop_size(), 1);
-  EXPECT_EQ(told->stop(0).token(), token);
-  EXPECT_EQ(told->stop(0).reason(), "sweep s-1 is paused");
-  EXPECT_EQ(harness.Status(sweep).trials().running(), 1u);  // Until it says that it has stopped.
+  const auto answer = harness.TrySync(reporting);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->desired_size(), 0);
+  ASSERT_EQ(answer->stop_size(), 1);
+  EXPECT_EQ(answer->stop(0).token(), token);
+  EXPECT_EQ(answer->stop(0).reason(), "sweep s-1 is paused");
+  EXPECT_EQ(harness.Status(sweep).trials().running(), 1u);  // Until it reports its stop.
   worker.Emit(token, CheckpointEvent(41, false));
   worker.Emit(token, FailureEvent(v1::PREEMPTED, "stopped by a signal"));
   harness.Sync(worker);
@@ -164,10 +164,10 @@ TEST(OrchestratorPauseTest, AttemptThatYieldsIsRememberedOverARestart) {
   const v1::WorkerSync reporting = worker.Sync();
   ASSERT_TRUE(Pause(harness, sweep, /*now=*/true).ok());
   harness.Restart();
-  const auto told = harness.TrySync(reporting);
-  ASSERT_TRUE(told.ok());
-  EXPECT_EQ(told->desired_size(), 0);
-  ASSERT_EQ(told->stop_size(), 1);
+  const auto answer = harness.TrySync(reporting);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->desired_size(), 0);
+  ASSERT_EQ(answer->stop_size(), 1);
   worker.Emit(token, FailureEvent(v1::PREEMPTED, "stopped by a signal"));
   harness.Sync(worker);
   EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
@@ -185,7 +185,7 @@ TEST(OrchestratorPauseTest, AttemptThatFinishesInsteadOfYieldingKeepsItsResult) 
   EXPECT_EQ(harness.Status(sweep).train_stages().ended(), 1u);
 }
 
-TEST(OrchestratorPauseTest, YieldOfWhichTheWorkerKnowsNothingEndsAtItsNextSync) {
+TEST(OrchestratorPauseTest, YieldOfAnAttemptUnknownToTheWorkerEndsAtItsNextSync) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker worker("w", 1);
@@ -222,7 +222,7 @@ TEST(OrchestratorPauseTest, EndedSweepCannotBePaused) {
   EXPECT_THAT(std::string(paused.status().message()), HasSubstr("has ended"));
 }
 
-TEST(OrchestratorDrainTest, DrainedWorkerFinishesWhatItHasAndGetsNothingNewUntilItIsResumed) {
+TEST(OrchestratorDrainTest, DrainedWorkerFinishesItsAttemptsAndGetsNothingNewUntilItIsResumed) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 3));
   HandWorker worker("w", 1);

@@ -42,7 +42,7 @@ TEST(PublishedQueryTest, AlphaIsTheSameSettingAtEveryLength) {
       "none");
 }
 
-TEST(PublishedQueryTest, GatesAreToldApart) {
+TEST(PublishedQueryTest, GatesAreDistinguished) {
   const std::string base = "model: {bert: {heads: 12, hidden_size: 768}}\n";
   EXPECT_EQ(FigureOf("bondarenko2023/5", base + "attention.gate.linear.pi_init: 0.75\n", "max_inf_norm"),
             "71.4 bert-base");
@@ -124,7 +124,7 @@ TEST(PublishedQueryTest, UnitsAreOurs) {
             "0.526 bert-small");
 }
 
-TEST(PublishedQueryTest, FineTuningIsKnownByWhatItStartsFromAndItsData) {
+TEST(PublishedQueryTest, FineTuningIsKnownByItsInitialModelAndItsData) {
   EXPECT_EQ(FigureOf("bondarenko2023/9",
                      "model.opt.preset: 1.3b\ntraining: {steps: 4000, start_from: {hugging_face: "
                      "/data/models/opt-1.3b}}\n",
@@ -156,7 +156,7 @@ TEST(PublishedQueryTest, FineTuningIsKnownByWhatItStartsFromAndItsData) {
             "0.931 bert-base");
 }
 
-TEST(PublishedQueryTest, OurOwnSmallSizesAreNobodys) {
+TEST(PublishedQueryTest, OurOwnSmallSizesHaveNoPublishedFigure) {
   EXPECT_EQ(FigureOf("liao2024/1", "model.bert.preset: small\n", "perplexity"), "none");
   EXPECT_EQ(FigureOf("liao2024/1", "model.bert.preset: liao-small\n", "perplexity"), "6.17 bert-small");
   EXPECT_EQ(FigureOf("liao2024/1/bert-base", "model.bert.preset: small\n", "perplexity"), "4.71 bert-base")

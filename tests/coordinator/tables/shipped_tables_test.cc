@@ -61,7 +61,7 @@ std::map<std::string, std::set<const PublishedFigure*>> FiguresByRow(
   return rows;
 }
 
-TEST(ShippedTablesTest, EveryFigureStandsBesideACellAndEveryRowHasOneAtFullSize) {
+TEST(ShippedTablesTest, EveryFigureIsNextToACellAndEveryRowHasOneAtFullSize) {
   int tables = 0;
   for (const ShippedTable& shipped : ShippedTables()) {
     SCOPED_TRACE(shipped.file.filename().string() + " " + shipped.scale);

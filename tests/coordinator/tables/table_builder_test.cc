@@ -210,7 +210,7 @@ TEST_F(TableBuilderTest, SweepsOwnTableIsTheDefault) {
   EXPECT_EQ(TextOf({}), "Mine\n\n   perplexity\n-------------\n22.15 +- 5.45\n");
 }
 
-TEST_F(TableBuilderTest, PublishedFiguresStandBeside) {
+TEST_F(TableBuilderTest, PublishedFiguresAreNextToTheCells) {
   MustAddSweep();
   v1::TableSpec spec = TwoColumns();
   spec.set_published("bondarenko2023/2");
