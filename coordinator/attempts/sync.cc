@@ -83,10 +83,8 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
 
 void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
   State& state = context.state;
-  worker.occupied.clear();
   std::map<Token, std::string> reasons;
   for (const v1::AttemptReport& report : sync.attempts()) {
-    worker.occupied.insert(report.slot());
     const auto known = worker.stop_reasons.find(report.token());
     if (known != worker.stop_reasons.end()) reasons.insert(*known);
     const auto at = state.attempts.find(report.token());

@@ -13,7 +13,7 @@ absl::Status CheckSync(State& state, const v1::WorkerSync& sync);
 // Updates the worker's entry and renews its leases. `is_new`: this sync adds the worker.
 void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new);
 
-// Takes the attempts that the worker lists: occupied slots, progress, adoption after a restart.
+// Takes the attempts that the worker lists: their slots, their progress, their adoption after a restart.
 void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync);
 
 // The complete reply. `by_stream`: work is pushed to the worker, so it need not poll.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,12 @@ std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& wo
 }
 
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
-  return (!worker.occupied.contains(slot) || INLIER_BUG("occupied_slot_leased")) &&
-         !state.leases.SlotTaken(worker.incarnation, slot);
+  if (INLIER_BUG("occupied_slot_leased")) {
+    const std::vector<Token> leased = state.leases.HeldBy(worker.incarnation);
+    return std::none_of(leased.begin(), leased.end(),
+                        [&](Token token) { return state.attempts.at(token).assignment.slot() == slot; });
+  }
+  return !worker.resources.SlotTaken(slot);
 }
 
 std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& worker) {
@@ -104,28 +109,28 @@ WorkerEntry* WaitingFor(State& state, const ResourceRequest& request) {
 }
 
 void ReleaseResources(State& state, const Attempt& attempt, WorkerEntry& worker) {
-  if (worker.occupied.contains(attempt.assignment.slot())) return;
+  const auto held = worker.resources.held().find(attempt.token);
+  if (held != worker.resources.held().end() && held->second.reported) return;
   worker.resources.Release(attempt.token);
   NoteFreed(state, worker);
 }
 
 void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync) {
+  std::set<Token> reported;
   if (sync != nullptr) {
     for (const v1::AttemptReport& report : sync->attempts()) {
+      reported.insert(report.token());
       // Of an earlier life of this process, or not the worker's: it takes its slot's part.
       if (!worker.resources.held().contains(report.token()))
         worker.resources.Take(report.token(), report.slot(), {});
     }
   }
-  const auto alive = [sync](Token token) {
-    return sync != nullptr && std::any_of(sync->attempts().begin(), sync->attempts().end(),
-                                          [token](const auto& report) { return report.token() == token; });
-  };
+  worker.resources.SetReported(reported);
   std::vector<Token> gone;
   for (const auto& [token, held] : worker.resources.held()) {
     const auto live = state.attempts.find(token);
     const bool runs = live != state.attempts.end() && live->second.worker == worker.incarnation;
-    if (!runs && !alive(token)) gone.push_back(token);
+    if (!runs && !held.reported) gone.push_back(token);
   }
   for (const Token token : gone) worker.resources.Release(token);
   if (!gone.empty()) NoteFreed(state, worker);

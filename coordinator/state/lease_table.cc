@@ -65,11 +65,6 @@ std::vector<std::uint64_t> LeaseTable::HeldBy(const std::string& worker) const {
   return tokens;
 }
 
-bool LeaseTable::SlotTaken(const std::string& worker, std::uint32_t slot) const {
-  const auto held = by_worker_.find(worker);
-  return held != by_worker_.end() && held->second.contains(slot);
-}
-
 std::optional<Timestamp> LeaseTable::NextDeadline() const {
   if (by_end_.empty()) return std::nullopt;
   return by_end_.begin()->first;

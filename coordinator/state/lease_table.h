@@ -58,7 +58,6 @@ class LeaseTable {
 
   // Tokens that `worker` holds, by slot.
   std::vector<std::uint64_t> HeldBy(const std::string& worker) const;
-  bool SlotTaken(const std::string& worker, std::uint32_t slot) const;
 
   std::optional<Timestamp> NextDeadline() const;
   int size() const { return static_cast<int>(leases_.size()); }

@@ -130,9 +130,18 @@ void WorkerResources::Add(const Held& held, int sign) {
 }
 
 void WorkerResources::Take(Token token, std::uint32_t slot, const ResourceRequest& request) {
-  const auto [at, is_new] = held_.emplace(token, Held{slot, request});
+  const auto [at, is_new] = held_.emplace(token, Held{.slot = slot, .request = request});
   INLIER_CHECK(is_new);
   Add(at->second, 1);
+}
+
+void WorkerResources::SetReported(const std::set<Token>& tokens) {
+  for (auto& [token, held] : held_) held.reported = tokens.contains(token);
+}
+
+bool WorkerResources::SlotTaken(std::uint32_t slot) const {
+  return std::any_of(held_.begin(), held_.end(),
+                     [slot](const auto& held) { return held.second.slot == slot; });
 }
 
 void WorkerResources::Release(Token token) {

@@ -56,12 +56,18 @@ class WorkerResources {
   // Harmless for one that is not held.
   void Release(Token token);
 
+  // Marks those that the worker's latest sync lists: its process is there, though the attempt may have ended.
+  void SetReported(const std::set<Token>& tokens);
+
   struct Held {
     std::uint32_t slot = 0;
     ResourceRequest request;
+    bool reported = false;
     friend bool operator==(const Held&, const Held&) = default;
   };
   const std::map<Token, Held>& held() const { return held_; }
+  // True when an attempt is held on the slot: leased, or ended and not gone yet.
+  bool SlotTaken(std::uint32_t slot) const;
 
   std::uint64_t memory_mib() const { return memory_mib_; }
   std::uint64_t memory_used_mib() const { return memory_used_mib_; }

@@ -52,7 +52,6 @@ std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
     WorkerEntry& worker = workers_.at(by_silence_.begin()->second);
     by_silence_.erase(by_silence_.begin());
     worker.connected = false;
-    worker.occupied.clear();
     slots_ -= worker.slots.size();
     gone.push_back(&worker);
   }

@@ -44,7 +44,6 @@ struct WorkerEntry {
   std::uint64_t sync_id = 0;              // Highest that arrived; reports with lower ones are out of date.
   std::uint64_t sequence = 0;  // Events up to here have been taken (and are acknowledged once committed).
   std::uint64_t events_thinned = 0;
-  std::set<std::uint32_t> occupied;  // Slots on which it reports a live attempt, stopping ones included.
   std::map<std::uint64_t, std::string>
       stop_reasons;  // Token -> why, for attempts it reports that have ended here.
 

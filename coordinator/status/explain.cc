@@ -96,7 +96,7 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
     }
     slots += worker.slots.size();
     for (const v1::Slot& slot : worker.slots) {
-      if (worker.occupied.contains(slot.index()) || state.leases.SlotTaken(incarnation, slot.index())) ++busy;
+      if (worker.resources.SlotTaken(slot.index())) ++busy;
     }
   }
   if (slots > 0 && busy == slots) {

@@ -49,8 +49,8 @@ void CheckResources(const State& state) {
     }
     for (const Token token : tokens) {
       const Attempt& attempt = state.attempts.at(token);
-      INLIER_CHECK(resources.held().at(token) ==
-                   (WorkerResources::Held{attempt.assignment.slot(), attempt.request}));
+      INLIER_CHECK(resources.held().at(token).slot == attempt.assignment.slot() &&
+                   resources.held().at(token).request == attempt.request);
     }
     if (!worker.connected) INLIER_CHECK(resources.held().size() == tokens.size());
   }

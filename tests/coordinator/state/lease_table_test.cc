@@ -19,7 +19,7 @@ TEST(LeaseTableTest, LeaseEndsOneTermAfterItsGrantAndNotBefore) {
   EXPECT_EQ(ended[0].token, 1u);
   EXPECT_EQ(ended[0].worker, "w");
   EXPECT_EQ(leases.Find(1), nullptr);
-  EXPECT_FALSE(leases.SlotTaken("w", 0));
+  EXPECT_TRUE(leases.HeldBy("w").empty());
   EXPECT_EQ(leases.NextDeadline(), std::nullopt);
 }
 
@@ -65,8 +65,8 @@ TEST(LeaseTableTest, LeasesThatEndAtOnceComeEarliestFirstThenByToken) {
 TEST(LeaseTableTest, SlotIsFreeAgainAfterItsLeaseEnded) {
   LeaseTable leases(seconds(10));
   leases.Grant(1, "a", 4, kStart);
-  EXPECT_TRUE(leases.SlotTaken("a", 4));
-  EXPECT_FALSE(leases.SlotTaken("b", 4));
+  EXPECT_EQ(leases.HeldBy("a"), (std::vector<std::uint64_t>{1}));
+  EXPECT_TRUE(leases.HeldBy("b").empty());
   leases.End(1);
   leases.Grant(2, "a", 4, kStart);
   EXPECT_EQ(leases.HeldBy("a"), (std::vector<std::uint64_t>{2}));

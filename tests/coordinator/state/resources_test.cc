@@ -71,6 +71,20 @@ TEST(ResourcesTest, SharesOfAGpuFitWhileTheyAddUpToOne) {
   EXPECT_EQ(machine.gpus()[0].used.gpu_thousandths, half.gpu_thousandths);
 }
 
+TEST(ResourcesTest, ASlotIsTakenUntilItsProcessIsGone) {
+  WorkerResources machine;
+  machine.SetCapacity(Slots(2, "cuda:0", 1000), 0);
+  machine.Take(7, 1, {});
+  EXPECT_TRUE(machine.SlotTaken(1));
+  EXPECT_FALSE(machine.SlotTaken(0));
+  machine.SetReported({7});
+  EXPECT_TRUE(machine.held().at(7).reported);
+  machine.SetReported({});
+  EXPECT_FALSE(machine.held().at(7).reported);
+  machine.Release(7);
+  EXPECT_FALSE(machine.SlotTaken(1));
+}
+
 TEST(ResourcesTest, MemoryOfTheMachineIsSharedByItsSlotsAndThatOfAGpuByItsOwn) {
   std::vector<v1::Slot> slots = Slots(3, "cuda:0", 1000);
   slots[2].set_device("cuda:1");
