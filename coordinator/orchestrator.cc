@@ -34,10 +34,7 @@ bool IsBulk(const ChangeBatch& batch) {
 // AlreadyExists when the id was used for something else; `digest` becomes that of the content.
 absl::Status CheckRequest(const State& state, const char* method, const std::string& id,
                           const google::protobuf::Message& request, std::string& digest) {
-  if (id.size() > kRequestIdBytesMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36"));
-  }
+  if (absl::Status fits = CheckRequestId(id); !fits.ok()) return fits;
   digest = ContentDigest(request);
   std::string used;
   if (const std::optional<SweepId> sweep = state.sweeps.FindRequest(id)) {

@@ -48,7 +48,7 @@ absl::Status RecoverStage(State& state, StageRow record) {
   made.kind = record.kind;
   made.fingerprint = record.fingerprint;
   made.state = record.state;
-  made.spec = std::move(record.spec_json);
+  if (!record.spec_json.empty()) made.edit().spec = std::move(record.spec_json);
   made.attempts = record.attempts;
   made.steps = record.steps;
   made.train = record.train_stage;
@@ -75,8 +75,7 @@ absl::Status RecoverStage(State& state, StageRow record) {
 
 void RecoverTrial(State& state, TrialRow record) {
   Sweep& sweep = state.sweeps.at(record.sweep);
-  Trial& trial = state.trials[record.id];
-  trial.id = record.id;
+  Trial& trial = state.trials.Add(Trial(record.id));
   trial.sweep = record.sweep;
   trial.withdrawn = !record.point;
   trial.point = record.point.value_or(0);
@@ -174,15 +173,11 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
 absl::Status Recover(Context& context, Snapshot snapshot) {
   State& state = context.state;
   INLIER_CHECK(state.sweeps.empty() && state.workers.all().empty());
-  state.next.sweep = snapshot.next_sweep;
-  state.next.trial = snapshot.next_trial;
-  state.next.stage = snapshot.next_stage;
-  state.next.token =
+  state.next_token =
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) state.requests.Restore(std::move(row));
   for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record));
   state.stages.Reserve(snapshot.stages.size());
-  state.trials.reserve(snapshot.trials.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
   for (CheckpointRow& checkpoint : snapshot.checkpoints) {
     StageDetail& detail = state.stages.at(checkpoint.stage).edit();
@@ -218,7 +213,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   context.out.log.push_back(
       absl::StrCat("recovered sweeps=", state.sweeps.size(), " trials=", state.trials.size(),
                    " stages=", state.stages.size(), " live_attempts=", state.attempts.size(),
-                   " workers=", state.workers.all().size(), " next_token=", state.next.token));
+                   " workers=", state.workers.all().size(), " next_token=", state.next_token));
   return absl::OkStatus();
 }
 

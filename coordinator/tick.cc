@@ -111,12 +111,8 @@ std::optional<Timestamp> NextDeadline(const State& state) {
   if (!deadlines.yields.empty()) consider(deadlines.yields.begin()->first);
   if (!state.holder_waits.due.empty()) consider(state.holder_waits.due.begin()->first);
   consider(PreemptionDue(state));
-  for (const SweepId sweep : state.expanding) {
-    if (WantsTrials(state, state.sweeps.at(sweep))) {
-      consider(Timestamp{});
-      break;
-    }
-  }
+  const auto wants_trials = [&](SweepId id) { return WantsTrials(state, state.sweeps.at(id)); };
+  if (std::any_of(state.expanding.begin(), state.expanding.end(), wants_trials)) consider(Timestamp{});
   return next;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/deliberate_bug.h"
 
@@ -14,8 +15,9 @@ void AddDesired(const State& state, const Attempt& attempt, bool with_spec, v1::
   assignment = attempt.assignment;
   if (!with_spec) return;
   const Stage& stage = state.stages.at(attempt.stage);
-  std::string spec = stage.kind == v1::EVALUATE_STAGE ? PackedSpec(state.stages.at(stage.train).spec) : "";
-  assignment.set_spec(spec += PackedSpec(stage.spec));
+  std::string spec =
+      stage.kind == v1::EVALUATE_STAGE ? PackedSpec(state.stages.at(stage.train).detail().spec) : "";
+  assignment.set_spec(spec += PackedSpec(stage.detail().spec));
 }
 
 }  // namespace

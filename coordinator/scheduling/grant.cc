@@ -20,7 +20,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   const bool has_room = state.scheduler.RoomOf(pick.sweep) > 0 || INLIER_BUG("max_parallel_ignored");
   INLIER_CHECK(has_room);
   INLIER_CHECK(!state.sweeps.at(pick.sweep).paused);
-  const Token token = state.next.token++;
+  const Token token = state.next_token++;
   ++stage.attempts;
   stage.edit().live = token;
   context.out.lease_wait_seconds.push_back(
@@ -47,10 +47,10 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   assignment.set_kind(stage.kind);
   assignment.set_slot(slot);
   assignment.set_attempt(stage.attempts);
-  stage.spec = PackedSpec(stage.spec);
+  stage.edit().spec = PackedSpec(stage.detail().spec);
   if (stage.kind == v1::EVALUATE_STAGE) {
     Stage& train = state.stages.at(stage.train);
-    train.spec = PackedSpec(train.spec);
+    train.edit().spec = PackedSpec(train.detail().spec);
     assignment.set_checkpoint_sha256(HexOf(state.trained.at(stage.train).checkpoint));
   } else {
     SetResume(stage, assignment);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/request_limits.h"
+#include "coordinator/state/request_log.h"
 #include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
 #include "coordinator/tables/table_builder.h"
@@ -86,9 +87,7 @@ class SweepService final : public v1::SweepService::CallbackService {
   }
 
   absl::Status CheckSubmission(const v1::SubmitSweepRequest& request) {
-    if (request.request_id().size() > kRequestIdBytesMax)
-      return absl::InvalidArgumentError(
-          absl::StrCat("request_id may have ", kRequestIdBytesMax, " bytes; a uuid has 36"));
+    RETURN_IF_ERROR(CheckRequestId(request.request_id()));
     return Annotate(calls_.loop().StoreHealth().status,
                     "while storing the sweep; nothing was stored, submit it again when there is space");
   }

@@ -3,11 +3,18 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
 
 namespace inlier {
+
+absl::Status CheckRequestId(const std::string& id) {
+  constexpr std::size_t kBytesMax = 256;
+  if (id.size() <= kBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("request_id may have ", kBytesMax, " bytes; a uuid has 36"));
+}
 
 std::string ContentDigest(const google::protobuf::Message& content) {
   std::string bytes;
@@ -20,7 +27,7 @@ std::string ContentDigest(const google::protobuf::Message& content) {
   return Sha256Hex(bytes);
 }
 
-void RequestLog::Keep(RequestRow row) {
+void RequestLog::Restore(RequestRow row) {
   INLIER_CHECK(row.number > last_);
   last_ = row.number;
   INLIER_CHECK(number_of_.emplace(row.id, row.number).second);
@@ -30,8 +37,6 @@ void RequestLog::Keep(RequestRow row) {
     rows_.erase(rows_.begin());
   }
 }
-
-void RequestLog::Restore(RequestRow row) { Keep(std::move(row)); }
 
 const RequestRow* RequestLog::Find(const std::string& id) const {
   const auto at = number_of_.find(id);
@@ -47,7 +52,7 @@ RequestRow RequestLog::Add(const std::string& id, const std::string& method, con
                  .answer = answer.SerializeAsString(),
                  .at = at};
   if (INLIER_BUG("answer_of_a_request_not_kept")) row.answer.clear();
-  Keep(row);
+  Restore(row);
   return row;
 }
 

@@ -13,20 +13,22 @@
 #include <string>
 #include <unordered_map>
 
+#include "absl/status/status.h"
 #include "base/time.h"
 #include "coordinator/store/changes.h"
 #include "google/protobuf/message.h"
 
 namespace inlier {
 
-inline constexpr std::size_t kRequestIdBytesMax = 256;
+// InvalidArgument: it is longer than 256 bytes.
+absl::Status CheckRequestId(const std::string& id);
 
 // SHA-256 of the content; maps inside are taken in the order of their keys.
 std::string ContentDigest(const google::protobuf::Message& content);
 
 class RequestLog {
  public:
-  // Takes over a row of the store. REQUIRES: in the order of their numbers, before anything is added.
+  // Takes over a row of the store. REQUIRES: its number is above all others.
   void Restore(RequestRow row);
 
   // nullptr when the id is not remembered. Valid until the next Add.
@@ -42,8 +44,6 @@ class RequestLog {
   std::uint64_t last() const { return last_; }
 
  private:
-  void Keep(RequestRow row);
-
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, RequestRow> rows_;
   std::unordered_map<std::string, std::uint64_t> number_of_;

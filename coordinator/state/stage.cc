@@ -9,8 +9,8 @@ namespace inlier {
 const StageDetail Stage::kEmptyDetail;
 
 bool StageDetail::IsEmpty() const {
-  return live == 0 && holder == 0 && failures == StageFailures() && message.empty() && resume_path.empty() &&
-         resume_step == 0 && resume_sha256.empty() && !not_before;
+  return spec.empty() && dependents.empty() && live == 0 && holder == 0 && failures == StageFailures() &&
+         message.empty() && resume_path.empty() && resume_step == 0 && resume_sha256.empty() && !not_before;
 }
 
 double Stage::Weight() const {
@@ -25,6 +25,12 @@ void Stage::ForgetCheckpoint() {
   detail_->resume_sha256.clear();
 }
 
+void Stage::ForgetSpec() {
+  if (detail_ == nullptr) return;
+  std::string().swap(detail_->spec);
+  Tidy();
+}
+
 bool Stage::HasSweep(SweepId id) const { return std::find(sweeps.begin(), sweeps.end(), id) != sweeps.end(); }
 
 bool Stage::RemoveSweep(SweepId id) {
@@ -35,36 +41,37 @@ bool Stage::RemoveSweep(SweepId id) {
 }
 
 std::optional<TrialId> Stage::FirstDependentOf(SweepId id) const {
-  const auto at = dependents_.lower_bound({id, TrialId()});
-  if (at == dependents_.end() || at->first != id) return std::nullopt;
+  const auto at = detail().dependents.lower_bound({id, TrialId()});
+  if (at == detail().dependents.end() || at->first != id) return std::nullopt;
   return at->second;
 }
 
 absl::InlinedVector<Dependent, 2> Stage::Dependents() const {
   absl::InlinedVector<Dependent, 2> first;
-  auto at = dependents_.begin();
-  while (at != dependents_.end()) {
+  const auto& dependents = detail().dependents;
+  auto at = dependents.begin();
+  while (at != dependents.end()) {
     first.push_back({at->first, at->second});
-    at = dependents_.lower_bound({SweepId(at->first.value() + 1), TrialId()});
+    at = dependents.lower_bound({SweepId(at->first.value() + 1), TrialId()});
   }
   return first;
 }
 
 std::vector<TrialId> Stage::DependentTrials() const {
   std::vector<TrialId> trials;
-  trials.reserve(dependents_.size());
-  for (const auto& [sweep, trial] : dependents_) trials.push_back(trial);
+  trials.reserve(detail().dependents.size());
+  for (const auto& [sweep, trial] : detail().dependents) trials.push_back(trial);
   return trials;
 }
 
 bool Stage::AddDependent(SweepId id, TrialId trial) {
   const bool first = !IsNeededBy(id);
-  dependents_.emplace(id, trial);
+  edit().dependents.emplace(id, trial);
   return first;
 }
 
 bool Stage::RemoveDependent(SweepId id, TrialId trial) {
-  return dependents_.erase({id, trial}) > 0 && !IsNeededBy(id);
+  return detail_ != nullptr && detail_->dependents.erase({id, trial}) > 0 && !IsNeededBy(id);
 }
 
 std::string PackedSpec(const std::string& spec) {

@@ -1,6 +1,6 @@
 // A stage in memory. There are up to two for each trial, and they are known for the life of the coordinator:
-// every stage has the fields of Stage; fields that few stages use at a time (those that run, failed or resume)
-// are in a StageDetail, which is freed when it is empty.
+// every stage has the fields of Stage; what only a stage without a result needs is in a StageDetail, which is
+// freed when it is empty.
 //
 // Thread safety: none.
 #ifndef INLIER_COORDINATOR_STATE_STAGE_H_
@@ -27,7 +27,11 @@ namespace inlier {
 inline constexpr double kEvaluateWeight = 0.1;
 
 struct StageDetail {
-  Token live = 0;            // The running attempt; 0: none.
+  // Its part of the resolved TrialSpec (canonical.h), serialised, or as JSON where it was recovered: see
+  // PackedSpec. Freed when the stage has a result; of a training when its evaluations have theirs, too.
+  std::string spec;
+  absl::btree_set<std::pair<SweepId, TrialId>> dependents;  // Trials that need it. Changed by Stage only.
+  Token live = 0;                                           // The running attempt; 0: none.
   std::uint32_t holder = 0;  // TRAIN, unfinished: number of the worker that wrote the latest checkpoint.
   StageFailures failures;
   std::string message;      // Why it failed.
@@ -50,16 +54,13 @@ struct Stage {
   Digest fingerprint{};
   v1::StageKind kind = v1::TRAIN_STAGE;
   StageState state = v1::PENDING;
-  bool ready = false;  // In the scheduler's queues.
-  // Its part of the resolved TrialSpec (canonical.h), serialised, or as JSON where it was recovered: see
-  // PackedSpec. Freed when the stage has a result; of a training when its evaluations have theirs, too.
-  std::string spec;
-  std::uint32_t open_evaluations = 0;  // TRAIN: those of `evaluations` without a result.
-  std::uint32_t attempts = 0;          // So far, over all retries.
-  std::uint32_t steps = 0;             // Updates of the training; 0: it counts epochs.
-  StageId train;                       // EVALUATE: the stage whose checkpoint it needs.
-  std::vector<StageId> evaluations;    // TRAIN: the stages that need its checkpoint, oldest first.
-  std::vector<SweepId> sweeps;         // Sweeps with a trial on this stage.
+  bool ready = false;                           // In the scheduler's queues.
+  std::uint32_t open_evaluations = 0;           // TRAIN: those of `evaluations` without a result.
+  std::uint32_t attempts = 0;                   // So far, over all retries.
+  std::uint32_t steps = 0;                      // Updates of the training; 0: it counts epochs.
+  StageId train;                                // EVALUATE: the stage whose checkpoint it needs.
+  absl::InlinedVector<StageId, 2> evaluations;  // TRAIN: the stages that need its checkpoint, oldest first.
+  absl::InlinedVector<SweepId, 2> sweeps;       // Sweeps with a trial on this stage.
 
   // Work in training steps, for shares of the whole.
   double Weight() const;
@@ -79,15 +80,16 @@ struct Stage {
     if (!message.empty() || detail_ != nullptr) edit().message = message;
   }
   void ForgetCheckpoint();  // The one to resume from.
+  void ForgetSpec();
 
   bool HasSweep(SweepId id) const;
   bool RemoveSweep(
       SweepId id);  // False: it was not there. REQUIRES: no trial of the sweep depends on the stage.
 
   // Trials that depend on the stage.
-  bool IsNeeded() const { return !dependents_.empty(); }
+  bool IsNeeded() const { return !detail().dependents.empty(); }
   bool IsNeededBy(SweepId id) const { return FirstDependentOf(id).has_value(); }
-  bool IsNeededBy(SweepId id, TrialId trial) const { return dependents_.contains({id, trial}); }
+  bool IsNeededBy(SweepId id, TrialId trial) const { return detail().dependents.contains({id, trial}); }
   std::optional<TrialId> FirstDependentOf(SweepId id) const;
   absl::InlinedVector<Dependent, 2> Dependents() const;  // One per sweep, by sweep.
   std::vector<TrialId> DependentTrials() const;          // By sweep, then trial.
@@ -97,7 +99,6 @@ struct Stage {
  private:
   static const StageDetail kEmptyDetail;
 
-  absl::btree_set<std::pair<SweepId, TrialId>> dependents_;
   std::unique_ptr<StageDetail> detail_;
 };
 

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/node_hash_map.h"
 #include "coordinator/state/attempt.h"
 #include "coordinator/state/counters.h"
+#include "coordinator/state/id_table.h"
 #include "coordinator/state/lease_table.h"
 #include "coordinator/state/options.h"
 #include "coordinator/state/request_log.h"
@@ -26,14 +26,6 @@
 
 namespace inlier {
 
-// The next ids to assign.
-struct NextIds {
-  SweepId sweep{1};
-  TrialId trial{1};
-  StageId stage{1};
-  Token token = 1;
-};
-
 struct State {
   explicit State(OrchestratorOptions options);
   State(const State&) = delete;
@@ -41,8 +33,8 @@ struct State {
 
   const OrchestratorOptions options;
   SweepTable sweeps;
-  std::set<SweepId> expanding;                 // Sweeps with an expander.
-  absl::node_hash_map<TrialId, Trial> trials;  // Never walked.
+  std::set<SweepId> expanding;  // Sweeps with an expander.
+  IdTable<TrialId, Trial> trials;
   StageTable stages;
   absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
   std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
@@ -56,7 +48,7 @@ struct State {
   StateCounts counts;
   RequestLog requests;  // All requests but submissions, which `sweeps` remembers.
   OrchestratorStats stats;
-  NextIds next;
+  Token next_token = 1;
 };
 
 }  // namespace inlier

@@ -8,7 +8,7 @@ namespace inlier {
 
 Sweep& SweepTable::Add(Sweep sweep) {
   const SweepId id = sweep.id;
-  INLIER_CHECK(sweeps_.empty() || sweeps_.rbegin()->first < id);
+  INLIER_CHECK(id == NextId());
   newest_by_name_[sweep.spec.name()] = id;
   return sweeps_.emplace_hint(sweeps_.end(), id, std::move(sweep))->second;
 }

@@ -19,7 +19,9 @@ namespace inlier {
 
 class SweepTable {
  public:
-  // REQUIRES: its id is above all others; its name does not change.
+  // The id of the next sweep: they count from 1.
+  SweepId NextId() const { return SweepId(static_cast<std::int64_t>(sweeps_.size()) + 1); }
+  // REQUIRES: its id is NextId(); its name does not change.
   Sweep& Add(Sweep sweep);
 
   std::size_t size() const { return sweeps_.size(); }

@@ -48,10 +48,10 @@ void SetStageState(State& state, Stage& stage, v1::TrialState to) {
   if (!IsResult(to) || had_result) return;
   Stage& train = kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
   if (kind == v1::EVALUATE_STAGE) {
-    std::string().swap(stage.spec);
+    stage.ForgetSpec();
     --train.open_evaluations;
   }
-  if (IsResult(train.state) && train.open_evaluations == 0) std::string().swap(train.spec);
+  if (IsResult(train.state) && train.open_evaluations == 0) train.ForgetSpec();
 }
 
 void CountTrial(State& state, Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to) {
@@ -124,6 +124,14 @@ void CommitStage(Context& context, const Stage& stage) {
                                       .state = stage.state,
                                       .failures = stage.detail().failures,
                                       .message = stage.detail().message});
+}
+
+void SetExpander(State& state, Sweep& sweep, std::unique_ptr<SweepExpander> expander) {
+  if (expander == nullptr)
+    state.expanding.erase(sweep.id);
+  else
+    state.expanding.insert(sweep.id);
+  sweep.expander = std::move(expander);
 }
 
 void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {

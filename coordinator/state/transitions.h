@@ -37,6 +37,9 @@ void NoticeOfStage(Context& context, const Stage& stage, const std::string& kind
 
 void CommitStage(Context& context, const Stage& stage);
 
+// nullptr: no more trials are made of its points.
+void SetExpander(State& state, Sweep& sweep, std::unique_ptr<SweepExpander> expander);
+
 void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to);
 
 void NoteProgress(Context& context, Attempt& attempt);

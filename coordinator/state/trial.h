@@ -19,6 +19,8 @@
 namespace inlier {
 
 struct Trial {
+  explicit Trial(TrialId id) : id(id) {}
+
   TrialId id;
   std::uint64_t point = 0;
   SweepId sweep;

@@ -24,10 +24,6 @@ using SweepId = StrongId<SweepTag>;
 using TrialId = StrongId<TrialTag>;
 using StageId = StrongId<StageTag>;
 
-// Sweeps, trials and stages are numbered up to here: all of them are in memory, which keeps their numbers in
-// 32 bits.
-inline constexpr std::int64_t kRowIdMax = 4'000'000'000;
-
 // Fencing number of an attempt, strictly increasing for the life of the database; names the attempt. 0 is
 // none.
 using Token = std::uint64_t;

@@ -16,18 +16,16 @@ class Database;
 namespace inlier {
 
 struct Snapshot {
-  std::vector<SweepRow> sweeps{};  // All vectors by id, oldest first.
-  std::vector<StageRow> stages{};  // Every stage ever made: fingerprints stay known.
-  std::vector<TrialRow> trials{};  // Every trial ever made.
+  // Every sweep, stage and trial ever made: their ids count from 1.
+  std::vector<SweepRow> sweeps{};
+  std::vector<StageRow> stages{};
+  std::vector<TrialRow> trials{};
   std::vector<AttemptRow> live_attempts{};
   std::vector<CheckpointRow> checkpoints{};
   std::vector<WorkerRow> workers{};
   std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.
   std::vector<TrialPruning> trial_prunings{};        // By trial.
   std::vector<RequestRow> requests{};
-  SweepId next_sweep{1};
-  TrialId next_trial{1};
-  StageId next_stage{1};
   Token next_token = 1;
 };
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -23,11 +22,11 @@ absl::Status Damaged(const std::string& what) {
 
 template <typename Record>
 absl::Status CheckIds(const std::vector<Record>& records) {
-  std::int64_t before = 0;
+  decltype(Record::id) next(1);
   for (const Record& record : records) {
-    if (record.id.value() <= before || record.id.value() > kRowIdMax)
-      return Damaged(absl::StrCat("the row after ", before, " has the id ", record.id.value()));
-    before = record.id.value();
+    if (record.id != next)
+      return Damaged(absl::StrCat(next.ToString(), " is missing: the next is ", record.id.ToString()));
+    next = decltype(Record::id)(next.value() + 1);
   }
   return absl::OkStatus();
 }
@@ -35,14 +34,8 @@ absl::Status CheckIds(const std::vector<Record>& records) {
 // REQUIRES: CheckIds is OK.
 template <typename Record, typename Id>
 const Record* Find(const std::vector<Record>& records, Id id) {
-  if (records.empty()) return nullptr;
-  // Mostly there are no gaps.
-  const auto guess =
-      static_cast<std::uint64_t>(id.value()) - static_cast<std::uint64_t>(records[0].id.value());
-  if (guess < records.size() && records[guess].id == id) return &records[guess];
-  const auto at = std::lower_bound(records.begin(), records.end(), id,
-                                   [](const Record& record, Id wanted) { return record.id < wanted; });
-  return at != records.end() && at->id == id ? &*at : nullptr;
+  const auto index = static_cast<std::uint64_t>(id.value()) - 1;
+  return index < records.size() ? &records[index] : nullptr;
 }
 
 absl::Status CheckStages(const Snapshot& snapshot) {

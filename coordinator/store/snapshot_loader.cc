@@ -241,9 +241,6 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));
   LoadCheckpoints(database, snapshot);
   MarkRunning(snapshot);
-  if (!snapshot.sweeps.empty()) snapshot.next_sweep = SweepId(snapshot.sweeps.back().id.value() + 1);
-  if (!snapshot.stages.empty()) snapshot.next_stage = StageId(snapshot.stages.back().id.value() + 1);
-  if (!snapshot.trials.empty()) snapshot.next_trial = TrialId(snapshot.trials.back().id.value() + 1);
   snapshot.next_token =
       static_cast<Token>(Integer(database,
                                  "SELECT max((SELECT value FROM meta WHERE key = 'next_token'), "

@@ -73,8 +73,7 @@ absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequ
   std::uint64_t cancelled = 0;
   if (sweep.state == v1::ACTIVE) {
     cancelled = sweep.Total() - sweep.trials.size();
-    sweep.expander.reset();
-    state.expanding.erase(id);
+    SetExpander(state, sweep, nullptr);
     SetSweepState(context, sweep, v1::SWEEP_CANCELLED);
     Notice(context, sweep, "sweep_cancelled", "the sweep was cancelled");
   }
@@ -130,11 +129,10 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
 
 absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request) {
   State& state = context.state;
-  absl::StatusOr<SweepId> id = FindSweep(state, request.sweep());
-  if (!id.ok()) return id.status();
-  Sweep& sweep = state.sweeps.at(*id);
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  Sweep& sweep = state.sweeps.at(id);
   if (sweep.state != v1::ACTIVE) {
-    return absl::FailedPreconditionError(absl::StrCat("sweep ", id->ToString(), " has ended (",
+    return absl::FailedPreconditionError(absl::StrCat("sweep ", id.ToString(), " has ended (",
                                                       v1::SweepState_Name(sweep.state),
                                                       "): there is nothing to pause"));
   }
@@ -143,13 +141,13 @@ absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::Pa
   if (!sweep.paused) SetPaused(context, sweep, true);
   for (auto& [token, attempt] : state.attempts) {
     const Stage& stage = state.stages.at(attempt.stage);
-    if (!stage.IsNeededBy(*id)) continue;
+    if (!stage.IsNeededBy(id)) continue;
     const auto dependents = stage.Dependents();
     const bool needed_elsewhere =
         std::any_of(dependents.begin(), dependents.end(),
                     [&](const Dependent& dependent) { return !state.sweeps.at(dependent.sweep).paused; });
     if (request.now() && !needed_elsewhere) {
-      Yield(context, attempt, absl::StrCat("sweep ", id->ToString(), " is paused"));
+      Yield(context, attempt, absl::StrCat("sweep ", id.ToString(), " is paused"));
       response.set_stopping(response.stopping() + 1);
     } else {
       response.set_running(response.running() + 1);
@@ -160,9 +158,8 @@ absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::Pa
 
 absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request) {
   State& state = context.state;
-  absl::StatusOr<SweepId> id = FindSweep(state, request.sweep());
-  if (!id.ok()) return id.status();
-  Sweep& sweep = state.sweeps.at(*id);
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  Sweep& sweep = state.sweeps.at(id);
   v1::ResumeSweepResponse response;
   response.set_changed(sweep.paused);
   if (sweep.paused) SetPaused(context, sweep, false);
@@ -174,12 +171,11 @@ absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::
   if (request.resume() && request.now()) {
     return absl::InvalidArgumentError("DrainWorker: resume and now exclude each other; give one of the two");
   }
-  const absl::StatusOr<std::string> incarnation = FindWorker(state, request.worker());
-  if (!incarnation.ok()) return incarnation.status();
-  WorkerEntry& worker = *state.workers.Find(*incarnation);
+  ASSIGN_OR_RETURN(const std::string incarnation, FindWorker(state, request.worker()));
+  WorkerEntry& worker = *state.workers.Find(incarnation);
   const bool held = !request.resume();
   v1::DrainWorkerResponse response;
-  response.set_incarnation(*incarnation);
+  response.set_incarnation(incarnation);
   response.set_changed(worker.held != held);
   if (worker.held != held) {
     worker.held = held;
@@ -188,7 +184,7 @@ absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::
     context.out.log.push_back(absl::StrCat("worker_", held ? "drained" : "resumed", " worker=", worker.name,
                                            " incarnation=", worker.incarnation));
   }
-  for (const Token token : state.leases.HeldBy(*incarnation)) {
+  for (const Token token : state.leases.HeldBy(incarnation)) {
     if (request.now()) {
       Yield(context, state.attempts.at(token), absl::StrCat("worker ", worker.name, " is drained"));
       response.set_stopping(response.stopping() + 1);

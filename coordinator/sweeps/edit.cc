@@ -104,9 +104,8 @@ absl::StatusOr<std::optional<SweepEdit>> GridEdit(const Sweep& sweep, const v1::
   if (google::protobuf::util::MessageDifferencer::Equals(GridOf(before), GridOf(spec)))
     return std::optional<SweepEdit>();
   std::optional<SweepGrid> from;
-  if (sweep.expander) {
-    from = sweep.expander->grid();
-  } else {
+  if (sweep.expander) from = sweep.expander->grid();
+  if (!from) {
     ASSIGN_OR_RETURN(from, SweepGrid::Create(before));
   }
   if (!grid) {
@@ -131,8 +130,7 @@ void ApplyGrid(Context& context, Sweep& sweep, const SweepEdit& edit, std::uint6
                v1::EditSweepResponse& response) {
   State& state = context.state;
   const std::uint64_t trials = response.trials();
-  state.expanding.erase(sweep.id);
-  sweep.expander.reset();
+  SetExpander(state, sweep, nullptr);
   response.set_stopped(edit.only_appends() ? 0 : MoveTrials(context, sweep, edit));
   const std::uint64_t common = edit.common().value_or(sweep.trials.size());
   response.set_kept(common);
@@ -145,10 +143,8 @@ void ApplyGrid(Context& context, Sweep& sweep, const SweepEdit& edit, std::uint6
     sweep.ahead.clear();
   }
   const bool open = sweep.state == v1::ACTIVE || sweep.state == v1::COMPLETE;
-  if (open && !sweep.Exhausted()) {
-    sweep.expander = std::make_unique<SweepExpander>(edit.to(), sweep.next_point);
-    state.expanding.insert(sweep.id);
-  }
+  if (open && !sweep.Exhausted())
+    SetExpander(state, sweep, std::make_unique<SweepExpander>(edit.to(), sweep.next_point));
 }
 
 }  // namespace

@@ -22,13 +22,12 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
   const std::optional<Digest> digest = ParseSha256Hex(part.fingerprint);
   INLIER_CHECK(digest.has_value());
   if (const Stage* known = state.stages.Find(*digest)) return known->id;
-  const StageId id = state.next.stage;
-  state.next.stage = StageId(state.next.stage.value() + 1);
+  const StageId id = state.stages.NextId();
   Stage made;
   made.id = id;
   made.kind = kind;
   made.fingerprint = *digest;
-  made.spec = part.spec;
+  made.edit().spec = part.spec;
   made.steps = steps;
   made.train = train;
   if (train) {
@@ -49,10 +48,8 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
 
 void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
   State& state = context.state;
-  const TrialId id = state.next.trial;
-  state.next.trial = TrialId(state.next.trial.value() + 1);
-  Trial& trial = state.trials[id];
-  trial.id = id;
+  const TrialId id = state.trials.NextId();
+  Trial& trial = state.trials.Add(Trial(id));
   trial.sweep = sweep.id;
   trial.point = expanded.point;
   TrialRow row{.id = id,
@@ -70,7 +67,7 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
     row.evaluate_stage = trial.evaluate;
     Stage& train = state.stages.at(trial.train);
     Stage& evaluate = state.stages.at(trial.evaluate);
-    if (train.spec.empty() && train.open_evaluations > 0) train.spec = expanded.train->spec;
+    if (train.detail().spec.empty() && train.open_evaluations > 0) train.edit().spec = expanded.train->spec;
     // A stage that failed for another sweep is retried for this one; within a sweep its failure is final.
     const bool reopen_train = !train.HasSweep(sweep.id);
     const bool reopen_evaluate = !evaluate.HasSweep(sweep.id);
@@ -136,9 +133,8 @@ absl::Status MakeExpander(State& state, Sweep& sweep) {
   ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.WholeSpec()));
   sweep.points = grid.size();
   sweep.kept = grid.kept();
-  if (sweep.Exhausted()) return absl::OkStatus();
-  sweep.expander = std::make_unique<SweepExpander>(std::move(grid), sweep.next_point);
-  state.expanding.insert(sweep.id);
+  if (!sweep.Exhausted())
+    SetExpander(state, sweep, std::make_unique<SweepExpander>(std::move(grid), sweep.next_point));
   return absl::OkStatus();
 }
 
@@ -169,8 +165,7 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   context.out.changes.Add(SweepChange{
       .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
   if (sweep.expander->exhausted()) {
-    sweep.expander.reset();
-    state.expanding.erase(sweep.id);
+    SetExpander(state, sweep, nullptr);
     context.settle.insert(sweep.id);
   }
   state.stats.trials_known += known;

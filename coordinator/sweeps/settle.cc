@@ -14,8 +14,7 @@ constexpr std::uint64_t kFailureRatioTrialsMin = 10;  // Ended trials before the
 
 void StopByFailures(Context& context, Sweep& sweep, const std::string& why) {
   State& state = context.state;
-  sweep.expander.reset();
-  state.expanding.erase(sweep.id);
+  SetExpander(state, sweep, nullptr);
   SetSweepState(context, sweep, v1::STOPPED_BY_FAILURES);
   Notice(context, sweep, "sweep_stopped", why);
   for (const TrialId id : sweep.trials) {

@@ -64,7 +64,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
     if (earlier) return *earlier;
   }
   Sweep made;
-  made.id = state.next.sweep;
+  made.id = state.sweeps.NextId();
   v1::SweepSpec spec = request.sweep();
   spec.clear_scales();  // Other sizes are for the reader of the file.
   made.SetSpec(spec);
@@ -78,11 +78,9 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   made.kept = grid->kept();
   const std::uint64_t trials = made.Total();
   RETURN_IF_ERROR(CheckTrials(made, trials, request.max_trials()));
-  const SweepId id = state.next.sweep;
-  state.next.sweep = SweepId(state.next.sweep.value() + 1);
   Sweep& sweep = state.sweeps.Add(std::move(made));
-  sweep.expander = std::make_unique<SweepExpander>(*std::move(grid), 0);
-  state.expanding.insert(id);
+  const SweepId id = sweep.id;
+  SetExpander(state, sweep, std::make_unique<SweepExpander>(*std::move(grid), 0));
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
     state.sweeps.RememberRequest(sweep);

@@ -63,7 +63,7 @@ std::map<SweepId, std::uint32_t> CheckAttempts(const State& state) {
   for (const auto& [token, attempt] : state.attempts) {
     // (1) A live attempt is its stage's only one, and has the only lease of its token.
     const Stage& stage = state.stages.at(attempt.stage);
-    INLIER_CHECK(stage.live() == token && token < state.next.token);
+    INLIER_CHECK(stage.live() == token && token < state.next_token);
     INLIER_CHECK(stage.state == v1::RUNNING);
     const Lease* lease = state.leases.Find(token);
     INLIER_CHECK(lease != nullptr && lease->worker == attempt.worker);
@@ -144,24 +144,20 @@ void CheckStages(const State& state) {
   bool edited = false;  // An edit may lower a policy below the failures that there were.
   for (const auto& [id, sweep] : state.sweeps.all()) edited = edited || sweep.revision > 1;
   std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> counts;
-  std::size_t stages = 0, listed = 0, evaluations = 0;
-  for (std::int64_t value = 1; value < state.next.stage.value(); ++value) {
-    const Stage* stage = state.stages.Find(StageId(value));
-    if (stage == nullptr) continue;
-    ++stages;
-    ++counts[{stage->kind, stage->state}];
-    CheckStage(state, *stage);
-    if (!IsTerminal(stage->state) && !edited) CheckFailures(state, *stage);
+  std::size_t listed = 0, evaluations = 0;
+  for (const Stage& stage : state.stages) {
+    ++counts[{stage.kind, stage.state}];
+    CheckStage(state, stage);
+    if (!IsTerminal(stage.state) && !edited) CheckFailures(state, stage);
     // Each evaluate stage is listed once by its training.
-    if (stage->kind == v1::EVALUATE_STAGE) ++evaluations;
+    if (stage.kind == v1::EVALUATE_STAGE) ++evaluations;
     StageId last;
-    for (const StageId id : stage->evaluations) {
-      INLIER_CHECK(state.stages.at(id).train == stage->id && id > last);
+    for (const StageId id : stage.evaluations) {
+      INLIER_CHECK(state.stages.at(id).train == stage.id && id > last);
       last = id;
       ++listed;
     }
   }
-  INLIER_CHECK(stages == state.stages.size());
   INLIER_CHECK(listed == evaluations);
   for (const auto& [key, count] : state.counts.stages) INLIER_CHECK(count == counts[key]);
 }
@@ -170,12 +166,7 @@ void CheckStages(const State& state) {
 void CheckPruning(const State& state) {
   std::map<SweepId, std::map<StageId, std::uint32_t>> pruned, kept;
   std::map<SweepId, std::uint64_t> withdrawn_pruned;
-  std::size_t trials = 0;
-  for (std::int64_t value = 1; value < state.next.trial.value(); ++value) {
-    const auto at = state.trials.find(TrialId(value));
-    if (at == state.trials.end()) continue;
-    ++trials;
-    const Trial& trial = at->second;
+  for (const Trial& trial : state.trials) {
     if (trial.pruning == TrialPruningState::kPruned) {
       INLIER_CHECK(trial.state == v1::CANCELLED);
       ++pruned[trial.sweep][trial.train];
@@ -184,7 +175,6 @@ void CheckPruning(const State& state) {
       ++kept[trial.sweep][trial.train];
     }
   }
-  INLIER_CHECK(trials == state.trials.size());
   for (const auto& [id, sweep] : state.sweeps.all()) {
     INLIER_CHECK(pruned[id] == sweep.pruned && kept[id] == sweep.kept_from_pruning);
     INLIER_CHECK(withdrawn_pruned[id] == sweep.withdrawn_pruned);
@@ -278,8 +268,8 @@ void CheckInvariants(const State& state) {
 }
 
 std::string DurableState(const State& state) {
-  std::string text = absl::StrCat("next ", state.next.sweep.value(), " ", state.next.trial.value(), " ",
-                                  state.next.stage.value(), " ", state.next.token, "\n");
+  std::string text = absl::StrCat("next ", state.sweeps.NextId().value(), " ", state.trials.NextId().value(),
+                                  " ", state.stages.NextId().value(), " ", state.next_token, "\n");
   for (const auto& [id, sweep] : state.sweeps.all()) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
@@ -289,8 +279,7 @@ std::string DurableState(const State& state) {
                     "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
-  for (std::int64_t value = 1; value < state.next.stage.value(); ++value) {
-    const Stage& stage = state.stages.at(StageId(value));
+  for (const Stage& stage : state.stages) {
     const StageDetail& detail = stage.detail();
     // How often a stage with a result was tried decides nothing any more, and is not read at a start.
     const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
@@ -308,8 +297,7 @@ std::string DurableState(const State& state) {
       absl::StrAppend(&text, " memory=", raised->second.memory_mib, "/", raised->second.gpu_memory_mib);
     absl::StrAppend(&text, "\n");
   }
-  for (std::int64_t value = 1; value < state.next.trial.value(); ++value) {
-    const Trial& trial = state.trials.at(TrialId(value));
+  for (const Trial& trial : state.trials) {
     absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(),
                     " point=", trial.withdrawn ? std::string("withdrawn") : absl::StrCat(trial.point), " ",
                     v1::TrialState_Name(trial.state), " ", trial.train.value(), "/", trial.evaluate.value(),

@@ -31,12 +31,12 @@ TEST(StageTableTest, EveryStageIsFoundByIdAndByFingerprint) {
 
 TEST(StageTableTest, AFingerprintIsTakenOnce) {
   StageTable table;
-  table.Add(StageOf(17));
-  Stage again = StageOf(18);
-  again.fingerprint = StageOf(17).fingerprint;
+  table.Add(StageOf(1));
+  Stage again = StageOf(2);
+  again.fingerprint = StageOf(1).fingerprint;
   const auto [stage, added] = table.Add(std::move(again));
   EXPECT_FALSE(added);
-  EXPECT_EQ(stage->id, StageId(17));
+  EXPECT_EQ(stage->id, StageId(1));
   EXPECT_EQ(table.size(), 1u);
 }
 

@@ -1,9 +1,8 @@
 // A damaged file that SQLite itself does not notice gives a clear error when it is loaded; it used to end the
 // process by a failed check or an exception while the orchestrator took over.
-#include "coordinator/store/snapshot.h"
-
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "coordinator/store/snapshot.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -40,6 +39,10 @@ class SnapshotCheckTest : public StoreTest {
 
 TEST_F(SnapshotCheckTest, TrialWithoutItsSweepIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE trial SET sweep = 9"), HasSubstr("t-1 belongs to s-9"));
+}
+TEST_F(SnapshotCheckTest, RowThatIsMissingIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE trial SET id = 3"), HasSubstr("t-1 is missing: the next is t-3"));
+  EXPECT_THAT(AfterEditing("DELETE FROM stage WHERE id = 1"), HasSubstr("st-1 is missing"));
 }
 TEST_F(SnapshotCheckTest, TrialWhoseStagesDoNotBelongTogetherIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE trial SET evaluate_stage = 1"), HasSubstr("t-1 has stages"));
