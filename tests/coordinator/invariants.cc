@@ -118,7 +118,7 @@ void CheckStage(const State& state, const Stage& stage) {
   INLIER_CHECK(stage.ready == IsReady(state, stage));
   const StageDetail& detail = stage.detail();
   INLIER_CHECK(!detail.not_before || state.deadlines.retries.contains({*detail.not_before, id}));
-  INLIER_CHECK((IsResult(stage.state) && stage.open_evaluations == 0) == stage.spec.empty());
+  INLIER_CHECK((IsResult(stage.state) && stage.open_evaluations == 0) == stage.detail().spec.empty());
   if (stage.kind == v1::TRAIN_STAGE) {
     INLIER_CHECK((stage.state == v1::SUCCEEDED) == state.trained.contains(id));
   } else {
