@@ -75,7 +75,7 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
   const StageId last_attempted(Integer(database, "SELECT coalesce(max(stage), 0) FROM attempt"));
   Statement attempts(database, "SELECT count(*) FROM attempt WHERE stage = ?1");
   Statement rows(database,
-                 "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, "
+                 "SELECT id, kind, lower(hex(fingerprint)), train_stage, state, steps, checkpoint, crashes, "
                  "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec FROM stage "
                  "ORDER BY id");
   const auto digest = [](const StageRow& stage, std::string_view text,

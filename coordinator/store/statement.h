@@ -90,8 +90,7 @@ class Statement {
                       static_cast<int>(text.size()), SQLITE_STATIC);
   }
   void BindOne(int index, const Digest& digest) {
-    const std::string hex = HexOf(digest);
-    sqlite3_bind_text(statement_, index, hex.data(), static_cast<int>(hex.size()), SQLITE_TRANSIENT);
+    sqlite3_bind_blob(statement_, index, digest.data(), static_cast<int>(digest.size()), SQLITE_STATIC);
   }
   void BindOne(int index, const Blob& blob) {
     sqlite3_bind_blob(statement_, index, blob.bytes.data(), static_cast<int>(blob.bytes.size()),

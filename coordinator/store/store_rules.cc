@@ -26,7 +26,8 @@ const std::vector<StoreRule>& StoreRules() {
        "SELECT 'st-' || stage.id || ' is ' || state || ' with a live attempt' FROM attempt "
        "JOIN stage ON stage.id = attempt.stage WHERE ended_ms IS NULL AND state <> 'PENDING'"},
       {"one_fingerprint", "a fingerprint has one stage",
-       "SELECT 'stages ' || group_concat('st-' || id, ', ') || ' have the fingerprint ' || fingerprint "
+       "SELECT 'stages ' || group_concat('st-' || id, ', ') || ' have the fingerprint ' || "
+       "lower(hex(fingerprint)) "
        "FROM stage GROUP BY fingerprint HAVING count(*) > 1"},
       {"specification_of_a_stage", "every stage has the part of the specification that it runs",
        "SELECT 'st-' || id || ' has a specification that is no JSON object' FROM stage "

@@ -20,8 +20,8 @@ SOUND = f"""
 UPDATE meta SET value = 10 WHERE key = 'next_token';
 INSERT INTO sweep (id, name, spec, state, points, trials, request_id, submitted_ms, ended_ms) VALUES (1, 'a', '{{}}', 'COMPLETE', 1, 1, 'c0-1', 1, 2);
 INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, last_seen_ms) VALUES ('w', 'w', 'h', '1', 1, '[]', 0, 1, 1);
-INSERT INTO stage (id, kind, fingerprint, state, result_token, checkpoint, spec) VALUES (1, 'TRAIN_STAGE', 'f1', 'SUCCEEDED', 1, '{DIGEST}', '{{}}');
-INSERT INTO stage (id, kind, fingerprint, train_stage, state, result_token, spec) VALUES (2, 'EVALUATE_STAGE', 'f2', 1, 'SUCCEEDED', 2, '{{}}');
+INSERT INTO stage (id, kind, fingerprint, state, result_token, checkpoint, spec) VALUES (1, 'TRAIN_STAGE', X'f1', 'SUCCEEDED', 1, '{DIGEST}', '{{}}');
+INSERT INTO stage (id, kind, fingerprint, train_stage, state, result_token, spec) VALUES (2, 'EVALUATE_STAGE', X'f2', 1, 'SUCCEEDED', 2, '{{}}');
 INSERT INTO trial (id, sweep, point, train_stage, evaluate_stage, state, labels) VALUES (1, 1, 0, 1, 2, 'SUCCEEDED', '{{}}');
 INSERT INTO attempt (token, stage, number, sweep, worker, slot, started_ms, ended_ms, outcome) VALUES (1, 1, 1, 1, 'w', 0, 1, 2, 'SUCCEEDED'),
   (2, 2, 1, 1, 'w', 0, 1, 2, 'SUCCEEDED');
@@ -93,7 +93,7 @@ class OracleTest(unittest.TestCase):
     def test_what_belongs_to_nothing_is_orphaned(self):
         self.assert_found("ORPHANED", "no specification", sql="UPDATE stage SET spec = ''")
         self.assert_found("ORPHANED", "live although its stage does not run", sql="UPDATE attempt SET ended_ms = NULL, outcome = NULL WHERE token = 2")
-        self.assert_found("ORPHANED", "needed by no trial", sql="INSERT INTO stage (id, kind, fingerprint, spec) VALUES (3, 'TRAIN_STAGE', 'f3', '{}')")
+        self.assert_found("ORPHANED", "needed by no trial", sql="INSERT INTO stage (id, kind, fingerprint, spec) VALUES (3, 'TRAIN_STAGE', X'f3', '{}')")
         self.assert_found("ORPHANED", "has no worker", sql="UPDATE attempt SET worker = 'x' WHERE token = 2")
 
 

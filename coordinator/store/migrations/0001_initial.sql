@@ -33,7 +33,7 @@ CREATE INDEX sweep_by_id_text ON sweep('s-' || id);
 CREATE TABLE stage (
   id INTEGER PRIMARY KEY,                              -- Shown as st-<id>.
   kind TEXT NOT NULL CHECK (kind = 'TRAIN_STAGE' OR kind = 'EVALUATE_STAGE'),  -- A value of StageKind.
-  fingerprint TEXT NOT NULL,                           -- SHA-256 of what decides its result; unique.
+  fingerprint BLOB NOT NULL,                           -- SHA-256 of what decides its result, 32 bytes; unique.
   train_stage INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,      -- EVALUATE_STAGE: the stage whose checkpoint it needs.
   state TEXT NOT NULL DEFAULT 'PENDING'                -- A value of TrialState; PENDING also while an attempt of it is live.
     CHECK (state = 'PENDING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),

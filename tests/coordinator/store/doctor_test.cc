@@ -92,7 +92,7 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
       {"result_is_taken", "UPDATE stage SET result_token = NULL, state = 'PENDING' WHERE id = 2"},
       {"live_attempt_of_an_open_stage",
        "DROP INDEX attempt_one_result; UPDATE attempt SET ended_ms = NULL, outcome = NULL WHERE token = 1"},
-      {"one_fingerprint", "UPDATE stage SET fingerprint = 'same'"},
+      {"one_fingerprint", "UPDATE stage SET fingerprint = X'00'"},
       {"specification_of_a_stage", "UPDATE stage SET spec = '{' WHERE id = 2"},
       {"specification_of_a_trial", "UPDATE trial SET train_stage = NULL, evaluate_stage = NULL, spec = ''"},
       {"trained_has_a_checkpoint", "DELETE FROM artifact"},

@@ -69,7 +69,7 @@ TEST_F(SnapshotCheckTest, SpecificationThatIsNoObjectIsNamed) {
               HasSubstr("st-2 has a specification that is no JSON object"));
 }
 TEST_F(SnapshotCheckTest, FingerprintThatIsNoneIsNamed) {
-  EXPECT_THAT(AfterEditing("UPDATE stage SET fingerprint = 'f' WHERE id = 2"),
+  EXPECT_THAT(AfterEditing("UPDATE stage SET fingerprint = X'0f' WHERE id = 2"),
               HasSubstr("st-2 has no SHA-256 as its fingerprint"));
 }
 TEST_F(SnapshotCheckTest, TrainedModelThatIsNoDigestIsNamed) {
