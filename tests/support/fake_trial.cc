@@ -24,7 +24,7 @@
 //   silent        exits 0 without an outcome
 //   crash         writes to stderr and dies by SIGSEGV
 //   bad_alloc     dies as C++ does without memory
-//   grandchild    leaves a grandchild of its group behind, its pid in the file grandchild.pid, and succeeds
+//   grandchild    leaves a grandchild of its group behind, its pid in the worker's file grandchild.pid, and succeeds
 //   escape        leaves a grandchild in a session of its own that keeps every descriptor open, and succeeds
 //   no_checkpoint succeeds without a final checkpoint
 //   wrong_digest  reports a digest that is not the checkpoint's
@@ -146,7 +146,9 @@ void LeaveGrandchild(const v1::AttemptSpec& spec, bool escape) {
     if (escape) ::setsid();
     SleepUntilKilled();
   }
-  std::ofstream(fs::path(spec.output_dir()) / "grandchild.pid") << pid;
+  // In the worker's folder: the attempt's own may be removed as soon as its outcome is stored.
+  const fs::path attempts = fs::path(spec.output_dir()).parent_path().parent_path();
+  std::ofstream(attempts.parent_path() / "grandchild.pid") << pid;
 }
 
 int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {

@@ -177,8 +177,7 @@ TEST_F(AgentTest, AModelWithAWrongDigestIsNotKept) {
 
 TEST_F(AgentTest, AGrandchildThatHoldsEveryDescriptorDoesNotHoldTheSlot) {
   EXPECT_EQ(RunOne("escape").kind(), v1::Outcome::SUCCEEDED);
-  const pid_t grandchild =
-      std::atoi(ReadFile(folder_.path() / "attempts/train-stage/1/grandchild.pid").value_or("0").c_str());
+  const pid_t grandchild = std::atoi(ReadFile(folder_.path() / "grandchild.pid").value_or("0").c_str());
   ASSERT_GT(grandchild, 1);
   ::kill(grandchild, SIGKILL);
 }
