@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "coordinator/state/attempt.h"
 #include "coordinator/state/counters.h"
 #include "coordinator/state/id_table.h"
@@ -36,9 +36,9 @@ struct State {
   std::set<SweepId> expanding;  // Sweeps with an expander.
   IdTable<TrialId, Trial> trials;
   StageTable stages;
-  absl::btree_map<StageId, Trained> trained;     // Train stages that have SUCCEEDED.
-  std::map<StageId, StageMemory> raised_memory;  // Of stages without a result that ran out of memory.
-  std::map<Token, Attempt> attempts;             // Live ones.
+  absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
+  std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
+  std::map<Token, Attempt> attempts;              // Live ones.
   WorkerRegistry workers;
   LeaseTable leases;
   Scheduler scheduler;

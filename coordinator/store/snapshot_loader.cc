@@ -1,7 +1,6 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,12 +74,10 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
   const StageId last_attempted(Integer(database, "SELECT coalesce(max(stage), 0) FROM attempt"));
   Statement attempts(database, "SELECT count(*) FROM attempt WHERE stage = ?1");
   Statement rows(database,
-                 "SELECT id, kind, lower(hex(fingerprint)), train_stage, state, steps, checkpoint, crashes, "
+                 "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, "
                  "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec FROM stage "
                  "ORDER BY id");
-  const auto digest = [](const StageRow& stage, std::string_view text,
-                         const char* what) -> absl::StatusOr<Digest> {
-    if (const std::optional<Digest> read = ParseSha256Hex(text)) return *read;
+  const auto lacks = [](const StageRow& stage, const char* what) {
     return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage.id.ToString(),
                                             " has no SHA-256 as its ", what,
                                             "; restore inlier.db from a backup"));
@@ -94,10 +91,12 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
               failures.crashes, failures.out_of_memory, failures.losses, failures.invalid, message,
               memory_mib, gpu_memory_mib, spec);
     stage.kind = kind.starts_with('T') ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
-    ASSIGN_OR_RETURN(stage.fingerprint, digest(stage, fingerprint, "fingerprint"));
+    if (fingerprint.size() != stage.fingerprint.size()) return lacks(stage, "fingerprint");
+    std::copy(fingerprint.begin(), fingerprint.end(), stage.fingerprint.begin());
     stage.state = State(state);
     if (stage.state == v1::SUCCEEDED && stage.kind == v1::TRAIN_STAGE) {
-      ASSIGN_OR_RETURN(stage.checkpoint, digest(stage, checkpoint, "checkpoint"));
+      stage.checkpoint = ParseSha256Hex(checkpoint);
+      if (!stage.checkpoint) return lacks(stage, "checkpoint");
     }
     if (IsResult(stage.state)) continue;
     stage.failures = failures;

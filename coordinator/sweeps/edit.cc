@@ -104,8 +104,9 @@ absl::StatusOr<std::optional<SweepEdit>> GridEdit(const Sweep& sweep, const v1::
   if (google::protobuf::util::MessageDifferencer::Equals(GridOf(before), GridOf(spec)))
     return std::optional<SweepEdit>();
   std::optional<SweepGrid> from;
-  if (sweep.expander) from = sweep.expander->grid();
-  if (!from) {
+  if (sweep.expander) {
+    from = sweep.expander->grid();
+  } else {
     ASSIGN_OR_RETURN(from, SweepGrid::Create(before));
   }
   if (!grid) {

@@ -44,6 +44,10 @@ TEST_F(SnapshotCheckTest, RowThatIsMissingIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE trial SET id = 3"), HasSubstr("t-1 is missing: the next is t-3"));
   EXPECT_THAT(AfterEditing("DELETE FROM stage WHERE id = 1"), HasSubstr("st-1 is missing"));
 }
+TEST_F(SnapshotCheckTest, IdFarBeyondTheNextIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE stage SET id = 4000000001 WHERE id = 2"),
+              HasSubstr("st-2 is missing: the next is st-4000000001"));
+}
 TEST_F(SnapshotCheckTest, TrialWhoseStagesDoNotBelongTogetherIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE trial SET evaluate_stage = 1"), HasSubstr("t-1 has stages"));
 }
