@@ -172,10 +172,10 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
 
 absl::Status Recover(Context& context, Snapshot snapshot) {
   State& state = context.state;
-  INLIER_CHECK(state.sweeps.empty() && state.workers.all().empty());
+  INLIER_CHECK(state.sweeps.size() == 0 && state.workers.all().empty());
   state.next_token =
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
-  for (RequestRow& row : snapshot.requests) state.requests.Restore(std::move(row));
+  for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
   for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record));
   state.stages.Reserve(snapshot.stages.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));

@@ -50,12 +50,11 @@ void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSave
     return;
   }
   const std::string path =
-      saved.final() ? absl::StrCat("artifacts/", saved.sha256(), ".safetensors")
-                    : absl::StrCat("attempts/", stage.id.ToString(), "/", attempt.token, "/", saved.path());
+      absl::StrCat("attempts/", stage.id.ToString(), "/", attempt.token, "/", saved.path());
   if (!INLIER_BUG("checkpoint_not_stored"))
     context.out.changes.Add(CheckpointRow{.token = attempt.token,
                                           .step = saved.step(),
-                                          .path = path,
+                                          .path = saved.final() ? "" : path,
                                           .sha256 = saved.sha256(),
                                           .bytes = saved.bytes(),
                                           .final = saved.final(),

@@ -27,7 +27,7 @@ std::string ContentDigest(const google::protobuf::Message& content) {
   return Sha256Hex(bytes);
 }
 
-void RequestLog::Restore(RequestRow row) {
+void RequestLog::Remember(RequestRow row) {
   INLIER_CHECK(row.number > last_);
   last_ = row.number;
   INLIER_CHECK(number_of_.emplace(row.id, row.number).second);
@@ -52,7 +52,7 @@ RequestRow RequestLog::Add(const std::string& id, const std::string& method, con
                  .answer = answer.SerializeAsString(),
                  .at = at};
   if (INLIER_BUG("answer_of_a_request_not_kept")) row.answer.clear();
-  Restore(row);
+  Remember(row);
   return row;
 }
 

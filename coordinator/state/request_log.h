@@ -28,8 +28,8 @@ std::string ContentDigest(const google::protobuf::Message& content);
 
 class RequestLog {
  public:
-  // Takes over a row of the store. REQUIRES: its number is above all others.
-  void Restore(RequestRow row);
+  // REQUIRES: its number is above all others.
+  void Remember(RequestRow row);
 
   // nullptr when the id is not remembered. Valid until the next Add.
   const RequestRow* Find(const std::string& id) const;

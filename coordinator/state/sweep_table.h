@@ -25,7 +25,6 @@ class SweepTable {
   Sweep& Add(Sweep sweep);
 
   std::size_t size() const { return sweeps_.size(); }
-  bool empty() const { return sweeps_.empty(); }
   bool contains(SweepId id) const { return sweeps_.contains(id); }
   // REQUIRES: it exists.
   Sweep& at(SweepId id) { return sweeps_.at(id); }

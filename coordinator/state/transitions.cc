@@ -105,7 +105,7 @@ void NoticeOfStage(Context& context, const Stage& stage, const std::string& kind
   for (const auto& [sweep, first_trial] : stage.Dependents()) {
     const Trial& trial = state.trials.at(first_trial);
     std::string labels;
-    for (const auto& [axis, label] : LabelsFromJson(trial.labels_json)) {
+    for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json))) {
       absl::StrAppend(&labels, labels.empty() ? "" : ", ", axis, "=", label);
     }
     const std::string where =
@@ -214,7 +214,7 @@ bool MarkTrial(Context& context, Trial& trial, v1::TrialState to, const std::str
   context.changed.emplace(trial.id, v1::TrialState{trial.state});
   trial.state = to;
   trial.SetMessage(message);
-  if (IsResult(to)) trial.labels_json = std::string();
+  if (IsResult(to)) trial.labels_json.Clear();
   ++sweep.version;
   return true;
 }

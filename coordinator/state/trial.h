@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "base/digest.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
@@ -28,8 +29,8 @@ struct Trial {
   StageId evaluate;
   v1::TrialState state = v1::PENDING;
   TrialPruningState pruning = TrialPruningState::kNone;
-  bool withdrawn = false;   // By an edit of the sweep: it is no point of the sweep and not in its counts.
-  std::string labels_json;  // As the store has them (LabelsJson); freed when the trial has a result.
+  bool withdrawn = false;  // By an edit of the sweep: it is no point of the sweep and not in its counts.
+  absl::Cord labels_json;  // As the store has them (LabelsJson); empty when the trial has a result.
 
   const std::string& message() const { return message_ != nullptr ? *message_ : kNoMessage; }
   void SetMessage(const std::string& message) {

@@ -25,9 +25,9 @@ std::string Count(std::uint64_t count, const char* one, const char* many) {
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
-std::string LabelsText(const PointLabels& labels) {
+std::string LabelsText(const Trial& trial) {
   std::string text;
-  for (const auto& [axis, label] : labels) {
+  for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json))) {
     if (!label.empty()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis, "=", label);
   }
   return text.empty() ? "" : absl::StrCat(" (", text, ")");
@@ -171,7 +171,7 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
 
 v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now) {
   v1::Explanation node;
-  node.set_text(absl::StrCat("trial ", trial.id.ToString(), LabelsText(LabelsFromJson(trial.labels_json))));
+  node.set_text(absl::StrCat("trial ", trial.id.ToString(), LabelsText(trial)));
   node.set_state(v1::TrialState_Name(trial.state));
   if (trial.withdrawn) Because(node, "an edit of its sweep took its point away");
   if (IsTerminal(trial.state)) {

@@ -50,7 +50,7 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
     const WorkerEntry* worker = state.workers.Find(attempt.worker);
     running.set_worker(worker != nullptr && !worker->name.empty() ? worker->name : attempt.worker);
     *running.mutable_progress() = attempt.progress;
-    for (const auto& [axis, label] : LabelsFromJson(trial.labels_json))
+    for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json)))
       (*running.mutable_labels())[axis] = label;
     running.set_attempt(attempt.assignment.attempt());
 

@@ -115,7 +115,7 @@ struct AttemptRow {
 struct CheckpointRow {
   Token token = 0;
   std::uint64_t step = 0;
-  std::string path{};  // Relative to the state folder.
+  std::string path{};  // Relative to the state folder; empty for a final one, which is named by its digest.
   std::string sha256{};
   std::uint64_t bytes = 0;
   bool final = false;  // The trained model: it holds no optimizer state.

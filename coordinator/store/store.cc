@@ -297,10 +297,10 @@ class Store::Writer {
   }
 
   bool Apply(const CheckpointRow& row) {
-    return Run("INSERT INTO artifact (token, kind, step, path, sha256, bytes, final, at_ms) "
+    return Run("INSERT INTO artifact (token, kind, step, saved_as, sha256, bytes, final, at_ms) "
                "SELECT ?1, 'CHECKPOINT', ?2, ?3, ?4, ?5, ?6, ?7 FROM attempt "
                "WHERE token = ?1 AND ended_ms IS NULL",
-               row.token, row.step, row.path, row.sha256, row.bytes, row.final, row.at) == 1;
+               row.token, row.step, OrNull(row.path), row.sha256, row.bytes, row.final, row.at) == 1;
   }
 
   bool Apply(const EventRow& row) {

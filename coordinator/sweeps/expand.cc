@@ -79,7 +79,7 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
     message = absl::StrCat("INVALID_SPEC: ", expanded.problem.message());
   }
   trial.SetMessage(message);
-  if (IsResult(trial.state)) trial.labels_json = std::string();
+  if (IsResult(trial.state)) trial.labels_json.Clear();
   row.state = trial.state;
   row.message = message;
   context.out.changes.Add(std::move(row));

@@ -27,7 +27,7 @@ INSERT INTO attempt (token, stage, number, sweep, worker, slot, started_ms, ende
   (2, 2, 1, 1, 'w', 0, 1, 2, 'SUCCEEDED');
 INSERT INTO measurement (token, name, step, value, site, final, at_ms) VALUES (1, 'train_loss', 1, 2, '', 0, 1), (1, 'train_loss', 1, 2, '', 1, 1),
   (2, 'loss', 0, 2, '', 1, 1);
-INSERT INTO artifact (token, kind, step, path, sha256, bytes, final, at_ms) VALUES (1, 'CHECKPOINT', 1, 'artifacts/m', '{DIGEST}', 7, 1, 1);
+INSERT INTO artifact (token, kind, step, sha256, bytes, final, at_ms) VALUES (1, 'CHECKPOINT', 1, '{DIGEST}', 7, 1, 1);
 """
 HISTORY = "submit c0-1\nacknowledged c0-1 s-1 1\ntrial t-1 s-1 SUCCEEDED\n"
 EVIDENCE = f"begin 1 st-1 50 40 {SECOND}\nend 1 st-1 50 40 {2 * SECOND}\nbegin 2 st-2 51 40 {3 * SECOND}\nend 2 st-2 51 40 {4 * SECOND}\n"
@@ -38,7 +38,7 @@ class OracleTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="inlier-oracle-") as name:
             folder = pathlib.Path(name)
             (folder / "artifacts").mkdir()
-            (folder / "artifacts/m").write_bytes(model)
+            (folder / f"artifacts/{DIGEST}.safetensors").write_bytes(model)
             (folder / "client-0.history").write_text(history)
             (folder / "evidence").write_text(evidence)
             with contextlib.closing(sqlite3.connect(folder / "inlier.db")) as database:

@@ -132,11 +132,12 @@ CREATE TABLE artifact (
   token INTEGER NOT NULL REFERENCES attempt(token),    -- The attempt that wrote it.
   kind TEXT NOT NULL CHECK (kind IN ('CHECKPOINT')),   -- Its kind.
   step INTEGER NOT NULL,                               -- Updates done.
-  path TEXT NOT NULL,                                  -- Relative to the state folder.
+  saved_as TEXT CHECK ((saved_as IS NULL) = final),    -- Its path when it is to resume from; NULL: final.
   sha256 TEXT NOT NULL,                                -- Digest.
   bytes INTEGER NOT NULL,                              -- Size.
   final INTEGER NOT NULL CHECK (final IN (0, 1)),      -- 1: the trained model; 0: to resume from.
-  at_ms INTEGER NOT NULL                               -- When.
+  at_ms INTEGER NOT NULL,                              -- When.
+  path TEXT AS (iif(final, 'artifacts/' || sha256 || '.safetensors', saved_as)) NOT NULL -- In the state folder.
 ) STRICT;
 CREATE INDEX artifact_by_token ON artifact(token);
 

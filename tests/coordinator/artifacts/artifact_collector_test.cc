@@ -31,7 +31,7 @@ class ArtifactCollectorTest : public StoreTest {
   }
   static CheckpointRow Saved(Token token, std::uint64_t step, bool final, const std::string& path) {
     CheckpointRow row = Checkpoint(token, step, final);
-    row.path = path;
+    if (!final) row.path = path;
     row.sha256 = Digest(path);
     return row;
   }

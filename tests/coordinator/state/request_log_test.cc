@@ -36,7 +36,7 @@ TEST(RequestLogTest, KeepsTheLatestAndForgetsTheOldest) {
 
 TEST(RequestLogTest, ContinuesAfterTheRestoredRows) {
   RequestLog log;
-  log.Restore({.number = 41, .id = "old", .method = "Retry", .digest = "d", .answer = "", .at = {}});
+  log.Remember({.number = 41, .id = "old", .method = "Retry", .digest = "d", .answer = "", .at = {}});
   EXPECT_EQ(log.Add("new", "Cancel", "d", Answer(1), {}).number, 42u);
   EXPECT_NE(log.Find("old"), nullptr);
 }

@@ -58,7 +58,6 @@ class DoctorTest : public StoreTest {
     const std::string path = "artifacts/" + digest_ + ".safetensors";
     std::ofstream(folder_.path() / path, std::ios::binary) << kWeights;
     CheckpointRow checkpoint = Checkpoint(1, 200, true);
-    checkpoint.path = path;
     checkpoint.sha256 = digest_;
     checkpoint.bytes = kWeights.size();
     MustApply(Start(1, 1), checkpoint, End(1, v1::SUCCEEDED));
@@ -108,7 +107,7 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
       {"worker_of_a_live_attempt",
        "INSERT INTO attempt (token, stage, number, sweep, worker, slot, started_ms) VALUES (9, 1, 2, 1, "
        "'unknown', 0, 0)"},
-      {"artifact_path", "UPDATE artifact SET path = 'artifacts/../../etc/passwd'"},
+      {"artifact_path", "UPDATE artifact SET final = 0, saved_as = 'artifacts/../../etc/passwd'"},
   };
   const TemporaryFolder sound;
   MustFinish();

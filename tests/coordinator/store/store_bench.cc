@@ -110,12 +110,8 @@ void Lifecycles(Store& store, int clients, int& next, int count) {
         for (int m = 0; m < 5; ++m)
           batch.Add(MeasurementRow{
               .token = token, .name = "measurement", .step = 100, .value = 1.5, .site = "", .final = true});
-        batch.Add(CheckpointRow{.token = token,
-                                .step = 100,
-                                .path = "attempts/1/final.safetensors",
-                                .sha256 = std::string(64, 'a'),
-                                .bytes = 1,
-                                .final = true});
+        batch.Add(CheckpointRow{
+            .token = token, .step = 100, .sha256 = std::string(64, 'a'), .bytes = 1, .final = true});
         batch.Add(AttemptEnded{.token = token, .outcome = v1::SUCCEEDED, .failure = {}, .message = ""});
         batch.Add(TrialChange{.id = TrialId(client.trial), .state = v1::SUCCEEDED, .message = ""});
         batch.Add(EventRow{.kind = "stage_succeeded",

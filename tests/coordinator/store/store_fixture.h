@@ -159,7 +159,8 @@ class StoreTest : public ::testing::Test {
   static CheckpointRow Checkpoint(Token token, std::uint64_t step, bool final) {
     return {.token = token,
             .step = step,
-            .path = "attempts/" + std::to_string(token) + "/" + std::to_string(step) + ".safetensors",
+            .path = final ? ""
+                          : "attempts/" + std::to_string(token) + "/" + std::to_string(step) + ".safetensors",
             .sha256 = ModelDigest(token, step),
             .bytes = 100,
             .final = final,
