@@ -25,19 +25,14 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
   CheckedSweep checked;
   ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides, arguments.scale));
   ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
-  checked.exact = grid.kept().has_value();
-  checked.points = grid.kept().value_or(grid.size());
-  if (checked.points == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(arguments.file, ": the exclusions leave no point of the grid; remove one of `exclude`"));
-  }
+  checked.points = grid.kept();
   return checked;
 }
 
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes) {
   if (sweep.points > kTrialsWithoutYes && !yes) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the sweep has ", sweep.exact ? "" : "up to ", sweep.points, " trials, more than ",
+        absl::StrCat("the sweep has ", sweep.points, " trials, more than ",
                      kTrialsWithoutYes, "; submit it with --yes, or use fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;

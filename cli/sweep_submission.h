@@ -27,8 +27,7 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 
 struct CheckedSweep {
   v1::SweepSpec spec;
-  uint64_t points = 0;  // Trials, exactly or (with `exact` false) at most.
-  bool exact = true;
+  uint64_t points = 0;  // Trials.
 };
 
 // Reads and checks the file.

@@ -11,7 +11,6 @@
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/transitions.h"
-#include "coordinator/sweeps/expand.h"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
@@ -204,10 +203,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   }
   for (const SweepId id : active) {
     Sweep& sweep = state.sweeps.at(id);
-    if (!sweep.Exhausted()) {
-      RETURN_IF_ERROR(
-          Annotate(MakeExpander(state, sweep), absl::StrCat("while recovering sweep ", id.ToString())));
-    }
+    if (!sweep.Exhausted()) state.expanding.insert(id);  // Its grid is made when the coordinator serves calls.
     context.settle.insert(id);
   }
   context.out.log.push_back(

@@ -78,6 +78,11 @@ void ExpandSweeps(Context& context) {
   for (auto at = state.expanding.begin(); at != state.expanding.end() && budget > 0;) {
     Sweep& sweep = state.sweeps.at(*at++);  // Expand may erase it.
     if (!WantsTrials(state, sweep)) continue;
+    if (!sweep.expander) {
+      if (const absl::Status made = MakeExpander(state, sweep); !made.ok())
+        StopSweep(context, sweep, absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
+      return;  // One grid a tick.
+    }
     const std::uint64_t before = sweep.trials.size();
     // At most as many as it has: the answer to the submission is still on its way when the first are made.
     Expand(context, sweep, std::min(budget, std::max<std::uint64_t>(state.options.expand_first, before)));

@@ -35,8 +35,7 @@ absl::StatusOr<std::vector<CheckedScale>> CheckScales(const SweepArguments& argu
 }
 
 std::string TrialsText(const CheckedSweep& checked) {
-  return absl::StrCat(checked.exact ? "" : "at most ", checked.points,
-                      checked.points == 1 ? " trial" : " trials");
+  return absl::StrCat(checked.points, checked.points == 1 ? " trial" : " trials");
 }
 
 void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked,
@@ -44,7 +43,7 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
   const auto grid = SweepGrid::Create(checked.spec);
   if (!grid.ok()) return session.Finish(grid.status());
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"trials\": " << checked.points << ", \"exact\": " << (checked.exact ? "true" : "false");
+    std::cout << "{\"trials\": " << checked.points;
     if (!grid->sampling().empty()) std::cout << ", \"sampling\": " << nlohmann::json(grid->sampling()).dump();
     std::cout << ", \"scales\": {";
     for (size_t i = 0; i < scales.size(); ++i)

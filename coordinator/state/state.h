@@ -33,7 +33,7 @@ struct State {
 
   const OrchestratorOptions options;
   SweepTable sweeps;
-  std::set<SweepId> expanding;  // Sweeps with an expander.
+  std::set<SweepId> expanding;  // Sweeps with points of which trials are still to be made.
   IdTable<TrialId, Trial> trials;
   StageTable stages;
   absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.

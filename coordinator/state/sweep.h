@@ -42,7 +42,7 @@ struct Sweep {
   ResourceRequest request;  // Its spec's.
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
-  std::optional<std::uint64_t> kept;   // Exact number of trials, where the grid knows it.
+  std::uint64_t kept = 0;  // Points that are not left out.
   std::uint64_t trials_at_submit = 0;  // Answer of the submission: also when it comes again.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
@@ -51,7 +51,7 @@ struct Sweep {
   bool paused = false;
   std::uint64_t revision = 1;
   std::unique_ptr<SweepExpander>
-      expander;  // Null when every point is a trial, or when no more are to be made.
+      expander;  // Null when no more trials are to be made, and after a start until the first is.
   std::string request_id;
   std::string request_digest;
   WallTime submitted;
@@ -82,11 +82,8 @@ struct Sweep {
   std::uint64_t Open() const { return Count(v1::PENDING) + Count(v1::RUNNING); }
   StageTally& TallyOf(const Stage& stage) { return stage.kind == v1::TRAIN_STAGE ? train : evaluate; }
   bool Exhausted() const { return next_point >= points; }
-  // Trials it has when fully expanded: exact when the grid can count, else the points not expanded yet count
-  // as trials.
-  std::uint64_t Total() const {
-    return Exhausted() ? trials.size() : kept ? *kept : trials.size() + (points - next_point - ahead.size());
-  }
+  // Trials it has when fully expanded.
+  std::uint64_t Total() const { return Exhausted() ? trials.size() : kept; }
 };
 
 }  // namespace inlier

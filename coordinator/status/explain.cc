@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/lookup.h"
-#include "coordinator/state/sweep_expander.h"
 #include "coordinator/status/status.h"
 
 namespace inlier {
@@ -200,7 +199,7 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep) {
                          " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting"));
   if (IsOver(state, sweep.id)) return node;
   ExplainHold(state, sweep, trials);
-  if (sweep.Count(v1::PENDING) > 0 || sweep.expander) ExplainWorkers(state, trials);
+  if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) ExplainWorkers(state, trials);
   return node;
 }
 

@@ -81,7 +81,7 @@ void EstimateWork(const State& state, const Sweep& sweep, const UnderWay& under_
   const bool over = IsOver(state, sweep.id);
   // Points that are not trials yet are taken to be like those that are.
   const double made = static_cast<double>(sweep.trials.size());
-  const double not_made = sweep.expander ? static_cast<double>(sweep.Total()) - made : 0;
+  const double not_made = state.expanding.contains(sweep.id) ? static_cast<double>(sweep.Total()) - made : 0;
   const double scale = made > 0 ? not_made / made : 0;
   const double total = (1 + scale) * (sweep.train.weight_total + sweep.evaluate.weight_total);
   const double mean_evaluate_weight =

@@ -85,9 +85,11 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   sqlite3_backup* backup = sqlite3_backup_init(raw, "main", source, "main");
   if (backup == nullptr) return SqliteStatus(sqlite3_extended_errcode(raw), sqlite3_errmsg(raw), doing);
   int code = SQLITE_OK;
-  while ((code = sqlite3_backup_step(backup, kPagesAStep)) == SQLITE_OK) {
+  while (code == SQLITE_OK) {
+    code = sqlite3_backup_step(backup, kPagesAStep);
     const int total = sqlite3_backup_pagecount(backup);
-    if (options.progress) options.progress(total - sqlite3_backup_remaining(backup), total);
+    if (options.progress && (code == SQLITE_OK || code == SQLITE_DONE))
+      options.progress(total - sqlite3_backup_remaining(backup), total);
   }
   sqlite3_backup_finish(backup);
   if (code != SQLITE_DONE) return SqliteStatus(code, sqlite3_errstr(code), doing);

@@ -113,11 +113,7 @@ absl::StatusOr<std::optional<SweepEdit>> GridEdit(const Sweep& sweep, const v1::
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
   ASSIGN_OR_RETURN(SweepEdit edit, SweepEdit::Create(before, *std::move(from), spec, *std::move(grid)));
-  const std::uint64_t trials = edit.to().kept().value_or(edit.to().size());
-  if (trials == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "sweep ", spec.name(), " would have no trials: `exclude` leaves out every point of its axes"));
-  }
+  const std::uint64_t trials = edit.to().kept();
   if (trials > sweep.Total() && trials > trials_max) {
     return absl::FailedPreconditionError(absl::StrCat(
         "sweep ", spec.name(), " would have ", trials, " trials, more than the limit of ", trials_max,
@@ -139,7 +135,7 @@ void ApplyGrid(Context& context, Sweep& sweep, const SweepEdit& edit, std::uint6
   response.set_withdrawn(trials_before - std::min(trials_before, common));
   sweep.points = edit.to().size();
   sweep.kept = edit.to().kept();
-  if (sweep.kept && *sweep.kept == sweep.trials.size()) {
+  if (sweep.kept == sweep.trials.size()) {
     sweep.next_point = sweep.points;  // Every point has its trial.
     sweep.ahead.clear();
   }
@@ -166,7 +162,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   ASSIGN_OR_RETURN(const std::optional<SweepEdit> edit,
                    GridEdit(sweep, spec, request.max_trials(), std::move(grid)));
   const std::uint64_t trials_before = sweep.Total();
-  const std::uint64_t trials = edit ? edit->to().kept().value_or(edit->to().size()) : trials_before;
+  const std::uint64_t trials = edit ? edit->to().kept() : trials_before;
 
   v1::EditSweepResponse response;
   response.set_trials(trials);

@@ -143,7 +143,7 @@ bool WantsTrials(const State& state, const Sweep& sweep) {
   // small steps, which delay no call for long; when few are left, in large ones.
   const std::uint64_t step =
       std::clamp<std::uint64_t>(state.options.expand_ahead / 32, 1, state.options.expand_per_tick);
-  if (!sweep.expander || sweep.Count(v1::PENDING) + step > state.options.expand_ahead) return false;
+  if (!state.expanding.contains(sweep.id) || sweep.Count(v1::PENDING) + step > state.options.expand_ahead) return false;
   const auto count = [&](v1::TrialState to) -> std::uint64_t {
     const auto at = state.counts.trials.find(to);
     return at == state.counts.trials.end() ? 0 : static_cast<std::uint64_t>(at->second);

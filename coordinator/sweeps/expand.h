@@ -11,13 +11,14 @@ namespace inlier {
 v1::TrialState Link(Context& context, Trial& trial, bool reopen_train, bool reopen_evaluate,
                     std::string& message);
 
-// Continues the grid at sweep.next_point.
+// Makes the grid of a sweep that has none since the last start, to continue at sweep.next_point. An error for a grid that
+// this program refuses: that of a program before it was less strict.
 absl::Status MakeExpander(State& state, Sweep& sweep);
 
 // Has points left, and too few open trials.
 bool WantsTrials(const State& state, const Sweep& sweep);
 
-// Makes up to `limit` further trials; returns how many were complete at once.
+// Makes up to `limit` further trials; returns how many were complete at once. REQUIRES: it has an expander.
 std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit);
 
 }  // namespace inlier

@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::uint64_t kFailureRatioTrialsMin = 10;  // Ended trials before their ratio counts.
 
-void StopByFailures(Context& context, Sweep& sweep, const std::string& why) {
-  State& state = context.state;
-  SetExpander(state, sweep, nullptr);
-  SetSweepState(context, sweep, v1::STOPPED_BY_FAILURES);
-  Notice(context, sweep, "sweep_stopped", why);
-  for (const TrialId id : sweep.trials) {
-    Trial& trial = state.trials.at(id);
-    if (trial.state == v1::PENDING) SetTrialState(context, trial, v1::CANCELLED, why);
-  }
-}
-
 std::string WhyStopByFailures(const Sweep& sweep) {
   const v1::SweepSpec& spec = sweep.spec;
   const std::uint64_t failed = sweep.Count(v1::FAILED);
@@ -43,13 +32,24 @@ std::string WhyStopByFailures(const Sweep& sweep) {
 void Settle(Context& context, Sweep& sweep) {
   if (sweep.state != v1::ACTIVE) return;
   if (const std::string why = WhyStopByFailures(sweep); !why.empty()) {
-    StopByFailures(context, sweep, why);
+    StopSweep(context, sweep, why);
   } else if (sweep.Open() == 0 && (sweep.Exhausted() || INLIER_BUG("sweep_complete_too_early"))) {
     SetSweepState(context, sweep, v1::COMPLETE);
   }
 }
 
 }  // namespace
+
+void StopSweep(Context& context, Sweep& sweep, const std::string& why) {
+  State& state = context.state;
+  SetExpander(state, sweep, nullptr);
+  SetSweepState(context, sweep, v1::STOPPED_BY_FAILURES);
+  Notice(context, sweep, "sweep_stopped", why);
+  for (const TrialId id : sweep.trials) {
+    Trial& trial = state.trials.at(id);
+    if (trial.state == v1::PENDING) SetTrialState(context, trial, v1::CANCELLED, why);
+  }
+}
 
 void SettleSweeps(Context& context) {
   State& state = context.state;

@@ -2,9 +2,14 @@
 #ifndef INLIER_COORDINATOR_SWEEPS_SETTLE_H_
 #define INLIER_COORDINATOR_SWEEPS_SETTLE_H_
 
+#include <string>
+
 #include "coordinator/state/context.h"
 
 namespace inlier {
+
+// Makes no further trials, and cancels those that have not started.
+void StopSweep(Context& context, Sweep& sweep, const std::string& why);
 
 // Ends the sweeps of context.settle that are complete or have too many failures, and clears it.
 void SettleSweeps(Context& context);

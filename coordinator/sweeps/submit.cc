@@ -41,13 +41,8 @@ absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State
 absl::Status CheckTrials(const Sweep& sweep, std::uint64_t trials, std::uint64_t trials_max) {
   if (trials > trials_max) {
     return absl::FailedPreconditionError(
-        absl::StrCat("sweep ", sweep.spec.name(), " has ", sweep.kept ? "" : "up to ", trials,
-                     " trials, more than the limit of ", trials_max,
+        absl::StrCat("sweep ", sweep.spec.name(), " has ", trials, " trials, more than the limit of ", trials_max,
                      "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
-  }
-  if (trials == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "sweep ", sweep.spec.name(), " has no trials: `exclude` leaves out every point of its axes"));
   }
   return absl::OkStatus();
 }

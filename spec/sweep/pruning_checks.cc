@@ -99,11 +99,11 @@ void CheckPruning(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* p
     return;
   }
   const std::uint32_t needed = pruning.has_median() ? pruning.median().min_trials() : 1;
-  if (grid.kept() && *grid.kept() <= needed) {
+  if (grid.kept() <= needed) {
     problems->Add(
         pruning.has_median() ? "pruning.median.min_trials" : "pruning",
         std::to_string(needed) + " other trials to compare with are never there, for the sweep has " +
-            std::to_string(*grid.kept()) + "; " + (pruning.has_median() ? "lower it" : "leave it out"));
+            std::to_string(grid.kept()) + "; " + (pruning.has_median() ? "lower it" : "leave it out"));
   }
   CheckThatItFires(sweep, *curve, grid, problems);
 }

@@ -71,12 +71,10 @@ SweepGrid::Sample SweepGrid::Draw(std::uint64_t index) const {
 }
 
 bool SweepGrid::IsSampledPoint(Sample& sample) const {
-  sample.active.assign(points_.size(), false);
+  if (!diagram_->Contains(sample.digits, &sample.active, /*any_inactive_digit=*/true)) return false;
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
-    sample.active[axis] = IsActive(axis, sample.digits, sample.active);
     const bool each = sampled_->dimension[axis] < 0;
     if (each && !sample.active[axis] && sample.digits[axis] != 0) return false;
-    if (IsExcludedAt(axis, sample.digits, sample.active)) return false;
   }
   return true;
 }

@@ -17,7 +17,6 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
-constexpr std::uint64_t kVisitsMax = 20'000;  // Of a count, before it is given up.
 
 std::string Names(const SweepGrid& grid) {
   std::string text;
@@ -94,84 +93,6 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
                    "already trained is not trained again)"));
 }
 
-// Counts the points of both grids from the first axis to the last. Values that no condition of either grid
-// distinguishes are taken together. REQUIRES: the axes have the same order in both.
-class SweepEdit::Counter {
- public:
-  explicit Counter(const SweepEdit& edit)
-      : from_(edit.from_),
-        to_(edit.to_),
-        from_digits_(from_.points_.size()),
-        to_digits_(from_.points_.size()),
-        active_(from_.points_.size()),
-        classes_(from_.points_.size()) {
-    for (std::size_t axis = 0; axis < classes_.size(); ++axis) {
-      std::map<std::pair<int, int>, Class> classes;
-      for (std::uint32_t digit = 0; digit < edit.digit_of_[axis].size(); ++digit) {
-        const std::uint32_t new_digit = edit.digit_of_[axis][digit];
-        if (new_digit == kGone) continue;
-        Class& members =
-            classes[{from_.points_[axis].class_of[digit], to_.points_[axis].class_of[new_digit]}];
-        members.from = digit;
-        members.to = new_digit;
-        ++members.size;
-      }
-      for (const auto& [key, members] : classes) classes_[axis].push_back(members);
-    }
-  }
-
-  std::optional<std::uint64_t> Count() {
-    const unsigned __int128 count = CountFrom(0);
-    return visits_ > kVisitsMax ? std::nullopt : std::optional<std::uint64_t>(Capped(count));
-  }
-
- private:
-  struct Class {
-    std::uint32_t from = 0;  // One of its values, in both grids.
-    std::uint32_t to = 0;
-    std::uint64_t size = 0;
-  };
-
-  static std::uint64_t Capped(unsigned __int128 value) {
-    return static_cast<std::uint64_t>(std::min<unsigned __int128>(value, SweepGrid::kSizeMax));
-  }
-
-  bool IsExcluded(std::size_t axis) const {
-    return from_.IsExcludedAt(axis, from_digits_, active_) || to_.IsExcludedAt(axis, to_digits_, active_);
-  }
-
-  unsigned __int128 CountFrom(std::size_t axis) {
-    if (axis == classes_.size()) return 1;
-    if (++visits_ > kVisitsMax) return 0;
-    const bool active = from_.IsActive(axis, from_digits_, active_);
-    if (active != to_.IsActive(axis, to_digits_, active_)) return 0;
-    active_[axis] = active;
-    if (!active) {
-      from_digits_[axis] = 0;
-      to_digits_[axis] = 0;
-      return IsExcluded(axis) ? 0 : CountFrom(axis + 1);
-    }
-    unsigned __int128 count = 0;
-    for (const Class& members : classes_[axis]) {
-      from_digits_[axis] = members.from;
-      to_digits_[axis] = members.to;
-      active_[axis] = true;
-      if (!IsExcluded(axis))
-        count += static_cast<unsigned __int128>(members.size) * Capped(CountFrom(axis + 1));
-      if (count > SweepGrid::kSizeMax) count = SweepGrid::kSizeMax;
-    }
-    return count;
-  }
-
-  const SweepGrid& from_;
-  const SweepGrid& to_;
-  SweepGrid::Digits from_digits_;
-  SweepGrid::Digits to_digits_;
-  std::vector<bool> active_;  // Of both.
-  std::vector<std::vector<Class>> classes_;
-  std::uint64_t visits_ = 0;
-};
-
 absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid from_grid,
                                             const v1::SweepSpec& to, SweepGrid to_grid) {
   RETURN_IF_ERROR(CheckEditable(from, from_grid, to, to_grid));
@@ -208,14 +129,10 @@ absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid
     }
     product = std::min<unsigned __int128>(product * found, SweepGrid::kSizeMax);
   }
-  const auto conditional = [](const SweepGrid& grid) {
-    return !grid.exclude_.empty() || std::any_of(grid.points_.begin(), grid.points_.end(),
-                                                 [](const auto& axis) { return !axis.when.empty(); });
-  };
-  if (!conditional(edit.from_) && !conditional(edit.to_)) {
+  if (edit.from_.diagram_->complete() && edit.to_.diagram_->complete()) {
     edit.common_ = static_cast<std::uint64_t>(product);
   } else if (same_order) {
-    edit.common_ = Counter(edit).Count();
+    edit.common_ = edit.from_.diagram_->CountCommon(*edit.to_.diagram_, edit.digit_of_, kGone);
   }
   edit.only_appends_ = same_order && same_values && first_grows && SameConditions(from, to);
   return edit;
@@ -225,7 +142,7 @@ std::optional<std::uint64_t> SweepEdit::NewIndex(std::uint64_t old_index) const 
   if (old_index >= from_.size()) return std::nullopt;
   const SweepGrid::Digits digits = from_.DigitsOf(old_index);
   std::vector<bool> active, new_active;
-  if (!from_.IsPoint(digits, &active)) return std::nullopt;
+  if (!from_.diagram_->Contains(digits, &active)) return std::nullopt;
   SweepGrid::Digits new_digits(digits.size());
   for (std::size_t axis = 0; axis < digits.size(); ++axis) {
     if (!active[axis]) continue;  // Its digit is 0 in every grid.
@@ -233,7 +150,7 @@ std::optional<std::uint64_t> SweepEdit::NewIndex(std::uint64_t old_index) const 
     if (digit == kGone) return std::nullopt;
     new_digits[static_cast<std::size_t>(axis_of_[axis])] = digit;
   }
-  if (!to_.IsPoint(new_digits, &new_active)) return std::nullopt;
+  if (!to_.diagram_->Contains(new_digits, &new_active)) return std::nullopt;
   unsigned __int128 index = 0;
   for (std::size_t axis = 0; axis < digits.size(); ++axis) {
     const auto at = static_cast<std::size_t>(axis_of_[axis]);

@@ -38,8 +38,8 @@ class SweepEdit {
   // Index in the new grid of the point with this index in the old one; nullopt when it has left.
   std::optional<std::uint64_t> NewIndex(std::uint64_t old_index) const;
 
-  // Points that are in both, exact; nullopt when conditions and exclusions are too entangled to count
-  // quickly.
+  // Points that are in both, exact; nullopt where it takes too long: axes in another order with conditions or
+  // exclusions, or too entangled ones.
   std::optional<std::uint64_t> common() const { return common_; }
 
   // Every old point is a new one under the same index, and every new one lies behind the old grid: values
@@ -51,7 +51,6 @@ class SweepEdit {
  private:
   SweepEdit(SweepGrid from, SweepGrid to) : from_(std::move(from)), to_(std::move(to)) {}
 
-  class Counter;
   static constexpr std::uint32_t kGone = 0xffffffffu;
 
   SweepGrid from_;

@@ -13,11 +13,7 @@
 namespace inlier {
 namespace {
 
-constexpr std::uint64_t kVisitsMax = 1'000'000;  // Of a search or a count, before it is given up.
-
-std::uint64_t Capped(unsigned __int128 value) {
-  return value > SweepGrid::kSizeMax ? SweepGrid::kSizeMax : static_cast<std::uint64_t>(value);
-}
+constexpr std::uint64_t kCheckStepsMax = 4'000'000;  // Of looking for the points of CheckValues.
 
 }  // namespace
 
@@ -34,142 +30,6 @@ SweepGrid::Digits SweepGrid::DigitsOf(std::uint64_t index) const {
   return digits;
 }
 
-bool SweepGrid::Matches(const LabelSet& set, const Digits& digits, const std::vector<bool>& active) {
-  const auto axis = static_cast<std::size_t>(set.axis);
-  return active[axis] ? set.labels[digits[axis]] : set.where_inactive;
-}
-
-bool SweepGrid::IsActive(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const {
-  const std::vector<LabelSet>& when = points_[axis].when;
-  return std::all_of(when.begin(), when.end(),
-                     [&](const LabelSet& set) { return Matches(set, digits, active); });
-}
-
-bool SweepGrid::IsExcludedAt(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const {
-  return std::any_of(exclude_.begin(), exclude_.end(), [&](const ExclusionSets& exclusion) {
-    return exclusion.last_axis == static_cast<int>(axis) &&
-           std::all_of(exclusion.sets.begin(), exclusion.sets.end(),
-                       [&](const LabelSet& set) { return Matches(set, digits, active); });
-  });
-}
-
-bool SweepGrid::IsPoint(const Digits& digits, std::vector<bool>* active) const {
-  active->assign(points_.size(), false);
-  for (std::size_t axis = 0; axis < points_.size(); ++axis) {
-    (*active)[axis] = IsActive(axis, digits, *active);
-    if (!(*active)[axis] && digits[axis] != 0) return false;
-    if (IsExcludedAt(axis, digits, *active)) return false;
-  }
-  return true;
-}
-
-// Chooses digits from the first axis to the last. A class that failed under the same digits before it is not
-// tried again, so that the work grows with the number of classes, not with the lengths of the axes.
-class SweepGrid::Search {
- public:
-  explicit Search(const SweepGrid& grid)
-      : grid_(grid),
-        digits_(grid.points_.size()),
-        active_(grid.points_.size()),
-        fixed_(grid.points_.size(), -1) {}
-
-  void Fix(int axis, std::uint32_t digit) { fixed_[static_cast<std::size_t>(axis)] = digit; }
-  void LimitVisits() { limited_ = true; }
-
-  // The first point whose index is not below that of `from`.
-  std::optional<Digits> First(const Digits& from) {
-    from_ = &from;
-    return Step(0, true) ? std::optional<Digits>(digits_) : std::nullopt;
-  }
-
-  // The number of points; nullopt when there is too much to visit.
-  std::optional<std::uint64_t> Count() {
-    limited_ = true;
-    const unsigned __int128 count = CountFrom(0);
-    return visits_ > kVisitsMax ? std::nullopt : std::optional<std::uint64_t>(Capped(count));
-  }
-
- private:
-  bool GivenUp() { return limited_ && ++visits_ > kVisitsMax; }
-
-  bool Step(std::size_t axis, bool tight) {
-    if (axis == digits_.size()) return true;
-    if (GivenUp()) return false;
-    active_[axis] = grid_.IsActive(axis, digits_, active_);
-    const std::uint32_t first = tight ? (*from_)[axis] : 0;
-    if (!active_[axis]) {
-      // A fixed digit asks for a point where the axis applies.
-      if (first > 0 || fixed_[axis] >= 0) return false;
-      digits_[axis] = 0;
-      return !grid_.IsExcludedAt(axis, digits_, active_) && Step(axis + 1, tight);
-    }
-    const AxisPoints& points = grid_.points_[axis];
-    std::vector<bool> failed(points.class_sizes.size());
-    std::size_t failures = 0;
-    const bool is_fixed = fixed_[axis] >= 0;
-    const auto only = static_cast<std::uint32_t>(fixed_[axis]);
-    const std::uint32_t end = is_fixed ? only + 1 : grid_.length(axis);
-    for (std::uint32_t digit = is_fixed ? std::max(first, only) : first;
-         digit < end && failures < failed.size(); ++digit) {
-      const auto label_class = static_cast<std::size_t>(points.class_of[digit]);
-      const bool still_tight = tight && digit == first;
-      if (failed[label_class]) continue;
-      digits_[axis] = digit;
-      active_[axis] = true;
-      const bool excluded = grid_.IsExcludedAt(axis, digits_, active_);
-      if (!excluded && Step(axis + 1, still_tight)) return true;
-      if (limited_ && visits_ > kVisitsMax) return false;
-      if (excluded || !still_tight) {
-        failed[label_class] = true;
-        ++failures;
-      }
-    }
-    return false;
-  }
-
-  unsigned __int128 CountFrom(std::size_t axis) {
-    if (axis == digits_.size()) return 1;
-    if (GivenUp()) return 0;
-    active_[axis] = grid_.IsActive(axis, digits_, active_);
-    if (!active_[axis]) {
-      digits_[axis] = 0;
-      return grid_.IsExcludedAt(axis, digits_, active_) ? 0 : CountFrom(axis + 1);
-    }
-    const AxisPoints& points = grid_.points_[axis];
-    std::vector<bool> seen(points.class_sizes.size());
-    unsigned __int128 count = 0;
-    for (std::uint32_t digit = 0; digit < grid_.length(axis); ++digit) {
-      const auto label_class = static_cast<std::size_t>(points.class_of[digit]);
-      if (seen[label_class]) continue;
-      seen[label_class] = true;
-      digits_[axis] = digit;
-      active_[axis] = true;
-      if (grid_.IsExcludedAt(axis, digits_, active_)) continue;
-      count += static_cast<unsigned __int128>(points.class_sizes[label_class]) * Capped(CountFrom(axis + 1));
-      if (count > kSizeMax) count = kSizeMax;
-    }
-    return count;
-  }
-
-  const SweepGrid& grid_;
-  Digits digits_;
-  std::vector<bool> active_;
-  std::vector<std::int64_t> fixed_;
-  const Digits* from_ = nullptr;
-  bool limited_ = false;
-  std::uint64_t visits_ = 0;
-};
-
-std::optional<std::uint64_t> SweepGrid::CountPoints() const { return Search(*this).Count(); }
-
-std::optional<SweepGrid::Digits> SweepGrid::FindPoint(
-    const std::vector<std::pair<int, std::uint32_t>>& fixed) const {
-  Search search(*this);
-  search.LimitVisits();
-  for (const auto& [axis, digit] : fixed) search.Fix(axis, digit);
-  return search.First(Digits(points_.size(), 0));
-}
-
 std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
   if (from >= size_) return std::nullopt;
   if (sampled_) {
@@ -178,7 +38,7 @@ std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
     if (at == is_point.end()) return std::nullopt;
     return static_cast<std::uint64_t>(at - is_point.begin());
   }
-  const std::optional<Digits> digits = Search(*this).First(DigitsOf(from));
+  const std::optional<Digits> digits = diagram_->Next(DigitsOf(from));
   if (!digits) return std::nullopt;
   unsigned __int128 index = 0;
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
@@ -202,7 +62,7 @@ absl::StatusOr<PointLabels> SweepGrid::At(std::uint64_t index, v1::TrialSpec* sp
   }
   const Digits digits = sampled_ ? Digits() : DigitsOf(index);
   std::vector<bool> active;
-  if (sampled_ ? !sampled_->is_point[index] : !IsPoint(digits, &active)) {
+  if (sampled_ ? !sampled_->is_point[index] : !diagram_->Contains(digits, &active)) {
     return absl::NotFoundError(
         "index " + std::to_string(index) + " names no point: it is excluded, or repeats " +
         (sampled_ ? "an earlier sample" : "one in which a conditional axis does not apply"));
@@ -274,7 +134,7 @@ bool Sets(const google::protobuf::Message& patch, const std::string& path) {
 }  // namespace
 
 void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const {
-  const std::optional<Digits> first = FindPoint({});
+  const std::optional<Digits> first = diagram_->Next(Digits(points_.size(), 0));
   if (!first) return;
   std::set<std::pair<std::string, std::string>> reported;
   // Reports each problem once, under the last axis that sets its field, or else under the base, or under
@@ -282,7 +142,7 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
   TrialChecker checker;
   const auto check = [&](const Digits& digits, int suspect) {
     std::vector<bool> active;
-    if (!IsPoint(digits, &active)) return;
+    if (!diagram_->Contains(digits, &active)) return;
     v1::TrialSpec* const spec = checker.Next();
     const PointLabels labels = PointOf(digits, active, spec);
     for (const Problem& problem : checker.ProblemsOf(spec)) {
@@ -305,11 +165,12 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
     }
   };
   check(*first, -1);
+  std::uint64_t budget = kCheckStepsMax;
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
     const std::uint64_t checked = std::min(length(axis), std::max(values_max, 2u));
     for (std::uint64_t i = 0; i < checked; ++i) {
       const auto digit = static_cast<std::uint32_t>(checked < 2 ? 0 : i * (length(axis) - 1) / (checked - 1));
-      const std::optional<Digits> digits = FindPoint({{static_cast<int>(axis), digit}});
+      const std::optional<Digits> digits = diagram_->FirstWith(static_cast<int>(axis), digit, &budget);
       if (digits && *digits != *first) check(*digits, static_cast<int>(axis));
     }
   }

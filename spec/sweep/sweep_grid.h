@@ -3,7 +3,7 @@
 // Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the
 // order of the axes. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes
 // name no point: those of exclusions, and those that would repeat a point because a conditional axis (`when`)
-// does not apply there. NextIndex skips them a whole sub-grid at a time.
+// does not apply there. Which do is known from a PointDiagram, so that NextIndex costs the axes.
 //
 //   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
 //     GridPoint point = *grid.At(*index);
@@ -19,6 +19,7 @@
 #define INLIER_SPEC_SWEEP_SWEEP_GRID_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +31,7 @@
 #include "spec/schema/field_path.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/problems.h"
+#include "spec/sweep/point_diagram.h"
 #include "spec/sweep/sampling.h"
 
 namespace inlier {
@@ -52,18 +54,18 @@ class SweepGrid {
   static constexpr int kValuesMax = Limits::kValuesMax;  // On one axis.
   static constexpr std::uint64_t kSampledMax = 100'000;  // Indexes of a sweep with sampling.
 
-  // Checks the form of the axes, that what they name exists, types and ranges of all values, and that no two
-  // axes set the same field or choose different members of one choice at the same point. InvalidArgument with
-  // all problems; paths are those of SweepSpec ("axes[1].values[0]").
+  // Checks the form of the axes, that what they name exists, types and ranges of all values, that no two
+  // axes set the same field or choose different members of one choice at the same point, and that conditions
+  // and exclusions can be combined in bounded time. InvalidArgument with all problems; paths are those of
+  // SweepSpec ("axes[1].values[0]"). Its time grows with the size of the sweep's file, not with the product.
   static absl::StatusOr<SweepGrid> Create(const v1::SweepSpec& sweep);
   // The same; problems go to `problems`, and nothing is returned when there are any.
   static std::optional<SweepGrid> Create(const v1::SweepSpec& sweep, Problems* problems);
 
   // Number of indexes: the product of the axes' lengths, at most kSizeMax.
   std::uint64_t size() const { return size_; }
-  // Number of points, exact (at most kSizeMax); nullopt when the conditions and exclusions are too entangled
-  // to count quickly.
-  std::optional<std::uint64_t> kept() const { return kept_; }
+  // Number of points, at most kSizeMax; at least 1.
+  std::uint64_t kept() const { return kept_; }
 
   // The first index >= from that is a point.
   std::optional<std::uint64_t> NextIndex(std::uint64_t from) const;
@@ -75,7 +77,8 @@ class SweepGrid {
 
   // Resolves and validates points that together use every value of every axis at least once (`values_max` of
   // each axis, spread evenly, with both ends), not the product. Problems are reported under the path of the
-  // value, with the labels of the point.
+  // value, with the labels of the point. Values beyond a bounded amount of work are left to the trials, which
+  // fail with the same problem.
   static constexpr std::uint32_t kCheckedMax = 1000;
   void CheckValues(Problems* problems, std::uint32_t values_max = kCheckedMax) const;
 
@@ -95,36 +98,17 @@ class SweepGrid {
   friend class SweepGridBuilder;
   friend class SweepEdit;
 
-  // Labels of one axis that a condition or an exclusion names.
-  struct LabelSet {
-    int axis = 0;
-    std::vector<bool> labels;     // By digit.
-    bool where_inactive = false;  // "" is named: where the axis does not apply.
-  };
-  using Digits = std::vector<std::uint32_t>;
+  using Digits = PointDiagram::Digits;
 
-  // One axis, compiled. Labels that no condition and no exclusion distinguishes are of one class: what fails
-  // for one fails for all of them.
+  // One axis, compiled.
   struct AxisPoints {
     std::vector<v1::TrialSpec> patches;  // By digit.
     bool sets_alike = false;             // All set the same fields; those with other labels differ.
     std::string list;                    // Path of the values in SweepSpec; of a range: the range itself.
     std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: the ends of a range.
     std::string PathOf(std::uint32_t digit) const;
-    std::vector<LabelSet> when;              // All must match; axes before this one only.
-    std::vector<int> class_of;               // By digit.
-    std::vector<std::uint32_t> class_sizes;  // By class.
-    std::uint64_t suffix = 1;                // Product of the lengths of the axes after it, at most kSizeMax.
+    std::uint64_t suffix = 1;  // Product of the lengths of the axes after it, at most kSizeMax.
   };
-  // All sets must match for a point to be left out; decided at the last axis that it names.
-  struct ExclusionSets {
-    std::vector<LabelSet> sets;
-    int last_axis = 0;
-  };
-
-  // A search for points from the first axis to the last; see sweep_grid.cc. With sampling it knows the two
-  // ends of a range, and serves only to check values.
-  class Search;
 
   // The fields that an axis with a range sets.
   struct DrawnField {
@@ -152,19 +136,11 @@ class SweepGrid {
     return static_cast<std::uint32_t>(points_[axis].patches.size());
   }
   Digits DigitsOf(std::uint64_t index) const;
-  // True when the index is a point; `active`: whether each axis applies.
-  bool IsPoint(const Digits& digits, std::vector<bool>* active) const;
-  static bool Matches(const LabelSet& set, const Digits& digits, const std::vector<bool>& active);
-  bool IsActive(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const;
-  bool IsExcludedAt(std::size_t axis, const Digits& digits, const std::vector<bool>& active) const;
-  // The first point in which these (axis, digit) pairs hold; nullopt when there is none.
-  std::optional<Digits> FindPoint(const std::vector<std::pair<int, std::uint32_t>>& fixed) const;
-  std::optional<std::uint64_t> CountPoints() const;
   // Fills an empty spec; returns the labels.
   PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
 
   // sweep_grid_conditions.cc.
-  // Adds conditions and exclusions to the axes, the size, and the problems where axes conflict.
+  // Adds the size, the diagram, and the problems where axes conflict.
   void CompileConditions(const v1::SweepSpec& sweep, Problems* problems);
   class Conditions;
 
@@ -183,10 +159,11 @@ class SweepGrid {
   v1::TrialSpec base_;
   std::vector<AxisInfo> axes_;
   std::vector<AxisPoints> points_;
-  std::vector<ExclusionSets> exclude_;
+  // Not null after Create; shared by copies. With sampling a range has its two ends as digits.
+  std::shared_ptr<const PointDiagram> diagram_;
   std::optional<Sampled> sampled_;
   std::uint64_t size_ = 1;
-  std::optional<std::uint64_t> kept_;
+  std::uint64_t kept_ = 0;
 };
 
 }  // namespace inlier

@@ -77,7 +77,7 @@ class SweepGridBuilder {
     if (grid_.sampled_) {
       grid_.FindSampledPoints();
     } else {
-      grid_.kept_ = grid_.CountPoints();
+      grid_.kept_ = grid_.diagram_->count();
     }
     if (grid_.kept_ == 0) problems_->Add("exclude", "leaves out every point; remove an exclusion");
     if (problems_->count() != before) return std::nullopt;

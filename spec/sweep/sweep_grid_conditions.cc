@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,7 @@ using google::protobuf::Value;
 
 namespace {
 
-constexpr int kConflictPairsMax = 10'000;
+constexpr std::uint64_t kConflictStepsMax = 4'000'000;  // Some 100 ms.
 
 std::string ItemPath(const std::string& list, int index) { return list + "[" + std::to_string(index) + "]"; }
 
@@ -31,10 +33,18 @@ class SweepGrid::Conditions {
 
   void Compile() {
     const std::size_t before = problems_->count();
+    axes_.resize(grid_.points_.size());
+    digit_of_.resize(grid_.points_.size());
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) axes_[axis].length = grid_.length(axis);
     for (int i = 0; i < sweep_.axes_size(); ++i) AddWhen(i);
     for (int i = 0; i < sweep_.exclude_size(); ++i) AddExclusion(i);
     if (problems_->count() != before) return;
-    ClassifyLabels();
+    absl::StatusOr<PointDiagram> diagram = PointDiagram::Build(axes_, exclusions_);
+    if (!diagram.ok()) {
+      problems_->Add(sweep_.exclude_size() > 0 ? "exclude" : "axes", std::string(diagram.status().message()));
+      return;
+    }
+    grid_.diagram_ = std::make_shared<const PointDiagram>(*std::move(diagram));
     ComputeSize();
     CheckConflicts();
   }
@@ -52,14 +62,27 @@ class SweepGrid::Conditions {
     return -1;
   }
 
+  // The digit of a label, also of a number that is written in another way ("1e-1").
+  std::optional<std::uint32_t> DigitNamed(std::size_t axis, const std::string& text) {
+    auto& digits = digit_of_[axis];
+    const std::vector<std::string>& labels = grid_.axes_[axis].labels;
+    if (digits.empty()) {
+      for (std::uint32_t digit = 0; digit < labels.size(); ++digit) digits.emplace(labels[digit], digit);
+    }
+    auto at = digits.find(text);
+    if (at == digits.end()) {
+      if (const std::optional<double> number = ParseNumber(text)) at = digits.find(FormatNumber(*number));
+    }
+    return at == digits.end() ? std::nullopt : std::optional(at->second);
+  }
+
   // The labels that `value` (one, or a list) names.
-  LabelSet LabelsNamed(int axis, const Value& value, const std::string& path) {
+  PointDiagram::DigitSet LabelsNamed(int axis, const Value& value, const std::string& path) {
     const AxisInfo& named = grid_.axes_[static_cast<std::size_t>(axis)];
-    LabelSet set;
+    PointDiagram::DigitSet set;
     set.axis = axis;
-    set.labels.resize(named.labels.size());
     const auto add = [&](const Value& one, const std::string& one_path) {
-      std::string text = ValueText(one);
+      const std::string text = ValueText(one);
       if (text.empty() && one.kind_case() == Value::kStringValue) {
         set.where_inactive = true;
         return;
@@ -71,17 +94,12 @@ class SweepGrid::Conditions {
                            "give values");
         return;
       }
-      auto it = std::find(named.labels.begin(), named.labels.end(), text);
-      if (it == named.labels.end()) {
-        if (const std::optional<double> number = ParseNumber(text))
-          it = std::find(named.labels.begin(), named.labels.end(), FormatNumber(*number));
-      }
-      if (it == named.labels.end()) {
-        problems_->Add(one_path, Quoted(text) + " is not a label of axis " + named.name +
-                                     DidYouMean(text, named.labels));
+      if (const auto digit = DigitNamed(static_cast<std::size_t>(axis), text)) {
+        set.digits.push_back(*digit);
         return;
       }
-      set.labels[static_cast<std::size_t>(it - named.labels.begin())] = true;
+      problems_->Add(one_path,
+                     Quoted(text) + " is not a label of axis " + named.name + DidYouMean(text, named.labels));
     };
     if (value.kind_case() != Value::kListValue) {
       add(value, path);
@@ -91,6 +109,8 @@ class SweepGrid::Conditions {
       problems_->Add(path, "is an empty list; name at least one label");
     for (int i = 0; i < value.list_value().values_size(); ++i)
       add(value.list_value().values(i), ItemPath(path, i));
+    std::sort(set.digits.begin(), set.digits.end());
+    set.digits.erase(std::unique(set.digits.begin(), set.digits.end()), set.digits.end());
     return set;
   }
 
@@ -110,7 +130,7 @@ class SweepGrid::Conditions {
                                            : "axis " + name + " comes later; put it before this one");
         continue;
       }
-      grid_.points_[static_cast<std::size_t>(index)].when.push_back(LabelsNamed(axis, value, path));
+      axes_[static_cast<std::size_t>(index)].when.push_back(LabelsNamed(axis, value, path));
     }
   }
 
@@ -121,43 +141,13 @@ class SweepGrid::Conditions {
                      "names no axis and would leave out everything; name at least one, such as {seed: 1}");
       return;
     }
-    ExclusionSets exclusion;
+    PointDiagram::Exclusion exclusion;
     for (const auto& [name, value] : Sorted(sweep_.exclude(index).match())) {
       const int axis = AxisNamed(name, path + "." + name);
       if (axis < 0) continue;
-      exclusion.sets.push_back(LabelsNamed(axis, value, path + "." + name));
-      exclusion.last_axis = std::max(exclusion.last_axis, axis);
+      exclusion.push_back(LabelsNamed(axis, value, path + "." + name));
     }
-    grid_.exclude_.push_back(std::move(exclusion));
-  }
-
-  void ClassifyLabels() {
-    for (std::size_t axis = 0; axis < grid_.points_.size(); ++axis) {
-      std::vector<const LabelSet*> sets;
-      const auto collect = [&](const std::vector<LabelSet>& from) {
-        for (const LabelSet& set : from) {
-          if (set.axis == static_cast<int>(axis)) sets.push_back(&set);
-        }
-      };
-      for (const AxisPoints& other : grid_.points_) collect(other.when);
-      for (const ExclusionSets& exclusion : grid_.exclude_) collect(exclusion.sets);
-      AxisPoints& points = grid_.points_[axis];
-      if (sets.empty()) {
-        points.class_of.assign(points.patches.size(), 0);
-        points.class_sizes = {grid_.length(axis)};
-        continue;
-      }
-      std::map<std::vector<bool>, int> classes;
-      for (std::size_t digit = 0; digit < points.patches.size(); ++digit) {
-        std::vector<bool> signature;
-        for (const LabelSet* set : sets) signature.push_back(set->labels[digit]);
-        const int label_class =
-            classes.try_emplace(std::move(signature), static_cast<int>(classes.size())).first->second;
-        points.class_of.push_back(label_class);
-        points.class_sizes.resize(classes.size());
-        ++points.class_sizes[static_cast<std::size_t>(label_class)];
-      }
-    }
+    exclusions_.push_back(std::move(exclusion));
   }
 
   void ComputeSize() {
@@ -183,39 +173,47 @@ class SweepGrid::Conditions {
         alike->push_back(digit);
       }
     }
+    std::uint64_t budget = kConflictStepsMax;
     for (std::size_t later = 1; later < groups.size(); ++later) {
-      for (std::size_t earlier = 0; earlier < later; ++earlier)
-        CheckConflict(earlier, groups[earlier], later, groups[later]);
+      for (std::size_t earlier = 0; earlier < later; ++earlier) {
+        if (CheckConflict(earlier, groups[earlier], later, groups[later], &budget)) continue;
+        problems_->Add(ItemPath("axes", static_cast<int>(later)),
+                       "sets what axis " + grid_.axes_[earlier].name + " sets, and there are too many combinations to "
+                       "check that they never do so together; give the variants of each axis the same fields");
+        return;
+      }
     }
   }
 
-  // Reports the first conflict of two axes.
-  void CheckConflict(std::size_t earlier, const ClaimGroups& earlier_groups, std::size_t later,
-                     const ClaimGroups& later_groups) {
-    int tried = 0;
+  // Reports the first conflict of two axes; false when the budget is used up.
+  bool CheckConflict(std::size_t earlier, const ClaimGroups& earlier_groups, std::size_t later,
+                     const ClaimGroups& later_groups, std::uint64_t* budget) {
     for (const auto& [later_claims, later_digits] : later_groups) {
       for (const auto& [earlier_claims, earlier_digits] : earlier_groups) {
+        *budget -= std::min<std::uint64_t>(*budget, 1 + later_claims.leaves.size() + later_claims.members.size());
         const std::string conflict = ConflictOf(earlier_claims, later_claims);
+        if (*budget == 0) return false;
         if (conflict.empty()) continue;
-        for (const std::uint32_t b : later_digits) {
-          for (const std::uint32_t a : earlier_digits) {
-            if (++tried > kConflictPairsMax) return;
-            if (!grid_.FindPoint({{static_cast<int>(earlier), a}, {static_cast<int>(later), b}})) continue;
-            const AxisInfo& first = grid_.axes_[earlier];
-            problems_->Add(grid_.points_[later].PathOf(b), conflict + " as axis " + first.name + " does at " +
-                                                               first.name + "=" + first.labels[a] +
-                                                               "; limit this axis with when: {" + first.name +
-                                                               ": [...]}, or use one axis");
-            return;
-          }
-        }
+        const auto digits = grid_.diagram_->Together(static_cast<int>(earlier), earlier_digits,
+                                                     static_cast<int>(later), later_digits, budget);
+        if (!digits) continue;
+        const AxisInfo& first = grid_.axes_[earlier];
+        problems_->Add(grid_.points_[later].PathOf(digits->second),
+                       conflict + " as axis " + first.name + " does at " + first.name + "=" +
+                           first.labels[digits->first] + "; limit this axis with when: {" + first.name +
+                           ": [...]}, or use one axis");
+        return true;
       }
     }
+    return *budget > 0;
   }
 
   const v1::SweepSpec& sweep_;
   SweepGrid& grid_;
   Problems* problems_;
+  std::vector<PointDiagram::Axis> axes_;
+  std::vector<PointDiagram::Exclusion> exclusions_;
+  std::vector<std::unordered_map<std::string_view, std::uint32_t>> digit_of_;  // By axis and label; made when needed.
 };
 
 void SweepGrid::CompileConditions(const v1::SweepSpec& sweep, Problems* problems) {

@@ -233,10 +233,11 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
     INLIER_CHECK(state.scheduler.rules(id).paused == sweep.paused);
     if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
     for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
-    INLIER_CHECK((sweep.expander != nullptr) == state.expanding.contains(id));
-    INLIER_CHECK(!sweep.expander || sweep.state == v1::ACTIVE);
+    const bool expanding = state.expanding.contains(id);
+    INLIER_CHECK(expanding || !sweep.expander);
+    INLIER_CHECK(!expanding || (sweep.state == v1::ACTIVE && !sweep.Exhausted()));
     // A sweep is ACTIVE while some trial of it is open or not made yet.
-    INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || sweep.expander);
+    INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || expanding);
     INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
   }
   for (const auto& [key, count] : state.counts.trials) INLIER_CHECK(count == trial_counts[key]);

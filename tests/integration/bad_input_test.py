@@ -7,7 +7,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import unittest
 
 import harness
@@ -76,11 +75,9 @@ class BadInputTest(unittest.TestCase):
             if pid == 0:
                 os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
                 os.execv(harness.INLIER, [str(harness.INLIER), "check", str(file)])
-            began = time.monotonic()
             _, status, usage = os.wait4(pid, 0)
             self.assertEqual(0, status)
             self.assertLess(usage.ru_maxrss, 100 * 1024)
-            self.assertLess(time.monotonic() - began, 5)  # The figure is in the bench; this only catches an expansion.
 
 
 class BadSurroundingsTest(unittest.TestCase):

@@ -55,10 +55,6 @@ class MonitoringTest(unittest.TestCase):
                 config = config.replace(default, local.addresses[key])
             config = re.sub(r"scrape_interval: \w+", "scrape_interval: 1s", config)
             file = pathlib.Path(local.dir) / "prometheus.yml"
-            for name in re.findall(r"- (rules/\S+|alerts/\S+)", config):
-                target = pathlib.Path(local.dir) / name
-                target.parent.mkdir(exist_ok=True)
-                shutil.copy(CONFIG.parent / name, target)
             file.write_text(config)
             listen = "127.0.0.1:" + str(int(local.addresses["grpc"].split(":")[1]) + 100)
             prometheus = subprocess.Popen(["prometheus", f"--config.file={file}", f"--storage.tsdb.path={local.dir}/tsdb",

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""kill -9 at ten random moments of a training, resumed each time from what is on disk: the trained model is the same file."""
+"""kill -9 at ten updates of a training, resumed each time from what is on disk: the trained model is the same file."""
 import hashlib
 import json
 import os
 import random
 import subprocess
 import sys
-import time
 import unittest
 
 import harness
@@ -50,6 +49,16 @@ class Attempt:
                 raise AssertionError(f"ended before it began: {line}")
         raise AssertionError((self.output / "log").read_text()[-2000:])
 
+    def wait_for_update(self, number):
+        """Reads events until one is of this update or a later one."""
+        for line in self.events:
+            event = json.loads(line)
+            if "outcome" in event:
+                raise AssertionError(f"ended before update {number}: {line}")
+            if any(int(about.get("step", 0)) >= number for about in event.values() if isinstance(about, dict)):
+                return
+        raise AssertionError((self.output / "log").read_text()[-2000:])
+
     def outcome(self):
         """Reads to the end; the last event."""
         with self.events:
@@ -70,23 +79,20 @@ def newest_checkpoint(folder):
 
 
 class ResumeTest(unittest.TestCase):
-    def train_through_kills(self, folder, spec, seconds, seed):
-        moments = random.Random(seed)
-        attempt, kills, steps = 0, 0, []
-        while True:
+    def train_through_kills(self, folder, spec, seed):
+        steps = []
+        # The last leaves room: the training runs on while its events are read.
+        for attempt, update in enumerate(sorted(random.Random(seed).sample(range(1, STEPS - 40), KILLS))):
             trial = Attempt(folder, attempt, spec, newest_checkpoint(folder))
             steps.append(trial.started())
-            if kills == KILLS:
-                self.assertEqual("SUCCEEDED", trial.outcome()["kind"])
-                return steps, folder / f"attempt-{attempt}" / "model.safetensors"
-            time.sleep(moments.uniform(0, 1.6 * seconds / KILLS))
-            if trial.process.poll() is not None:
-                raise AssertionError(f"ended after {kills} kills; the training is too short")
+            trial.wait_for_update(update)
             trial.kill()
-            kills += 1
-            attempt += 1
+        trial = Attempt(folder, KILLS, spec, newest_checkpoint(folder))
+        steps.append(trial.started())
+        self.assertEqual("SUCCEEDED", trial.outcome()["kind"])
+        return steps, folder / f"attempt-{KILLS}" / "model.safetensors"
 
-    def compare(self, optimizer):
+    def compare(self, optimizer, seed):
         spec = json.loads(json.dumps(SPEC))
         spec["training"]["optimizer"] = optimizer
         with harness.temporary_folder() as root:
@@ -94,23 +100,20 @@ class ResumeTest(unittest.TestCase):
             straight.mkdir()
             whole = Attempt(straight, 0, spec, None)
             whole.started()
-            begin = time.monotonic()
             self.assertEqual("SUCCEEDED", whole.outcome()["kind"])
-            seconds = time.monotonic() - begin
             killed = root / "killed"
             killed.mkdir()
-            seed = random.randrange(2**32)
-            steps, model = self.train_through_kills(killed, spec, seconds * 0.7, seed)
+            steps, model = self.train_through_kills(killed, spec, seed)
             print(f"{next(iter(optimizer))}: killed {KILLS} times (seed {seed}), resumed at updates {steps} of {STEPS}")
             self.assertGreater(len(set(steps)), 3, "the kills all hit the beginning")
             digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (straight / "attempt-0/model.safetensors", model)]
             self.assertEqual(digests[0], digests[1], f"seed {seed}")
 
     def test_adamw(self):
-        self.compare({"adamw": {"learningRate": 0.002}})
+        self.compare({"adamw": {"learningRate": 0.002}}, seed=1)
 
     def test_ortho_adam(self):
-        self.compare({"orthoAdam": {"learningRate": 0.002, "side": "BOTH"}})
+        self.compare({"orthoAdam": {"learningRate": 0.002, "side": "BOTH"}}, seed=2)
 
 
 if __name__ == "__main__":

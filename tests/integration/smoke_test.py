@@ -2,7 +2,6 @@
 """From a file to a table, twice: the first time it trains, the second time nothing runs again and the numbers are the same."""
 import json
 import sys
-import time
 import unittest
 
 import harness
@@ -63,9 +62,7 @@ class SmokeTest(unittest.TestCase):
 
     def test_again_nothing_runs_and_the_table_is_the_same(self):
         attempts = harness.sql(self.folder, "SELECT count(DISTINCT token) FROM attempts")
-        began = time.monotonic()
         second = harness.inlier("run", harness.SMOKE, "--dir", self.folder)
-        self.assertLess(time.monotonic() - began, 15)
         self.assertIn("8 with known results", second.stdout)
         self.assertEqual(harness.table_of(self.first.stdout), harness.table_of(second.stdout))
         self.assertEqual(attempts, harness.sql(self.folder, "SELECT count(DISTINCT token) FROM attempts"))

