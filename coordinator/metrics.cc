@@ -91,6 +91,8 @@ std::vector<MetricSpec> MakeTable() {
       Histogram("inlier_lease_wait_seconds", "Time from a stage being ready to its lease.", waits),
       Histogram("inlier_train_steps_per_second", "Mean speed of each train attempt that succeeded.", rates),
       Gauge("inlier_workers", "Workers by state.", {"state"}, LabelsOf(kWorkerStates, text)),
+      Gauge("inlier_devices_quarantined", "Devices of connected workers that get no attempts but probes."),
+      Counter("inlier_quarantines_total", "Devices put in quarantine because attempts on them failed in a row."),
       Gauge("inlier_slots", "Slots of connected workers."),
       Gauge("inlier_slots_busy", "Slots with an attempt."),
       Counter("inlier_syncs_refused_total",
@@ -188,6 +190,11 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const auto& [incarnation, worker] : state.workers.all())
     ++workers[!worker.connected ? "lost" : worker.draining || worker.held ? "draining" : "connected"];
   for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
+  int quarantined = 0;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    for (const auto& [device, health] : worker.devices) quarantined += worker.connected && health.InQuarantine();
+  }
+  set("inlier_devices_quarantined", {}, quarantined);
   set("inlier_leases", {}, state.leases.size());
   set("inlier_slots", {}, state.workers.slots());
   set("inlier_slots_busy", {}, state.leases.size());
@@ -212,6 +219,7 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
       {"inlier_trials_known_total", stats.trials_known},
       {"inlier_attempts_adopted_total", stats.attempts_adopted},
       {"inlier_stage_retries_total", stats.retries},
+      {"inlier_quarantines_total", stats.quarantines},
       {"inlier_leases_expired_total", stats.leases_expired},
       {"inlier_syncs_refused_total", stats.syncs_refused},
       {"inlier_events_received_total", stats.events_received},

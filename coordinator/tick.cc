@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/time.h"
 #include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/quarantine.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
 #include "coordinator/scheduling/readiness.h"
@@ -54,10 +55,11 @@ void EndStalledAttempts(Context& context) {
   const auto& by_progress = state.deadlines.by_progress;
   while (!by_progress.empty() && by_progress.begin()->first + state.options.stall <= context.now.at) {
     const Attempt attempt = state.attempts.at(by_progress.begin()->second);
-    const std::string message = absl::StrCat("no progress for ", FormatDuration(state.options.stall),
-                                             " (stall_seconds) though its worker answers");
-    EndAttempt(context, attempt.token, v1::FAILED, v1::STALLED, message, "stalled");
-    AttemptFailed(context, state.stages.at(attempt.stage), attempt, v1::STALLED, message);
+    std::string message = absl::StrCat("no progress for ", FormatDuration(state.options.stall),
+                                       " (stall_seconds) though its worker answers");
+    const v1::FailureClass failure = DeviceFailed(context, attempt, v1::STALLED, message);
+    EndAttempt(context, attempt.token, v1::FAILED, failure, message, "stalled");
+    AttemptFailed(context, state.stages.at(attempt.stage), attempt, failure, message);
   }
 }
 
@@ -99,6 +101,7 @@ void Tick(Context& context) {
   EndOverdueYields(context);
   EndHolderWaits(context);
   StartRetries(context);
+  StartProbes(context);
   PreemptForWaiting(context);
   Finish(context);
   ExpandSweeps(context);
@@ -113,6 +116,7 @@ std::optional<Timestamp> NextDeadline(const State& state) {
   consider(state.workers.NextDeadline());
   if (!deadlines.by_progress.empty()) consider(deadlines.by_progress.begin()->first + state.options.stall);
   if (!deadlines.retries.empty()) consider(deadlines.retries.begin()->first);
+  if (!deadlines.probes.empty()) consider(deadlines.probes.begin()->first);
   if (!deadlines.yields.empty()) consider(deadlines.yields.begin()->first);
   if (!state.holder_waits.due.empty()) consider(state.holder_waits.due.begin()->first);
   consider(PreemptionDue(state));

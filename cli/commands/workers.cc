@@ -8,6 +8,14 @@
 
 namespace inlier {
 
+namespace {
+
+void DeviceName(std::string* text, const v1::QuarantinedDevice& quarantined) {
+  absl::StrAppend(text, quarantined.device());
+}
+
+}  // namespace
+
 void AddWorkersCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("workers", "List the workers with their slots and devices");
   command->callback([&session] {
@@ -23,7 +31,9 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                     !worker.connected() ? "lost"
                     : worker.held()     ? "drained"
                     : worker.draining() ? "draining"
-                                        : "connected",
+                    : worker.quarantined_size() > 0
+                        ? absl::StrCat("quarantine: ", absl::StrJoin(worker.quarantined(), ",", DeviceName))
+                        : "connected",
                     absl::StrCat(worker.slots()), absl::StrCat(worker.busy()),
                     absl::StrJoin(worker.devices(), ","), FormatUtc({worker.last_seen_unix_ms()})});
     }
@@ -33,6 +43,14 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
       return;
     }
     std::cout << table.ToString();
+    for (const v1::WorkerStatus& worker : response->workers()) {
+      for (const v1::QuarantinedDevice& quarantined : worker.quarantined())
+        std::cout << quarantined.device() << " of " << worker.name() << " gets only probes: " << quarantined.reason()
+                  << (quarantined.probes_failed() == 0
+                          ? std::string()
+                          : absl::StrCat("; probes failed: ", quarantined.probes_failed()))
+                  << "\n";
+    }
   });
 }
 

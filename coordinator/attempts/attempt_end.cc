@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/time.h"
+#include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/retry_policy.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/placement.h"
@@ -69,6 +70,7 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
     worker->stop_reasons[token] = stop_reason;
     if (worker->listening) context.out.stopped.insert(attempt.worker);
     ReleaseResources(state, attempt, *worker);
+    DeviceEnded(context, attempt, outcome);
     RefreshOffer(state, *worker);
   }
   context.out.changes.Add(AttemptEnded{

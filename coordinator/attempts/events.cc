@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/pruning.h"
+#include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/reported_text.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/state/transitions.h"
@@ -89,7 +90,8 @@ void TakeOutcome(Context& context, Attempt& live, const v1::Outcome& outcome) {
   const Attempt attempt = live;  // EndAttempt forgets it.
   Stage& stage = state.stages.at(attempt.stage);
   const std::string message = Shortened(outcome.message(), Limits::kMessageBytesMax);
-  const auto failed = [&](v1::FailureClass failure, const std::string& why) {
+  const auto failed = [&](v1::FailureClass failure, std::string why) {
+    failure = DeviceFailed(context, attempt, failure, why);
     EndAttempt(context, attempt.token, v1::FAILED, failure, why, "ended");
     AttemptFailed(context, stage, attempt, failure, why);
   };

@@ -52,6 +52,7 @@ void Reopen(Context& context, Stage& stage) {
   State& state = context.state;
   INLIER_CHECK(IsTerminal(stage.state) && !IsResult(stage.state));
   if (stage.detail().failures != StageFailures()) stage.edit().failures = {};
+  if (!stage.detail().crashed_on.empty()) stage.edit().crashed_on.clear();
   stage.SetMessage("");
   stage.Tidy();
   SetStageState(state, stage, v1::PENDING);
@@ -63,6 +64,7 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   SetStageState(state, stage, v1::SUCCEEDED);
   stage.SetMessage("");
   stage.edit().failures = {};
+  stage.edit().crashed_on.clear();
   const std::vector<TrialId> trials = stage.DependentTrials();
   if (stage.kind == v1::EVALUATE_STAGE) {
     for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::SUCCEEDED, "");
@@ -85,6 +87,7 @@ void StageDiverged(Context& context, Stage& stage) {
   SetStageState(state, stage, v1::DIVERGED);
   stage.SetMessage("");
   stage.edit().failures = {};
+  stage.edit().crashed_on.clear();
   stage.edit().holder = 0;
   stage.ForgetCheckpoint();
   for (const StageId id : stage.evaluations) {

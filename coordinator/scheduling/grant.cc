@@ -36,6 +36,11 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   const bool fits = worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored");
   INLIER_CHECK(fits);
   worker.resources.Take(token, slot, attempt.request);
+  if (const auto health = worker.devices.find(DeviceOf(worker, slot));
+      health != worker.devices.end() && health->second.InQuarantine()) {
+    health->second.probe = token;
+    health->second.may_probe = false;
+  }
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;

@@ -54,7 +54,18 @@ std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& wo
   });
 }
 
+std::string DeviceOf(const WorkerEntry& worker, std::uint32_t slot) {
+  return slot < worker.slots.size() ? worker.slots[slot].device() : std::string();
+}
+
+bool IsBlocked(const WorkerEntry& worker, std::uint32_t slot) {
+  if (worker.devices.empty() || INLIER_BUG("quarantine_ignored")) return false;
+  const auto health = worker.devices.find(DeviceOf(worker, slot));
+  return health != worker.devices.end() && health->second.Blocked();
+}
+
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
+  if (IsBlocked(worker, slot)) return false;
   if (INLIER_BUG("occupied_slot_leased")) {
     const std::vector<Token> leased = state.leases.HeldBy(worker.incarnation);
     return std::none_of(leased.begin(), leased.end(),
@@ -134,6 +145,11 @@ void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync) 
   }
   for (const Token token : gone) worker.resources.Release(token);
   if (!gone.empty()) NoteFreed(state, worker);
+}
+
+void SlotFreed(State& state, WorkerEntry& worker) {
+  NoteFreed(state, worker);
+  RefreshOffer(state, worker);
 }
 
 void RefreshOffer(State& state, WorkerEntry& worker) {

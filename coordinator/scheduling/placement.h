@@ -20,7 +20,13 @@ std::optional<std::uint32_t> SlotFor(const State& state, const WorkerEntry& work
 // The best stage for the slot, if any may start and fits.
 std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker, std::uint32_t slot);
 
-// No lease is on the slot, and the worker reports no attempt there.
+// "cpu", "cuda:0"; "" for a slot that the worker has not.
+std::string DeviceOf(const WorkerEntry& worker, std::uint32_t slot);
+
+// The slot's device is in quarantine (attempts/quarantine.h), and this is not the time of a probe.
+bool IsBlocked(const WorkerEntry& worker, std::uint32_t slot);
+
+// No lease is on the slot, the worker reports no attempt there, and it is not blocked.
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot);
 
 std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& worker);
@@ -36,6 +42,9 @@ void ReleaseResources(State& state, const Attempt& attempt, WorkerEntry& worker)
 
 // Frees the resources of ended attempts that the worker no longer reports.
 void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync);
+
+// A slot of the worker may take attempts again.
+void SlotFreed(State& state, WorkerEntry& worker);
 
 // Adds the worker to the idle workers or removes it, as its state now is.
 void RefreshOffer(State& state, WorkerEntry& worker);

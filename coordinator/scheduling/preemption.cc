@@ -92,10 +92,11 @@ void PreemptForWaiting(Context& context) {
           if (one.token == 0) return false;
           if (one.priority >= -minus_priority) return false;
           const Attempt& attempt = state.attempts.at(one.token);
+          const WorkerEntry& worker = *state.workers.Find(attempt.worker);
+          if (IsBlocked(worker, attempt.assignment.slot())) return false;
           std::set<Token> gone = leaving[attempt.worker];
           gone.insert(one.token);
-          return state.workers.Find(attempt.worker)
-              ->resources.FitsWithout(attempt.assignment.slot(), request, gone);
+          return worker.resources.FitsWithout(attempt.assignment.slot(), request, gone);
         });
         if (victim == candidates.end()) break;
         Attempt& attempt = state.attempts.at(victim->token);

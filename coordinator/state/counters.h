@@ -34,6 +34,7 @@ struct OrchestratorStats {
   std::uint64_t leases_expired = 0;
   std::uint64_t attempts_adopted = 0;
   std::uint64_t retries = 0;
+  std::uint64_t quarantines = 0;
   std::uint64_t syncs_refused = 0;
   std::uint64_t trials_known = 0;
   std::uint64_t sweeps_submitted = 0;

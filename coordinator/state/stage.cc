@@ -9,7 +9,7 @@ namespace inlier {
 const StageDetail Stage::kEmptyDetail;
 
 bool StageDetail::IsEmpty() const {
-  return spec.empty() && dependents.empty() && live == 0 && holder == 0 && failures == StageFailures() &&
+  return spec.empty() && dependents.empty() && live == 0 && crashed_on.empty() && holder == 0 && failures == StageFailures() &&
          message.empty() && resume_path.empty() && resume_step == 0 && resume_sha256.empty() && !not_before;
 }
 

@@ -32,6 +32,7 @@ struct StageDetail {
   std::string spec;
   absl::btree_set<std::pair<SweepId, TrialId>> dependents;  // Trials that need it. Changed by Stage only.
   Token live = 0;                                           // The running attempt; 0: none.
+  std::string crashed_on;    // Worker's incarnation and device of its latest crash.
   std::uint32_t holder = 0;  // TRAIN, unfinished: number of the worker that wrote the latest checkpoint.
   StageFailures failures;
   std::string message;      // Why it failed.

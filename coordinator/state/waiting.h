@@ -19,6 +19,7 @@ struct Deadlines {
   std::set<std::pair<Timestamp, Token>> by_progress;  // (progressed, token) of live attempts.
   std::set<std::pair<Timestamp, StageId>> retries;    // (not_before, stage).
   std::set<std::pair<Timestamp, Token>> yields;       // (yields_until, token).
+  std::set<std::pair<Timestamp, std::pair<std::string, std::string>>> probes;  // (probe_at, incarnation and device); a superset.
   Timestamp preemption_checked;                       // Time of the last check for preemption.
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "coordinator/state/device_health.h"
 #include "coordinator/state/resources.h"
 #include "inlier/v1/worker_service.pb.h"
 
@@ -30,6 +31,7 @@ struct WorkerEntry {
   std::string version;
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
+  DeviceHealths devices;        // Those that have failed since their last success.
   bool slots_reported = false;  // By the worker itself; before that the slots are the stored ones.
   bool draining = false;        // As it reports itself.
   bool held = false;            // A person drains it.

@@ -93,9 +93,14 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
                                        : std::string(" is ending and takes nothing new")));
       continue;
     }
-    slots += worker.slots.size();
+    for (const auto& [device, health] : worker.devices) {
+      if (health.InQuarantine())
+        Because(of, absl::StrCat(device, " of worker ", worker.name, " is in quarantine: ", health.reason));
+    }
     for (const v1::Slot& slot : worker.slots) {
-      if (worker.resources.SlotTaken(slot.index())) ++busy;
+      const bool taken = worker.resources.SlotTaken(slot.index());
+      if (taken || !IsBlocked(worker, slot.index())) ++slots;
+      if (taken) ++busy;
     }
   }
   if (slots > 0 && busy == slots) {

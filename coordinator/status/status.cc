@@ -219,6 +219,13 @@ v1::ListWorkersResponse ListWorkers(const State& state) {
     status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
     for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
     status.set_version(worker.version);
+    for (const auto& [device, health] : worker.devices) {
+      if (!health.InQuarantine()) continue;
+      v1::QuarantinedDevice& quarantined = *status.add_quarantined();
+      quarantined.set_device(device);
+      quarantined.set_reason(health.reason);
+      quarantined.set_probes_failed(static_cast<std::uint32_t>(health.probes_failed));
+    }
   }
   return response;
 }
