@@ -19,6 +19,9 @@
 namespace inlier {
 namespace {
 
+// Fields of cases that this build has not; a case with any other field that cannot be read fails.
+const std::set<std::string> kMissingFields = {};
+
 // "INVALID_ARGUMENT:(attention.softmax) ncs: Cannot find field." -> "attention.softmax.ncs"; any other
 // message as it is.
 std::string FieldOfJsonError(const std::string& message) {
@@ -106,8 +109,12 @@ std::vector<GoldenCase> FindGoldenCases(const std::string& group) {
       const auto status = google::protobuf::util::JsonStringToMessage(golden.json["spec"].dump(), &spec);
       if (status.ok()) {
         golden.spec = std::move(spec);
+      } else if (std::string field = FieldOfJsonError(status.ToString()); kMissingFields.contains(field)) {
+        golden.needs = std::move(field);
       } else {
-        golden.needs = FieldOfJsonError(status.ToString());
+        ADD_FAILURE() << path << ": the block `spec` cannot be read: " << status.ToString()
+                      << "; if the schema is to get the field later, name it in kMissingFields";
+        continue;
       }
     }
     cases.push_back(std::move(golden));

@@ -39,8 +39,8 @@ struct GoldenCase {
   nlohmann::json json;
   TensorMap tensors;  // As stored; empty when the case has no tensor file.
   std::optional<v1::TrialSpec>
-      spec;  // The block `spec`; empty when the case has none or it needs something this build does not know.
-  std::string needs;  // Then: what it needs, for example "attention.softmax.ncs".
+      spec;  // The block `spec`; empty when the case has none, or needs a field that is known to be missing.
+  std::string needs;  // Then: the field, for example "attention.softmax.ncs".
 
   bool Has(const std::string& key) const { return tensors.count(key) != 0; }
   // REQUIRES: Has(key); fails the test and returns an empty tensor otherwise.
@@ -81,7 +81,8 @@ Tolerance RelativeToLargest(double bound, const at::Tensor& expected);
 class GoldenReport {
  public:
   explicit GoldenReport(std::string group);
-  // True, with a line "needs <field>", when this build has no such model. Counted, and named in the totals.
+  // True, with a line "needs <field>", for a case with a field that is known to be missing. Counted, and named in the
+  // totals.
   bool SkipWhatIsNotSupported(const GoldenCase& golden);
   // Prints "group: N passed, N failed, N need other parts"; fails the test when one failed or nothing was
   // compared.
