@@ -11,7 +11,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "core/models/make_model.h"
 #include "core/outliers/attention_recorder.h"
 #include "core/outliers/token_metrics.h"
 #include "core/outliers/token_outlier_recorder.h"

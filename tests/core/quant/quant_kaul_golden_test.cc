@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/models/make_model.h"
 #include "core/quant/linear_quantization.h"
 #include "core/quant/slice_grid.h"
 #include "tests/core/support/golden_case.h"
