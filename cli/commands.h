@@ -29,6 +29,7 @@ void AddWhyCommand(CLI::App& app, Session& session);
 void AddWorkersCommand(CLI::App& app, Session& session);
 void AddBackupCommand(CLI::App& app, Session& session);
 void AddDoctorCommand(CLI::App& app, Session& session);
+void AddAuditCommand(CLI::App& app, Session& session);
 void AddTokenCommand(CLI::App& app, Session& session);
 void AddParamsCommand(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   inlier::AddEditCommand(app, session);
   inlier::AddWhyCommand(app, session);
   inlier::AddWorkersCommand(app, session);
+  inlier::AddAuditCommand(app, session);
   inlier::AddGcCommand(app, session);
   inlier::AddDrainCommand(app, session);
   inlier::AddBackupCommand(app, session);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
+#include "base/status.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/events.h"
 #include "coordinator/attempts/sync.h"
@@ -62,8 +63,10 @@ auto Orchestrator::Run(Moment now, Effects& effects, Decide decide) {
 }
 
 template <typename Response, typename Request, typename Decide>
-absl::StatusOr<Response> Orchestrator::RunOnce(const char* method, const Request& request, Moment now,
-                                               Effects& effects, Decide decide) {
+absl::StatusOr<Response> Orchestrator::RunOnce(const char* method, const Request& request,
+                                               const Caller& caller, Moment now, Effects& effects,
+                                               Decide decide) {
+  RETURN_IF_ERROR(CheckOwner(state_, caller, request));
   const std::string& id = request.request_id();
   if (id.empty()) return Run(now, effects, decide);
   std::string digest;
@@ -84,44 +87,49 @@ absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effec
 
 absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitSweepRequest& request,
                                                                Moment now, Effects& effects,
-                                                               std::optional<SweepGrid> grid) {
-  return Run(now, effects, [&](Context& context) { return SubmitSweep(context, request, std::move(grid)); });
+                                                               std::optional<SweepGrid> grid,
+                                                               const Caller& caller) {
+  return Run(now, effects,
+             [&](Context& context) { return SubmitSweep(context, request, std::move(grid), caller); });
 }
 
 absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelRequest& request, Moment now,
-                                                          Effects& effects) {
-  return RunOnce<v1::CancelResponse>("Cancel", request, now, effects,
+                                                          Effects& effects, const Caller& caller) {
+  return RunOnce<v1::CancelResponse>("Cancel", request, caller, now, effects,
                                      [&](Context& context) { return Cancel(context, request); });
 }
 
 absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& request, Moment now,
-                                                        Effects& effects) {
-  return RunOnce<v1::RetryResponse>("Retry", request, now, effects,
+                                                        Effects& effects, const Caller& caller) {
+  return RunOnce<v1::RetryResponse>("Retry", request, caller, now, effects,
                                     [&](Context& context) { return Retry(context, request); });
 }
 
 absl::StatusOr<v1::PauseSweepResponse> Orchestrator::OnPause(const v1::PauseSweepRequest& request, Moment now,
-                                                             Effects& effects) {
-  return RunOnce<v1::PauseSweepResponse>("PauseSweep", request, now, effects,
+                                                             Effects& effects, const Caller& caller) {
+  return RunOnce<v1::PauseSweepResponse>("PauseSweep", request, caller, now, effects,
                                          [&](Context& context) { return PauseSweep(context, request); });
 }
 
 absl::StatusOr<v1::ResumeSweepResponse> Orchestrator::OnResume(const v1::ResumeSweepRequest& request,
-                                                               Moment now, Effects& effects) {
-  return RunOnce<v1::ResumeSweepResponse>("ResumeSweep", request, now, effects,
+                                                               Moment now, Effects& effects,
+                                                               const Caller& caller) {
+  return RunOnce<v1::ResumeSweepResponse>("ResumeSweep", request, caller, now, effects,
                                           [&](Context& context) { return ResumeSweep(context, request); });
 }
 
 absl::StatusOr<v1::EditSweepResponse> Orchestrator::OnEdit(const v1::EditSweepRequest& request, Moment now,
-                                                           Effects& effects, std::optional<SweepGrid> grid) {
-  return RunOnce<v1::EditSweepResponse>("EditSweep", request, now, effects, [&](Context& context) {
-    return EditSweep(context, request, std::move(grid));
+                                                           Effects& effects, std::optional<SweepGrid> grid,
+                                                           const Caller& caller) {
+  return RunOnce<v1::EditSweepResponse>("EditSweep", request, caller, now, effects, [&](Context& context) {
+    return EditSweep(context, request, std::move(grid), caller);
   });
 }
 
 absl::StatusOr<v1::DrainWorkerResponse> Orchestrator::OnDrain(const v1::DrainWorkerRequest& request,
-                                                              Moment now, Effects& effects) {
-  return RunOnce<v1::DrainWorkerResponse>("DrainWorker", request, now, effects,
+                                                              Moment now, Effects& effects,
+                                                              const Caller& caller) {
+  return RunOnce<v1::DrainWorkerResponse>("DrainWorker", request, caller, now, effects,
                                           [&](Context& context) { return DrainWorker(context, request); });
 }
 

@@ -29,6 +29,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 #include "coordinator/store/snapshot.h"
 #include "inlier/v1/sweep_service.pb.h"
@@ -46,10 +47,12 @@ class Orchestrator {
 
   // Stores a sweep and makes its first trials. `grid`: CheckedGrid(request.sweep()); without it the sweep must be
   // known to be valid. The same request_id and content gives the same answer; AlreadyExists with other content;
-  // FailedPrecondition when the sweep has more trials than request.max_trials.
+  // FailedPrecondition when the sweep has more trials than request.max_trials; PermissionDenied where the caller may
+  // not have such a sweep. The caller owns it.
   absl::StatusOr<v1::SubmitSweepResponse> OnSubmit(const v1::SubmitSweepRequest& request, Moment now,
                                                    Effects& effects,
-                                                   std::optional<SweepGrid> grid = std::nullopt);
+                                                   std::optional<SweepGrid> grid = std::nullopt,
+                                                   const Caller& caller = {});
 
   // How much of a sync to take; the caller holds back what the store cannot take now.
   struct SyncLimits {
@@ -71,22 +74,26 @@ class Orchestrator {
   // with what they are to be sent, ended attempts included. Called after every other call, into the same effects.
   void Offer(Moment now, bool grant_leases, Effects& effects);
 
-  absl::StatusOr<v1::CancelResponse> OnCancel(const v1::CancelRequest& request, Moment now, Effects& effects);
-  absl::StatusOr<v1::RetryResponse> OnRetry(const v1::RetryRequest& request, Moment now, Effects& effects);
+  // PermissionDenied, of all that follow, for another's sweep (CheckOwner).
+  absl::StatusOr<v1::CancelResponse> OnCancel(const v1::CancelRequest& request, Moment now, Effects& effects,
+                                              const Caller& caller = {});
+  absl::StatusOr<v1::RetryResponse> OnRetry(const v1::RetryRequest& request, Moment now, Effects& effects,
+                                            const Caller& caller = {});
   absl::StatusOr<v1::PauseSweepResponse> OnPause(const v1::PauseSweepRequest& request, Moment now,
-                                                 Effects& effects);
+                                                 Effects& effects, const Caller& caller = {});
   absl::StatusOr<v1::ResumeSweepResponse> OnResume(const v1::ResumeSweepRequest& request, Moment now,
-                                                   Effects& effects);
+                                                   Effects& effects, const Caller& caller = {});
   // `grid`: the checked grid of the new sweep, if the caller has made it. FailedPrecondition where the sweep
   // cannot become the new one (SweepEdit), or has been edited since request.revision.
   absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
-                                               Effects& effects, std::optional<SweepGrid> grid);
+                                               Effects& effects, std::optional<SweepGrid> grid,
+                                               const Caller& caller = {});
   absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
-                                               Effects& effects) {
-    return OnEdit(request, now, effects, std::nullopt);
+                                               Effects& effects, const Caller& caller = {}) {
+    return OnEdit(request, now, effects, std::nullopt, caller);
   }
   absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
-                                                  Effects& effects);
+                                                  Effects& effects, const Caller& caller = {});
 
   void Tick(Moment now, Effects& effects);
 
@@ -97,10 +104,11 @@ class Orchestrator {
   // Runs `decide(context)` as one call, and finishes it.
   template <typename Decide>
   auto Run(Moment now, Effects& effects, Decide decide);
-  // The same for a request that may have a request_id: a repeated request gets the answer of the first.
+  // The same for a request of a caller that may make it (CheckOwner), and that may have a request_id: a repeated
+  // request gets the answer of the first.
   template <typename Response, typename Request, typename Decide>
-  absl::StatusOr<Response> RunOnce(const char* method, const Request& request, Moment now, Effects& effects,
-                                   Decide decide);
+  absl::StatusOr<Response> RunOnce(const char* method, const Request& request, const Caller& caller,
+                                   Moment now, Effects& effects, Decide decide);
 
   State state_;
 };

@@ -29,6 +29,7 @@ void RecoverSweep(State& state, SweepRow record) {
   sweep.next_point = record.next_point;
   sweep.request_id = std::move(record.request_id);
   sweep.request_digest = std::move(record.request_digest);
+  sweep.owner = std::move(record.owner);
   sweep.submitted = record.submitted_at;
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
@@ -38,7 +39,7 @@ void RecoverSweep(State& state, SweepRow record) {
   sweep.last_notice = record.notices;
   ++state.counts.sweeps[sweep.state];
   if (sweep.paused && sweep.state == v1::ACTIVE) ++state.counts.paused_sweeps;
-  state.scheduler.AddSweep(sweep.id, RulesOf(sweep));
+  state.scheduler.AddSweep(sweep.id, RulesOf(state, sweep));
 }
 
 absl::Status RecoverStage(State& state, StageRow record) {

@@ -213,20 +213,24 @@ std::string RoleName(Role role) {
       return "submit";
     case Role::kWork:
       return "work";
+    case Role::kAdmin:
+      return "admin";
   }
   return "";
 }
 
 absl::StatusOr<Role> RoleFromName(const std::string& name) {
-  for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork}) {
+  for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork, Role::kAdmin}) {
     if (RoleName(role) == name) return role;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is not a role; expected read, submit or work"));
+      absl::StrCat("'", name, "' is not a role; expected ", kRoleNames));
 }
 
 bool Includes(Role held, Role needed) {
-  return held == needed || (held == Role::kSubmit && needed == Role::kRead);
+  if (held == needed) return true;
+  return needed == Role::kRead ? held == Role::kSubmit || held == Role::kAdmin
+                               : needed == Role::kSubmit && held == Role::kAdmin;
 }
 
 absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file) {
@@ -263,7 +267,8 @@ absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::pa
 }
 
 absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries) {
-  std::string text = "# Callers of the coordinator: role (read, submit, work), name, SHA-256 of the token.\n";
+  std::string text =
+      absl::StrCat("# Callers of the coordinator: role (", kRoleNames, "), name, SHA-256 of the token.\n");
   for (const TokenEntry& entry : entries) {
     if (!IsName(entry.name)) {
       return absl::InvalidArgumentError(absl::StrCat(

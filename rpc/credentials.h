@@ -56,8 +56,9 @@ struct Protection {
 absl::Status CheckExposure(const std::string& address, const std::string& field,
                            const Protection& protection);
 
-// The permission of a caller. SUBMIT includes READ.
-enum class Role { kRead, kSubmit, kWork };
+// The permission of a caller. ADMIN includes SUBMIT, which includes READ.
+enum class Role { kRead, kSubmit, kWork, kAdmin };
+inline constexpr char kRoleNames[] = "read, submit, work or admin";
 std::string RoleName(Role role);
 absl::StatusOr<Role> RoleFromName(const std::string& name);
 bool Includes(Role held, Role needed);

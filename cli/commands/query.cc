@@ -2,45 +2,10 @@
 #include <iostream>
 #include <memory>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/commands.h"
-#include "nlohmann/json.hpp"
+#include "cli/query_rows.h"
 
 namespace inlier {
-namespace {
-
-std::string ValueText(const v1::QueryValue& value) {
-  switch (value.value_case()) {
-    case v1::QueryValue::kInteger:
-      return absl::StrCat(value.integer());
-    case v1::QueryValue::kReal:
-      return absl::StrFormat("%.10g", value.real());
-    case v1::QueryValue::kText:
-      return value.text();
-    case v1::QueryValue::kBlob:
-      return absl::StrCat("x'", absl::BytesToHexString(value.blob()), "'");
-    case v1::QueryValue::VALUE_NOT_SET:
-      return "";
-  }
-  return "";
-}
-
-nlohmann::json ValueJson(const v1::QueryValue& value) {
-  switch (value.value_case()) {
-    case v1::QueryValue::kInteger:
-      return value.integer();
-    case v1::QueryValue::kReal:
-      return value.real();
-    case v1::QueryValue::VALUE_NOT_SET:
-      return nullptr;
-    default:
-      return ValueText(value);
-  }
-}
-
-}  // namespace
 
 void AddQueryCommand(CLI::App& app, Session& session) {
   auto request = std::make_shared<v1::QueryRequest>();
@@ -55,24 +20,8 @@ void AddQueryCommand(CLI::App& app, Session& session) {
     request->set_max_rows(*rows);
     const auto response = session.Call(&v1::SweepService::Stub::Query, *request, 120);
     if (!response.ok()) return session.Finish(response.status());
-    if (session.mode() == OutputMode::kJson) {
-      nlohmann::ordered_json out = nlohmann::ordered_json::array();
-      for (const v1::QueryRow& row : response->rows()) {
-        nlohmann::ordered_json object;
-        for (int i = 0; i < row.values_size(); ++i) object[response->columns(i)] = ValueJson(row.values(i));
-        out.push_back(std::move(object));
-      }
-      std::cout << out.dump(2) << "\n";
-      return;
-    }
-    TextTable table({response->columns().begin(), response->columns().end()});
-    for (const v1::QueryRow& row : response->rows()) {
-      std::vector<std::string> cells;
-      for (const v1::QueryValue& value : row.values()) cells.push_back(ValueText(value));
-      table.AddRow(std::move(cells));
-    }
-    std::cout << table.ToString();
-    if (response->truncated())
+    PrintRows(session, *response);
+    if (response->truncated() && session.mode() != OutputMode::kJson)
       std::cerr << "inlier: only the first " << *rows << " rows; --max-rows shows more\n";
   });
 }

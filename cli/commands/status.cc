@@ -1,6 +1,10 @@
 // inlier status: the latest and the unfinished sweeps, or one sweep with its trials.
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -67,12 +71,22 @@ void ShowSweeps(Session& session, bool all) {
     std::cout << ToJson(*response) << std::flush;
     return;
   }
-  TextTable table({"sweep", "name", "state", "trials", "trained", "evaluated", "submitted"});
+  const bool owned = std::any_of(response->sweeps().begin(), response->sweeps().end(),
+                                 [](const v1::SweepStatus& sweep) { return sweep.has_owner(); });
+  std::vector<std::string> headings = {"sweep", "name", "state", "trials", "trained", "evaluated", "submitted"};
+  if (owned) headings.push_back("owner");
+  TextTable table(std::move(headings));
   for (const v1::SweepStatus& sweep : response->sweeps()) {
-    table.AddRow({sweep.sweep_id(), sweep.name(), StateWord(sweep), DescribeTrials(sweep.trials()),
-                  absl::StrCat(sweep.train_stages().ended(), "/", sweep.train_stages().total()),
-                  absl::StrCat(sweep.evaluate_stages().ended(), "/", sweep.evaluate_stages().total()),
-                  FormatUtc({sweep.submitted_unix_ms()})});
+    std::vector<std::string> cells = {
+        sweep.sweep_id(),
+        sweep.name(),
+        StateWord(sweep),
+        DescribeTrials(sweep.trials()),
+        absl::StrCat(sweep.train_stages().ended(), "/", sweep.train_stages().total()),
+        absl::StrCat(sweep.evaluate_stages().ended(), "/", sweep.evaluate_stages().total()),
+        FormatUtc({sweep.submitted_unix_ms()})};
+    if (owned) cells.push_back(sweep.owner());
+    table.AddRow(std::move(cells));
   }
   if (table.empty() && session.people()) {
     std::cout << "No sweeps yet. Submit one: inlier submit FILE.yaml\n";
@@ -106,6 +120,7 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
     std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(*sweep) << ", "
               << DescribeTrials(sweep->trials());
     if (sweep->withdrawn() > 0) std::cout << ", " << sweep->withdrawn() << " withdrawn";
+    if (sweep->has_owner()) std::cout << "; owner " << sweep->owner();
     std::cout << "\n";
     for (const std::string& warning : sweep->warnings()) std::cout << "  " << warning << "\n";
   }

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
@@ -14,7 +15,7 @@ namespace inlier {
 namespace {
 
 struct TokenArguments {
-  std::string file, role, name;
+  std::string file, role, name, sha256;
 };
 
 std::filesystem::path TokensFile(const Session& session, const TokenArguments& arguments) {
@@ -65,11 +66,14 @@ absl::Status List(Session& session, const TokenArguments& arguments) {
 absl::Status Remove(Session& session, const TokenArguments& arguments) {
   const std::filesystem::path file = TokensFile(session, arguments);
   ASSIGN_OR_RETURN(std::vector<TokenEntry> entries, ReadTokensFile(file));
-  const std::size_t removed =
-      std::erase_if(entries, [&](const TokenEntry& entry) { return entry.name == arguments.name; });
+  const std::size_t removed = std::erase_if(entries, [&](const TokenEntry& entry) {
+    return entry.name == arguments.name && absl::StartsWith(entry.sha256, arguments.sha256);
+  });
   if (removed == 0) {
-    return absl::NotFoundError(
-        absl::StrCat(file.string(), " has no token of ", arguments.name, "; `inlier token list` lists all"));
+    const std::string which =
+        arguments.sha256.empty() ? "" : absl::StrCat(" whose hash begins with ", arguments.sha256);
+    return absl::NotFoundError(absl::StrCat(file.string(), " has no token of ", arguments.name, which,
+                                            "; `inlier token list` lists all"));
   }
   RETURN_IF_ERROR(WriteTokensFile(file, entries));
   if (session.mode() == OutputMode::kJson) {
@@ -90,15 +94,17 @@ void AddTokenCommand(CLI::App& app, Session& session) {
   command->require_subcommand(1);
   command->add_option("--file", arguments->file, "The coordinator's tokens_file; default: DIR/tokens");
   CLI::App* add = command->add_subcommand("add", "Print a new token, once, and store its hash");
-  add->add_option("--role", arguments->role, "read, submit (and read) or work")
+  add->add_option("--role", arguments->role,
+                  "read, submit (and read), work, or admin (and submit; may change the sweeps of others)")
       ->required()
-      ->check(CLI::IsMember({"read", "submit", "work"}));
+      ->check(CLI::IsMember({"read", "submit", "work", "admin"}));
   add->add_option("--name", arguments->name, "Name of the owner, who may have several")->required();
   add->callback([&session, arguments] { session.Finish(Add(session, *arguments)); });
   CLI::App* list = command->add_subcommand("list", "List roles, names and the beginnings of the hashes");
   list->callback([&session, arguments] { session.Finish(List(session, *arguments)); });
-  CLI::App* remove = command->add_subcommand("remove", "Revoke every token of a name");
+  CLI::App* remove = command->add_subcommand("remove", "Revoke every token of a name, or one");
   remove->add_option("--name", arguments->name, "Name of the owner")->required();
+  remove->add_option("--sha256", arguments->sha256, "Only the one whose hash begins so");
   remove->callback([&session, arguments] { session.Finish(Remove(session, *arguments)); });
 }
 

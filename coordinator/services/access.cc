@@ -9,11 +9,13 @@
 #include <cstring>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "base/version.h"
 #include "rpc/rpc.h"
 
@@ -23,6 +25,7 @@ namespace {
 constexpr Duration kCheckPeriod = std::chrono::seconds(1);
 constexpr Duration kLogPeriod = std::chrono::seconds(1);
 constexpr std::size_t kOwnersMax = 1'000'000;
+constexpr std::size_t kCommonNameBytesMax = 256;
 constexpr char kRetryAfter[] = "inlier-retry-after-ms";
 
 std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
@@ -38,24 +41,74 @@ bool SameDigest(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+const MethodRole* Find(const char* method) {
+  const auto& roles = MethodRoles();
+  const auto at = std::find_if(roles.begin(), roles.end(), [method](const MethodRole& entry) {
+    return std::strcmp(entry.method, method) == 0;
+  });
+  return at == roles.end() ? nullptr : &*at;
+}
+
+bool IsShowable(std::string_view name) {
+  return name.size() <= kCommonNameBytesMax && IsUtf8(name) &&
+         std::none_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
+}
+
+// The parts of the configuration that name callers fit the way in which callers are checked.
+absl::Status CheckNames(const v1::CoordinatorConfig& config) {
+  const bool tokens = !config.tokens_file().empty(), certificates = !config.tls_client_ca().empty();
+  if (config.admins_size() > 0 && (tokens || !certificates)) {
+    return absl::InvalidArgumentError(
+        "admins: they are common names of certificates, which identify callers only with tls_client_ca and without "
+        "tokens_file; give admins a token with `inlier token add --role admin`");
+  }
+  if (config.callers_size() > 0 && !tokens && !certificates) {
+    return absl::InvalidArgumentError(
+        "callers: there are limits for callers, and callers are not checked; set tokens_file or tls_client_ca");
+  }
+  std::set<std::string> names;
+  for (const v1::CallerLimits& limits : config.callers()) {
+    if (!names.insert(limits.name()).second)
+      return absl::InvalidArgumentError(
+          absl::StrCat("callers: ", limits.name(), " has two entries; make them one"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 const std::vector<MethodRole>& MethodRoles() {
   static const std::vector<MethodRole> roles = {
-      {"SubmitSweep", Role::kSubmit}, {"ListSweeps", Role::kRead},    {"GetSweep", Role::kRead},
-      {"ListTrials", Role::kRead},    {"WatchSweep", Role::kRead},    {"Cancel", Role::kSubmit},
-      {"Retry", Role::kSubmit},       {"ListWorkers", Role::kRead},   {"Query", Role::kRead},
-      {"BuildTable", Role::kRead},    {"GetLogs", Role::kRead},       {"Session", Role::kWork},
-      {"Sync", Role::kWork},          {"PauseSweep", Role::kSubmit},  {"ResumeSweep", Role::kSubmit},
-      {"EditSweep", Role::kSubmit},   {"DrainWorker", Role::kSubmit}, {"Explain", Role::kRead},
-      {"DescribeStore", Role::kWork}, {"Stat", Role::kWork},          {"Upload", Role::kWork},
-      {"Download", Role::kWork},      {"Collect", Role::kSubmit},
+      {"SubmitSweep", Role::kSubmit, true},
+      {"Cancel", Role::kSubmit, true},
+      {"Retry", Role::kSubmit, true},
+      {"PauseSweep", Role::kSubmit, true},
+      {"ResumeSweep", Role::kSubmit, true},
+      {"EditSweep", Role::kSubmit, true},
+      {"DrainWorker", Role::kAdmin, true},
+      {"Collect", Role::kAdmin, true},
+      {"ListSweeps", Role::kRead},
+      {"GetSweep", Role::kRead},
+      {"ListTrials", Role::kRead},
+      {"WatchSweep", Role::kRead},
+      {"Explain", Role::kRead},
+      {"ListWorkers", Role::kRead},
+      {"Query", Role::kRead},
+      {"BuildTable", Role::kRead},
+      {"GetLogs", Role::kRead},
+      {"Session", Role::kWork, true},
+      {"Sync", Role::kWork, true},
+      {"Upload", Role::kWork, true},
+      {"DescribeStore", Role::kWork},
+      {"Stat", Role::kWork},
+      {"Download", Role::kWork},
   };
   return roles;
 }
 
 Access::Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics)
     : tokens_file_(config.tokens_file()),
+      admins_(config.admins().begin(), config.admins().end()),
       encrypted_(!config.tls_certificate().empty()),
       mutual_(!config.tls_client_ca().empty()),
       insecure_(config.insecure()),
@@ -64,6 +117,7 @@ Access::Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics)
 
 absl::StatusOr<std::unique_ptr<Access>> Access::Open(const v1::CoordinatorConfig& config,
                                                      CoordinatorMetrics& metrics) {
+  RETURN_IF_ERROR(CheckNames(config));
   std::unique_ptr<Access> access(new Access(config, metrics));
   RETURN_IF_ERROR(access->LoadTokens());
   return access;
@@ -96,7 +150,7 @@ void Access::ReloadIfChanged() {
   }
 }
 
-absl::StatusOr<Access::Caller> Access::Identify(grpc::CallbackServerContext& context) {
+absl::StatusOr<Access::Identity> Access::Identify(grpc::CallbackServerContext& context) {
   ReloadIfChanged();
   if (!tokens_file_.empty()) {
     const std::optional<std::string> header = Header(context, kTokenHeader);
@@ -112,32 +166,54 @@ absl::StatusOr<Access::Caller> Access::Identify(grpc::CallbackServerContext& con
     for (const TokenEntry& entry : tokens_) {  // All of them, so that the time does not depend on the token.
       if (SameDigest(entry.sha256, digest)) found = &entry;
     }
-    if (found != nullptr) return Caller{found->name, found->role};
+    if (found != nullptr) {
+      return Identity{.caller = {.name = found->name,
+                                 .role = RoleName(found->role),
+                                 .peer = {},
+                                 .admin = found->role == Role::kAdmin},
+                      .role = found->role};
+    }
     return absl::UnauthenticatedError(
         "this coordinator does not know the token: it was removed, or belongs to another coordinator; get a "
         "new one (`inlier token add`)");
   }
-  if (!mutual_) return Caller{};
+  if (!mutual_) return Identity();
+  return IdentifyByCertificate(context);
+}
+
+absl::StatusOr<Access::Identity> Access::IdentifyByCertificate(grpc::CallbackServerContext& context) const {
   const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
   if (names.empty() || names[0].empty())
     return absl::UnauthenticatedError(
         "the certificate of the caller has no common name; have one issued with it");
-  return Caller{absl::StrCat("certificate:", std::string(View(names[0]))), std::nullopt};
+  if (!IsShowable(View(names[0]))) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the common name in the certificate of the caller is longer than ", kCommonNameBytesMax,
+        " bytes, is not UTF-8 or has control characters; have one issued with another"));
+  }
+  Identity who;
+  who.caller.name = std::string(View(names[0]));
+  who.caller.role = "certificate";
+  who.caller.admin = admins_.contains(who.caller.name);
+  return who;
 }
 
-absl::Status Access::CheckRole(const Caller& caller, const char* method) const {
-  if (!caller.role) return absl::OkStatus();
-  const auto& roles = MethodRoles();
-  const auto needed = std::find_if(roles.begin(), roles.end(), [method](const MethodRole& entry) {
-    return std::strcmp(entry.method, method) == 0;
-  });
-  if (needed == roles.end())
+absl::Status Access::CheckRole(const Identity& who, const char* method) const {
+  if (who.caller.name.empty()) return absl::OkStatus();  // Callers are not checked.
+  const MethodRole* needed = Find(method);
+  if (needed == nullptr)
     return absl::PermissionDeniedError(
         absl::StrCat(method, " has no role in MethodRoles and is refused to every caller"));
-  if (Includes(*caller.role, needed->role)) return absl::OkStatus();
+  if (!who.role) {
+    if (needed->role != Role::kAdmin || who.caller.admin) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        absl::StrCat(method, " needs the role admin, and the certificate of ", who.caller.name,
+                     " has it not; ask an admin, or name it in `admins` of the coordinator's configuration"));
+  }
+  if (Includes(*who.role, needed->role)) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat(method, " needs the role ", RoleName(needed->role), ", and the token of ", caller.name,
-                   " has the role ", RoleName(*caller.role),
+      absl::StrCat(method, " needs the role ", RoleName(needed->role), ", and the token of ", who.caller.name,
+                   " has the role ", RoleName(*who.role),
                    "; use a token with that role (`inlier token add --role ", RoleName(needed->role), "`)"));
 }
 
@@ -160,9 +236,15 @@ absl::Status Access::CheckRate(const Caller& caller, grpc::CallbackServerContext
                    " ms, or raise requests_per_second_max of the coordinator"));
 }
 
-absl::Status Access::Refuse(grpc::CallbackServerContext& context, const char* method, const char* reason,
-                            const absl::Status& status) {
+absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
+                            const char* reason, const absl::Status& status) {
   metrics_.CountRefusedCall(reason);
+  const MethodRole* entry = Find(method);
+  if (refused_ && entry != nullptr && entry->changes) {
+    Caller refused = caller;
+    refused.peer = context.peer();
+    refused_(refused, method, status);
+  }
   auto& [last, since] = refusals_[reason];
   ++since;
   const Timestamp now = MonotonicNow();
@@ -174,26 +256,28 @@ absl::Status Access::Refuse(grpc::CallbackServerContext& context, const char* me
   return status;
 }
 
-absl::StatusOr<Access::Caller> Access::Check(grpc::CallbackServerContext& context, const char* method) {
-  absl::StatusOr<Caller> caller = Identify(context);
-  if (!caller.ok()) return Refuse(context, method, "unauthenticated", caller.status());
-  if (const absl::Status role = CheckRole(*caller, method); !role.ok())
-    return Refuse(context, method, "forbidden", role);
-  return caller;
+absl::StatusOr<Caller> Access::Check(grpc::CallbackServerContext& context, const char* method) {
+  absl::StatusOr<Identity> who = Identify(context);
+  if (!who.ok()) return Refuse(context, Caller(), method, "unauthenticated", who.status());
+  if (const absl::Status role = CheckRole(*who, method); !role.ok())
+    return Refuse(context, who->caller, method, "forbidden", role);
+  return std::move(who->caller);
 }
 
-absl::Status Access::Admit(grpc::CallbackServerContext& context, const char* method) {
+absl::StatusOr<Caller> Access::Admit(grpc::CallbackServerContext& context, const char* method) {
   const std::lock_guard lock(mutex_);
-  ASSIGN_OR_RETURN(const Caller caller, Check(context, method));
+  ASSIGN_OR_RETURN(Caller caller, Check(context, method));
   const std::optional<std::string> version = Header(context, kVersionHeader);
   if (version && *version != Version()) {
-    return Refuse(context, method, "version",
+    return Refuse(context, caller, method, "version",
                   absl::FailedPreconditionError(absl::StrCat("the caller is inlier ", version->substr(0, 64),
                                                              " and this coordinator inlier ", Version(),
                                                              "; install the same version on both")));
   }
   const absl::Status rate = CheckRate(caller, context);
-  return rate.ok() ? rate : Refuse(context, method, "rate", rate);
+  if (!rate.ok()) return Refuse(context, caller, method, "rate", rate);
+  caller.peer = context.peer();
+  return caller;
 }
 
 absl::Status Access::AdmitWorker(grpc::CallbackServerContext& context, const std::string& incarnation) {
@@ -204,7 +288,7 @@ absl::Status Access::AdmitWorker(grpc::CallbackServerContext& context, const std
     return absl::ResourceExhaustedError("too many workers since the start of the coordinator; restart it");
   const std::string& owner = owners_.try_emplace(incarnation, caller.name).first->second;
   if (owner == caller.name) return absl::OkStatus();
-  return Refuse(context, "Sync", "forbidden",
+  return Refuse(context, caller, "Sync", "forbidden",
                 absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker does not belong to ",
                                                          caller.name,
                                                          "; a worker gets a new incarnation at each start")));

@@ -171,22 +171,34 @@ grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::Stat
 
 grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::CollectRequest* request,
                                                    v1::CollectResponse* response) {
-  return calls_.OnPool(
-      context, "Collect", response, [this, request]() -> absl::StatusOr<v1::CollectResponse> {
-        const std::unique_lock one(collecting_, std::try_to_lock);
-        if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
-        return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
+  const auto collect = [this, request]() -> absl::StatusOr<v1::CollectResponse> {
+    const std::unique_lock one(collecting_, std::try_to_lock);
+    if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
+    return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
+  };
+  return calls_.OnAdmitted(
+      context, "Collect", response,
+      [this, request, collect](const Caller& caller, Reply<v1::CollectResponse> reply) {
+        // It changes files alone: its row of the audit follows it.
+        const auto answer = [this, request, reply, row = Audit::RowOf(caller, "Collect", request)](
+                                const absl::StatusOr<v1::CollectResponse>& result) {
+          calls_.loop().Post([this, request, reply, row, result] {
+            calls_.DecideAudited(
+                row, *request, [&](Orchestrator&, Moment, Effects&) { return result; }, reply);
+          });
+        };
+        calls_.RunBlocking([collect, answer] { answer(collect()); }, answer);
       });
 }
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::Upload(
     Context* context, v1::UploadArtifactResponse* response) {
-  return new UploadCall(*this, *response, calls_.access().Admit(*context, "Upload"));
+  return new UploadCall(*this, *response, calls_.access().Admit(*context, "Upload").status());
 }
 
 grpc::ServerWriteReactor<v1::ArtifactChunk>* ArtifactService::Download(
     Context* context, const v1::DownloadArtifactRequest* request) {
-  return new DownloadCall(*this, *request, calls_.access().Admit(*context, "Download"));
+  return new DownloadCall(*this, *request, calls_.access().Admit(*context, "Download").status());
 }
 
 }  // namespace inlier

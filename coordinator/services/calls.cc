@@ -16,6 +16,17 @@ std::string CodeName(grpc::StatusCode code) {
 
 }  // namespace
 
+Calls::Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access)
+    : loop_(loop), metrics_(metrics), access_(access), pool_(kBlockingThreads) {
+  access_.OnRefused([this](const Caller& caller, const char* method, const absl::Status& status) {
+    Effects effects;
+    audit_.Add(Audit::RowOf(caller, method, nullptr), status, CoordinatorLoop::Now(),
+               loop_.StoreHealth().status.ok(), effects);
+    if (effects.changes.empty()) return;
+    loop_.Post([this, effects = std::move(effects)]() mutable { loop_.Commit(std::move(effects)); });
+  });
+}
+
 void Calls::Observe(const char* method, const grpc::Status& status, Timestamp started) {
   metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - started);
 }

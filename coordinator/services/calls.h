@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "coordinator/metrics.h"
 #include "coordinator/services/access.h"
+#include "coordinator/services/audit.h"
 #include "coordinator/services/coordinator_loop.h"
 #include "rpc/rpc.h"
 
@@ -30,18 +31,17 @@ class Calls {
   // At once, queued ones included; more are RESOURCE_EXHAUSTED.
   static constexpr int kBlockingCallsMax = 64;
 
-  // All outlive it.
-  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access)
-      : loop_(loop), metrics_(metrics), access_(access), pool_(kBlockingThreads) {}
+  // All outlive it. Calls that `access` refuses go into the audit from now on.
+  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access);
 
   // Waits for the blocking calls that run.
   void Join() { pool_.join(); }
 
-  // Answers a unary call if its caller is admitted: `work(reply)` runs on gRPC's thread and calls `reply`
+  // Answers a unary call if its caller is admitted: `work(caller, reply)` runs on gRPC's thread and calls `reply`
   // once, then or later.
   template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
-                                     Response* response, Work work) {
+  grpc::ServerUnaryReactor* OnAdmitted(grpc::CallbackServerContext* context, const char* method,
+                                       Response* response, Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
     Reply<Response> reply = [=, this, started = MonotonicNow()](absl::StatusOr<Response> result) {
       const grpc::Status status = ToGrpcStatus(result.status());
@@ -49,12 +49,22 @@ class Calls {
       Observe(method, status, started);
       reactor->Finish(status);
     };
-    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
-      reply(std::move(admitted));
+    if (const absl::StatusOr<Caller> caller = access_.Admit(*context, method); !caller.ok()) {
+      reply(caller.status());
     } else {
-      work(std::move(reply));
+      work(*caller, std::move(reply));
     }
     return reactor;
+  }
+
+  // The same with `work(reply)`, for a call that is the same for all callers.
+  template <typename Response, typename Work>
+  grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
+                                     Response* response, Work work) {
+    return OnAdmitted(context, method, response,
+                      [work = std::move(work)](const Caller&, Reply<Response> reply) mutable {
+                        work(std::move(reply));
+                      });
   }
 
   // The same with `work(reply)` on the coordinator's thread.
@@ -75,6 +85,22 @@ class Calls {
     });
   }
 
+  // The call of a person that changes something: replies with the response of `decide(orchestrator, now, effects)` to
+  // `request`, once it is durable with its row of the audit (`row`: Audit::RowOf). On the coordinator's thread.
+  template <typename Request, typename Response, typename Decide>
+  void DecideAudited(const AuditRow& row, const Request& request, Decide decide, Reply<Response> reply) {
+    loop_.Decide(
+        [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
+          absl::StatusOr<Response> response = decide(orchestrator, now, effects);
+          AuditRow named = row;
+          Audit::NameSubject(orchestrator.state(), request, named);
+          if (response.ok()) Audit::NameSubject(orchestrator.state(), *response, named);
+          audit_.Add(std::move(named), response.status(), now, loop_.StoreHealth().status.ok(), effects);
+          return response;
+        },
+        std::move(reply));
+  }
+
   // Runs `work` on the pool, or calls `refuse` at once when too many calls wait there.
   void RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse);
 
@@ -88,6 +114,7 @@ class Calls {
   CoordinatorLoop& loop_;
   CoordinatorMetrics& metrics_;
   Access& access_;
+  Audit audit_;
   boost::asio::thread_pool pool_;
   std::atomic<int> blocking_{0};
 };

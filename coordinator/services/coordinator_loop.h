@@ -60,6 +60,8 @@ class CoordinatorLoop {
               reply(status.ok() ? response : absl::StatusOr<Response>(status));
             });
   }
+  // Commits changes that no one waits for.
+  void Commit(Effects effects) { Deliver(std::move(effects)); }
   void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
   // The worker's stream has its answer and waits: new work is pushed to it until its next sync.
   void Listen(const std::string& incarnation, Listeners::Place place);

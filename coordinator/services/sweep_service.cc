@@ -54,12 +54,18 @@ class SweepService final : public v1::SweepService::CallbackService {
   // Replies with the result of the orchestrator's `decide`, once it is durable.
   template <typename Request, typename Response>
   Unary* Change(Context* context, const char* method, const Request* request, Response* response,
-                absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&)) {
-    return calls_.OnLoop(context, method, response, [this, request, decide](Reply<Response> reply) {
-      if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-      calls_.loop().Decide([&](Orchestrator& orchestrator, Moment now,
-                               Effects& effects) { return (orchestrator.*decide)(*request, now, effects); },
-                           std::move(reply));
+                absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
+                                                                 const Caller&)) {
+    return calls_.OnAdmitted(context, method, response, [=, this](const Caller& who, Reply<Response> reply) {
+      calls_.loop().Post([=, this, caller = who, row = Audit::RowOf(who, method, request)] {
+        calls_.DecideAudited(
+            row, *request,
+            [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
+              RETURN_IF_ERROR(CheckWords(*request));
+              return (orchestrator.*decide)(*request, now, effects, caller);
+            },
+            reply);
+      });
     });
   }
 
@@ -69,20 +75,24 @@ class SweepService final : public v1::SweepService::CallbackService {
   Unary* ChangeSweep(Context* context, const char* method, const Request* request, const v1::SweepSpec& sweep,
                      Check check, Response* response,
                      absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
-                                                                      std::optional<SweepGrid>)) {
-    return calls_.OnCaller(context, method, response, [=, this, &sweep](Reply<Response> reply) {
-      absl::Status status = check();
-      if (status.ok()) status = CheckLimits(sweep);
-      if (!status.ok()) return reply(status);
-      absl::StatusOr<SweepGrid> grid = CheckedGrid(sweep);
-      if (!grid.ok()) return reply(grid.status());
-      calls_.loop().Post([=, this, grid = *std::move(grid)]() mutable {
-        calls_.loop().Decide(
-            [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
-              return (orchestrator.*decide)(*request, now, effects, std::move(grid));
-            },
-            std::move(reply));
-      });
+                                                                      std::optional<SweepGrid>,
+                                                                      const Caller&)) {
+    const auto make_grid = [check, &sweep]() -> absl::StatusOr<SweepGrid> {
+      RETURN_IF_ERROR(check());
+      RETURN_IF_ERROR(CheckLimits(sweep));
+      return CheckedGrid(sweep);
+    };
+    return calls_.OnAdmitted(context, method, response, [=, this](const Caller& who, Reply<Response> reply) {
+      calls_.loop().Post(
+          [=, this, caller = who, row = Audit::RowOf(who, method, request), grid = make_grid()]() mutable {
+            calls_.DecideAudited(
+                row, *request,
+                [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
+                  RETURN_IF_ERROR(grid.status());
+                  return (orchestrator.*decide)(*request, now, effects, *std::move(grid), caller);
+                },
+                reply);
+          });
     });
   }
 
@@ -122,7 +132,7 @@ class SweepService final : public v1::SweepService::CallbackService {
 
   grpc::ServerWriteReactor<v1::SweepUpdate>* WatchSweep(Context* context,
                                                         const v1::WatchSweepRequest* request) override {
-    absl::Status status = calls_.access().Admit(*context, "WatchSweep");
+    absl::Status status = calls_.access().Admit(*context, "WatchSweep").status();
     if (status.ok()) status = CheckWords(*request);
     return watches_.Open(*request, status);
   }

@@ -24,7 +24,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   void Start() {
     self_ = shared_from_this();
     started_ = MonotonicNow();
-    absl::Status admitted = calls_.access().Admit(context_, "Session");
+    absl::Status admitted = calls_.access().Admit(context_, "Session").status();
     if (!admitted.ok()) return Answer(std::move(admitted));
     StartRead(&sync_);
   }

@@ -24,7 +24,10 @@ struct OrchestratorOptions {
   std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, skipped in one step.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
+  std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
 
+  // nullptr: the caller has no limits.
+  const v1::CallerLimits* LimitsOf(const std::string& caller) const;
   static OrchestratorOptions FromConfig(const v1::CoordinatorConfig& config, const std::string& version);
 };
 

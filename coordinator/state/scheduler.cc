@@ -35,12 +35,31 @@ bool Scheduler::MayStart(const Queue& queue) {
   return !queue.ready.empty() && !queue.rules.paused && has_room;
 }
 
-bool Scheduler::IsFull(const Group& group) {
-  return Room(group.usage.max_parallel, group.usage.running) == 0;
+std::uint64_t Scheduler::RoomIn(const Pool* pool) {
+  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+  if (pool == nullptr) return room;
+  for (const Quota* quota : {pool->group, pool->owner}) {
+    if (quota == nullptr || (quota == pool->owner && INLIER_BUG("quota_of_an_owner_ignored"))) continue;
+    room = std::min(room, Room(quota->usage.max_parallel, quota->usage.running));
+  }
+  return room;
 }
 
-Scheduler::Group* Scheduler::GroupOf(const Rules& rules) {
-  return rules.group.empty() ? nullptr : &groups_[rules.group];
+Scheduler::Usage Scheduler::UsageIn(const Quotas& quotas, const std::string& name) {
+  const auto at = quotas.find(name);
+  return at == quotas.end() ? Usage() : at->second.usage;
+}
+
+Scheduler::Pool* Scheduler::PoolOf(const Rules& rules) {
+  Quota* const group = rules.group.empty() ? nullptr : &groups_[rules.group];
+  Quota* const owner = rules.owner_max_parallel ? &owners_[rules.owner] : nullptr;
+  if (group == nullptr && owner == nullptr) return nullptr;
+  const auto [at, added] = pools_.try_emplace(std::pair(group, owner), Pool{.group = group, .owner = owner});
+  Pool* const pool = &at->second;
+  if (owner != nullptr) owner->usage.max_parallel = rules.owner_max_parallel;
+  if (added && group != nullptr) group->pools.push_back(pool);
+  if (added && owner != nullptr) owner->pools.push_back(pool);
+  return pool;
 }
 
 void Scheduler::Insert(Lanes& lanes, const Shape& shape, const SweepKey& key) { lanes[shape].insert(key); }
@@ -52,17 +71,36 @@ void Scheduler::Erase(Lanes& lanes, const Shape& shape, const SweepKey& key) {
   if (lane->second.empty() && shape != Shape()) lanes.erase(lane);
 }
 
-void Scheduler::List(const Group* group) {
-  if (group == nullptr || IsFull(*group)) return;
-  for (const auto& [shape, keys] : group->eligible) {
+void Scheduler::List(Pool* pool) {
+  if (pool == nullptr || pool->listed || RoomIn(pool) == 0) return;
+  pool->listed = true;
+  for (const auto& [shape, keys] : pool->eligible) {
     if (!keys.empty()) Insert(eligible_, shape, *keys.begin());
   }
 }
 
-void Scheduler::Unlist(const Group* group) {
-  if (group == nullptr) return;
-  for (const auto& [shape, keys] : group->eligible) {
+void Scheduler::Unlist(Pool* pool) {
+  if (pool == nullptr || !pool->listed) return;
+  pool->listed = false;
+  for (const auto& [shape, keys] : pool->eligible) {
     if (!keys.empty()) Erase(eligible_, shape, *keys.begin());
+  }
+}
+
+void Scheduler::Charge(Pool* pool, std::int64_t attempts) {
+  if (pool == nullptr) return;
+  INLIER_CHECK(!pool->listed);
+  for (Quota* quota : {pool->group, pool->owner}) {
+    if (quota == nullptr) continue;
+    const bool was_full = Room(quota->usage.max_parallel, quota->usage.running) == 0;
+    quota->usage.running = static_cast<std::uint32_t>(quota->usage.running + attempts);
+    const bool is_full = Room(quota->usage.max_parallel, quota->usage.running) == 0;
+    if (is_full == was_full) continue;
+    for (Pool* other : quota->pools) {
+      if (other == pool) continue;
+      Unlist(other);
+      List(other);
+    }
   }
 }
 
@@ -71,8 +109,8 @@ void Scheduler::Update(SweepId sweep, Change change) {
   const auto at = sweeps_.find(sweep);
   INLIER_CHECK(at != sweeps_.end());
   Queue& queue = at->second;
-  Lanes& lanes = queue.group == nullptr ? eligible_ : queue.group->eligible;
-  Unlist(queue.group);
+  Lanes& lanes = queue.pool == nullptr ? eligible_ : queue.pool->eligible;
+  Unlist(queue.pool);
   const bool was_eligible = queue.eligible;
   if (was_eligible) {
     if (queue.rules.preempts) preempting_.erase({-std::int64_t{queue.rules.priority}, sweep});
@@ -85,7 +123,7 @@ void Scheduler::Update(SweepId sweep, Change change) {
     if (queue.rules.preempts) preempting_.emplace(-std::int64_t{queue.rules.priority}, sweep);
     for (const auto& [shape, lane] : queue.ready) Insert(lanes, shape, KeyOf(sweep, queue));
   }
-  List(queue.group);
+  List(queue.pool);
 }
 
 void Scheduler::SetQuota(const std::string& group, std::uint32_t max_parallel) {
@@ -95,20 +133,19 @@ void Scheduler::SetQuota(const std::string& group, std::uint32_t max_parallel) {
 void Scheduler::AddSweep(SweepId sweep, const Rules& rules) {
   Queue queue;
   queue.rules = rules;
-  queue.group = GroupOf(rules);
+  queue.pool = PoolOf(rules);
   INLIER_CHECK(sweeps_.emplace(sweep, std::move(queue)).second);
 }
 
 void Scheduler::SetRules(SweepId sweep, const Rules& rules) {
-  // Out of every set, into the other group, and in again.
+  // Out of every set, into the other pool, and in again.
   Update(sweep, [](Queue& queue) { queue.rules.paused = true; });
   Queue& queue = sweeps_.at(sweep);
   for (const bool comes : {false, true}) {
-    if (comes) queue.group = GroupOf(rules);
-    if (queue.group == nullptr) continue;
-    Unlist(queue.group);
-    queue.group->usage.running += comes ? queue.running : -queue.running;
-    List(queue.group);
+    if (comes) queue.pool = PoolOf(rules);
+    Unlist(queue.pool);
+    Charge(queue.pool, comes ? std::int64_t{queue.running} : -std::int64_t{queue.running});
+    List(queue.pool);
   }
   if (queue.rules.priority != rules.priority) queue.virtual_time = 0;
   Update(sweep, [&](Queue& changed) { changed.rules = rules; });
@@ -151,7 +188,7 @@ void Scheduler::RemoveReady(SweepId sweep, StageId stage) {
 void Scheduler::Started(SweepId sweep) {
   Update(sweep, [this](Queue& queue) {
     ++queue.running;
-    if (queue.group != nullptr) ++queue.group->usage.running;
+    Charge(queue.pool, 1);
     std::uint64_t& clock = clocks_[queue.rules.priority];
     clock = std::max(clock, queue.virtual_time);
     queue.virtual_time += CostOf(queue.rules.weight);
@@ -159,10 +196,10 @@ void Scheduler::Started(SweepId sweep) {
 }
 
 void Scheduler::Ended(SweepId sweep) {
-  Update(sweep, [](Queue& queue) {
+  Update(sweep, [this](Queue& queue) {
     INLIER_CHECK(queue.running > 0);
     --queue.running;
-    if (queue.group != nullptr) --queue.group->usage.running;
+    Charge(queue.pool, -1);
   });
 }
 
@@ -204,21 +241,13 @@ std::map<ResourceRequest, std::uint64_t> Scheduler::ReadyRequests(SweepId sweep)
 
 std::uint64_t Scheduler::RoomOf(SweepId sweep) const {
   const Queue& queue = sweeps_.at(sweep);
-  const std::uint64_t own = Room(queue.rules.max_parallel, queue.running);
-  if (queue.group == nullptr) return own;
-  return std::min(own, Room(queue.group->usage.max_parallel, queue.group->usage.running));
-}
-
-Scheduler::Usage Scheduler::GroupUsage(const std::string& group) const {
-  const auto at = groups_.find(group);
-  return at == groups_.end() ? Usage() : at->second.usage;
+  return std::min(Room(queue.rules.max_parallel, queue.running), RoomIn(queue.pool));
 }
 
 std::uint64_t Scheduler::ReadyAbove(std::int32_t priority) const {
   std::uint64_t count = 0;
   for (const auto& [id, queue] : sweeps_) {
-    if (queue.rules.priority > priority && MayStart(queue) &&
-        (queue.group == nullptr || !IsFull(*queue.group)))
+    if (queue.rules.priority > priority && MayStart(queue) && RoomIn(queue.pool) > 0)
       count += queue.keys.size();
   }
   return count;

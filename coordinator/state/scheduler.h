@@ -2,9 +2,9 @@
 //
 // Order: sweeps of higher priority first; among equals the one that has had the least service for its weight;
 // within a sweep evaluate stages first, since they finish trials, then the stage whose first trial is
-// earliest. A paused sweep waits, and so does one at its max_parallel or whose group is at its quota. A stage
-// that trials of several sweeps wait for is ready in each of them; the sweep it is taken from is charged for
-// the attempt.
+// earliest. A paused sweep waits, and so does one at its max_parallel, or whose group or owner is at its quota. A
+// stage that trials of several sweeps wait for is ready in each of them; the sweep it is taken from is charged
+// for the attempt.
 //
 // Service is counted in attempts started. Each sweep has a virtual time that grows by 1 / weight with every
 // attempt, and the smallest goes next, so that sweeps that always have something ready start attempts in the
@@ -15,7 +15,8 @@
 // Ready stages are kept by shape: the resource request, and the worker that the stage waits for, if any. A
 // slot where the best does not fit gets the best that does. Next() looks at the first of each shape, never at
 // all stages: it is O(shapes), one where no sweep asks for anything; every change is O(shapes of the sweep *
-// (log sweeps + log stages)). Everything is ordered, so that the same history gives the same choices.
+// (log sweeps + log stages)), and one that fills a quota or frees it also O(owners in the group, or groups of the
+// owner). Everything is ordered, so that the same history gives the same choices.
 //
 // Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_SCHEDULER_H_
@@ -66,6 +67,8 @@ class Scheduler {
     std::string group{};  // Whose quota it shares; empty: none.
     bool paused = false;
     bool preempts = false;  // Attempts of lower priority yield to it.
+    std::string owner{};    // Whose quota it shares, too.
+    std::optional<std::uint32_t> owner_max_parallel{};  // That quota, the same for all sweeps of the owner.
   };
 
   // Most attempts at once of all sweeps of a group. REQUIRES: no sweep of it is known.
@@ -109,8 +112,7 @@ class Scheduler {
   bool IsReady(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.contains(stage); }
   const Rules& rules(SweepId sweep) const { return sweeps_.at(sweep).rules; }
 
-  // Sweeps that preempt and have something ready that they may start, quotas of groups apart; by (-priority,
-  // sweep).
+  // Sweeps that preempt and have something ready that they may start, quotas apart; by (-priority, sweep).
   const std::set<std::pair<std::int64_t, SweepId>>& Preempting() const { return preempting_; }
 
   // The shape of a ready stage, and since when it is ready. REQUIRES: IsReady().
@@ -121,15 +123,17 @@ class Scheduler {
   // Requests of the sweep's ready stages, with the number of those that ask for each.
   std::map<ResourceRequest, std::uint64_t> ReadyRequests(SweepId sweep) const;
 
-  // How many more attempts may be charged to the sweep now: within its own limit and its group's quota.
+  // How many more attempts may be charged to the sweep now: within its own limit and the quotas of its group and
+  // its owner.
   std::uint64_t RoomOf(SweepId sweep) const;
 
-  // Of the group: attempts that run, and its quota (absent: none).
+  // Of a group or an owner: attempts that run, and the quota (absent: none, and an owner's are not counted).
   struct Usage {
     std::uint32_t running = 0;
     std::optional<std::uint32_t> max_parallel;
   };
-  Usage GroupUsage(const std::string& group) const;
+  Usage GroupUsage(const std::string& group) const { return UsageIn(groups_, group); }
+  Usage OwnerUsage(const std::string& owner) const { return UsageIn(owners_, owner); }
 
   // Stages that go before any of this sweep because of a higher priority, as things are. Walks the sweeps.
   std::uint64_t ReadyAbove(std::int32_t priority) const;
@@ -139,9 +143,18 @@ class Scheduler {
   using SweepKey = std::tuple<std::int64_t, std::uint64_t, SweepId>;  // -priority, virtual time, sweep.
 
   using Lanes = std::map<Shape, std::set<SweepKey>>;  // Without empty ones, Shape() apart.
-  struct Group {
+  struct Pool;
+  struct Quota {
     Usage usage;
-    Lanes eligible;  // Its sweeps that could start something if the quota lets them.
+    std::vector<Pool*> pools{};  // Those that share it.
+  };
+  using Quotas = std::map<std::string, Quota>;
+  // The sweeps of one group and one owner: what lets one of them start lets all.
+  struct Pool {
+    Quota* group = nullptr;
+    Quota* owner = nullptr;
+    Lanes eligible{};     // Its sweeps that could start something if the quotas let them.
+    bool listed = false;  // Its best are in eligible_.
   };
   // The ready stages of a shape. A sweep may have a million: nodes of one each would cost more than the
   // stage.
@@ -165,7 +178,7 @@ class Scheduler {
   using Keys = absl::btree_map<StageId, Ready>;
   struct Queue {
     Rules rules;
-    Group* group = nullptr;
+    Pool* pool = nullptr;  // None: no quota.
     std::uint32_t running = 0;
     std::uint64_t virtual_time = 0;
     bool eligible = false;        // Its key is in the set.
@@ -175,21 +188,26 @@ class Scheduler {
 
   static SweepKey KeyOf(SweepId sweep, const Queue& queue);
   static bool MayStart(const Queue& queue);
-  static bool IsFull(const Group& group);
-  Group* GroupOf(const Rules& rules);
+  static std::uint64_t RoomIn(const Pool* pool);
+  static Usage UsageIn(const Quotas& quotas, const std::string& name);
+  Pool* PoolOf(const Rules& rules);
   static void TakeOut(Queue& queue, Keys::iterator ready);
   static void Insert(Lanes& lanes, const Shape& shape, const SweepKey& key);
   static void Erase(Lanes& lanes, const Shape& shape, const SweepKey& key);
-  // The best sweep of a group stands for it among all, for each shape, while there is room in the group.
-  void List(const Group* group);
-  void Unlist(const Group* group);
+  // The best sweep of a pool stands for it among all, for each shape, while there is room in the pool.
+  void List(Pool* pool);
+  void Unlist(Pool* pool);
+  // So many more attempts run in the pool, which is not listed now; lists and unlists the others that share its
+  // quotas.
+  void Charge(Pool* pool, std::int64_t attempts);
   // Runs `change` on the sweep's queue and puts the sweep where it then belongs.
   template <typename Change>
   void Update(SweepId sweep, Change change);
 
   std::map<SweepId, Queue> sweeps_;
-  std::map<std::string, Group> groups_;
-  Lanes eligible_;  // Sweeps without a group, and the best of each group.
+  Quotas groups_, owners_;
+  std::map<std::pair<Quota*, Quota*>, Pool> pools_;  // By group and owner. Only looked up, never walked.
+  Lanes eligible_;                                   // Sweeps without a pool, and the best of each pool.
   std::set<std::pair<std::int64_t, SweepId>> preempting_;
   std::map<std::int32_t, std::uint64_t> clocks_;  // By priority: virtual time of the last start.
 };

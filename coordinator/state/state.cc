@@ -5,6 +5,11 @@
 #include "base/deliberate_bug.h"
 
 namespace inlier {
+namespace {
+
+constexpr char kEveryOtherCaller[] = "*";
+
+}  // namespace
 
 OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig& config,
                                                     const std::string& version) {
@@ -16,7 +21,15 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   options.locality_wait = std::chrono::milliseconds(config.locality_wait_ms());
   options.materialised_trials_max = config.materialised_trials_max();
   for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
+  for (const v1::CallerLimits& limits : config.callers()) options.callers[limits.name()] = limits;
   return options;
+}
+
+const v1::CallerLimits* OrchestratorOptions::LimitsOf(const std::string& caller) const {
+  if (caller.empty()) return nullptr;
+  auto at = callers.find(caller);
+  if (at == callers.end()) at = callers.find(kEveryOtherCaller);
+  return at == callers.end() ? nullptr : &at->second;
 }
 
 State::State(OrchestratorOptions given)

@@ -54,6 +54,7 @@ struct Sweep {
       expander;  // Null when no more trials are to be made, and after a start until the first is.
   std::string request_id;
   std::string request_digest;
+  std::string owner;  // The caller that submitted it; empty: callers were not checked.
   WallTime submitted;
   std::optional<WallTime> ended;
   std::vector<TrialId> trials;  // Without those withdrawn.

@@ -24,7 +24,7 @@ void CountStage(std::map<StageId, std::uint32_t>& counts, StageId stage, bool ad
 
 }  // namespace
 
-Scheduler::Rules RulesOf(const Sweep& sweep) {
+Scheduler::Rules RulesOf(const State& state, const Sweep& sweep) {
   Scheduler::Rules rules;
   rules.priority = sweep.spec.priority();
   if (sweep.spec.max_parallel() > 0) rules.max_parallel = sweep.spec.max_parallel();
@@ -32,6 +32,9 @@ Scheduler::Rules RulesOf(const Sweep& sweep) {
   rules.group = sweep.spec.group();
   rules.paused = sweep.paused;
   rules.preempts = sweep.spec.preempts();
+  rules.owner = sweep.owner;
+  const v1::CallerLimits* limits = state.options.LimitsOf(sweep.owner);
+  if (limits != nullptr && limits->has_max_parallel()) rules.owner_max_parallel = limits->max_parallel();
   return rules;
 }
 

@@ -7,7 +7,8 @@
 
 namespace inlier {
 
-Scheduler::Rules RulesOf(const Sweep& sweep);
+// With the quota of its owner.
+Scheduler::Rules RulesOf(const State& state, const Sweep& sweep);
 
 // The stage has changed: a new version for every sweep that needs it.
 void Touch(State& state, const Stage& stage);

@@ -72,6 +72,11 @@ void ExplainHold(const State& state, const Sweep& sweep, v1::Explanation& of) {
   if (group.max_parallel && group.running >= *group.max_parallel) {
     Because(of, absl::StrCat("group ", rules.group, " is at its quota of ", *group.max_parallel));
   }
+  const Scheduler::Usage owner = state.scheduler.OwnerUsage(rules.owner);
+  if (owner.max_parallel && owner.running >= *owner.max_parallel) {
+    Because(of, absl::StrCat("the sweeps of ", rules.owner, " run ", owner.running,
+                             " attempts, and its max_parallel is ", *owner.max_parallel));
+  }
   if (const std::uint64_t above = state.scheduler.ReadyAbove(rules.priority); above > 0) {
     Because(of, absl::StrCat(Count(above, "stage", "stages"), " of sweeps with a higher priority than ",
                              rules.priority, above == 1 ? " goes before" : " go before"));

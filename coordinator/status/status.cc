@@ -157,6 +157,7 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
   status.set_paused(sweep.paused);
   status.set_revision(sweep.revision);
   if (sweep.withdrawn > 0) status.set_withdrawn(sweep.withdrawn);
+  if (!sweep.owner.empty()) status.set_owner(sweep.owner);
   status.set_submitted_unix_ms(sweep.submitted.unix_ms);
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
   if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0)

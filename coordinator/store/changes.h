@@ -118,7 +118,7 @@ struct WorkerAcknowledged {
 using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange,
                             StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
                             LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow,
-                            PruningDecision, TrialPruning, AttemptPeak, StageMemory>;
+                            PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

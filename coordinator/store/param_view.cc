@@ -96,6 +96,7 @@ View Sweeps() {
         "Trials that edits took out of it; in none of the counts."},
        {"paused", "sweep.paused", "1: nothing new of it is started."},
        {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
+       {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
        {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
        {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
        {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
@@ -258,6 +259,29 @@ View Events() {
           "event"};
 }
 
+View Audit() {
+  return {"audit",
+          "Calls of people that changed something or were to, in order.",
+          {{"at", Utc("audit_entry.at_ms"), "UTC."},
+           {"who", "audit_entry.caller",
+            "Name of the token, or common name of the certificate; empty: callers were not checked, or it showed "
+            "neither."},
+           {"role", "audit_entry.role", "Of the token; certificate; empty: as above."},
+           {"method", "audit_entry.method", "For example Cancel."},
+           {"sweep_id", Id("s-", "audit_entry.sweep"), "NULL: not about one. The same for the next."},
+           {"trial", Id("t-", "audit_entry.trial"), "Id of the trial."},
+           {"worker", "audit_entry.worker", "Incarnation of the worker."},
+           {"outcome", "audit_entry.outcome", "OK, or the gRPC code with which it was refused."},
+           {"message", "audit_entry.message", "Why it was refused."},
+           {"request", "audit_entry.request", "Scalar fields of the request."},
+           {"digest", "audit_entry.digest", "SHA-256 of the request; NULL: it was refused before it was read."},
+           {"peer", "audit_entry.peer", "Address that the call came from."},
+           {"calls", "audit_entry.calls",
+            "Refused calls that the row stands for: those beyond the limit have no row of their own."},
+           {"number", "audit_entry.id", "Grows: the order of arrival."}},
+          "audit_entry"};
+}
+
 View PruningDecisions() {
   return {"pruning_decisions",
           "Verdicts of pruning for each training at each rung, in order.",
@@ -306,7 +330,8 @@ std::string View::CreateSql() const {
 
 const std::vector<View>& UserViews() {
   static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Curves(),  Attempts(),
-                                          Failures(), Logs(),   Events(),  Workers(), PruningDecisions()};
+                                          Failures(), Logs(),   Events(),  Workers(), PruningDecisions(),
+                                          Audit()};
   return views;
 }
 

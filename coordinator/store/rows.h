@@ -52,6 +52,7 @@ struct SweepRow {
   std::uint64_t next_point = 0;        // Points of the grid expanded so far.
   std::string request_id{};            // Empty: none was given. Never stored twice.
   std::string request_digest{};        // Digest of the request's content.
+  std::string owner{};                 // Name of the caller that submitted it; empty: callers were not checked.
   WallTime submitted_at{};
   std::optional<WallTime> ended_at{};
   bool paused = false;
@@ -208,6 +209,23 @@ struct RequestRow {
   WallTime at{};
 };
 inline constexpr std::uint64_t kRequestsKept = 10'000;
+
+// A call of a person that changed something, or was to. Zero or empty members: not about one, or not known.
+struct AuditRow {
+  WallTime at{};
+  std::string caller{};  // Its name.
+  std::string role{};
+  std::string peer{};    // Its address.
+  std::string method{};  // For example Cancel.
+  SweepId sweep{};
+  TrialId trial{};
+  std::string worker{};   // Incarnation.
+  std::string outcome{};  // Name of the gRPC code.
+  std::string message{};  // Why it was refused.
+  std::string request{};  // Its scalar fields, for people.
+  std::string digest{};   // SHA-256 of the request.
+  std::uint64_t calls = 1;  // Refused ones that it stands for.
+};
 
 }  // namespace inlier
 

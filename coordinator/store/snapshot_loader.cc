@@ -44,13 +44,13 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
                  "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
                  "request_digest, submitted_ms, ended_ms, paused, revision, "
                  "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
-                 "notice IS NOT NULL), trials_at_submit FROM sweep ORDER BY id");
+                 "notice IS NOT NULL), trials_at_submit, owner FROM sweep ORDER BY id");
   while (rows.Next()) {
     SweepRow& sweep = snapshot.sweeps.emplace_back();
     std::string spec, state;
     rows.Read(sweep.id, spec, state, sweep.points, sweep.trials, sweep.trials_known, sweep.next_point,
               sweep.request_id, sweep.request_digest, sweep.submitted_at, sweep.ended_at, sweep.paused,
-              sweep.revision, sweep.notices, sweep.trials_at_submit);
+              sweep.revision, sweep.notices, sweep.trials_at_submit, sweep.owner);
     ASSIGN_OR_RETURN(sweep.spec, SweepSpecFromJson(spec));
     v1::SweepState_Parse(state, &sweep.state);
   }

@@ -201,9 +201,9 @@ class Store::Writer {
 
   bool Apply(const SweepRow& row) {
     Run("INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, request_digest, "
-        "submitted_ms, trials_at_submit) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "submitted_ms, trials_at_submit, owner) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known,
-        OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit);
+        OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit, row.owner);
     return true;
   }
 
@@ -352,6 +352,14 @@ class Store::Writer {
     Run("INSERT INTO request (number, id, method, digest, answer, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         row.number, row.id, row.method, row.digest, Blob{row.answer}, row.at);
     if (row.number > kRequestsKept) Run("DELETE FROM request WHERE number <= ?1", row.number - kRequestsKept);
+    return true;
+  }
+
+  bool Apply(const AuditRow& row) {
+    Run("INSERT INTO audit_entry (at_ms, caller, role, peer, method, sweep, trial, worker, outcome, message, "
+        "request, digest, calls) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        row.at, row.caller, row.role, row.peer, row.method, OrNull(row.sweep), OrNull(row.trial),
+        OrNull(row.worker), row.outcome, row.message, row.request, OrNull(row.digest), row.calls);
     return true;
   }
 

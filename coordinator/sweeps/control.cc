@@ -38,7 +38,7 @@ void SetPaused(Context& context, Sweep& sweep, bool paused) {
   State& state = context.state;
   sweep.paused = paused;
   if (sweep.state == v1::ACTIVE) state.counts.paused_sweeps += paused ? 1 : -1;
-  state.scheduler.SetRules(sweep.id, RulesOf(sweep));
+  state.scheduler.SetRules(sweep.id, RulesOf(state, sweep));
   if (!INLIER_BUG("pause_not_stored"))
     context.out.changes.Add(SweepChange{.id = sweep.id,
                                         .state = std::nullopt,

@@ -147,7 +147,7 @@ void ApplyGrid(Context& context, Sweep& sweep, const SweepEdit& edit, std::uint6
 }  // namespace
 
 absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
-                                                std::optional<SweepGrid> grid) {
+                                                std::optional<SweepGrid> grid, const Caller& caller) {
   State& state = context.state;
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
   Sweep& sweep = state.sweeps.at(id);
@@ -157,6 +157,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
         "sweep ", id.ToString(), " has been edited since: it is at revision ", sweep.revision,
         ", the edit was made from ", request.revision(), "; look at it again and repeat the edit"));
   }
+  RETURN_IF_ERROR(CheckCallerLimits(state, caller, request.spec(), &sweep.spec));
   v1::SweepSpec spec = request.spec();
   spec.clear_scales();  // Other sizes are for the reader of the file.
   ASSIGN_OR_RETURN(const std::optional<SweepEdit> edit,
@@ -178,7 +179,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
                                       .trials = trials,
                                       .next_point = sweep.next_point,
                                       .revision = sweep.revision});
-  state.scheduler.SetRules(id, RulesOf(sweep));
+  state.scheduler.SetRules(id, RulesOf(state, sweep));
   if (previous != sweep.request) ReshapeStages(context, sweep);
   if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
   const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",

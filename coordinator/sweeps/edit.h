@@ -5,14 +5,16 @@
 
 #include <optional>
 
+#include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 #include "spec/sweep/sweep_edit.h"
 
 namespace inlier {
 
-// `grid`: the checked grid of the new sweep, if the caller has made it.
+// `grid`: the checked grid of the new sweep, if it is made already. PermissionDenied where the caller may not have such a
+// sweep; who owns it stays.
 absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
-                                                std::optional<SweepGrid> grid);
+                                                std::optional<SweepGrid> grid, const Caller& caller);
 
 }  // namespace inlier
 

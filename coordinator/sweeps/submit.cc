@@ -17,9 +17,14 @@ namespace {
 // something else.
 absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State& state,
                                                                      const std::string& id,
-                                                                     const std::string& digest) {
+                                                                     const std::string& digest,
+                                                                     const Caller& caller) {
   if (const std::optional<SweepId> earlier = state.sweeps.FindRequest(id)) {
     const Sweep& sweep = state.sweeps.at(*earlier);
+    if (!MayChange(caller, sweep)) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("request_id ", id, " was used by another caller; use a new request_id"));
+    }
     if (sweep.request_digest != digest) {
       return absl::AlreadyExistsError(absl::StrCat("request_id ", id, " was used for sweep ",
                                                    sweep.id.ToString(), " (", sweep.spec.name(),
@@ -50,14 +55,15 @@ absl::Status CheckTrials(const Sweep& sweep, std::uint64_t trials, std::uint64_t
 }  // namespace
 
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::SubmitSweepRequest& request,
-                                                    std::optional<SweepGrid> grid) {
+                                                    std::optional<SweepGrid> grid, const Caller& caller) {
   State& state = context.state;
   const std::string digest = ContentDigest(request.sweep());
   if (!request.request_id().empty()) {
     ASSIGN_OR_RETURN(const std::optional<v1::SubmitSweepResponse> earlier,
-                     EarlierAnswer(state, request.request_id(), digest));
+                     EarlierAnswer(state, request.request_id(), digest, caller));
     if (earlier) return *earlier;
   }
+  RETURN_IF_ERROR(CheckCallerLimits(state, caller, request.sweep()));
   Sweep made;
   made.id = state.sweeps.NextId();
   v1::SweepSpec spec = request.sweep();
@@ -65,6 +71,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   made.SetSpec(spec);
   made.request_id = request.request_id();
   made.request_digest = digest;
+  made.owner = caller.name;
   made.submitted = context.now.wall;
   if (!grid) {
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
@@ -81,7 +88,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
     state.sweeps.RememberRequest(sweep);
   ++state.counts.sweeps[v1::ACTIVE];
   ++state.stats.sweeps_submitted;
-  state.scheduler.AddSweep(id, RulesOf(sweep));
+  state.scheduler.AddSweep(id, RulesOf(state, sweep));
 
   // The row of the sweep comes before those of its trials, yet holds how many of them were known.
   const std::size_t row = context.out.changes.changes.size();
@@ -92,6 +99,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
                                    .trials_at_submit = trials,
                                    .request_id = sweep.request_id,
                                    .request_digest = digest,
+                                   .owner = sweep.owner,
                                    .submitted_at = context.now.wall});
   sweep.trials_at_submit = trials;
   sweep.trials_known = Expand(context, sweep,

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 #include "spec/sweep/sweep_grid.h"
 
@@ -11,9 +12,10 @@ namespace inlier {
 
 // Stores a sweep and makes its first trials. `grid`: CheckedGrid(request.sweep()); without it the sweep must be
 // known to be valid. The same request_id and content gives the same answer; AlreadyExists with other content;
-// FailedPrecondition when the sweep has more trials than request.max_trials.
+// FailedPrecondition when the sweep has more trials than request.max_trials; PermissionDenied where the caller may not
+// have such a sweep.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::SubmitSweepRequest& request,
-                                                    std::optional<SweepGrid> grid);
+                                                    std::optional<SweepGrid> grid, const Caller& caller);
 
 }  // namespace inlier
 

@@ -113,8 +113,20 @@ TEST_F(ProgramTest, TokenIsPrintedOnceAndItsHashKept) {
   EXPECT_EQ(Run("token list").text.find("alice"), std::string::npos);
 }
 
+TEST_F(ProgramTest, OneOfTwoTokensOfANameIsRemovedByTheBeginningOfItsHash) {
+  const std::string first = Run("--quiet token add --role admin --name alice").text;
+  const std::string second = Run("--quiet token add --role submit --name alice").text;
+  EXPECT_THAT(Run("token list").text, AllOf(HasSubstr("admin   alice"), HasSubstr("submit  alice")));
+  EXPECT_EQ(Run("token remove --name alice --sha256 x").status, 5);
+  const std::string hash = Sha256Hex(first.substr(0, first.size() - 1));
+  EXPECT_EQ(Run("token remove --name alice --sha256 " + hash.substr(0, 12)).status, 0);
+  const std::string left = Run("token list").text;
+  EXPECT_EQ(left.find("admin"), std::string::npos);
+  EXPECT_THAT(left, HasSubstr("submit  alice"));
+}
+
 TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {
-  EXPECT_EQ(Run("token add --role admin --name alice").status, 2);
+  EXPECT_EQ(Run("token add --role boss --name alice").status, 2);
   const Ran ran = Run("token add --role read --name 'two words'");
   EXPECT_EQ(ran.status, 3);
   EXPECT_THAT(ran.text, HasSubstr("'two words' is not a name of a token"));

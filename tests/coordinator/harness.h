@@ -215,6 +215,12 @@ class Harness {
   }
   const Effects& last() const { return last_; }
 
+  // Who makes the calls of people from now on; by default callers are not checked.
+  void SetCaller(Caller caller) { caller_ = std::move(caller); }
+  static Caller Named(const std::string& name, bool admin = false) {
+    return {.name = name, .role = admin ? "admin" : "submit", .peer = "here", .admin = admin};
+  }
+
   absl::StatusOr<v1::SubmitSweepResponse> TrySubmit(const v1::SweepSpec& sweep,
                                                     const std::string& request_id = "",
                                                     std::uint64_t max_trials = 10000) {
@@ -223,7 +229,7 @@ class Harness {
     *request.mutable_sweep() = sweep;
     request.set_max_trials(max_trials);
     Effects effects;
-    auto response = orchestrator_->OnSubmit(request, now_, effects);
+    auto response = orchestrator_->OnSubmit(request, now_, effects, std::nullopt, caller_);
     Commit(std::move(effects));
     return response;
   }
@@ -254,7 +260,7 @@ class Harness {
     v1::CancelRequest request;
     request.set_sweep(sweep.ToString());
     Effects effects;
-    const auto response = orchestrator_->OnCancel(request, now_, effects);
+    const auto response = orchestrator_->OnCancel(request, now_, effects, caller_);
     EXPECT_TRUE(response.ok()) << response.status();
     Commit(std::move(effects));
     return response.ok() ? response->cancelled() : 0;
@@ -263,7 +269,7 @@ class Harness {
     v1::RetryRequest request;
     request.set_sweep(sweep.ToString());
     Effects effects;
-    const auto response = orchestrator_->OnRetry(request, now_, effects);
+    const auto response = orchestrator_->OnRetry(request, now_, effects, caller_);
     EXPECT_TRUE(response.ok()) << response.status();
     Commit(std::move(effects));
     return response.ok() ? response->retried() : 0;
@@ -284,10 +290,10 @@ class Harness {
   // Any other request of a person; `method` is the orchestrator's.
   template <typename Request, typename Response>
   absl::StatusOr<Response> Ask(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment,
-                                                                                Effects&),
+                                                                                Effects&, const Caller&),
                                const Request& request) {
     Effects effects;
-    absl::StatusOr<Response> response = (orchestrator_.get()->*method)(request, now_, effects);
+    absl::StatusOr<Response> response = (orchestrator_.get()->*method)(request, now_, effects, caller_);
     Commit(std::move(effects));
     return response;
   }
@@ -348,6 +354,7 @@ class Harness {
   std::unique_ptr<Orchestrator> orchestrator_;
   Effects last_;
   std::uint64_t fenced_ = 0;
+  Caller caller_;
   bool skip_invariants_ = false;
 };
 

@@ -226,6 +226,7 @@ void CheckTrialsOf(const State& state, const Sweep& sweep) {
 void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
   std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;
+  std::map<std::string, std::uint32_t> groups, owners;
   for (const auto& [id, sweep] : state.sweeps.all()) {
     CheckTrialsOf(state, sweep);
     for (const TrialId trial : sweep.trials) ++trial_counts[state.trials.at(trial).state];
@@ -239,6 +240,17 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
     // A sweep is ACTIVE while some trial of it is open or not made yet.
     INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || expanding);
     INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
+    INLIER_CHECK(state.scheduler.rules(id).owner == sweep.owner);
+    owners[sweep.owner] += running[id];
+    groups[sweep.spec.group()] += running[id];
+  }
+  // (6) The scheduler counts the attempts that are charged to the sweeps of each group and each owner.
+  for (const auto& [name, count] : groups)
+    INLIER_CHECK(name.empty() || state.scheduler.GroupUsage(name).running == count);
+  for (const auto& [name, count] : owners) {
+    const v1::CallerLimits* limits = state.options.LimitsOf(name);
+    INLIER_CHECK(limits == nullptr || !limits->has_max_parallel() ||
+                 state.scheduler.OwnerUsage(name).running == count);
   }
   for (const auto& [key, count] : state.counts.trials) INLIER_CHECK(count == trial_counts[key]);
   INLIER_CHECK(paused == state.counts.paused_sweeps);
@@ -277,7 +289,7 @@ std::string DurableState(const State& state) {
                     " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known,
                     " request=", sweep.request_id, " ended=", sweep.ended ? sweep.ended->unix_ms : 0,
                     " paused=", sweep.paused, " revision=", sweep.revision, " notices=", sweep.last_notice,
-                    "\n");
+                    " owner=", sweep.owner, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
   for (const Stage& stage : state.stages) {

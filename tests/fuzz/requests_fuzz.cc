@@ -203,9 +203,9 @@ class Service {
 
  private:
   template <typename Request, typename Response>
-  void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
+  void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&, const Caller&),
               const google::protobuf::Message& request, Effects& effects) {
-    Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects).status());
+    Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects, Caller()).status());
   }
 
   // A refusal has a message, and is not an internal error.

@@ -59,6 +59,8 @@ OrchestratorOptions CoordinatorProcess::Options() {
   options.expand_per_tick = 2;
   options.expand_ahead = 3;
   options.materialised_trials_max = 12;
+  options.callers["alice"].set_max_parallel(1);
+  options.callers["*"].set_max_parallel(2);
   return options;
 }
 
@@ -236,13 +238,14 @@ void CoordinatorProcess::PushWhenCommitted(std::map<std::string, v1::Coordinator
   }
 }
 
-void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply) {
+void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, const Caller& caller,
+                                Reply<v1::SubmitSweepResponse> reply) {
   if (!health_.ok()) return reply(health_);
   Decide<v1::SubmitSweepResponse>(
       [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
         auto grid = CheckedGrid(request.sweep());
         INLIER_CHECK(grid.ok());
-        return orchestrator.OnSubmit(request, now, effects, *std::move(grid));
+        return orchestrator.OnSubmit(request, now, effects, *std::move(grid), caller);
       },
       std::move(reply));
 }

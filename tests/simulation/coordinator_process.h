@@ -58,7 +58,8 @@ class CoordinatorProcess {
   // The stream has been answered and waits; it has ended.
   void Listen(const std::string& incarnation, Listeners::Place place);
   void Unlisten(const std::string& incarnation, const Listener* ended);
-  void Submit(const v1::SubmitSweepRequest& request, Reply<v1::SubmitSweepResponse> reply);
+  void Submit(const v1::SubmitSweepRequest& request, const Caller& caller,
+              Reply<v1::SubmitSweepResponse> reply);
   // Any other call of people: `call(orchestrator, now, effects)` gives the response.
   template <typename Response, typename Call>
   void Decide(Call call, Reply<Response> reply) {

@@ -87,6 +87,14 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
   Must(sweep.max_parallel == 0 || running <= sweep.max_parallel || looser,
        absl::StrCat(name, ": sweep ", attempt.charged, " runs ", running, " at once, max_parallel is ",
                     sweep.max_parallel));
+  const OrchestratorOptions options = CoordinatorProcess::Options();
+  const v1::CallerLimits* limits = options.LimitsOf(sweep.owner);
+  if (limits == nullptr) return;
+  const auto of_owner = std::count_if(live_.begin(), live_.end(), [&](std::int64_t live) {
+    return sweeps_.at(attempts_.at(live).charged).owner == sweep.owner;
+  });
+  Must(of_owner <= limits->max_parallel(), absl::StrCat(name, ": the sweeps of ", sweep.owner, " run ", of_owner,
+                                                        " at once, the limit is ", limits->max_parallel()));
 }
 
 void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
@@ -287,7 +295,8 @@ void Oracle::CheckDesired(const std::string& incarnation, const v1::CoordinatorS
   }
 }
 
-void Oracle::SubmitAnswered(const v1::SubmitSweepRequest& request, const v1::SubmitSweepResponse& response) {
+void Oracle::SubmitAnswered(const v1::SubmitSweepRequest& request, const Caller& caller,
+                            const v1::SubmitSweepResponse& response) {
   const auto at = told_.emplace(request.request_id(), response.sweep_id()).first;
   Must(at->second == response.sweep_id(), absl::StrCat("request ", request.request_id(), " became ",
                                                        at->second, " and then ", response.sweep_id()));
@@ -295,6 +304,9 @@ void Oracle::SubmitAnswered(const v1::SubmitSweepRequest& request, const v1::Sub
   Must(sweep && sweeps_.contains(sweep->value()) &&
            sweeps_.at(sweep->value()).request_id == request.request_id(),
        absl::StrCat("sweep ", response.sweep_id(), " is acknowledged and not stored"));
+  Must(OwnerOf(response.sweep_id()) == caller.name,
+       absl::StrCat("sweep ", response.sweep_id(), " of ", caller.name, " belongs to ",
+                    OwnerOf(response.sweep_id())));
 }
 
 void Oracle::SweepCancelled(const std::string& id, std::uint64_t asked_before) {

@@ -12,6 +12,8 @@
 //    full;
 //  - a sweep that was paused starts nothing, and a worker that was drained gets nothing, until someone asks
 //    otherwise, over restarts too; an attempt that was to yield is wanted of no worker any more;
+//  - a sweep belongs to who submitted it, no one else changes it but an admin, and all sweeps of an owner together stay
+//    within the limit of that owner;
 //  - an edited sweep has each trial at its point: what is in both sweeps keeps its trial, what has left is
 //    withdrawn, has ended, and never changes again;
 //  - what pruning decided follows from what was there before, and what it ended has ended;
@@ -73,7 +75,20 @@ class Oracle {
   void RetryArrives(const v1::RetryRequest& request) {
     ++retries_[request.has_trial() ? request.trial() : request.sweep()];
   }
-  void SubmitAnswered(const v1::SubmitSweepRequest& request, const v1::SubmitSweepResponse& response);
+  void SubmitAnswered(const v1::SubmitSweepRequest& request, const Caller& caller,
+                      const v1::SubmitSweepResponse& response);
+  // The coordinator has decided a request of the caller that names a sweep, a trial or a worker.
+  template <typename Request>
+  void AnswerDecided(const Caller& caller, const Request& request, const absl::Status& outcome) {
+    if constexpr (requires { request.sweep(); }) {
+      if constexpr (requires { request.trial(); }) {
+        if (request.has_trial()) return CheckChange(caller, request.trial(), outcome);
+      }
+      CheckChange(caller, request.sweep(), outcome);
+    }
+  }
+  // Of a sweep or a trial, by its row.
+  std::string OwnerOf(const std::string& name) const;
   // `asked_before`: Asked() when it was decided.
   void SweepCancelled(const std::string& sweep, std::uint64_t asked_before);
   // Retries and edits asked for so far, of the sweep or one of its trials.
@@ -185,6 +200,7 @@ class Oracle {
   void ReadTrialPruning(std::int64_t trial);
   void JudgeAgain(const Verdict& verdict);
   void ReadChanged();
+  void CheckChange(const Caller& caller, const std::string& name, const absl::Status& outcome);
   // Each trial of an edited sweep is where its labels place it.
   void CheckPoints(std::int64_t id, const SweepRow& sweep);
   void CheckLease(const std::string& name, const std::string& worker, std::int64_t sweep, std::uint32_t slot,
@@ -243,7 +259,7 @@ struct Oracle::SweepRow {
   std::string state;
   std::int64_t points = 0, trials = 0, next_point = 0;
   std::int64_t max_parallel = 0, max_crashes = 0, max_out_of_memory = 0, max_losses = 0;
-  std::string request_id;
+  std::string request_id, owner;
   std::set<std::int64_t> trial_ids;
   std::uint64_t reopens = 0;
   bool paused = false;

@@ -89,6 +89,21 @@ void Oracle::AnswerLeaves(const std::string& request_id, const std::string& answ
   Must(at->second == answer, absl::StrCat("request ", request_id, " is answered otherwise than before"));
 }
 
+std::string Oracle::OwnerOf(const std::string& name) const {
+  const std::optional<TrialId> id = TrialId::Parse(name);
+  const auto trial = trials_.find(id.value_or(TrialId()).value());
+  const auto sweep = sweeps_.find(id && trial != trials_.end() ? trial->second.sweep : Number(name));
+  return sweep == sweeps_.end() ? "no one" : sweep->second.owner;
+}
+
+void Oracle::CheckChange(const Caller& caller, const std::string& name, const absl::Status& outcome) {
+  const bool may = caller.admin || OwnerOf(name) == caller.name;
+  if (!may) world_.Count("changes by strangers refused");
+  Must(may == !absl::IsPermissionDenied(outcome),
+       absl::StrCat(name, " of ", OwnerOf(name), ": ", caller.name, " asked for a change, and the answer is ",
+                    absl::StatusCodeToString(outcome.code())));
+}
+
 std::uint64_t Oracle::PauseDecided(const std::string& sweep, bool paused) {
   world_.Count(paused ? "pauses" : "resumes");
   return pauses_[Number(sweep)].Decide(paused);

@@ -26,7 +26,7 @@ struct Oracle::Statements {
       : sweep(db,
               "SELECT state, points, trials, next_point, coalesce(spec->>'$.max_parallel', 0), "
               "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 3), "
-              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec "
+              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec, owner "
               "FROM sweep WHERE id = ?"),
         stage(
             db,
@@ -186,6 +186,7 @@ void Oracle::ReadSweep(std::int64_t id) {
   sweep.request_id = sql_->sweep.getColumn(8).getString();
   sweep.paused = sql_->sweep.getColumn(9).getInt() != 0;
   sweep.revision = sql_->sweep.getColumn(10).getInt64();
+  sweep.owner = sql_->sweep.getColumn(12).getString();
   sweep.before = before.revision;
   sweep.max_parallel_before = before.max_parallel;
   if (sweep.revision != before.revision) ReadSpec(sql_->sweep.getColumn(11).getString(), sweep);
@@ -196,6 +197,8 @@ void Oracle::ReadSweep(std::int64_t id) {
     Must(requests_.emplace(sweep.request_id, id).first->second == id, "two sweeps of one request");
   }
   if (fresh) return;
+  Must(sweep.owner == before.owner,
+       absl::StrCat("sweep ", id, " belongs to ", sweep.owner, ", and before to ", before.owner));
   const bool edited = sweep.revision != before.revision;
   Must(sweep.revision - before.revision <= static_cast<std::int64_t>(edits_[id]) - (before.revision - 1),
        absl::StrCat("sweep ", id, " is at revision ", sweep.revision, " after ", edits_[id], " edits"));

@@ -65,6 +65,24 @@ void People::Act() {
   }
 }
 
+Caller People::Admin() { return {.name = "root", .role = "admin", .peer = "here", .admin = true}; }
+
+Caller People::Somebody() {
+  if (!checked_) return {};
+  const int which = world_.random().Below(5);
+  if (which == 0) return Admin();
+  return {.name = which < 3 ? "alice" : "bob", .role = "submit", .peer = "here", .admin = false};
+}
+
+Caller People::SomebodyFor(const std::string& name) {
+  Caller somebody = Somebody();
+  if (checked_ && world_.random().PerMille(600)) {
+    somebody.name = oracle_.OwnerOf(name);
+    somebody.admin = somebody.name == Admin().name;
+  }
+  return somebody;
+}
+
 void People::Submit() {
   if (submitted_ >= kSweepsMax) return;
   Random& random = world_.random();
@@ -94,14 +112,15 @@ void People::Submit() {
   v1::SubmitSweepRequest request;
   request.set_request_id(absl::StrCat("request", submitted_++));
   *request.mutable_sweep() = std::move(spec);
+  const Caller caller = Somebody();
   world_.Note(absl::StrCat("people submit ", request.request_id()));
   Ask<v1::SubmitSweepResponse>(
-      [this, request](CoordinatorProcess::Reply<v1::SubmitSweepResponse> reply) {
-        coordinator_.Submit(request, std::move(reply));
+      [this, request, caller](CoordinatorProcess::Reply<v1::SubmitSweepResponse> reply) {
+        coordinator_.Submit(request, caller, std::move(reply));
       },
-      [this, request](const v1::SubmitSweepResponse& response) {
+      [this, request, caller](const v1::SubmitSweepResponse& response) {
         oracle_.AnswerLeaves(request.request_id(), response.SerializeAsString());
-        oracle_.SubmitAnswered(request, response);
+        oracle_.SubmitAnswered(request, caller, response);
       });
 }
 
@@ -128,14 +147,16 @@ void People::CancelSweep() {
   request.set_sweep(SomeSweep());
   if (request.sweep().empty()) return;
   if (const std::string id = SomeRequestId(500); !id.empty()) request.set_request_id(id);
+  const Caller caller = SomebodyFor(request.sweep());
   world_.Note(absl::StrCat("people cancel ", request.sweep()));
   Ask<v1::CancelResponse>(
-      [this, request](CoordinatorProcess::Reply<v1::CancelResponse> reply) {
+      [this, request, caller](CoordinatorProcess::Reply<v1::CancelResponse> reply) {
         // Other requests may open it again before the answer leaves.
         const auto asked = std::make_shared<std::optional<std::uint64_t>>();
         coordinator_.Decide<v1::CancelResponse>(
             [&](Orchestrator& o, Moment now, Effects& effects) {
-              absl::StatusOr<v1::CancelResponse> response = o.OnCancel(request, now, effects);
+              absl::StatusOr<v1::CancelResponse> response = o.OnCancel(request, now, effects, caller);
+              oracle_.AnswerDecided(caller, request, response.status());
               if (request.request_id().empty() || Oracle::Remembers(effects, request.request_id()))
                 *asked = oracle_.Asked(request.sweep());
               return response;
@@ -156,7 +177,8 @@ void People::CancelTrial() {
   if (request.trial().empty()) return;
   if (const std::string id = SomeRequestId(500); !id.empty()) request.set_request_id(id);
   world_.Note(absl::StrCat("people cancel ", request.trial()));
-  AskOnce<v1::CancelRequest, v1::CancelResponse>(request, &Orchestrator::OnCancel, nullptr, nullptr);
+  AskOnce<v1::CancelRequest, v1::CancelResponse>(request, SomebodyFor(request.trial()),
+                                                 &Orchestrator::OnCancel, nullptr, nullptr);
 }
 
 namespace {
@@ -182,12 +204,17 @@ void People::RetryTrial() {
 
 void People::Retry(v1::RetryRequest request) {
   if (const std::string id = SomeRequestId(500); !id.empty()) request.set_request_id(id);
+  const Caller caller = SomebodyFor(request.has_trial() ? request.trial() : request.sweep());
   world_.Note(absl::StrCat("people retry ", request.sweep(), request.trial()));
   Ask<v1::RetryResponse>(
-      [this, request](CoordinatorProcess::Reply<v1::RetryResponse> reply) {
+      [this, request, caller](CoordinatorProcess::Reply<v1::RetryResponse> reply) {
         oracle_.RetryArrives(request);
         coordinator_.Decide<v1::RetryResponse>(
-            [&](Orchestrator& o, Moment now, Effects& effects) { return o.OnRetry(request, now, effects); },
+            [&](Orchestrator& o, Moment now, Effects& effects) {
+              absl::StatusOr<v1::RetryResponse> response = o.OnRetry(request, now, effects, caller);
+              oracle_.AnswerDecided(caller, request, response.status());
+              return response;
+            },
             std::move(reply));
       },
       [this, request](const v1::RetryResponse& response) {

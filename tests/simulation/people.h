@@ -2,7 +2,8 @@
 // with the same request id. Every answer is given to the oracle.
 //
 // Each action of people is one line of kActions in people.cc; pausing, editing and draining are in
-// people_control.cc. Most requests have an id, and may come twice.
+// people_control.cc. Most requests have an id, and may come twice. Where callers are checked there are two people and
+// an admin, and some try to change what another owns.
 #ifndef INLIER_TESTS_SIMULATION_PEOPLE_H_
 #define INLIER_TESTS_SIMULATION_PEOPLE_H_
 
@@ -22,8 +23,8 @@ class People {
  public:
   static constexpr int kSweepsMax = 10;
 
-  People(World& world, Oracle& oracle, CoordinatorProcess& coordinator)
-      : world_(world), oracle_(oracle), coordinator_(coordinator), link_(world) {}
+  People(World& world, Oracle& oracle, CoordinatorProcess& coordinator, bool checked)
+      : world_(world), oracle_(oracle), coordinator_(coordinator), checked_(checked), link_(world) {}
 
   void Act();
   void Submit();
@@ -57,14 +58,18 @@ class People {
   // One whose answer is the same as often as it is asked: `decide` gives it, and receives whether it did so
   // now.
   template <typename Request, typename Response>
-  void AskOnce(const Request& request,
-               absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
+  void AskOnce(const Request& request, const Caller& caller,
+               absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&, const Caller&),
                std::function<void(const Response&)> decided, std::function<void(const Response&)> answered);
+  // Who submits; who asks for a change of this sweep or trial: its owner mostly.
+  Caller Somebody();
+  Caller SomebodyFor(const std::string& name);
+  static Caller Admin();
   // A fresh request id, or none.
   std::string SomeRequestId(int per_mille = 1000);
 
   void Retry(v1::RetryRequest request);
-  void ResumeSweep(const std::string& sweep);
+  void ResumeSweep(const std::string& sweep, const Caller& caller);
   void Hold(const std::string& worker, bool resume, bool now);
   std::string SomeSweep();
   std::string SomeTrial();
@@ -72,6 +77,7 @@ class People {
   World& world_;
   Oracle& oracle_;
   CoordinatorProcess& coordinator_;
+  const bool checked_;
   Link link_;
   int submitted_ = 0;
   int waiting_ = 0;
@@ -126,15 +132,18 @@ void People::Ask(std::function<void(CoordinatorProcess::Reply<Response>)> call,
 }
 
 template <typename Request, typename Response>
-void People::AskOnce(const Request& request,
-                     absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&),
+void People::AskOnce(const Request& request, const Caller& caller,
+                     absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&,
+                                                                      const Caller&),
                      std::function<void(const Response&)> decided,
                      std::function<void(const Response&)> answered) {
   Ask<Response>(
-      [this, request, method, decided = std::move(decided)](CoordinatorProcess::Reply<Response> reply) {
+      [this, request, caller, method,
+       decided = std::move(decided)](CoordinatorProcess::Reply<Response> reply) {
         coordinator_.Decide<Response>(
             [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
-              absl::StatusOr<Response> response = (orchestrator.*method)(request, now, effects);
+              absl::StatusOr<Response> response = (orchestrator.*method)(request, now, effects, caller);
+              oracle_.AnswerDecided(caller, request, response.status());
               const bool is_new =
                   request.request_id().empty() || Oracle::Remembers(effects, request.request_id());
               if (response.ok() && is_new && decided) decided(*response);

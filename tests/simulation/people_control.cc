@@ -63,7 +63,7 @@ void People::Pause() {
   world_.Note(absl::StrCat("people pause ", request.sweep(), request.now() ? " now" : ""));
   const auto decision = std::make_shared<std::uint64_t>(0);
   AskOnce<v1::PauseSweepRequest, v1::PauseSweepResponse>(
-      request, &Orchestrator::OnPause,
+      request, SomebodyFor(request.sweep()), &Orchestrator::OnPause,
       [this, request, decision](const v1::PauseSweepResponse&) {
         *decision = oracle_.PauseDecided(request.sweep(), true);
       },
@@ -74,17 +74,17 @@ void People::Pause() {
 
 void People::Resume() {
   const std::string sweep = SomeSweep();
-  if (!sweep.empty()) ResumeSweep(sweep);
+  if (!sweep.empty()) ResumeSweep(sweep, SomebodyFor(sweep));
 }
 
-void People::ResumeSweep(const std::string& sweep) {
+void People::ResumeSweep(const std::string& sweep, const Caller& caller) {
   v1::ResumeSweepRequest request;
   request.set_sweep(sweep);
   request.set_request_id(SomeRequestId());
   world_.Note(absl::StrCat("people resume ", sweep));
   const auto decision = std::make_shared<std::uint64_t>(0);
   AskOnce<v1::ResumeSweepRequest, v1::ResumeSweepResponse>(
-      request, &Orchestrator::OnResume,
+      request, caller, &Orchestrator::OnResume,
       [this, sweep, decision](const v1::ResumeSweepResponse&) {
         *decision = oracle_.PauseDecided(sweep, false);
       },
@@ -111,7 +111,7 @@ void People::Edit() {
   if (!request.has_request_id() || world_.random().PerMille(500)) request.set_revision(seen.revision());
   world_.Note(absl::StrCat("people edit ", id, " at revision ", seen.revision()));
   AskOnce<v1::EditSweepRequest, v1::EditSweepResponse>(
-      request, &Orchestrator::OnEdit,
+      request, SomebodyFor(id), &Orchestrator::OnEdit,
       [this, request](const v1::EditSweepResponse& response) { oracle_.EditDecided(request, response); },
       [this, request](const v1::EditSweepResponse& response) { oracle_.EditAnswered(request, response); });
 }
@@ -135,7 +135,7 @@ void People::Hold(const std::string& worker, bool resume, bool now) {
   world_.Note(absl::StrCat("people ", resume ? "resume " : "drain ", worker, request.now() ? " now" : ""));
   const auto decision = std::make_shared<std::uint64_t>(0);
   AskOnce<v1::DrainWorkerRequest, v1::DrainWorkerResponse>(
-      request, &Orchestrator::OnDrain,
+      request, Admin(), &Orchestrator::OnDrain,
       [this, worker, resume, decision](const v1::DrainWorkerResponse&) {
         *decision = oracle_.HoldDecided(worker, !resume);
       },
@@ -145,7 +145,7 @@ void People::Hold(const std::string& worker, bool resume, bool now) {
 }
 
 void People::LetGo(const std::vector<std::string>& workers) {
-  for (const std::string& sweep : oracle_.PausedSweeps()) ResumeSweep(sweep);
+  for (const std::string& sweep : oracle_.PausedSweeps()) ResumeSweep(sweep, Admin());
   for (const std::string& worker : workers) {
     if (oracle_.IsHeld(worker)) Hold(worker, /*resume=*/true, /*now=*/false);
   }

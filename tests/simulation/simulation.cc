@@ -21,7 +21,7 @@ Simulation::Simulation(std::uint64_t seed, const FaultVfs& disk, const std::file
       world_(seed),
       oracle_(world_),
       coordinator_(world_, oracle_, disk, template_file),
-      people_(world_, oracle_, coordinator_) {}
+      people_(world_, oracle_, coordinator_, /*checked=*/seed % 3 == 0) {}
 
 void Simulation::NewWorker(std::size_t place) {
   const std::string name = absl::StrCat("w", place);

@@ -21,6 +21,7 @@ CREATE TABLE sweep (
   request_digest TEXT NOT NULL DEFAULT '',             -- Of the submission's content.
   paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),      -- 1: no attempt of it is started.
   revision INTEGER NOT NULL DEFAULT 1 CHECK (revision > 0),        -- 1 as submitted; grows with each edit.
+  owner TEXT NOT NULL DEFAULT '',                      -- Name of the caller that submitted it; empty: callers were not checked.
   submitted_ms INTEGER NOT NULL,                       -- When.
   ended_ms INTEGER,                                    -- When its last trial ended; NULL while ACTIVE.
   CHECK ((state = 'ACTIVE') = (ended_ms IS NULL))
@@ -214,6 +215,24 @@ CREATE TABLE trial_pruning (
   state TEXT NOT NULL CHECK (state IN ('PRUNED', 'KEPT'))  -- KEPT: retried by a person, and not pruned again.
 ) STRICT;
 
+-- Calls of people that changed something or were to. Append-only. The view is called audit.
+CREATE TABLE audit_entry (
+  id INTEGER PRIMARY KEY,                              -- In the order of arrival.
+  at_ms INTEGER NOT NULL,                              -- When.
+  caller TEXT NOT NULL,                                -- Name of the token, or common name of the certificate; empty: callers were not checked, or it showed neither.
+  role TEXT NOT NULL,                                  -- Of the token; certificate; empty: as above.
+  peer TEXT NOT NULL,                                  -- Address that the call came from.
+  method TEXT NOT NULL,                                -- For example Cancel.
+  sweep INTEGER,                                       -- Sweep that the request names.
+  trial INTEGER,                                       -- Trial that it names.
+  worker TEXT,                                         -- Incarnation of the worker that it names.
+  outcome TEXT NOT NULL,                               -- OK, or the gRPC code with which it was refused.
+  message TEXT NOT NULL,                               -- Why it was refused.
+  request TEXT NOT NULL,                               -- Its scalar fields, for people.
+  digest TEXT,                                         -- SHA-256 of the request; NULL: it was refused before it was read.
+  calls INTEGER NOT NULL CHECK (calls > 0)             -- Refused calls of the caller that the row stands for: itself, and those since its last row that were too many for one each.
+) STRICT;
+
 -- Facts about the database itself.
 CREATE TABLE meta (
   key TEXT PRIMARY KEY,                                -- next_token.
@@ -286,6 +305,16 @@ END;
 CREATE TRIGGER measurement_stays BEFORE DELETE ON measurement
 BEGIN
   SELECT RAISE(ROLLBACK, 'measurement: rows are never deleted');
+END;
+
+-- The audit is append-only.
+CREATE TRIGGER audit_entry_is_kept BEFORE UPDATE ON audit_entry
+BEGIN
+  SELECT RAISE(ROLLBACK, 'audit_entry: rows never change');
+END;
+CREATE TRIGGER audit_entry_stays BEFORE DELETE ON audit_entry
+BEGIN
+  SELECT RAISE(ROLLBACK, 'audit_entry: rows are never deleted');
 END;
 
 -- Decisions are append-only.

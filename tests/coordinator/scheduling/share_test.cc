@@ -120,6 +120,43 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAGroupTogetherAndNotForOther
   EXPECT_EQ(harness.Status(b).state(), v1::COMPLETE);
 }
 
+TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAnOwnerTogetherAlsoAfterARestart) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.callers["alice"].set_max_parallel(2);
+  options.callers["*"].set_max_parallel(3);
+  Harness harness(options, Folder());
+  harness.SetCaller(Harness::Named("alice"));
+  v1::SweepSpec spec = Sweep("a", 5, 100);
+  spec.set_group("elsewhere");  // Another group is no way around it.
+  const SweepId a = harness.Submit(spec);
+  spec = Sweep("b", 5, 200);
+  spec.set_priority(5);
+  const SweepId b = harness.Submit(spec);
+  harness.SetCaller(Harness::Named("bob"));
+  const SweepId bobs = harness.Submit(Sweep("bobs", 5, 300));
+  harness.SetCaller(Harness::Named("root", /*admin=*/true));
+  const SweepId roots = harness.Submit(Sweep("roots", 5, 400));  // "*" is for each of the others alone.
+  HandWorker worker("w", 16);
+  harness.Sync(worker);
+  EXPECT_EQ(Running(harness, b), 2u);
+  EXPECT_EQ(Running(harness, a), 0u);
+  EXPECT_EQ(Running(harness, bobs), 3u);
+  EXPECT_EQ(Running(harness, roots), 3u);
+  harness.Restart();
+  harness.Sync(worker);
+  EXPECT_EQ(Running(harness, a) + Running(harness, b), 2u);
+  v1::ExplainRequest request;
+  request.set_trial("t-1");
+  EXPECT_THAT(Explain(harness.orchestrator().state(), request, harness.now())->ShortDebugString(),
+              HasSubstr("the sweeps of alice run 2 attempts, and its max_parallel is 2"));
+  for (int turn = 0; turn < 20; ++turn) {
+    Turn(harness, worker);
+    ASSERT_LE(Running(harness, a) + Running(harness, b), 2u);
+    ASSERT_LE(Running(harness, bobs), 3u);
+  }
+  for (const SweepId sweep : {a, b, bobs, roots}) EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+}
+
 TEST(OrchestratorShareTest, FailureRatioStopsASweepOnceTenTrialsHaveEnded) {
   Harness harness(Harness::DefaultOptions(), Folder());
   v1::SweepSpec spec = Sweep("s", 40, 100);

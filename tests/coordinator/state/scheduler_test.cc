@@ -101,6 +101,62 @@ TEST(SchedulerTest, MaxParallelHoldsASweepBackUntilAnAttemptEnds) {
   EXPECT_EQ(Next(scheduler), Of(kFirst, 11));
 }
 
+// Of this owner, who may run so many attempts.
+Scheduler::Rules Owned(const std::string& owner, std::uint32_t max_parallel, const std::string& group = "") {
+  Scheduler::Rules rules;
+  rules.group = group;
+  rules.owner = owner;
+  rules.owner_max_parallel = max_parallel;
+  return rules;
+}
+
+TEST(SchedulerTest, QuotaOfAnOwnerHoldsForAllItsSweepsTogetherWhateverTheirGroups) {
+  Scheduler scheduler;
+  scheduler.SetQuota("small", 1);
+  constexpr SweepId kThird(3), kFourth(4);
+  scheduler.AddSweep(kFirst, Owned("alice", 2, "small"));
+  scheduler.AddSweep(kSecond, Owned("alice", 2));
+  scheduler.AddSweep(kThird, Owned("bob", 9, "small"));
+  scheduler.AddSweep(kFourth, {-1});
+  for (int sweep = 1; sweep <= 4; ++sweep) {
+    for (int i = 0; i < 3; ++i)
+      AddReady(scheduler, SweepId(sweep), 10 * sweep + i, v1::TRAIN_STAGE, 10 * sweep + i);
+  }
+  EXPECT_EQ(Take(scheduler), Of(kFirst, 10));   // The group is full.
+  EXPECT_EQ(scheduler.RoomOf(kThird), 0u);
+  EXPECT_EQ(Take(scheduler), Of(kSecond, 20));  // And alice is at her quota.
+  EXPECT_EQ(scheduler.RoomOf(kSecond), 0u);
+  EXPECT_EQ(Take(scheduler), Of(kFourth, 40));
+  scheduler.Ended(kSecond);
+  EXPECT_EQ(Take(scheduler), Of(kSecond, 21));
+  scheduler.Ended(kFirst);  // Frees a place of the group and one of alice's.
+  EXPECT_EQ(scheduler.OwnerUsage("alice").running, 1u);
+  EXPECT_EQ(Take(scheduler), Of(kThird, 30));
+  EXPECT_EQ(scheduler.RoomOf(kFirst), 0u);
+  EXPECT_EQ(Take(scheduler), Of(kSecond, 22));
+  EXPECT_EQ(Take(scheduler), Of(kFourth, 41));
+  scheduler.Ended(kThird);
+  EXPECT_EQ(Take(scheduler), Of(kThird, 31));  // Alice is still at hers.
+  scheduler.Ended(kThird);
+  scheduler.Ended(kSecond);
+  EXPECT_EQ(Take(scheduler), Of(kFirst, 11));
+}
+
+TEST(SchedulerTest, SweepThatLeavesAFullGroupTakesItsAttemptsWithIt) {
+  Scheduler scheduler;
+  scheduler.SetQuota("small", 1);
+  scheduler.AddSweep(kFirst, Owned("alice", 5, "small"));
+  scheduler.AddSweep(kSecond, Owned("bob", 5, "small"));
+  AddReady(scheduler, kFirst, 10, v1::TRAIN_STAGE, 1);
+  AddReady(scheduler, kSecond, 20, v1::TRAIN_STAGE, 2);
+  EXPECT_EQ(Take(scheduler), Of(kFirst, 10));
+  EXPECT_EQ(Next(scheduler), std::nullopt);
+  scheduler.SetRules(kFirst, Owned("alice", 5));
+  EXPECT_EQ(scheduler.GroupUsage("small").running, 0u);
+  EXPECT_EQ(scheduler.OwnerUsage("alice").running, 1u);
+  EXPECT_EQ(Take(scheduler), Of(kSecond, 20));
+}
+
 TEST(SchedulerTest, StageAddedTwiceIsReadyOnceAndGoneAfterRemoval) {
   Scheduler scheduler;
   scheduler.AddSweep(kFirst, {0});

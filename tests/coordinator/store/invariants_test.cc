@@ -190,5 +190,15 @@ TEST_F(InvariantsTest, AcknowledgedSequenceNeverGoesBack) {
   EXPECT_EQ(store_->Load()->workers[0].acknowledged_sequence, 9u);
 }
 
+TEST_F(InvariantsTest, RowsOfTheAuditNeverChange) {
+  MustApply(AuditRow{.at = {1000}, .caller = "alice", .method = "Cancel", .sweep = SweepId(1), .outcome = "OK"});
+  for (const char* sql : {"UPDATE audit_entry SET caller = 'bob'", "DELETE FROM audit_entry",
+                          "DELETE FROM audit_entry WHERE outcome = 'OK'"}) {
+    EXPECT_THROW(database_->connection().exec(sql), SQLite::Exception) << sql;
+  }
+  EXPECT_THAT(Rows("SELECT who, method, sweep_id, trial, worker, outcome, digest, calls FROM audit"),
+              ElementsAre("alice|Cancel|s-1|NULL|NULL|OK|NULL|1"));
+}
+
 }  // namespace
 }  // namespace inlier

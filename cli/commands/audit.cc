@@ -1,0 +1,68 @@
+// inlier audit: who changed what, or tried to.
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/query_rows.h"
+
+namespace inlier {
+namespace {
+
+struct AuditArguments {
+  std::string sweep, who;
+  std::uint32_t rows = 100;
+};
+
+std::string SqlText(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
+absl::Status Show(Session& session, const AuditArguments& arguments) {
+  std::string where;
+  if (!arguments.sweep.empty()) {
+    v1::GetSweepRequest get;
+    get.set_sweep(arguments.sweep);
+    ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&v1::SweepService::Stub::GetSweep, get));
+    where = absl::StrCat(" WHERE sweep_id = ", SqlText(sweep.sweep_id()));
+  }
+  if (!arguments.who.empty())
+    absl::StrAppend(&where, where.empty() ? " WHERE" : " AND", " who = ", SqlText(arguments.who));
+  // The latest, oldest first. People read the message of a refused call, and programs everything.
+  const char* columns =
+      session.mode() == OutputMode::kJson
+          ? "*"
+          : "at, who, role, method, coalesce(trial, worker, sweep_id, '') AS \"of\", outcome, "
+            "iif(calls > 1, calls || ' calls: ', '') || iif(message = '', request, message) AS detail, peer";
+  v1::QueryRequest query;
+  query.set_sql(absl::StrCat("SELECT ", columns, " FROM (SELECT * FROM audit", where, " ORDER BY number DESC LIMIT ",
+                             arguments.rows, ") ORDER BY number"));
+  query.set_max_rows(arguments.rows);
+  ASSIGN_OR_RETURN(const v1::QueryResponse response,
+                   session.Call(&v1::SweepService::Stub::Query, query, 120));
+  PrintRows(session, response);
+  if (session.people() && static_cast<std::uint32_t>(response.rows_size()) == arguments.rows)
+    std::cerr << "inlier: only the latest " << arguments.rows << " rows; --max-rows shows more\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddAuditCommand(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<AuditArguments>();
+  CLI::App* command = app.add_subcommand(
+      "audit", "List who submitted, changed or cancelled what, and which such calls were refused");
+  command->add_option("--sweep", arguments->sweep, "Only of this sweep: id or name");
+  command->add_option("--who", arguments->who, "Only of this caller: name of the token or the certificate");
+  command->add_option("--max-rows", arguments->rows, "Most rows to list: the latest")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  command->callback([&session, arguments] {
+    if (const absl::Status shown = Show(session, *arguments); !shown.ok()) session.Finish(shown);
+  });
+}
+
+}  // namespace inlier

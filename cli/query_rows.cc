@@ -1,0 +1,67 @@
+#include "cli/query_rows.h"
+
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+std::string ValueText(const v1::QueryValue& value) {
+  switch (value.value_case()) {
+    case v1::QueryValue::kInteger:
+      return absl::StrCat(value.integer());
+    case v1::QueryValue::kReal:
+      return absl::StrFormat("%.10g", value.real());
+    case v1::QueryValue::kText:
+      return value.text();
+    case v1::QueryValue::kBlob:
+      return absl::StrCat("x'", absl::BytesToHexString(value.blob()), "'");
+    case v1::QueryValue::VALUE_NOT_SET:
+      return "";
+  }
+  return "";
+}
+
+nlohmann::json ValueJson(const v1::QueryValue& value) {
+  switch (value.value_case()) {
+    case v1::QueryValue::kInteger:
+      return value.integer();
+    case v1::QueryValue::kReal:
+      return value.real();
+    case v1::QueryValue::VALUE_NOT_SET:
+      return nullptr;
+    default:
+      return ValueText(value);
+  }
+}
+
+}  // namespace
+
+void PrintRows(const Session& session, const v1::QueryResponse& response) {
+  if (session.mode() == OutputMode::kJson) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const v1::QueryRow& row : response.rows()) {
+      nlohmann::ordered_json object;
+      for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = ValueJson(row.values(i));
+      out.push_back(std::move(object));
+    }
+    std::cout << out.dump(2) << "\n";
+    return;
+  }
+  TextTable table({response.columns().begin(), response.columns().end()});
+  for (const v1::QueryRow& row : response.rows()) {
+    std::vector<std::string> cells;
+    for (const v1::QueryValue& value : row.values()) cells.push_back(ValueText(value));
+    table.AddRow(std::move(cells));
+  }
+  std::cout << table.ToString();
+}
+
+}  // namespace inlier

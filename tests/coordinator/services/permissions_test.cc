@@ -1,0 +1,475 @@
+// Who may make which call: every RPC of every service, by each kind of caller, about a sweep that one of them owns;
+// and the audit of all that.
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "coordinator/services/audit.h"
+#include "inlier/v1/artifact_service.pb.h"
+#include "rpc/credentials.h"
+#include "tests/coordinator/services/fixture.h"
+#include "tests/coordinator/store/store_fixture.h"
+#include "tests/support/certificates.h"
+
+namespace inlier {
+namespace {
+
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+const std::vector<const google::protobuf::ServiceDescriptor*>& Services() {
+  static const std::vector<const google::protobuf::ServiceDescriptor*> services = {
+      v1::SubmitSweepRequest::descriptor()->file()->FindServiceByName("SweepService"),
+      v1::WorkerSync::descriptor()->file()->FindServiceByName("WorkerService"),
+      v1::DescribeStoreRequest::descriptor()->file()->FindServiceByName("ArtifactService")};
+  return services;
+}
+
+// A sweep of alice, whose only trial has the same number.
+struct Subject {
+  int number = 0;
+  std::string name;
+  std::string sweep() const { return absl::StrCat("s-", number); }
+  std::string trial() const { return absl::StrCat("t-", number); }
+};
+
+using MessagePtr = std::unique_ptr<google::protobuf::Message>;
+
+template <typename Request>
+MessagePtr Empty(const Subject&) {
+  return std::make_unique<Request>();
+}
+template <typename Request>
+MessagePtr OfSweep(const Subject& subject) {
+  auto request = std::make_unique<Request>();
+  request->set_sweep(subject.sweep());
+  return request;
+}
+template <typename Request>
+MessagePtr OfTrial(const Subject& subject) {
+  auto request = std::make_unique<Request>();
+  request->set_trial(subject.trial());
+  return request;
+}
+MessagePtr Submission(const Subject& subject) {
+  auto request = std::make_unique<v1::SubmitSweepRequest>();
+  *request->mutable_sweep() = SmallSweep(subject.name, 1);
+  return request;
+}
+MessagePtr Edit(const Subject& subject) {
+  auto request = std::make_unique<v1::EditSweepRequest>();
+  request->set_sweep(subject.sweep());
+  *request->mutable_spec() = SmallSweep(subject.name, 1);
+  request->mutable_spec()->set_priority(1);
+  return request;
+}
+MessagePtr Drain(const Subject&) {
+  auto request = std::make_unique<v1::DrainWorkerRequest>();
+  request->set_worker("w");
+  return request;
+}
+MessagePtr Sql(const Subject&) {
+  auto request = std::make_unique<v1::QueryRequest>();
+  request->set_sql("SELECT count(*) FROM sweeps");
+  return request;
+}
+MessagePtr WorkersSync(const Subject&) {
+  HandWorker worker("w", 1);
+  worker.fields().set_version(Version());
+  worker.fields().set_draining(true);
+  return std::make_unique<v1::WorkerSync>(worker.Sync());
+}
+
+// One of each kind.
+enum Who { kAlice, kBob, kRoot, kReader, kWorker, kNobody, kWhos };
+
+enum class Kind { kShows, kChanges, kOfWorkers };
+
+// What each caller is answered, in the order of Who: 'k' OK; 'a' admitted, whatever the answer; 'd'
+// PERMISSION_DENIED; 'u' UNAUTHENTICATED.
+struct Rule {
+  const char* method;
+  const char* answers;
+  Kind kind;
+  MessagePtr (*request)(const Subject&);
+};
+
+const Rule kRules[] = {
+    {"SubmitSweep", "kkkddu", Kind::kChanges, Submission},
+    {"Cancel", "kdkddu", Kind::kChanges, OfSweep<v1::CancelRequest>},
+    {"Cancel", "kdkddu", Kind::kChanges, OfTrial<v1::CancelRequest>},
+    {"Retry", "kdkddu", Kind::kChanges, OfSweep<v1::RetryRequest>},
+    {"Retry", "kdkddu", Kind::kChanges, OfTrial<v1::RetryRequest>},
+    {"PauseSweep", "kdkddu", Kind::kChanges, OfSweep<v1::PauseSweepRequest>},
+    {"ResumeSweep", "kdkddu", Kind::kChanges, OfSweep<v1::ResumeSweepRequest>},
+    {"EditSweep", "kdkddu", Kind::kChanges, Edit},
+    {"DrainWorker", "ddkddu", Kind::kChanges, Drain},
+    {"Collect", "ddkddu", Kind::kChanges, Empty<v1::CollectRequest>},
+    {"ListSweeps", "kkkkdu", Kind::kShows, Empty<v1::ListSweepsRequest>},
+    {"GetSweep", "kkkkdu", Kind::kShows, OfSweep<v1::GetSweepRequest>},
+    {"ListTrials", "kkkkdu", Kind::kShows, OfSweep<v1::ListTrialsRequest>},
+    {"WatchSweep", "kkkkdu", Kind::kShows, OfSweep<v1::WatchSweepRequest>},
+    {"Explain", "kkkkdu", Kind::kShows, OfTrial<v1::ExplainRequest>},
+    {"ListWorkers", "kkkkdu", Kind::kShows, Empty<v1::ListWorkersRequest>},
+    {"Query", "kkkkdu", Kind::kShows, Sql},
+    {"BuildTable", "aaaadu", Kind::kShows, OfSweep<v1::BuildTableRequest>},
+    {"GetLogs", "kkkkdu", Kind::kShows, OfTrial<v1::GetLogsRequest>},
+    {"Session", "ddddku", Kind::kOfWorkers, WorkersSync},
+    {"Sync", "ddddku", Kind::kOfWorkers, WorkersSync},
+    {"Upload", "ddddau", Kind::kOfWorkers, Empty<v1::UploadArtifactRequest>},
+    {"DescribeStore", "ddddau", Kind::kOfWorkers, Empty<v1::DescribeStoreRequest>},
+    {"Stat", "ddddau", Kind::kOfWorkers, Empty<v1::StatArtifactRequest>},
+    {"Download", "ddddau", Kind::kOfWorkers, Empty<v1::DownloadArtifactRequest>},
+};
+
+bool IsAudited(const Rule& rule, char answer) {
+  const std::set<std::string> take = {"Session", "Sync", "Upload"};  // The other calls of workers only read.
+  if (rule.kind == Kind::kOfWorkers) return take.contains(rule.method) && (answer == 'd' || answer == 'u');
+  return rule.kind == Kind::kChanges;
+}
+
+class PermissionsTest : public testing::Test {
+ protected:
+  struct Named {
+    std::string name, role;
+    ClientSecurity security;
+  };
+
+  PermissionsTest() : certificates_(folder_.path(), "authority") {
+    std::filesystem::create_directories(folder_.path() / "state");
+    config_.set_state_dir((folder_.path() / "state").string());
+    config_.set_listen("127.0.0.1:0");
+    config_.set_http_listen("127.0.0.1:0");
+    config_.set_lease_ttl_ms(3'600'000);  // The worker stays, however long it takes.
+  }
+
+  void UseTokens() {
+    const std::vector<std::pair<std::string, Role>> people = {{"alice", Role::kSubmit}, {"bob", Role::kSubmit},
+                                                              {"root", Role::kAdmin},   {"reader", Role::kRead},
+                                                              {"worker", Role::kWork}};
+    std::vector<TokenEntry> entries;
+    for (const auto& [name, role] : people) {
+      ClientSecurity security;
+      security.token = *NewToken();
+      entries.push_back({role, name, Sha256Hex(security.token)});
+      callers_.push_back({name, RoleName(role), security});
+    }
+    callers_.push_back({"", "", ClientSecurity()});
+    config_.set_tokens_file((folder_.path() / "tokens").string());
+    ASSERT_TRUE(WriteTokensFile(config_.tokens_file(), entries).ok());
+  }
+  void UseCertificates() {
+    certificates_.Issue("coordinator");
+    config_.set_tls_certificate(certificates_.Pem("coordinator"));
+    config_.set_tls_key(certificates_.Key("coordinator"));
+    config_.set_tls_client_ca(certificates_.Pem("authority"));
+    config_.add_admins("root");
+    for (const char* name : {"alice", "bob", "root"}) {
+      certificates_.Issue(name);
+      ClientSecurity security;
+      security.tls_ca = certificates_.Pem("authority");
+      security.tls_certificate = certificates_.Pem(name);
+      security.tls_key = certificates_.Key(name);
+      callers_.push_back({name, "certificate", security});
+    }
+  }
+
+  void Start() {
+    auto started =
+        Coordinator::Start(config_, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
+    ASSERT_TRUE(started.ok()) << started.status();
+    coordinator_ = *std::move(started);
+    for (const Named& caller : callers_) {
+      auto channel = MakeSecureChannel(coordinator_->grpc_address(), caller.security);
+      ASSERT_TRUE(channel.ok()) << channel.status();
+      channels_.push_back(*std::move(channel));
+    }
+  }
+  std::string Refusal() {
+    const auto started = Coordinator::Start(config_, [](absl::Status) {});
+    return started.ok() ? "started" : std::string(started.status().message());
+  }
+
+  // The answer to one message; OK when there is any, of a stream too.
+  static grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                           const google::protobuf::Message& request) {
+    std::string path;
+    for (const auto* service : Services()) {
+      if (service->FindMethodByName(method) != nullptr) path = absl::StrCat("/", service->full_name(), "/", method);
+    }
+    grpc::GenericStub stub(channel);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    grpc::CompletionQueue queue;
+    void* tag = nullptr;
+    bool ok = false;
+    auto call = stub.PrepareCall(&context, path, &queue);
+    call->StartCall(nullptr);
+    queue.Next(&tag, &ok);
+    const grpc::Slice bytes(request.SerializeAsString());
+    if (ok) {
+      call->WriteLast(grpc::ByteBuffer(&bytes, 1), grpc::WriteOptions(), nullptr);
+      queue.Next(&tag, &ok);
+    }
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    queue.Next(&tag, &ok);
+    const bool answered = ok;
+    if (answered) context.TryCancel();
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    queue.Next(&tag, &ok);
+    return answered ? grpc::Status::OK : status;
+  }
+
+  static char LetterOf(const grpc::Status& status) {
+    if (status.ok()) return 'k';
+    if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED) return 'd';
+    return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ? 'u' : 'a';
+  }
+
+  // Another sweep of alice.
+  Subject NewSubject() {
+    Subject subject{.number = ++sweeps_, .name = absl::StrCat("sweep-", sweeps_)};
+    const grpc::Status status = Call(channels_[kAlice], "SubmitSweep", *Submission(subject));
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    Audited(callers_[kAlice], "SubmitSweep", subject.sweep(), "", "", "OK");
+    return subject;
+  }
+
+  void Audited(const Named& who, const std::string& method, const std::string& sweep, const std::string& trial,
+               const std::string& worker, const std::string& outcome) {
+    audit_.push_back(
+        absl::StrCat(who.name, "|", who.role, "|", method, "|", sweep, "|", trial, "|", worker, "|", outcome, "|1"));
+  }
+
+  // What the sweep shows of itself.
+  std::string Shown(const Subject& subject) {
+    v1::SweepStatus status;
+    grpc::ClientContext context;
+    v1::GetSweepRequest request;
+    request.set_sweep(subject.sweep());
+    EXPECT_TRUE(v1::SweepService::NewStub(channels_[kAlice])->GetSweep(&context, request, &status).ok());
+    return status.ShortDebugString();
+  }
+
+  // Makes the call, and compares the answer, the effect and the row of the audit that follow from `expected`.
+  void Try(const Rule& rule, std::size_t who, char expected) {
+    const Named& caller = callers_[who];
+    SCOPED_TRACE(absl::StrCat(rule.method, " by ", caller.name.empty() ? "nobody" : caller.name));
+    Subject subject = NewSubject();
+    const std::string before = Shown(subject);
+    const Subject target = rule.request == Submission ? Subject{.number = sweeps_ + 1, .name = "another"} : subject;
+    const MessagePtr request = rule.request(target);
+    const grpc::Status status = Call(channels_[who], rule.method, *request);
+    const char letter = LetterOf(status);
+    if (expected == 'a') {
+      EXPECT_TRUE(letter == 'k' || letter == 'a') << status.error_message();
+    } else {
+      EXPECT_EQ(letter, expected) << status.error_message();
+    }
+    if (letter == 'd' || letter == 'u') {
+      EXPECT_EQ(Shown(subject), before);
+      EXPECT_FALSE(status.error_message().empty());
+    }
+    if (rule.request == Submission && letter == 'k') ++sweeps_;
+    if (!IsAudited(rule, letter)) return;
+    // One that lacks the role is refused before its request is read.
+    const bool read = letter == 'k' || status.error_message().find("belongs to") != std::string::npos;
+    const bool of_trial = rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::CancelRequest>) ||
+                          rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::RetryRequest>);
+    const bool of_nothing = rule.request == Drain || rule.kind == Kind::kOfWorkers ||
+                            std::string(rule.method) == "Collect";
+    // A certificate may open a session; each sync in it is then admitted or not.
+    const bool by_sync = rule.kind == Kind::kOfWorkers && caller.role == "certificate";
+    Audited(caller, by_sync ? "Sync" : rule.method, read && !of_nothing ? target.sweep() : "", read && of_trial ? target.trial() : "",
+            read && rule.request == Drain ? "w" : "",
+            letter == 'k' ? "OK" : letter == 'd' ? "PERMISSION_DENIED" : "UNAUTHENTICATED");
+  }
+
+  // Every call by each of the first `callers`; `answer(rule, who)` is what is expected.
+  void TryAll(std::size_t callers, const std::function<char(const Rule&, std::size_t)>& answer) {
+    for (const Rule& rule : kRules) {
+      for (std::size_t who = 0; who < callers; ++who) Try(rule, who, answer(rule, who));
+    }
+  }
+
+  std::vector<std::string> Rows(std::size_t who, const std::string& sql) {
+    v1::QueryRequest request;
+    request.set_sql(sql);
+    v1::QueryResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = v1::SweepService::NewStub(channels_[who])->Query(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return RowTexts(response);
+  }
+  std::vector<std::string> AuditRows() {
+    Shown({.number = 1, .name = ""});  // Its answer waits for all that was decided before it.
+    return Rows(kAlice,
+                "SELECT who, role, method, coalesce(sweep_id, ''), coalesce(trial, ''), coalesce(worker, ''), outcome, "
+                "calls FROM audit ORDER BY number");
+  }
+
+  TemporaryFolder folder_;
+  Certificates certificates_;
+  v1::CoordinatorConfig config_;
+  std::vector<Named> callers_;  // In the order of Who.
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;
+  std::unique_ptr<Coordinator> coordinator_;
+  int sweeps_ = 0;
+  std::vector<std::string> audit_;  // Rows that the calls so far must have.
+};
+
+TEST(PermissionRulesTest, EveryRpcHasARule) {
+  std::set<std::string> named, known;
+  for (const Rule& rule : kRules) {
+    EXPECT_EQ(std::string(rule.answers).size(), std::size_t{kWhos}) << rule.method;
+    named.insert(rule.method);
+  }
+  for (const auto* service : Services()) {
+    for (int i = 0; i < service->method_count(); ++i) known.insert(service->method(i)->name());
+  }
+  EXPECT_EQ(named, known) << "kRules names who may make each call: add the new one, with an owner where it changes a "
+                             "sweep";
+}
+
+TEST_F(PermissionsTest, WithTokensEachCallIsAnsweredByRoleAndOwnerAndIsInTheAudit) {
+  UseTokens();
+  Start();
+  // The worker that is drained.
+  ASSERT_TRUE(Call(channels_[kWorker], "Sync", *WorkersSync({})).ok());
+  TryAll(kWhos, [](const Rule& rule, std::size_t who) { return rule.answers[who]; });
+  EXPECT_THAT(AuditRows(), ElementsAreArray(audit_));
+  EXPECT_EQ(Rows(kReader, "SELECT count(*) FROM audit"),
+            std::vector<std::string>{std::to_string(audit_.size())});
+  // Each row says from where, and each that was read what.
+  EXPECT_EQ(Rows(kReader, "SELECT count(*) FROM audit WHERE peer NOT LIKE 'ipv4:127.0.0.1:%'"),
+            std::vector<std::string>{"0"});
+  EXPECT_THAT(Rows(kReader, "SELECT request FROM audit WHERE method = 'EditSweep' AND who = 'bob'")[0],
+              testing::AllOf(HasSubstr("sweep: \"s-"), HasSubstr("priority: 1")));
+  EXPECT_THAT(Rows(kReader, "SELECT message FROM audit WHERE method = 'EditSweep' AND who = 'bob'")[0],
+              HasSubstr("belongs to alice, and bob is no admin"));
+  EXPECT_EQ(Rows(kReader, "SELECT DISTINCT owner FROM sweeps ORDER BY owner"),
+            (std::vector<std::string>{"alice", "bob", "root"}));
+}
+
+TEST_F(PermissionsTest, WithCertificatesOwnersHoldAsWellAndAdminsAreThoseThatTheConfigurationNames) {
+  UseCertificates();
+  Start();
+  ASSERT_TRUE(Call(channels_[kBob], "Sync", *WorkersSync({})).ok());
+  TryAll(3, [](const Rule& rule, std::size_t who) {
+    // A worker's certificate is like any other; an incarnation belongs to who came first.
+    if (rule.kind != Kind::kOfWorkers) return rule.answers[who];
+    return std::string(rule.method) != "Sync" && std::string(rule.method) != "Session" ? 'a' : who == kBob ? 'k' : 'd';
+  });
+  EXPECT_THAT(AuditRows(), ElementsAreArray(audit_));
+}
+
+TEST_F(PermissionsTest, WithoutAdminsInTheConfigurationNoCertificateIsOne) {
+  UseCertificates();
+  config_.clear_admins();
+  Start();
+  const grpc::Status status = Call(channels_[kRoot], "Collect", v1::CollectRequest());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("Collect needs the role admin, and the certificate of root has it not; ask an admin, or name it "
+                        "in `admins` of the coordinator's configuration"));
+}
+
+TEST_F(PermissionsTest, WhereCallersAreNotCheckedEachMayDoEverything) {
+  callers_.push_back({"", "", ClientSecurity()});
+  Start();
+  ASSERT_TRUE(Call(channels_[0], "Sync", *WorkersSync({})).ok());
+  TryAll(1, [](const Rule& rule, std::size_t) { return rule.kind == Kind::kChanges ? 'k' : 'a'; });
+  EXPECT_THAT(AuditRows(), ElementsAreArray(audit_));
+}
+
+TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheAuditAndTakesNoRowFromOthers) {
+  UseTokens();
+  Start();
+  const Subject subject = NewSubject();
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(LetterOf(Call(channels_[kNobody], "Cancel", *OfSweep<v1::CancelRequest>(subject))), 'u');
+  for (int i = 0; i < 150; ++i) Call(channels_[kBob], "Cancel", *OfSweep<v1::CancelRequest>(subject));
+  Call(channels_[kReader], "Cancel", *OfSweep<v1::CancelRequest>(subject));
+  AuditRows();
+  EXPECT_EQ(Rows(kAlice, "SELECT who, count(*) FROM audit WHERE outcome <> 'OK' GROUP BY who ORDER BY who"),
+            (std::vector<std::string>{"|100", "bob|100", "reader|1"}));
+  // What is allowed has its row in any case.
+  for (int i = 0; i < 150; ++i) Call(channels_[kAlice], "ResumeSweep", *OfSweep<v1::ResumeSweepRequest>(subject));
+  EXPECT_EQ(Rows(kAlice, "SELECT count(*) FROM audit WHERE method = 'ResumeSweep'"),
+            std::vector<std::string>{"150"});
+}
+
+TEST_F(PermissionsTest, ConfigurationThatNamesCallersWhoAreNotKnownIsRefused) {
+  config_.add_admins("root");
+  EXPECT_THAT(Refusal(), HasSubstr("admins: they are common names of certificates"));
+  UseTokens();
+  EXPECT_THAT(Refusal(), HasSubstr("give admins a token with `inlier token add --role admin`"));
+  config_.clear_admins();
+  config_.add_callers()->set_name("alice");
+  EXPECT_EQ(Refusal(), "started");
+  config_.add_callers()->set_name("alice");
+  EXPECT_THAT(Refusal(), HasSubstr("callers: alice has two entries"));
+  config_.mutable_callers()->RemoveLast();
+  config_.clear_tokens_file();
+  EXPECT_THAT(Refusal(), HasSubstr("callers are not checked; set tokens_file or tls_client_ca"));
+}
+
+class AuditTest : public testing::Test {
+ protected:
+  // The row of a call that ends so, `minutes` after the beginning.
+  std::optional<AuditRow> Add(const std::string& who, const absl::Status& outcome, int minutes,
+                              bool has_space = true) {
+    v1::CancelRequest request;
+    request.set_sweep("s-1");
+    Effects effects;
+    audit_.Add(Audit::RowOf({.name = who, .role = "submit", .peer = "here", .admin = false}, "Cancel", &request),
+               outcome, {Timestamp{std::chrono::minutes(minutes)}, WallTime{1000}}, has_space, effects);
+    if (effects.changes.empty()) return std::nullopt;
+    return std::get<AuditRow>(effects.changes.changes.front());
+  }
+
+  Audit audit_;
+  const absl::Status refused_ = absl::PermissionDeniedError("not yours");
+};
+
+TEST_F(AuditTest, RefusedCallsBeyondTheLimitAreCountedInTheNextRow) {
+  for (int i = 0; i < Audit::kRefusalsAtOnce; ++i) ASSERT_EQ(Add("bob", refused_, 0).value().calls, 1u);
+  for (int i = 0; i < 7; ++i) EXPECT_FALSE(Add("bob", refused_, 9));
+  EXPECT_EQ(Add("alice", refused_, 9).value().calls, 1u);
+  EXPECT_EQ(Add("bob", absl::OkStatus(), 9).value().calls, 1u);
+  EXPECT_EQ(Add("bob", refused_, 11).value().calls, 8u);
+  EXPECT_FALSE(Add("bob", refused_, 12));
+  EXPECT_EQ(Add("bob", refused_, 10'000).value().calls, 2u);
+}
+
+TEST_F(AuditTest, WhileTheStoreIsFullRefusedCallsAreOnlyCounted) {
+  EXPECT_FALSE(Add("bob", refused_, 0, /*has_space=*/false));
+  EXPECT_TRUE(Add("bob", absl::OkStatus(), 0, /*has_space=*/false).has_value());
+  EXPECT_EQ(Add("bob", refused_, 0).value().calls, 2u);
+}
+
+TEST_F(AuditTest, RowHoldsTheBeginningOfWhatWasSentAsText) {
+  v1::EditSweepRequest request;
+  request.set_sweep("gam\nma\x1b[2J");
+  request.set_revision(3);
+  request.mutable_spec()->set_group("nlp");
+  request.mutable_spec()->set_description(std::string(5000, 'x') + "\xff");
+  request.set_request_id("secret");
+  const AuditRow row = Audit::RowOf({}, "EditSweep", &request);
+  EXPECT_THAT(row.request, testing::StartsWith("sweep: \"gam ma [2J\", spec: {"));
+  EXPECT_LE(row.request.size(), 200u);
+  EXPECT_EQ(row.request.find("secret"), std::string::npos);
+  EXPECT_EQ(row.digest.size(), 64u);
+}
+
+}  // namespace
+}  // namespace inlier

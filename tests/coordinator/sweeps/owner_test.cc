@@ -1,0 +1,221 @@
+// Whose sweep it is: who may change it, what becomes of stages that two owners share, and what each may ask for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const Caller kAlice = Harness::Named("alice"), kBob = Harness::Named("bob"),
+             kRoot = Harness::Named("root", /*admin=*/true);
+
+template <typename Request>
+Request OfSweep(SweepId sweep) {
+  Request request;
+  request.set_sweep(sweep.ToString());
+  return request;
+}
+
+v1::EditSweepRequest EditOf(SweepId sweep, const v1::SweepSpec& spec) {
+  auto request = OfSweep<v1::EditSweepRequest>(sweep);
+  *request.mutable_spec() = spec;
+  return request;
+}
+
+// Every change of a sweep and of its trial, each as often as it is asked for; the code of each answer.
+std::vector<absl::StatusCode> ChangeAll(Harness& harness, SweepId sweep) {
+  v1::CancelRequest cancel_trial;
+  cancel_trial.set_trial("t-1");
+  v1::RetryRequest retry_trial;
+  retry_trial.set_trial("t-1");
+  return {
+      harness.Ask(&Orchestrator::OnPause, OfSweep<v1::PauseSweepRequest>(sweep)).status().code(),
+      harness.Ask(&Orchestrator::OnResume, OfSweep<v1::ResumeSweepRequest>(sweep)).status().code(),
+      harness.Ask(&Orchestrator::OnEdit, EditOf(sweep, SmallSweep("alices", 3))).status().code(),
+      harness.Ask(&Orchestrator::OnCancel, cancel_trial).status().code(),
+      harness.Ask(&Orchestrator::OnRetry, retry_trial).status().code(),
+      harness.Ask(&Orchestrator::OnCancel, OfSweep<v1::CancelRequest>(sweep)).status().code(),
+      harness.Ask(&Orchestrator::OnRetry, OfSweep<v1::RetryRequest>(sweep)).status().code(),
+  };
+}
+
+TEST(OwnerTest, OnlyTheOwnerAndAnAdminChangeASweepAndItsTrialsAlsoAfterARestart) {
+  Harness harness;
+  harness.SetCaller(kAlice);
+  const SweepId sweep = harness.Submit(SmallSweep("alices", 2));
+  EXPECT_EQ(harness.Status(sweep).owner(), "alice");
+  harness.Restart();
+  EXPECT_EQ(harness.Status(sweep).owner(), "alice");
+  const std::string before = DurableState(harness.orchestrator().state());
+  harness.SetCaller(kBob);
+  EXPECT_THAT(ChangeAll(harness, sweep), testing::Each(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(DurableState(harness.orchestrator().state()), before);
+  const auto refused = harness.Ask(&Orchestrator::OnCancel, OfSweep<v1::CancelRequest>(sweep)).status();
+  EXPECT_EQ(std::string(refused.message()),
+            "sweep s-1 (alices) belongs to alice, and bob is no admin; ask its owner or an admin");
+  for (const Caller& may : {kAlice, kRoot, Caller()}) {
+    harness.SetCaller(may);
+    EXPECT_THAT(ChangeAll(harness, sweep), testing::Each(absl::StatusCode::kOk)) << may.name;
+  }
+  EXPECT_EQ(harness.Status(sweep).owner(), "alice");  // Also after an admin has edited it.
+}
+
+TEST(OwnerTest, SweepOfTheTimeBeforeCallersWereCheckedIsForAdminsAlone) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("early", 1));
+  EXPECT_FALSE(harness.Status(sweep).has_owner());
+  harness.SetCaller(kBob);
+  const auto refused = harness.Ask(&Orchestrator::OnPause, OfSweep<v1::PauseSweepRequest>(sweep)).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("has no owner"), HasSubstr("ask an admin")));
+  harness.SetCaller(kRoot);
+  EXPECT_TRUE(harness.Ask(&Orchestrator::OnPause, OfSweep<v1::PauseSweepRequest>(sweep)).ok());
+}
+
+TEST(OwnerTest, RequestIdOfAnotherCallerOpensNothing) {
+  Harness harness;
+  harness.SetCaller(kAlice);
+  const v1::SweepSpec spec = SmallSweep("alices", 2);
+  ASSERT_TRUE(harness.TrySubmit(spec, "one").ok());
+  auto cancel = OfSweep<v1::CancelRequest>(SweepId(1));
+  cancel.set_request_id("two");
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnCancel, cancel).ok());
+  EXPECT_TRUE(harness.TrySubmit(spec, "one").ok());  // The same answer again.
+  EXPECT_TRUE(harness.Ask(&Orchestrator::OnCancel, cancel).ok());
+  harness.SetCaller(kBob);
+  EXPECT_EQ(harness.TrySubmit(spec, "one").status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(harness.Ask(&Orchestrator::OnCancel, cancel).status().code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
+TEST(OwnerTest, CancellingOnesSweepLeavesTheStageThatAnotherOwnerNeeds) {
+  Harness harness;
+  harness.SetCaller(kAlice);
+  const SweepId alices = harness.Submit(SmallSweep("alices", 1));
+  harness.SetCaller(kBob);
+  const SweepId bobs = harness.Submit(SmallSweep("bobs", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 1u);  // One training for both.
+  const Token token = worker.running().begin()->first;
+  harness.SetCaller(kAlice);
+  harness.CancelSweep(alices);
+  harness.Sync(worker);
+  ASSERT_TRUE(worker.running().contains(token));
+  EXPECT_EQ(harness.Status(bobs).trials().running(), 1u);
+  RunAll(harness, worker);
+  EXPECT_EQ(harness.Status(bobs).trials().succeeded(), 1u);
+  EXPECT_EQ(harness.Status(alices).state(), v1::SWEEP_CANCELLED);
+  EXPECT_EQ(harness.Status(alices).trials().cancelled(), 1u);
+}
+
+// A stage that failed for both runs again when one of them asks for it. The other's trial stays as it ended; when its
+// owner retries it, it has the result at once.
+TEST(OwnerTest, RetryOfASharedStageChangesNothingInTheSweepOfTheOtherOwner) {
+  Harness harness;
+  v1::SweepSpec spec = SmallSweep("alices", 1);
+  spec.mutable_retry()->set_max_crashes(1);
+  harness.SetCaller(kAlice);
+  const SweepId alices = harness.Submit(spec);
+  spec.set_name("bobs");
+  harness.SetCaller(kBob);
+  const SweepId bobs = harness.Submit(spec);
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
+  harness.Sync(worker);
+  ASSERT_EQ(harness.Status(alices).trials().failed(), 1u);
+  ASSERT_EQ(harness.Status(bobs).trials().failed(), 1u);
+  const std::string before = harness.Status(alices).ShortDebugString();
+  EXPECT_EQ(harness.RetrySweep(bobs), 1u);
+  EXPECT_EQ(harness.Status(alices).ShortDebugString(), before);
+  RunAll(harness, worker);
+  EXPECT_EQ(harness.Status(bobs).trials().succeeded(), 1u);
+  EXPECT_EQ(harness.Status(alices).ShortDebugString(), before);
+  harness.Restart();
+  EXPECT_EQ(harness.Status(alices).ShortDebugString(), before);
+  harness.SetCaller(kAlice);
+  EXPECT_EQ(harness.RetrySweep(alices), 1u);
+  EXPECT_EQ(harness.Status(alices).trials().succeeded(), 1u);
+  EXPECT_EQ(RunAll(harness, worker), 0u);
+}
+
+class CallerLimitsTest : public testing::Test {
+ protected:
+  static OrchestratorOptions Options() {
+    v1::CoordinatorConfig config;
+    v1::CallerLimits& alice = *config.add_callers();
+    alice.set_name("alice");
+    alice.add_groups("nlp");
+    alice.add_groups("vision");
+    alice.set_priority_max(10);
+    alice.set_weight_max(2);
+    v1::CallerLimits& others = *config.add_callers();
+    others.set_name("*");
+    others.set_priority_max(0);
+    return OrchestratorOptions::FromConfig(config, "1.0");
+  }
+  static v1::SweepSpec Spec(const std::string& group, std::int32_t priority = 0, double weight = 1) {
+    v1::SweepSpec spec = SmallSweep("s", 1);
+    if (!group.empty()) spec.set_group(group);
+    spec.set_priority(priority);
+    spec.set_weight(weight);
+    return spec;
+  }
+  std::string Refusal(const Caller& caller, const v1::SweepSpec& spec) {
+    harness_.SetCaller(caller);
+    const absl::Status status = harness_.TrySubmit(spec).status();
+    EXPECT_TRUE(status.ok() || absl::IsPermissionDenied(status)) << status;
+    return status.ok() ? "submitted" : std::string(status.message());
+  }
+
+  Harness harness_{Options()};
+};
+
+TEST_F(CallerLimitsTest, SubmissionBeyondALimitIsRefusedWithTheLimitAndTheRemedy) {
+  EXPECT_EQ(Refusal(kAlice, Spec("nlp", 10, 2)), "submitted");
+  EXPECT_EQ(Refusal(kAlice, Spec("nlp", 11)),
+            "priority: 11 is above the maximum of 10 (the coordinator's limits for alice); set priority to at "
+            "most 10, or ask an admin");
+  EXPECT_EQ(Refusal(kAlice, Spec("nlp", 0, 2.5)),
+            "weight: 2.5 is above the maximum of 2 (the coordinator's limits for alice); set weight to at most "
+            "2, or ask an admin");
+  EXPECT_EQ(Refusal(kAlice, Spec("night")),
+            "group: 'night' is not one of nlp, vision (the coordinator's limits for alice); set group to one of "
+            "nlp, vision, or ask an admin");
+  // A quota of a group is not evaded by leaving the group out.
+  EXPECT_THAT(Refusal(kAlice, Spec("")), HasSubstr("group: a sweep without a group is not one of nlp, vision"));
+  // Those without an entry of their own.
+  EXPECT_EQ(Refusal(kBob, Spec("")), "submitted");
+  EXPECT_EQ(Refusal(kBob, Spec("night")), "submitted");
+  EXPECT_THAT(Refusal(kBob, Spec("", 1)), HasSubstr("the maximum of 0 (the coordinator's limits for bob)"));
+  EXPECT_EQ(Refusal(kRoot, Spec("", 100, 1000)), "submitted");
+  EXPECT_EQ(Refusal(Caller(), Spec("", 100, 1000)), "submitted");
+}
+
+TEST_F(CallerLimitsTest, EditBeyondALimitIsRefusedAndWhatAnAdminSetMayStay) {
+  ASSERT_EQ(Refusal(kAlice, Spec("nlp", 5)), "submitted");
+  const SweepId sweep(1);
+  const auto edit = [&](const Caller& caller, const v1::SweepSpec& spec) {
+    harness_.SetCaller(caller);
+    return harness_.Ask(&Orchestrator::OnEdit, EditOf(sweep, spec)).status();
+  };
+  EXPECT_TRUE(absl::IsPermissionDenied(edit(kAlice, Spec("nlp", 11))));
+  EXPECT_TRUE(absl::IsPermissionDenied(edit(kAlice, Spec("night", 5))));
+  EXPECT_TRUE(absl::IsPermissionDenied(edit(kAlice, Spec("", 5))));
+  EXPECT_TRUE(absl::IsPermissionDenied(edit(kAlice, Spec("nlp", 5, 3))));
+  EXPECT_EQ(harness_.Status(sweep).revision(), 1u);
+  EXPECT_TRUE(edit(kAlice, Spec("vision", 10, 2)).ok());
+  EXPECT_TRUE(edit(kRoot, Spec("night", 50, 9)).ok());
+  v1::SweepSpec more = Spec("night", 50, 9);
+  more.mutable_axes(0)->add_values()->set_number_value(7);
+  EXPECT_TRUE(edit(kAlice, more).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(edit(kAlice, Spec("night", 51, 9))));
+}
+
+}  // namespace
+}  // namespace inlier
