@@ -1,5 +1,4 @@
 // inlier query: one read-only SQL statement, executed by the coordinator.
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/escaping.h"
@@ -62,7 +61,7 @@ void AddQueryCommand(CLI::App& app, Session& session) {
         for (int i = 0; i < row.values_size(); ++i) object[response->columns(i)] = ValueJson(row.values(i));
         out.push_back(std::move(object));
       }
-      std::cout << out.dump(2) << "\n";
+      PrintExact(out.dump(2) + "\n");
       return;
     }
     TextTable table({response->columns().begin(), response->columns().end()});
@@ -71,9 +70,9 @@ void AddQueryCommand(CLI::App& app, Session& session) {
       for (const v1::QueryValue& value : row.values()) cells.push_back(ValueText(value));
       table.AddRow(std::move(cells));
     }
-    std::cout << table.ToString();
+    Print(table.ToString());
     if (response->truncated())
-      std::cerr << "inlier: only the first " << *rows << " rows; --max-rows shows more\n";
+      PrintError(absl::StrCat("only the first ", *rows, " rows; --max-rows shows more"));
   });
 }
 

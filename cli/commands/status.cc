@@ -1,5 +1,4 @@
 // inlier status: the latest and the unfinished sweeps, or one sweep with its trials.
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -64,7 +63,7 @@ void ShowSweeps(Session& session, bool all) {
     if (!AddPages(session, request, *response)) return;
   }
   if (session.mode() == OutputMode::kJson) {
-    std::cout << ToJson(*response) << std::flush;
+    PrintExact(ToJson(*response));
     return;
   }
   TextTable table({"sweep", "name", "state", "trials", "trained", "evaluated", "submitted"});
@@ -75,12 +74,12 @@ void ShowSweeps(Session& session, bool all) {
                   FormatUtc({sweep.submitted_unix_ms()})});
   }
   if (table.empty() && session.people()) {
-    std::cout << "No sweeps yet. Submit one: inlier submit FILE.yaml\n";
+    Print("No sweeps yet. Submit one: inlier submit FILE.yaml\n");
     return;
   }
-  std::cout << table.ToString();
+  Print(table.ToString());
   if (response->has_next_page_token() && session.people())
-    std::cout << "Older, finished sweeps: inlier status --all\n";
+    Print("Older, finished sweeps: inlier status --all\n");
 }
 
 void ShowSweep(Session& session, const std::string& name, bool failed_only) {
@@ -99,22 +98,24 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
     list.set_page_token(page->next_page_token());
   } while (!list.page_token().empty());
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"sweep\": " << ToJson(*sweep) << ", \"trials\": " << ToJson(all) << "}\n";
+    PrintExact(absl::StrCat("{\"sweep\": ", ToJson(*sweep), ", \"trials\": ", ToJson(all), "}\n"));
     return;
   }
   if (session.people()) {
-    std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(*sweep) << ", "
-              << DescribeTrials(sweep->trials());
-    if (sweep->withdrawn() > 0) std::cout << ", " << sweep->withdrawn() << " withdrawn";
-    std::cout << "\n";
-    for (const std::string& warning : sweep->warnings()) std::cout << "  " << warning << "\n";
+    std::string head =
+        absl::StrCat(sweep->sweep_id(), "  ", Shown(sweep->name(), Layout::kCell), "  ", StateWord(*sweep), ", ",
+                     DescribeTrials(sweep->trials()));
+    if (sweep->withdrawn() > 0) absl::StrAppend(&head, ", ", sweep->withdrawn(), " withdrawn");
+    for (const std::string& warning : sweep->warnings())
+      absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
+    Print(head + "\n");
   }
   TextTable table({"trial", "state", "labels", "attempts", "message"});
   for (const v1::TrialStatus& trial : all.trials()) {
     table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), Labels(trial),
                   absl::StrCat(trial.attempts()), trial.message()});
   }
-  std::cout << table.ToString();
+  Print(table.ToString());
 }
 
 }  // namespace

@@ -159,7 +159,8 @@ grpc::ServerUnaryReactor* ArtifactService::DescribeStore(Context* context, const
 
 grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::StatArtifactRequest* request,
                                                 v1::ArtifactStat* response) {
-  return calls_.OnPool(context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
+  return calls_.OnPool(
+      calls_.reads(), context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
     ASSIGN_OR_RETURN(const ArtifactStore::Found found, store_.Stat(request->sha256()));
     v1::ArtifactStat stat;
     stat.set_complete(found.complete);
@@ -172,7 +173,7 @@ grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::Stat
 grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::CollectRequest* request,
                                                    v1::CollectResponse* response) {
   return calls_.OnPool(
-      context, "Collect", response, [this, request]() -> absl::StatusOr<v1::CollectResponse> {
+      calls_.reads(), context, "Collect", response, [this, request]() -> absl::StatusOr<v1::CollectResponse> {
         const std::unique_lock one(collecting_, std::try_to_lock);
         if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
         return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());

@@ -20,16 +20,4 @@ void Calls::Observe(const char* method, const grpc::Status& status, Timestamp st
   metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - started);
 }
 
-void Calls::RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse) {
-  if (blocking_.fetch_add(1) >= kBlockingCallsMax) {
-    --blocking_;
-    refuse(absl::ResourceExhaustedError("too many queries at once; try again in a moment"));
-    return;
-  }
-  boost::asio::post(pool_, [this, work = std::move(work)] {
-    work();
-    --blocking_;
-  });
-}
-
 }  // namespace inlier
