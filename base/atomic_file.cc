@@ -13,7 +13,7 @@
 
 namespace inlier {
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {}
+AtomicFile::AtomicFile(std::filesystem::path path, mode_t mode) : path_(std::move(path)), mode_(mode) {}
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
@@ -26,7 +26,13 @@ absl::Status AtomicFile::Open() {
   temporary_ = path_.string() + ".XXXXXX";
   fd_ = mkostemp(temporary_.data(), O_CLOEXEC);
   if (fd_ < 0) return ErrnoStatus("cannot write a temporary file next to " + path_.string());
-  fchmod(fd_, 0644);
+  struct stat before {};
+  const bool replaces = stat(path_.c_str(), &before) == 0;
+  if (replaces && (before.st_uid != geteuid() || before.st_gid != getegid())) {
+    [[maybe_unused]] const int refused = fchown(fd_, before.st_uid, before.st_gid);
+  }
+  if (fchmod(fd_, replaces ? before.st_mode & 0777 : mode_) != 0)
+    return ErrnoStatus("cannot set the permissions of " + path_.string());
   return absl::OkStatus();
 }
 

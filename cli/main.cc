@@ -1,9 +1,12 @@
 // The command line. Every verb is a file of cli/commands.
 #include <cstdlib>
+#include <sstream>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/strip.h"
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/session.h"
 
 int main(int argc, char** argv) {
@@ -66,7 +69,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
+    std::ostringstream out, problem;
+    const int code = app.exit(error, out, problem);
+    inlier::Print(out.str());
+    if (!problem.str().empty()) inlier::PrintError(absl::StripSuffix(problem.str(), "\n"));
     return code == 0 ? inlier::kExitOk : inlier::kExitUsage;
   }
   return session.exit_code();

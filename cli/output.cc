@@ -5,9 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace inlier {
 namespace {
@@ -16,6 +21,50 @@ namespace {
 size_t DisplayWidth(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// A character of UTF-8, with its length in bytes.
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 1;
+};
+// REQUIRES: `text` begins with a whole one.
+Character FirstCharacter(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return {first, 1};
+  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  char32_t code = first & (0xff >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) code = (code << 6) | (static_cast<unsigned char>(text[i]) & 0x3f);
+  return {code, bytes};
+}
+
+// True for what changes the state of a terminal, the order of what it shows, or is not to be seen.
+bool IsHidden(char32_t code) {
+  struct Range {
+    char32_t first, last;
+  };
+  static constexpr Range kHidden[] = {
+      {0x00, 0x1f},      {0x7f, 0x9f},                          // C0, DEL, C1.
+      {0xad, 0xad},      {0x61c, 0x61c},     {0x180e, 0x180e},  // Soft hyphen, Arabic letter mark.
+      {0x200b, 0x200f},  {0x2028, 0x202e},                      // No width; marks of direction; line separators.
+      {0x2060, 0x206f},  {0xfeff, 0xfeff},   {0xfff9, 0xfffb},
+      {0xe0000, 0xe007f}};
+  return std::any_of(std::begin(kHidden), std::end(kHidden),
+                     [code](const Range& range) { return range.first <= code && code <= range.last; });
+}
+
+std::string EscapeOf(char32_t code) {
+  const auto number = static_cast<unsigned>(code);
+  if (code == '\n') return "\\n";
+  if (code == '\t') return "\\t";
+  if (code == '\r') return "\\r";
+  if (code <= 0xff) return absl::StrFormat("\\x%02x", number);
+  return code <= 0xffff ? absl::StrFormat("\\u%04x", number) : absl::StrFormat("\\U%08x", number);
+}
+
+void Write(std::FILE* file, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
 }
 
 bool LooksNumeric(const std::string& text) {
@@ -36,6 +85,46 @@ std::string Json(const google::protobuf::Message& message, bool unset_too, bool 
 }
 
 }  // namespace
+
+std::string Shown(std::string_view text, Layout layout) {
+  std::string shown;
+  std::size_t valid = ValidUtf8Prefix(text);
+  for (std::size_t at = 0; at < text.size();) {
+    if (at == valid) {
+      absl::StrAppend(&shown, EscapeOf(static_cast<unsigned char>(text[at++])));
+      valid = at + ValidUtf8Prefix(text.substr(at));
+      continue;
+    }
+    const Character character = FirstCharacter(text.substr(at));
+    const bool kept = (character.code == '\n' && layout == Layout::kLines) ||
+                      (character.code == '\t' && layout != Layout::kCell) || !IsHidden(character.code);
+    if (kept) {
+      shown.append(text.substr(at, character.bytes));
+    } else {
+      absl::StrAppend(&shown, EscapeOf(character.code));
+    }
+    at += character.bytes;
+  }
+  return shown;
+}
+
+void Print(std::string_view text) { Write(stdout, Shown(text, Layout::kLines)); }
+
+void PrintExact(std::string_view text) { Write(stdout, text); }
+
+void PrintError(std::string_view message) {
+  Write(stderr, absl::StrCat("inlier: ", Shown(message, Layout::kLines), "\n"));
+}
+
+void PrintProgress(std::string_view line) {
+  Write(stderr, absl::StrCat("\r\x1b[K", Shown(line, Layout::kCell)));
+}
+
+std::vector<std::string> TextTable::ShownCells(const std::vector<std::string>& cells) {
+  std::vector<std::string> shown;
+  for (const std::string& cell : cells) shown.push_back(Shown(cell, Layout::kCell));
+  return shown;
+}
 
 std::string TextTable::ToString() const {
   std::vector<size_t> widths;

@@ -1,9 +1,11 @@
 // The three output modes of `inlier`: for people, for programs (--json: one JSON value on stdout and nothing
-// else), and quiet (--quiet: only the requested value, an id or a table; errors still go to stderr).
+// else), and quiet (--quiet: only the requested value, an id or a table; errors still go to stderr). And the only
+// place that writes to a terminal: what other people wrote cannot control it.
 #ifndef INLIER_CLI_OUTPUT_H_
 #define INLIER_CLI_OUTPUT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "google/protobuf/message.h"
@@ -12,15 +14,34 @@ namespace inlier {
 
 enum class OutputMode { kPeople, kJson, kQuiet };
 
-// Rows of text in aligned columns; numeric columns are aligned to the right.
+// A text as a terminal may show it: control characters, those that turn the direction of writing or are not to be
+// seen, and bytes that are not UTF-8 become "\x1b", "\u202e". Everything else is unchanged.
+enum class Layout {
+  kLines,  // Keeps newlines and tabs: a text of several lines.
+  kLine,   // Keeps tabs: a line of a log.
+  kCell,   // Keeps neither: "\n" and "\t".
+};
+std::string Shown(std::string_view text, Layout layout);
+
+// Writes to standard output, as Shown(text, kLines), or as it is: JSON, and texts that are Shown already.
+void Print(std::string_view text);
+void PrintExact(std::string_view text);
+// Writes to standard error: a message after "inlier: ", or a line of progress in the place of the one before
+// (empty: removes it).
+void PrintError(std::string_view message);
+void PrintProgress(std::string_view line);
+
+// Rows of text in aligned columns, each cell as Shown(cell, kCell); numeric columns are aligned to the right.
 class TextTable {
  public:
-  explicit TextTable(std::vector<std::string> headings) : headings_(std::move(headings)) {}
-  void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  explicit TextTable(const std::vector<std::string>& headings) : headings_(ShownCells(headings)) {}
+  void AddRow(const std::vector<std::string>& cells) { rows_.push_back(ShownCells(cells)); }
   bool empty() const { return rows_.empty(); }
   std::string ToString() const;
 
  private:
+  static std::vector<std::string> ShownCells(const std::vector<std::string>& cells);
+
   std::vector<std::string> headings_;
   std::vector<std::vector<std::string>> rows_;
 };

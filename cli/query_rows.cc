@@ -1,6 +1,5 @@
 #include "cli/query_rows.h"
 
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +51,7 @@ void PrintRows(const Session& session, const v1::QueryResponse& response) {
       for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = ValueJson(row.values(i));
       out.push_back(std::move(object));
     }
-    std::cout << out.dump(2) << "\n";
+    PrintExact(out.dump(2) + "\n");
     return;
   }
   TextTable table({response.columns().begin(), response.columns().end()});
@@ -61,7 +60,7 @@ void PrintRows(const Session& session, const v1::QueryResponse& response) {
     for (const v1::QueryValue& value : row.values()) cells.push_back(ValueText(value));
     table.AddRow(std::move(cells));
   }
-  std::cout << table.ToString();
+  Print(table.ToString());
 }
 
 }  // namespace inlier

@@ -1,8 +1,5 @@
 #include "cli/session.h"
 
-#include <cstdio>
-#include <iostream>
-
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
@@ -51,7 +48,9 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
                      ". Start one on this machine with `inlier up --dir ", dir.string(),
                      "`, or name another with --server HOST:PORT"));
   }
-  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+  // Of the call; what the coordinator did not do in time has words of its own.
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
+      status.error_message() == "Deadline Exceeded") {
     return absl::DeadlineExceededError(absl::StrCat(
         "the coordinator at ", Address(), " did not answer in time; it may be overloaded: try again"));
   }
@@ -70,9 +69,9 @@ void Session::Finish(const absl::Status& status) {
   if (json) {
     const nlohmann::json error = {
         {"error", {{"code", absl::StatusCodeToString(status.code())}, {"message", message}}}};
-    std::cout << error.dump(2) << std::endl;
+    PrintExact(error.dump(2) + "\n");
   } else {
-    std::fprintf(stderr, "inlier: %s\n", message.c_str());
+    PrintError(message);
   }
 }
 

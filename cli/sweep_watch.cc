@@ -1,9 +1,7 @@
 #include "cli/sweep_watch.h"
 
 #include <condition_variable>
-#include <cstdio>
 #include <deque>
-#include <iostream>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -73,11 +71,6 @@ class UpdateStream {
   std::thread thread_;
 };
 
-void Write(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
@@ -103,14 +96,14 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
         if (latest.has_sequence()) sequence = latest.sequence();
         failures = 0;
         answered = MonotonicNow();
-        if (session.people()) Write(view.Show(latest, answered));
-        if (session.mode() == OutputMode::kJson && options.json_updates) Write(ToJsonLine(latest));
+        if (session.people()) PrintExact(view.Show(latest, answered));
+        if (session.mode() == OutputMode::kJson && options.json_updates) PrintExact(ToJsonLine(latest));
         continue;
       }
       if (stream.ended().has_value()) break;
       if (session.people() && StdoutIsTerminal() && latest.has_status()) {
         latest.clear_notices();
-        Write(view.Show(latest, MonotonicNow()));
+        PrintExact(view.Show(latest, MonotonicNow()));
       }
     }
     const grpc::Status status = *stream.ended();

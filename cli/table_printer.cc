@@ -2,7 +2,6 @@
 
 #include <clocale>
 #include <cstring>
-#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -35,7 +34,7 @@ absl::Status PrintTable(Session& session, const std::string& sweep, const std::o
   ASSIGN_OR_RETURN(const v1::Table table, session.Call(&v1::SweepService::Stub::BuildTable, request, 120));
   TableStyle style;
   style.utf8 = *parsed != TableFormat::kText || LocaleIsUtf8();
-  std::cout << WriteTable(table, *parsed, style) << std::flush;
+  PrintExact(WriteTable(table, *parsed, style));
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/output.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace inlier {
@@ -56,16 +57,18 @@ std::uint32_t Decimals(const v1::Table& table, int column) {
   return column < table.decimals_size() ? table.decimals(column) : 2;
 }
 
+std::string Cell(const std::string& text) { return Shown(text, Layout::kCell); }
+
 // Headings, then rows; all with the same number of cells.
 using Grid = std::vector<std::vector<std::string>>;
 
 Grid ToGrid(const v1::Table& table, const std::string& plus_minus, Markup markup) {
   Grid grid(1);
-  for (const std::string& heading : table.row_headings()) grid[0].push_back(heading);
-  for (const std::string& heading : table.column_headings()) grid[0].push_back(heading);
+  for (const std::string& heading : table.row_headings()) grid[0].push_back(Cell(heading));
+  for (const std::string& heading : table.column_headings()) grid[0].push_back(Cell(heading));
   for (const v1::TableRow& row : table.rows()) {
     std::vector<std::string>& cells = grid.emplace_back();
-    for (const std::string& label : row.labels()) cells.push_back(label);
+    for (const std::string& label : row.labels()) cells.push_back(Cell(label));
     for (int i = 0; i < row.cells_size(); ++i)
       cells.push_back(CellText(row.cells(i), Decimals(table, i), plus_minus, markup));
     cells.resize(grid[0].size());
@@ -145,7 +148,7 @@ std::string WriteText(const v1::Table& table, const TableStyle& style) {
   const std::string side = style.utf8 ? "│" : "|";
 
   std::string out;
-  if (!table.title().empty()) absl::StrAppend(&out, table.title(), "\n\n");
+  if (!table.title().empty()) absl::StrAppend(&out, Cell(table.title()), "\n\n");
   if (style.boxed) absl::StrAppend(&out, RuleText(top, widths));
   for (std::size_t r = 0; r < grid.size(); ++r) {
     std::string line;
@@ -175,11 +178,16 @@ std::string WriteText(const v1::Table& table, const TableStyle& style) {
   return out;
 }
 
+// No link, image, HTML, character reference or emphasis of its own; brackets are those of published figures, too,
+// and a link needs what follows them.
 std::string MarkdownEscaped(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
-    if (c == '|' || c == '*' || c == '_' || c == '\\' || c == '`' || c == '<') escaped += '\\';
-    escaped += c == '\n' ? ' ' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool link = c == ']' && i + 1 < text.size() && (text[i + 1] == '(' || text[i + 1] == '[');
+    if (link || c == '|' || c == '*' || c == '_' || c == '\\' || c == '`' || c == '<' || c == '&' || c == '~')
+      escaped += '\\';
+    escaped += c;
   }
   return escaped;
 }
@@ -187,7 +195,7 @@ std::string MarkdownEscaped(const std::string& text) {
 std::string WriteMarkdown(const v1::Table& table) {
   const Grid grid = ToGrid(table, "±", Markup::kPlain);
   std::string out;
-  if (!table.title().empty()) absl::StrAppend(&out, "**", MarkdownEscaped(table.title()), "**\n\n");
+  if (!table.title().empty()) absl::StrAppend(&out, "**", MarkdownEscaped(Cell(table.title())), "**\n\n");
   for (std::size_t r = 0; r < grid.size(); ++r) {
     out += "|";
     for (const std::string& cell : grid[r]) absl::StrAppend(&out, " ", MarkdownEscaped(cell), " |");
@@ -202,8 +210,10 @@ std::string WriteMarkdown(const v1::Table& table) {
   return out;
 }
 
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+// RFC 4180, in UTF-8; it has no control characters but ends of lines.
+std::string CsvField(const std::string& exact) {
+  const std::string text = Shown(exact, Layout::kLines);
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';
@@ -281,9 +291,6 @@ std::string LatexEscaped(const std::string& text) {
       case '\\':
         escaped += "\\textbackslash{}";
         break;
-      case '\n':
-        escaped += ' ';
-        break;
       default:
         escaped += c;
     }
@@ -295,7 +302,7 @@ std::string WriteLatex(const v1::Table& table) {
   const Grid grid = ToGrid(table, "\\pm", Markup::kLatex);
   const std::size_t labels = static_cast<std::size_t>(table.row_headings_size());
   std::string out;
-  if (!table.title().empty()) absl::StrAppend(&out, "% ", MarkdownEscaped(table.title()), "\n");
+  if (!table.title().empty()) absl::StrAppend(&out, "% ", Cell(table.title()), "\n");
   absl::StrAppend(&out, "% \\usepackage{booktabs}\n\\begin{tabular}{", std::string(labels, 'l'),
                   std::string(grid[0].size() - labels, 'r'), "}\n\\toprule\n");
   for (std::size_t r = 0; r < grid.size(); ++r) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/output.h"
 
 namespace inlier {
 namespace {
@@ -98,7 +99,8 @@ std::string WatchView::Show(const v1::SweepUpdate& update, Timestamp now) {
   }
   if (terminal_) return Frame(update, now);
   std::string out;
-  for (const std::string& notice : update.notices()) absl::StrAppend(&out, "  ", notice, "\n");
+  for (const std::string& notice : update.notices())
+    absl::StrAppend(&out, "  ", Shown(notice, Layout::kCell), "\n");
   const bool ended = update.status().state() != v1::ACTIVE;
   const bool due =
       last_done_ < 0 || now - last_line_ >= kLineEvery || update.work_done() - last_done_ >= kLineAtLeast;
@@ -119,7 +121,7 @@ std::string WatchView::Line(const v1::SweepUpdate& update, Timestamp now) {
   if (update.has_seconds_left() && status.state() == v1::ACTIVE) {
     absl::StrAppend(&line, ", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
   }
-  return line + "\n";
+  return Shown(line, Layout::kCell) + "\n";
 }
 
 std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
@@ -145,8 +147,9 @@ std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
   std::string out;
   if (lines_shown_ > 0) absl::StrAppend(&out, "\x1b[", lines_shown_, "A\r\x1b[J");
   for (const std::string& notice : update.notices())
-    absl::StrAppend(&out, "  ", Cut(notice, width_ - 2), "\n");
-  for (const std::string& line : lines) absl::StrAppend(&out, Cut(line, width_ - 1), "\n");
+    absl::StrAppend(&out, "  ", Cut(Shown(notice, Layout::kCell), width_ - 2), "\n");
+  for (const std::string& line : lines)
+    absl::StrAppend(&out, Cut(Shown(line, Layout::kCell), width_ - 1), "\n");
   lines_shown_ = static_cast<int>(lines.size());
   return out;
 }

@@ -1,7 +1,8 @@
 // The view of a running sweep: on a terminal a few lines redrawn in place (bar, rate, time left, running
 // attempts with their loss); elsewhere a plain line at each relevant change.
 //
-// Pure: updates and times are inputs, the text is the output. The caller writes it.
+// Pure: updates and times are inputs, the text is the output. The caller writes it as it is: names, labels and
+// messages in it are Shown (output.h), its control sequences are the view's own.
 #ifndef INLIER_CLI_WATCH_VIEW_H_
 #define INLIER_CLI_WATCH_VIEW_H_
 

@@ -17,6 +17,7 @@
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/metrics.h"
 #include "coordinator/orchestrator.h"
+#include "coordinator/queries/query_processes.h"
 #include "coordinator/services/access.h"
 #include "coordinator/services/artifact_service.h"
 #include "coordinator/services/calls.h"
@@ -47,6 +48,7 @@ struct Coordinator::Parts {
     std::unique_ptr<Store> store;
     std::unique_ptr<Committer> committer;
     std::unique_ptr<Reader> reader;
+    std::unique_ptr<QueryProcesses> queries;
     std::unique_ptr<ArtifactStore> artifacts;
   };
   struct Services {
@@ -103,7 +105,8 @@ absl::Status Coordinator::Parts::OpenStore() {
   CommitterOptions options = CommitterOptions::FromConfig(config);
   options.on_commit = [this](const CommitStats& stats) { metrics.ObserveCommit(stats); };
   disk.committer = std::make_unique<Committer>(*disk.store, std::move(options), fail);
-  disk.reader = std::make_unique<Reader>(disk.database->path(), Calls::kBlockingThreads);
+  disk.reader = std::make_unique<Reader>(disk.database->path(), Calls::kReadThreads + Calls::kTableThreads);
+  disk.queries = std::make_unique<QueryProcesses>(config.query_program(), disk.database->path());
   ASSIGN_OR_RETURN(disk.artifacts, ArtifactStore::Open(config.state_dir()));
   return absl::OkStatus();
 }
@@ -125,7 +128,7 @@ absl::Status Coordinator::Parts::OpenPorts() {
   loop = std::make_unique<CoordinatorLoop>(io, *orchestrator, *disk.committer, metrics, fail);
   calls = std::make_unique<Calls>(*loop, metrics, *access);
   services.watches = std::make_unique<WatchHub>(io, *calls, *disk.reader);
-  services.sweeps = MakeSweepService(*calls, *services.watches, *disk.reader);
+  services.sweeps = MakeSweepService(*calls, *services.watches, *disk.reader, *disk.queries);
   services.workers = MakeWorkerService(*calls);
   services.artifacts =
       std::make_unique<ArtifactService>(*calls, metrics, *disk.artifacts, *disk.reader, config.state_dir());
@@ -189,6 +192,9 @@ void Coordinator::Parts::Stop() {
     http->Stop();
     if (!disk.committer->Health().status.ok()) Abandon();
   });
+  // What people read may take long; nothing waits for it.
+  disk.queries->Stop();
+  disk.reader->Stop();
   if (grpc.server) grpc.server->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
   services.artifacts->Join();
   calls->Join();

@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/metrics.h"
+#include "coordinator/queries/query_answerer.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/config.h"
 #include "rpc/daemon.h"
@@ -19,6 +20,8 @@ namespace inlier {
 namespace {
 
 constexpr char kProgram[] = "inlier-coordinator";
+// Also when its file has been replaced by another version meanwhile.
+constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr char kSummary[] =
     "Keeps sweeps and their results in <state_dir>/inlier.db, leases stages to workers, and serves gRPC and "
     "HTTP.";
@@ -31,6 +34,7 @@ int Run(const DaemonOptions& options) {
   }
   if (const absl::Status status = SetLogFormat(config.log_format()); !status.ok())
     return ReportFatal(kProgram, status);
+  if (!config.has_query_program()) config.set_query_program(kThisProgram);
   spdlog::info("config {}", DescribeConfig(config));
   RaiseOpenFileLimit();
 
@@ -59,6 +63,7 @@ int Run(const DaemonOptions& options) {
 }
 
 int Main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == std::string(kAnswerQueriesFlag)) return AnswerQueries(argv[2]);
   const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
   if (!options.ok()) return ReportFatal(kProgram, options.status());
   switch (options->action) {

@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kNameBytesMax = 64;
 constexpr char kTokenPrefix[] = "inlier_";
+constexpr mode_t kOwnerOnly = 0600;
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
@@ -277,7 +278,7 @@ absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vecto
     }
     absl::StrAppend(&text, RoleName(entry.role), " ", entry.name, " ", entry.sha256, "\n");
   }
-  return WriteFileAtomically(file, text);
+  return WriteFileAtomically(file, text, kOwnerOnly);
 }
 
 absl::StatusOr<std::string> NewToken() {

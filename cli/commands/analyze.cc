@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <thread>
 
@@ -101,13 +100,13 @@ absl::Status Analyze(Session& session, const Arguments& arguments) {
     const auto parsed = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (parsed.is_discarded()) return;
     const bool found = report.Add(parsed);
-    if (shows_progress) std::fprintf(stderr, "\r\033[K%s", found ? "" : report.progress().c_str());
+    if (shows_progress) PrintProgress(found ? "" : report.progress());
   }));
-  if (shows_progress) std::fprintf(stderr, "\r\033[K");
+  if (shows_progress) PrintProgress("");
   if (session.mode() == OutputMode::kJson) {
-    std::cout << report.ToJson().dump(2) << std::endl;
+    PrintExact(report.ToJson().dump(2) + "\n");
   } else {
-    std::cout << report.ToString() << std::flush;
+    Print(report.ToString());
   }
   return absl::OkStatus();
 }

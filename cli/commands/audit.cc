@@ -45,7 +45,7 @@ absl::Status Show(Session& session, const AuditArguments& arguments) {
                    session.Call(&v1::SweepService::Stub::Query, query, 120));
   PrintRows(session, response);
   if (session.people() && static_cast<std::uint32_t>(response.rows_size()) == arguments.rows)
-    std::cerr << "inlier: only the latest " << arguments.rows << " rows; --max-rows shows more\n";
+    PrintError(absl::StrCat("only the latest ", arguments.rows, " rows; --max-rows shows more"));
   return absl::OkStatus();
 }
 

@@ -1,7 +1,6 @@
 // inlier backup: a checked copy of the database, with the coordinator running or stopped.
 #include "coordinator/store/backup.h"
 
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -23,26 +22,24 @@ absl::Status Backup(Session& session, const std::string& destination) {
   BackupOptions options;
   if (show) {
     options.progress = [](std::uint64_t done, std::uint64_t total) {
-      std::cerr << absl::StrFormat("\rbackup %3.0f %%", total == 0 ? 100.0 : 100.0 * done / total)
-                << std::flush;
+      PrintProgress(absl::StrFormat("backup %3.0f %%", total == 0 ? 100.0 : 100.0 * done / total));
     };
   }
   const absl::StatusOr<BackupResult> made = BackupStateFolder(session.dir, destination, options);
-  if (show) std::cerr << "\r\x1b[K" << std::flush;
+  if (show) PrintProgress("");
   RETURN_IF_ERROR(made.status());
   const double seconds = ToSeconds(made->duration);
   if (session.mode() == OutputMode::kJson) {
-    std::cout << nlohmann::ordered_json{{"file", made->file.string()},
-                                        {"bytes", made->bytes},
-                                        {"schema_version", made->schema_version},
-                                        {"seconds", seconds}}
-                     .dump(2)
-              << "\n";
+    const nlohmann::ordered_json report = {{"file", made->file.string()},
+                                           {"bytes", made->bytes},
+                                           {"schema_version", made->schema_version},
+                                           {"seconds", seconds}};
+    PrintExact(report.dump(2) + "\n");
   } else if (session.people()) {
-    std::cout << absl::StrFormat("%s: %d bytes, schema version %d, checked, in %.2f s\n", made->file.string(),
-                                 made->bytes, made->schema_version, seconds);
+    Print(absl::StrFormat("%s: %d bytes, schema version %d, checked, in %.2f s\n", made->file.string(),
+                          made->bytes, made->schema_version, seconds));
   } else {
-    std::cout << made->file.string() << "\n";
+    Print(made->file.string() + "\n");
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,4 @@
 // inlier completion SHELL: a completion script, generated from the commands.
-#include <iostream>
 #include <memory>
 #include <set>
 
@@ -78,10 +77,10 @@ void AddCompletionCommand(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([&app, shell] {
     if (*shell == "fish") {
-      std::cout << FishScript(app);
+      PrintExact(FishScript(app));
     } else {
-      if (*shell == "zsh") std::cout << "autoload -U +X bashcompinit && bashcompinit\n";
-      std::cout << BashScript(app);
+      if (*shell == "zsh") PrintExact("autoload -U +X bashcompinit && bashcompinit\n");
+      PrintExact(BashScript(app));
     }
   });
 }

@@ -1,5 +1,4 @@
 // inlier cancel, retry, pause, resume, drain: control of running sweeps and workers.
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -25,9 +24,9 @@ Request MakeRequest(const std::string& name) {
 
 void Report(Session& session, const google::protobuf::Message& response, const std::string& text) {
   if (session.mode() == OutputMode::kJson) {
-    std::cout << ToJson(response) << std::flush;
+    PrintExact(ToJson(response));
   } else if (session.people()) {
-    std::cout << text << "\n";
+    Print(text + "\n");
   }
 }
 

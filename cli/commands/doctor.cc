@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -115,25 +114,25 @@ void PrintJson(const DoctorReport& report, const Versions& versions, const std::
                                       {"checks", report.checks},
                                       {"findings", findings},
                                       {"repairs", done}};
-  std::cout << out.dump(2) << "\n";
+  PrintExact(out.dump(2) + "\n");
 }
 
 void PrintForPeople(const Session& session, const DoctorReport& report, const Versions& versions,
                     const std::vector<std::string>& done) {
-  for (const std::string& repair : done) std::cout << "repaired: " << repair << "\n";
+  for (const std::string& repair : done) Print(absl::StrCat("repaired: ", repair, "\n"));
   for (const Finding& finding : report.findings) {
     if (!finding.problem && !session.people()) continue;
-    std::cout << (finding.problem ? "PROBLEM " : "note    ") << finding.check << ": " << finding.what
-              << "\n        " << finding.remedy << "\n";
+    Print(absl::StrCat(finding.problem ? "PROBLEM " : "note    ", finding.check, ": ",
+                       Shown(finding.what, Layout::kCell), "\n        ", Shown(finding.remedy, Layout::kCell), "\n"));
   }
   if (!session.people()) return;
-  std::cout << absl::StrFormat(
+  Print(absl::StrFormat(
       "%s: %s; %d checks; schema version %d; database %.1f MB, %.1f GB free; inlier %s, coordinator %s, %d "
       "worker%s\n",
       session.dir.string(), report.healthy() ? "healthy" : "NOT healthy", report.checks.size(),
       report.schema_version, report.database_bytes / 1e6, report.free_bytes / 1e9, Version(),
       versions.coordinator.empty() ? "not running" : versions.coordinator, versions.workers.size(),
-      versions.workers.size() == 1 ? "" : "s");
+      versions.workers.size() == 1 ? "" : "s"));
 }
 
 absl::StatusOr<ExitCode> Doctor(Session& session, const DoctorOptions& options, bool repair) {

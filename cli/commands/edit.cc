@@ -1,5 +1,4 @@
 // inlier edit: replaces the specification of a sweep while it runs.
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,11 +70,11 @@ void AddEditCommand(CLI::App& app, Session& session) {
     const auto response = session.CallOnce(&v1::SweepService::Stub::EditSweep, *request, 60);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {
-      std::cout << ToJson(*response) << std::flush;
+      PrintExact(ToJson(*response));
     } else if (session.people()) {
-      std::cout << request->sweep() << " is at revision " << response->revision() << ": "
-                << response->trials() << " trials, " << response->added() << " added, " << response->kept()
-                << " kept, " << response->withdrawn() << " withdrawn\n";
+      Print(absl::StrCat(request->sweep(), " is at revision ", response->revision(), ": ", response->trials(),
+                         " trials, ", response->added(), " added, ", response->kept(), " kept, ",
+                         response->withdrawn(), " withdrawn\n"));
     }
   });
 }

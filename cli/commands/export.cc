@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -46,10 +45,10 @@ absl::Status Export(Session& session, const std::string& model, const std::strin
   }
   RETURN_IF_ERROR(RunTrialProgram({"export", file.string(), folder}));
   if (session.mode() == OutputMode::kJson) {
-    std::cout << nlohmann::json{{"model", file.string()}, {"folder", folder}}.dump() << "\n";
+    PrintExact(nlohmann::json{{"model", file.string()}, {"folder", folder}}.dump() + "\n");
   } else if (session.people()) {
-    std::cout << "written to " << folder << "; in Python: transformers.AutoModel.from_pretrained(\"" << folder
-              << "\")\n";
+    Print(absl::StrCat("written to ", folder, "; in Python: transformers.AutoModel.from_pretrained(\"", folder,
+                       "\")\n"));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,5 @@
 // inlier gc: removes checkpoints that are no longer needed.
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <string>
 
@@ -19,22 +18,19 @@ std::string Mebibytes(std::uint64_t bytes) {
   return absl::StrFormat("%.1f", static_cast<double>(bytes) / (1 << 20));
 }
 
-void Print(Session& session, const v1::CollectResponse& response, bool dry_run) {
-  if (session.mode() == OutputMode::kJson) {
-    std::cout << ToJson(response) << std::flush;
-    return;
-  }
+void Report(Session& session, const v1::CollectResponse& response, bool dry_run) {
+  if (session.mode() == OutputMode::kJson) return PrintExact(ToJson(response));
   if (dry_run || session.people()) {
     TextTable table({"MiB", "file", "reason"});
     for (const v1::CollectedFile& file : response.files())
       table.AddRow({Mebibytes(file.bytes()), file.path(), file.reason()});
-    if (!table.empty()) std::cout << table.ToString();
+    if (!table.empty()) Print(table.ToString());
   }
   if (!session.people()) return;
   const auto files = [](std::uint64_t count) { return absl::StrCat(count, count == 1 ? " file" : " files"); };
-  std::cout << files(response.files_total()) << ", " << Mebibytes(response.bytes_total()) << " MiB, "
-            << (dry_run ? "would be removed" : "removed") << "; " << files(response.files_kept()) << ", "
-            << Mebibytes(response.bytes_kept()) << " MiB, kept\n";
+  Print(absl::StrCat(files(response.files_total()), ", ", Mebibytes(response.bytes_total()), " MiB, ",
+                     dry_run ? "would be removed" : "removed", "; ", files(response.files_kept()), ", ",
+                     Mebibytes(response.bytes_kept()), " MiB, kept\n"));
 }
 
 }  // namespace
@@ -59,7 +55,7 @@ void AddGcCommand(CLI::App& app, Session& session) {
     v1::CollectResponse response;
     const grpc::Status status = stub->Collect(&context, *request, &response);
     if (!status.ok()) return session.Finish(session.ExplainRpcError(status));
-    Print(session, response, request->dry_run());
+    Report(session, response, request->dry_run());
   });
 }
 

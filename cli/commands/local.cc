@@ -1,5 +1,4 @@
 // inlier up, inlier run: both daemons on this machine.
-#include <iostream>
 #include <memory>
 #include <thread>
 
@@ -35,25 +34,23 @@ absl::Status Up(Session& session, LocalOptions options) {
   ASSIGN_OR_RETURN(options.security, session.Security());
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, LocalDaemons::Start(options));
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"grpc\": \"" << daemons->grpc_address() << "\", \"coordinator_http\": \""
-              << daemons->coordinator_http() << "\", \"worker_http\": \"" << daemons->worker_http() << "\"}"
-              << std::endl;
+    PrintExact(absl::StrCat("{\"grpc\": \"", daemons->grpc_address(), "\", \"coordinator_http\": \"",
+                            daemons->coordinator_http(), "\", \"worker_http\": \"", daemons->worker_http(),
+                            "\"}\n"));
   } else if (session.people()) {
-    std::cout << "inlier is up in " << session.dir.string() << "\n"
-              << "  gRPC      " << daemons->grpc_address() << "\n"
-              << "  metrics   http://" << daemons->coordinator_http() << "/metrics  http://"
-              << daemons->worker_http() << "/metrics\n"
-              << "  database  " << (session.dir / "inlier.db").string() << "\n"
-              << "  logs      " << (session.dir / "logs").string() << "\n"
-              << "Submit a sweep: inlier submit sweeps/quickstart.yaml --dir " << session.dir.string()
-              << "      Stop: Ctrl-C" << std::endl;
+    Print(absl::StrCat("inlier is up in ", session.dir.string(), "\n  gRPC      ", daemons->grpc_address(),
+                       "\n  metrics   http://", daemons->coordinator_http(), "/metrics  http://",
+                       daemons->worker_http(), "/metrics\n  database  ", (session.dir / "inlier.db").string(),
+                       "\n  logs      ", (session.dir / "logs").string(),
+                       "\nSubmit a sweep: inlier submit sweeps/quickstart.yaml --dir ", session.dir.string(),
+                       "      Stop: Ctrl-C\n"));
   }
   while (!Interrupted()) {
     RETURN_IF_ERROR(daemons->Poll());
-    for (const std::string& notice : daemons->TakeNotices()) std::cerr << "inlier: " << notice << std::endl;
+    for (const std::string& notice : daemons->TakeNotices()) PrintError(notice);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  if (session.people()) std::cout << "stopping: running trials write a checkpoint first" << std::endl;
+  if (session.people()) Print("stopping: running trials write a checkpoint first\n");
   daemons->Stop();
   return absl::OkStatus();
 }
@@ -64,16 +61,15 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, yes));
   *sweep_id = submitted.sweep_id();
   if (session.people()) {
-    std::cout << "sweep " << submitted.sweep_id() << " (" << checked.spec.name()
-              << "): " << submitted.trials() << " trials, " << submitted.trials_known()
-              << " with known results" << std::endl;
+    Print(absl::StrCat("sweep ", submitted.sweep_id(), " (", checked.spec.name(), "): ", submitted.trials(),
+                       " trials, ", submitted.trials_known(), " with known results\n"));
   }
   WatchOptions options;
   options.json_updates = false;
   if (daemons != nullptr) {
     options.poll = [daemons] {
       const absl::Status status = daemons->Poll();
-      for (const std::string& notice : daemons->TakeNotices()) std::cerr << "inlier: " << notice << std::endl;
+      for (const std::string& notice : daemons->TakeNotices()) PrintError(notice);
       return status;
     };
   }
@@ -83,7 +79,7 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
         absl::StrCat("interrupted; run the same command again to resume the sweep from its checkpoints"));
   }
   RETURN_IF_ERROR(status.status());
-  if (session.people()) std::cout << "\n";
+  if (session.people()) Print("\n");
   RETURN_IF_ERROR(PrintTable(session, submitted.sweep_id(), std::nullopt, "text"));
   return ExitCodeOfSweep(*status);
 }
@@ -96,7 +92,7 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
   if (!running.ok() || !EndpointIsAlive(*running)) {
     if (session.people())
-      std::cout << "starting coordinator and worker in " << session.dir.string() << std::endl;
+      Print(absl::StrCat("starting coordinator and worker in ", session.dir.string(), "\n"));
     ASSIGN_OR_RETURN(daemons, LocalDaemons::Start(options));
     session.server = daemons->grpc_address();
   }
@@ -106,13 +102,12 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   RETURN_IF_ERROR(code.status());
   if (session.people()) {
     const std::string dir = session.dir.string();
-    std::cout << "\nEverything is in " << (session.dir / "inlier.db").string()
-              << ":  sqlite3 \"file:" << (session.dir / "inlier.db").string()
-              << "?mode=ro\" \"SELECT * FROM results\"\n"
-              << "View it again:     inlier up --dir " << dir << "   and in another terminal   inlier table "
-              << sweep_id << " --dir " << dir << " --format markdown\n"
-              << "Your own sweep:    copy " << arguments.file
-              << ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n";
+    const std::string database = (session.dir / "inlier.db").string();
+    Print(absl::StrCat("\nEverything is in ", database, ":  sqlite3 \"file:", database,
+                       "?mode=ro\" \"SELECT * FROM results\"\nView it again:     inlier up --dir ", dir,
+                       "   and in another terminal   inlier table ", sweep_id, " --dir ", dir,
+                       " --format markdown\nYour own sweep:    copy ", arguments.file,
+                       ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n"));
   }
   session.Finish(*code);
   return absl::OkStatus();

@@ -1,5 +1,4 @@
 // inlier logs TRIAL: the output of its attempts.
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -21,17 +20,19 @@ void AddLogsCommand(CLI::App& app, Session& session) {
     const auto response = session.Call(&v1::SweepService::Stub::GetLogs, request);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {
-      std::cout << ToJson(*response) << std::flush;
+      PrintExact(ToJson(*response));
       return;
     }
     uint64_t token = 0;
+    std::string text;
     for (const v1::LoggedLine& line : response->lines()) {
       if (line.token() != token && session.people())
-        std::cout << "--- " << line.stage_id() << ", attempt with token " << line.token() << "\n";
+        absl::StrAppend(&text, "--- ", line.stage_id(), ", attempt with token ", line.token(), "\n");
       token = line.token();
-      std::cout << FormatUtc({line.time_unix_ms()}) << "  " << line.text() << "\n";
+      absl::StrAppend(&text, FormatUtc({line.time_unix_ms()}), "  ", Shown(line.text(), Layout::kLine), "\n");
     }
-    if (response->lines().empty() && session.people()) std::cout << "No log lines of " << *trial << "\n";
+    if (response->lines().empty() && session.people()) text = absl::StrCat("No log lines of ", *trial, "\n");
+    Print(text);
   });
 }
 

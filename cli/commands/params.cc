@@ -1,5 +1,4 @@
 // inlier params: every hyper-parameter, from the schema.
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +21,7 @@ void AddParamsCommand(CLI::App& app, Session& session) {
   command->add_flag("--markdown", arguments->markdown, "Print the page docs/reference/parameters.md");
   command->callback([&session, arguments] {
     if (arguments->markdown) {
-      std::cout << ParamsMarkdown();
+      PrintExact(ParamsMarkdown());
       return;
     }
     if (session.json) {
@@ -38,7 +37,7 @@ void AddParamsCommand(CLI::App& app, Session& session) {
                        {"comment", param.comment},
                        {"required", param.required}});
       }
-      std::cout << out.dump(2) << "\n";
+      PrintExact(out.dump(2) + "\n");
       return;
     }
     const std::string text = ParamsText(arguments->filter, TerminalWidth());
@@ -47,7 +46,7 @@ void AddParamsCommand(CLI::App& app, Session& session) {
           absl::NotFoundError(absl::StrCat("no parameter has \"", arguments->filter,
                                            "\" in its path, column or meaning; `inlier params` lists all")));
     }
-    std::cout << text;
+    Print(text);
   });
 }
 

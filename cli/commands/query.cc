@@ -1,7 +1,7 @@
 // inlier query: one read-only SQL statement, executed by the coordinator.
-#include <iostream>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/query_rows.h"
 
@@ -22,7 +22,7 @@ void AddQueryCommand(CLI::App& app, Session& session) {
     if (!response.ok()) return session.Finish(response.status());
     PrintRows(session, *response);
     if (response->truncated() && session.mode() != OutputMode::kJson)
-      std::cerr << "inlier: only the first " << *rows << " rows; --max-rows shows more\n";
+      PrintError(absl::StrCat("only the first ", *rows, " rows; --max-rows shows more"));
   });
 }
 

@@ -1,6 +1,5 @@
 // inlier status: the latest and the unfinished sweeps, or one sweep with its trials.
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -68,7 +67,7 @@ void ShowSweeps(Session& session, bool all) {
     if (!AddPages(session, request, *response)) return;
   }
   if (session.mode() == OutputMode::kJson) {
-    std::cout << ToJson(*response) << std::flush;
+    PrintExact(ToJson(*response));
     return;
   }
   const bool owned = std::any_of(response->sweeps().begin(), response->sweeps().end(),
@@ -89,12 +88,12 @@ void ShowSweeps(Session& session, bool all) {
     table.AddRow(std::move(cells));
   }
   if (table.empty() && session.people()) {
-    std::cout << "No sweeps yet. Submit one: inlier submit FILE.yaml\n";
+    Print("No sweeps yet. Submit one: inlier submit FILE.yaml\n");
     return;
   }
-  std::cout << table.ToString();
+  Print(table.ToString());
   if (response->has_next_page_token() && session.people())
-    std::cout << "Older, finished sweeps: inlier status --all\n";
+    Print("Older, finished sweeps: inlier status --all\n");
 }
 
 void ShowSweep(Session& session, const std::string& name, bool failed_only) {
@@ -113,23 +112,25 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
     list.set_page_token(page->next_page_token());
   } while (!list.page_token().empty());
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"sweep\": " << ToJson(*sweep) << ", \"trials\": " << ToJson(all) << "}\n";
+    PrintExact(absl::StrCat("{\"sweep\": ", ToJson(*sweep), ", \"trials\": ", ToJson(all), "}\n"));
     return;
   }
   if (session.people()) {
-    std::cout << sweep->sweep_id() << "  " << sweep->name() << "  " << StateWord(*sweep) << ", "
-              << DescribeTrials(sweep->trials());
-    if (sweep->withdrawn() > 0) std::cout << ", " << sweep->withdrawn() << " withdrawn";
-    if (sweep->has_owner()) std::cout << "; owner " << sweep->owner();
-    std::cout << "\n";
-    for (const std::string& warning : sweep->warnings()) std::cout << "  " << warning << "\n";
+    std::string head =
+        absl::StrCat(sweep->sweep_id(), "  ", Shown(sweep->name(), Layout::kCell), "  ", StateWord(*sweep), ", ",
+                     DescribeTrials(sweep->trials()));
+    if (sweep->withdrawn() > 0) absl::StrAppend(&head, ", ", sweep->withdrawn(), " withdrawn");
+    if (sweep->has_owner()) absl::StrAppend(&head, "; owner ", Shown(sweep->owner(), Layout::kCell));
+    for (const std::string& warning : sweep->warnings())
+      absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
+    Print(head + "\n");
   }
   TextTable table({"trial", "state", "labels", "attempts", "message"});
   for (const v1::TrialStatus& trial : all.trials()) {
     table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), Labels(trial),
                   absl::StrCat(trial.attempts()), trial.message()});
   }
-  std::cout << table.ToString();
+  Print(table.ToString());
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // inlier check, inlier submit.
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -43,22 +42,19 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
   const auto grid = SweepGrid::Create(checked.spec);
   if (!grid.ok()) return session.Finish(grid.status());
   if (session.mode() == OutputMode::kJson) {
-    std::cout << "{\"trials\": " << checked.points;
-    if (!grid->sampling().empty()) std::cout << ", \"sampling\": " << nlohmann::json(grid->sampling()).dump();
-    std::cout << ", \"scales\": {";
+    std::string json = absl::StrCat("{\"trials\": ", checked.points);
+    if (!grid->sampling().empty())
+      absl::StrAppend(&json, ", \"sampling\": ", nlohmann::json(grid->sampling()).dump());
+    absl::StrAppend(&json, ", \"scales\": {");
     for (size_t i = 0; i < scales.size(); ++i)
-      std::cout << (i == 0 ? "" : ", ") << nlohmann::json(scales[i].name).dump() << ": "
-                << scales[i].checked.points;
-    std::cout << "}, \"sweep\": " << SpecToJson(checked.spec) << "}\n";
-    return;
+      absl::StrAppend(&json, i == 0 ? "" : ", ", nlohmann::json(scales[i].name).dump(), ": ",
+                      scales[i].checked.points);
+    return PrintExact(absl::StrCat(json, "}, \"sweep\": ", SpecToJson(checked.spec), "}\n"));
   }
-  if (!session.people()) {
-    std::cout << checked.points << "\n";
-    return;
-  }
-  std::cout << arguments.file << ": sweep '" << checked.spec.name() << "' is valid: " << TrialsText(checked)
-            << "\n";
-  if (!grid->sampling().empty()) std::cout << "sampling: " << grid->sampling() << "\n";
+  if (!session.people()) return Print(absl::StrCat(checked.points, "\n"));
+  Print(absl::StrCat(arguments.file, ": sweep '", Shown(checked.spec.name(), Layout::kCell),
+                     "' is valid: ", TrialsText(checked), "\n"));
+  if (!grid->sampling().empty()) Print(absl::StrCat("sampling: ", grid->sampling(), "\n"));
   TextTable table({"axis", "values", "labels"});
   for (const SweepGrid::AxisInfo& axis : grid->axes()) {
     if (!axis.range.empty()) {
@@ -75,9 +71,9 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
     }
     table.AddRow({axis.name, absl::StrCat(axis.labels.size()), labels});
   }
-  if (!table.empty()) std::cout << table.ToString();
+  if (!table.empty()) Print(table.ToString());
   for (const CheckedScale& scale : scales)
-    std::cout << "--scale " << scale.name << ": " << TrialsText(scale.checked) << "\n";
+    Print(absl::StrCat("--scale ", Shown(scale.name, Layout::kCell), ": ", TrialsText(scale.checked), "\n"));
 }
 
 }  // namespace
@@ -107,18 +103,19 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
     const auto response = Submit(session, *checked, arguments->yes);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson && !*watch) {
-      std::cout << ToJson(*response) << std::flush;
+      PrintExact(ToJson(*response));
     } else if (session.mode() == OutputMode::kQuiet) {
-      std::cout << response->sweep_id() << "\n";
+      Print(response->sweep_id() + "\n");
     } else if (session.people()) {
-      std::cout << "submitted " << response->sweep_id() << " (" << checked->spec.name()
-                << "): " << response->trials() << " trials";
+      std::string text =
+          absl::StrCat("submitted ", response->sweep_id(), " (", Shown(checked->spec.name(), Layout::kCell),
+                       "): ", response->trials(), " trials");
       if (response->trials_known() > 0)
-        std::cout << ", " << response->trials_known() << " with known results";
-      std::cout << "\n";
+        absl::StrAppend(&text, ", ", response->trials_known(), " with known results");
       if (!*watch)
-        std::cout << "follow it: inlier watch " << response->sweep_id() << "     results: inlier table "
-                  << response->sweep_id() << "\n";
+        absl::StrAppend(&text, "\nfollow it: inlier watch ", response->sweep_id(),
+                        "     results: inlier table ", response->sweep_id());
+      Print(text + "\n");
     }
     if (!*watch) return;
     CatchInterrupts();

@@ -1,11 +1,11 @@
 // inlier token: access to the coordinator. Edits the tokens file on the coordinator's machine.
 #include <filesystem>
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/file_lock.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "nlohmann/json.hpp"
@@ -22,9 +22,15 @@ std::filesystem::path TokensFile(const Session& session, const TokenArguments& a
   return arguments.file.empty() ? session.dir / "tokens" : std::filesystem::path(arguments.file);
 }
 
+// The right to read and replace the file, so that two who add a token at once lose none.
+absl::StatusOr<FileLock> Lock(const std::filesystem::path& file) {
+  return FileLock::Acquire(file.string() + ".lock", nullptr);
+}
+
 absl::Status Add(Session& session, const TokenArguments& arguments) {
   const std::filesystem::path file = TokensFile(session, arguments);
   ASSIGN_OR_RETURN(const Role role, RoleFromName(arguments.role));
+  ASSIGN_OR_RETURN(const FileLock lock, Lock(file));
   std::vector<TokenEntry> entries;
   std::error_code error;
   if (std::filesystem::exists(file, error)) {
@@ -34,18 +40,14 @@ absl::Status Add(Session& session, const TokenArguments& arguments) {
   entries.push_back({role, arguments.name, Sha256Hex(token)});
   RETURN_IF_ERROR(WriteTokensFile(file, entries));
   if (session.mode() == OutputMode::kJson) {
-    std::cout << nlohmann::ordered_json{{"token", token},
-                                        {"role", arguments.role},
-                                        {"name", arguments.name},
-                                        {"file", file.string()}}
-                     .dump(2)
-              << "\n";
+    const nlohmann::ordered_json made = {
+        {"token", token}, {"role", arguments.role}, {"name", arguments.name}, {"file", file.string()}};
+    PrintExact(made.dump(2) + "\n");
   } else {
-    std::cout << token << "\n";
+    Print(token + "\n");
     if (session.people()) {
-      std::cerr << "inlier: this is the only time the token is shown; " << file.string()
-                << " keeps its hash. The coordinator reads it with --set tokens_file=" << file.string()
-                << "\n";
+      PrintError(absl::StrCat("this is the only time the token is shown; ", file.string(),
+                              " keeps its hash. The coordinator reads it with --set tokens_file=", file.string()));
     }
   }
   return absl::OkStatus();
@@ -59,12 +61,17 @@ absl::Status List(Session& session, const TokenArguments& arguments) {
     list.push_back({{"role", RoleName(entry.role)}, {"name", entry.name}, {"sha256", entry.sha256}});
     table.AddRow({RoleName(entry.role), entry.name, entry.sha256.substr(0, 12)});
   }
-  std::cout << (session.mode() == OutputMode::kJson ? list.dump(2) + "\n" : table.ToString());
+  if (session.mode() == OutputMode::kJson) {
+    PrintExact(list.dump(2) + "\n");
+  } else {
+    Print(table.ToString());
+  }
   return absl::OkStatus();
 }
 
 absl::Status Remove(Session& session, const TokenArguments& arguments) {
   const std::filesystem::path file = TokensFile(session, arguments);
+  ASSIGN_OR_RETURN(const FileLock lock, Lock(file));
   ASSIGN_OR_RETURN(std::vector<TokenEntry> entries, ReadTokensFile(file));
   const std::size_t removed = std::erase_if(entries, [&](const TokenEntry& entry) {
     return entry.name == arguments.name && absl::StartsWith(entry.sha256, arguments.sha256);
@@ -77,10 +84,10 @@ absl::Status Remove(Session& session, const TokenArguments& arguments) {
   }
   RETURN_IF_ERROR(WriteTokensFile(file, entries));
   if (session.mode() == OutputMode::kJson) {
-    std::cout << nlohmann::json{{"removed", removed}}.dump(2) << "\n";
+    PrintExact(nlohmann::json{{"removed", removed}}.dump(2) + "\n");
   } else if (session.people()) {
-    std::cout << removed << (removed == 1 ? " token of " : " tokens of ") << arguments.name
-              << " removed; a running coordinator notices within a second\n";
+    Print(absl::StrCat(removed, removed == 1 ? " token of " : " tokens of ", arguments.name,
+                       " removed; a running coordinator notices within a second\n"));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,4 @@
 // inlier why: why a trial or a sweep waits, runs or has ended, as a tree.
-#include <iostream>
 #include <memory>
 #include <string>
 
@@ -23,8 +22,11 @@ void AddWhyCommand(CLI::App& app, Session& session) {
     }
     const auto explanation = session.Call(&v1::SweepService::Stub::Explain, request);
     if (!explanation.ok()) return session.Finish(explanation.status());
-    std::cout << (session.mode() == OutputMode::kJson ? ToJson(*explanation) : ExplanationTree(*explanation))
-              << std::flush;
+    if (session.mode() == OutputMode::kJson) {
+      PrintExact(ToJson(*explanation));
+    } else {
+      Print(ExplanationTree(*explanation));
+    }
   });
 }
 

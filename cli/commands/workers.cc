@@ -1,5 +1,4 @@
 // inlier workers: the registered workers.
-#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,7 +21,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
     const auto response = session.Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest());
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {
-      std::cout << ToJson(*response) << std::flush;
+      PrintExact(ToJson(*response));
       return;
     }
     TextTable table({"worker", "host", "state", "slots", "busy", "devices", "last seen"});
@@ -38,18 +37,20 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                     absl::StrJoin(worker.devices(), ","), FormatUtc({worker.last_seen_unix_ms()})});
     }
     if (table.empty() && session.people()) {
-      std::cout << "No worker has registered. Start one with: inlier-worker --set coordinator="
-                << session.Address() << " --set state_dir=FOLDER\n";
+      Print(absl::StrCat("No worker has registered. Start one with: inlier-worker --set coordinator=",
+                         session.Address(), " --set state_dir=FOLDER\n"));
       return;
     }
-    std::cout << table.ToString();
+    Print(table.ToString());
     for (const v1::WorkerStatus& worker : response->workers()) {
-      for (const v1::QuarantinedDevice& quarantined : worker.quarantined())
-        std::cout << quarantined.device() << " of " << worker.name() << " gets only probes: " << quarantined.reason()
-                  << (quarantined.probes_failed() == 0
-                          ? std::string()
-                          : absl::StrCat("; probes failed: ", quarantined.probes_failed()))
-                  << "\n";
+      for (const v1::QuarantinedDevice& quarantined : worker.quarantined()) {
+        Print(absl::StrCat(Shown(quarantined.device(), Layout::kCell), " of ", Shown(worker.name(), Layout::kCell),
+                           " gets only probes: ", Shown(quarantined.reason(), Layout::kCell),
+                           quarantined.probes_failed() == 0
+                               ? std::string()
+                               : absl::StrCat("; probes failed: ", quarantined.probes_failed()),
+                           "\n"));
+      }
     }
   });
 }

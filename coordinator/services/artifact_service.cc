@@ -159,7 +159,8 @@ grpc::ServerUnaryReactor* ArtifactService::DescribeStore(Context* context, const
 
 grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::StatArtifactRequest* request,
                                                 v1::ArtifactStat* response) {
-  return calls_.OnPool(context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
+  return calls_.OnPool(
+      calls_.reads(), context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
     ASSIGN_OR_RETURN(const ArtifactStore::Found found, store_.Stat(request->sha256()));
     v1::ArtifactStat stat;
     stat.set_complete(found.complete);
@@ -187,7 +188,7 @@ grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::C
                 row, *request, [&](Orchestrator&, Moment, Effects&) { return result; }, reply);
           });
         };
-        calls_.RunBlocking([collect, answer] { answer(collect()); }, answer);
+        calls_.reads().Run([collect, answer] { answer(collect()); }, answer);
       });
 }
 

@@ -17,7 +17,7 @@ std::string CodeName(grpc::StatusCode code) {
 }  // namespace
 
 Calls::Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access)
-    : loop_(loop), metrics_(metrics), access_(access), pool_(kBlockingThreads) {
+    : loop_(loop), metrics_(metrics), access_(access) {
   access_.OnRefused([this](const Caller& caller, const char* method, const absl::Status& status) {
     Effects effects;
     audit_.Add(Audit::RowOf(caller, method, nullptr), status, CoordinatorLoop::Now(),
@@ -29,18 +29,6 @@ Calls::Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access)
 
 void Calls::Observe(const char* method, const grpc::Status& status, Timestamp started) {
   metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - started);
-}
-
-void Calls::RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse) {
-  if (blocking_.fetch_add(1) >= kBlockingCallsMax) {
-    --blocking_;
-    refuse(absl::ResourceExhaustedError("too many queries at once; try again in a moment"));
-    return;
-  }
-  boost::asio::post(pool_, [this, work = std::move(work)] {
-    work();
-    --blocking_;
-  });
 }
 
 }  // namespace inlier

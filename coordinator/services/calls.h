@@ -1,5 +1,6 @@
-// How a gRPC call is served: on gRPC's thread, on the coordinator's thread, or, when it blocks, on a small
-// pool. Every service method is a few lines on top of these.
+// How a gRPC call is served: on gRPC's thread, on the coordinator's thread, or, when it blocks, on one of three
+// small pools: short reads of the database, tables, and people's SQL never wait for one another. Every service
+// method is a few lines on top of these.
 //
 // Thread safety: all functions may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_CALLS_H_
@@ -7,9 +8,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <string>
 #include <utility>
@@ -20,6 +18,7 @@
 #include "coordinator/metrics.h"
 #include "coordinator/services/access.h"
 #include "coordinator/services/audit.h"
+#include "coordinator/services/blocking_pool.h"
 #include "coordinator/services/coordinator_loop.h"
 #include "rpc/rpc.h"
 
@@ -27,15 +26,21 @@ namespace inlier {
 
 class Calls {
  public:
-  static constexpr int kBlockingThreads = 2;
-  // At once, queued ones included; more are RESOURCE_EXHAUSTED.
-  static constexpr int kBlockingCallsMax = 64;
+  static constexpr int kReadThreads = 2;
+  static constexpr int kTableThreads = 1;
+  static constexpr int kQueryThreads = 2;
+  // Of reads, tables and queries at once, those that wait included; more are RESOURCE_EXHAUSTED.
+  static constexpr int kReadsMax = 64;
+  static constexpr int kTablesMax = 16;
+  static constexpr int kQueriesMax = 10;
 
   // All outlive it. Calls that `access` refuses go into the audit from now on.
   Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access);
 
   // Waits for the blocking calls that run.
-  void Join() { pool_.join(); }
+  void Join() {
+    for (BlockingPool* pool : {&reads_, &tables_, &queries_}) pool->Join();
+  }
 
   // Answers a unary call if its caller is admitted: `work(caller, reply)` runs on gRPC's thread and calls `reply`
   // once, then or later.
@@ -76,12 +81,12 @@ class Calls {
     });
   }
 
-  // The same on the pool, for `work()` that blocks and returns a StatusOr<Response>.
+  // The same on a pool, for `work()` that blocks and returns a StatusOr<Response>.
   template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnPool(grpc::CallbackServerContext* context, const char* method,
-                                   Response* response, Work work) {
-    return OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
-      RunBlocking([work = std::move(work), reply] { reply(work()); }, reply);
+  grpc::ServerUnaryReactor* OnPool(BlockingPool& pool, grpc::CallbackServerContext* context,
+                                   const char* method, Response* response, Work work) {
+    return OnCaller(context, method, response, [&pool, work = std::move(work)](Reply<Response> reply) mutable {
+      pool.Run([work = std::move(work), reply] { reply(work()); }, reply);
     });
   }
 
@@ -101,8 +106,9 @@ class Calls {
         std::move(reply));
   }
 
-  // Runs `work` on the pool, or calls `refuse` at once when too many calls wait there.
-  void RunBlocking(std::function<void()> work, std::function<void(absl::Status)> refuse);
+  BlockingPool& reads() { return reads_; }
+  BlockingPool& tables() { return tables_; }
+  BlockingPool& queries() { return queries_; }
 
   // Counts a call that is not answered by the functions above.
   void Observe(const char* method, const grpc::Status& status, Timestamp started);
@@ -115,8 +121,9 @@ class Calls {
   CoordinatorMetrics& metrics_;
   Access& access_;
   Audit audit_;
-  boost::asio::thread_pool pool_;
-  std::atomic<int> blocking_{0};
+  BlockingPool reads_{kReadThreads, kReadsMax, "reads of the database"};
+  BlockingPool tables_{kTableThreads, kTablesMax, "tables"};
+  BlockingPool queries_{kQueryThreads, kQueriesMax, "queries"};
 };
 
 }  // namespace inlier

@@ -22,8 +22,8 @@ constexpr std::uint32_t kLogLinesMax = 100'000;
 
 class SweepService final : public v1::SweepService::CallbackService {
  public:
-  SweepService(Calls& calls, WatchHub& watches, Reader& reader)
-      : calls_(calls), watches_(watches), reader_(reader) {}
+  SweepService(Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries)
+      : calls_(calls), watches_(watches), reader_(reader), queries_(queries) {}
 
  private:
   using Context = grpc::CallbackServerContext;
@@ -41,11 +41,11 @@ class SweepService final : public v1::SweepService::CallbackService {
     });
   }
 
-  // Replies with the result of `read()`, which reads the database.
+  // Replies with the result of `read()`, which reads the database, on `pool`.
   template <typename Request, typename Response, typename Read>
-  Unary* ReadStored(Context* context, const char* method, const Request* request, Response* response,
-                    Read read) {
-    return calls_.OnPool(context, method, response, [request, read]() -> absl::StatusOr<Response> {
+  Unary* ReadStored(BlockingPool& pool, Context* context, const char* method, const Request* request,
+                    Response* response, Read read) {
+    return calls_.OnPool(pool, context, method, response, [request, read]() -> absl::StatusOr<Response> {
       RETURN_IF_ERROR(CheckWords(*request));
       return read();
     });
@@ -126,7 +126,7 @@ class SweepService final : public v1::SweepService::CallbackService {
 
   Unary* ListTrials(Context* context, const v1::ListTrialsRequest* request,
                     v1::ListTrialsResponse* response) override {
-    return ReadStored(context, "ListTrials", request, response,
+    return ReadStored(calls_.reads(), context, "ListTrials", request, response,
                       [this, request] { return reader_.ListTrials(*request); });
   }
 
@@ -175,7 +175,7 @@ class SweepService final : public v1::SweepService::CallbackService {
           const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
           reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
         };
-        calls_.RunBlocking(add_attempts, reply);
+        calls_.reads().Run(add_attempts, reply);
       });
     });
   }
@@ -192,26 +192,28 @@ class SweepService final : public v1::SweepService::CallbackService {
   }
 
   Unary* Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) override {
-    return ReadStored(context, "Query", request, response, [this, request] {
+    return ReadStored(calls_.queries(), context, "Query", request, response, [this, context, request] {
       QueryLimits limits;
       limits.rows = std::clamp<std::uint32_t>(request->max_rows(), 1, kQueryRowsMax);
-      return reader_.Query(request->sql(), limits);
+      return queries_.Run(request->sql(), limits, [context] { return context->IsCancelled(); });
     });
   }
 
   Unary* BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) override {
-    return ReadStored(context, "BuildTable", request, response,
-                      [this, request]() -> absl::StatusOr<v1::Table> {
+    return ReadStored(calls_.tables(), context, "BuildTable", request, response,
+                      [this, context, request]() -> absl::StatusOr<v1::Table> {
                         RETURN_IF_ERROR(CheckLimits(request->table()));
                         ASSIGN_OR_RETURN(const SweepId sweep, reader_.FindSweep(request->sweep()));
-                        return inlier::BuildTable(reader_, sweep, request->table());
+                        return inlier::BuildTable(reader_, sweep, request->table(),
+                                                  [context] { return context->IsCancelled(); });
                       });
   }
 
   Unary* GetLogs(Context* context, const v1::GetLogsRequest* request,
                  v1::GetLogsResponse* response) override {
     return ReadStored(
-        context, "GetLogs", request, response, [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
+        calls_.reads(), context, "GetLogs", request, response,
+        [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
           ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
           return reader_.Logs(trial, std::clamp<std::uint32_t>(request->max_lines(), 1, kLogLinesMax));
         });
@@ -220,12 +222,14 @@ class SweepService final : public v1::SweepService::CallbackService {
   Calls& calls_;
   WatchHub& watches_;
   Reader& reader_;
+  QueryProcesses& queries_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader) {
-  return std::make_unique<SweepService>(calls, watches, reader);
+std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader,
+                                                QueryProcesses& queries) {
+  return std::make_unique<SweepService>(calls, watches, reader, queries);
 }
 
 }  // namespace inlier

@@ -1,7 +1,7 @@
 // The user-facing gRPC service: submits, shows, watches, queries and changes sweeps.
 //
 // Calls that change or show the state in memory run on the coordinator's thread, calls that read the database on
-// the pool. A submitted or edited sweep is checked on gRPC's thread first.
+// pools. A submitted or edited sweep is checked on gRPC's thread first.
 #ifndef INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 #define INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 
@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "coordinator/queries/query_processes.h"
 #include "coordinator/services/calls.h"
 #include "coordinator/services/watch_hub.h"
 #include "coordinator/store/reader.h"
@@ -16,7 +17,8 @@
 namespace inlier {
 
 // All outlive it.
-std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader);
+std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader,
+                                                QueryProcesses& queries);
 
 }  // namespace inlier
 

@@ -73,7 +73,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     };
     loop().AfterCommit([this, last, send](const absl::Status& status) {
       if (!status.ok()) return send(status);
-      hub_.calls_.RunBlocking(
+      hub_.calls_.reads().Run(
           [this, last, send] { send(hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate)); },
           send);
     });

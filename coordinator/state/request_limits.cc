@@ -108,6 +108,15 @@ absl::Status CheckLimits(const v1::SweepSpec& sweep) {
 }
 
 absl::Status CheckLimits(const v1::TableSpec& table) {
+  std::size_t conditions = 0;
+  const auto count = [&conditions](const google::protobuf::Map<std::string, google::protobuf::Value>& where) {
+    for (const auto& [name, wanted] : where)
+      conditions += 1 + static_cast<std::size_t>(wanted.list_value().values_size());
+  };
+  count(table.where());
+  for (const v1::TableColumn& column : table.columns()) count(column.where());
+  RETURN_IF_ERROR(AtMost(conditions, Limits::kTableConditionsMax, "table.where and table.columns.where",
+                         "conditions and values", "make several tables"));
   RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(table.columns_size()), Limits::kTableColumnsMax,
                          "table.columns", "columns", "make several tables"));
   return AtMost(static_cast<std::size_t>(table.rows_size()), Limits::kTableRowsMax, "table.rows", "axes",

@@ -18,6 +18,7 @@
 #include "base/version.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/param_view.h"
+#include "coordinator/store/sql_name.h"
 #include "coordinator/store/sqlite_handle.h"
 
 namespace inlier {
@@ -143,7 +144,7 @@ void RefreshViews(SQLite::Database& connection) {
   for (const View& view : UserViews()) wanted.emplace_back(view.name, view.CreateSql());
   if (stored == wanted) return;
   SQLite::Transaction transaction(connection, SQLite::TransactionBehavior::IMMEDIATE);
-  for (const auto& [name, sql] : stored) connection.exec(absl::StrCat("DROP VIEW \"", name, "\""));
+  for (const auto& [name, sql] : stored) connection.exec(absl::StrCat("DROP VIEW ", SqlName(name)));
   for (const auto& [name, sql] : wanted) connection.exec(sql);
   transaction.commit();
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "coordinator/store/derived_sql.h"
+#include "coordinator/store/sql_name.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/columns.h"
 #include "spec/trial/canonical.h"
@@ -323,9 +324,9 @@ std::string View::CreateSql() const {
   for (const ViewColumn& column : columns) {
     INLIER_CHECK(names.insert(column.name)
                      .second);  // A hyper-parameter's column or a measurement took a name that the view uses.
-    absl::StrAppend(&select, select.empty() ? "  " : ",\n  ", column.sql, " AS \"", column.name, "\"");
+    absl::StrAppend(&select, select.empty() ? "  " : ",\n  ", column.sql, " AS ", SqlName(column.name));
   }
-  return absl::StrCat("CREATE VIEW \"", name, "\" AS SELECT\n", select, "\nFROM ", from);
+  return absl::StrCat("CREATE VIEW ", SqlName(name), " AS SELECT\n", select, "\nFROM ", from);
 }
 
 const std::vector<View>& UserViews() {

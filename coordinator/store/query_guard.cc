@@ -2,10 +2,13 @@
 
 #include <sqlite3.h>
 
-#include <set>
+#include <algorithm>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "coordinator/store/database.h"
@@ -18,45 +21,54 @@ namespace {
 
 constexpr char kOnlySelect[] =
     "only one SELECT may be run here: the database is written by the coordinator alone";
+constexpr std::string_view kNoColumn = "no such column: ";
+constexpr std::string_view kNoTable = "no such table: ";
+constexpr std::string_view kNoFunction = "no such function: ";
+constexpr std::string_view kNoConstructor = "vtable constructor failed: ";
 constexpr int kInstructionsBetweenChecks = 2000;
 constexpr int kSqlBytesMax = 1 << 20;
 
-int Authorize(void*, int action, const char* first, const char*, const char*, const char*) {
-  static const std::set<std::string_view> kDescribing = {
-      "table_info",  "table_xinfo",      "table_list",   "index_list",    "index_info",
-      "index_xinfo", "foreign_key_list", "user_version", "application_id"};
-  switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_FUNCTION:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
-    case SQLITE_PRAGMA:
-      return first != nullptr && kDescribing.contains(first) ? SQLITE_OK : SQLITE_DENY;
-    default:
-      return SQLITE_DENY;
+bool IsOneOf(const std::vector<std::string>& sorted, const std::string& word) {
+  return std::binary_search(sorted.begin(), sorted.end(), word);
+}
+
+// What comes close to a name that SQLite does not know.
+std::string Suggestion(std::string_view kind, std::string word) {
+  if (kind == kNoFunction) return DidYouMean(word, AllowedFunctions());
+  if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
+  std::vector<std::string> known;
+  for (const View& view : UserViews()) {
+    if (kind == kNoTable) {
+      known.push_back(view.name);
+    } else {
+      for (const ViewColumn& column : view.columns) known.push_back(column.name);
+    }
   }
+  return DidYouMean(word, known);
 }
 
 // SQLite's words, with what could have been meant.
-absl::Status PrepareError(sqlite3* connection, int code) {
+absl::Status PrepareError(sqlite3* connection, int code, const std::string& refused_function) {
   const std::string message = sqlite3_errmsg(connection);
+  if (!refused_function.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SQL: the function ", refused_function,
+                     " is not allowed here; aggregates, window functions and functions of numbers, texts, dates "
+                     "and JSON are",
+                     DidYouMean(refused_function, AllowedFunctions())));
+  }
   if ((code & 0xff) == SQLITE_AUTH) return absl::InvalidArgumentError(kOnlySelect);
+  if ((code & 0xff) == SQLITE_NOMEM) return QueryTooLarge();
   if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_TOOBIG)
     return SqliteStatus(code, message, "preparing the query");
-  for (const std::string_view kind : {"no such column: ", "no such table: "}) {
-    if (message.compare(0, kind.size(), kind) != 0) continue;
-    std::string word = message.substr(kind.size());
-    if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
-    std::vector<std::string> known;
-    for (const View& view : UserViews()) {
-      if (kind == "no such table: ") {
-        known.push_back(view.name);
-      } else {
-        for (const ViewColumn& column : view.columns) known.push_back(column.name);
-      }
-    }
-    return absl::InvalidArgumentError(absl::StrCat("SQL: ", message, DidYouMean(word, known)));
+  if (absl::StartsWith(message, kNoConstructor)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "SQL: the table ", message.substr(kNoConstructor.size()), " is not allowed here; see the views of inlier"));
+  }
+  for (const std::string_view kind : {kNoColumn, kNoTable, kNoFunction}) {
+    if (absl::StartsWith(message, kind))
+      return absl::InvalidArgumentError(
+          absl::StrCat("SQL: ", message, Suggestion(kind, message.substr(kind.size()))));
   }
   return absl::InvalidArgumentError(absl::StrCat("SQL: ", message));
 }
@@ -88,7 +100,8 @@ bool SetValue(sqlite3_stmt* statement, int column, std::uint64_t cell_bytes, v1:
 
 // Prepares the one statement of `sql`. InvalidArgument, for people: nothing there, two statements, one that
 // writes, parameters, or SQLite's words.
-absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::string& sql) {
+absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::string& sql,
+                                            const std::string& refused_function) {
   if (sql.find('\0') != std::string::npos)
     return absl::InvalidArgumentError("SQL: the query has a zero byte");
   if (sql.size() > kSqlBytesMax) {
@@ -99,7 +112,7 @@ absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::stri
   const char* tail = nullptr;
   int code = sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, &tail);
   StatementPtr statement(raw);
-  if (code != SQLITE_OK) return PrepareError(connection, code);
+  if (code != SQLITE_OK) return PrepareError(connection, code, refused_function);
   if (statement == nullptr)
     return absl::InvalidArgumentError("SQL: there is no statement; try SELECT * FROM results");
   if (sqlite3_stmt_readonly(raw) == 0) return absl::InvalidArgumentError(kOnlySelect);
@@ -147,11 +160,8 @@ absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt*
     }
   }
   if (code == SQLITE_DONE) return response;
-  if ((code & 0xff) == SQLITE_INTERRUPT) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("the query took longer than ", FormatDuration(limits.time),
-                     "; narrow it, for example with WHERE sweep = '…', or read inlier.db with sqlite3"));
-  }
+  if ((code & 0xff) == SQLITE_INTERRUPT) return QueryTooSlow(limits.time);
+  if ((code & 0xff) == SQLITE_NOMEM) return QueryTooLarge();
   if ((code & 0xff) == SQLITE_AUTH) return absl::InvalidArgumentError(kOnlySelect);
   if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_TOOBIG || (code & 0xff) == SQLITE_MISMATCH) {
     return absl::InvalidArgumentError(absl::StrCat("SQL: ", sqlite3_errmsg(connection)));
@@ -161,12 +171,49 @@ absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt*
 
 }  // namespace
 
-void GuardConnection(sqlite3* connection) {
-  sqlite3_exec(connection, "PRAGMA query_only = ON; PRAGMA trusted_schema = ON; PRAGMA cache_size = -16384",
-               nullptr, nullptr, nullptr);
-  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 32 << 20);
+struct GuardedConnection::State {
+  SqliteHandle handle;
+  std::string refused_function;  // By Authorize, in the statement that is being prepared.
+
+  static int Authorize(void* state, int action, const char* first, const char* second, const char*, const char*);
+};
+
+int GuardedConnection::State::Authorize(void* state, int action, const char* first, const char* second,
+                                        const char*, const char*) {
+  static const std::vector<std::string> kDescribing = {"application_id",   "foreign_key_list", "index_info",
+                                                       "index_list",       "index_xinfo",      "table_info",
+                                                       "table_list",       "table_xinfo",      "user_version"};
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    case SQLITE_FUNCTION: {
+      const std::string name = second == nullptr ? "" : absl::AsciiStrToLower(second);
+      if (IsOneOf(AllowedFunctions(), name)) return SQLITE_OK;
+      static_cast<State*>(state)->refused_function = name;
+      return SQLITE_DENY;
+    }
+    case SQLITE_PRAGMA:
+      return first != nullptr && IsOneOf(kDescribing, first) ? SQLITE_OK : SQLITE_DENY;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+GuardedConnection::GuardedConnection(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GuardedConnection::~GuardedConnection() = default;
+
+absl::StatusOr<std::unique_ptr<GuardedConnection>> GuardedConnection::Open(
+    const std::filesystem::path& database) {
+  auto state = std::make_unique<State>();
+  ASSIGN_OR_RETURN(state->handle, OpenForReading(database));
+  sqlite3* connection = state->handle.get();
+  GuardReading(connection);
+  // People write texts in double quotes, too.
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 1, nullptr);
+  sqlite3_exec(connection, "PRAGMA temp_store = MEMORY", nullptr, nullptr, nullptr);
   sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, kSqlBytesMax);
-  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
   // Table-valued functions declare themselves as tables when first used, which the authorizer would take for
   // a write: used here once.
   for (const char* function :
@@ -174,22 +221,82 @@ void GuardConnection(sqlite3* connection) {
         "pragma_table_list('meta')", "pragma_index_list('meta')"}) {
     sqlite3_exec(connection, absl::StrCat("SELECT 1 FROM ", function).c_str(), nullptr, nullptr, nullptr);
   }
-  sqlite3_set_authorizer(connection, &Authorize, nullptr);
+  sqlite3_set_authorizer(connection, &State::Authorize, state.get());
+  return std::unique_ptr<GuardedConnection>(new GuardedConnection(std::move(state)));
 }
 
-absl::StatusOr<v1::QueryResponse> RunGuarded(sqlite3* connection, const std::string& sql,
-                                             const QueryLimits& limits) {
+absl::StatusOr<v1::QueryResponse> GuardedConnection::Query(const std::string& sql, const QueryLimits& limits) {
+  sqlite3* connection = state_->handle.get();
   Timestamp deadline = MonotonicNow() + limits.time;
   sqlite3_progress_handler(
       connection, kInstructionsBetweenChecks,
       [](void* end) { return MonotonicNow() >= *static_cast<Timestamp*>(end) ? 1 : 0; }, &deadline);
+  state_->refused_function.clear();
   const auto run = [&]() -> absl::StatusOr<v1::QueryResponse> {
-    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql));
+    ASSIGN_OR_RETURN(const StatementPtr statement,
+                     PrepareGuarded(connection, sql, state_->refused_function));
     return CollectRows(connection, statement.get(), limits);
   };
   absl::StatusOr<v1::QueryResponse> response = run();
   sqlite3_progress_handler(connection, 0, nullptr, nullptr);
   return response;
+}
+
+const std::vector<std::string>& AllowedFunctions() {
+  static const std::vector<std::string> functions = [] {
+    std::vector<std::string> names = {
+        // Aggregates and windows.
+        "avg", "count", "cume_dist", "dense_rank", "first_value", "group_concat", "json_group_array",
+        "json_group_object", "lag", "last_value", "lead", "max", "min", "nth_value", "ntile", "percent_rank",
+        "rank", "row_number", "sum", "total",
+        // Choice and types.
+        "coalesce", "ifnull", "iif", "likelihood", "likely", "nullif", "sqlite_version", "typeof", "unlikely",
+        // Numbers.
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceiling", "cos", "cosh",
+        "degrees", "exp", "floor", "ln", "log", "log10", "log2", "mod", "pi", "pow", "power", "radians",
+        "random", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+        // Texts and bytes.
+        "char", "concat", "concat_ws", "format", "glob", "hex", "instr", "length", "like", "lower", "ltrim",
+        "octet_length", "printf", "quote", "randomblob", "replace", "rtrim", "soundex", "string_agg", "substr",
+        "substring", "trim", "unhex", "unicode", "upper", "zeroblob",
+        // Dates.
+        "current_date", "current_time", "current_timestamp", "date", "datetime", "julianday", "strftime",
+        "time", "timediff", "unixepoch",
+        // JSON.
+        "->", "->>", "json", "json_array", "json_array_length", "json_error_position", "json_extract",
+        "json_insert", "json_object", "json_patch", "json_pretty", "json_quote", "json_remove", "json_replace",
+        "json_set", "json_type", "json_valid"};
+    std::sort(names.begin(), names.end());
+    return names;
+  }();
+  return functions;
+}
+
+void GuardReading(sqlite3* connection) {
+  sqlite3_exec(connection, "PRAGMA query_only = ON; PRAGMA cache_size = -16384", nullptr, nullptr, nullptr);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 32 << 20);
+  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+  const auto set = [connection](int option, int value) {
+    INLIER_CHECK(sqlite3_db_config(connection, option, value, nullptr) == SQLITE_OK);
+  };
+  set(SQLITE_DBCONFIG_DEFENSIVE, 1);
+  set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
+  set(SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0);
+  set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0);
+  set(SQLITE_DBCONFIG_DQS_DML, 0);
+}
+
+absl::Status QueryTooSlow(Duration time) {
+  return absl::DeadlineExceededError(
+      absl::StrCat("the query took longer than ", FormatDuration(time),
+                   "; narrow it, for example with WHERE sweep = '…', or read inlier.db with sqlite3"));
+}
+
+absl::Status QueryTooLarge() {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the query needs more than ", kQueryHeapBytes >> 20,
+                   " MiB of memory; narrow it, for example with WHERE sweep = '…' or by naming the columns, or "
+                   "read inlier.db with sqlite3"));
 }
 
 }  // namespace inlier

@@ -1,25 +1,67 @@
-// Keeps a read-only connection read-only, and one statement from using the whole machine.
+// SQL of people: a connection that can only read, by functions that are known to reach neither files nor memory.
+//
+// The guard decides what a statement may do. It stops a statement at its time limit where SQLite asks whether to
+// go on, which is between the jumps of a program only; what really bounds time and memory is the process that
+// the statement runs in (coordinator/queries/query_process.h).
 //
 // Thread safety: none; one thread at a time for each connection.
 #ifndef INLIER_COORDINATOR_STORE_QUERY_GUARD_H_
 #define INLIER_COORDINATOR_STORE_QUERY_GUARD_H_
 
+#include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coordinator/store/reader.h"
+#include "base/time.h"
+#include "inlier/v1/sweep_service.pb.h"
 
 struct sqlite3;
 
 namespace inlier {
 
-// Only SELECT, WITH … SELECT, EXPLAIN of them and PRAGMAs that describe the schema pass from now on; and
-// nothing is attached, written or loaded.
-void GuardConnection(sqlite3* connection);
+struct QueryLimits {
+  std::uint64_t rows = 10000;
+  std::uint64_t bytes = std::uint64_t{3} << 20;  // Of the answer, below gRPC's default message limit.
+  std::uint64_t cell_bytes = std::uint64_t{1} << 20;
+  Duration time = std::chrono::seconds(10);
+};
 
-// Runs the one statement of `sql` and collects its rows within `limits`. Errors are as in Reader::Query.
-absl::StatusOr<v1::QueryResponse> RunGuarded(sqlite3* connection, const std::string& sql,
-                                             const QueryLimits& limits);
+class GuardedConnection {
+ public:
+  // `database` is an inlier.db that exists.
+  static absl::StatusOr<std::unique_ptr<GuardedConnection>> Open(const std::filesystem::path& database);
+  ~GuardedConnection();
+
+  // Runs one SELECT, WITH … SELECT, EXPLAIN of them or PRAGMA that describes the schema, and sees the last
+  // commit at its start. InvalidArgument for anything else, for functions that are not allowed, for two
+  // statements and for SQL errors (SQLite's words); DeadlineExceeded past the time; ResourceExhausted when
+  // SQLite's heap limit is reached; `truncated` when rows or bytes ran out. A cell above its limit is an error.
+  absl::StatusOr<v1::QueryResponse> Query(const std::string& sql, const QueryLimits& limits = {});
+
+ private:
+  struct State;
+  explicit GuardedConnection(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The functions that people may call, in lower case and in order.
+const std::vector<std::string>& AllowedFunctions();
+
+// Keeps a connection of this program from writing, from what a damaged schema could call, and from taking a
+// name that is no column for a text.
+void GuardReading(sqlite3* connection);
+
+// The errors of a query that took too much.
+absl::Status QueryTooSlow(Duration time);
+absl::Status QueryTooLarge();
+
+// Heap of SQLite in the process of a query: rows that are sorted, grouped or joined are there, none on the disk.
+inline constexpr std::int64_t kQueryHeapBytes = std::int64_t{256} << 20;
 
 }  // namespace inlier
 

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -23,6 +24,7 @@ namespace inlier {
 namespace {
 
 constexpr std::uint32_t kPageSizeMax = 10000;
+constexpr int kInstructionsBetweenChecks = 2000;
 
 void Bind(sqlite3_stmt* statement, int index, const SqlValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
@@ -100,14 +102,15 @@ void FillLabels(const std::string& json, google::protobuf::Map<std::string, std:
 struct Reader::Pool {
   std::filesystem::path path;
   int limit = 1;
+  Duration select_time{};
+  std::atomic<bool> stopped{false};
   std::mutex mutex;
   std::condition_variable returned;
   std::vector<SqliteHandle> idle;
   int in_use = 0;
 
   // Runs `use` with a connection of its own.
-  template <typename T>
-  absl::StatusOr<T> With(const std::function<absl::StatusOr<T>(sqlite3*)>& use) {
+  absl::Status With(const std::function<absl::Status(sqlite3*)>& use) {
     std::unique_lock lock(mutex);
     returned.wait(lock, [&] { return !idle.empty() || in_use < limit; });
     SqliteHandle connection;
@@ -117,58 +120,83 @@ struct Reader::Pool {
     }
     ++in_use;
     lock.unlock();
-    absl::StatusOr<T> result = UseOrOpen(connection, use);
+    const absl::Status status = UseOrOpen(connection, use);
     lock.lock();
     --in_use;
     if (connection != nullptr) idle.push_back(std::move(connection));
     returned.notify_one();
-    return result;
+    return status;
+  }
+
+  // Steps through `statement`. Its time includes that of `visit`.
+  absl::Status Step(sqlite3* connection, sqlite3_stmt* statement,
+                    const std::function<absl::Status(sqlite3_stmt*)>& visit) {
+    std::function<bool()> must_stop = [this, deadline = MonotonicNow() + select_time] {
+      return stopped || MonotonicNow() >= deadline;
+    };
+    sqlite3_progress_handler(
+        connection, kInstructionsBetweenChecks,
+        [](void* stop) { return (*static_cast<std::function<bool()>*>(stop))() ? 1 : 0; },
+        &must_stop);
+    absl::Status status;
+    int code = SQLITE_ROW;
+    while (status.ok() && (code = sqlite3_step(statement)) == SQLITE_ROW) status = visit(statement);
+    sqlite3_progress_handler(connection, 0, nullptr, nullptr);
+    if (!status.ok() || code == SQLITE_DONE) return status;
+    if ((code & 0xff) != SQLITE_INTERRUPT)
+      return SqliteStatus(code, sqlite3_errmsg(connection), "running a query");
+    if (stopped) return absl::UnavailableError("the coordinator is stopping");
+    return absl::DeadlineExceededError(absl::StrCat("reading the database took longer than ",
+                                                    FormatDuration(select_time), "; is its disk overloaded?"));
   }
 
  private:
-  template <typename T>
-  absl::StatusOr<T> UseOrOpen(SqliteHandle& connection,
-                              const std::function<absl::StatusOr<T>(sqlite3*)>& use) const {
+  absl::Status UseOrOpen(SqliteHandle& connection, const std::function<absl::Status(sqlite3*)>& use) const {
+    if (stopped) return absl::UnavailableError("the coordinator is stopping");
     if (connection == nullptr) {
       ASSIGN_OR_RETURN(connection, OpenForReading(path));
-      GuardConnection(connection.get());
+      GuardReading(connection.get());
     }
     return use(connection.get());
   }
 };
 
-Reader::Reader(std::filesystem::path database_path, int connections) : pool_(std::make_unique<Pool>()) {
+Reader::Reader(std::filesystem::path database_path, int connections, Duration select_time)
+    : pool_(std::make_unique<Pool>()) {
   INLIER_CHECK(connections > 0);
   pool_->path = std::move(database_path);
   pool_->limit = connections;
+  pool_->select_time = select_time;
 }
 
 Reader::~Reader() = default;
 
-absl::StatusOr<v1::QueryResponse> Reader::Query(const std::string& sql, const QueryLimits& limits) {
-  return pool_->With<v1::QueryResponse>(
-      [&](sqlite3* connection) { return RunGuarded(connection, sql, limits); });
-}
+void Reader::Stop() { pool_->stopped = true; }
 
-absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector<SqlValue>& values) {
-  return pool_->With<SqlRows>([&](sqlite3* connection) -> absl::StatusOr<SqlRows> {
+absl::Status Reader::ForEach(const std::string& sql, const std::vector<SqlValue>& values,
+                             const std::function<absl::Status(const std::vector<SqlValue>&)>& visit) {
+  return pool_->With([&](sqlite3* connection) -> absl::Status {
     sqlite3_stmt* raw = nullptr;
-    int code = sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, nullptr);
+    const int code =
+        sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, nullptr);
     const StatementPtr statement(raw);
     if (code != SQLITE_OK) return SqliteStatus(code, sqlite3_errmsg(connection), "preparing a query");
     for (std::size_t i = 0; i < values.size(); ++i) Bind(raw, static_cast<int>(i) + 1, values[i]);
-    SqlRows result;
-    for (int i = 0; i < sqlite3_column_count(raw); ++i)
-      result.columns.emplace_back(sqlite3_column_name(raw, i));
-    while ((code = sqlite3_step(raw)) == SQLITE_ROW) {
-      std::vector<SqlValue>& row = result.rows.emplace_back();
-      row.reserve(result.columns.size());
-      for (std::size_t i = 0; i < result.columns.size(); ++i)
-        row.push_back(ColumnValue(raw, static_cast<int>(i)));
-    }
-    if (code != SQLITE_DONE) return SqliteStatus(code, sqlite3_errmsg(connection), "running a query");
-    return result;
+    std::vector<SqlValue> row(static_cast<std::size_t>(sqlite3_column_count(raw)));
+    return pool_->Step(connection, raw, [&](sqlite3_stmt* at) {
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = ColumnValue(at, static_cast<int>(i));
+      return visit(row);
+    });
   });
+}
+
+absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector<SqlValue>& values) {
+  SqlRows result;
+  RETURN_IF_ERROR(ForEach(sql, values, [&result](const std::vector<SqlValue>& row) {
+    result.rows.push_back(row);
+    return absl::OkStatus();
+  }));
+  return result;
 }
 
 absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name) {

@@ -1,8 +1,7 @@
-// Reads the database while the coordinator runs: users' SQL, tables, lists, logs.
+// Reads the database while the coordinator runs: tables, lists, logs. People's SQL: query_guard.h.
 //
-// A small pool of read-only connections (mode=ro, query_only, an authorizer that lets only SELECT through);
-// each call takes one, waits for a free one, and sees the last commit at its start. Blocking: not for the
-// coordinator's own thread.
+// A small pool of read-only connections; each call takes one, waits for a free one, and sees the last commit at
+// its start. A call that takes too long is ended. Blocking: not for the coordinator's own thread.
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef INLIER_COORDINATOR_STORE_READER_H_
@@ -10,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,31 +37,26 @@ inline std::string Text(const SqlValue& value) {
 }
 
 struct SqlRows {
-  std::vector<std::string> columns;
   std::vector<std::vector<SqlValue>> rows;
-};
-
-struct QueryLimits {
-  std::uint64_t rows = 10000;
-  std::uint64_t bytes = std::uint64_t{3} << 20;  // Of the answer, below gRPC's default message limit.
-  std::uint64_t cell_bytes = std::uint64_t{1} << 20;
-  Duration time = std::chrono::seconds(10);
 };
 
 class Reader {
  public:
+  static constexpr Duration kSelectTime = std::chrono::seconds(60);
+
   // `database_path` is an inlier.db that exists (Database::Open made it). Connections are opened when first
-  // needed.
-  explicit Reader(std::filesystem::path database_path, int connections = 2);
+  // needed. `select_time`: of one SELECT.
+  explicit Reader(std::filesystem::path database_path, int connections = 2, Duration select_time = kSelectTime);
   ~Reader();
 
-  // One SELECT of a person. InvalidArgument for anything else, for two statements and for SQL errors
-  // (SQLite's words); DeadlineExceeded past the time; `truncated` when rows or bytes ran out. A cell above
-  // its limit is an error.
-  absl::StatusOr<v1::QueryResponse> Query(const std::string& sql, const QueryLimits& limits = {});
+  // Ends the SELECTs that run, and all later ones, with Unavailable.
+  void Stop();
 
-  // A SELECT of this program with bound values (?1, ?2, …); unlimited rows.
+  // A SELECT of this program with bound values (?1, ?2, …); unlimited rows. DeadlineExceeded past the time.
   absl::StatusOr<SqlRows> Select(const std::string& sql, const std::vector<SqlValue>& values = {});
+  // The same, row by row, none of which is kept; ends with the first error of `visit`.
+  absl::Status ForEach(const std::string& sql, const std::vector<SqlValue>& values,
+                       const std::function<absl::Status(const std::vector<SqlValue>&)>& visit);
 
   // Id ("s-12"), or name: the latest of that name. NotFound names the sweeps that come close.
   absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "coordinator/tables/trial_values.h"
 #include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
+#include "spec/schema/limits.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/trial/canonical.h"
 #include "spec/trial/measurements.h"
@@ -27,8 +29,26 @@ using Where = google::protobuf::Map<std::string, Value>;
 constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
 // The column of the view `trials` that selects the published figure of ours.
 constexpr char kSpecColumn[] = "spec";
+constexpr std::size_t kTrialsBetweenChecks = 64;
 
-// The names that rows and conditions may use.
+// Whether a table has taken too long, or nobody waits for it any more.
+class Patience {
+ public:
+  explicit Patience(const std::function<bool()>& cancelled)
+      : cancelled_(cancelled), end_(MonotonicNow() + kTableTime) {}
+  absl::Status Check() const {
+    if (cancelled_ && cancelled_()) return absl::CancelledError("the caller has gone");
+    if (MonotonicNow() < end_) return absl::OkStatus();
+    return absl::DeadlineExceededError(absl::StrCat("the table took longer than ", FormatDuration(kTableTime),
+                                                    "; give it fewer columns, or fewer values in conditions"));
+  }
+
+ private:
+  const std::function<bool()>& cancelled_;
+  const Timestamp end_;
+};
+
+// The names that rows and conditions may use: axes, whose labels a trial has, and columns of the view trials.
 class Names {
  public:
   static absl::StatusOr<Names> Of(const v1::SweepSpec& sweep) {
@@ -36,8 +56,8 @@ class Names {
     Names names;
     for (const SweepGrid::AxisInfo& axis : grid.axes()) {
       names.known_.push_back(axis.name);
-      if (!axis.range.empty()) continue;  // Any number between its ends is a label.
-      names.axes_.emplace(axis.name, axis.labels);
+      // Of a range any number between its ends is a label.
+      names.axes_.emplace(axis.name, axis.range.empty() ? std::optional(axis.labels) : std::nullopt);
     }
     for (const SpecColumn& column : SpecColumns()) {
       if (!names.axes_.contains(column.name)) names.known_.push_back(column.name);
@@ -45,9 +65,11 @@ class Names {
     return names;
   }
 
+  bool IsAxis(const std::string& name) const { return axes_.contains(name); }
+  // nullptr: any text is a label, or it is no axis.
   const std::vector<std::string>* LabelsOf(const std::string& name) const {
     const auto axis = axes_.find(name);
-    return axis == axes_.end() ? nullptr : &axis->second;
+    return axis == axes_.end() || !axis->second ? nullptr : &*axis->second;
   }
 
   absl::Status Check(const std::string& place, const std::string& name) const {
@@ -57,7 +79,7 @@ class Names {
         DidYouMean(name, known_)));
   }
 
-  absl::Status CheckWhere(const std::string& place, const Where& where) const {
+  absl::Status CheckWhere(const std::string& place, const Where& where, const Patience& patience) const {
     // A map has no order of its own: by name, so that the same mistake gives the same message.
     const std::map<std::string, Value> sorted(where.begin(), where.end());
     for (const auto& [name, wanted] : sorted) {
@@ -68,6 +90,7 @@ class Names {
       if (wanted.kind_case() == Value::kListValue)
         each.assign(wanted.list_value().values().begin(), wanted.list_value().values().end());
       for (const Value& one : each) {
+        RETURN_IF_ERROR(patience.Check());
         if (one.kind_case() == Value::kNullValue) continue;
         if (std::any_of(labels->begin(), labels->end(),
                         [&](const std::string& label) { return LabelMatches(label, one); }))
@@ -87,7 +110,7 @@ class Names {
     return value.string_value();
   }
 
-  std::map<std::string, std::vector<std::string>> axes_;
+  std::map<std::string, std::optional<std::vector<std::string>>> axes_;
   std::vector<std::string> known_;
 };
 
@@ -102,21 +125,23 @@ absl::Status CheckMeasurement(const std::string& place, const std::string& name)
       absl::StrCat(place, ": \"", name, "\" is no final measurement of a trial", DidYouMean(name, known)));
 }
 
-absl::Status CheckSpec(const v1::TableSpec& spec, const Names& names) {
+absl::Status CheckSpec(const v1::TableSpec& spec, const Names& names, const Patience& patience) {
   for (int i = 0; i < spec.rows_size(); ++i)
     RETURN_IF_ERROR(names.Check(absl::StrCat("table.rows[", i, "]"), spec.rows(i)));
-  RETURN_IF_ERROR(names.CheckWhere("table.where", spec.where()));
+  RETURN_IF_ERROR(names.CheckWhere("table.where", spec.where(), patience));
   for (int i = 0; i < spec.columns_size(); ++i) {
     const std::string place = absl::StrCat("table.columns[", i, "]");
     RETURN_IF_ERROR(CheckMeasurement(place + ".measurement", spec.columns(i).measurement()));
-    RETURN_IF_ERROR(names.CheckWhere(place + ".where", spec.columns(i).where()));
+    RETURN_IF_ERROR(names.CheckWhere(place + ".where", spec.columns(i).where(), patience));
   }
   return absl::OkStatus();
 }
 
+// Empty for an axis that does not apply to the trial.
 std::string RowLabel(const TrialValues& trial, const std::string& name) {
-  const auto label = trial.labels.find(name);
-  return label != trial.labels.end() ? label->second : SqlText(trial.columns.at(name));
+  if (const auto label = trial.labels.find(name); label != trial.labels.end()) return label->second;
+  const auto column = trial.columns.find(name);
+  return column != trial.columns.end() ? SqlText(column->second) : "";
 }
 
 // Labels and the trials that have them.
@@ -168,6 +193,89 @@ void AttachPublished(const std::vector<const PublishedFigure*>& figures,
   if (figure->std.has_value()) cell->set_published_std(*figure->std * unit);
 }
 
+// The figures that the table is compared with; none when it names no published table.
+absl::StatusOr<std::vector<const PublishedFigure*>> FiguresOf(const v1::TableSpec& spec) {
+  if (spec.published().empty()) return std::vector<const PublishedFigure*>();
+  absl::StatusOr<std::vector<const PublishedFigure*>> found = PublishedTable(spec.published());
+  if (found.ok()) return found;
+  return absl::InvalidArgumentError(
+      absl::StrCat("table.published: ", std::string(found.status().message())));
+}
+
+// The measurements of the columns, each once, in order.
+std::vector<std::string> MeasurementsOf(const v1::TableSpec& spec) {
+  std::set<std::string> names;
+  for (const v1::TableColumn& column : spec.columns()) names.insert(column.measurement());
+  return {names.begin(), names.end()};
+}
+
+std::size_t NumberOf(const std::vector<std::string>& measurements, const std::string& name) {
+  return static_cast<std::size_t>(std::lower_bound(measurements.begin(), measurements.end(), name) -
+                                  measurements.begin());
+}
+
+// The columns of the view that the table needs. Axes are none: trials have their labels, and the name of an
+// axis never reaches SQL.
+std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const Names& names) {
+  std::set<std::string> columns;
+  const auto need = [&](const std::string& name) {
+    if (!names.IsAxis(name)) columns.insert(name);
+  };
+  for (const std::string& name : spec.rows()) need(name);
+  for (const auto& [name, wanted] : spec.where()) need(name);
+  for (const v1::TableColumn& column : spec.columns()) {
+    for (const auto& [name, wanted] : column.where()) need(name);
+  }
+  return columns;
+}
+
+absl::Status CheckSize(std::size_t rows, const v1::TableSpec& spec) {
+  const auto columns = static_cast<std::size_t>(spec.rows_size() + spec.columns_size());
+  if (rows * columns <= Limits::kTableCellsMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the table has ", rows, " rows of ", columns, " cells; at most ", Limits::kTableCellsMax,
+                   " cells are made: name fewer axes in rows, or fewer columns"));
+}
+
+absl::StatusOr<std::vector<const TrialValues*>> Matching(const std::vector<const TrialValues*>& trials,
+                                                         const Where& where, const Patience& patience) {
+  std::vector<const TrialValues*> matching;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (i % kTrialsBetweenChecks == 0) RETURN_IF_ERROR(patience.Check());
+    if (Matches(*trials[i], where)) matching.push_back(trials[i]);
+  }
+  return matching;
+}
+
+// Names the trials of cells, unless they are too many: then of none, for a part would look like the whole.
+class TrialNames {
+ public:
+  explicit TrialNames(v1::Table& table) : table_(table) {}
+
+  void Add(const std::vector<const TrialValues*>& trials, v1::TableCell& cell) {
+    names_ += trials.size();
+    if (names_ > Limits::kTableTrialsMax) {
+      if (!table_.has_trials_left_out()) RemoveAll();
+      table_.set_trials_left_out(names_);
+      return;
+    }
+    for (const TrialValues* trial : trials) cell.add_trials(trial->id);
+  }
+
+ private:
+  void RemoveAll() {
+    for (v1::TableRow& row : *table_.mutable_rows()) {
+      for (v1::TableCell& cell : *row.mutable_cells()) {
+        google::protobuf::RepeatedPtrField<std::string> none;  // Clear() would keep the memory.
+        cell.mutable_trials()->Swap(&none);
+      }
+    }
+  }
+
+  v1::Table& table_;
+  std::size_t names_ = 0;
+};
+
 }  // namespace
 
 v1::TableSpec DefaultTableSpec(const v1::SweepSpec& sweep) {
@@ -184,43 +292,31 @@ v1::TableSpec DefaultTableSpec(const v1::SweepSpec& sweep) {
   return spec;
 }
 
-absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::TableSpec& asked) {
+absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::TableSpec& asked,
+                                     const std::function<bool()>& cancelled) {
+  const Patience patience(cancelled);
   ASSIGN_OR_RETURN(const v1::SweepStatus status, reader.GetSweep(sweep));
   v1::TableSpec spec = asked;
   if (spec.columns_size() == 0)
     spec = status.spec().table().columns_size() > 0 ? status.spec().table() : DefaultTableSpec(status.spec());
   ASSIGN_OR_RETURN(const Names names, Names::Of(status.spec()));
-  RETURN_IF_ERROR(CheckSpec(spec, names));
-  std::vector<const PublishedFigure*> figures;
-  if (!spec.published().empty()) {
-    absl::StatusOr<std::vector<const PublishedFigure*>> found = PublishedTable(spec.published());
-    if (!found.ok())
-      return absl::InvalidArgumentError(
-          absl::StrCat("table.published: ", std::string(found.status().message())));
-    figures = *std::move(found);
-  }
-
-  std::set<std::string> columns;
-  std::set<std::string> measurements;
-  const auto need = [&](const std::string& name) {
-    if (names.LabelsOf(name) == nullptr) columns.insert(name);
-  };
-  for (const std::string& name : spec.rows()) need(name);
-  for (const auto& [name, wanted] : spec.where()) need(name);
-  for (const v1::TableColumn& column : spec.columns()) {
-    measurements.insert(column.measurement());
-    for (const auto& [name, wanted] : column.where()) need(name);
-  }
+  RETURN_IF_ERROR(CheckSpec(spec, names, patience));
+  ASSIGN_OR_RETURN(const std::vector<const PublishedFigure*> figures, FiguresOf(spec));
+  const std::vector<std::string> measurements = MeasurementsOf(spec);
+  std::set<std::string> columns = ColumnsOf(spec, names);
   if (!figures.empty()) columns.insert(kSpecColumn);
   ASSIGN_OR_RETURN(const std::vector<TrialValues> trials, ReadTrials(reader, sweep, columns, measurements));
-  std::vector<const TrialValues*> chosen;
+  std::vector<const TrialValues*> all;
+  for (const TrialValues& trial : trials) all.push_back(&trial);
+  ASSIGN_OR_RETURN(const std::vector<const TrialValues*> chosen, Matching(all, spec.where(), patience));
   Specs specs;
-  for (const TrialValues& trial : trials) {
-    if (!Matches(trial, spec.where())) continue;
-    chosen.push_back(&trial);
-    if (figures.empty()) continue;
-    ASSIGN_OR_RETURN(specs[&trial], TrialSpecFromJson(SqlText(trial.columns.at(kSpecColumn))));
+  if (!figures.empty()) {
+    for (const TrialValues* trial : chosen) {
+      ASSIGN_OR_RETURN(specs[trial], TrialSpecFromJson(SqlText(trial->columns.at(kSpecColumn))));
+    }
   }
+  const std::vector<Row> rows = GroupRows(chosen, spec, names);
+  RETURN_IF_ERROR(CheckSize(rows.size(), spec));
 
   v1::Table table;
   table.set_title(spec.has_title() ? spec.title() : status.name());
@@ -229,16 +325,17 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::Ta
     table.add_column_headings(column.has_heading() ? column.heading() : column.measurement());
     table.add_decimals(column.decimals());
   }
-  for (const auto& [labels, members] : GroupRows(chosen, spec, names)) {
+  TrialNames trial_names(table);
+  for (const auto& [labels, members] : rows) {
     v1::TableRow* row = table.add_rows();
     for (const std::string& label : labels) row->add_labels(label);
     for (const v1::TableColumn& column : spec.columns()) {
-      std::vector<const TrialValues*> behind;
-      std::copy_if(members.begin(), members.end(), std::back_inserter(behind),
-                   [&](const TrialValues* trial) { return Matches(*trial, column.where()); });
+      ASSIGN_OR_RETURN(const std::vector<const TrialValues*> behind,
+                       Matching(members, column.where(), patience));
       v1::TableCell* cell = row->add_cells();
-      *cell = MakeCell(behind, column.measurement());
+      *cell = MakeCell(behind, NumberOf(measurements, column.measurement()));
       if (!figures.empty()) AttachPublished(figures, behind, specs, column.measurement(), cell);
+      trial_names.Add(behind, *cell);
     }
   }
   return table;

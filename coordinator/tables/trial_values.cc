@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "coordinator/store/sql_name.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
@@ -15,7 +17,36 @@ namespace {
 
 using google::protobuf::Value;
 
-std::string Quoted(const std::string& name) { return absl::StrCat("\"", name, "\""); }
+// What a map, a vector and their strings need beside the texts, roughly.
+constexpr std::size_t kBytesOfATrial = 400;
+constexpr std::size_t kBytesOfAValue = 100;
+
+std::string SelectNames(std::string select, const auto& names) {
+  for (const std::string& name : names) absl::StrAppend(&select, ", ", SqlName(name));
+  return select;
+}
+
+// Reads one row of the view trials; returns the bytes that it needs.
+std::size_t ReadTrial(const std::vector<SqlValue>& row, const std::set<std::string>& columns,
+                      TrialValues& trial) {
+  std::size_t bytes = kBytesOfATrial;
+  trial.id = Text(row[0]);
+  v1::TrialState_Parse(Text(row[1]), &trial.state);
+  const nlohmann::json labels = nlohmann::json::parse(Text(row[2]), nullptr, /*allow_exceptions=*/false);
+  if (labels.is_object()) {
+    for (const auto& [axis, label] : labels.items()) {
+      std::string& text = trial.labels[axis];
+      text = label.is_string() ? label.get<std::string>() : label.dump();
+      bytes += kBytesOfAValue + axis.size() + text.size();
+    }
+  }
+  std::size_t i = 3;
+  for (const std::string& column : columns) {
+    bytes += kBytesOfAValue + column.size() + Text(row[i]).size();
+    trial.columns[column] = row[i++];
+  }
+  return bytes;
+}
 
 // True when `matches` holds for `wanted`, or for one item of it when it is a list.
 template <typename Condition>
@@ -28,46 +59,37 @@ bool AnyOf(const Value& wanted, const Condition& matches) {
 
 absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId sweep,
                                                     const std::set<std::string>& columns,
-                                                    const std::set<std::string>& measurements) {
-  std::string select = "SELECT trial, state, labels";
-  for (const std::string& column : columns) absl::StrAppend(&select, ", ", Quoted(column));
-  ASSIGN_OR_RETURN(const SqlRows rows,
-                   reader.Select(select + " FROM trials WHERE sweep_id = ?1 AND withdrawn = 0 ORDER BY point",
-                                 {sweep.ToString()}));
+                                                    const std::vector<std::string>& measurements) {
   std::vector<TrialValues> trials;
   std::unordered_map<std::string, std::size_t> index;
-  for (const std::vector<SqlValue>& row : rows.rows) {
-    TrialValues& trial = trials.emplace_back();
-    trial.id = std::get<std::string>(row[0]);
-    v1::TrialState_Parse(std::get<std::string>(row[1]), &trial.state);
-    const nlohmann::json labels =
-        nlohmann::json::parse(std::get<std::string>(row[2]), nullptr, /*allow_exceptions=*/false);
-    if (labels.is_object()) {
-      for (const auto& [axis, label] : labels.items())
-        trial.labels[axis] = label.is_string() ? label.get<std::string>() : label.dump();
-    }
-    std::size_t i = 3;
-    for (const std::string& column : columns) trial.columns[column] = row[i++];
-    index[trial.id] = trials.size() - 1;
-  }
-
-  select = "SELECT trial";
-  for (const std::string& measurement : measurements) absl::StrAppend(&select, ", ", Quoted(measurement));
-  ASSIGN_OR_RETURN(
-      const SqlRows results,
-      reader.Select(select + " FROM results WHERE sweep_id = ?1 AND withdrawn = 0 AND state = 'SUCCEEDED'",
-                    {sweep.ToString()}));
-  for (const std::vector<SqlValue>& row : results.rows) {
-    const auto found = index.find(std::get<std::string>(row[0]));
-    if (found == index.end()) continue;  // Stored after the first query.
-    TrialValues& trial = trials[found->second];
-    trial.state = v1::SUCCEEDED;
-    std::size_t i = 1;
-    for (const std::string& measurement : measurements) {
-      const SqlValue& value = row[i++];
-      if (const auto* real = std::get_if<double>(&value)) trial.measurements[measurement] = *real;
-    }
-  }
+  std::size_t bytes = 0;
+  RETURN_IF_ERROR(reader.ForEach(
+      SelectNames("SELECT trial, state, labels", columns) +
+          " FROM trials WHERE sweep_id = ?1 AND withdrawn = 0 ORDER BY point",
+      {sweep.ToString()}, [&](const std::vector<SqlValue>& row) {
+        TrialValues& trial = trials.emplace_back();
+        bytes += ReadTrial(row, columns, trial) + measurements.size() * sizeof(double);
+        trial.measurements.assign(measurements.size(), std::numeric_limits<double>::quiet_NaN());
+        index[trial.id] = trials.size() - 1;
+        if (bytes <= kTrialValuesBytesMax) return absl::OkStatus();
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the table needs the labels and columns of more trials than fit into ",
+                         kTrialValuesBytesMax >> 20, " MiB; leave out columns in rows and conditions, and ",
+                         "`published`, or read inlier.db with sqlite3"));
+      }));
+  RETURN_IF_ERROR(reader.ForEach(
+      SelectNames("SELECT trial", measurements) +
+          " FROM results WHERE sweep_id = ?1 AND withdrawn = 0 AND state = 'SUCCEEDED'",
+      {sweep.ToString()}, [&](const std::vector<SqlValue>& row) {
+        const auto found = index.find(Text(row[0]));
+        if (found == index.end()) return absl::OkStatus();  // Stored after the first query.
+        TrialValues& trial = trials[found->second];
+        trial.state = v1::SUCCEEDED;
+        for (std::size_t i = 0; i < measurements.size(); ++i) {
+          if (const auto* real = std::get_if<double>(&row[i + 1])) trial.measurements[i] = *real;
+        }
+        return absl::OkStatus();
+      }));
   return trials;
 }
 
@@ -117,21 +139,20 @@ bool Matches(const TrialValues& trial, const google::protobuf::Map<std::string, 
   });
 }
 
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, const std::string& measurement) {
+v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement) {
   v1::TableCell cell;
   std::vector<double> values;
   std::uint32_t diverged = 0;
   std::uint32_t missing = 0;
   for (const TrialValues* trial : trials) {
-    const auto value = trial->measurements.find(measurement);
+    const double value = trial->measurements[measurement];
     if (trial->state == v1::DIVERGED) {
       ++diverged;
-    } else if (trial->state == v1::SUCCEEDED && value != trial->measurements.end()) {
-      values.push_back(value->second);
+    } else if (trial->state == v1::SUCCEEDED && !std::isnan(value)) {
+      values.push_back(value);
     } else {
       ++missing;
     }
-    cell.add_trials(trial->id);
   }
   cell.set_count(static_cast<std::uint32_t>(values.size()));
   cell.set_diverged(diverged);

@@ -20,16 +20,18 @@ namespace inlier {
 struct TrialValues {
   std::string id;
   v1::TrialState state = v1::PENDING;
-  std::map<std::string, std::string> labels;   // Axis -> label.
-  std::map<std::string, SqlValue> columns;     // The requested ones.
-  std::map<std::string, double> measurements;  // The requested ones that it has.
+  std::map<std::string, std::string> labels;  // Axis -> label.
+  std::map<std::string, SqlValue> columns;    // The requested ones.
+  std::vector<double> measurements;           // In the requested order; NaN: it has none.
 };
 
 // The trials of `sweep` in the order of its grid. `columns` of the view trials, `measurements` of the view
-// results. REQUIRES: they exist there.
+// results. ResourceExhausted when they need more than kTrialValuesBytesMax.
+// REQUIRES: they exist there.
+inline constexpr std::size_t kTrialValuesBytesMax = std::size_t{256} << 20;
 absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId sweep,
                                                     const std::set<std::string>& columns,
-                                                    const std::set<std::string>& measurements);
+                                                    const std::vector<std::string>& measurements);
 
 // The text of a column's value as rows show it: "-0.03", "clipped", "" for NULL.
 std::string SqlText(const SqlValue& value);
@@ -43,8 +45,8 @@ bool ColumnMatches(const SqlValue& column, const google::protobuf::Value& wanted
 bool Matches(const TrialValues& trial,
              const google::protobuf::Map<std::string, google::protobuf::Value>& where);
 
-// Mean, sample deviation and counts over `trials`.
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, const std::string& measurement);
+// Mean, sample deviation and counts over `trials`, of the measurement with this number.
+v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement);
 
 }  // namespace inlier
 

@@ -31,6 +31,17 @@ class FileTest : public ::testing::Test {
   fs::path folder_;
 };
 
+TEST_F(FileTest, ReplacedFileKeepsItsPermissionsAndANewOneGetsThoseAskedFor) {
+  const auto mode = [this] { return fs::status(folder_ / "f").permissions() & fs::perms::all; };
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "one", 0600).ok());
+  EXPECT_EQ(mode(), fs::perms(0600));
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "two").ok());
+  EXPECT_EQ(mode(), fs::perms(0600));
+  fs::permissions(folder_ / "f", fs::perms(0640));
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "three", 0600).ok());
+  EXPECT_EQ(mode(), fs::perms(0640));
+}
+
 TEST_F(FileTest, WrittenTextIsReadBack) {
   const std::string content("a\0b\r\n", 5);
   ASSERT_TRUE(WriteFileAtomically(folder_ / "f", content).ok());

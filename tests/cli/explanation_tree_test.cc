@@ -23,5 +23,20 @@ TEST(ExplanationTreeTest, CausesAreBelowAndIndented) {
             "└─ attempt 1 crashed\n");
 }
 
+TEST(ExplanationTreeTest, LinesOfAMessageStayInTheTreeAndNothingControlsTheTerminal) {
+  v1::Explanation trial;
+  trial.set_text("trial t-2 (path=\x1b[2J)");
+  trial.add_because()->set_text("it failed: one\ntwo");
+  v1::Explanation& last = *trial.add_because();
+  last.set_text("three\nfour");
+  last.set_state("FAILED");
+  EXPECT_EQ(ExplanationTree(trial),
+            "trial t-2 (path=\\x1b[2J)\n"
+            "├─ it failed: one\n"
+            "│  two\n"
+            "└─ three\n"
+            "   four: FAILED\n");
+}
+
 }  // namespace
 }  // namespace inlier

@@ -26,6 +26,48 @@ TEST(TextTableTest, WidthCountsCharactersNotBytes) {
             "ab  c\n");
 }
 
+TEST(ShownTest, NothingThatControlsATerminalIsLeft) {
+  EXPECT_EQ(Shown("\x1b]0;owned\x07\x1b[2J", Layout::kLines), "\\x1b]0;owned\\x07\\x1b[2J");
+  EXPECT_EQ(Shown("a\x7f\xc2\x9b" "31mb", Layout::kLines), "a\\x7f\\x9b31mb");              // DEL, C1's CSI.
+  EXPECT_EQ(Shown("\xe2\x80\xae" "evil\xe2\x81\xa6", Layout::kLines), "\\u202eevil\\u2066");  // Direction.
+  EXPECT_EQ(Shown("\xf3\xa0\x81\x81", Layout::kLines), "\\U000e0041");                        // A tag.
+  EXPECT_EQ(Shown(std::string("a\0b", 3), Layout::kLines), "a\\x00b");
+  EXPECT_EQ(Shown("over\rwritten", Layout::kLines), "over\\rwritten");
+}
+
+TEST(ShownTest, BytesThatAreNotUtf8AreShownForA8BitTerminalWouldObeyThem) {
+  EXPECT_EQ(Shown("\x9b" "31m", Layout::kLines), "\\x9b31m");
+  EXPECT_EQ(Shown("\xff\xc3(\xe2\x82", Layout::kLines), "\\xff\\xc3(\\xe2\\x82");
+}
+
+TEST(ShownTest, LinesAndTabsAreKeptWhereTheyBelong) {
+  EXPECT_EQ(Shown("a\tb\nc", Layout::kLines), "a\tb\nc");
+  EXPECT_EQ(Shown("a\tb\nc", Layout::kLine), "a\tb\\nc");
+  EXPECT_EQ(Shown("a\tb\nc", Layout::kCell), "a\\tb\\nc");
+}
+
+TEST(ShownTest, EverythingElseIsUnchanged) {
+  const std::string text = "größer ± 4.49 │ └─ 日本語 🙂 \\x1b";
+  EXPECT_EQ(Shown(text, Layout::kCell), text);
+}
+
+// Every character once, in a text of its own.
+TEST(ShownTest, WhatIsShownIsShownAgainAsTheSame) {
+  for (unsigned char c = 1; c != 0; ++c) {
+    const std::string once = Shown(std::string(1, static_cast<char>(c)), Layout::kCell);
+    for (const char shown : once) EXPECT_TRUE(shown >= ' ' && shown <= '~') << int{c};
+    EXPECT_EQ(Shown(once, Layout::kCell), once);
+  }
+}
+
+TEST(TextTableTest, CellIsOneLineWhateverItHolds) {
+  TextTable table({"na\nme", "x"});
+  table.AddRow({"a\x1b[2J\nt-9  SUCCEEDED", "1"});
+  EXPECT_EQ(table.ToString(),
+            "na\\nme                       x\n"
+            "a\\x1b[2J\\nt-9  SUCCEEDED  1\n");
+}
+
 TEST(JsonTest, ASpecificationReadsBackAsTheSame) {
   v1::SweepSpec sweep;
   sweep.set_name("s");

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/digest.h"
 #include "base/version.h"
@@ -123,6 +124,41 @@ TEST_F(ProgramTest, OneOfTwoTokensOfANameIsRemovedByTheBeginningOfItsHash) {
   const std::string left = Run("token list").text;
   EXPECT_EQ(left.find("admin"), std::string::npos);
   EXPECT_THAT(left, HasSubstr("submit  alice"));
+}
+
+TEST_F(ProgramTest, TokensAddedAtOnceAreAllKept) {
+  constexpr int kAtOnce = 16;
+  std::vector<std::thread> adding;
+  for (int i = 0; i < kAtOnce; ++i) {
+    adding.emplace_back([this, i] {
+      EXPECT_EQ(Run("--quiet token add --role read --name n" + std::to_string(i)).status, 0);
+    });
+  }
+  for (std::thread& thread : adding) thread.join();
+  const std::string list = Run("token list").text;
+  for (int i = 0; i < kAtOnce; ++i) EXPECT_THAT(list, HasSubstr(" n" + std::to_string(i) + " "));
+}
+
+TEST_F(ProgramTest, TokensFileIsItsOwnersAndKeepsItsPermissions) {
+  const auto mode = [this] {
+    return std::filesystem::status(Path("tokens")).permissions() & std::filesystem::perms::all;
+  };
+  EXPECT_EQ(Run("--quiet token add --role read --name a").status, 0);
+  EXPECT_EQ(mode(), std::filesystem::perms(0600));
+  EXPECT_EQ(Run("--quiet token add --role read --name b").status, 0);
+  EXPECT_EQ(mode(), std::filesystem::perms(0600));
+  std::filesystem::permissions(Path("tokens"), std::filesystem::perms(0640));
+  EXPECT_EQ(Run("token remove --name b").status, 0);
+  EXPECT_EQ(mode(), std::filesystem::perms(0640));
+}
+
+TEST_F(ProgramTest, MistakesOfTheCommandLineDoNotControlTheTerminal) {
+  const Ran unknown = Run("'--no-such-flag=\x1b[2J'");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_EQ(unknown.text.find('\x1b'), std::string::npos) << unknown.text;
+  const Ran missing = Run("check '/no/such\x1b[2J/file.yaml'");
+  EXPECT_EQ(missing.status, 5);
+  EXPECT_THAT(missing.text, HasSubstr("/no/such\\x1b[2J/file.yaml"));
 }
 
 TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {

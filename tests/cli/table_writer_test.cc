@@ -7,6 +7,8 @@
 
 #include <limits>
 
+#include "cli/output.h"
+
 namespace inlier {
 namespace {
 
@@ -155,6 +157,42 @@ TEST(TableWriterTest, LatexUsesBooktabsAndEscapes) {
       "% * and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
       "measurement (4 values)\n"
       "% [ ] published figure\n");
+}
+
+// A label, a heading and a title that would control the terminal, break out of their cell, or be markup.
+v1::Table Hostile() {
+  v1::Table table;
+  const std::string evil = "\x1b[2J\xe2\x80\xae|<b>[x](y)\\input{z}&\"\n\t\r2,\x9b";
+  table.set_title(evil);
+  table.add_row_headings(evil);
+  table.add_column_headings(evil);
+  v1::TableRow* row = table.add_rows();
+  row->add_labels(evil);
+  *row->add_cells() = Cell(1, {}, 1);
+  return table;
+}
+
+TEST(TableWriterTest, NoFormatForTerminalsControlsOne) {
+  for (const TableFormat format :
+       {TableFormat::kText, TableFormat::kMarkdown, TableFormat::kCsv, TableFormat::kLatex}) {
+    std::string text = WriteTable(Hostile(), format);
+    if (format == TableFormat::kCsv) {  // Its lines end with both.
+      for (std::size_t end = 0; (end = text.find("\r\n", end)) != std::string::npos;) text.erase(end, 1);
+    }
+    EXPECT_EQ(Shown(text, Layout::kLines), text) << static_cast<int>(format);
+  }
+}
+
+TEST(TableWriterTest, LabelsStayInTheirCellsAndAreNoMarkup) {
+  const std::string shown = R"(\x1b[2J\u202e)";
+  EXPECT_EQ(WriteTable(Hostile(), TableFormat::kText, {.utf8 = false}).substr(0, 57),
+            shown + R"(|<b>[x](y)\input{z}&"\n\t\r2,\x9b)" + "\n\n" + shown.substr(0, 5));
+  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kMarkdown),
+              ::testing::HasSubstr(R"(| \\x1b[2J\\u202e\|\<b>[x\](y)\\input{z}\&"\\n\\t\\r2,\\x9b | 1.00 |)"));
+  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kLatex),
+              ::testing::HasSubstr(R"(|<b>[x](y)\textbackslash{}input\{z\}\&"\textbackslash{}n)"));
+  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kCsv),
+              ::testing::HasSubstr("\"\\x1b[2J\\u202e|<b>[x](y)\\input{z}&\"\"\n\t\\r2,\\x9b\",1,,1"));
 }
 
 TEST(TableWriterTest, JsonReadsBackAsTheSameTable) {

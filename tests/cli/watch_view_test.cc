@@ -55,6 +55,25 @@ TEST(WatchViewTest, FailuresAndDivergencesAreNamedInTheCounts) {
   EXPECT_EQ(DescribeTrials(counts), "6/6 trials, 2 diverged, 1 FAILED");
 }
 
+TEST(WatchViewTest, NamesAndMessagesDoNotControlTheTerminal) {
+  for (const bool terminal : {false, true}) {
+    WatchView view(100, terminal);
+    v1::SweepUpdate update = Update(0.5, 2, 2);
+    update.mutable_status()->set_name("a\x1b]0;x\x07");
+    update.mutable_status()->add_warnings("w\x1b[2J\nforged line");
+    update.add_notices("n\xc2\x9b" "2J\nforged line");
+    v1::RunningAttempt* attempt = update.add_running();
+    attempt->set_stage_id("st-\x1b" "c");
+    (*attempt->mutable_labels())["path"] = "l\xe2\x80\xae\x1b[2J";
+    attempt->mutable_progress()->set_phase("p\x1b[2J");
+    const std::string text = view.Show(update, At(0));
+    for (const char* control : {"\x1b", "\xc2\x9b", "\xe2\x80\xae", "\x07", "\nforged"})
+      EXPECT_THAT(text, Not(HasSubstr(control))) << terminal;
+    EXPECT_THAT(text, HasSubstr("a\\x1b]0;x\\x07"));
+    EXPECT_THAT(text, HasSubstr("n\\x9b2J\\nforged line"));
+  }
+}
+
 TEST(WatchViewTest, ATerminalIsRedrawnInPlace) {
   WatchView view(80, true);
   v1::SweepUpdate update = Update(0.25, 1, 3);

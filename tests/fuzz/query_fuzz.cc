@@ -1,8 +1,11 @@
-// SQL of strangers: an answer or a clear error, in bounded time; the database stays as it was.
+// SQL of strangers: an answer or a clear error, in bounded time and memory; the database stays as it was.
+#include <sys/resource.h>
+
 #include <map>
 
 #include "base/check.h"
-#include "coordinator/store/reader.h"
+#include "coordinator/queries/query_process.h"
+#include "coordinator/store/query_guard.h"
 #include "tests/coordinator/harness.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
@@ -19,24 +22,51 @@ struct Scene {
       for (const auto& [token, assignment] : std::map(worker.running())) worker.Finish(token);
     }
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
-      if (entry.path().filename() == "inlier.db") reader = std::make_unique<Reader>(entry.path(), 1);
+      if (entry.path().filename() == "inlier.db") database = entry.path();
     }
+    auto opened = GuardedConnection::Open(database);
+    INLIER_CHECK(opened.ok());
+    connection = *std::move(opened);
     rows = Rows();
   }
   std::string Rows() {
-    const auto answer = reader->Query(
+    const auto answer = connection->Query(
         "SELECT (SELECT count(*) FROM trials), (SELECT count(*) FROM results), (SELECT group_concat(name) "
         "FROM "
         "sqlite_schema)");
     INLIER_CHECK(answer.ok());
     return answer->SerializeAsString();
   }
+  // As the coordinator runs it.
+  absl::StatusOr<v1::QueryResponse> Run(const std::string& sql, const QueryLimits& limits) {
+    if (process == nullptr || !process->IsAlive()) {
+      auto started = QueryProcess::Start(INLIER_QUERY_PROGRAM, database);
+      INLIER_CHECK(started.ok());
+      process = *std::move(started);
+    }
+    return process->Run(sql, limits, [] { return false; });
+  }
 
   TemporaryFolder folder;
   Harness harness;
-  std::unique_ptr<Reader> reader;
+  std::filesystem::path database;
+  std::unique_ptr<GuardedConnection> connection;
+  std::unique_ptr<QueryProcess> process;
   std::string rows;
 };
+
+constexpr Duration kTime = std::chrono::milliseconds(50);
+constexpr Duration kSlack = std::chrono::seconds(2);  // Of a busy machine.
+constexpr Duration kShort = std::chrono::milliseconds(20);
+// Beside SQLite's heap: the program, its answer, and what the allocator keeps.
+constexpr std::int64_t kOtherBytes = std::int64_t{256} << 20;
+
+// Of the largest of the processes that have ended.
+std::int64_t PeakBytesOfProcesses() {
+  rusage usage{};
+  INLIER_CHECK(::getrusage(RUSAGE_CHILDREN, &usage) == 0);
+  return std::int64_t{usage.ru_maxrss} << 10;
+}
 
 }  // namespace
 
@@ -44,10 +74,16 @@ void FuzzOne(std::string_view input) {
   static Scene* const scene = new Scene();
   QueryLimits limits;
   limits.rows = 100;
-  limits.time = std::chrono::milliseconds(200);
-  const auto answer = scene->reader->Query(std::string(input), limits);
+  limits.time = kTime;
+  const Timestamp began = MonotonicNow();
+  const auto answer = scene->Run(std::string(input), limits);
+  const Duration took = MonotonicNow() - began;
+  INLIER_CHECK(took < kTime + QueryProcess::kGrace + kSlack);
+  INLIER_CHECK(PeakBytesOfProcesses() < kQueryHeapBytes + kOtherBytes);
   INLIER_CHECK(answer.ok() || !answer.status().message().empty());
   INLIER_CHECK(answer.ok() || !absl::IsInternal(answer.status()));
+  // Here, too, so that the fuzzer sees which way the guard takes.
+  if (answer.ok() && took < kShort) static_cast<void>(scene->connection->Query(std::string(input), limits));
   static int since = 0;
   if (++since % 64 == 0) INLIER_CHECK(scene->Rows() == scene->rows);
 }
@@ -65,6 +101,11 @@ std::vector<std::string> FuzzSeeds() {
       "SELECT load_extension('x'), randomblob(100000000), printf('%1000000000d', 1), zeroblob(2000000000)",
       "SELECT spec->>'$.seed', json_extract(spec, '$.training'), hex(labels) FROM trials, json_each(spec)",
       "EXPLAIN SELECT 1 -- 'x /* \" ",
+      "SELECT instr(hex(zeroblob(8000000)), hex(zeroblob(4000000)) || 'b'), hex(fts3_tokenizer('simple'))",
+      "SELECT json_group_array(hex(randomblob(1000000))) FROM curves, trials ORDER BY json_patch(spec, labels)",
+      "WITH a AS (SELECT * FROM trials), b AS (SELECT * FROM a, a), c AS (SELECT * FROM b, b) SELECT * FROM c, c",
+      "SELECT x LIKE '%' || x, x GLOB '*' || x, trim(x, x), replace(x, 'aab', x) FROM "
+      "(SELECT hex(zeroblob(900000)) AS x) WHERE x + x + x + x",
       "VACUUM INTO '/tmp/y'",
       "SELECT group_concat(step) OVER (PARTITION BY name ORDER BY step) FROM curves"};
 }

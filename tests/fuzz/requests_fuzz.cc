@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/request_limits.h"
 #include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
+#include "coordinator/store/query_guard.h"
 #include "coordinator/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/harness.h"
@@ -150,7 +152,7 @@ class Service {
         QueryLimits limits;
         limits.rows = std::clamp<std::uint32_t>(request.max_rows(), 1, 1000);
         limits.time = std::chrono::milliseconds(500);
-        Clear(reader_->Query(request.sql(), limits).status());
+        Clear(people_->Query(request.sql(), limits).status());
         break;
       }
       case kTable: {
@@ -190,6 +192,7 @@ class Service {
   // The state read from the store equals the state in memory.
   void Restart() {
     const std::string before = DurableState(orchestrator_->state());
+    people_.reset();
     reader_.reset();
     orchestrator_.reset();
     store_.reset();
@@ -221,6 +224,9 @@ class Service {
     database_ = *std::move(database);
     store_ = std::make_unique<Store>(*database_);
     reader_ = std::make_unique<Reader>(database_->path(), 1);
+    auto people = GuardedConnection::Open(database_->path());
+    INLIER_CHECK(people.ok());
+    people_ = *std::move(people);
     orchestrator_ = std::make_unique<Orchestrator>(Harness::DefaultOptions());
     auto snapshot = store_->Load();
     if (!snapshot.ok()) std::fprintf(stderr, "%s\n", snapshot.status().ToString().c_str());
@@ -245,6 +251,7 @@ class Service {
   std::unique_ptr<Database> database_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Reader> reader_;
+  std::unique_ptr<GuardedConnection> people_;
   std::unique_ptr<Orchestrator> orchestrator_;
 };
 

@@ -62,6 +62,16 @@ class HouseTest(unittest.TestCase):
                 if (n := p.read_text().count("\n")) > LINES_MAX]
         self.assertEqual([], long)
 
+    def test_the_command_line_writes_through_its_one_printer(self):
+        # What other people wrote must not control a terminal: cli/output.cc shows it.
+        wrong = []
+        for path in tracked("cli/*.h", "cli/*.cc"):
+            name = path.relative_to(ROOT).as_posix()
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if name != "cli/output.cc" and re.search(r"\bcout\b|\bcerr\b|\bclog\b|\bf?printf\(|\bf?puts\(|\bfwrite\(|\bfputc\(", line):
+                    wrong.append(f"{name}:{number}: {line.strip()}")
+        self.assertEqual([], wrong)
+
     def test_no_leftovers(self):
         words = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X{3}|not imple" + r"mented|place" + r"holder)\b")
         wrong = []

@@ -28,6 +28,7 @@ class CoordinatorTest : public testing::Test {
     config.set_state_dir(folder_.path().string());
     config.set_listen("127.0.0.1:0");
     config.set_http_listen("127.0.0.1:0");
+    config.set_query_program(INLIER_QUERY_PROGRAM);
     return config;
   }
 

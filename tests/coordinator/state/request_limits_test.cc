@@ -51,6 +51,12 @@ TEST(RequestLimitsTest, ListsOfASweepAreBounded) {
   v1::SweepSpec exclude = SmallSweep("s", 1);
   for (int i = 0; i < 10'001; ++i) exclude.add_exclude();
   EXPECT_THAT(Refusal(CheckLimits(exclude)), HasSubstr("exclude: 10001 entries; at most 10000"));
+  v1::SweepSpec conditions = SmallSweep("s", 1);
+  google::protobuf::Value many;
+  for (int i = 0; i < 5000; ++i) many.mutable_list_value()->add_values()->set_number_value(i);
+  for (int i = 0; i < 2; ++i) (*conditions.mutable_table()->add_columns()->mutable_where())["seed"] = many;
+  EXPECT_THAT(Refusal(CheckLimits(conditions)),
+              HasSubstr("table.where and table.columns.where: 10002 conditions and values; at most 10000"));
   v1::SweepSpec columns = SmallSweep("s", 1);
   for (int i = 0; i < 1001; ++i) columns.mutable_table()->add_columns();
   EXPECT_THAT(Refusal(CheckLimits(columns)), HasSubstr("table.columns: 1001 columns; at most 1000"));

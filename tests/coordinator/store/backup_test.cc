@@ -35,8 +35,9 @@ class BackupTest : public StoreTest {
     std::filesystem::copy_file(backup, folder.path() / "inlier.db");
     const auto database = Database::Open(folder.path());
     if (!database.ok()) return {database.status().ToString()};
-    Reader reader((*database)->path());
-    const auto response = reader.Query(sql);
+    const auto connection = GuardedConnection::Open((*database)->path());
+    if (!connection.ok()) return {connection.status().ToString()};
+    const auto response = (*connection)->Query(sql);
     return response.ok() ? RowTexts(*response) : std::vector<std::string>{response.status().ToString()};
   }
   TemporaryFolder target_;

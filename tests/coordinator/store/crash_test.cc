@@ -22,8 +22,9 @@ class CrashTest : public StoreTest {
   static std::vector<std::string> Ask(const TemporaryFolder& copy, const std::string& sql) {
     const auto database = Database::Open(copy.path());
     if (!database.ok()) return {database.status().ToString()};
-    Reader reader((*database)->path());
-    const auto response = reader.Query(sql);
+    const auto connection = GuardedConnection::Open((*database)->path());
+    if (!connection.ok()) return {connection.status().ToString()};
+    const auto response = (*connection)->Query(sql);
     return response.ok() ? RowTexts(*response) : std::vector<std::string>{response.status().ToString()};
   }
 };

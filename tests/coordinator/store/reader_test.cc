@@ -1,6 +1,7 @@
-// Queries that are answered, the errors of those that are refused, and the lists behind the service's
-// answers.
+// Lists, logs and SELECTs of the program itself.
 #include "coordinator/store/reader.h"
+
+#include <thread>
 
 #include "tests/coordinator/store/store_fixture.h"
 
@@ -8,137 +9,46 @@ namespace inlier {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-class ReaderTest : public StoreTest {
- protected:
-  std::string QueryError(const std::string& sql, const QueryLimits& limits = {}) {
-    const auto response = reader_->Query(sql, limits);
-    return response.ok() ? "OK" : response.status().ToString();
-  }
-};
+class ReaderTest : public StoreTest {};
 
-constexpr char kOnlySelect[] =
-    "INVALID_ARGUMENT: only one SELECT may be run here: the database is written by the coordinator alone";
+constexpr char kEndless[] =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
-TEST_F(ReaderTest, SelectGivesTypedValuesAndNames) {
-  const auto response =
-      reader_->Query("SELECT 1 AS one, 2.5 AS real, 'x' AS text, x'00ff' AS blob, NULL AS absent");
-  ASSERT_TRUE(response.ok()) << response.status();
-  EXPECT_THAT(response->columns(), ElementsAre("one", "real", "text", "blob", "absent"));
-  EXPECT_THAT(RowTexts(*response), ElementsAre("1|2.5|x|blob|NULL"));
-  EXPECT_EQ(response->rows(0).values(3).blob(), std::string("\0\xff", 2));
-  EXPECT_FALSE(response->truncated());
+TEST_F(ReaderTest, SelectThatTakesTooLongIsEnded) {
+  Reader reader(database_->path(), 1, std::chrono::milliseconds(30));
+  EXPECT_EQ(reader.Select(kEndless).status().ToString(),
+            "DEADLINE_EXCEEDED: reading the database took longer than " +
+                FormatDuration(std::chrono::milliseconds(30)) + "; is its disk overloaded?");
+  EXPECT_TRUE(reader.Select("SELECT 1").ok());
 }
 
-TEST_F(ReaderTest, EverythingButASelectIsRefused) {
+TEST_F(ReaderTest, StopEndsSelectsThatRunAndThoseThatCome) {
+  std::thread stopping([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    reader_->Stop();
+  });
+  EXPECT_EQ(reader_->Select(kEndless).status().ToString(), "UNAVAILABLE: the coordinator is stopping");
+  stopping.join();
+  EXPECT_EQ(reader_->Select("SELECT 1").status().ToString(), "UNAVAILABLE: the coordinator is stopping");
+}
+
+TEST_F(ReaderTest, NameThatIsNoColumnIsAnErrorAndNoText) {
   MustAddTrial();
-  const std::string other = (folder_.path() / "copy.db").string();
-  for (const std::string& sql : std::vector<std::string>{
-           "DELETE FROM trial", "INSERT INTO meta VALUES ('x', 1)", "UPDATE trial SET state = 'FAILED'",
-           "DROP VIEW trials", "CREATE TABLE t (x)", "CREATE TEMP TABLE t (x)",
-           "ATTACH '" + other + "' AS other", "VACUUM", "VACUUM INTO '" + other + "'",
-           "PRAGMA query_only = OFF", "PRAGMA journal_mode = DELETE", "PRAGMA wal_checkpoint(TRUNCATE)",
-           "BEGIN", "SAVEPOINT s", "REINDEX", "ANALYZE", "WITH x AS (SELECT 1) DELETE FROM trial"}) {
-    EXPECT_EQ(QueryError(sql), kOnlySelect) << sql;
-  }
-  EXPECT_THAT(Rows("SELECT trial, state FROM trials"), ElementsAre("t-1|PENDING"));
-  EXPECT_FALSE(std::filesystem::exists(other));
+  EXPECT_TRUE(reader_->Select("SELECT \"trial\" FROM trials").ok());
+  EXPECT_EQ(reader_->Select("SELECT \"no column\" FROM trials").status().code(), absl::StatusCode::kInternal);
 }
 
-TEST_F(ReaderTest, QueryReachesNoFileAndNoCode) {
-  for (const std::string sql : {"SELECT load_extension('/tmp/x.so')", "SELECT readfile('/etc/passwd')",
-                                "SELECT writefile('/tmp/x', 'y')", "SELECT edit('x')",
-                                "SELECT fts3_tokenizer('simple', x'00')", "SELECT * FROM fsdir('/')"}) {
-    EXPECT_EQ(QueryError(sql).substr(0, 21), "INVALID_ARGUMENT: SQL") << sql << " gave " << QueryError(sql);
-  }
-}
-
-TEST_F(ReaderTest, QueryOfMoreThanAMebibyteIsRefusedBeforeItIsRead) {
-  EXPECT_EQ(QueryError("SELECT " + std::string((1 << 20) + 1, ' ') + "1"),
-            "INVALID_ARGUMENT: SQL: the query has 1048585 bytes; at most 1048576 are allowed");
-}
-
-TEST_F(ReaderTest, ExplainAndSchemaPragmasAreAllowed) {
-  EXPECT_EQ(QueryError("EXPLAIN QUERY PLAN SELECT * FROM results"), "OK");
-  EXPECT_EQ(QueryError("PRAGMA table_info(trials)"), "OK");
-  EXPECT_EQ(QueryError("SELECT name FROM pragma_table_info('trials')"), "OK");
-  EXPECT_EQ(QueryError("SELECT key, value FROM json_each('{\"a\": 1}')"), "OK");
-  EXPECT_EQ(
-      QueryError(
-          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT sum(i) FROM n"),
-      "OK");
-}
-
-TEST_F(ReaderTest, TwoStatementsNoneAndParametersAreRefused) {
-  EXPECT_EQ(QueryError("SELECT 1; SELECT 2"),
-            "INVALID_ARGUMENT: SQL: there is more than one statement; send them one at a time");
-  EXPECT_EQ(QueryError("SELECT 1; DROP TABLE trial"),
-            "INVALID_ARGUMENT: SQL: there is more than one statement; send them one at a time");
-  EXPECT_EQ(QueryError("SELECT 1; -- that is all\n"), "OK");
-  EXPECT_EQ(QueryError(" -- nothing"),
-            "INVALID_ARGUMENT: SQL: there is no statement; try SELECT * FROM results");
-  EXPECT_EQ(QueryError("SELECT ?"),
-            "INVALID_ARGUMENT: SQL: the query has parameters (?, :name); write their values into it");
-  EXPECT_EQ(QueryError(std::string("SELECT 1\0, 2", 11)), "INVALID_ARGUMENT: SQL: the query has a zero byte");
-}
-
-TEST_F(ReaderTest, MistakesAreAnsweredWithTheNearestName) {
-  EXPECT_EQ(QueryError("SELECT perplexty FROM results"),
-            "INVALID_ARGUMENT: SQL: no such column: perplexty; did you mean \"perplexity\"?");
-  EXPECT_EQ(QueryError("SELECT * FROM result"),
-            "INVALID_ARGUMENT: SQL: no such table: result; did you mean \"results\"?");
-  EXPECT_THAT(QueryError("SELEC 1"), HasSubstr("INVALID_ARGUMENT: SQL: near \"SELEC\": syntax error"));
-}
-
-TEST_F(ReaderTest, RowsAreLimited) {
-  const std::string numbers =
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
-  const auto response = reader_->Query(numbers, {.rows = 3});
-  ASSERT_TRUE(response.ok());
-  EXPECT_THAT(RowTexts(*response), ElementsAre("1", "2", "3"));
-  EXPECT_TRUE(response->truncated());
-  const auto exact = reader_->Query(numbers + " LIMIT 3", {.rows = 3});
-  EXPECT_FALSE(exact->truncated());
-}
-
-TEST_F(ReaderTest, BytesAndCellsAreLimited) {
-  const auto response = reader_->Query(
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT printf('%100d', i) FROM n",
-      {.bytes = 1000});
-  ASSERT_TRUE(response.ok());
-  EXPECT_EQ(response->rows_size(), 9);
-  EXPECT_TRUE(response->truncated());
-  EXPECT_EQ(
-      QueryError("SELECT zeroblob(2000) AS big", {.cell_bytes = 1000}),
-      "INVALID_ARGUMENT: SQL: a value of column \"big\" has more than 1000 bytes; use substr() or length()");
-  EXPECT_THAT(QueryError("SELECT zeroblob(100000000)"),
-              HasSubstr("INVALID_ARGUMENT: SQL: string or blob too big"));
-}
-
-TEST_F(ReaderTest, EndlessQueryIsInterrupted) {
-  EXPECT_EQ(
-      QueryError("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
-                 {.time = std::chrono::milliseconds(20)}),
-      "DEADLINE_EXCEEDED: the query took longer than " + FormatDuration(std::chrono::milliseconds(20)) +
-          "; narrow it, for example with WHERE sweep = '…', or read inlier.db with sqlite3");
-  EXPECT_EQ(QueryError("SELECT 1"), "OK");
-}
-
-TEST_F(ReaderTest, ReaderSeesLaterCommits) {
-  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("0"));
-  MustApply(Sweep(1));
-  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps"), ElementsAre("1"));
-}
-
-TEST_F(ReaderTest, DatabaseCanBeReadAfterTheCoordinatorEnded) {
-  MustApply(Sweep(1));
-  const std::filesystem::path path = database_->path();
-  Close();
-  Reader after(path);
-  const auto response = after.Query("SELECT sweep FROM sweeps");
-  ASSERT_TRUE(response.ok()) << response.status();
-  EXPECT_THAT(RowTexts(*response), ElementsAre("gamma"));
+TEST_F(ReaderTest, RowsAreVisitedUntilAnError) {
+  MustApply(Sweep(1), Sweep(2), Sweep(3));
+  std::vector<std::int64_t> ids;
+  const absl::Status status =
+      reader_->ForEach("SELECT id FROM sweep ORDER BY id", {}, [&ids](const std::vector<SqlValue>& row) {
+        ids.push_back(Integer(row[0]));
+        return ids.size() < 2 ? absl::OkStatus() : absl::CancelledError("enough");
+      });
+  EXPECT_EQ(status.ToString(), "CANCELLED: enough");
+  EXPECT_THAT(ids, ElementsAre(1, 2));
 }
 
 TEST_F(ReaderTest, SweepIsFoundByIdAndByItsLatestName) {

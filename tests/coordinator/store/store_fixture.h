@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/status.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/query_guard.h"
 #include "coordinator/store/reader.h"
 #include "coordinator/store/store.h"
 #include "tests/support/temporary_folder.h"
@@ -65,6 +67,7 @@ class StoreTest : public ::testing::Test {
     reader_ = std::make_unique<Reader>(database_->path());
   }
   void Close() {
+    people_.reset();
     reader_.reset();
     store_.reset();
     database_.reset();
@@ -89,8 +92,15 @@ class StoreTest : public ::testing::Test {
     ASSERT_EQ(stats->rows, sizeof...(changes));
   }
 
+  // People's SQL.
+  absl::StatusOr<v1::QueryResponse> Query(const std::string& sql, const QueryLimits& limits = {}) {
+    if (people_ == nullptr) {
+      ASSIGN_OR_RETURN(people_, GuardedConnection::Open(database_->path()));
+    }
+    return people_->Query(sql, limits);
+  }
   std::vector<std::string> Rows(const std::string& sql) {
-    const absl::StatusOr<v1::QueryResponse> response = reader_->Query(sql);
+    const absl::StatusOr<v1::QueryResponse> response = Query(sql);
     if (!response.ok()) return {response.status().ToString()};
     return RowTexts(*response);
   }
@@ -176,6 +186,7 @@ class StoreTest : public ::testing::Test {
   std::unique_ptr<Database> database_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Reader> reader_;
+  std::unique_ptr<GuardedConnection> people_;
 };
 
 }  // namespace inlier

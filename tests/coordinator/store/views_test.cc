@@ -34,7 +34,7 @@ TEST_F(ViewsTest, TrialsHaveAColumnForEachHyperParameter) {
 
 TEST_F(ViewsTest, EveryParameterColumnIsInTrialsAndResults) {
   for (const char* view : {"trials", "results"}) {
-    const auto response = reader_->Query(std::string("SELECT * FROM ") + view);
+    const auto response = Query(std::string("SELECT * FROM ") + view);
     ASSERT_TRUE(response.ok()) << response.status();
     EXPECT_GT(SpecColumns().size(), 15u);
     for (const SpecColumn& column : SpecColumns())

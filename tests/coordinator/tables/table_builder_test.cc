@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/table_writer.h"
+#include "nlohmann/json.hpp"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -266,6 +267,101 @@ TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
             "INVALID_ARGUMENT: table.published: no published table is named \"bondarenko2023/22\"; did you "
             "mean \"bondarenko2023/2\"?");
   EXPECT_EQ(BuildTable(*reader_, SweepId(9), {}).status().ToString(), "NOT_FOUND: there is no sweep s-9");
+}
+
+// An axis with a range named as a piece of SQL, or as a column: its labels are those of the trials.
+TEST_F(TableBuilderTest, NameOfAnAxisNeverReachesSql) {
+  for (const std::string name :
+       {R"(a",(WITH c(x)AS(VALUES(1)UNION ALL SELECT x FROM c)SELECT count(*)FROM c),"b)", "no \" column",
+        "perplexity", "state", "'"}) {
+    const TemporaryFolder folder;
+    auto database = Database::Open(folder.path());
+    ASSERT_TRUE(database.ok());
+    Store store(**database);
+    SweepRow sweep = Sweep(1);
+    v1::Axis* axis = sweep.spec.add_axes();
+    axis->set_name(name);
+    axis->set_field("training.learning_rate");
+    axis->mutable_range()->set_min(1e-5);
+    axis->mutable_range()->set_max(1e-2);
+    sweep.spec.mutable_sampling()->mutable_random()->set_trials(4);
+    nlohmann::json labels;
+    labels[name] = "0.001";
+    ChangeBatch batch;
+    batch.Add(sweep);
+    batch.Add(Train(1));
+    batch.Add(Evaluate(2, 1));
+    batch.Add(Trial(1, 1, 0, 1, 2, labels.dump()));
+    ASSERT_TRUE(store.Apply(batch).ok());
+    Reader reader((*database)->path(), 1, std::chrono::seconds(5));
+    v1::TableSpec spec;
+    spec.add_rows(name);
+    v1::TableColumn* column = spec.add_columns();
+    column->set_measurement("perplexity");
+    (*column->mutable_where())[name] = Number(0.001);
+    const auto table = BuildTable(reader, SweepId(1), spec);
+    ASSERT_TRUE(table.ok()) << name << ": " << table.status();
+    ASSERT_EQ(table->rows_size(), 1);
+    EXPECT_THAT(table->rows(0).labels(), ElementsAre("0.001")) << name;
+    EXPECT_EQ(table->rows(0).cells(0).missing(), 1u);
+    EXPECT_THAT(table->rows(0).cells(0).trials(), ElementsAre("t-1"));
+  }
+}
+
+class LargeTableTest : public TableBuilderTest {
+ protected:
+  // A sweep with so many trials, all of one stage, each with a seed of its own.
+  void MustAddTrials(int trials) {
+    SweepRow sweep = Sweep(1);
+    sweep.points = sweep.trials = static_cast<std::uint64_t>(trials);
+    v1::Axis* seed = sweep.spec.add_axes();
+    seed->set_field("seed");
+    for (int i = 1; i <= trials; ++i) seed->add_values()->set_number_value(i);
+    MustApply(sweep, Train(1), Evaluate(2, 1));
+    ChangeBatch batch;
+    for (int i = 1; i <= trials; ++i)
+      batch.Add(Trial(i, 1, i - 1, 1, 2, R"({"seed":")" + std::to_string(i) + "\"}"));
+    ASSERT_TRUE(store_->Apply(batch).ok());
+  }
+  static v1::TableSpec Columns(int columns) {
+    v1::TableSpec spec;
+    for (int i = 0; i < columns; ++i) spec.add_columns()->set_measurement("perplexity");
+    return spec;
+  }
+};
+
+TEST_F(LargeTableTest, CellsNameTheirTrialsUnlessTheyAreTooMany) {
+  constexpr int kTrials = 1000;
+  MustAddTrials(kTrials);
+  const auto some = BuildTable(*reader_, SweepId(1), Columns(500));
+  ASSERT_TRUE(some.ok()) << some.status();
+  EXPECT_EQ(some->rows(0).cells(499).trials_size(), kTrials);
+  EXPECT_FALSE(some->has_trials_left_out());
+  const auto many = BuildTable(*reader_, SweepId(1), Columns(501));
+  ASSERT_TRUE(many.ok()) << many.status();
+  EXPECT_EQ(many->trials_left_out(), 501u * kTrials);
+  for (const v1::TableCell& cell : many->rows(0).cells()) {
+    EXPECT_EQ(cell.trials_size(), 0);
+    EXPECT_EQ(cell.missing(), static_cast<std::uint32_t>(kTrials));
+  }
+  EXPECT_LT(many->SpaceUsedLong(), std::size_t{1} << 20);
+}
+
+TEST_F(LargeTableTest, CellsAreBounded) {
+  MustAddTrials(1000);
+  v1::TableSpec spec = Columns(1000);
+  spec.add_rows("seed");
+  EXPECT_EQ(BuildTable(*reader_, SweepId(1), spec).status().ToString(),
+            "INVALID_ARGUMENT: the table has 1000 rows of 1001 cells; at most 1000000 cells are made: name fewer "
+            "axes in rows, or fewer columns");
+}
+
+TEST_F(LargeTableTest, CallerThatGoesEndsIt) {
+  MustAddTrials(1000);
+  int checks = 0;
+  const auto table = BuildTable(*reader_, SweepId(1), Columns(900), [&checks] { return ++checks > 100; });
+  EXPECT_EQ(table.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(checks, 101);
 }
 
 TEST_F(TableBuilderTest, TrialsOfOtherSweepsDoNotCount) {

@@ -1,0 +1,196 @@
+// What people's SQL cannot do to the coordinator: take longer than its time, more memory than its share, hold a
+// snapshot, end the process, outlive its caller.
+#include "coordinator/queries/query_processes.h"
+
+#include <signal.h>
+
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr Duration kTime = std::chrono::milliseconds(300);
+// Of a busy machine, beside the grace of a query.
+constexpr Duration kSlack = std::chrono::milliseconds(1500);
+constexpr char kEndless[] =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+// A text of `bytes` equal letters.
+std::string Letters(std::uint64_t bytes, const std::string& letter = "a") {
+  return absl::StrCat("replace(hex(zeroblob(", bytes / 2, ")), '00', '", letter, letter, "')");
+}
+
+// Large, and no jump in it: SQLite looks at no clock while it runs.
+std::string WithoutJumps() {
+  std::string sum = "x";
+  std::string columns = "1";
+  for (int i = 0; i < 500; ++i) sum += "+x";
+  for (int i = 0; i < 200; ++i) absl::StrAppend(&columns, ",", sum);
+  return absl::StrCat("SELECT ", columns, " FROM (SELECT ", Letters(8 << 20, "1"), " AS x LIMIT 1)");
+}
+
+// Its text is read for ever: each name stands for twice the one before.
+std::string Doubling() {
+  std::string sql = "WITH a0 AS (SELECT 1)";
+  for (int i = 1; i < 60; ++i)
+    absl::StrAppend(&sql, ", a", i, " AS (SELECT * FROM a", i - 1, ", a", i - 1, ")");
+  return sql + " SELECT count(*) FROM a59";
+}
+
+class QueryProcessesTest : public StoreTest {
+ protected:
+  QueryProcessesTest() : processes_(INLIER_QUERY_PROGRAM, database_->path()) {}
+
+  absl::StatusOr<v1::QueryResponse> Run(const std::string& sql, const QueryLimits& limits = {}) {
+    return processes_.Run(sql, limits, [] { return false; });
+  }
+  std::string RunError(const std::string& sql, const QueryLimits& limits = {}) {
+    const auto response = Run(sql, limits);
+    return response.ok() ? "OK" : response.status().ToString();
+  }
+  // Runs it and expects that its time ended it.
+  void ExpectEndsInTime(const std::string& sql) {
+    const Timestamp began = MonotonicNow();
+    const std::string error = RunError(sql, {.time = kTime});
+    const Duration took = MonotonicNow() - began;
+    EXPECT_THAT(error, StartsWith("DEADLINE_EXCEEDED: the query took longer than ")) << sql.substr(0, 200);
+    EXPECT_LT(took, kTime + QueryProcess::kGrace + kSlack) << sql.substr(0, 200);
+  }
+
+  QueryProcesses processes_;
+};
+
+TEST_F(QueryProcessesTest, AnswersAreThoseOfTheGuard) {
+  MustAddTrial();
+  const auto response = Run("SELECT trial, state, 1.5, NULL, x'00ff' FROM trials");
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_THAT(RowTexts(*response), ElementsAre("t-1|PENDING|1.5|NULL|blob"));
+  EXPECT_EQ(RunError("SELEC 1"), "INVALID_ARGUMENT: SQL: near \"SELEC\": syntax error");
+  EXPECT_THAT(RunError("DELETE FROM trial"), StartsWith("INVALID_ARGUMENT: only one SELECT may be run here"));
+  EXPECT_TRUE(Run("SELECT i FROM (SELECT 1 AS i UNION SELECT 2)", {.rows = 1})->truncated());
+  EXPECT_EQ(RunError(std::string("SELECT '\xff'")), "OK");  // It need not be UTF-8.
+}
+
+TEST_F(QueryProcessesTest, EveryCommitIsSeen) {
+  EXPECT_THAT(RowTexts(*Run("SELECT count(*) FROM sweeps")), ElementsAre("0"));
+  MustApply(Sweep(1));
+  EXPECT_THAT(RowTexts(*Run("SELECT count(*) FROM sweeps")), ElementsAre("1"));
+}
+
+TEST_F(QueryProcessesTest, OneInstructionThatTakesHoursEndsInTime) {
+  const std::string both = absl::StrCat(Letters(16 << 20), ", ", Letters(8 << 20), " || 'b'");
+  ExpectEndsInTime(absl::StrCat("SELECT instr(", both, ")"));
+  ExpectEndsInTime(absl::StrCat("SELECT length(replace(", both, ", 'c'))"));
+  ExpectEndsInTime(absl::StrCat("SELECT length(trim(", Letters(4 << 20), ", ", Letters(4 << 20, "b"), " || 'a'))"));
+  ExpectEndsInTime(
+      absl::StrCat("SELECT sum(x LIKE '%' || ", Letters(49000), " || 'b') FROM (SELECT ", Letters(16 << 20), " AS x)"));
+}
+
+TEST_F(QueryProcessesTest, AProgramWithoutJumpsEndsInTime) { ExpectEndsInTime(WithoutJumps()); }
+
+TEST_F(QueryProcessesTest, ATextThatIsReadForEverEndsInTime) {
+  const Timestamp began = MonotonicNow();
+  const std::string error = RunError(Doubling(), {.time = kTime});
+  EXPECT_LT(MonotonicNow() - began, kTime + QueryProcess::kGrace + kSlack);
+  EXPECT_THAT(error, ::testing::AnyOf(StartsWith("DEADLINE_EXCEEDED"), StartsWith("RESOURCE_EXHAUSTED"),
+                                      StartsWith("INVALID_ARGUMENT")));
+}
+
+TEST_F(QueryProcessesTest, EndlessOnesEndInTimeAndTheNextOneIsAnswered) {
+  ExpectEndsInTime(kEndless);
+  EXPECT_EQ(RunError("SELECT 1"), "OK");
+}
+
+TEST_F(QueryProcessesTest, MemoryIsBoundedAlsoForWhatIsSortedAndGrouped) {
+  const std::string rows = "WITH RECURSIVE n(i, x) AS (SELECT 1, randomblob(1000000) UNION ALL SELECT i + 1, "
+                           "randomblob(1000000) FROM n LIMIT 1000) ";
+  for (const std::string& select :
+       {std::string("SELECT i FROM n ORDER BY x"), std::string("SELECT count(*) FROM (SELECT DISTINCT x FROM n)"),
+        std::string("SELECT length(json_group_array(hex(x))) FROM n"),
+        std::string("SELECT count(*) FROM n AS a JOIN n AS b USING (x)")}) {
+    EXPECT_EQ(RunError(rows + select),
+              "RESOURCE_EXHAUSTED: the query needs more than 256 MiB of memory; narrow it, for example with WHERE "
+              "sweep = '…' or by naming the columns, or read inlier.db with sqlite3")
+        << select;
+  }
+  EXPECT_EQ(RunError("SELECT 1"), "OK");
+}
+
+TEST_F(QueryProcessesTest, WhatBreaksSqliteBreaksOneProcess) {
+  // A path that is made step by step, each on the stack.
+  EXPECT_THAT(RunError(absl::StrCat("SELECT length(json_set('{}', '$' || replace(", Letters(8 << 20),
+                                    ", 'a', '.a'), 1))")),
+              ::testing::Not("OK"));
+  EXPECT_EQ(RunError("SELECT 1"), "OK");
+}
+
+TEST_F(QueryProcessesTest, NoSnapshotIsHeldAfterTheTime) {
+  MustAddTrial();
+  const std::string slow =
+      "WITH RECURSIVE n(i) AS (SELECT count(*) FROM sweep UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+  std::thread reader([&] { ExpectEndsInTime(slow); });
+  std::this_thread::sleep_for(kTime / 2);
+  for (int i = 2; i < 20; ++i) MustApply(Sweep(i));
+  reader.join();
+  ASSERT_TRUE(database_->CheckpointWal(/*truncate=*/true).ok());
+  EXPECT_EQ(database_->WalBytes(), 0u);
+}
+
+TEST_F(QueryProcessesTest, CallerThatGoesEndsItsQuery) {
+  std::atomic<bool> gone{false};
+  std::thread leaving([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    gone = true;
+  });
+  const Timestamp began = MonotonicNow();
+  const auto response = processes_.Run(kEndless, {}, [&] { return gone.load(); });
+  EXPECT_EQ(response.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_LT(MonotonicNow() - began, std::chrono::seconds(2));
+  leaving.join();
+  EXPECT_EQ(RunError("SELECT 1"), "OK");
+}
+
+TEST_F(QueryProcessesTest, StopEndsWhatRunsAndRefusesWhatComes) {
+  std::thread stopping([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    processes_.Stop();
+  });
+  const Timestamp began = MonotonicNow();
+  EXPECT_THAT(RunError(kEndless), StartsWith("UNAVAILABLE: the coordinator is stopping"));
+  EXPECT_LT(MonotonicNow() - began, std::chrono::seconds(2));
+  stopping.join();
+  EXPECT_THAT(RunError("SELECT 1"), StartsWith("UNAVAILABLE"));
+}
+
+TEST_F(QueryProcessesTest, ProcessIsKeptForTheNextQueryAndReplacedWhenItIsGone) {
+  auto process = QueryProcess::Start(INLIER_QUERY_PROGRAM, database_->path());
+  ASSERT_TRUE(process.ok()) << process.status();
+  const auto run = [&](const std::string& sql) {
+    return (*process)->Run(sql, {}, [] { return false; }).status().ToString();
+  };
+  EXPECT_EQ(run("SELECT 1"), "OK");
+  EXPECT_EQ(run("SELECT 2"), "OK");
+  EXPECT_TRUE((*process)->IsAlive());
+  ASSERT_EQ(::kill((*process)->pid(), SIGKILL), 0);
+  for (int i = 0; i < 200 && (*process)->IsAlive(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE((*process)->IsAlive());
+}
+
+TEST_F(QueryProcessesTest, ProgramThatIsNotThereIsNamed) {
+  QueryProcesses none("/no/such/program", database_->path());
+  EXPECT_THAT(none.Run("SELECT 1", {}, [] { return false; }).status().ToString(), HasSubstr("/no/such/program"));
+  QueryProcesses unset("", database_->path());
+  EXPECT_EQ(unset.Run("SELECT 1", {}, [] { return false; }).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace inlier

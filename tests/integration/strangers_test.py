@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""What other people wrote: their SQL ends, also when the coordinator stops, and their texts do not control a terminal."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import harness
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\u009b31m"
+SHOWN = r"\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
+# A child that fails with words of its own.
+TRIAL = """#!/bin/sh
+[ "$1" = --version ] && exec {real} --version
+printf 'line \\033]0;owned\\007 of the child\\n' >&2
+exit 3
+"""
+# One instruction of SQLite that takes hours.
+HOURS = "SELECT instr(replace(hex(zeroblob(8000000)), '00', 'aa'), replace(hex(zeroblob(4000000)), '00', 'aa') || 'b')"
+
+
+def controls(text):
+    """Control characters of a text, but ends of lines and tabs."""
+    return re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", text)
+
+
+class TerminalTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = harness.temporary_folder()
+        folder = cls.folder.__enter__()
+        trial = folder / "trial"
+        trial.write_text(TRIAL.format(real=harness.BIN / "inlier-trial"))
+        trial.chmod(0o755)
+        cls.local = harness.Local("--worker-set", f"trial_program={trial}", "--worker-set", f"name=w{EVIL}")
+        cls.sweep = folder / "sweep.yaml"
+        text = harness.SMOKE.read_text()
+        evil = json.dumps(EVIL)
+        text = re.sub(r"(?m)^name: .*$", f"name: {json.dumps('evil' + EVIL)}", text)
+        axis = f"\n  - {{name: {evil}, variants: [{{label: {evil}, set: {{}}}}, {{label: plain, set: {{}}}}]}}"
+        text = text.replace("rows: [model, method]", f"rows: [{evil}, model, method]")
+        cls.sweep.write_text(text.replace("axes:", "axes:" + axis, 1))
+        cls.local.submit(cls.sweep)
+        harness.wait_for("the sweep to end", lambda: cls.local.sql("SELECT 1 FROM sweep WHERE ended_ms IS NOT NULL"), 120)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.local.stop()
+        cls.folder.__exit__(None, None, None)
+
+    def test_no_verb_lets_them_through(self):
+        for arguments, shows in (
+                (("status",), True), (("status", "--all"), True), (("status", "s-1"), True), (("status", "s-1", "--failed"), True),
+                (("why", "s-1"), False), (("why", "t-1"), False), (("watch", "s-1"), True), (("logs", "t-1"), False), (("workers",), True),
+                (("table", "s-1"), True), (("table", "s-1", "--format", "markdown"), False), (("table", "s-1", "--format", "latex"), False),
+                (("table", "s-1", "--format", "csv"), True), (("query", "SELECT * FROM trials"), True), (("query", "SELECT * FROM events"), False),
+                (("query", f"SELECT 1 AS \"{EVIL}\""), True), (("query", f"SELECT '{EVIL}"), True), (("query", f"SELECT x{EVIL} FROM trials"), False),
+                (("check", self.sweep), True), (("submit", self.sweep), True), (("status", f"no{EVIL}"), False), (("why", f"no{EVIL}"), False),
+                (("logs", f"t-{EVIL}"), False), (("cancel", f"no{EVIL}"), False), (("pause", f"no{EVIL}"), False), (("drain", f"w{EVIL}"), False),
+                (("edit", "s-1", "--set", f"group={EVIL}"), False), (("gc", "--dry-run"), False), (("doctor",), False),
+                (("check", f"/no/such{EVIL}"), True), (("table", "s-1", "--format", EVIL), True), ((f"--no{EVIL}",), False)):
+            with self.subTest(arguments):
+                done = self.local.inlier(*arguments, check=False)
+                text = done.stdout + done.stderr
+                self.assertEqual([], controls(text.replace("\r\n", "\n")), text)
+                self.assertTrue(text)
+                if shows:
+                    self.assertIn(SHOWN, text)
+
+    def test_lines_of_a_child_are_shown(self):
+        self.assertIn(r"\x1b]0;owned\x07 of the child", self.local.inlier("logs", "t-1").stdout)
+
+    def test_json_is_exact(self):
+        self.assertEqual("evil" + EVIL, self.local.inlier_json("status", "s-1")["sweep"]["name"])
+        self.assertEqual([{"sweep": "evil" + EVIL}], self.local.inlier_json("query", "SELECT sweep FROM sweeps WHERE sweep_id = 's-1'"))
+
+
+class QueryTest(unittest.TestCase):
+    def test_queries_of_hours_delay_nobody_and_end_with_the_coordinator(self):
+        with harness.Local("--slots", "1") as local:
+            refused = []
+            queries = [threading.Thread(target=lambda: refused.append(local.inlier("query", HOURS, check=False))) for _ in range(4)]
+            for query in queries:
+                query.start()
+            time.sleep(1)
+            began = time.monotonic()
+            local.inlier("status")
+            local.inlier("workers")
+            local.inlier("gc", "--dry-run")
+            self.assertLess(time.monotonic() - began, 2)
+            pid = local.pids("inlier-coordinator")[0]
+            began = time.monotonic()
+            os.kill(pid, signal.SIGTERM)
+            harness.wait_for("the coordinator to end", lambda: pid not in local.pids("inlier-coordinator"), 10)
+            self.assertLess(time.monotonic() - began, 3)
+            for query in queries:
+                query.join()
+            self.assertEqual([], children(local.dir))
+            for done in refused:
+                self.assertNotEqual(0, done.returncode, done.stdout)
+
+    def test_a_query_ends_at_its_time_and_when_its_caller_goes(self):
+        with harness.Local("--slots", "1") as local:
+            began = time.monotonic()
+            done = local.inlier("query", HOURS, check=False)
+            self.assertIn("took longer than 10", done.stderr)
+            self.assertLess(time.monotonic() - began, 13)
+            caller = subprocess.Popen([str(harness.INLIER), "query", HOURS, "--dir", str(local.dir)], stderr=subprocess.DEVNULL)
+            harness.wait_for("the query", lambda: busy(local.dir))
+            caller.kill()
+            caller.wait()
+            harness.wait_for("the end of the query", lambda: not busy(local.dir), 3)
+            self.assertEqual("1\n1\n", local.inlier("query", "SELECT 1").stdout)
+
+
+def children(folder):
+    """Processes that run queries on the database of a folder, with their CPU time in ticks."""
+    found = []
+    for entry in harness.pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with harness.contextlib.suppress(OSError):
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                if words[0] == "inlier-query" and any(str(folder) in word for word in words):
+                    found.append((int(entry.name), int((entry / "stat").read_text().rsplit(")", 1)[1].split()[11])))
+    return found
+
+
+def busy(folder):
+    """Query processes that used the CPU within a tenth of a second."""
+    before = dict(children(folder))
+    time.sleep(0.1)
+    return [pid for pid, ticks in children(folder) if ticks > before.get(pid, ticks)]
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
