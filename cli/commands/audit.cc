@@ -1,5 +1,4 @@
 // inlier audit: who changed what, or tried to.
-#include <iostream>
 #include <memory>
 #include <string>
 
