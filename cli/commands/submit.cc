@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
 #include "nlohmann/json.hpp"
@@ -105,7 +106,7 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
   command->callback([&session, arguments, watch] {
     const auto checked = ReadAndCheck(*arguments);
     if (!checked.ok()) return session.Finish(checked.status());
-    const auto response = Submit(session, *checked, arguments->yes);
+    const auto response = Submit(session, *checked, *arguments);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson && !*watch) {
       std::cout << ToJson(*response) << std::flush;
@@ -113,10 +114,7 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
       std::cout << response->sweep_id() << "\n";
     } else if (session.people()) {
       std::cout << "submitted " << response->sweep_id() << " (" << checked->spec.name()
-                << "): " << response->trials() << " trials";
-      if (response->trials_known() > 0)
-        std::cout << ", " << response->trials_known() << " with known results";
-      std::cout << "\n";
+                << "): " << TrialsText(*response) << "\n";
       if (!*watch)
         std::cout << "follow it: inlier watch " << response->sweep_id() << "     results: inlier table "
                   << response->sweep_id() << "\n";
@@ -125,6 +123,10 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
     CatchInterrupts();
     const auto status = FollowSweep(session, response->sweep_id(), WatchOptions());
     if (!status.ok()) return session.Finish(status.status());
+    if (arguments->again) {
+      const absl::Status printed = PrintReruns(session, response->sweep_id());
+      if (!printed.ok()) return session.Finish(printed);
+    }
     session.Finish(ExitCodeOfSweep(*status));
   });
 }
