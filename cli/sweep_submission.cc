@@ -18,6 +18,8 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
   if (may_submit) {
     command.add_flag("--yes,-y", arguments.yes,
                      absl::StrCat("Also submit more than ", kTrialsWithoutYes, " trials"));
+    command.add_flag("--again", arguments.again,
+                     "Run trials that have a result once more; the view reruns has what differs");
   }
 }
 
@@ -29,16 +31,27 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
   return checked;
 }
 
-absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes) {
-  if (sweep.points > kTrialsWithoutYes && !yes) {
+absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
+                                               const SweepArguments& arguments) {
+  if (sweep.points > kTrialsWithoutYes && !arguments.yes) {
     return absl::FailedPreconditionError(
         absl::StrCat("the sweep has ", sweep.points, " trials, more than ",
                      kTrialsWithoutYes, "; submit it with --yes, or use fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = sweep.spec;
-  if (yes) request.set_max_trials(SweepGrid::kSizeMax);
+  if (arguments.again) request.set_again(true);
+  if (arguments.yes) request.set_max_trials(SweepGrid::kSizeMax);
   return session.CallOnce(&v1::SweepService::Stub::SubmitSweep, request, 60);
+}
+
+std::string TrialsText(const v1::SubmitSweepResponse& submitted) {
+  std::string text = absl::StrCat(submitted.trials(), submitted.trials() == 1 ? " trial" : " trials");
+  if (submitted.trials_known() > 0) {
+    absl::StrAppend(&text, ", ", submitted.trials_known(),
+                    " with known results if a worker finds their data unchanged");
+  }
+  return text;
 }
 
 }  // namespace inlier

@@ -20,9 +20,10 @@ struct SweepArguments {
   std::vector<std::string> overrides;  // --set path=value, on the base.
   std::string scale;                   // --scale NAME, merged before them.
   bool yes = false;
+  bool again = false;
 };
 
-// Adds the file, --scale, --set and (when `may_submit`) --yes.
+// Adds the file, --scale, --set and (when `may_submit`) --yes and --again.
 void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit);
 
 struct CheckedSweep {
@@ -34,7 +35,11 @@ struct CheckedSweep {
 absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
 
 // Submits with a new request id; repeated with the same id during a short outage of the coordinator.
-absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep, bool yes);
+absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
+                                               const SweepArguments& arguments);
+
+// "12 trials, 4 with known results if a worker finds their data unchanged".
+std::string TrialsText(const v1::SubmitSweepResponse& submitted);
 
 }  // namespace inlier
 

@@ -18,7 +18,7 @@ constexpr v1::TrialState kStates[] = {v1::PENDING,  v1::RUNNING, v1::SUCCEEDED,
 constexpr v1::SweepState kSweepStates[] = {v1::ACTIVE, v1::COMPLETE, v1::SWEEP_CANCELLED,
                                            v1::STOPPED_BY_FAILURES};
 constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v1::CRASHED, v1::TIMED_OUT,
-                                          v1::LOST,         v1::PREEMPTED,     v1::STALLED};
+                                          v1::LOST,         v1::PREEMPTED,     v1::STALLED,       v1::OTHER_DATA};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
 constexpr const char* kMethods[] = {

@@ -12,6 +12,7 @@
 #include "coordinator/attempts/events.h"
 #include "coordinator/attempts/sync.h"
 #include "coordinator/recovery.h"
+#include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/offer.h"
 #include "coordinator/scheduling/placement.h"
@@ -146,11 +147,15 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
   if (fresh) {
     UpdateWorker(context, worker, sync, is_new);
     TakeReports(context, worker, sync);
+    TakeDataChecked(context, worker, sync);
   }
   if (limits.take_events) TakeEvents(context, worker, sync);
   if (fresh) EndForgottenYields(context, worker, sync);
   SettleSweeps(context);
-  if (fresh && limits.grant_leases) FillSlots(context, worker);
+  if (fresh && limits.grant_leases) {
+    FillSlots(context, worker);
+    AskForData(context, &worker);
+  }
   Finish(context);
   if (!effects.changes.empty()) {
     effects.workers.insert(worker.incarnation);

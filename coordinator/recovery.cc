@@ -35,6 +35,8 @@ void RecoverSweep(State& state, SweepRow record) {
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
   sweep.paused = record.paused;
+  sweep.again = record.again;
+  sweep.since = state.next_token;  // What was found before is not known any more.
   sweep.revision = record.revision;
   sweep.last_notice = record.notices;
   ++state.counts.sweeps[sweep.state];
@@ -52,6 +54,7 @@ absl::Status RecoverStage(State& state, StageRow record) {
   made.attempts = record.attempts;
   made.steps = record.steps;
   made.train = record.train_stage;
+  made.SetData(record.data);
   if (record.failures != StageFailures()) made.edit().failures = record.failures;
   made.SetMessage(record.message);
   if (made.train) {
@@ -84,6 +87,10 @@ void RecoverTrial(State& state, TrialRow record) {
   trial.state = record.state;
   trial.labels_json = std::move(record.labels_json);
   trial.SetMessage(record.message);
+  if (trial.train) {
+    if (const DataId data = state.stages.at(trial.train).data_id(); state.data.IsKnown(data))
+      sweep.data.emplace(state.data.SourceOf(data), data);
+  }
   if (trial.withdrawn) {
     ++sweep.withdrawn;
     return;
@@ -177,6 +184,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
   for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record));
+  for (DataRow& record : snapshot.data) state.data.Add(std::move(record));
   state.stages.Reserve(snapshot.stages.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
   for (CheckpointRow& checkpoint : snapshot.checkpoints) {

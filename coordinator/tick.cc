@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/time.h"
 #include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/data_binding.h"
 #include "coordinator/attempts/quarantine.h"
+#include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
 #include "coordinator/scheduling/readiness.h"
@@ -41,6 +43,8 @@ void ExpireWorkers(Context& context) {
     worker->listening = false;
     RefreshOffer(state, *worker);
     ReleaseGone(state, *worker, nullptr);
+    ForgetDataChecks(state, worker->incarnation);
+    if (state.data.AnyDiffers()) state.data_waits.lacking_due = Timestamp{};
     context.out.log.push_back(
         absl::StrCat("worker_lost worker=", worker->name, " incarnation=", worker->incarnation));
     CommitWorker(context, *worker);
@@ -102,6 +106,8 @@ void Tick(Context& context) {
   EndHolderWaits(context);
   StartRetries(context);
   StartProbes(context);
+  EndStalledDataChecks(context);
+  FailStagesWithoutData(context);
   PreemptForWaiting(context);
   Finish(context);
   ExpandSweeps(context);
@@ -120,6 +126,8 @@ std::optional<Timestamp> NextDeadline(const State& state) {
   if (!deadlines.yields.empty()) consider(deadlines.yields.begin()->first);
   if (!state.holder_waits.due.empty()) consider(state.holder_waits.due.begin()->first);
   consider(PreemptionDue(state));
+  consider(DataCheckDue(state));
+  consider(state.data_waits.lacking_due);
   const auto wants_trials = [&](SweepId id) { return WantsTrials(state, state.sweeps.at(id)); };
   if (std::any_of(state.expanding.begin(), state.expanding.end(), wants_trials)) consider(Timestamp{});
   return next;

@@ -41,6 +41,8 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
       outbox_(outbox),
       metrics_(metrics),
       on_end_(std::move(on_end)),
+      data_checker_(io, options_.attempts, board_,
+                    [this] { client_.RequestSync(CoordinatorClient::Urgency::kResult); }),
       artifacts_(ArtifactOptions(options_), metrics,
                  [this] {
                    PostTo(io_, alive_, [this] {
@@ -117,6 +119,7 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
                      reason == reasons.end() ? "the coordinator does not want it any more" : reason->second,
                      options_.attempts.stop_grace);
   }
+  if (phase_ == Phase::kRunning) data_checker_.Want({answer.check_data().begin(), answer.check_data().end()});
   Reconcile();
   MaybeFinishDrain();
 }
@@ -234,10 +237,10 @@ void Agent::StopAll(StopKind kind, const std::string& reason, Duration grace) {
 
 void Agent::OnRefused(const absl::Status& status) {
   spdlog::error("refused reason={}", LogText(status.message()));
-  end_status_ = status;
+  ending_.status = status;
   Drain("refused by the coordinator");
   // No event will be acknowledged any more.
-  if (running_.empty()) End(end_status_);
+  if (running_.empty()) End(ending_.status);
 }
 
 void Agent::Drain(const std::string& reason) {
@@ -245,6 +248,7 @@ void Agent::Drain(const std::string& reason) {
   phase_ = Phase::kDraining;
   board_.SetDraining();
   artifacts_.SetDraining();
+  data_checker_.Stop();
   spdlog::info("draining reason=\"{}\" attempts={} events={}", reason, running_.size(), outbox_.size());
   StopAll(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),
           options_.attempts.stop_grace);
@@ -254,15 +258,15 @@ void Agent::Drain(const std::string& reason) {
 
 void Agent::MaybeFinishDrain() {
   if (phase_ != Phase::kDraining || !running_.empty()) return;
-  if (outbox_.size() == 0 || !end_status_.ok()) return End(end_status_);
-  if (delivery_timer_) return;
-  delivery_timer_.emplace(io_, client_.connected() ? options_.delivery_wait : options_.delivery_wait_alone);
-  delivery_timer_->async_wait(
+  if (outbox_.size() == 0 || !ending_.status.ok()) return End(ending_.status);
+  if (ending_.delivery) return;
+  ending_.delivery.emplace(io_, client_.connected() ? options_.delivery_wait : options_.delivery_wait_alone);
+  ending_.delivery->async_wait(
       [this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
         if (error || alive.expired()) return;
         spdlog::warn("events_undelivered count={} kept_in={} remedy=\"none: the next worker sends them\"",
                      outbox_.size(), (options_.attempts.state_dir / "outbox").string());
-        End(end_status_);
+        End(ending_.status);
       });
 }
 
@@ -270,12 +274,13 @@ void Agent::Abort(const std::string& reason) {
   if (phase_ == Phase::kFinished) return;
   spdlog::warn("aborting reason=\"{}\" attempts={}", reason, running_.size());
   StopAll(StopKind::kDraining, reason, Duration::zero());
+  data_checker_.Stop();
   End(absl::AbortedError(reason));
 }
 
 void Agent::End(const absl::Status& status) {
   if (std::exchange(phase_, Phase::kFinished) == Phase::kFinished) return;
-  if (delivery_timer_) delivery_timer_->cancel();
+  if (ending_.delivery) ending_.delivery->cancel();
   client_.Stop();
   on_end_(status);
 }

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "worker/artifact_transfer.h"
 #include "worker/coordinator_client.h"
+#include "worker/data_checker.h"
 #include "worker/outbox.h"
 #include "worker/slot_plan.h"
 #include "worker/supervisor.h"
@@ -104,9 +105,12 @@ class Agent {
   std::map<std::uint64_t, v1::Assignment> desired_;
   LeaseGuard::State lease_ = LeaseGuard::State::kIdle;
   Phase phase_ = Phase::kRunning;
-  absl::Status end_status_;
-  std::optional<boost::asio::steady_timer> delivery_timer_;  // Runs when the last child of a drain is gone.
+  struct Ending {
+    absl::Status status;
+    std::optional<boost::asio::steady_timer> delivery;  // Runs when the last child of a drain is gone.
+  } ending_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);    // Expired for posts that arrive after the end.
+  DataChecker data_checker_;
   ArtifactTransfer artifacts_;                               // Its threads use the members above.
   CoordinatorClient client_;                                 // Last: its thread uses the members above.
 };

@@ -1,4 +1,4 @@
-// The state of the worker's attempts: written by the supervisors, read by the heartbeat thread for every
+// The state of the worker's attempts and checks of data: written by the supervisors and the data checker, read by the heartbeat thread for every
 // sync.
 //
 // Thread safety: all functions on any thread; they wait for each other only.
@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "inlier/v1/worker_service.pb.h"
 
@@ -36,21 +37,28 @@ class AttemptBoard {
     const std::lock_guard lock(mutex_);
     reports_.erase(token);
   }
+  // The digests that the coordinator asked for, as far as they are found.
+  void SetDataChecked(std::map<std::uint64_t, v1::DataChecked> checked) {
+    const std::lock_guard lock(mutex_);
+    data_checked_ = std::move(checked);
+  }
   void SetDraining() {
     const std::lock_guard lock(mutex_);
     draining_ = true;
   }
 
-  // Adds `attempts` and `draining`.
+  // Adds `attempts`, `data_checked` and `draining`.
   void Fill(v1::WorkerSync& sync) const {
     const std::lock_guard lock(mutex_);
     for (const auto& [token, report] : reports_) *sync.add_attempts() = report;
+    for (const auto& [token, checked] : data_checked_) *sync.add_data_checked() = checked;
     if (draining_) sync.set_draining(true);
   }
 
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, v1::AttemptReport> reports_;
+  std::map<std::uint64_t, v1::DataChecked> data_checked_;
   bool draining_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/local_mode.h"
+#include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
 #include "cli/table_printer.h"
@@ -56,13 +57,13 @@ absl::Status Up(Session& session, LocalOptions options) {
 }
 
 // The sweep from submission to table, with the daemons of `daemons` (null: others are running already).
-absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked, bool yes,
-                                  LocalDaemons* daemons, std::string* sweep_id) {
-  ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, yes));
+absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
+                                  const SweepArguments& arguments, LocalDaemons* daemons,
+                                  std::string* sweep_id) {
+  ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, arguments));
   *sweep_id = submitted.sweep_id();
   if (session.people()) {
-    Print(absl::StrCat("sweep ", submitted.sweep_id(), " (", checked.spec.name(), "): ", submitted.trials(),
-                       " trials, ", submitted.trials_known(), " with known results\n"));
+    Print(absl::StrCat("sweep ", submitted.sweep_id(), " (", checked.spec.name(), "): ", TrialsText(submitted), "\n"));
   }
   WatchOptions options;
   options.json_updates = false;
@@ -81,6 +82,7 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   RETURN_IF_ERROR(status.status());
   if (session.people()) Print("\n");
   RETURN_IF_ERROR(PrintTable(session, submitted.sweep_id(), std::nullopt, "text"));
+  if (arguments.again) RETURN_IF_ERROR(PrintReruns(session, submitted.sweep_id()));
   return ExitCodeOfSweep(*status);
 }
 
@@ -97,7 +99,7 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
     session.server = daemons->grpc_address();
   }
   std::string sweep_id;
-  const absl::StatusOr<ExitCode> code = RunSweep(session, checked, arguments.yes, daemons.get(), &sweep_id);
+  const absl::StatusOr<ExitCode> code = RunSweep(session, checked, arguments, daemons.get(), &sweep_id);
   if (daemons != nullptr) daemons->Stop();
   RETURN_IF_ERROR(code.status());
   if (session.people()) {

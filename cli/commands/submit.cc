@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
 #include "nlohmann/json.hpp"
@@ -100,18 +101,15 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
   command->callback([&session, arguments, watch] {
     const auto checked = ReadAndCheck(*arguments);
     if (!checked.ok()) return session.Finish(checked.status());
-    const auto response = Submit(session, *checked, arguments->yes);
+    const auto response = Submit(session, *checked, *arguments);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson && !*watch) {
       PrintExact(ToJson(*response));
     } else if (session.mode() == OutputMode::kQuiet) {
       Print(response->sweep_id() + "\n");
     } else if (session.people()) {
-      std::string text =
-          absl::StrCat("submitted ", response->sweep_id(), " (", Shown(checked->spec.name(), Layout::kCell),
-                       "): ", response->trials(), " trials");
-      if (response->trials_known() > 0)
-        absl::StrAppend(&text, ", ", response->trials_known(), " with known results");
+      std::string text = absl::StrCat("submitted ", response->sweep_id(), " (",
+                                      Shown(checked->spec.name(), Layout::kCell), "): ", TrialsText(*response));
       if (!*watch)
         absl::StrAppend(&text, "\nfollow it: inlier watch ", response->sweep_id(),
                         "     results: inlier table ", response->sweep_id());
@@ -121,6 +119,10 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
     CatchInterrupts();
     const auto status = FollowSweep(session, response->sweep_id(), WatchOptions());
     if (!status.ok()) return session.Finish(status.status());
+    if (arguments->again) {
+      const absl::Status printed = PrintReruns(session, response->sweep_id());
+      if (!printed.ok()) return session.Finish(printed);
+    }
     session.Finish(ExitCodeOfSweep(*status));
   });
 }

@@ -12,6 +12,7 @@
 #include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/retry_policy.h"
 #include "coordinator/attempts/stage_results.h"
+#include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/transitions.h"
@@ -76,6 +77,8 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   context.out.changes.Add(AttemptEnded{
       .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
   if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) state.raised_memory.erase(stage.id);
+  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE && !state.data.IsKnown(stage.data_id()))
+    EndDataWaits(state, stage.data_id());  // It reads no data any more.
   ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome)];
   if (failure) ++state.stats.failures[*failure];
   context.out.log.push_back(

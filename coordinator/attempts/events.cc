@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/data_binding.h"
 #include "coordinator/attempts/pruning.h"
 #include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/reported_text.h"
@@ -135,7 +136,13 @@ void TakeOutcome(Context& context, Attempt& live, const v1::Outcome& outcome) {
   StageSucceeded(context, stage, attempt);
 }
 
-void TakeEvent(Context& context, const WorkerEntry& worker, const v1::NumberedEvent& numbered) {
+// False: no attempt at the training has reported a digest.
+bool KnowsItsData(const State& state, const Attempt& attempt) {
+  const Stage& stage = state.stages.at(attempt.stage);
+  return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data_id());
+}
+
+void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& numbered) {
   State& state = context.state;
   ++state.stats.events_received;
   auto live = state.attempts.find(numbered.token());
@@ -164,6 +171,7 @@ void TakeEvent(Context& context, const WorkerEntry& worker, const v1::NumberedEv
       attempt.resumed_step = event.started().resumed_step();
       context.out.changes.Add(
           AttemptInfo{.token = attempt.token, .started = AsUtf8(event.started()), .at = at});
+      TakeDigest(context, attempt, worker, event.started().dataset_digest());  // May end the attempt.
       return;
     case v1::TrialEvent::kProgress:
       attempt.progress = AsUtf8(event.progress());
@@ -194,6 +202,9 @@ void TakeEvent(Context& context, const WorkerEntry& worker, const v1::NumberedEv
       TakeCheckpoint(context, attempt, event.checkpoint(), at);
       return;
     case v1::TrialEvent::kOutcome:
+      if (!KnowsItsData(state, attempt) && event.outcome().kind() != v1::Outcome::FAILED &&
+          !TakeDigest(context, attempt, worker, ""))
+        return;
       TakeOutcome(context, attempt, event.outcome());
       return;
     case v1::TrialEvent::kLog:

@@ -43,6 +43,8 @@ void CountFailure(v1::FailureClass failure, StageFailures& counts) {
     case v1::PREEMPTED:
       ++counts.losses;
       return;
+    case v1::OTHER_DATA:
+      return;
   }
   INLIER_CHECK(false && "a FailureClass that the retry policy does not know");
 }
@@ -66,6 +68,8 @@ RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts,
     case v1::PREEMPTED:
       return WithinLimit(counts.losses, policy.max_losses(), "lost its worker", "retry.max_losses",
                          Duration::zero());
+    case v1::OTHER_DATA:
+      return {.again = true, .wait = Duration::zero(), .why_not = ""};  // On a worker that has the data.
   }
   INLIER_CHECK(false && "a FailureClass that the retry policy does not know");
   return {};

@@ -10,6 +10,7 @@
 #include "base/deliberate_bug.h"
 #include "coordinator/attempts/reported_text.h"
 #include "coordinator/scheduling/answer.h"
+#include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/transitions.h"
 
@@ -69,6 +70,7 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
     worker.events_thinned = sync.events_thinned();
   }
   state.workers.Seen(worker, context.now.at, context.now.wall);
+  if (worker.draining) ForgetDataChecks(state, worker.incarnation);  // It gives them up.
   if (!INLIER_BUG("lease_not_renewed")) state.leases.Renew(worker.incarnation, context.now.at);
   if (joined) {
     context.out.log.push_back(absl::StrCat("worker_joined worker=", worker.name,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/deliberate_bug.h"
+#include "coordinator/scheduling/data_check.h"
 
 namespace inlier {
 namespace {
@@ -45,6 +46,7 @@ void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerS
   }
   if (INLIER_BUG("lease_of_another_told") && !state.attempts.empty())
     AddDesired(state, state.attempts.begin()->second, /*with_spec=*/true, answer);
+  FillDataChecks(state, worker, answer);
   for (auto& [token, reason] : stops) {
     v1::Stop& stop = *answer.add_stop();
     stop.set_token(token);

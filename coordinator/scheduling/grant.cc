@@ -35,6 +35,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   attempt.request = RequestFor(state, state.sweeps.at(pick.sweep), stage);
   const bool fits = worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored");
   INLIER_CHECK(fits);
+  attempt.request.data_source = attempt.request.data = DataId();
   worker.resources.Take(token, slot, attempt.request);
   if (const auto health = worker.devices.find(DeviceOf(worker, slot));
       health != worker.devices.end() && health->second.InQuarantine()) {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/scheduling/answer.h"
+#include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/placement.h"
 
@@ -15,6 +16,7 @@ namespace inlier {
 
 void Offer(Context& context, bool grant_leases) {
   State& state = context.state;
+  if (grant_leases) AskForData(context);
   std::set<std::string> changed = std::move(context.out.stopped);
   context.out.stopped.clear();
   std::erase_if(changed, [&](const std::string& worker) {

@@ -8,12 +8,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
+#include "base/digest.h"
+#include "spec/trial/data_source.h"
 
 namespace inlier {
 namespace {
 
 // Requests that no stage has any more are forgotten when there are more than this.
 constexpr std::size_t kPassedMax = 64;
+// Of the list of workers with other data.
+constexpr std::size_t kOthersBytes = 500;
 
 void NoteFreed(State& state, WorkerEntry& worker) {
   if (worker.idle_ticket == 0 || state.idle.no_fit_up_to.empty()) return;
@@ -25,11 +29,18 @@ void NoteFreed(State& state, WorkerEntry& worker) {
 }  // namespace
 
 ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& stage) {
-  if (state.raised_memory.empty()) return sweep.request;
-  const auto raised = state.raised_memory.find(stage.id);
-  if (raised == state.raised_memory.end()) return sweep.request;
-  return Larger(sweep.request,
-                {.memory_mib = raised->second.memory_mib, .gpu_memory_mib = raised->second.gpu_memory_mib});
+  ResourceRequest request = sweep.request;
+  if (const auto raised = state.raised_memory.find(stage.id); raised != state.raised_memory.end()) {
+    request = Larger(request, {.memory_mib = raised->second.memory_mib,
+                               .gpu_memory_mib = raised->second.gpu_memory_mib});
+  }
+  if (!state.data.AnyDiffers()) return request;
+  const DataId data =
+      (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data_id();
+  if (!state.data.IsKnown(data) || !state.data.source(data).differs) return request;
+  request.data_source = state.data.SourceOf(data);
+  request.data = data;
+  return request;
 }
 
 Scheduler::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage) {
@@ -81,9 +92,36 @@ std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& wor
   return std::nullopt;
 }
 
+std::string WhyNoData(const State& state, const ResourceRequest& request) {
+  if (!request.data) return "";
+  const DataRow& wanted = state.data.at(request.data);
+  std::string others;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    if (!worker.connected) continue;
+    if (!worker.resources.HasOtherData(request)) return "";
+    const DataRow& found = state.data.at(worker.resources.DataOf(request.data_source));
+    if (others.size() < kOthersBytes)
+      absl::StrAppend(&others, "; worker ", worker.name, " has digest ", HexOf(*found.digest).substr(0, 12));
+  }
+  if (others.empty()) return "";
+  return absl::StrCat("no connected worker has the data that it began with: ", DataSourceText(wanted.names),
+                      " with digest ", HexOf(*wanted.digest).substr(0, 12), ", as worker ", wanted.worker,
+                      " had it", others);
+}
+
+void SetWorkerData(State& state, WorkerEntry& worker, DataId version) {
+  const DataId source = state.data.SourceOf(version);
+  if (worker.resources.DataOf(source) == version) return;
+  worker.resources.SetData(source, version);
+  if (!state.data.source(source).differs) return;
+  NoteFreed(state, worker);
+  state.data_waits.lacking_due = Timestamp{};
+}
+
 std::string WhyNowhere(const State& state, const ResourceRequest& request) {
   std::uint64_t memory = 0, gpu_memory = 0;
   bool gpu = false;
+  if (const std::string lacks = WhyNoData(state, request); !lacks.empty()) return lacks;
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected) continue;
     if (worker.resources.CouldEverFit(request)) return "";

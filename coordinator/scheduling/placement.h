@@ -34,6 +34,12 @@ std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& wor
 // Why no registered worker could ever run the request; empty: one could, or none is registered.
 std::string WhyNowhere(const State& state, const ResourceRequest& request);
 
+// The part of WhyNowhere about data: every connected worker has other data, named with their digests.
+std::string WhyNoData(const State& state, const ResourceRequest& request);
+
+// The worker has found these data.
+void SetWorkerData(State& state, WorkerEntry& worker, DataId version);
+
 // The idle worker that has waited longest of those with a slot for the request; nullptr: none has one.
 WorkerEntry* WaitingFor(State& state, const ResourceRequest& request);
 

@@ -38,6 +38,7 @@ void RefreshReadiness(Context& context, Stage& stage) {
   const bool ready = IsReady(state, stage);
   if (ready && !stage.ready) WaitForHolder(context, stage);
   stage.ready = ready;
+  if (ready && state.data.AnyDiffers()) state.data_waits.lacking_due = Timestamp{};
   for (const auto& [sweep, first_trial] : stage.Dependents()) {
     if (ready) {
       state.scheduler.AddReady(sweep, stage.id, stage.kind, first_trial,

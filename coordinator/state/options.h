@@ -17,6 +17,8 @@ struct OrchestratorOptions {
   Duration lease_margin = std::chrono::seconds(1);
   Duration stall = std::chrono::seconds(600);
   Duration locality_wait = std::chrono::seconds(2);  // Of a stage for the worker that has its checkpoint.
+  // How long a stage waits for a worker that had its data and has gone, where all others have other data.
+  Duration data_wait = std::chrono::hours(1);
   std::uint64_t materialised_trials_max = 100'000;   // Trials that have not ended, over all sweeps.
   std::uint64_t expand_at_submit = 1024;   // A grid of at most so many points is made while it is submitted.
   std::uint64_t expand_first = 32;         // Trials of a larger one that are made then.

@@ -139,6 +139,13 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
     RETURN_IF_ERROR(CheckName(report.stage_id(), "attempts.stage_id"));
     RETURN_IF_ERROR(CheckLength(report.progress().phase(), "attempts.progress.phase"));
   }
+  RETURN_IF_ERROR(AtMost(size(sync.data_checked_size()), Limits::kAttemptsMax, "data_checked", "answers",
+                         "a worker answers what it is asked"));
+  for (const v1::DataChecked& checked : sync.data_checked()) {
+    RETURN_IF_ERROR(AtMost(checked.problem().size(), Limits::kMessageBytesMax, "data_checked.problem", "bytes",
+                           "shorten it"));
+    RETURN_IF_ERROR(CheckName(checked.digest(), "data_checked.digest"));
+  }
   for (const v1::NumberedEvent& numbered : sync.events()) {
     const v1::TrialEvent& event = numbered.event();
     if (event.has_progress()) {

@@ -86,7 +86,14 @@ ResourceRequest WorkerResources::Charge(std::uint32_t slot, const ResourceReques
   return charge;
 }
 
+bool WorkerResources::HasOtherData(const ResourceRequest& request) const {
+  if (!request.data || data_.empty()) return false;
+  const DataId found = DataOf(request.data_source);
+  return found && found != request.data;
+}
+
 bool WorkerResources::CouldFit(std::uint32_t slot, const ResourceRequest& request) const {
+  if (HasOtherData(request)) return false;
   const ResourceRequest charge = Charge(slot, request);
   if (charge.memory_mib > memory_mib_) return false;
   const int at = slot < gpu_of_slot_.size() ? gpu_of_slot_[slot] : -1;

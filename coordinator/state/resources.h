@@ -43,7 +43,9 @@ class WorkerResources {
 
   // The resources that an attempt with this request takes on the slot. REQUIRES: the slot exists.
   ResourceRequest Charge(std::uint32_t slot, const ResourceRequest& request) const;
-  // CouldFit: the slot's empty GPU and machine have enough. Fits: they have enough now.
+  // The worker is known to have other data.
+  bool HasOtherData(const ResourceRequest& request) const;
+  // CouldFit: the data are not others, and the slot's empty GPU and machine have enough. Fits: they have enough now.
   bool CouldFit(std::uint32_t slot, const ResourceRequest& request) const;
   bool Fits(std::uint32_t slot, const ResourceRequest& request) const;
   // CouldFit on any slot.
@@ -55,6 +57,14 @@ class WorkerResources {
   void Take(Token token, std::uint32_t slot, const ResourceRequest& request);
   // Harmless for one that is not held.
   void Release(Token token);
+
+  // The worker has found `version` of the source. A request for another version of it does not fit.
+  void SetData(DataId source, DataId version) { data_[source] = version; }
+  // The version that it found last; zero: none.
+  DataId DataOf(DataId source) const {
+    const auto found = data_.find(source);
+    return found == data_.end() ? DataId() : found->second;
+  }
 
   // Marks those that the worker's latest sync lists: its process is there, though the attempt may have ended.
   void SetReported(const std::set<Token>& tokens);
@@ -92,6 +102,7 @@ class WorkerResources {
   std::vector<Gpu> gpus_;
   std::vector<int> gpu_of_slot_;  // Index in gpus_; -1: on the CPU.
   std::map<Token, Held> held_;
+  std::map<DataId, DataId> data_;  // Data source -> the version that the worker found last.
 };
 
 }  // namespace inlier

@@ -239,6 +239,16 @@ std::map<ResourceRequest, std::uint64_t> Scheduler::ReadyRequests(SweepId sweep)
   return requests;
 }
 
+std::vector<StageId> Scheduler::ReadyWith(SweepId sweep, const ResourceRequest& request) const {
+  std::vector<StageId> stages;
+  for (const auto& [shape, lane] : sweeps_.at(sweep).ready) {
+    if (shape.request != request) continue;
+    for (const auto& [trial, stage] : lane.evaluations) stages.push_back(stage);
+    for (const auto& [trial, stage] : lane.trainings) stages.push_back(stage);
+  }
+  return stages;
+}
+
 std::uint64_t Scheduler::RoomOf(SweepId sweep) const {
   const Queue& queue = sweeps_.at(sweep);
   return std::min(Room(queue.rules.max_parallel, queue.running), RoomIn(queue.pool));

@@ -123,6 +123,9 @@ class Scheduler {
   // Requests of the sweep's ready stages, with the number of those that ask for each.
   std::map<ResourceRequest, std::uint64_t> ReadyRequests(SweepId sweep) const;
 
+  // The sweep's ready stages with this request.
+  std::vector<StageId> ReadyWith(SweepId sweep, const ResourceRequest& request) const;
+
   // How many more attempts may be charged to the sweep now: within its own limit and the quotas of its group and
   // its owner.
   std::uint64_t RoomOf(SweepId sweep) const;

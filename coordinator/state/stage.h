@@ -55,13 +55,18 @@ struct Stage {
   Digest fingerprint{};
   v1::StageKind kind = v1::TRAIN_STAGE;
   StageState state = v1::PENDING;
-  bool ready = false;                           // In the scheduler's queues.
+  bool ready : 1 = false;                       // In the scheduler's queues.
+  std::uint32_t data : 31 = 0;                  // TRAIN: number of its data, a DataId; see data_id().
   std::uint32_t open_evaluations = 0;           // TRAIN: those of `evaluations` without a result.
   std::uint32_t attempts = 0;                   // So far, over all retries.
   std::uint32_t steps = 0;                      // Updates of the training; 0: it counts epochs.
   StageId train;                                // EVALUATE: the stage whose checkpoint it needs.
   absl::InlinedVector<StageId, 2> evaluations;  // TRAIN: the stages that need its checkpoint, oldest first.
   absl::InlinedVector<SweepId, 2> sweeps;       // Sweeps with a trial on this stage.
+
+  // TRAIN: the data that it is bound to; a row without a digest while they are not known.
+  DataId data_id() const { return DataId(data); }
+  void SetData(DataId id) { data = static_cast<std::uint32_t>(id.value()) & 0x7fffffffu; }
 
   // Work in training steps, for shares of the whole.
   double Weight() const;

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "coordinator/state/attempt.h"
 #include "coordinator/state/counters.h"
+#include "coordinator/state/data_table.h"
 #include "coordinator/state/id_table.h"
 #include "coordinator/state/lease_table.h"
 #include "coordinator/state/options.h"
@@ -36,6 +37,7 @@ struct State {
   std::set<SweepId> expanding;  // Sweeps with points of which trials are still to be made.
   IdTable<TrialId, Trial> trials;
   StageTable stages;
+  DataTable data;
   absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
   std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
   std::map<Token, Attempt> attempts;              // Live ones.
@@ -44,6 +46,7 @@ struct State {
   Scheduler scheduler;
   IdleWorkers idle;
   HolderWaits holder_waits;
+  DataWaits data_waits;
   Deadlines deadlines;
   StateCounts counts;
   RequestLog requests;  // All requests but submissions, which `sweeps` remembers.

@@ -49,6 +49,11 @@ struct Sweep {
   // Points from next_point on that have a trial already: the sweep was edited. Expansion skips them.
   std::unordered_set<std::uint64_t> ahead;
   bool paused = false;
+  bool again = false;  // Runs once more what has a result.
+  // The data with which it began, for each data source: its trials are compared with each other.
+  std::map<DataId, DataId> data;
+  Token since = 0;        // Of a source that is not in `data` it needs a digest found from this token on.
+  DataId waits_for_data;  // Its expansion waits for the digest of this source.
   std::uint64_t revision = 1;
   std::unique_ptr<SweepExpander>
       expander;  // Null when no more trials are to be made, and after a start until the first is.

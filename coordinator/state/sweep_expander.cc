@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "spec/trial/canonical.h"
+#include "spec/trial/data_source.h"
 #include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 
@@ -73,8 +74,9 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unorder
                                                std::uint64_t pass_limit) {
   google::protobuf::Arena arena(Options());
   std::vector<ExpandedTrial> trials;
-  std::uint64_t passed = 0;
-  while (trials.size() < limit && (passed == 0 || passed < pass_limit) && next_point_ < grid_.size()) {
+  passed_.clear();
+  while (trials.size() < limit && (passed_.empty() || passed_.size() < pass_limit) &&
+         next_point_ < grid_.size()) {
     const std::optional<std::uint64_t> index = grid_.NextIndex(next_point_);
     if (!index) {
       next_point_ = grid_.size();
@@ -82,12 +84,29 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unorder
     }
     next_point_ = *index + (INLIER_BUG("grid_point_skipped") ? 2 : 1);
     if (taken.erase(*index) > 0) {
-      ++passed;
+      passed_.push_back(*index);
     } else {
       Make(*index, arena, trials.emplace_back());
     }
   }
   return trials;
+}
+
+void SweepExpander::ReturnTo(std::uint64_t point, std::unordered_set<std::uint64_t>& taken) {
+  next_point_ = point;
+  for (const std::uint64_t passed : passed_) {
+    if (passed >= point) taken.insert(passed);
+  }
+}
+
+const std::shared_ptr<const std::string>& SweepExpander::NamesOf(const v1::TrialSpec& spec) {
+  std::string source = spec.data().SerializeAsString();
+  spec.training().start_from().AppendToString(&source);
+  if (latest_names_ == nullptr || source != latest_source_) {
+    latest_source_ = std::move(source);
+    latest_names_ = std::make_shared<const std::string>(DataSourceNames(spec));
+  }
+  return latest_names_;
 }
 
 google::protobuf::ArenaOptions SweepExpander::Options() {
@@ -117,12 +136,14 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
     latest_train_ =
         std::make_shared<const StagePart>(StagePart{.fingerprint = TrainFingerprint(*spec),
                                                     .spec = std::move(parts.train),
-                                                    .json = ResolvedPartJson(*spec, v1::TRAIN_STAGE)});
+                                                    .json = ResolvedPartJson(*spec, v1::TRAIN_STAGE),
+                                                    .names = NamesOf(*spec)});
   }
   trial.train = latest_train_;
   trial.evaluate = {.fingerprint = EvaluateFingerprint(*spec, trial.train->fingerprint),
                     .spec = std::move(parts.evaluate),
-                    .json = ResolvedPartJson(*spec, v1::EVALUATE_STAGE)};
+                    .json = ResolvedPartJson(*spec, v1::EVALUATE_STAGE),
+                    .names = nullptr};
   trial.steps = spec->training().steps();
 }
 

@@ -27,6 +27,7 @@ struct StagePart {
   std::string fingerprint;
   std::string spec;  // Its part of the resolved TrialSpec, serialised (canonical.h).
   std::string json;  // The same as JSON.
+  std::shared_ptr<const std::string> names;  // TRAIN: DataSourceNames.
 };
 
 struct ExpandedTrial {
@@ -58,6 +59,10 @@ class SweepExpander {
     return Next(limit, none, 0);
   }
 
+  // Goes back to `point`, which is one of the latest Next(): the points after it come again, and those of them
+  // that Next() removed from `taken` are put back.
+  void ReturnTo(std::uint64_t point, std::unordered_set<std::uint64_t>& taken);
+
   const SweepGrid& grid() const { return grid_; }
   // Index from which Next() continues; the grid's size when it is exhausted.
   std::uint64_t next_point() const { return next_point_; }
@@ -66,6 +71,8 @@ class SweepExpander {
  private:
   // With arena_block_.
   google::protobuf::ArenaOptions Options();
+  // DataSourceNames(spec); that of the latest spec where the two agree.
+  const std::shared_ptr<const std::string>& NamesOf(const v1::TrialSpec& spec);
   // Resets `arena` and makes the spec in it.
   void Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial);
 
@@ -73,6 +80,9 @@ class SweepExpander {
   std::uint64_t next_point_;
   SeriesValidator validator_;
   std::shared_ptr<const StagePart> latest_train_;
+  std::string latest_source_;  // The serialised groups of the latest spec that name files.
+  std::shared_ptr<const std::string> latest_names_;
+  std::vector<std::uint64_t> passed_;  // Points that the latest Next() skipped.
   std::unique_ptr<char[]> arena_block_;
 };
 

@@ -135,6 +135,8 @@ void SetExpander(State& state, Sweep& sweep, std::unique_ptr<SweepExpander> expa
   else
     state.expanding.insert(sweep.id);
   sweep.expander = std::move(expander);
+  sweep.waits_for_data = DataId();
+  state.data_waits.sweeps.erase(sweep.id);
 }
 
 void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {

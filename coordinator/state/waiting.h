@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,6 +28,24 @@ struct Deadlines {
 struct HolderWaits {
   std::map<StageId, std::pair<std::uint32_t, Timestamp>> by_stage;  // Stage -> number of the worker, until.
   std::set<std::pair<Timestamp, StageId>> due;                      // The same, by time.
+};
+
+// A digest that a worker is asked for.
+struct DataCheck {
+  Token token = 0;       // 0: no worker is asked.
+  std::string worker;    // Incarnation of the worker that is asked.
+  Timestamp asked;
+  bool pushed = false;   // The worker has been sent it.
+  Token last_token = 0;  // Of the latest question, answered or not.
+  std::map<std::string, std::string> problems;  // Incarnation -> why it could not find the digest.
+};
+
+// What waits for data.
+struct DataWaits {
+  std::map<DataId, DataCheck> checks;  // By data source.
+  std::set<SweepId> sweeps;            // Sweeps whose expansion waits for the digest of a source.
+  // When to look for ready stages that no worker has the data of.
+  std::optional<Timestamp> lacking_due;
 };
 
 // Workers that listen and have a free slot, the longest idle first.

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
@@ -114,6 +116,10 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
   }
 }
 
+std::string DigestText(const State& state, DataId version) {
+  return HexOf(*state.data.at(version).digest).substr(0, 12);
+}
+
 void ExplainPlacement(const State& state, const Stage& stage, SweepId sweep, v1::Explanation& of) {
   const ResourceRequest request = RequestFor(state, state.sweeps.at(sweep), stage);
   if (const std::string never = WhyNowhere(state, request); !never.empty()) {
@@ -127,10 +133,17 @@ void ExplainPlacement(const State& state, const Stage& stage, SweepId sweep, v1:
     if (!worker.connected || !worker.TakesWork() || !FreeSlot(state, worker)) continue;
     if (SlotFor(state, worker, request)) return;
     if (++free_slots <= kWorkersShown)
-      node.add_because()->set_text(absl::StrCat("worker ", worker.name, " ", worker.resources.FreeText()));
+      node.add_because()->set_text(
+          worker.resources.HasOtherData(request)
+              ? absl::StrCat("worker ", worker.name, " has other data, with digest ",
+                             DigestText(state, worker.resources.DataOf(request.data_source)))
+              : absl::StrCat("worker ", worker.name, " ", worker.resources.FreeText()));
   }
   if (free_slots == 0) return;  // ExplainWorkers reports that.
-  node.set_text(absl::StrCat("it needs ", RequestText(request), ", and no free slot has that now"));
+  const std::string data =
+      !request.data ? std::string()
+                    : absl::StrCat("the data with digest ", DigestText(state, request.data), " and ");
+  node.set_text(absl::StrCat("it needs ", data, RequestText(request), ", and no free slot has that now"));
   *of.add_because() = std::move(node);
 }
 
@@ -208,6 +221,7 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep) {
       node, absl::StrCat(Count(total, "trial", "trials"), ": ", ended, " ended, ", sweep.Count(v1::RUNNING),
                          " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting"));
   if (IsOver(state, sweep.id)) return node;
+  if (sweep.waits_for_data) Because(trials, WhyWaitsForData(state, sweep));
   ExplainHold(state, sweep, trials);
   if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) ExplainWorkers(state, trials);
   return node;

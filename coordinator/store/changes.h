@@ -70,6 +70,17 @@ struct StageChange {
   std::string message{};
 };
 
+// The data of a training are known, or found to be needed.
+struct StageData {
+  StageId id{};
+  DataId data{};
+};
+
+// The token was given to something that is not stored: no later one may be the same.
+struct TokenTaken {
+  Token token = 0;
+};
+
 // The most memory that it held, as its worker measured; absent: not known. Before its AttemptEnded.
 struct AttemptPeak {
   Token token = 0;
@@ -118,7 +129,8 @@ struct WorkerAcknowledged {
 using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange,
                             StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
                             LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow,
-                            PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow>;
+                            PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData,
+                            TokenTaken>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

@@ -19,10 +19,14 @@ struct TrialTag {
 struct StageTag {
   static constexpr std::string_view kPrefix = "st-";
 };
+struct DataTag {
+  static constexpr std::string_view kPrefix = "d-";
+};
 
 using SweepId = StrongId<SweepTag>;
 using TrialId = StrongId<TrialTag>;
 using StageId = StrongId<StageTag>;
+using DataId = StrongId<DataTag>;
 
 // Fencing number of an attempt, strictly increasing for the life of the database; names the attempt. 0 is
 // none.

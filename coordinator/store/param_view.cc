@@ -75,6 +75,11 @@ void AppendParams(std::vector<ViewColumn>& columns) {
   }
 }
 
+// Of the data of the training that the table `stage` is.
+std::string DigestOf(const std::string& stage) {
+  return absl::StrCat("(SELECT digest FROM data WHERE data.id = ", stage, ".data)");
+}
+
 View Sweeps() {
   const auto count = [](const std::string& state, const std::string& more = "") {
     return absl::StrCat("(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.state = '", state,
@@ -139,6 +144,8 @@ View Results() {
       absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
   AppendParams(view.columns);
   view.columns.push_back(kWithdrawn);
+  view.columns.push_back({"dataset_digest", DigestOf("trained"),
+                          "SHA-256 of the files that the trial names, as they were (decision 18)."});
   for (const MeasurementInfo& measurement : Measurements()) {
     if (!measurement.final || measurement.axis == "site") continue;
     const std::string name(measurement.name);
@@ -151,6 +158,32 @@ View Results() {
                             absl::StrCat("Measurement of the ", std::string(measurement.source), " stage.")});
   }
   return view;
+}
+
+View Reruns() {
+  return {"reruns",
+          "Final measurements of trials that ran what an earlier one had run, on other data or by "
+          "`inlier submit --again`, each with the earlier value.",
+          {kTrial,
+           kSweep,
+           kSweepId,
+           kLabel,
+           kLabels,
+           {"measurement", "measurement.name", "Name of the measurement."},
+           {"site", "measurement.site", "Module path; empty: of the whole model."},
+           {"before", "earlier.value", "The earlier value; NULL: not measured, or not a number."},
+           {"now", "measurement.value", "The value of this trial."},
+           {"equal", "(measurement.value IS earlier.value)", "1: to the last digit."},
+           {"digest_before", DigestOf("trained_before"), "dataset_digest of the earlier result."},
+           {"digest_now", DigestOf("trained"), "dataset_digest of this one."}},
+          absl::StrCat(kTrials, kStagesOfTrialJoin,
+                       "\n  JOIN stage AS before ON before.id = evaluated.previous"
+                       "\n  JOIN stage AS trained_before ON trained_before.id = before.train_stage"
+                       "\n  CROSS JOIN measurement ON measurement.token = evaluated.result_token"
+                       "\n  LEFT JOIN measurement AS earlier ON earlier.token = before.result_token AND "
+                       "earlier.name = measurement.name AND earlier.site = measurement.site AND "
+                       "earlier.step = measurement.step AND earlier.final = 1"
+                       "\nWHERE measurement.final = 1")};
 }
 
 View Curves() {
@@ -330,9 +363,8 @@ std::string View::CreateSql() const {
 }
 
 const std::vector<View>& UserViews() {
-  static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Curves(),  Attempts(),
-                                          Failures(), Logs(),   Events(),  Workers(), PruningDecisions(),
-                                          Audit()};
+  static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Reruns(),  Curves(),           Attempts(),
+                                          Failures(), Logs(),   Events(),  Workers(), PruningDecisions(), Audit()};
   return views;
 }
 

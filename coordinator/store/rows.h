@@ -29,7 +29,7 @@ struct StageFailures {
   std::uint32_t crashes = 0;        // CRASHED, TIMED_OUT, STALLED.
   std::uint32_t out_of_memory = 0;  // OUT_OF_MEMORY.
   std::uint32_t losses = 0;         // LOST, PREEMPTED.
-  std::uint32_t invalid = 0;        // INVALID_SPEC.
+  std::uint32_t invalid = 0;        // INVALID_SPEC. OTHER_DATA is the worker's matter, and not counted.
   friend bool operator==(const StageFailures&, const StageFailures&) = default;
 };
 
@@ -38,6 +38,9 @@ struct ResourceRequest {
   std::uint32_t gpu_thousandths = 0;  // Of one GPU; at most 1000.
   std::uint64_t memory_mib = 0;       // Of the machine.
   std::uint64_t gpu_memory_mib = 0;   // Of its GPU.
+  // A worker that is known to have another version of the source does not fit. For placing only: not stored.
+  DataId data_source{};
+  DataId data{};
   friend auto operator<=>(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
@@ -56,8 +59,19 @@ struct SweepRow {
   WallTime submitted_at{};
   std::optional<WallTime> ended_at{};
   bool paused = false;
+  bool again = false;  // Runs once more what has a result.
   std::uint64_t revision = 1;
   std::uint64_t notices = 0;  // Number of its latest notice; derived from the events.
+};
+
+// Files that trainings read. A row without a digest: as their specifications name them; one with a digest: as
+// workers found them.
+struct DataRow {
+  DataId id{};
+  std::string names{};             // DataSource of a TrialSpec (spec/trial/data_source.h).
+  std::optional<Digest> digest{};  // All zero: its attempts reported none.
+  std::string worker{};            // Name of the worker that found it so last.
+  WallTime at{};
 };
 
 struct StageRow {
@@ -66,6 +80,8 @@ struct StageRow {
   Digest fingerprint{};     // Unique over all sweeps.
   StageId train_stage{};    // EVALUATE: whose checkpoint it needs; zero: TRAIN.
   std::uint32_t steps = 0;  // Updates of the training; 0: it counts epochs.
+  DataId data{};            // TRAIN: without a digest while no attempt has reported one.
+  StageId previous{};       // The one that ran the same before; not read back.
   StageState state = v1::PENDING;
   std::optional<Digest> checkpoint{};  // TRAIN, SUCCEEDED: the trained model.
   // Its part of the resolved TrialSpec (canonical.h), every field written: the views read it. Read back while

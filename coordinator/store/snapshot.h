@@ -16,8 +16,9 @@ class Database;
 namespace inlier {
 
 struct Snapshot {
-  // Every sweep, stage and trial ever made: their ids count from 1.
+  // Every sweep, stage and trial ever made, and all data: their ids count from 1.
   std::vector<SweepRow> sweeps{};
+  std::vector<DataRow> data{};
   std::vector<StageRow> stages{};
   std::vector<TrialRow> trials{};
   std::vector<AttemptRow> live_attempts{};

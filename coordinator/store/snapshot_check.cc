@@ -46,7 +46,11 @@ absl::Status CheckStages(const Snapshot& snapshot) {
     if ((stage.kind == v1::EVALUATE_STAGE) != has_train) {
       return Damaged(absl::StrCat(stage.id.ToString(), " names a train stage or lacks one against its kind"));
     }
-    if (!has_train) continue;
+    if (!has_train) {
+      if (Find(snapshot.data, stage.data) == nullptr)
+        return Damaged(absl::StrCat(stage.id.ToString(), " names data that are not there"));
+      continue;
+    }
     const StageRow* train = Find(snapshot.stages, stage.train_stage);
     if (train == nullptr || train->kind != v1::TRAIN_STAGE || stage.id.value() <= train->id.value()) {
       return Damaged(absl::StrCat(stage.id.ToString(), " has the train stage ", stage.train_stage.ToString(),
@@ -121,6 +125,7 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
 
 absl::Status CheckSnapshot(const Snapshot& snapshot) {
   RETURN_IF_ERROR(CheckIds(snapshot.sweeps));
+  RETURN_IF_ERROR(CheckIds(snapshot.data));
   RETURN_IF_ERROR(CheckIds(snapshot.stages));
   RETURN_IF_ERROR(CheckIds(snapshot.trials));
   RETURN_IF_ERROR(CheckStages(snapshot));

@@ -44,15 +44,31 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
                  "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
                  "request_digest, submitted_ms, ended_ms, paused, revision, "
                  "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
-                 "notice IS NOT NULL), trials_at_submit, owner FROM sweep ORDER BY id");
+                 "notice IS NOT NULL), trials_at_submit, owner, again FROM sweep ORDER BY id");
   while (rows.Next()) {
     SweepRow& sweep = snapshot.sweeps.emplace_back();
     std::string spec, state;
     rows.Read(sweep.id, spec, state, sweep.points, sweep.trials, sweep.trials_known, sweep.next_point,
               sweep.request_id, sweep.request_digest, sweep.submitted_at, sweep.ended_at, sweep.paused,
-              sweep.revision, sweep.notices, sweep.trials_at_submit, sweep.owner);
+              sweep.revision, sweep.notices, sweep.trials_at_submit, sweep.owner, sweep.again);
     ASSIGN_OR_RETURN(sweep.spec, SweepSpecFromJson(spec));
     v1::SweepState_Parse(state, &sweep.state);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadData(SQLite::Database& database, Snapshot& snapshot) {
+  Statement rows(database, "SELECT id, names, digest, worker, at_ms FROM data ORDER BY id");
+  while (rows.Next()) {
+    DataRow& row = snapshot.data.emplace_back();
+    std::string_view digest;
+    rows.Read(row.id, row.names, digest, row.worker, row.at);
+    if (digest.empty()) continue;
+    row.digest = ParseSha256Hex(digest);
+    if (!row.digest) {
+      return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", row.id.ToString(),
+                                              " has no SHA-256 as its digest; restore inlier.db from a backup"));
+    }
   }
   return absl::OkStatus();
 }
@@ -75,7 +91,7 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
   Statement attempts(database, "SELECT count(*) FROM attempt WHERE stage = ?1");
   Statement rows(database,
                  "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, "
-                 "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec FROM stage "
+                 "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec, data FROM stage "
                  "ORDER BY id");
   const auto lacks = [](const StageRow& stage, const char* what) {
     return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage.id.ToString(),
@@ -89,7 +105,7 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
     std::uint64_t memory_mib = 0, gpu_memory_mib = 0;
     rows.Read(stage.id, kind, fingerprint, stage.train_stage, state, stage.steps, checkpoint,
               failures.crashes, failures.out_of_memory, failures.losses, failures.invalid, message,
-              memory_mib, gpu_memory_mib, spec);
+              memory_mib, gpu_memory_mib, spec, stage.data);
     stage.kind = kind.starts_with('T') ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
     if (fingerprint.size() != stage.fingerprint.size()) return lacks(stage, "fingerprint");
     std::copy(fingerprint.begin(), fingerprint.end(), stage.fingerprint.begin());
@@ -232,6 +248,7 @@ void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
 absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   Snapshot snapshot;
   RETURN_IF_ERROR(LoadSweeps(database, snapshot));
+  RETURN_IF_ERROR(LoadData(database, snapshot));
   RETURN_IF_ERROR(LoadStages(database, snapshot));
   LoadTrials(database, snapshot);
   LoadLiveAttempts(database, snapshot);

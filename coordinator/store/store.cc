@@ -163,7 +163,7 @@ class Store::Writer {
   void Insert(const std::vector<const StageRow*>& rows) {
     stages_.Insert(std::span(rows), [](const StageRow& row, Statement& values) {
       values.Bind(row.id, v1::StageKind_Name(row.kind), row.fingerprint, OrNull(row.train_stage),
-                  row.spec_json, row.steps);
+                  row.spec_json, row.steps, OrNull(row.data), OrNull(row.previous));
     });
   }
 
@@ -201,9 +201,9 @@ class Store::Writer {
 
   bool Apply(const SweepRow& row) {
     Run("INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, request_digest, "
-        "submitted_ms, trials_at_submit, owner) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known,
-        OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit, row.owner);
+        "submitted_ms, trials_at_submit, owner, again) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known, OrNull(row.request_id),
+        row.request_digest, row.submitted_at, row.trials_at_submit, row.owner, row.again);
     return true;
   }
 
@@ -246,6 +246,22 @@ class Store::Writer {
   bool Apply(const StageMemory& change) {
     return Update("UPDATE OR ROLLBACK stage SET memory_mib = ?2, gpu_memory_mib = ?3 WHERE id = ?1",
                   change.id, change.memory_mib, change.gpu_memory_mib);
+  }
+
+  bool Apply(const DataRow& row) {
+    Run("INSERT INTO data (id, names, digest, worker, at_ms) VALUES (?1, ?2, ?3, ?4, ?5) "
+        "ON CONFLICT (id) DO UPDATE SET worker = ?4, at_ms = ?5",
+        row.id, row.names, row.digest ? std::optional(HexOf(*row.digest)) : std::nullopt, row.worker, row.at);
+    return true;
+  }
+
+  bool Apply(const StageData& change) {
+    return Update("UPDATE OR ROLLBACK stage SET data = ?2 WHERE id = ?1", change.id, change.data);
+  }
+
+  bool Apply(const TokenTaken& change) {
+    next_token_ = std::max(next_token_, change.token + 1);
+    return true;
   }
 
   bool Apply(const AttemptYields& change) {
@@ -367,7 +383,7 @@ class Store::Writer {
   std::map<std::string_view, Statement> statements_;  // By their SQL.
   Statement is_live_{database_, "SELECT 1 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
   RowInserter measurements_{database_, "measurement (token, name, step, value, site, final, at_ms)"};
-  RowInserter stages_{database_, "stage (id, kind, fingerprint, train_stage, spec, steps)"};
+  RowInserter stages_{database_, "stage (id, kind, fingerprint, train_stage, spec, steps, data, previous)"};
   RowInserter trials_{database_,
                       "trial (id, sweep, point, train_stage, evaluate_stage, state, message, labels, spec)"};
   RowInserter attempts_{database_,

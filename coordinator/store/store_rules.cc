@@ -29,6 +29,13 @@ const std::vector<StoreRule>& StoreRules() {
        "SELECT 'stages ' || group_concat('st-' || id, ', ') || ' have the fingerprint ' || "
        "lower(hex(fingerprint)) "
        "FROM stage GROUP BY fingerprint HAVING count(*) > 1"},
+      {"data_of_a_result", "a result is of the data that its training is bound to",
+       "SELECT 'st-' || stage.id || ' is bound to the data ' || coalesce(data.digest, 'nobody knows') || "
+       "', and its result is of ' || attempt.dataset_digest FROM stage "
+       "JOIN attempt ON attempt.token = stage.result_token "
+       "JOIN stage AS train ON train.id = coalesce(stage.train_stage, stage.id) "
+       "JOIN data ON data.id = train.data "
+       "WHERE coalesce(attempt.dataset_digest, '') <> '' AND attempt.dataset_digest IS NOT data.digest"},
       {"specification_of_a_stage", "every stage has the part of the specification that it runs",
        "SELECT 'st-' || id || ' has a specification that is no JSON object' FROM stage "
        "WHERE NOT json_valid(spec) OR json_type(spec) <> 'object'"},

@@ -120,6 +120,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
       (request.has_sweep() || sweep.Exhausted() || INLIER_BUG("retried_trial_reopens_sweep"))) {
     SetSweepState(context, sweep, v1::ACTIVE);
     Notice(context, sweep, "sweep_retried", absl::StrCat("a retry was asked for: ", retried, " trials"));
+    sweep.since = state.next_token;
     if (unfinished) state.expanding.insert(sweep.id);
     context.settle.insert(sweep.id);
   }

@@ -171,6 +171,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   const ResourceRequest previous = sweep.request;
   sweep.SetSpec(spec);
   ++sweep.revision;
+  sweep.since = state.next_token;
   if (edit) ApplyGrid(context, sweep, *edit, trials_before, response);
   response.set_revision(sweep.revision);
   context.out.changes.Add(SweepEdited{.id = id,

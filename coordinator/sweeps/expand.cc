@@ -8,25 +8,37 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "coordinator/attempts/data_binding.h"
 #include "coordinator/attempts/pruning.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/training_choice.h"
 
 namespace inlier {
 namespace {
 
+// The latest of the stages of the specification before the `number`-th; zero: there is none.
+StageId PreviousOf(const State& state, const Digest& specification, std::uint32_t number) {
+  while (--number > 0) {
+    if (const Stage* stage = state.stages.Find(FingerprintOf(specification, number))) return stage->id;
+  }
+  return StageId();
+}
+
+// The stage of `part` with the number of `choice`; `train` is zero for a training.
 StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& part, std::uint32_t steps,
-                       StageId train) {
+                       StageId train, const TrainingChoice& choice) {
   State& state = context.state;
-  const std::optional<Digest> digest = ParseSha256Hex(part.fingerprint);
-  INLIER_CHECK(digest.has_value());
-  if (const Stage* known = state.stages.Find(*digest)) return known->id;
+  const std::optional<Digest> specification = ParseSha256Hex(part.fingerprint);
+  INLIER_CHECK(specification.has_value());
+  const Digest digest = FingerprintOf(*specification, choice.number);
+  if (const Stage* known = state.stages.Find(digest)) return known->id;
   const StageId id = state.stages.NextId();
   Stage made;
   made.id = id;
   made.kind = kind;
-  made.fingerprint = *digest;
+  made.fingerprint = digest;
   made.edit().spec = part.spec;
   made.steps = steps;
   made.train = train;
@@ -34,19 +46,24 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
     Stage& training = state.stages.at(train);
     training.evaluations.push_back(id);
     ++training.open_evaluations;
+  } else {
+    made.SetData(choice.data);
   }
   INLIER_CHECK(state.stages.Add(std::move(made)).second);
   ++state.counts.stages[{kind, v1::PENDING}];
   context.out.changes.Add(StageRow{.id = id,
                                    .kind = kind,
-                                   .fingerprint = *digest,
+                                   .fingerprint = digest,
                                    .train_stage = train,
                                    .steps = steps,
+                                   .data = train ? DataId() : choice.data,
+                                   .previous = PreviousOf(state, *specification, choice.number),
                                    .spec_json = part.json});
   return id;
 }
 
-void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
+// `choice`: of a trial that can run.
+void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, const TrainingChoice& choice) {
   State& state = context.state;
   const TrialId id = state.trials.NextId();
   Trial& trial = state.trials.Add(Trial(id));
@@ -61,8 +78,8 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
   std::string message;
   if (expanded.problem.ok()) {
     const std::uint32_t steps = expanded.steps;
-    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, *expanded.train, steps, StageId());
-    trial.evaluate = FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate, steps, trial.train);
+    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, *expanded.train, steps, StageId(), choice);
+    trial.evaluate = FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate, steps, trial.train, choice);
     row.train_stage = trial.train;
     row.evaluate_stage = trial.evaluate;
     Stage& train = state.stages.at(trial.train);
@@ -73,6 +90,8 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded) {
     const bool reopen_evaluate = !evaluate.HasSweep(sweep.id);
     RegisterStage(state, train, sweep);
     RegisterStage(state, evaluate, sweep);
+    if (const DataId data = ExpectedData(state, train))
+      sweep.data.emplace(state.data.SourceOf(data), data);
     trial.state = Link(context, trial, reopen_train, reopen_evaluate, message);
   } else {
     trial.state = v1::FAILED;
@@ -143,7 +162,9 @@ bool WantsTrials(const State& state, const Sweep& sweep) {
   // small steps, which delay no call for long; when few are left, in large ones.
   const std::uint64_t step =
       std::clamp<std::uint64_t>(state.options.expand_ahead / 32, 1, state.options.expand_per_tick);
-  if (!state.expanding.contains(sweep.id) || sweep.Count(v1::PENDING) + step > state.options.expand_ahead) return false;
+  if (!state.expanding.contains(sweep.id) || sweep.waits_for_data ||
+      sweep.Count(v1::PENDING) + step > state.options.expand_ahead)
+    return false;
   const auto count = [&](v1::TrialState to) -> std::uint64_t {
     const auto at = state.counts.trials.find(to);
     return at == state.counts.trials.end() ? 0 : static_cast<std::uint64_t>(at->second);
@@ -155,12 +176,22 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   State& state = context.state;
   const std::uint64_t room =
       state.options.expand_ahead - std::min(state.options.expand_ahead, sweep.Count(v1::PENDING));
-  std::uint64_t known = 0;
+  std::uint64_t known = 0, known_if_unchanged = 0;
+  std::optional<std::uint64_t> waits;  // The first point that waits for data.
   for (ExpandedTrial& expanded :
        sweep.expander->Next(std::min(limit, room), sweep.ahead, state.options.passed_per_tick)) {
-    Materialise(context, sweep, std::move(expanded));
+    std::optional<TrainingChoice> choice = TrainingChoice();
+    // Those after a point that waits are made after it, too; but their data are asked for now.
+    if (expanded.problem.ok()) choice = ChooseTraining(context, sweep, *expanded.train);
+    if (!choice && !waits) waits = expanded.point;
+    if (waits) {
+      if (HasKnownResult(state, expanded)) ++known_if_unchanged;
+      continue;
+    }
+    Materialise(context, sweep, std::move(expanded), *choice);
     if (IsResult(state.trials.at(sweep.trials.back()).state)) ++known;
   }
+  if (waits) sweep.expander->ReturnTo(*waits, sweep.ahead);
   sweep.next_point = sweep.expander->next_point();
   context.out.changes.Add(SweepChange{
       .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
@@ -169,7 +200,7 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
     context.settle.insert(sweep.id);
   }
   state.stats.trials_known += known;
-  return known;
+  return known + known_if_unchanged;
 }
 
 }  // namespace inlier

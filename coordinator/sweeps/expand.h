@@ -15,10 +15,11 @@ v1::TrialState Link(Context& context, Trial& trial, bool reopen_train, bool reop
 // this program refuses: that of a program before it was less strict.
 absl::Status MakeExpander(State& state, Sweep& sweep);
 
-// Has points left, and too few open trials.
+// Has points left, too few open trials, and does not wait for data.
 bool WantsTrials(const State& state, const Sweep& sweep);
 
-// Makes up to `limit` further trials; returns how many were complete at once. REQUIRES: it has an expander.
+// Makes up to `limit` further trials, or fewer where one waits for data; returns how many were complete at once, or
+// are if the data they wait for are unchanged. REQUIRES: it has an expander.
 std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit);
 
 }  // namespace inlier

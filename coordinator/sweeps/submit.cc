@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
+#include "base/digest.h"
 #include "base/status.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
@@ -57,7 +58,8 @@ absl::Status CheckTrials(const Sweep& sweep, std::uint64_t trials, std::uint64_t
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::SubmitSweepRequest& request,
                                                     std::optional<SweepGrid> grid, const Caller& caller) {
   State& state = context.state;
-  const std::string digest = ContentDigest(request.sweep());
+  std::string digest = ContentDigest(request.sweep());
+  if (request.again()) digest = Sha256Hex(absl::StrCat("again\n", digest));
   if (!request.request_id().empty()) {
     ASSIGN_OR_RETURN(const std::optional<v1::SubmitSweepResponse> earlier,
                      EarlierAnswer(state, request.request_id(), digest, caller));
@@ -73,6 +75,8 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   made.request_digest = digest;
   made.owner = caller.name;
   made.submitted = context.now.wall;
+  made.again = request.again();
+  made.since = state.next_token;
   if (!grid) {
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
@@ -100,7 +104,8 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
                                    .request_id = sweep.request_id,
                                    .request_digest = digest,
                                    .owner = sweep.owner,
-                                   .submitted_at = context.now.wall});
+                                   .submitted_at = context.now.wall,
+                                   .again = sweep.again});
   sweep.trials_at_submit = trials;
   sweep.trials_known = Expand(context, sweep,
                               sweep.points > state.options.expand_at_submit ? state.options.expand_first

@@ -127,6 +127,14 @@ bool HasIdxPart(const std::filesystem::path& folder, const std::string& name) {
   return FindImages(folder, name).has_value();
 }
 
+std::vector<std::filesystem::path> IdxFiles(const std::filesystem::path& folder, const std::string& name) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : {FindImages(folder, name), FindFile(folder, name + "-labels-idx1-ubyte")}) {
+    if (file.has_value()) files.push_back(*file);
+  }
+  return files;
+}
+
 absl::StatusOr<IdxPart> IdxPart::Read(const std::filesystem::path& folder, const std::string& name) {
   const auto images_file = FindImages(folder, name);
   const auto labels_file = FindFile(folder, name + "-labels-idx1-ubyte");

@@ -54,6 +54,9 @@ class IdxPart {
 // True when the folder has an IDX file that IdxPart::Read would read as `name`'s images.
 bool HasIdxPart(const std::filesystem::path& folder, const std::string& name);
 
+// The files that IdxPart::Read would read, images first, as far as they are there.
+std::vector<std::filesystem::path> IdxFiles(const std::filesystem::path& folder, const std::string& name);
+
 }  // namespace inlier
 
 #endif  // INLIER_CORE_IMAGES_IDX_FILE_H_

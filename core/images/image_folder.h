@@ -30,6 +30,8 @@ class ImageFolder {
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::int64_t size() const { return static_cast<std::int64_t>(files_.size()); }
   std::int64_t LabelOf(std::int64_t i) const { return files_[i].label; }
+  // Below the folder.
+  const std::string& PathOf(std::int64_t i) const { return files_[i].path; }
 
   // Decodes. The error names the file.
   absl::StatusOr<Image> ImageOf(std::int64_t i) const;

@@ -27,7 +27,8 @@ absl::StatusOr<fs::path> FileOfFolder(const fs::path& folder, const std::string&
                                           folder.string(), DidYouMean(name, there)));
 }
 
-// One file, or one for training and one for validation.
+}  // namespace
+
 absl::StatusOr<std::vector<fs::path>> ClassificationFiles(const v1::ClassificationDataSpec& spec,
                                                           const fs::path& data_dir) {
   std::vector<fs::path> files(1);
@@ -57,6 +58,8 @@ absl::StatusOr<std::vector<fs::path>> ClassificationFiles(const v1::Classificati
   files.push_back(validation);
   return files;
 }
+
+namespace {
 
 // Puts the rows into their parts: by file, or by the hash of the text.
 absl::Status SplitRows(double validation_fraction, const fs::path& file, ClassificationSource* source) {

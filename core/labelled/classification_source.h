@@ -27,6 +27,10 @@ struct ClassificationSource {
   double majority_share = 0;             // See ClassificationDataset.
 };
 
+// The files that `spec` names: one, or one for training and one for validation.
+absl::StatusOr<std::vector<std::filesystem::path>> ClassificationFiles(const v1::ClassificationDataSpec& spec,
+                                                                       const std::filesystem::path& data_dir);
+
 // Errors as ClassificationDataset::Open.
 absl::StatusOr<ClassificationSource> ReadClassificationSource(const v1::ClassificationDataSpec& spec,
                                                               const std::filesystem::path& data_dir);

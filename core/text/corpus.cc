@@ -1,21 +1,15 @@
 #include "core/text/corpus.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
+#include "core/data/file_digest.h"
 #include "core/text/json_line.h"
 #include "core/text/text_lines.h"
 #include "core/text/utf8_text.h"
@@ -24,29 +18,6 @@ namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The state that a cached digest is valid for: size, modification time and number of the file.
-absl::StatusOr<std::string> FileState(const fs::path& file, bool* settled) {
-  struct stat info;
-  if (stat(file.c_str(), &info) != 0) return ErrnoStatus("stat " + file.string());
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  // A file changed a moment ago may change again with the same modification time.
-  if (std::chrono::duration_cast<std::chrono::seconds>(now).count() - info.st_mtim.tv_sec <= 2)
-    *settled = false;
-  return absl::StrCat(info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ", info.st_ino);
-}
-
-// The states of all files in one line.
-absl::StatusOr<std::string> StateOf(const std::vector<fs::path>& files, bool* settled) {
-  *settled = true;
-  if (files.size() == 1) return FileState(files[0], settled);
-  Sha256 sha;
-  for (const fs::path& file : files) {
-    ASSIGN_OR_RETURN(const std::string state, FileState(file, settled));
-    sha.Update(absl::StrCat(file.string(), "\n", state, "\n"));
-  }
-  return sha.HexDigest();
-}
 
 bool IsJsonLines(const CorpusSource& source) { return source.path.native().ends_with(".jsonl"); }
 
@@ -115,33 +86,11 @@ absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::p
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOf(source));
   std::error_code error;
   const fs::path absolute = fs::weakly_canonical(source.path, error);
-  bool settled = false;
-  ASSIGN_OR_RETURN(const std::string state, StateOf(files, &settled));
   std::string name = absolute.string();
   if (IsJsonLines(source)) absl::StrAppend(&name, "\n", source.field);
   const fs::path memory = cache_dir / absl::StrCat("corpus-", Sha256Hex(name).substr(0, 16), ".digest");
-
-  // One line: the digest, then the state it is valid for.
-  if (std::ifstream in(memory); in) {
-    std::string digest, remembered;
-    if (in >> digest && std::getline(in >> std::ws, remembered) && digest.size() == 64 && remembered == state)
-      return digest;
-  }
-  std::vector<std::string> digests;
-  for (const fs::path& file : files) {
-    absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
-    if (!digest.ok()) return Unreadable(digest.status());
-    digests.push_back(*std::move(digest));
-  }
-  const std::string digest = Combine(source, digests);
-  bool settled_after = false;
-  ASSIGN_OR_RETURN(const std::string state_after, StateOf(files, &settled_after));
-  if (state_after != state) {
-    return absl::UnavailableError(
-        absl::StrCat(source.path.string(), " changed while it was read; try again when it is complete"));
-  }
-  if (settled) RETURN_IF_ERROR(WriteFileAtomically(memory, absl::StrCat(digest, " ", state, "\n")));
-  return digest;
+  return CachedDigestOfFiles(files, source.path, memory,
+                             [&source](const std::vector<std::string>& digests) { return Combine(source, digests); });
 }
 
 absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {

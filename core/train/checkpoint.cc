@@ -28,6 +28,7 @@ constexpr std::size_t kPeriodicKept = 2;
 constexpr char kSpecKey[] = "inlier.spec";
 constexpr char kStepKey[] = "inlier.step";
 constexpr char kDatasetKey[] = "inlier.dataset_digest";
+constexpr char kStartKey[] = "inlier.start_digest";
 constexpr char kBuildKey[] = "inlier.build";
 constexpr char kFinalKey[] = "inlier.final";
 constexpr char kSecondsKey[] = "inlier.train_seconds";
@@ -41,6 +42,7 @@ StringMap Metadata(const CheckpointInfo& info) {
                         {kDatasetKey, info.dataset_digest},
                         {kBuildKey, info.build},
                         {kFinalKey, info.final ? "true" : "false"}};
+  if (!info.start_digest.empty()) metadata[kStartKey] = info.start_digest;
   if (!info.final) metadata[kSecondsKey] = absl::StrCat(info.train_seconds);
   return metadata;
 }
@@ -63,6 +65,7 @@ absl::StatusOr<CheckpointInfo> InfoFromMetadata(const std::filesystem::path& pat
   if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("reading the spec in ", path.string()));
   info.spec = *std::move(spec);
   info.dataset_digest = value(kDatasetKey);
+  info.start_digest = value(kStartKey);
   info.build = value(kBuildKey);
   info.final = value(kFinalKey) == "true";
   if (!absl::SimpleAtod(value(kSecondsKey), &info.train_seconds)) info.train_seconds = 0;

@@ -29,6 +29,7 @@ struct CheckpointInfo {
   v1::TrialSpec spec;          // Resolved.
   std::uint64_t step = 0;      // Updates done.
   std::string dataset_digest;  // Of the sequences it was trained on.
+  std::string start_digest;    // Of the model that it started from; empty: from random weights.
   std::string build;           // Of the inlier that wrote it.
   bool final = false;          // The trained model, without optimizer state.
   double train_seconds = 0;  // Spent on updates. Not in final ones, whose bytes depend on the training alone.

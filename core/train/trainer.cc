@@ -45,12 +45,13 @@ std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset) {
 }
 
 Trainer::Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
-                 TrialSink& sink)
+                 TrialSink& sink, std::string start_digest)
     : spec_(spec),
       model_(model),
       dataset_(dataset),
       device_(device),
       sink_(sink),
+      start_digest_(std::move(start_digest)),
       updates_(UpdatesOf(spec.training(), dataset)),
       training_step_(MakeTrainingStep(model, spec.training(), static_cast<std::int64_t>(updates_))) {}
 
@@ -108,6 +109,7 @@ absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
   const CheckpointInfo info{.spec = std::move(spec),
                             .step = step_,
                             .dataset_digest = dataset_.dataset_digest(),
+                            .start_digest = start_digest_,
                             .build = BuildId(),
                             .final = final,
                             .train_seconds = seconds_};

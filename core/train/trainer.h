@@ -43,9 +43,9 @@ std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset);
 class Trainer {
  public:
   // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`; CheckOptimizer
-  // is OK for both. All of them must outlive the trainer.
+  // is OK for both. All of them must outlive the trainer. `start_digest`: of the model that the weights are from.
   Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
-          TrialSink& sink);
+          TrialSink& sink, std::string start_digest = "");
 
   // Continues from a periodic checkpoint of the same training: loads weights and optimizer state. The error
   // names the mismatch.
@@ -79,6 +79,7 @@ class Trainer {
   const Dataset& dataset_;
   const c10::Device device_;
   TrialSink& sink_;
+  const std::string start_digest_;
   const std::uint64_t updates_;  // In all.
   TrainingStep training_step_;
   std::uint64_t step_ = 0;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "core/trial/analysis.h"
+#include "core/trial/data_digest.h"
 #include "core/trial/event_writer.h"
 #include "core/trial/export_checkpoint.h"
 #include "core/trial/runtime.h"
@@ -29,6 +30,7 @@ constexpr char kUsage[] =
     "usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto) as JSON\n"
     "       inlier-trial analyze REQUEST.json          outliers and quantization of a Hugging Face model "
     "(AnalysisSpec)\n"
+    "       inlier-trial digest SPEC.json              the digest of the files that an AttemptSpec's spec names\n"
     "       inlier-trial export CHECKPOINT FOLDER      a trained model as a folder that transformers loads\n"
     "       inlier-trial --help | --version\n"
     "\n"
@@ -97,6 +99,19 @@ int AnalyzeModel(const char* request) {
   return kExitFailed;
 }
 
+// Under a worker the digest goes where events go.
+int PrintDigest(const char* request) {
+  const auto attempt = inlier::ReadAttempt(request);
+  const auto digest = attempt.ok() ? inlier::DigestOf(*attempt) : attempt.status();
+  if (!digest.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(digest.status().message()).c_str());
+    return kExitFailed;
+  }
+  const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
+  ::dprintf(has_worker ? inlier::EventWriter::kWorkerDescriptor : STDOUT_FILENO, "%s\n", digest->c_str());
+  return 0;
+}
+
 int ExitCode(const inlier::v1::Outcome& outcome) {
   if (outcome.kind() != inlier::v1::Outcome::FAILED) return 0;
   return outcome.failure() == inlier::v1::PREEMPTED ? kExitStopped : kExitFailed;
@@ -111,6 +126,7 @@ int main(int argc, char** argv) {
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return PrintVersion();
   if (argc == 3 && std::strcmp(argv[1], "analyze") == 0) return AnalyzeModel(argv[2]);
+  if (argc == 3 && std::strcmp(argv[1], "digest") == 0) return PrintDigest(argv[2]);
   if (argc == 4 && std::strcmp(argv[1], "export") == 0) return Export(argv[2], argv[3]);
   if (argc != 2 || argv[1][0] == '-') {
     std::fputs(kUsage, stderr);

@@ -17,6 +17,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/evaluator.h"
 #include "core/train/trainer.h"
+#include "core/trial/data_digest.h"
 #include "core/trial/failure.h"
 #include "core/trial/open_data.h"
 #include "core/trial/read_json.h"
@@ -35,6 +36,8 @@ struct Prepared {
   v1::TrialSpec spec;
   c10::Device device;
   TrialData data;
+  std::string start_digest;  // Of the model that the training starts, or started, from.
+  std::string data_digest;   // Of its data before they were opened.
 };
 
 absl::Status RequireFields(const v1::AttemptSpec& attempt) {
@@ -74,14 +77,38 @@ TextOpenOptions DataOptions(const v1::AttemptSpec& attempt, EventWriter& events)
   return options;
 }
 
+// Of training.start_from: of its files, or, where the training has begun with them, as the checkpoint has it. The
+// files may be others since, or gone.
+absl::StatusOr<std::string> StartDigestOf(const v1::AttemptSpec& attempt, const v1::TrialSpec& spec) {
+  if (!spec.training().has_start_from()) return std::string();
+  const std::string& begun =
+      attempt.kind() == v1::EVALUATE_STAGE ? attempt.checkpoint() : attempt.resume_from();
+  if (begun.empty()) return StartDigest(spec, attempt.cache_dir());
+  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(begun);
+  return checkpoint.ok() ? checkpoint->info().start_digest : StartDigest(spec, attempt.cache_dir());
+}
+
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
   RETURN_IF_ERROR(RequireFields(attempt));
   ASSIGN_OR_RETURN(v1::TrialSpec spec, ResolveAndValidate(attempt.spec()));
   ASSIGN_OR_RETURN(const c10::Device device, ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
   RETURN_IF_ERROR(MakeFolder(attempt.output_dir()));
+  RETURN_IF_ERROR(MakeFolder(attempt.cache_dir()));
+  ASSIGN_OR_RETURN(std::string start_digest, StartDigestOf(attempt, spec));
+  ASSIGN_OR_RETURN(std::string data_digest,
+                   DataDigest(spec, start_digest, attempt.data_dir(), attempt.cache_dir()));
   ASSIGN_OR_RETURN(TrialData data,
                    OpenTrialData(spec, DataOptions(attempt, events), attempt.kind() == v1::EVALUATE_STAGE));
-  return Prepared{std::move(spec), device, std::move(data)};
+  return Prepared{std::move(spec), device, std::move(data), std::move(start_digest), std::move(data_digest)};
+}
+
+// OK when the files are still those whose digest is known: all of them have been read by now.
+absl::Status CheckUnchanged(const v1::AttemptSpec& attempt, const Prepared& prepared) {
+  ASSIGN_OR_RETURN(const std::string start, StartDigestOf(attempt, prepared.spec));
+  ASSIGN_OR_RETURN(const std::string now,
+                   DataDigest(prepared.spec, start, attempt.data_dir(), attempt.cache_dir()));
+  if (now == prepared.data_digest) return absl::OkStatus();
+  return absl::UnavailableError("the data changed while they were read; the trial is tried again");
 }
 
 void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWriter& events) {
@@ -96,7 +123,7 @@ void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWr
   started.set_threads(static_cast<std::uint32_t>(at::get_num_threads()));
   started.set_host(host);
   started.set_resumed_step(static_cast<std::uint32_t>(resumed_step));
-  started.set_dataset_digest(prepared.data.dataset->dataset_digest());
+  started.set_dataset_digest(prepared.data_digest);
   started.set_parameters(static_cast<std::uint64_t>(CountParameters(*prepared.data.model)));
   events.OnStarted(started);
 }
@@ -121,6 +148,13 @@ absl::Status StartFrom(const v1::TrainingSpec& training, Model& model) {
       absl::StrCat("training.start_from: ", std::string(fresh.status().message())));
 }
 
+// Of the checkpoint that the attempt is to resume from; 0 without one, or where it cannot be read.
+std::uint64_t ResumedStep(const v1::AttemptSpec& attempt) {
+  if (attempt.resume_from().empty()) return 0;
+  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.resume_from());
+  return checkpoint.ok() ? checkpoint->info().step : 0;
+}
+
 absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
                                         const StopRequested& stop_requested) {
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
@@ -128,8 +162,12 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
   InitialiseWeights(*prepared.data.model, prepared.spec, prepared.spec.seed());
   if (attempt.resume_from().empty())
     RETURN_IF_ERROR(StartFrom(prepared.spec.training(), *prepared.data.model));
+  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared));
   prepared.data.model->to(prepared.device);
-  Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events);
+  Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events,
+                  prepared.start_digest);
+  // Before the checkpoint is compared with the data: where they differ, the coordinator is to know why.
+  ReportStarted(prepared, ResumedStep(attempt), events);
   if (!attempt.resume_from().empty()) {
     const absl::Status resumed = trainer.Resume(attempt.resume_from());
     if (!resumed.ok()) {
@@ -139,7 +177,6 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
                           absl::StrCat("resume_from: ", std::string(resumed.message()), "; ", kRemedy));
     }
   }
-  ReportStarted(prepared, trainer.step(), events);
   ASSIGN_OR_RETURN(const TrainResult result, trainer.Run(attempt.output_dir(), stop_requested));
   switch (result.end) {
     case TrainResult::End::kFinished:
@@ -158,10 +195,11 @@ absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventW
   absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.checkpoint());
   if (!checkpoint.ok())
     return AsDataLoss(checkpoint.status(), "train the model again or give another checkpoint");
+  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared));
+  ReportStarted(prepared, 0, events);
   RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.data.dataset->dataset_digest()));
   RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.data.model));
   prepared.data.model->to(prepared.device);
-  ReportStarted(prepared, 0, events);
   ASSIGN_OR_RETURN(const EvaluationResult result,
                    Evaluate(*prepared.data.model, prepared.data.evaluated(), prepared.spec, prepared.device,
                             events, stop_requested));

@@ -86,6 +86,12 @@ inline v1::TrialEvent CheckpointEvent(std::uint64_t step, bool final, char digit
   return event;
 }
 
+inline v1::TrialEvent StartedEvent(const std::string& dataset_digest) {
+  v1::TrialEvent event;
+  event.mutable_started()->set_dataset_digest(dataset_digest);
+  return event;
+}
+
 inline v1::TrialEvent MeasurementEvent(const std::string& name, double value, bool final) {
   v1::TrialEvent event;
   v1::MeasurementPoint& point = *event.mutable_measurement();
@@ -125,6 +131,7 @@ class HandWorker {
       *report.mutable_progress() = progress_[token];
     }
     for (const v1::NumberedEvent& event : outbox_) *sync.add_events() = event;
+    for (const auto& [token, checked] : checked_) *sync.add_data_checked() = checked;
     return sync;
   }
 
@@ -139,7 +146,20 @@ class HandWorker {
     for (const auto& [token, assignment] : desired) {
       if (!finished_.contains(token)) running_.emplace(token, assignment);
     }
+    std::map<Token, v1::DataChecked> checked;
+    for (const v1::DataCheck& check : reply.check_data()) {
+      v1::DataChecked& answer = checked[check.token()];
+      answer.set_token(check.token());
+      if (check_data_) check_data_(check, answer);
+    }
+    checked_ = std::move(checked);
   }
+
+  // How it answers checks of data; without this with the digest of attempts that report none.
+  void CheckData(std::function<void(const v1::DataCheck&, v1::DataChecked&)> check) {
+    check_data_ = std::move(check);
+  }
+  const std::map<Token, v1::DataChecked>& checked() const { return checked_; }
 
   // `event` of the attempt `token` goes to the outbox; an outcome ends the attempt here.
   void Emit(Token token, const v1::TrialEvent& event) {
@@ -191,6 +211,9 @@ class HandWorker {
   std::map<Token, v1::Progress> progress_;
   std::set<Token> finished_;
   std::vector<v1::NumberedEvent> outbox_;
+  std::function<void(const v1::DataCheck&, v1::DataChecked&)> check_data_ =
+      [](const v1::DataCheck&, v1::DataChecked& answer) { answer.set_digest(std::string(64, '0')); };
+  std::map<Token, v1::DataChecked> checked_;
 };
 
 class Harness {
@@ -223,8 +246,9 @@ class Harness {
 
   absl::StatusOr<v1::SubmitSweepResponse> TrySubmit(const v1::SweepSpec& sweep,
                                                     const std::string& request_id = "",
-                                                    std::uint64_t max_trials = 10000) {
+                                                    std::uint64_t max_trials = 10000, bool again = false) {
     v1::SubmitSweepRequest request;
+    if (again) request.set_again(true);
     request.set_request_id(request_id);
     *request.mutable_sweep() = sweep;
     request.set_max_trials(max_trials);
@@ -364,8 +388,10 @@ inline std::uint64_t RunAll(Harness& harness, HandWorker& worker) {
   std::uint64_t attempts = 0;
   for (int round = 0; round < 1000; ++round) {
     harness.Tick();
+    const bool checks = !worker.checked().empty();
     harness.Sync(worker);
-    if (worker.running().empty() && worker.outbox().empty()) return attempts;
+    if (!checks && worker.running().empty() && worker.outbox().empty() && worker.checked().empty())
+      return attempts;
     std::vector<Token> tokens;
     for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
     for (const Token token : tokens) worker.Finish(token);

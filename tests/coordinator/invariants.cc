@@ -223,6 +223,29 @@ void CheckTrialsOf(const State& state, const Sweep& sweep) {
   INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
 }
 
+// Trainings are bound to data, and a sweep's with a result to the same data of a source; it waits for data that
+// someone is asked for, or that an attempt reads.
+void CheckData(const State& state) {
+  for (const Stage& stage : state.stages) {
+    if (stage.kind == v1::EVALUATE_STAGE) {
+      INLIER_CHECK(stage.data == 0);
+      continue;
+    }
+    INLIER_CHECK(stage.data_id() && stage.data_id() < state.data.NextId());
+    INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data_id()));
+  }
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    INLIER_CHECK(static_cast<bool>(sweep.waits_for_data) == state.data_waits.sweeps.contains(id));
+    INLIER_CHECK(!sweep.waits_for_data || sweep.expander);
+    for (const auto& [source, version] : sweep.data)
+      INLIER_CHECK(state.data.SourceOf(version) == source && state.data.IsKnown(version));
+  }
+  for (const auto& [source, check] : state.data_waits.checks) {
+    INLIER_CHECK((check.token == 0) == check.worker.empty());
+    INLIER_CHECK(check.token == 0 || state.workers.Find(check.worker)->connected);
+  }
+}
+
 void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
   std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;
@@ -277,6 +300,7 @@ void CheckInvariants(const State& state) {
   CheckResources(state);
   CheckStages(state);
   CheckPruning(state);
+  CheckData(state);
   CheckSweeps(state, running);
 }
 
@@ -287,7 +311,7 @@ std::string DurableState(const State& state) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
                     " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known,
-                    " request=", sweep.request_id, " ended=", sweep.ended ? sweep.ended->unix_ms : 0,
+                    " again=", sweep.again, " request=", sweep.request_id, " ended=", sweep.ended ? sweep.ended->unix_ms : 0,
                     " paused=", sweep.paused, " revision=", sweep.revision, " notices=", sweep.last_notice,
                     " owner=", sweep.owner, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
@@ -299,7 +323,7 @@ std::string DurableState(const State& state) {
     const auto trained = state.trained.find(stage.id);
     absl::StrAppend(&text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ",
                     v1::TrialState_Name(stage.state), " train=", stage.train.value(),
-                    " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
+                    " data=", stage.data, " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
                     " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
                     failures.invalid,
@@ -309,6 +333,11 @@ std::string DurableState(const State& state) {
     if (const auto raised = state.raised_memory.find(stage.id); raised != state.raised_memory.end())
       absl::StrAppend(&text, " memory=", raised->second.memory_mib, "/", raised->second.gpu_memory_mib);
     absl::StrAppend(&text, "\n");
+  }
+  for (const DataRow& data : state.data) {
+    absl::StrAppend(&text, data.id.ToString(), " ", data.names, " ",
+                    data.digest ? HexOf(*data.digest) : std::string("unknown"), " worker=", data.worker, " at=",
+                    data.at.unix_ms, "\n");
   }
   for (const Trial& trial : state.trials) {
     absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(),

@@ -55,6 +55,7 @@ OrchestratorOptions CoordinatorProcess::Options() {
   OrchestratorOptions options;
   options.version = "1.0";
   options.stall = seconds(40);
+  options.data_wait = seconds(60);
   options.expand_at_submit = 2;
   options.expand_per_tick = 2;
   options.expand_ahead = 3;
@@ -245,7 +246,9 @@ void CoordinatorProcess::Submit(const v1::SubmitSweepRequest& request, const Cal
       [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
         auto grid = CheckedGrid(request.sweep());
         INLIER_CHECK(grid.ok());
-        return orchestrator.OnSubmit(request, now, effects, *std::move(grid), caller);
+        auto response = orchestrator.OnSubmit(request, now, effects, *std::move(grid), caller);
+        if (response.ok()) oracle_.SubmitDecided(effects);
+        return response;
       },
       std::move(reply));
 }

@@ -110,6 +110,8 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
     ++stage.losses;
   } else if (attempt.failure == "INVALID_SPEC") {
     ++stage.invalid;
+  } else if (attempt.failure == "OTHER_DATA") {
+    world_.Count("attempts with other data");  // The worker's matter.
   } else if (!attempt.failure.empty()) {
     ++stage.crashes;
   }
@@ -215,6 +217,12 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
   worker.draining = sync.draining();
   worker.occupied.clear();
   for (const v1::AttemptReport& report : sync.attempts()) worker.occupied[report.slot()] = report.token();
+}
+
+void Oracle::SubmitDecided(const Effects& effects) {
+  for (const Change& change : effects.changes.changes) {
+    if (const auto* sweep = std::get_if<inlier::SweepRow>(&change)) submitted_[sweep->id.value()] = world_.now();
+  }
 }
 
 void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases) {

@@ -18,6 +18,8 @@
 //    withdrawn, has ended, and never changes again;
 //  - what pruning decided follows from what was there before, and what it ended has ended;
 //  - a request that comes again gets the same answer;
+//  - a trial ends with no result of data that no machine had any more when its sweep was submitted, and the results
+//    of a training and of its evaluations are of one digest;
 //  - an evaluation starts only when its training's checkpoint is stored;
 //  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the start
 //    of the coordinator at the earliest;
@@ -75,6 +77,7 @@ class Oracle {
   void RetryArrives(const v1::RetryRequest& request) {
     ++retries_[request.has_trial() ? request.trial() : request.sweep()];
   }
+  void SubmitDecided(const Effects& effects);
   void SubmitAnswered(const v1::SubmitSweepRequest& request, const Caller& caller,
                       const v1::SubmitSweepResponse& response);
   // The coordinator has decided a request of the caller that names a sweep, a trial or a worker.
@@ -191,6 +194,8 @@ class Oracle {
   void OnChange(const std::string& table, std::int64_t row);
   void ReadSweep(std::int64_t id);
   void ReadStage(std::int64_t id);
+  void CheckDataOfStage(std::int64_t id);
+  void CheckDataOfTrial(std::int64_t id, std::int64_t sweep);
   void ReadTrial(std::int64_t id);
   void ReadAttempt(std::int64_t token);
   void ReadMeasurement(std::int64_t id);
@@ -253,6 +258,7 @@ class Oracle {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> judged_;        // (sweep, stage) -> rung.
   std::set<std::pair<std::int64_t, std::int64_t>> prune_;  // (sweep, stage) that a verdict was to prune.
   std::map<std::int64_t, std::string> pruned_;             // Trial -> PRUNED or KEPT.
+  std::map<std::int64_t, Timestamp> submitted_;            // Sweep -> when its submission was decided.
 };
 
 struct Oracle::SweepRow {

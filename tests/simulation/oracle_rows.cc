@@ -45,9 +45,17 @@ struct Oracle::Statements {
         pruning_decision(db,
                          "SELECT sweep, stage, token, rung, value, verdict, others, threshold FROM "
                          "pruning_decision WHERE id = ?"),
-        trial_pruning(db, "SELECT state FROM trial_pruning WHERE trial = ?") {}
+        trial_pruning(db, "SELECT state FROM trial_pruning WHERE trial = ?"),
+        data_of_stage(db,
+                      "SELECT coalesce(attempt.dataset_digest, ''), coalesce(data.digest, '') FROM stage "
+                      "JOIN attempt ON attempt.token = stage.result_token "
+                      "JOIN stage AS train ON train.id = coalesce(stage.train_stage, stage.id) "
+                      "JOIN data ON data.id = train.data WHERE stage.id = ?"),
+        data_of_trial(db,
+                      "SELECT coalesce(data.digest, '') FROM trial JOIN stage ON stage.id = trial.train_stage "
+                      "JOIN data ON data.id = stage.data WHERE trial.id = ?") {}
   SQLite::Statement sweep, stage, trial, attempt, measurement, artifact, worker, pruning_decision,
-      trial_pruning;
+      trial_pruning, data_of_stage, data_of_trial;
 };
 
 // The fields that an edit can change, and a check of verdicts needs.
@@ -233,12 +241,33 @@ void Oracle::ReadTrial(std::int64_t id) {
       trials_of_stage_[stage].insert(id);
     }
   }
+  if (IsResultName(trial.state) && !IsResultName(before)) CheckDataOfTrial(id, trial.sweep);
   if (IsResultName(before)) {
     Must(trial.state == before, absl::StrCat("trial ", id, " changed from ", before, " to ", trial.state));
   } else if (IsTerminalName(before) && !before.empty() && trial.state != before) {
     Must(++trial.reopens <= retries_[TrialId(id).ToString()] + retries_[SweepId(trial.sweep).ToString()],
          absl::StrCat("trial ", id, " changed from ", before, " to ", trial.state, " without a retry"));
   }
+}
+
+void Oracle::CheckDataOfTrial(std::int64_t id, std::int64_t sweep) {
+  if (!Read(sql_->data_of_trial, id)) return Must(false, absl::StrCat("trial ", id, " has a result of no data"));
+  const std::string digest = sql_->data_of_trial.getColumn(0).getString();
+  sql_->data_of_trial.reset();
+  const std::optional<Timestamp> gone = world_.GoneSince(digest);
+  const auto submitted = submitted_.find(sweep);
+  Must(!gone || submitted == submitted_.end() || *gone >= submitted->second,
+       absl::StrCat("trial ", id, " ends with a result of data that were gone when sweep ", sweep,
+                    " was submitted"));
+}
+
+void Oracle::CheckDataOfStage(std::int64_t id) {
+  if (!Read(sql_->data_of_stage, id)) return;
+  const std::string result = sql_->data_of_stage.getColumn(0).getString();
+  const std::string bound = sql_->data_of_stage.getColumn(1).getString();
+  sql_->data_of_stage.reset();
+  Must(result.empty() || result == bound,
+       absl::StrCat("stage ", id, " has a result of the data ", result, ", and its training is bound to ", bound));
 }
 
 void Oracle::ReadStage(std::int64_t id) {
@@ -258,6 +287,7 @@ void Oracle::ReadStage(std::int64_t id) {
              stage.checkpoint == before.checkpoint,
          absl::StrCat("the result of ", name, " changed"));
   }
+  if (IsResultName(stage.state)) CheckDataOfStage(id);
   if (stage.state == "SUCCEEDED") {
     const auto result = attempts_.find(stage.result_token);
     Must(result != attempts_.end() && result->second.stage == id && result->second.outcome == "SUCCEEDED",

@@ -51,6 +51,7 @@ void Simulation::Trouble() {
   if (world_.Chance(world_.plan().people)) people_.Act();
   TroubleWithWorker();
   TroubleWithCoordinator();
+  TroubleWithData();
 }
 
 void Simulation::TroubleWithWorker() {
@@ -85,6 +86,13 @@ void Simulation::TroubleWithWorker() {
     worker.link().Cut(Link::Way::kRequest, for_long);
     worker.link().Cut(Link::Way::kReply, for_long);
   }
+}
+
+// The files are replaced on one machine, or on all of them.
+void Simulation::TroubleWithData() {
+  if (!world_.Chance(world_.plan().data)) return;
+  const int place = world_.random().Below(2 * static_cast<int>(places_.size()));
+  world_.ReplaceData(place < static_cast<int>(places_.size()) ? absl::StrCat("w", place) : "");
 }
 
 void Simulation::TroubleWithCoordinator() {

@@ -33,6 +33,7 @@ class Simulation {
   void Trouble();
   void TroubleWithWorker();
   void TroubleWithCoordinator();
+  void TroubleWithData();
   void Settle();
   void LetGo();
   bool Over() const;

@@ -193,6 +193,9 @@ v1::WorkerSync WorkerProcess::State() const {
     report.mutable_progress()->set_step(child.step);
     report.mutable_progress()->set_steps_total(kSteps);
   }
+  for (const auto& [token, checked] : checks_) {
+    if (checked.has_token()) *sync.add_data_checked() = checked;
+  }
   return sync;
 }
 
@@ -278,11 +281,37 @@ void WorkerProcess::Obey(const v1::CoordinatorSync& answer) {
   for (auto& [token, child] : children_) {
     if (!desired.contains(token)) AskToEnd(child);
   }
+  std::set<Token> asked;
+  for (const v1::DataCheck& check : answer.check_data()) {
+    asked.insert(check.token());
+    if (!checks_.try_emplace(check.token()).second) continue;
+    world_.After(world_.random().Between(milliseconds(10), seconds(2)) * slowness_,
+                 [this, token = check.token()] { CheckData(token); });
+  }
+  std::erase_if(checks_, [&](const auto& check) { return !asked.contains(check.first); });
   if (lease_.StateAt(Local()) != LeaseGuard::State::kHeld) return;
   for (const v1::Assignment& assignment : answer.desired()) {
     if (!children_.contains(assignment.token()) && !finished_.contains(assignment.token()))
       StartChild(assignment);
   }
+}
+
+void WorkerProcess::CheckData(Token token) {
+  const auto check = checks_.find(token);
+  if (!alive_ || check == checks_.end() || check->second.has_token()) return;
+  if (Frozen() || Hangs()) {
+    world_.At(std::max(frozen_until_, hangs_until_), [this, token] { CheckData(token); });
+    return;
+  }
+  v1::DataChecked& checked = check->second;
+  checked.set_token(token);
+  if (world_.Chance(100)) {
+    checked.set_problem("the disk is away");
+  } else {
+    checked.set_digest(world_.DataOn(name_));
+  }
+  world_.Count("data checked");
+  heartbeat_at_ = world_.now();
 }
 
 void WorkerProcess::StartChild(const v1::Assignment& assignment) {
@@ -388,6 +417,7 @@ void WorkerProcess::ChildActs(Token token) {
     v1::TrialEvent event;
     event.mutable_started()->set_pid(static_cast<std::int64_t>(mark));
     event.mutable_started()->set_resumed_step(static_cast<std::uint32_t>(child.step));
+    event.mutable_started()->set_dataset_digest(world_.DataOn(name_));
     Emit(child, event, true);
   } else if (what < 20 && !world_.calm()) {
     child.stuck = true;

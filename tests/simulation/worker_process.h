@@ -93,6 +93,8 @@ class WorkerProcess {
   void Number(Token token, const v1::TrialEvent& event, bool sound);
   void EndChild(Token token);
   v1::WorkerSync State() const;
+  // Finds the digest that the coordinator asked for, when the agent comes to it.
+  void CheckData(Token token);
 
   World& world_;
   Oracle& oracle_;
@@ -115,6 +117,7 @@ class WorkerProcess {
   LeaseGuard lease_;
   LeaseGuard::State lease_state_ = LeaseGuard::State::kIdle;
   std::map<Token, Child> children_;
+  std::map<Token, v1::DataChecked> checks_;  // Wanted digests; those found have an answer.
   std::set<Token> finished_;
   std::deque<std::pair<v1::NumberedEvent, bool>> outbox_;  // With whether it is sound.
   std::uint64_t sequence_ = 0;

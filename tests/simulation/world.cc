@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace inlier {
 namespace {
@@ -38,9 +41,46 @@ FaultPlan::FaultPlan(Random& random) {
   fails = some(120);
   tiny_groups = random.PerMille(400);
   tiny_bulk = random.PerMille(250);
+  data = some(60);
 }
 
-World::World(std::uint64_t seed) : random_(seed), plan_(random_) {}
+World::World(std::uint64_t seed) : random_(seed), plan_(random_), common_data_(absl::StrFormat("%064x", 0xda7a)) {}
+
+void World::Calm() {
+  calm_ = true;
+  const std::map<std::string, std::string> before = std::exchange(data_, {});
+  for (const auto& [machine, digest] : before) {
+    if (digest != common_data_) gone_.try_emplace(digest, now_);
+  }
+}
+
+std::string World::DataOn(const std::string& machine) {
+  const auto own = data_.find(machine);
+  return own == data_.end() ? common_data_ : own->second;
+}
+
+void World::ReplaceData(const std::string& machine) {
+  std::set<std::string> before = {common_data_};
+  for (const auto& [name, digest] : data_) before.insert(digest);
+  const std::string fresh = absl::StrFormat("%064x", 0xda7a00000000u + NewMark());
+  if (machine.empty()) {
+    data_.clear();
+    common_data_ = fresh;
+  } else {
+    data_[machine] = fresh;
+  }
+  std::set<std::string> after = {common_data_};
+  for (const auto& [name, digest] : data_) after.insert(digest);
+  for (const std::string& digest : before) {
+    if (!after.contains(digest)) gone_.try_emplace(digest, now_);
+  }
+  Note(absl::StrCat("the data of ", machine.empty() ? "all machines" : machine, " are replaced"));
+}
+
+std::optional<Timestamp> World::GoneSince(const std::string& digest) const {
+  const auto gone = gone_.find(digest);
+  return gone == gone_.end() ? std::nullopt : std::optional(gone->second);
+}
 
 void World::At(Timestamp at, std::function<void()> what) {
   due_.push_back({std::max(at, now_), ++numbers_, std::move(what)});

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ struct FaultPlan {
   int fails;         // Attempts that fail, each action of a child.
   bool tiny_groups;  // Transactions of few rows.
   bool tiny_bulk;    // Little room for bulk.
+  int data;          // Of files: replaced on one machine, or on all.
 };
 
 class World {
@@ -48,8 +50,8 @@ class World {
   const FaultPlan& plan() const { return plan_; }
   bool Chance(int per_mille) { return !calm_ && random_.PerMille(per_mille); }
 
-  // No trouble from here on.
-  void Calm() { calm_ = true; }
+  // No trouble from here on. All machines have the same files.
+  void Calm();
   bool calm() const { return calm_; }
 
   void After(Duration delay, std::function<void()> what) { At(now_ + delay, std::move(what)); }
@@ -57,6 +59,13 @@ class World {
   // Takes the next step; false: nothing will ever happen again.
   bool Step();
   std::uint64_t steps() const { return steps_; }
+
+  // The digest of the files on the machine of this name.
+  std::string DataOn(const std::string& machine);
+  // Replaces them by files that were never there before; an empty name: on all machines.
+  void ReplaceData(const std::string& machine);
+  // Since when no machine has the files with this digest; nullopt: one has, or none ever had.
+  std::optional<Timestamp> GoneSince(const std::string& digest) const;
 
   // Goes into the trace and the history.
   void Note(std::string line);
@@ -96,6 +105,9 @@ class World {
   std::deque<std::string> history_;  // The latest lines.
   std::map<std::string, std::uint64_t> totals_;
   std::string violation_;
+  std::map<std::string, std::string> data_;   // Machine -> digest.
+  std::string common_data_;                   // Of machines that are not in data_.
+  std::map<std::string, Timestamp> gone_;     // Digest -> since when no machine has it.
   bool calm_ = false;
   bool verbose_ = false;
 };

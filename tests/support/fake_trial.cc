@@ -28,6 +28,9 @@
 //   escape        leaves a grandchild in a session of its own that keeps every descriptor open, and succeeds
 //   no_checkpoint succeeds without a final checkpoint
 //   wrong_digest  reports a digest that is not the checkpoint's
+// A file `fake_trial.data` in the data folder is its data: the attempts and `fake_trial digest SPEC.json` report its
+// digest. Without the file attempts report none, and `digest` has only zeros; an empty one cannot be read.
+//
 //   environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
 //
 // FAKE_TRIAL_EVIDENCE names a file to which it adds a line at its start, each step and its end:
@@ -63,6 +66,12 @@ namespace {
 namespace fs = std::filesystem;
 
 volatile std::sig_atomic_t stop_requested = 0;
+
+// Of its data; empty: there are none.
+std::string DataDigest(const v1::AttemptSpec& spec) {
+  const absl::StatusOr<std::string> data = ReadFile(fs::path(spec.data_dir()) / "fake_trial.data");
+  return data.ok() && !data->empty() ? Sha256Hex(*data) : "";
+}
 
 void WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -171,6 +180,8 @@ int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {
   started.mutable_started()->set_device("cpu");
   started.mutable_started()->set_threads(spec.threads());
   started.mutable_started()->set_resumed_step(static_cast<std::uint32_t>(first));
+  if (const std::string digest = DataDigest(spec); !digest.empty())
+    started.mutable_started()->set_dataset_digest(digest);
   Emit(started);
   const std::uint64_t every = training.has_checkpoint_every() ? training.checkpoint_every() : 0;
   for (std::uint64_t step = first + 1; step <= steps; ++step) {
@@ -195,6 +206,16 @@ int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {
   return EmitOutcome(v1::Outcome::SUCCEEDED);
 }
 
+int PrintDigest(const v1::AttemptSpec& spec) {
+  const std::string digest = DataDigest(spec);
+  if (digest.empty() && fs::exists(fs::path(spec.data_dir()) / "fake_trial.data")) {
+    std::fprintf(stderr, "the data are empty\n");
+    return 1;
+  }
+  WriteAll(3, (digest.empty() ? std::string(64, '0') : digest) + "\n");
+  return 0;
+}
+
 int Evaluate(const v1::AttemptSpec& spec) {
   const absl::StatusOr<std::string> checkpoint = ReadFile(spec.checkpoint());
   if (!checkpoint.ok())
@@ -202,6 +223,8 @@ int Evaluate(const v1::AttemptSpec& spec) {
   v1::TrialEvent started;
   started.mutable_started()->set_pid(::getpid());
   started.mutable_started()->set_build(BuildId());
+  if (const std::string digest = DataDigest(spec); !digest.empty())
+    started.mutable_started()->set_dataset_digest(digest);
   Emit(started);
   // A number in [10, 20) that depends on the model and the spec alone.
   const std::string digest = Sha256Hex(*checkpoint + spec.spec().ShortDebugString());
@@ -289,19 +312,21 @@ int Main(int argc, char** argv) {
     std::printf("inlier-trial %s\nfake_trial, CUDA not found: trials run on the CPU\n", BuildId().c_str());
     return 0;
   }
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: fake_trial SPEC.json\n");
+  const bool digest = argc == 3 && std::string(argv[1]) == "digest";
+  if (argc != 2 && !digest) {
+    std::fprintf(stderr, "usage: fake_trial [digest] SPEC.json\n");
     return 2;
   }
   struct sigaction action = {};
   action.sa_handler = [](int) { stop_requested = 1; };
   ::sigaction(SIGTERM, &action, nullptr);
-  const absl::StatusOr<std::string> json = ReadFile(argv[1]);
+  const absl::StatusOr<std::string> json = ReadFile(argv[argc - 1]);
   v1::AttemptSpec spec;
   if (!json.ok() || !google::protobuf::util::JsonStringToMessage(*json, &spec).ok()) {
-    std::fprintf(stderr, "fake_trial: cannot read %s\n", argv[1]);
+    std::fprintf(stderr, "fake_trial: cannot read %s\n", argv[argc - 1]);
     return 2;
   }
+  if (digest) return PrintDigest(spec);
   std::string behaviour;
   if (const char* given = std::getenv("FAKE_TRIAL")) behaviour = given;
   std::ifstream(fs::path(spec.data_dir()) / "fake_trial.behaviour") >> behaviour;

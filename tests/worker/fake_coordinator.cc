@@ -28,6 +28,11 @@ void FakeCoordinator::Withdraw(std::uint64_t token, const std::string& reason) {
   withdrawn_[token] = reason;
 }
 
+void FakeCoordinator::CheckData(std::vector<v1::DataCheck> checks) {
+  const std::lock_guard lock(mutex_);
+  checks_ = std::move(checks);
+}
+
 void FakeCoordinator::SetSilent(bool silent) {
   const std::lock_guard lock(mutex_);
   silent_ = silent;
@@ -82,6 +87,7 @@ grpc::Status FakeCoordinator::Answer(const v1::WorkerSync& sync, v1::Coordinator
   answer.set_sync_id(sync.sync_id());
   answer.set_acknowledged_sequence(acknowledged);
   for (const auto& [token, assignment] : desired_) *answer.add_desired() = assignment;
+  *answer.mutable_check_data() = {checks_.begin(), checks_.end()};
   for (const v1::AttemptReport& report : sync.attempts()) {
     const auto reason = withdrawn_.find(report.token());
     if (reason == withdrawn_.end()) continue;
@@ -125,6 +131,7 @@ void FakeCoordinator::Push(const v1::Assignment& assignment) {
     desired_[assignment.token()] = assignment;
     push.set_sync_id(state_.last().sync_id());
     for (const auto& [token, desired] : desired_) *push.add_desired() = desired;
+    *push.mutable_check_data() = {checks_.begin(), checks_.end()};
   }
   push.set_pushed(true);
   stream_->Write(push);

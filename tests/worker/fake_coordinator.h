@@ -38,6 +38,8 @@ class FakeCoordinator final : public v1::WorkerService::Service {
   void Withdraw(std::uint64_t token, const std::string& reason);
   // Assigns and pushes at once on the open stream. REQUIRES: there is one.
   void Push(const v1::Assignment& assignment);
+  // Asks for these digests from now on.
+  void CheckData(std::vector<v1::DataCheck> checks);
   // Records syncs and answers none, as a network that drops the answers.
   void SetSilent(bool silent);
   // Answers without taking events, as with a full disk.
@@ -76,6 +78,7 @@ class FakeCoordinator final : public v1::WorkerService::Service {
   State state_;
   std::map<std::uint64_t, v1::Assignment> desired_;
   std::map<std::uint64_t, std::string> withdrawn_;
+  std::vector<v1::DataCheck> checks_;
   std::mutex write_mutex_;                                                           // Taken before mutex_.
   grpc::ServerReaderWriter<v1::CoordinatorSync, v1::WorkerSync>* stream_ = nullptr;  // Under write_mutex_.
   bool silent_ = false;

@@ -20,6 +20,7 @@ CREATE TABLE sweep (
   request_id TEXT UNIQUE,                              -- The client's name for the submission.
   request_digest TEXT NOT NULL DEFAULT '',             -- Of the submission's content.
   paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),      -- 1: no attempt of it is started.
+  again INTEGER NOT NULL DEFAULT 0 CHECK (again IN (0, 1)),        -- 1: it runs once more what has a result.
   revision INTEGER NOT NULL DEFAULT 1 CHECK (revision > 0),        -- 1 as submitted; grows with each edit.
   owner TEXT NOT NULL DEFAULT '',                      -- Name of the caller that submitted it; empty: callers were not checked.
   submitted_ms INTEGER NOT NULL,                       -- When.
@@ -29,12 +30,22 @@ CREATE TABLE sweep (
 CREATE INDEX sweep_by_name ON sweep(name);
 CREATE INDEX sweep_by_id_text ON sweep('s-' || id);
 
+-- Files that trainings read: as specifications name them, and, in a row for each digest, as workers found them.
+CREATE TABLE data (
+  id INTEGER PRIMARY KEY,                              -- Shown as d-<id>.
+  names TEXT NOT NULL CHECK (json_valid(names)),       -- The fields of TrialSpec that name files, JSON.
+  digest TEXT,                                         -- SHA-256 of the files' content; NULL: not known.
+  worker TEXT NOT NULL,                                -- Name of the worker that found it so last; empty: not known.
+  at_ms INTEGER NOT NULL,                              -- When.
+  UNIQUE (names, digest)
+) STRICT;
+
 -- The unit that is leased, cached and fingerprinted; shared by all trials that need the same one. No index on the fingerprints: the coordinator,
 -- the only writer, has them in memory, and `inlier doctor` looks for two that are equal.
 CREATE TABLE stage (
   id INTEGER PRIMARY KEY,                              -- Shown as st-<id>.
   kind TEXT NOT NULL CHECK (kind = 'TRAIN_STAGE' OR kind = 'EVALUATE_STAGE'),  -- A value of StageKind.
-  fingerprint BLOB NOT NULL,                           -- SHA-256 of what decides its result, 32 bytes; unique.
+  fingerprint BLOB NOT NULL,                           -- SHA-256 of what decides its result, 32 bytes; unique. Of a stage that runs what another has run, on other data or once more: of that and its number.
   train_stage INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,      -- EVALUATE_STAGE: the stage whose checkpoint it needs.
   state TEXT NOT NULL DEFAULT 'PENDING'                -- A value of TrialState; PENDING also while an attempt of it is live.
     CHECK (state = 'PENDING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),
@@ -45,6 +56,8 @@ CREATE TABLE stage (
   result_token INTEGER REFERENCES attempt(token) DEFERRABLE INITIALLY DEFERRED,  -- The attempt that produced the result.
   checkpoint TEXT,                                     -- TRAIN_STAGE: SHA-256 of the trained model.
   message TEXT NOT NULL DEFAULT '',                    -- Why it failed.
+  data INTEGER REFERENCES data(id) DEFERRABLE INITIALLY DEFERRED,              -- TRAIN_STAGE: its data; a row without a digest: not known yet.
+  previous INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,         -- The stage that ran the same before, on other data or by --again; NULL: none did.
   steps INTEGER NOT NULL DEFAULT 0,                    -- Updates of the training, or of the training that it evaluates; 0: it counts epochs.
   memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB that its next attempts need at least, since one ran out of memory; 0: as its sweep specifies.
   gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- The same of a GPU.
@@ -87,7 +100,7 @@ CREATE TABLE attempt (
   outcome TEXT CHECK (outcome = 'SUCCEEDED' OR outcome = 'DIVERGED' OR outcome = 'FAILED' OR outcome = 'CANCELLED'),  -- How it ended.
   failure TEXT CHECK (failure IS NULL                  -- A value of FailureClass, with FAILED.
     OR failure = 'INVALID_SPEC' OR failure = 'OUT_OF_MEMORY' OR failure = 'CRASHED' OR failure = 'TIMED_OUT' OR failure = 'LOST'
-    OR failure = 'PREEMPTED' OR failure = 'STALLED'),
+    OR failure = 'PREEMPTED' OR failure = 'STALLED' OR failure = 'OTHER_DATA'),
   message TEXT NOT NULL DEFAULT '',                    -- For people.
   yields TEXT,                                         -- Why it was asked to write a checkpoint and stop; NULL: it was not.
   visible_until INTEGER,                               -- Measurements after this step were overwritten by a later attempt that resumed there; NULL: none were.
@@ -104,7 +117,7 @@ CREATE TABLE attempt (
   threads INTEGER,                                     -- CPU threads.
   host TEXT,                                           -- Machine.
   resumed_step INTEGER,                                -- Step it really resumed from.
-  dataset_digest TEXT,                                 -- SHA-256 of the data.
+  dataset_digest TEXT,                                 -- SHA-256 of the files that the specification names.
   parameters INTEGER,                                  -- Trainable parameters.
   CHECK ((ended_ms IS NULL) = (outcome IS NULL)),
   CHECK (failure IS NULL OR outcome = 'FAILED')

@@ -1,0 +1,86 @@
+#include "coordinator/sweeps/training_choice.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "coordinator/attempts/data_binding.h"
+#include "coordinator/scheduling/data_check.h"
+
+namespace inlier {
+namespace {
+
+Digest DigestOf(const std::string& hex) {
+  const std::optional<Digest> digest = ParseSha256Hex(hex);
+  INLIER_CHECK(digest.has_value());
+  return *digest;
+}
+
+// The data of the sweep: those with which it began, or what a worker has found since. The source itself where no
+// worker could read it; zero: not known.
+DataId DataOf(const State& state, const Sweep& sweep, DataId source) {
+  if (const auto began = sweep.data.find(source); began != sweep.data.end()) return began->second;
+  const DataSource& found = state.data.source(source);
+  const bool fresh = found.as_of >= sweep.since || INLIER_BUG("known_result_of_old_data");
+  return fresh ? found.latest : DataId();
+}
+
+// The stages of the specification, the first one first.
+std::vector<const Stage*> StagesOf(const State& state, const Digest& specification) {
+  std::vector<const Stage*> stages;
+  for (std::uint32_t number = 1;; ++number) {
+    const Stage* stage = state.stages.Find(FingerprintOf(specification, number));
+    if (stage == nullptr) return stages;
+    stages.push_back(stage);
+  }
+}
+
+}  // namespace
+
+Digest FingerprintOf(const Digest& specification, std::uint32_t number) {
+  if (number == 1) return specification;
+  return DigestOf(Sha256Hex(absl::StrCat("number ", number, "\n", HexOf(specification))));
+}
+
+std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, const StagePart& train) {
+  State& state = context.state;
+  const std::vector<const Stage*> stages = StagesOf(state, DigestOf(train.fingerprint));
+  const auto number_at = [&](auto at) { return static_cast<std::uint32_t>(stages.rend() - at); };
+  for (auto at = stages.rbegin(); at != stages.rend(); ++at) {
+    if ((*at)->HasSweep(sweep.id)) return TrainingChoice{.number = number_at(at)};
+  }
+  const DataId source = FindOrAddSource(context, *train.names);
+  const DataId data = DataOf(state, sweep, source);
+  TrainingChoice fresh{.number = static_cast<std::uint32_t>(stages.size()) + 1, .data = data ? data : source};
+  if (stages.empty()) return fresh;
+  const Stage& newest = *stages.back();
+  const bool untouched = !ExpectedData(state, newest) && newest.live() == 0 && !IsResult(newest.state);
+  if (sweep.again && !untouched) return fresh;
+  for (auto at = stages.rbegin(); data && !sweep.again && at != stages.rend(); ++at) {
+    if (ExpectedData(state, **at) == data) return TrainingChoice{.number = number_at(at)};
+  }
+  if (untouched) return TrainingChoice{.number = fresh.number - 1};
+  if (!data) {
+    WaitForData(context, sweep, source, /*ask=*/true);
+    return std::nullopt;
+  }
+  if (!ExpectedData(state, newest) && newest.live() != 0) {
+    WaitForData(context, sweep, source, /*ask=*/false);
+    return std::nullopt;
+  }
+  return fresh;
+}
+
+bool HasKnownResult(const State& state, const ExpandedTrial& trial) {
+  if (!trial.problem.ok()) return false;
+  const std::vector<const Stage*> stages = StagesOf(state, DigestOf(trial.train->fingerprint));
+  if (stages.empty()) return false;
+  if (stages.back()->state == v1::DIVERGED) return true;
+  const auto number = static_cast<std::uint32_t>(stages.size());
+  const Stage* evaluate = state.stages.Find(FingerprintOf(DigestOf(trial.evaluate.fingerprint), number));
+  return evaluate != nullptr && IsResult(evaluate->state);
+}
+
+}  // namespace inlier

@@ -1,0 +1,38 @@
+// The training of a new trial: one that is known, or a new one.
+//
+// A training is known by the fingerprint of its specification and by the digest of its data. The fields of a
+// specification are compared at once; the data are files, which only a worker can read. So a known training is
+// reused where it has the data with which the sweep began, or those that a worker has found since the sweep was
+// submitted or edited; until then the sweep waits (scheduling/data_check.h). A training that no attempt has begun
+// is shared at once: it will read what is there then.
+//
+// The stages of one specification are numbered: the first has the fingerprint of the specification, the n-th that
+// of it and n. An evaluation has the number of its training.
+#ifndef INLIER_COORDINATOR_SWEEPS_TRAINING_CHOICE_H_
+#define INLIER_COORDINATOR_SWEEPS_TRAINING_CHOICE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "base/digest.h"
+#include "coordinator/state/context.h"
+
+namespace inlier {
+
+// Of the n-th stage of a specification with this fingerprint.
+Digest FingerprintOf(const Digest& specification, std::uint32_t number);
+
+struct TrainingChoice {
+  std::uint32_t number = 1;
+  DataId data;  // Of a new training: what it is bound to, or its source where that is not known.
+};
+
+// Nullopt: it cannot be chosen yet, and the sweep waits for data.
+std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, const StagePart& train);
+
+// True when the trial would have a result if the data are unchanged.
+bool HasKnownResult(const State& state, const ExpandedTrial& trial);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SWEEPS_TRAINING_CHOICE_H_

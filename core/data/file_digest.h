@@ -1,0 +1,29 @@
+// Digests of files, remembered in the cache folder while the files' sizes, modification times and numbers stay the
+// same, so that the second time costs a look at the folder.
+//
+// Thread safety: a pure function of the file system.
+#ifndef INLIER_CORE_DATA_FILE_DIGEST_H_
+#define INLIER_CORE_DATA_FILE_DIGEST_H_
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+// Makes one digest of those of the files, given in their order.
+using CombineDigests = std::function<std::string(const std::vector<std::string>&)>;
+
+// combine(SHA-256 of each of `files`), remembered in the file `memory`, whose folder exists. `place`: what people
+// know the files by. Unavailable: they changed while they were read.
+absl::StatusOr<std::string> CachedDigestOfFiles(const std::vector<std::filesystem::path>& files,
+                                                const std::filesystem::path& place,
+                                                const std::filesystem::path& memory,
+                                                const CombineDigests& combine);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_DATA_FILE_DIGEST_H_

@@ -1,0 +1,30 @@
+// The data source of a trial: which files its specification names. The content of these files decides the result
+// as the fields do, and only a worker can read it: `inlier-trial digest` finds its digest (core/trial/data_digest.h).
+//
+// The fields are those with the option `names_files`. Two trials with the same names read the same files, so that
+// one digest, found once, is that of both.
+//
+// Thread safety: pure functions.
+#ifndef INLIER_SPEC_TRIAL_DATA_SOURCE_H_
+#define INLIER_SPEC_TRIAL_DATA_SOURCE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "inlier/v1/trial_spec.pb.h"
+
+namespace inlier {
+
+// The fields of `resolved` that name files, and nothing else. REQUIRES: the spec is resolved.
+v1::TrialSpec DataSourceOf(const v1::TrialSpec& resolved);
+
+// The same as JSON: equal for two specs exactly if they name the same files.
+std::string DataSourceNames(const v1::TrialSpec& resolved);
+
+// For people: "data.text.path /data/mine.txt, training.start_from.checkpoint /models/a.safetensors".
+// `names` is of DataSourceNames.
+std::string DataSourceText(const std::string& names);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_TRIAL_DATA_SOURCE_H_

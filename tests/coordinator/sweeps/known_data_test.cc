@@ -1,0 +1,263 @@
+// A known result is reused only where its data are still the same.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/status/explain.h"
+#include "coordinator/tick.h"
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kOld(64, '1'), kNew(64, '2');
+
+// A worker whose files have the digest that a test sets.
+class DataWorker : public HandWorker {
+ public:
+  DataWorker(const std::string& incarnation, std::uint32_t slots, std::string digest = kOld)
+      : HandWorker(incarnation, slots), digest_(std::move(digest)) {
+    CheckData([this](const v1::DataCheck&, v1::DataChecked& answer) {
+      ++checks;
+      if (digest_.empty()) {
+        answer.set_problem("no such file");
+      } else {
+        answer.set_digest(digest_);
+      }
+    });
+  }
+  void SetData(const std::string& digest) { digest_ = digest; }
+  const std::string& digest() const { return digest_; }
+  // Reports the digest of each attempt, then ends it well.
+  void FinishAll() {
+    std::vector<Token> tokens;
+    for (const auto& [token, assignment] : running()) tokens.push_back(token);
+    for (const Token token : tokens) {
+      Emit(token, StartedEvent(digest_));
+      Finish(token);
+      ++attempts;
+    }
+  }
+  int checks = 0;
+  int attempts = 0;
+
+ private:
+  std::string digest_;
+};
+
+// Until nothing is left to do.
+void Run(Harness& harness, const std::vector<DataWorker*>& workers) {
+  for (int quiet = 0; quiet < 4;) {
+    ++quiet;
+    harness.Tick();
+    for (DataWorker* worker : workers) {
+      harness.Sync(*worker);
+      if (!worker->running().empty() || !worker->outbox().empty() || !worker->checked().empty()) quiet = 0;
+      worker->FinishAll();
+    }
+  }
+}
+
+std::string Why(const Harness& harness, SweepId sweep) {
+  v1::ExplainRequest request;
+  request.set_sweep(sweep.ToString());
+  const auto why = Explain(const_cast<Harness&>(harness).orchestrator().state(), request, harness.now());
+  return why.ok() ? why->ShortDebugString() : why.status().ToString();
+}
+
+TEST(KnownDataTest, AKnownResultWaitsForAWorkerToFindTheSameData) {
+  Harness harness;
+  DataWorker worker("w", 2);
+  harness.Submit(SmallSweep("first", 2, {8, 6}));
+  Run(harness, {&worker});
+  EXPECT_EQ(worker.attempts, 6);
+  EXPECT_EQ(worker.checks, 0);  // New trainings cost no check.
+
+  const auto response = harness.TrySubmit(SmallSweep("second", 2, {8, 6}));
+  ASSERT_TRUE(response.ok());
+  EXPECT_EQ(response->trials_known(), 4u);
+  const SweepId second = *SweepId::Parse(response->sweep_id());
+  EXPECT_EQ(harness.Status(second).state(), v1::ACTIVE);
+  EXPECT_THAT(Why(harness, second), HasSubstr("waits for a worker to compare data.text.corpus kjv"));
+  harness.Restart();  // It waits after a restart, too.
+  harness.Tick();
+  EXPECT_EQ(harness.Status(second).state(), v1::ACTIVE);
+  Run(harness, {&worker});
+  EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
+  EXPECT_EQ(worker.attempts, 6);
+  EXPECT_EQ(worker.checks, 1);
+  EXPECT_EQ(harness.Query("SELECT count(*), count(DISTINCT perplexity), min(dataset_digest) FROM results"),
+            "8|1|" + kOld + "\n");
+}
+
+TEST(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
+  Harness harness;
+  DataWorker worker("w", 1);
+  harness.Submit(SmallSweep("first", 1));
+  Run(harness, {&worker});
+  worker.SetData(kNew);
+  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  Run(harness, {&worker});
+  EXPECT_EQ(harness.Status(second).trials().succeeded(), 1u);
+  EXPECT_EQ(worker.attempts, 4);
+  EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
+            "first|" + kOld + "\nsecond|" + kNew + "\n");
+  EXPECT_EQ(harness.Query("SELECT trial, measurement, equal, digest_before, digest_now FROM reruns"),
+            "t-2|perplexity|1|" + kOld + "|" + kNew + "\n");
+  harness.Restart();
+  // The old files are back: the old result is known again, and so is the new one after that.
+  worker.SetData(kOld);
+  harness.Submit(SmallSweep("third", 1));
+  Run(harness, {&worker});
+  worker.SetData(kNew);
+  harness.Submit(SmallSweep("fourth", 1));
+  Run(harness, {&worker});
+  EXPECT_EQ(worker.attempts, 4);
+  EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
+            "third|" + kOld + "\n");
+}
+
+TEST(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {
+  Harness harness;
+  DataWorker worker("w", 1);
+  const SweepId first = harness.Submit(SmallSweep("first", 1));
+  harness.Sync(worker);
+  worker.Emit(worker.running().begin()->first, StartedEvent(kOld));
+  harness.Sync(worker);  // It runs, on the old data.
+  DataWorker other("other", 1, kNew);
+  other.fields().set_name("other");
+  worker.SetData(kNew);
+  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  for (int i = 0; i < 3; ++i) {
+    harness.Tick();
+    harness.Sync(other);
+  }
+  ASSERT_EQ(other.running().size(), 1u);  // A training of its own.
+  other.FinishAll();
+  worker.Finish(worker.running().begin()->first);
+  worker.SetData(kOld);
+  Run(harness, {&worker, &other});
+  EXPECT_EQ(harness.Status(first).state(), v1::COMPLETE);
+  EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
+            "first|" + kOld + "\nsecond|" + kNew + "\n");
+}
+
+TEST(KnownDataTest, ATrainingThatHasNotBegunIsSharedWithoutACheck) {
+  Harness harness;
+  DataWorker worker("w", 1);
+  harness.Submit(SmallSweep("first", 1));
+  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  Run(harness, {&worker});
+  EXPECT_EQ(worker.attempts, 2);
+  EXPECT_EQ(worker.checks, 0);
+  EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
+}
+
+TEST(KnownDataTest, DataThatNobodyCanReadRunAsANewTraining) {
+  Harness harness;
+  DataWorker worker("w", 1), other("other", 1);
+  harness.Submit(SmallSweep("first", 1));
+  Run(harness, {&worker});
+  worker.SetData("");
+  other.SetData("");
+  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  for (int i = 0; i < 6; ++i) {
+    harness.Tick();
+    harness.Sync(worker);
+    harness.Sync(other);
+  }
+  EXPECT_EQ(worker.checks + other.checks, 2);
+  ASSERT_EQ(worker.running().size() + other.running().size(), 1u);
+  DataWorker& runs = worker.running().empty() ? other : worker;
+  runs.Emit(runs.running().begin()->first, FailureEvent(v1::INVALID_SPEC, "no file"));
+  harness.Sync(runs);
+  EXPECT_EQ(harness.Status(second).trials().failed(), 1u);
+}
+
+TEST(KnownDataTest, AnotherWorkerIsAskedWhenOneIsLost) {
+  Harness harness;
+  DataWorker worker("w", 1), other("other", 1);
+  harness.Submit(SmallSweep("first", 1));
+  Run(harness, {&worker});
+  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  harness.Sync(worker);  // Is asked, and never answers.
+  EXPECT_EQ(worker.checks, 1);
+  EXPECT_THAT(Why(harness, second), HasSubstr("worker worker-w was asked"));
+  for (int i = 0; i < 5; ++i) {
+    harness.Advance(std::chrono::seconds(5));
+    harness.Tick();
+    harness.Sync(other);
+  }
+  Run(harness, {&other});
+  EXPECT_EQ(other.checks, 1);
+  EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
+}
+
+TEST(KnownDataTest, AnAnswerToAnEarlierQuestionDoesNotCountForALaterSweep) {
+  Harness harness;
+  DataWorker worker("w", 1);
+  harness.Submit(SmallSweep("first", 1));
+  Run(harness, {&worker});
+  harness.Submit(SmallSweep("second", 1));
+  harness.Sync(worker);  // Has found the old data, and has not reported them yet.
+  worker.SetData(kNew);
+  const SweepId third = harness.Submit(SmallSweep("third", 1));
+  Run(harness, {&worker});
+  EXPECT_EQ(harness.Status(third).state(), v1::COMPLETE);
+  EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
+            "first|" + kOld + "\nsecond|" + kOld + "\nthird|" + kNew + "\n");
+}
+
+TEST(KnownDataTest, PointsThatAnEditAddsAreOfTheDataWithWhichTheSweepBegan) {
+  Harness harness;
+  DataWorker worker("w", 1);
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1, {8}));
+  Run(harness, {&worker});
+  v1::EditSweepRequest edit;
+  edit.set_sweep(sweep.ToString());
+  *edit.mutable_spec() = SmallSweep("s", 1, {8, 4});
+  edit.set_max_trials(10);
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
+  Run(harness, {&worker});
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
+  EXPECT_EQ(worker.attempts, 3);  // One training.
+  EXPECT_EQ(worker.checks, 0);
+}
+
+TEST(KnownDataTest, ACancelledSweepWaitsNoMore) {
+  Harness harness;
+  DataWorker worker("w", 1);
+  harness.Submit(SmallSweep("first", 1));
+  Run(harness, {&worker});
+  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  EXPECT_EQ(harness.CancelSweep(second), 1u);
+  Run(harness, {&worker});
+  EXPECT_EQ(harness.Status(second).state(), v1::SWEEP_CANCELLED);
+  EXPECT_EQ(harness.RetrySweep(second), 1u);
+  Run(harness, {&worker});
+  EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
+  EXPECT_EQ(worker.attempts, 2);
+}
+
+TEST(KnownDataTest, AgainRunsWhatIsKnownOnceMore) {
+  Harness harness;
+  DataWorker worker("w", 1);
+  harness.Submit(SmallSweep("first", 2));
+  Run(harness, {&worker});
+  const auto response = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true);
+  ASSERT_TRUE(response.ok());
+  Run(harness, {&worker});
+  EXPECT_EQ(worker.attempts, 8);
+  EXPECT_EQ(worker.checks, 0);
+  EXPECT_EQ(harness.Query("SELECT count(*), min(equal), min(digest_before = digest_now) FROM reruns"), "2|1|1\n");
+  harness.Restart();
+  // The same request again is the same sweep; without `again` it is another request.
+  const auto repeated = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true);
+  ASSERT_TRUE(repeated.ok());
+  EXPECT_EQ(repeated->sweep_id(), response->sweep_id());
+  EXPECT_TRUE(absl::IsAlreadyExists(harness.TrySubmit(SmallSweep("first", 2), "request").status()));
+}
+
+}  // namespace
+}  // namespace inlier

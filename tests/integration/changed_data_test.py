@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Files that change under their paths, and machines whose files differ: what is known runs again where, and only where, its data are others."""
+import contextlib
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import unittest
+
+import harness
+
+SWEEP = """
+name: {name}
+base:
+  model: {{bert: {{layers: 2, hidden_size: 32, heads: 2, ffn_size: 64}}}}
+  data: {{text: {{{source}, tokenizer: {{byte_pair: {{vocab_size: 400}}}}, sequence_length: 16, validation_fraction: 0.2}}}}
+  training: {{steps: 20, batch_size: 8{start}}}
+  evaluation: {{batches: 2, batch_size: 8}}
+axes:
+  - {{field: seed, values: [{seeds}]}}
+"""
+
+
+def words(seed, lines=400):
+    """Text like language in nothing but its shape; another seed gives another one of the same length."""
+    draw = random.Random(seed)
+    vocabulary = ["".join(draw.choices("abcdefghij", k=5)) for _ in range(60)]
+    return "".join(" ".join(draw.choices(vocabulary, k=8)) + "\n" for _ in range(lines))
+
+
+class ChangedDataTest(unittest.TestCase):
+    def sweep(self, local, name, source, start="", seeds="1"):
+        """Submits a sweep and follows it to its end; its id."""
+        path = local.dir / f"{name}.yaml"
+        path.write_text(SWEEP.format(name=name, source=source, start=start, seeds=seeds))
+        id = local.submit(path)
+        local.inlier("watch", id, check=False)
+        return id
+
+    def results(self, local, sweep_id):
+        return local.sql(f"SELECT dataset_digest, perplexity FROM results WHERE sweep_id = '{sweep_id}'")
+
+    def attempts(self, local):
+        return local.sql("SELECT count(DISTINCT token) FROM attempts")[0][0]
+
+    def test_replaced_text_and_model_run_again_by_themselves_and_both_results_stay(self):
+        with harness.Local("--slots", "1") as local:
+            text = local.dir / "mine.txt"
+            text.write_text(words(1))
+            source = f"path: {text}"
+            first = self.sweep(local, "text", source)
+            ran = self.attempts(local)
+            again = self.sweep(local, "text", source)
+            self.assertEqual(ran, self.attempts(local), "nothing runs again on the same text")
+            self.assertEqual(self.results(local, first), self.results(local, again))
+
+            text.write_text(words(2))
+            changed = self.sweep(local, "text", source)
+            self.assertEqual(ran + 2, self.attempts(local), "a training and an evaluation run on the new text")
+            (old_digest, old), (new_digest, new) = self.results(local, first)[0], self.results(local, changed)[0]
+            self.assertNotEqual(old_digest, new_digest)
+            self.assertNotEqual(old, new)
+            text.write_text(words(1))
+            self.assertEqual(self.results(local, first), self.results(local, self.sweep(local, "text", source)))
+            self.assertEqual(ran + 2, self.attempts(local), "the old text is known")
+
+            models = [local.dir / "artifacts" / f"{sha}.safetensors" for (sha,) in local.sql(
+                "SELECT checkpoint FROM stage WHERE kind = 'TRAIN_STAGE' ORDER BY id")]
+            model = local.dir / "start.safetensors"
+            start = f", start_from: {{checkpoint: {model}}}"
+            shutil.copy(models[0], model)
+            tuned = self.sweep(local, "tuned", source, start)
+            ran = self.attempts(local)
+            self.sweep(local, "tuned", source, start)
+            self.assertEqual(ran, self.attempts(local), "nothing runs again from the same model")
+            shutil.copy(models[1], model)
+            other = self.sweep(local, "tuned", source, start)
+            self.assertEqual(ran + 2, self.attempts(local))
+            self.assertNotEqual(self.results(local, tuned)[0][0], self.results(local, other)[0][0])
+            self.assertNotEqual(self.results(local, tuned)[0][1], self.results(local, other)[0][1])
+
+    def test_again_says_what_differs(self):
+        with harness.Local("--slots", "1") as local:
+            text = local.dir / "mine.txt"
+            text.write_text(words(1))
+            self.sweep(local, "text", f"path: {text}")
+            done = local.inlier("submit", local.dir / "text.yaml", "--again", "--watch")
+            self.assertIn("equal to the last digit", done.stdout)
+            self.assertEqual(4, self.attempts(local))
+            text.write_text(words(2))
+            done = local.inlier("submit", local.dir / "text.yaml", "--again", "--watch")
+            self.assertRegex(done.stdout, r"perplexity [0-9.]+ before, [0-9.]+ now.*; on other data: ")
+
+    def test_workers_with_other_data_under_one_name_are_refused_with_both_digests(self):
+        with harness.Local("--slots", "1", "--data-dir", self.data("one", 1)) as local:
+            with self.worker(local, "other", self.data("two", 2)):
+                harness.wait_for("two workers", lambda: len(local.inlier_json("workers")["workers"]) == 2)
+                sweep = self.sweep(local, "named", "corpus: mine", seeds="1, 2, 3, 4")
+            digests = {digest for digest, _ in self.results(local, sweep)}
+            self.assertEqual(4, len(self.results(local, sweep)))
+            self.assertEqual(1, len(digests), "one sweep, one digest")
+            refused = local.sql("SELECT message, dataset_digest FROM attempts WHERE failure = 'OTHER_DATA'")
+            self.assertTrue(refused)
+            for message, digest in refused:
+                self.assertIn(digest, message)
+                self.assertIn(next(iter(digests)), message)
+                self.assertIn("worker other", message)
+                self.assertNotIn(digest, digests)
+
+    def data(self, name, seed):
+        folder = pathlib.Path(self.enterContext(harness.temporary_folder())) / name
+        folder.mkdir()
+        (folder / "mine.txt").write_text(words(seed))
+        return folder
+
+    @contextlib.contextmanager
+    def worker(self, local, name, data):
+        """Another worker of `local`'s coordinator, with its own data."""
+        settings = {"coordinator": local.addresses["grpc"], "name": name, "data_dir": data, "state_dir": local.dir, "slots": 1,
+                    "cache_dir": local.dir / "cache-of-other", "trial_program": harness.BIN / "inlier-trial", "http_listen": "127.0.0.1:0"}
+        arguments = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        with open(local.dir / "logs" / f"{name}.log", "wb") as log:
+            process = subprocess.Popen([str(harness.BIN / "inlier-worker"), *arguments], stdout=log, stderr=log)
+            try:
+                yield process
+            finally:
+                process.terminate()
+                process.wait(60)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

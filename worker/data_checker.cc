@@ -1,0 +1,146 @@
+#include "worker/data_checker.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <exception>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "worker/attempt_folder.h"
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+// Of what a child may write; a digest has 64 bytes, and a message a few lines; the coordinator takes 4096 bytes.
+constexpr std::size_t kOutputBytesMax = 4000;
+
+void Append(std::string& to, std::string_view bytes) {
+  to.append(bytes.substr(0, kOutputBytesMax - std::min(kOutputBytesMax, to.size())));
+}
+
+v1::DataChecked ProblemOf(std::uint64_t token, std::string_view problem) {
+  v1::DataChecked answer;
+  answer.set_token(token);
+  answer.set_problem(std::string(problem));
+  return answer;
+}
+
+}  // namespace
+
+struct DataChecker::Job {
+  std::uint64_t token = 0;
+  fs::path folder;
+  std::string digest, output;  // On descriptor 3; on stdout and stderr.
+  std::unique_ptr<TrialProcess> process;
+
+  ~Job() {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+
+  absl::Status Start(asio::io_context& io, const AttemptSettings& settings, const v1::DataCheck& check) {
+    token = check.token();
+    folder = settings.state_dir / "data_checks" / std::to_string(token);
+    v1::AttemptSpec request;
+    if (!request.mutable_spec()->ParseFromString(check.source()))
+      return absl::InvalidArgumentError("the coordinator's message cannot be read: both must be of one version");
+    request.set_data_dir(settings.data_dir.string());
+    request.set_cache_dir(settings.cache_dir.string());
+    RETURN_IF_ERROR(PrepareAttemptFolder(folder, request));
+    const Command command{settings.trial_program,
+                          {"digest", (folder / kAttemptSpecName).string()},
+                          EnvironmentWith({"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES="}),
+                          folder.string(),
+                          {}};
+    ASSIGN_OR_RETURN(process, TrialProcess::Start(
+                                  io, command, [this](std::string_view bytes) { Append(digest, bytes); },
+                                  [this](std::string_view bytes) { Append(output, bytes); }));
+    return absl::OkStatus();
+  }
+
+  v1::DataChecked Answer(const ProcessExit& exit) const {
+    const std::string found(absl::StripAsciiWhitespace(digest));
+    if (exit.signal == 0 && exit.status == 0 && IsSha256Hex(found)) {
+      v1::DataChecked answer;
+      answer.set_token(token);
+      answer.set_digest(found);
+      return answer;
+    }
+    const std::string_view said = absl::StripAsciiWhitespace(output);
+    return ProblemOf(token, !said.empty() ? std::string(said)
+                                          : absl::StrCat("inlier-trial digest ended with ",
+                                                         exit.signal != 0 ? "signal " : "status ",
+                                                         exit.signal != 0 ? exit.signal : exit.status));
+  }
+};
+
+DataChecker::DataChecker(asio::io_context& io, const AttemptSettings& settings, AttemptBoard& board,
+                         std::function<void()> request_sync)
+    : io_(io), settings_(settings), board_(board), request_sync_(std::move(request_sync)) {}
+
+DataChecker::~DataChecker() {
+  if (job_ != nullptr) job_->process->Signal(SIGKILL);
+}
+
+void DataChecker::Want(const std::vector<v1::DataCheck>& checks) {
+  if (checks.empty() && wanted_.empty()) return;
+  wanted_.clear();
+  for (const v1::DataCheck& check : checks) wanted_[check.token()] = check;
+  if (std::erase_if(answers_, [this](const auto& answer) { return !wanted_.contains(answer.first); }) > 0)
+    board_.SetDataChecked(answers_);
+  if (job_ != nullptr && !wanted_.contains(job_->token)) job_->process->Signal(SIGKILL);
+  Next();
+}
+
+void DataChecker::Next() {
+  if (job_ != nullptr) return;
+  for (const auto& [token, check] : wanted_) {
+    if (answers_.contains(token)) continue;
+    auto job = std::make_shared<Job>();
+    if (const absl::Status started = job->Start(io_, settings_, check); !started.ok()) {
+      OnAnswer(ProblemOf(token, started.message()));
+      continue;
+    }
+    spdlog::info("data_check_started token={} pid={}", token, job->process->pid());
+    job_ = job;
+    const auto on_done = [](std::exception_ptr error) {
+      if (error) std::rethrow_exception(error);
+    };
+    asio::co_spawn(io_, Run(std::move(job)), on_done);
+    return;
+  }
+}
+
+asio::awaitable<void> DataChecker::Run(std::shared_ptr<Job> job) {
+  const std::weak_ptr<int> alive = alive_;
+  const ProcessExit exit = co_await job->process->WaitForExit();
+  if (alive.expired()) co_return;
+  job_.reset();
+  const bool wanted = wanted_.contains(job->token);
+  v1::DataChecked answer = job->Answer(exit);
+  if (wanted) {
+    spdlog::info("data_check_ended token={} digest={} problem={}", job->token, answer.digest(),
+                 LogText(answer.problem()));
+    OnAnswer(std::move(answer));
+  }
+  Next();
+}
+
+void DataChecker::OnAnswer(v1::DataChecked answer) {
+  const std::uint64_t token = answer.token();
+  answers_[token] = std::move(answer);
+  board_.SetDataChecked(answers_);
+  request_sync_();
+}
+
+}  // namespace inlier
