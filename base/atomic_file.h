@@ -3,6 +3,8 @@
 #ifndef INLIER_BASE_ATOMIC_FILE_H_
 #define INLIER_BASE_ATOMIC_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -14,9 +16,12 @@ namespace inlier {
 
 // Writes to a temporary file next to `path`, which replaces `path` in Commit(). When the object ends without
 // Commit(), or the process ends, `path` is unchanged. In one piece: WriteFileAtomically (file.h).
+//
+// The permissions (and, where the system allows it, the owner) of a file that is replaced stay; a new file has
+// the permissions of `mode` that the process' umask leaves.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(std::filesystem::path path, mode_t mode = 0644);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -31,6 +36,7 @@ class AtomicFile {
   absl::Status Open();
 
   const std::filesystem::path path_;
+  const mode_t mode_;
   std::string temporary_;
   int fd_ = -1;
 };

@@ -4,6 +4,9 @@
 #ifndef INLIER_BASE_FILE_H_
 #define INLIER_BASE_FILE_H_
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -13,11 +16,16 @@
 
 namespace inlier {
 
-// The whole content of `path`. NotFound when there is no such file.
+// The whole content of `path`, a regular file. NotFound when there is no such file.
 absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path);
 
+// The same, also of a pipe, such as a shell's <(…), and of a device. InvalidArgument where there are more than
+// `bytes_max` bytes.
+absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std::size_t bytes_max);
+
 // Replaces `path` by `content` (AtomicFile in one piece).
-absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
+absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
+                                 mode_t mode = 0644);
 
 // Renames `from` to `to` on one file system, replacing `to`; both folders are on disk when this returns OK.
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to);

@@ -29,7 +29,8 @@ struct ClassificationSource {
 
 // Errors as ClassificationDataset::Open.
 absl::StatusOr<ClassificationSource> ReadClassificationSource(const v1::ClassificationDataSpec& spec,
-                                                              const std::filesystem::path& data_dir);
+                                                              const std::filesystem::path& data_dir,
+                                                              const DataRoots& roots);
 
 }  // namespace inlier
 

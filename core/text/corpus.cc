@@ -112,6 +112,7 @@ absl::StatusOr<fs::path> FindCorpus(const std::string& corpus, const fs::path& d
 }
 
 absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::path& cache_dir) {
+  RETURN_IF_ERROR(source.roots.Check(source.path));
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOf(source));
   std::error_code error;
   const fs::path absolute = fs::weakly_canonical(source.path, error);
@@ -129,7 +130,7 @@ absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::p
   }
   std::vector<std::string> digests;
   for (const fs::path& file : files) {
-    absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
+    absl::StatusOr<std::string> digest = Sha256HexOfFile(file, source.roots);
     if (!digest.ok()) return Unreadable(digest.status());
     digests.push_back(*std::move(digest));
   }
@@ -150,7 +151,7 @@ absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {
   corpus.source_ = source;
   const bool json_lines = !IsFolder(source) && IsJsonLines(source);
   for (const fs::path& path : files) {
-    absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+    absl::StatusOr<MappedFile> file = MappedFile::Open(path, source.roots);
     if (!file.ok()) return Unreadable(file.status());
     const std::string_view text = file->bytes();
     corpus.files_.push_back(*std::move(file));
