@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/uuid.h"
 
 namespace inlier {
 
@@ -23,16 +25,17 @@ AtomicFile::~AtomicFile() {
 
 absl::Status AtomicFile::Open() {
   if (fd_ >= 0) return absl::OkStatus();
-  temporary_ = path_.string() + ".XXXXXX";
-  fd_ = mkostemp(temporary_.data(), O_CLOEXEC);
+  temporary_ = absl::StrCat(path_.string(), ".", RandomUuid());
+  struct stat old = {};
+  const bool replaces = ::stat(path_.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : mode_);
   if (fd_ < 0) return ErrnoStatus("cannot write a temporary file next to " + path_.string());
-  struct stat before {};
-  const bool replaces = stat(path_.c_str(), &before) == 0;
-  if (replaces && (before.st_uid != geteuid() || before.st_gid != getegid())) {
-    [[maybe_unused]] const int refused = fchown(fd_, before.st_uid, before.st_gid);
+  if (!replaces) return absl::OkStatus();
+  // Only root may give a file away, and only members may give it to a group: else the writer keeps it.
+  if (fchown(fd_, old.st_uid, old.st_gid) != 0 && fchown(fd_, static_cast<uid_t>(-1), old.st_gid) != 0) {
   }
-  if (fchmod(fd_, replaces ? before.st_mode & 0777 : mode_) != 0)
-    return ErrnoStatus("cannot set the permissions of " + path_.string());
+  if (fchmod(fd_, old.st_mode & 0777) != 0)
+    return ErrnoStatus("cannot give its permissions to a new " + path_.string());
   return absl::OkStatus();
 }
 

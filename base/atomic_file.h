@@ -17,7 +17,8 @@ namespace inlier {
 // Writes to a temporary file next to `path`, which replaces `path` in Commit(). When the object ends without
 // Commit(), or the process ends, `path` is unchanged. In one piece: WriteFileAtomically (file.h).
 //
-// A file that is replaced keeps its permissions, and its owner where the system lets us; a new one gets `mode`.
+// The permissions (and, where the system allows it, the owner) of a file that is replaced stay; a new file has
+// the permissions of `mode` that the process' umask leaves.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path, mode_t mode = 0644);

@@ -5,11 +5,12 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <fstream>
+#include <vector>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/regular_file.h"
+#include "base/status.h"
 
 namespace inlier {
 
@@ -82,16 +83,16 @@ std::string HexOf(const Digest& digest) {
 
 bool IsSha256Hex(std::string_view text) { return ParseSha256Hex(text).has_value(); }
 
-absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return absl::NotFoundError(absl::StrCat("cannot read ", path.string()));
+absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path, const DataRoots& roots) {
+  ASSIGN_OR_RETURN(const RegularFile file, RegularFile::Open(path, roots));
   Sha256 sha;
-  std::array<char, 1 << 16> buffer;
-  while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0) {
-    sha.Update(std::string_view(buffer.data(), static_cast<size_t>(in.gcount())));
+  std::vector<char> buffer(1 << 18);
+  for (std::uint64_t at = 0;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, file.ReadAt(at, buffer.data(), buffer.size()));
+    sha.Update(std::string_view(buffer.data(), got));
+    at += got;
+    if (got < buffer.size()) return sha.HexDigest();
   }
-  if (in.bad()) return absl::DataLossError(absl::StrCat("reading ", path.string(), " failed"));
-  return sha.HexDigest();
 }
 
 }  // namespace inlier

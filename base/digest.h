@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 
 namespace inlier {
 
@@ -47,7 +48,7 @@ struct DigestHash {
     return hash;
   }
 };
-absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path);
+absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path, const DataRoots& roots = {});
 
 // True for 64 lower-case hexadecimal digits: a name that a file may have.
 bool IsSha256Hex(std::string_view text);

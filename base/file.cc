@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -31,17 +30,37 @@ std::filesystem::path FolderOf(const std::filesystem::path& path) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return absl::FailedPreconditionError(absl::StrCat(path.string(), " is a folder, not a file"));
+  ASSIGN_OR_RETURN(const RegularFile file, RegularFile::Open(path));
+  std::string content;
+  // One byte more than there should be finds the end; files of /proc have no size.
+  for (std::size_t want = file.size() + 1, done = 0;; want = 1 << 16) {
+    content.resize(done + want);
+    ASSIGN_OR_RETURN(const std::size_t got, file.ReadAt(done, content.data() + done, want));
+    done += got;
+    if (got == want) continue;
+    content.resize(done);
+    return content;
   }
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
-  std::ostringstream content;
-  content << in.rdbuf();
-  if (in.bad()) return absl::DataLossError(absl::StrCat("reading ", path.string(), " failed"));
-  return std::move(content).str();
+}
+
+absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std::size_t bytes_max) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
+  std::string content(bytes_max + 1, '\0');
+  std::size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t got = ::read(file.fd, content.data() + done, content.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  if (done > bytes_max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), " has more than ", bytes_max, " bytes; is it the right file?"));
+  }
+  content.resize(done);
+  return content;
 }
 
 absl::Status SyncPath(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -15,10 +16,14 @@
 
 namespace inlier {
 
-// The whole content of `path`. NotFound when there is no such file.
+// The whole content of `path`, a regular file. NotFound when there is no such file.
 absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path);
 
-// Replaces `path` by `content` (AtomicFile in one piece). `mode`: of a file that is new.
+// The same, also of a pipe, such as a shell's <(…), and of a device. InvalidArgument where there are more than
+// `bytes_max` bytes.
+absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std::size_t bytes_max);
+
+// Replaces `path` by `content` (AtomicFile in one piece).
 absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                                  mode_t mode = 0644);
 

@@ -1,42 +1,24 @@
 #include "base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <utility>
 
+#include "base/regular_file.h"
 #include "base/status.h"
 
 namespace inlier {
 
-absl::StatusOr<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return ErrnoStatus("open " + path.string());
-  struct stat info;
-  if (fstat(fd, &info) != 0) {
-    const absl::Status status = ErrnoStatus("stat " + path.string());
-    close(fd);
-    return status;
-  }
-  if (!S_ISREG(info.st_mode)) {
-    close(fd);
-    return absl::InvalidArgumentError(path.string() + ": not a regular file");
-  }
+absl::StatusOr<MappedFile> MappedFile::Open(const std::filesystem::path& path, const DataRoots& roots) {
+  ASSIGN_OR_RETURN(const RegularFile opened, RegularFile::Open(path, roots));
   MappedFile file;
-  if (info.st_size > 0) {
-    void* data = mmap(nullptr, info.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (data == MAP_FAILED) {
-      const absl::Status status = ErrnoStatus("map " + path.string());
-      close(fd);
-      return status;
-    }
+  if (opened.size() > 0) {
+    void* data = mmap(nullptr, opened.size(), PROT_READ, MAP_SHARED, opened.fd(), 0);
+    if (data == MAP_FAILED) return ErrnoStatus("map " + path.string());
     file.data_ = static_cast<const char*>(data);
-    file.size_ = info.st_size;
+    file.size_ = opened.size();
   }
-  close(fd);  // The mapping stays.
-  return file;
+  return file;  // The mapping stays when the descriptor is closed.
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

@@ -10,12 +10,14 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 
 namespace inlier {
 
 class MappedFile {
  public:
-  static absl::StatusOr<MappedFile> Open(const std::filesystem::path& path);
+  // Errors as RegularFile::Open.
+  static absl::StatusOr<MappedFile> Open(const std::filesystem::path& path, const DataRoots& roots = {});
 
   MappedFile() = default;  // No bytes.
   MappedFile(MappedFile&& other) noexcept;

@@ -3,16 +3,22 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/file.h"
 #include "base/status.h"
+#include "cli/local_state.h"
 #include "inlier/v1/config.pb.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/endpoint_file.h"
@@ -74,15 +80,18 @@ absl::Status LocalDaemons::Launch() {
         absl::StrCat("a coordinator of ", options_.dir.string(), " is already running at ", running->grpc(),
                      " (pid ", running->pid(), "); use it, stop it, or name another --dir"));
   }
-  std::error_code error;
-  std::filesystem::create_directories(options_.dir / "logs", error);
-  if (error) {
-    return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ",
-                                                    (options_.dir / "logs").string(), ": ", error.message(),
-                                                    "; name another --dir"));
-  }
   options_.dir = std::filesystem::absolute(options_.dir).lexically_normal();
+  RETURN_IF_ERROR(CloseStateFolder(options_.dir));
+  RETURN_IF_ERROR(MakeWritableFolder(options_.dir / "logs"));
+  RETURN_IF_ERROR(PickAddresses());
+  SetArguments();
+  RETURN_IF_ERROR(SetAccess());
+  RETURN_IF_ERROR(Spawn(coordinator_));
+  RETURN_IF_ERROR(Spawn(worker_));
+  return WaitUntilReady();
+}
 
+absl::Status LocalDaemons::PickAddresses() {
   const v1::CoordinatorConfig coordinator_defaults;
   const v1::WorkerConfig worker_defaults;
   ASSIGN_OR_RETURN(const Address grpc_default, ParseAddress(coordinator_defaults.listen(), "listen"));
@@ -98,42 +107,55 @@ absl::Status LocalDaemons::Launch() {
   }
   ASSIGN_OR_RETURN(coordinator_http_, PickAddress(http_default.port, "http_listen"));
   ASSIGN_OR_RETURN(worker_http_, PickAddress(worker_default.port, "worker http_listen"));
+  return absl::OkStatus();
+}
 
+void LocalDaemons::SetArguments() {
   const std::filesystem::path programs = ProgramFolder();
   const std::string state = absl::StrCat("state_dir=", options_.dir.string());
   coordinator_.name = "coordinator";
   coordinator_.log = options_.dir / "logs" / "coordinator.log";
-  coordinator_.arguments = {(programs / "inlier-coordinator").string(),
-                            "--set",
-                            state,
-                            "--set",
-                            absl::StrCat("listen=", grpc_address_),
-                            "--set",
-                            absl::StrCat("http_listen=", coordinator_http_)};
-  for (const std::string& set : options_.coordinator_set)
-    coordinator_.arguments.insert(coordinator_.arguments.end(), {"--set", set});
+  coordinator_.arguments = {(programs / "inlier-coordinator").string()};
+  coordinator_.Set({state, absl::StrCat("listen=", grpc_address_),
+                    absl::StrCat("http_listen=", coordinator_http_)});
   worker_.name = "worker";
   worker_.log = options_.dir / "logs" / "worker.log";
-  worker_.arguments = {(programs / "inlier-worker").string(),
-                       "--set",
-                       state,
-                       "--set",
-                       absl::StrCat("coordinator=", grpc_address_),
-                       "--set",
-                       absl::StrCat("http_listen=", worker_http_)};
-  if (options_.slots.has_value())
-    worker_.arguments.insert(worker_.arguments.end(), {"--set", absl::StrCat("slots=", *options_.slots)});
-  if (!options_.data_dir.empty()) {
-    worker_.arguments.insert(
-        worker_.arguments.end(),
-        {"--set", absl::StrCat("data_dir=", std::filesystem::absolute(options_.data_dir).string())});
-  }
-  for (const std::string& set : options_.worker_set)
-    worker_.arguments.insert(worker_.arguments.end(), {"--set", set});
+  worker_.arguments = {(programs / "inlier-worker").string()};
+  worker_.Set({state, absl::StrCat("coordinator=", grpc_address_),
+               absl::StrCat("http_listen=", worker_http_)});
+  if (options_.slots.has_value()) worker_.Set({absl::StrCat("slots=", *options_.slots)});
+  if (!options_.data_dir.empty())
+    worker_.Set({absl::StrCat("data_dir=", std::filesystem::absolute(options_.data_dir).string())});
+}
 
-  RETURN_IF_ERROR(Spawn(coordinator_));
-  RETURN_IF_ERROR(Spawn(worker_));
-  return WaitUntilReady();
+absl::Status LocalDaemons::SetAccess() {
+  const std::vector<std::string>& set = options_.coordinator_set;
+  const bool own_callers = std::any_of(set.begin(), set.end(), [](const std::string& text) {
+    return absl::StartsWith(text, "tokens_file=") || absl::StartsWith(text, "tls_client_ca=");
+  });
+  if (own_callers) {
+    RemoveLocalTokens(options_.dir);
+  } else {
+    ASSIGN_OR_RETURN(const LocalTokens tokens, MakeLocalTokens(options_.dir));
+    options_.security.token = tokens.token;
+    coordinator_.Set({absl::StrCat("tokens_file=", tokens.tokens_file.string())});
+    worker_.Set({absl::StrCat("token_file=", tokens.worker_token_file.string())});
+    std::vector<std::filesystem::path> roots = options_.data_roots;
+    if (const char* home = std::getenv("HOME"); home != nullptr) roots.emplace_back(home);
+    roots.push_back(options_.dir / "artifacts");
+    for (const std::filesystem::path& root : roots) {
+      // Of a user without a home, and of a shell at the top: that would be every file.
+      if (root.is_absolute() && root.has_relative_path())
+        worker_.Set({absl::StrCat("data_roots=", root.string())});
+    }
+  }
+  coordinator_.Set(options_.coordinator_set);
+  worker_.Set(options_.worker_set);
+  return absl::OkStatus();
+}
+
+void LocalDaemons::Daemon::Set(const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
 }
 
 absl::Status LocalDaemons::Spawn(Daemon& daemon) {
@@ -141,7 +163,7 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
     return absl::NotFoundError(absl::StrCat("the program ", daemon.arguments[0],
                                             " is not there or cannot be run; build it with `make build`"));
   }
-  const int log = open(daemon.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int log = open(daemon.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0) return ErrnoStatus(absl::StrCat("opening ", daemon.log.string()));
   std::vector<char*> argv;
   for (const std::string& argument : daemon.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -159,6 +181,7 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(127);
+    umask(0077);
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(null, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);

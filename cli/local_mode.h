@@ -2,7 +2,11 @@
 // run`.
 //
 //   DIR/inlier.db  DIR/endpoint.json  DIR/logs/{coordinator,worker}.log  DIR/attempts  DIR/artifacts
-//   DIR/cache
+//   DIR/cache      and the tokens of local_state.h
+//
+// Other users of the machine get nothing: the folder is closed to them, and the coordinator asks for a token,
+// unless its configuration names its callers itself (tokens_file, tls_client_ca). With our own token the worker
+// also reads data in `data_roots`, because only this user submits.
 //
 // A daemon that dies is restarted with the same ports (the coordinator re-adopts running attempts; a lost
 // worker's attempts are leased again from their last checkpoint). A daemon that keeps dying is an error that
@@ -34,6 +38,8 @@ struct LocalOptions {
   std::vector<std::string> coordinator_set;  // Further --set for each daemon.
   std::vector<std::string> worker_set;
   ClientSecurity security;  // For the call that checks if the coordinator is ready.
+  // Folders with the user's data, in addition to the home folder and the artifacts of `dir`.
+  std::vector<std::filesystem::path> data_roots;
 };
 
 class LocalDaemons {
@@ -65,10 +71,16 @@ class LocalDaemons {
     pid_t pid = -1;
     Timestamp started;
     int short_lives = 0;  // Consecutive deaths within seconds of a start.
+    void Set(const std::vector<std::string>& settings);  // Adds `--set` arguments.
   };
 
   explicit LocalDaemons(const LocalOptions& options) : options_(options) {}
   absl::Status Launch();
+  absl::Status PickAddresses();
+  // Makes the tokens, and the arguments of the daemons that belong to them.
+  absl::Status SetAccess();
+  // The command lines.
+  void SetArguments();
   absl::Status Spawn(Daemon& daemon);
   absl::Status WaitUntilReady();
   absl::Status Reap(Daemon& daemon);

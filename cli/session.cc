@@ -14,10 +14,27 @@ std::string Session::Address() const {
   return v1::CoordinatorConfig().listen();
 }
 
+bool Session::HasEndpointFile() const { return server.empty() && ReadEndpointFile(dir).ok(); }
+
 absl::StatusOr<ClientSecurity> Session::Security() const {
   ClientSecurity complete = security;
   if (!token_file.empty()) {
     ASSIGN_OR_RETURN(complete.token, ReadToken(token_file, "--token-file"));
+    return complete;
+  }
+  if (HasEndpointFile()) {
+    if (!EndpointFileIsTrusted(dir)) return complete;
+    std::error_code error;
+    const std::filesystem::path local = LocalTokenFile(dir);
+    if (std::filesystem::exists(local, error)) {
+      ASSIGN_OR_RETURN(complete.token, ReadToken(local.string(), "token"));
+      return complete;
+    }
+  }
+  if (!environment_token_file.empty()) {
+    ASSIGN_OR_RETURN(complete.token, ReadToken(environment_token_file, "INLIER_TOKEN_FILE"));
+  } else {
+    complete.token = environment_token;
   }
   return complete;
 }
@@ -47,6 +64,14 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
                                                "certificates do not fit together, see its log)",
                      ". Start one on this machine with `inlier up --dir ", dir.string(),
                      "`, or name another with --server HOST:PORT"));
+  }
+  if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && token_file.empty() && HasEndpointFile() &&
+      !EndpointFileIsTrusted(dir)) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the coordinator at ", Address(), " asks for a token, and none was sent: its address is from ",
+                     EndpointFilePath(dir).string(),
+                     ", which another user may have written. Name a coordinator that you trust with --server, or "
+                     "its token with --token-file"));
   }
   // Of the call; what the coordinator did not do in time has words of its own.
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&

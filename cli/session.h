@@ -25,8 +25,9 @@ class Session {
  public:
   // Set by the global flags.
   std::string server;       // host:port; empty: the endpoint file of `dir`.
-  ClientSecurity security;  // TLS files and token; the token may be in token_file.
-  std::string token_file;
+  ClientSecurity security;  // TLS files; the token is found by Security().
+  std::string token_file;   // --token-file.
+  std::string environment_token, environment_token_file;  // INLIER_TOKEN, INLIER_TOKEN_FILE.
   std::filesystem::path dir = ".inlier";  // State folder of a local `inlier up`.
   bool json = false;
   bool quiet = false;
@@ -45,7 +46,8 @@ class Session {
   absl::StatusOr<v1::SweepService::Stub*> Sweeps();
   // The same connection for other services.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel();
-  // The security flags, with the token read.
+  // The security flags, with the token: that of --token-file; else, for the address of an endpoint file, the one
+  // in its folder; else the environment's, which is not sent to an address that another user may have written.
   absl::StatusOr<ClientSecurity> Security() const;
 
   // One unary call with a deadline. The error names the coordinator and how to start one.
@@ -89,6 +91,9 @@ class Session {
 
  private:
   static constexpr int kTries = 5;
+
+  // The address is that of an endpoint file.
+  bool HasEndpointFile() const;
 
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> stub_;

@@ -9,6 +9,7 @@
 #include <openssl/x509.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -37,7 +38,8 @@ absl::Status Wrong(const std::string& field, const std::string& file, const std:
 }
 
 absl::StatusOr<std::string> ReadPem(const std::string& field, const std::string& file) {
-  absl::StatusOr<std::string> text = ReadFile(file);
+  constexpr std::size_t kPemBytesMax = 1 << 20;
+  absl::StatusOr<std::string> text = ReadSmallFile(file, kPemBytesMax);
   if (text.ok()) return text;
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(text.status().message()),
                                                  "; name a PEM file that this user may read"));
@@ -236,7 +238,13 @@ bool Includes(Role held, Role needed) {
 
 absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file) {
   struct stat info {};
-  if (::stat(file.c_str(), &info) == 0 && (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  const bool exists = ::stat(file.c_str(), &info) == 0;
+  if (exists && info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tokens_file: ", file.string(), " belongs to another user, who could grant themselves access; chown it to ",
+        "the user of the coordinator"));
+  }
+  if (exists && (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "tokens_file: ", file.string(),
         " is writable by other users, who could grant themselves access; chmod go-w ", file.string()));
@@ -290,7 +298,8 @@ absl::StatusOr<std::string> NewToken() {
 
 absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string& field) {
   if (file.empty()) return std::string();
-  const absl::StatusOr<std::string> text = ReadFile(file);
+  constexpr std::size_t kTokenFileBytesMax = 64 << 10;
+  const absl::StatusOr<std::string> text = ReadSmallFile(file, kTokenFileBytesMax);
   if (!text.ok())
     return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(text.status().message())));
   const std::string line = text->substr(0, text->find('\n'));

@@ -72,7 +72,7 @@ struct TokenEntry {
 
 // InvalidArgument with file and line for one that is not of the form, and for a file that others may write.
 absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file);
-// Replaces the file atomically.
+// Replaces the file atomically. A new one is its writer's alone (0600); an old one keeps its owner and mode.
 absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries);
 
 // A new token: "inlier_" and 64 hexadecimal digits, from the system's random source.

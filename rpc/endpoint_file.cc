@@ -2,6 +2,8 @@
 
 #include <google/protobuf/util/json_util.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -48,6 +50,17 @@ absl::StatusOr<v1::Endpoint> ReadEndpointFile(const std::filesystem::path& state
 bool EndpointIsAlive(const v1::Endpoint& endpoint) {
   if (!endpoint.has_pid() || endpoint.pid() <= 0) return false;
   return ::kill(static_cast<pid_t>(endpoint.pid()), 0) == 0 || errno == EPERM;
+}
+
+std::filesystem::path LocalTokenFile(const std::filesystem::path& state_dir) { return state_dir / "token"; }
+
+bool EndpointFileIsTrusted(const std::filesystem::path& state_dir) {
+  const auto is_ours = [](const std::filesystem::path& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0 && (info.st_uid == ::geteuid() || info.st_uid == 0) &&
+           (info.st_mode & S_IWOTH) == 0;
+  };
+  return is_ours(state_dir) && is_ours(EndpointFilePath(state_dir));
 }
 
 absl::Status RemoveEndpointFile(const std::filesystem::path& state_dir, std::int64_t pid) {

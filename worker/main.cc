@@ -62,6 +62,11 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
   options.attempts.state_dir = config.state_dir();
   options.attempts.data_dir = config.data_dir();
   options.attempts.cache_dir = config.cache_dir();
+  options.attempts.data_roots = {config.data_dir()};
+  options.attempts.data_roots.insert(options.attempts.data_roots.end(), config.data_roots().begin(),
+                                     config.data_roots().end());
+  options.attempts.trial_environment.assign(config.trial_environment().begin(),
+                                            config.trial_environment().end());
   options.attempts.trial_program = config.trial_program();
   options.attempts.line_bytes_max = config.line_bytes_max();
   options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
@@ -81,7 +86,8 @@ absl::Status Run(const DaemonOptions& options) {
   RETURN_IF_ERROR(ResolveWorkerConfig(config));
   spdlog::info("config {}", DescribeConfig(config));
   RETURN_IF_ERROR(PrepareStateFolder(config));
-  ASSIGN_OR_RETURN(const TrialProgram trial, CheckTrialProgram(config.trial_program()));
+  ASSIGN_OR_RETURN(const TrialProgram trial, CheckTrialProgram(config.trial_program(), {config.trial_environment().begin(),
+                                                                    config.trial_environment().end()}));
   if (!std::filesystem::is_directory(config.data_dir())) {
     spdlog::warn(
         "data_dir_missing folder={} reason=\"trials on corpora by name will fail; `make setup` fetches them, "

@@ -16,6 +16,7 @@
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
+#include "worker/trial_environment.h"
 
 namespace inlier {
 namespace {
@@ -112,6 +113,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   spec_.set_output_dir(folder_.string());
   spec_.set_data_dir(settings_.data_dir.string());
   spec_.set_cache_dir(settings_.cache_dir.string());
+  spec_.mutable_data_roots()->Assign(settings_.data_roots.begin(), settings_.data_roots.end());
   spec_.set_threads(slot_.threads);
   spec_.set_device(slot_.on_gpu() ? "cuda" : "cpu");
   const absl::Status made = PrepareAttemptFolder(folder_, spec_);
@@ -135,7 +137,7 @@ absl::Status Supervisor::StartChild() {
   if (slot_.cpus.empty()) changes.push_back("OMP_WAIT_POLICY=passive");
   Command command{settings_.trial_program,
                   {(folder_ / kAttemptSpecName).string()},
-                  EnvironmentWith(changes),
+                  TrialEnvironment(settings_.trial_environment, changes),
                   folder_.string(),
                   slot_.cpus};
   child_.oom_kills_before = OutOfMemoryKills();

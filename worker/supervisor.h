@@ -40,6 +40,8 @@ namespace inlier {
 // Where and how attempts run; the same for all of a worker. Paths are absolute.
 struct AttemptSettings {
   std::filesystem::path state_dir, data_dir, cache_dir;
+  std::vector<std::string> data_roots;         // Where the files that a spec names may be.
+  std::vector<std::string> trial_environment;  // TrialEnvironment.
   std::string trial_program;
   std::size_t line_bytes_max = 65536;
   Duration stop_grace = std::chrono::seconds(10);

@@ -336,25 +336,12 @@ std::int64_t TrialProcess::ResidentBytes() const {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& changes) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::string_view name = text.substr(0, text.find('=') + 1);
-    bool changed = false;
-    for (const std::string& change : changes)
-      changed = changed || std::string_view(change).substr(0, name.size()) == name;
-    if (!changed) environment.emplace_back(text);
-  }
-  environment.insert(environment.end(), changes.begin(), changes.end());
-  return environment;
-}
-
 absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
-                                         const std::vector<std::string>& arguments, int seconds_max) {
+                                         const std::vector<std::string>& arguments,
+                                         const std::vector<std::string>& environment, int seconds_max) {
   FdPair events, output;
   if (!events.Open() || !output.Open()) return ErrnoStatus("cannot make a pipe for a child");
-  const Command command{program, arguments, EnvironmentWith({}), "/", {}};
+  const Command command{program, arguments, environment, "/", {}};
   ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, events.write, output.write));
   events.CloseWrite();
   output.CloseWrite();

@@ -82,17 +82,15 @@ class TrialProcess {
   std::shared_ptr<Pipe> events_, output_;
 };
 
-// The environment of this process with `changes` ("NAME=value") put over it.
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& changes);
-
-// Runs `program` with `arguments` for at most `seconds_max`; its status and the first 16 KiB of its output.
-// For checks at start, before the io_context runs.
+// Runs `program` with `arguments` and the whole `environment` for at most `seconds_max`; its status and the first
+// 16 KiB of its output. For checks at start, before the io_context runs.
 struct ProgramOutput {
   ProcessExit exit;
   std::string text;
 };
 absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
-                                         const std::vector<std::string>& arguments, int seconds_max);
+                                         const std::vector<std::string>& arguments,
+                                         const std::vector<std::string>& environment, int seconds_max);
 
 }  // namespace inlier
 

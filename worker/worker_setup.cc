@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "rpc/rpc.h"
 #include "worker/attempt_end.h"
+#include "worker/trial_environment.h"
 #include "worker/trial_process.h"
 
 namespace inlier {
@@ -32,6 +33,16 @@ absl::Status MakeAbsolute(std::string* path) {
   return absl::OkStatus();
 }
 
+absl::Status CheckEnvironmentName(const std::string& name) {
+  const std::string_view stem = std::string_view(name).substr(0, name.size() - name.ends_with('*'));
+  const bool valid = !stem.empty() && stem.find_first_of("=*") == std::string_view::npos;
+  if (valid && !IsSecretVariable(stem)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "trial_environment: '", name, "' ",
+      valid ? "is a token, which no trial may have"
+            : "is neither the name of an environment variable nor the beginning of names with * at its end"));
+}
+
 }  // namespace
 
 absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
@@ -42,6 +53,8 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_state_dir()));
   if (!config.has_data_dir()) config.set_data_dir(INLIER_DEFAULT_DATA_DIR);
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_data_dir()));
+  for (std::string& root : *config.mutable_data_roots()) RETURN_IF_ERROR(MakeAbsolute(&root));
+  for (const std::string& name : config.trial_environment()) RETURN_IF_ERROR(CheckEnvironmentName(name));
   if (!config.has_cache_dir()) config.set_cache_dir((fs::path(config.state_dir()) / "cache").string());
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_cache_dir()));
   if (!config.has_trial_program()) {
@@ -80,13 +93,15 @@ absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config) {
   return security;
 }
 
-absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program) {
+absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
+                                               const std::vector<std::string>& further_environment) {
   constexpr char kRemedy[] =
       "; build it with `cmake --preset release && cmake --build --preset release`, or name one with "
       "trial_program";
   if (!fs::exists(program))
     return absl::NotFoundError(absl::StrCat("trial_program ", program, " does not exist", kRemedy));
-  const absl::StatusOr<ProgramOutput> ran = RunProgram(program, {"--version"}, kVersionSecondsMax);
+  const absl::StatusOr<ProgramOutput> ran = RunProgram(
+      program, {"--version"}, TrialEnvironment(further_environment, {}), kVersionSecondsMax);
   if (!ran.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("trial_program cannot be run: ", std::string(ran.status().message()), kRemedy));

@@ -1,4 +1,5 @@
 // inlier up, inlier run: both daemons on this machine.
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -30,8 +31,25 @@ void AddLocalArguments(CLI::App& command, LocalOptions& options) {
       ->allow_extra_args(false);
 }
 
+std::filesystem::path CurrentFolder() {
+  std::error_code error;
+  return std::filesystem::current_path(error);
+}
+
+// The folder that a file is in.
+std::filesystem::path FolderOf(const std::string& file) {
+  std::error_code error;
+  return std::filesystem::absolute(file, error).lexically_normal().parent_path();
+}
+
+bool HasToken(const Session& session) {
+  std::error_code error;
+  return std::filesystem::exists(LocalTokenFile(session.dir), error);
+}
+
 absl::Status Up(Session& session, LocalOptions options) {
   options.dir = session.dir;
+  options.data_roots = {CurrentFolder()};
   ASSIGN_OR_RETURN(options.security, session.Security());
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, LocalDaemons::Start(options));
   if (session.mode() == OutputMode::kJson) {
@@ -42,8 +60,11 @@ absl::Status Up(Session& session, LocalOptions options) {
     Print(absl::StrCat("inlier is up in ", session.dir.string(), "\n  gRPC      ", daemons->grpc_address(),
                        "\n  metrics   http://", daemons->coordinator_http(), "/metrics  http://",
                        daemons->worker_http(), "/metrics\n  database  ", (session.dir / "inlier.db").string(),
-                       "\n  logs      ", (session.dir / "logs").string(),
-                       "\nSubmit a sweep: inlier submit sweeps/quickstart.yaml --dir ", session.dir.string(),
+                       "\n  logs      ", (session.dir / "logs").string(), "\n",
+                       HasToken(session) ? absl::StrCat("  token     ", LocalTokenFile(session.dir).string(),
+                                                        " (the command line finds it by --dir)\n")
+                                         : "",
+                       "Submit a sweep: inlier submit sweeps/quickstart.yaml --dir ", session.dir.string(),
                        "      Stop: Ctrl-C\n"));
   }
   while (!Interrupted()) {
@@ -88,6 +109,7 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
 
 absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions options) {
   options.dir = session.dir;
+  options.data_roots = {CurrentFolder(), FolderOf(arguments.file)};
   ASSIGN_OR_RETURN(options.security, session.Security());
   ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(arguments));
   std::unique_ptr<LocalDaemons> daemons;
@@ -96,7 +118,7 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
     if (session.people())
       Print(absl::StrCat("starting coordinator and worker in ", session.dir.string(), "\n"));
     ASSIGN_OR_RETURN(daemons, LocalDaemons::Start(options));
-    session.server = daemons->grpc_address();
+    session.server.clear();  // It has written its endpoint file.
   }
   std::string sweep_id;
   const absl::StatusOr<ExitCode> code = RunSweep(session, checked, arguments, daemons.get(), &sweep_id);

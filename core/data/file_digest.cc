@@ -43,7 +43,8 @@ absl::StatusOr<std::string> StateOf(const std::vector<fs::path>& files, bool* se
 }  // namespace
 
 absl::StatusOr<std::string> CachedDigestOfFiles(const std::vector<fs::path>& files, const fs::path& place,
-                                                const fs::path& memory, const CombineDigests& combine) {
+                                                const DataRoots& roots, const fs::path& memory,
+                                                const CombineDigests& combine) {
   bool settled = false;
   ASSIGN_OR_RETURN(const std::string state, StateOf(files, &settled));
 
@@ -55,7 +56,7 @@ absl::StatusOr<std::string> CachedDigestOfFiles(const std::vector<fs::path>& fil
   }
   std::vector<std::string> digests;
   for (const fs::path& file : files) {
-    absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
+    absl::StatusOr<std::string> digest = Sha256HexOfFile(file, roots);
     if (!digest.ok()) return Unreadable(digest.status());
     digests.push_back(*std::move(digest));
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 
 namespace inlier {
 
@@ -18,9 +19,9 @@ namespace inlier {
 using CombineDigests = std::function<std::string(const std::vector<std::string>&)>;
 
 // combine(SHA-256 of each of `files`), remembered in the file `memory`, whose folder exists. `place`: what people
-// know the files by. Unavailable: they changed while they were read.
+// know the files by. InvalidArgument: one lies outside the roots. Unavailable: they changed while they were read.
 absl::StatusOr<std::string> CachedDigestOfFiles(const std::vector<std::filesystem::path>& files,
-                                                const std::filesystem::path& place,
+                                                const std::filesystem::path& place, const DataRoots& roots,
                                                 const std::filesystem::path& memory,
                                                 const CombineDigests& combine);
 

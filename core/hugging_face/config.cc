@@ -1,12 +1,13 @@
 #include "core/hugging_face/config.h"
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/json_text.h"
+#include "base/mapped_file.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 
@@ -30,7 +31,7 @@ class ConfigReader {
     if (!value->is_number_integer() || value->get<std::int64_t>() < 1 ||
         value->get<std::int64_t>() > UINT32_MAX) {
       return Fail<std::uint32_t>(
-          key, absl::StrCat(value->dump(), " is not a size: it must be a whole number of at least 1"), 0);
+          key, "is not a size: it must be a whole number of at least 1", 0);
     }
     return static_cast<std::uint32_t>(value->get<std::int64_t>());
   }
@@ -41,14 +42,14 @@ class ConfigReader {
   double Number(const char* key, double otherwise) {
     const json* value = Find(key);
     if (value == nullptr || value->is_null()) return otherwise;
-    if (!value->is_number()) return Fail(key, absl::StrCat(value->dump(), " is not a number"), otherwise);
+    if (!value->is_number()) return Fail(key, "is not a number", otherwise);
     return value->get<double>();
   }
   bool Flag(const char* key, bool otherwise) {
     const json* value = Find(key);
     if (value == nullptr || value->is_null()) return otherwise;
     if (!value->is_boolean())
-      return Fail(key, absl::StrCat(value->dump(), " is neither true nor false"), otherwise);
+      return Fail(key, "is neither true nor false", otherwise);
     return value->get<bool>();
   }
   // A flag that must have this value, because the other one has no counterpart here.
@@ -63,9 +64,7 @@ class ConfigReader {
     if (name == "gelu_new" || name == "gelu_pytorch_tanh") return v1::GELU_TANH;
     if (name == "relu") return v1::RELU;
     if (name == "silu" || name == "swish") return v1::SILU;
-    return Fail(key,
-                absl::StrCat("\"", name, "\" is not known: gelu, gelu_new, gelu_pytorch_tanh, relu or silu"),
-                v1::RELU);
+    return Fail(key, "is not known: gelu, gelu_new, gelu_pytorch_tanh, relu and silu are", v1::RELU);
   }
   const json* Find(const char* key) const {
     const auto found = config_.find(key);
@@ -92,8 +91,7 @@ void ReadBertClassifier(ConfigReader& config, v1::TrialSpec* spec) {
                            : one                                      ? "regression"
                                                                       : "single_label_classification";
   if (kind != "regression" && kind != "single_label_classification")
-    config.Fail("problem_type",
-                absl::StrCat("\"", kind, "\" is not known: regression or single_label_classification"), 0);
+    config.Fail("problem_type", "is not known: regression and single_label_classification are", 0);
   if (kind == "regression" && !one)
     config.Fail("problem_type", "regression of several numbers is not supported by inlier's models", 0);
   if (config.Number("classifier_dropout", spec->dropout()) != spec->dropout())
@@ -115,7 +113,7 @@ void ReadBert(ConfigReader& config, v1::TrialSpec* spec) {
   bert->set_initial_std(config.Number("initializer_range", 0.02));
   const json* position = config.Find("position_embedding_type");
   if (position != nullptr && position->is_string() && *position != "absolute")
-    config.Fail("position_embedding_type", position->dump() + " is not known: only \"absolute\" is", 0);
+    config.Fail("position_embedding_type", "is not known: only \"absolute\" is", 0);
   if (config.Size("type_vocab_size", 2) != 2)
     config.Fail("type_vocab_size", "only two token types are known here", 0);
   config.Require("is_decoder", false);
@@ -172,9 +170,10 @@ void ReadRotary(ConfigReader& config, v1::LlamaSpec* llama) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const json* rope = config.Find(key);
     if (rope == nullptr || rope->is_null()) continue;
-    const std::string type = rope->value("rope_type", rope->value("type", std::string("default")));
+    const json& kind = rope->contains("rope_type") ? rope->at("rope_type") : rope->value("type", json("default"));
+    const std::string type = kind.is_string() ? kind.get<std::string>() : "";
     if (type != "default")
-      config.Fail(key, "\"" + type + "\" is not known: only unscaled rotary positions are", 0);
+      config.Fail(key, "is not known: only unscaled rotary positions are", 0);
     if (rope->contains("rope_theta")) theta = rope->value("rope_theta", theta);
   }
   llama->set_rotary_theta(theta);
@@ -233,7 +232,8 @@ absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const json& config) {
     return Refuse("quantization_config", "the weights are stored quantized; give the float model");
   ConfigReader reader(config);
   v1::TrialSpec spec;
-  const std::string type = config.value("model_type", std::string());
+  const json* named = reader.Find("model_type");
+  const std::string type = named != nullptr && named->is_string() ? named->get<std::string>() : "";
   if (type == "bert") {
     ReadBert(reader, &spec);
   } else if (type == "opt") {
@@ -245,7 +245,7 @@ absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const json& config) {
   } else if (type == "vit") {
     ReadVit(reader, &spec);
   } else {
-    return Refuse("model_type", absl::StrCat("\"", type, "\" is not known: bert, opt, gpt2, llama or vit"));
+    return Refuse("model_type", "is not known: bert, opt, gpt2, llama and vit are");
   }
   RETURN_IF_ERROR(reader.status());
   return spec;
@@ -253,15 +253,14 @@ absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const json& config) {
 
 absl::StatusOr<v1::TrialSpec> ReadHuggingFaceConfig(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "config.json";
-  std::ifstream file(path);
-  if (!file) {
+  const absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+  if (!file.ok()) {
     return absl::NotFoundError(
-        absl::StrCat(path.string(),
-                     ": cannot be read; give a folder with config.json and model.safetensors, as "
-                     "transformers' save_pretrained writes it"));
+        absl::StrCat(std::string(file.status().message()),
+                     "; give a folder with config.json and model.safetensors, as transformers' "
+                     "save_pretrained writes it"));
   }
-  const json config = json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (config.is_discarded()) return absl::InvalidArgumentError(path.string() + ": is not JSON");
+  ASSIGN_OR_RETURN(const json config, ParseJsonText(file->bytes(), path.string()));
   absl::StatusOr<v1::TrialSpec> spec = SpecOfHuggingFaceConfig(config);
   if (spec.ok()) return spec;
   return absl::Status(spec.status().code(),

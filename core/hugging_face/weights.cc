@@ -14,6 +14,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/json_text.h"
+#include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/hugging_face/config.h"
 #include "core/io/safetensors.h"
@@ -28,37 +30,26 @@ namespace {
 // All tensors of the folder: names and files.
 class WeightFiles {
  public:
-  static absl::StatusOr<WeightFiles> Open(const std::filesystem::path& folder) {
+  static absl::StatusOr<WeightFiles> Open(const std::filesystem::path& folder, const DataRoots& roots) {
     WeightFiles files;
     const std::filesystem::path index = folder / "model.safetensors.index.json";
     std::set<std::string> names = {"model.safetensors"};
     if (std::filesystem::exists(index)) {
-      std::ifstream stream(index);
-      const auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
-      if (json.is_discarded() || !json.contains("weight_map") || !json["weight_map"].is_object()) {
-        return absl::DataLossError(index.string() + ": is not an index of shards: it has no weight_map");
-      }
-      names.clear();
-      for (const auto& [tensor, file] : json["weight_map"].items()) {
-        if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
-          return absl::DataLossError(
-              absl::StrCat(index.string(), ": ", tensor, " is in no file of this folder"));
-        names.insert(file.get<std::string>());
-      }
+      ASSIGN_OR_RETURN(names, ShardsOf(folder, index, roots));
     } else if (!std::filesystem::exists(folder / "model.safetensors")) {
       return absl::NotFoundError(absl::StrCat((folder / "model.safetensors").string(),
                                               ": there is no such file; save the model with "
                                               "safe_serialization=True (pickled .bin files are not read)"));
     }
     for (const std::string& name : names) {
-      RETURN_IF_ERROR(files.Add(folder / name));
+      RETURN_IF_ERROR(files.Add(folder / name, roots));
     }
     return files;
   }
 
-  static absl::StatusOr<WeightFiles> OpenFile(const std::filesystem::path& path) {
+  static absl::StatusOr<WeightFiles> OpenFile(const std::filesystem::path& path, const DataRoots& roots) {
     WeightFiles files;
-    RETURN_IF_ERROR(files.Add(path));
+    RETURN_IF_ERROR(files.Add(path, roots));
     return files;
   }
 
@@ -70,10 +61,38 @@ class WeightFiles {
     return readers_[tensors_.at(name)].LoadWeight(name);
   }
   const std::map<std::string, std::size_t>& names() const { return tensors_; }
+  // The name of the file with this tensor.
+  std::string FileOf(const std::string& name) const {
+    return readers_[tensors_.at(name)].path().filename().string();
+  }
 
  private:
-  absl::Status Add(const std::filesystem::path& path) {
-    ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path));
+  // The files that an index names, which are all in its folder.
+  static absl::StatusOr<std::set<std::string>> ShardsOf(const std::filesystem::path& folder,
+                                                        const std::filesystem::path& index,
+                                                        const DataRoots& roots) {
+    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(index, roots));
+    const absl::StatusOr<nlohmann::json> json = ParseJsonText(file.bytes(), index.string());
+    if (!json.ok()) return absl::DataLossError(json.status().message());
+    if (!json->is_object() || !json->contains("weight_map") || !(*json)["weight_map"].is_object())
+      return absl::DataLossError(index.string() + ": is not an index of shards: it has no weight_map");
+    std::set<std::string> names;
+    std::error_code error;
+    for (const auto& [tensor, name] : (*json)["weight_map"].items()) {
+      const std::string shard = name.is_string() ? name.get<std::string>() : "";
+      if (names.count(shard) > 0) continue;
+      if (shard.empty() || shard.find('/') != std::string::npos ||
+          !std::filesystem::exists(folder / shard, error)) {
+        return absl::DataLossError(
+            absl::StrCat(index.string(), ": one of its tensors is in no file of this folder"));
+      }
+      names.insert(shard);
+    }
+    return names;
+  }
+
+  absl::Status Add(const std::filesystem::path& path, const DataRoots& roots) {
+    ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path, roots));
     for (const auto& [tensor, entry] : reader.entries()) tensors_.emplace(tensor, readers_.size());
     readers_.push_back(std::move(reader));
     return absl::OkStatus();
@@ -176,7 +195,7 @@ absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, c
     }
     if (item.value().sizes() != at::IntArrayRef(entry->shape)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          where, ": the tensor ", stored, " has shape ", Shape(entry->shape), " where ", wanted_by,
+          where, ": the tensor ", item.key(), " has shape ", Shape(entry->shape), " where ", wanted_by,
           " asks for ", Shape(item.value().sizes()), TableRemedy(wanted_by, item.key(), entry->shape)));
     }
     ASSIGN_OR_RETURN(const at::Tensor tensor, files.Load(stored));
@@ -186,7 +205,8 @@ absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, c
   for (const auto& [name, reader] : files.names()) {
     if (used.count(name) == 0 && !MayBeLeft(name, masked_model)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(where, ": the model of ", wanted_by, " has no place for the tensor ", name));
+          absl::StrCat(where, ": the model of ", wanted_by, " has no place for the tensor number ",
+                       files.Find(name)->number, " of ", files.FileOf(name), "'s header"));
     }
   }
   return missing;
@@ -227,7 +247,7 @@ TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
 
 // The model of `spec` with the folder's weights.
 absl::StatusOr<HuggingFaceModel> OpenAs(v1::TrialSpec spec, const std::filesystem::path& folder) {
-  ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder));
+  ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder, {}));
   ModelShape shape;
   if (spec.data().has_classification()) {
     const SafetensorsEntry* classifier = files.Find(kClassifierWeight);
@@ -260,10 +280,11 @@ absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path
 }
 
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
-                                                             Model& model) {
+                                                             Model& model, const DataRoots& roots) {
+  RETURN_IF_ERROR(roots.Check(source));
   ASSIGN_OR_RETURN(const WeightFiles files, std::filesystem::is_directory(source)
-                                                ? WeightFiles::Open(source)
-                                                : WeightFiles::OpenFile(source));
+                                                ? WeightFiles::Open(source, roots)
+                                                : WeightFiles::OpenFile(source, roots));
   const auto may_lack = [](const std::string& name) { return IsHead(name) || IsVariant(name); };
   return CopyWeights(source.string(), files, kTrial, may_lack, model);
 }

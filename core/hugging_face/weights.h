@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "core/models/model.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -35,9 +36,10 @@ absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path
 // Copies the matching tensors of `source` into `model`: a folder as above, or a single .safetensors file such
 // as a checkpoint of inlier (its optimizer state is skipped). Returns the parameters without a tensor, which
 // keep their values: gates, learned null keys, heads and the pooler. Heads for other purposes are skipped.
-// InvalidArgument names any other tensor that is missing, superfluous or misshapen.
+// InvalidArgument names any other tensor that is missing, superfluous or misshapen; a name that only the file
+// has is not quoted. Files outside `roots` are refused.
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
-                                                             Model& model);
+                                                             Model& model, const DataRoots& roots = {});
 
 // Writes config.json and model.safetensors, so that transformers' from_pretrained gives the same logits.
 // Creates the folder; replaces existing files. FailedPrecondition names a field of the spec that transformers

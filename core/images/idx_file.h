@@ -13,28 +13,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "core/images/image.h"
 
 namespace inlier {
-
-// The content of `path`, decompressed where it is gzip's. NotFound; InvalidArgument when it is damaged.
-absl::StatusOr<std::string> ReadFileOrGzip(const std::filesystem::path& path);
 
 // Images with their labels, from two files.
 class IdxPart {
  public:
   // Reads FOLDER/<name>-images-idx3-ubyte (or idx4) and FOLDER/<name>-labels-idx1-ubyte, with or without .gz.
   // NotFound names the missing file. InvalidArgument names the file that is not IDX or whose length differs
-  // from its header, and both files when their counts differ or are 0.
-  static absl::StatusOr<IdxPart> Read(const std::filesystem::path& folder, const std::string& name);
+  // from its header, and both files when their counts differ or are 0. Both headers are checked before either
+  // file is read, and no more of one than its header promises.
+  static absl::StatusOr<IdxPart> Read(const std::filesystem::path& folder, const std::string& name,
+                                      const DataRoots& roots = {});
 
-  std::int64_t size() const { return static_cast<std::int64_t>(labels_.size()); }
+  std::int64_t size() const { return size_; }
   std::int64_t LabelOf(std::int64_t i) const { return static_cast<std::uint8_t>(labels_[i]); }
   Image ImageOf(std::int64_t i) const;
   std::int64_t LargestLabel() const;
@@ -43,12 +43,17 @@ class IdxPart {
   std::string ContentDigest() const;
 
  private:
-  std::string image_file_;  // The file that was read.
+  absl::Status SetSizes(const std::filesystem::path& file, bool labels,
+                        const std::vector<std::int64_t>& sizes);
+  std::int64_t image_bytes() const { return std::int64_t{height_} * width_ * channels_; }
+
+  std::int64_t size_ = 0;
+  std::unique_ptr<char[]> image_file_;  // The file that was read.
   std::size_t first_pixel_ = 0;
   int height_ = 0;
   int width_ = 0;
   int channels_ = 0;
-  std::string labels_;
+  std::unique_ptr<char[]> labels_;
 };
 
 // True when the folder has an IDX file that IdxPart::Read would read as `name`'s images.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace inlier {
@@ -15,6 +16,8 @@ struct Image {
   int width = 0;
   int channels = 0;
   std::vector<std::uint8_t> bytes;  // height * width * channels.
+  // Ends with the image: its share of the memory for decoding (DecodeBudget). Null for images of other origin.
+  std::shared_ptr<const void> reservation = nullptr;
 
   Image() = default;
   // Black.
@@ -29,7 +32,9 @@ struct Image {
     return &bytes[(static_cast<std::size_t>(y) * width + x) * channels];
   }
 
-  friend bool operator==(const Image&, const Image&) = default;
+  friend bool operator==(const Image& a, const Image& b) {
+    return a.height == b.height && a.width == b.width && a.channels == b.channels && a.bytes == b.bytes;
+  }
 };
 
 }  // namespace inlier

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "core/data/batch.h"
 #include "core/data/dataset.h"
 #include "inlier/v1/data_spec.pb.h"
@@ -41,6 +42,7 @@ struct ImageOptions {
   int threads = 1;                      // For reading and for making a batch.
   // May be empty. `phase` is the current step, `fraction` its finished share. Called from the opening thread.
   std::function<void(std::string_view phase, double fraction)> progress = nullptr;
+  DataRoots roots = {};      // Where the folder and its files may be.
   std::int64_t classes = 0;  // Columns of mixed labels where the model has more classes than the data.
 };
 

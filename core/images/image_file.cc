@@ -3,19 +3,26 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "core/images/decode_budget.h"
 
 namespace inlier {
 namespace {
 
-constexpr std::int64_t kPixelsMax = std::int64_t{1} << 28;
+constexpr std::int64_t kPhotographPixels = std::int64_t{1} << 26;
+constexpr std::int64_t kDecodeBytesMax = std::int64_t{1} << 30;
+// Red, green and blue; of a JPEG also the coefficients of a progressive one and four inks.
+constexpr std::int64_t kPngBytesPerPixel = 4;
+constexpr std::int64_t kJpegBytesPerPixel = 16;
 
 constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpegMagic = "\xff\xd8\xff";
@@ -24,10 +31,23 @@ absl::Status Damaged(const char* format, const std::string& reason) {
   return absl::InvalidArgumentError(absl::StrCat("a damaged ", format, " (", reason, ")"));
 }
 
-absl::Status CheckSize(std::int64_t width, std::int64_t height) {
-  if (width > 0 && height > 0 && height <= kPixelsMax / width) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("an image of ", width, "x", height, " pixels; at most ",
-                                                 kPixelsMax, " are supported: make it smaller"));
+absl::Status CheckSize(std::int64_t width, std::int64_t height, std::int64_t pixels_max) {
+  if (width > 0 && height > 0 && height <= pixels_max / width) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("an image of ", width, "x", height, " pixels; at most ", pixels_max,
+                   " are supported at the model's image_size: make it smaller"));
+}
+
+DecodeBudget& Budget() {
+  static DecodeBudget budget(kDecodeBytesMax);
+  return budget;
+}
+
+// libpng's message without the name of the chunk before it, which is of the file: "CRC error".
+std::string PngReason(const png_image& image) {
+  const std::string message = image.message;
+  const std::size_t colon = message.rfind(": ");
+  return colon == std::string::npos ? message : message.substr(colon + 2);
 }
 
 // libpng's reader of one file. It reports errors by return values, not by jumps.
@@ -42,20 +62,23 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  absl::Status CheckHeader() const {
-    if (!open_) return Damaged("PNG", image_.message);
-    return CheckSize(image_.width, image_.height);
+  absl::Status CheckHeader(std::int64_t pixels_max) const {
+    if (!open_) return Damaged("PNG", PngReason(image_));
+    return CheckSize(image_.width, image_.height, pixels_max);
   }
 
-  absl::StatusOr<Image> Read() {
-    RETURN_IF_ERROR(CheckHeader());
+  absl::StatusOr<Image> Read(std::int64_t pixels_max) {
+    RETURN_IF_ERROR(CheckHeader(pixels_max));
+    std::shared_ptr<const void> reservation =
+        Budget().Reserve(std::int64_t{image_.width} * image_.height * kPngBytesPerPixel);
     const bool color = (image_.format & PNG_FORMAT_FLAG_COLOR) != 0;
     image_.format = color ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
     image_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
     Image image(static_cast<int>(image_.height), static_cast<int>(image_.width), color ? 3 : 1);
+    image.reservation = std::move(reservation);
     const png_color black = {0, 0, 0};
     if (png_image_finish_read(&image_, &black, image.bytes.data(), /*row_stride=*/0, nullptr) == 0)
-      return Damaged("PNG", image_.message);
+      return Damaged("PNG", PngReason(image_));
     return image;
   }
 
@@ -71,18 +94,19 @@ class JpegReader {
                                                       &sampling_, &colors_) == 0;
   }
 
-  absl::Status CheckHeader() const {
-    if (!open_) return Damaged("JPEG", tjGetErrorStr2(handle_.get()));
+  absl::Status CheckHeader(std::int64_t pixels_max) const {
+    if (!open_) return Damaged("JPEG", "its header cannot be read");
     if (width_ == 0 || height_ == 0) return Damaged("JPEG", "its header has no size");
-    return CheckSize(width_, height_);
+    return CheckSize(width_, height_, pixels_max);
   }
 
-  absl::StatusOr<Image> Read() {
-    RETURN_IF_ERROR(CheckHeader());
-    if (colors_ == TJCS_CMYK || colors_ == TJCS_YCCK) return ReadInks();
-    const bool grey = colors_ == TJCS_GRAY;
-    Image image(height_, width_, grey ? 1 : 3);
-    RETURN_IF_ERROR(Decompress(image.bytes.data(), grey ? TJPF_GRAY : TJPF_RGB));
+  absl::StatusOr<Image> Read(std::int64_t pixels_max) {
+    RETURN_IF_ERROR(CheckHeader(pixels_max));
+    std::shared_ptr<const void> reservation =
+        Budget().Reserve(std::int64_t{width_} * height_ * kJpegBytesPerPixel);
+    absl::StatusOr<Image> image =
+        colors_ == TJCS_CMYK || colors_ == TJCS_YCCK ? ReadInks() : ReadColours();
+    if (image.ok()) image->reservation = std::move(reservation);
     return image;
   }
 
@@ -97,12 +121,19 @@ class JpegReader {
     if (tjDecompress2(handle_.get(), Data(), bytes_.size(), pixels, width_, /*pitch=*/0, height_, format,
                       TJFLAG_ACCURATEDCT) == 0)
       return absl::OkStatus();
-    const std::string reason = tjGetErrorStr2(handle_.get());
-    // Cameras write files with a few bytes too many, which every reader accepts; a missing part is filled
-    // with grey.
-    const bool forgiven =
-        tjGetErrorCode(handle_.get()) == TJERR_WARNING && reason.find("remature end") == std::string::npos;
-    return forgiven ? absl::OkStatus() : Damaged("JPEG", reason);
+    // The library's message may hold bytes of the file. Cameras write files with a few bytes too many, which
+    // every reader accepts; a missing part is filled with grey.
+    const bool ends_early =
+        std::string_view(tjGetErrorStr2(handle_.get())).find("remature end") != std::string_view::npos;
+    if (tjGetErrorCode(handle_.get()) == TJERR_WARNING && !ends_early) return absl::OkStatus();
+    return Damaged("JPEG", ends_early ? "premature end" : "its data cannot be decoded");
+  }
+
+  absl::StatusOr<Image> ReadColours() {
+    const bool grey = colors_ == TJCS_GRAY;
+    Image image(height_, width_, grey ? 1 : 3);
+    RETURN_IF_ERROR(Decompress(image.bytes.data(), grey ? TJPF_GRAY : TJPF_RGB));
+    return image;
   }
 
   // Four inks, stored inverted as Adobe's programs do: 255 is no ink.
@@ -134,15 +165,21 @@ absl::Status NoImage() {
 
 }  // namespace
 
-absl::Status CheckImageHeader(std::string_view bytes) {
-  if (bytes.starts_with(kPngMagic)) return PngReader(bytes).CheckHeader();
-  if (bytes.starts_with(kJpegMagic)) return JpegReader(bytes).CheckHeader();
+std::int64_t PixelsMax(std::int64_t image_size) {
+  constexpr std::int64_t kPixelsOfEach = 1024;
+  if (image_size * image_size >= kImagePixelsMax / kPixelsOfEach) return kImagePixelsMax;
+  return std::max(kPixelsOfEach * image_size * image_size, kPhotographPixels);
+}
+
+absl::Status CheckImageHeader(std::string_view bytes, std::int64_t pixels_max) {
+  if (bytes.starts_with(kPngMagic)) return PngReader(bytes).CheckHeader(pixels_max);
+  if (bytes.starts_with(kJpegMagic)) return JpegReader(bytes).CheckHeader(pixels_max);
   return NoImage();
 }
 
-absl::StatusOr<Image> DecodeImage(std::string_view bytes) {
-  if (bytes.starts_with(kPngMagic)) return PngReader(bytes).Read();
-  if (bytes.starts_with(kJpegMagic)) return JpegReader(bytes).Read();
+absl::StatusOr<Image> DecodeImage(std::string_view bytes, std::int64_t pixels_max) {
+  if (bytes.starts_with(kPngMagic)) return PngReader(bytes).Read(pixels_max);
+  if (bytes.starts_with(kJpegMagic)) return JpegReader(bytes).Read(pixels_max);
   return NoImage();
 }
 

@@ -12,7 +12,6 @@
 #include "base/mapped_file.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
-#include "core/images/image_file.h"
 
 namespace inlier {
 namespace {
@@ -80,8 +79,10 @@ absl::Status SameClasses(const ImageFolder& train, const ImageFolder& validation
 
 }  // namespace
 
-absl::StatusOr<ImageFolder> ImageFolder::List(const fs::path& folder) {
+absl::StatusOr<ImageFolder> ImageFolder::List(const fs::path& folder, const ImageAccess& access) {
+  RETURN_IF_ERROR(access.roots.Check(folder));
   ImageFolder result;
+  result.access_ = access;
   result.folder_ = folder;
   std::error_code error;
   fs::directory_iterator entries(folder, error), end;
@@ -112,8 +113,8 @@ absl::StatusOr<ImageFolder> ImageFolder::List(const fs::path& folder) {
 
 absl::StatusOr<Image> ImageFolder::ImageOf(std::int64_t i) const {
   const fs::path path = folder_ / files_[i].path;
-  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  absl::StatusOr<Image> image = DecodeImage(file.bytes());
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, access_.roots));
+  absl::StatusOr<Image> image = DecodeImage(file.bytes(), access_.pixels_max);
   if (!image.ok()) return Named(image.status(), path);
   return image;
 }
@@ -123,8 +124,8 @@ absl::StatusOr<std::string> ImageFolder::ContentDigest(int threads,
   std::vector<std::string> digests(files_.size());
   const auto read = [&](std::int64_t i) -> absl::Status {
     const fs::path path = folder_ / files_[i].path;
-    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-    const absl::Status header = CheckImageHeader(file.bytes());
+    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, access_.roots));
+    const absl::Status header = CheckImageHeader(file.bytes(), access_.pixels_max);
     if (!header.ok()) return Named(header, path);
     digests[i] = Sha256Hex(file.bytes());
     return absl::OkStatus();
@@ -138,7 +139,7 @@ absl::StatusOr<std::string> ImageFolder::ContentDigest(int threads,
   return sha.HexDigest();
 }
 
-absl::StatusOr<ImageFolders> ListImageFolders(const fs::path& path) {
+absl::StatusOr<ImageFolders> ListImageFolders(const fs::path& path, const ImageAccess& access) {
   std::error_code error;
   const char* validation = nullptr;
   for (const char* name : kValidationNames) {
@@ -151,8 +152,8 @@ absl::StatusOr<ImageFolders> ListImageFolders(const fs::path& path) {
         "validation/ (or val/, test/) with a folder a class: name another, or lay it out so"));
   }
   ImageFolders folders;
-  ASSIGN_OR_RETURN(folders.train, ImageFolder::List(path / "train"));
-  ASSIGN_OR_RETURN(folders.validation, ImageFolder::List(path / validation));
+  ASSIGN_OR_RETURN(folders.train, ImageFolder::List(path / "train", access));
+  ASSIGN_OR_RETURN(folders.validation, ImageFolder::List(path / validation, access));
   RETURN_IF_ERROR(SameClasses(folders.train, folders.validation));
   return folders;
 }

@@ -15,16 +15,25 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "core/images/image.h"
+#include "core/images/image_file.h"
 
 namespace inlier {
+
+// Limits of reading.
+struct ImageAccess {
+  DataRoots roots;
+  std::int64_t pixels_max = kImagePixelsMax;  // Of one file.
+};
 
 // The images of one part.
 class ImageFolder {
  public:
   // Lists the part's folder. Classes are its folders, sorted by name; images are sorted by class and path.
   // InvalidArgument: no classes, a class without images, or a folder that cannot be read.
-  static absl::StatusOr<ImageFolder> List(const std::filesystem::path& folder);
+  // Its files are read with `access`.
+  static absl::StatusOr<ImageFolder> List(const std::filesystem::path& folder, const ImageAccess& access);
 
   const std::filesystem::path& folder() const { return folder_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
@@ -46,6 +55,7 @@ class ImageFolder {
     std::int64_t label;
   };
   std::filesystem::path folder_;
+  ImageAccess access_;
   std::vector<std::string> class_names_;
   std::vector<File> files_;
 };
@@ -56,7 +66,7 @@ struct ImageFolders {
   ImageFolder train;
   ImageFolder validation;
 };
-absl::StatusOr<ImageFolders> ListImageFolders(const std::filesystem::path& path);
+absl::StatusOr<ImageFolders> ListImageFolders(const std::filesystem::path& path, const ImageAccess& access);
 
 }  // namespace inlier
 

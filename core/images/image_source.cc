@@ -9,7 +9,6 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "core/images/idx_file.h"
-#include "core/images/image_folder.h"
 
 namespace inlier {
 namespace {
@@ -17,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFashionMnist = "fashion-mnist";
-constexpr const char* kDebiansFashionMnist = "/usr/share/datasets/fashion-mnist";
 
 // An IdxPart or an ImageFolder.
 template <typename Images>
@@ -49,14 +47,14 @@ std::vector<std::string> ImagesIn(const fs::path& data_dir) {
   return names;
 }
 
-absl::StatusOr<ImageSource> OpenIdx(const fs::path& folder,
+absl::StatusOr<ImageSource> OpenIdx(const fs::path& folder, const DataRoots& roots,
                                     const std::function<void(std::string_view, double)>& progress) {
   const auto report = [&](double fraction) {
     if (progress) progress("read images", fraction);
   };
   report(0);
-  ASSIGN_OR_RETURN(IdxPart train, IdxPart::Read(folder, "train"));
-  ASSIGN_OR_RETURN(IdxPart validation, IdxPart::Read(folder, "t10k"));
+  ASSIGN_OR_RETURN(IdxPart train, IdxPart::Read(folder, "train", roots));
+  ASSIGN_OR_RETURN(IdxPart validation, IdxPart::Read(folder, "t10k", roots));
   ImageSource source;
   const std::int64_t classes = 1 + std::max(train.LargestLabel(), validation.LargestLabel());
   for (std::int64_t label = 0; label < classes; ++label) source.class_names.push_back(std::to_string(label));
@@ -68,9 +66,9 @@ absl::StatusOr<ImageSource> OpenIdx(const fs::path& folder,
   return source;
 }
 
-absl::StatusOr<ImageSource> OpenFolders(const fs::path& folder, int threads,
+absl::StatusOr<ImageSource> OpenFolders(const fs::path& folder, int threads, const ImageAccess& access,
                                         const std::function<void(std::string_view, double)>& progress) {
-  ASSIGN_OR_RETURN(ImageFolders folders, ListImageFolders(folder));
+  ASSIGN_OR_RETURN(ImageFolders folders, ListImageFolders(folder, access));
   const auto all = static_cast<double>(folders.train.size() + folders.validation.size());
   const auto digest = [&](const ImageFolder& part, double before) {
     return part.ContentDigest(threads, [&, before](double fraction) {
@@ -117,9 +115,10 @@ absl::StatusOr<fs::path> FindImages(const v1::ImageDataSpec& spec, const fs::pat
 }
 
 absl::StatusOr<ImageSource> OpenImageSource(const fs::path& folder, int threads,
-                                            const std::function<void(std::string_view, double)>& progress) {
-  if (HasIdxPart(folder, "train") || HasIdxPart(folder, "t10k")) return OpenIdx(folder, progress);
-  return OpenFolders(folder, threads, progress);
+                                            const std::function<void(std::string_view, double)>& progress,
+                                            const ImageAccess& access) {
+  if (HasIdxPart(folder, "train") || HasIdxPart(folder, "t10k")) return OpenIdx(folder, access.roots, progress);
+  return OpenFolders(folder, threads, access, progress);
 }
 
 }  // namespace inlier

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/images/image.h"
+#include "core/images/image_folder.h"
 #include "inlier/v1/data_spec.pb.h"
 
 namespace inlier {
@@ -41,11 +42,15 @@ struct ImageSource {
 absl::StatusOr<std::filesystem::path> FindImages(const v1::ImageDataSpec& spec,
                                                  const std::filesystem::path& data_dir);
 
+// The folder of Debian's package of fashion-mnist, which a worker may read like its data folder.
+inline constexpr char kDebiansFashionMnist[] = "/usr/share/datasets/fashion-mnist";
+
 // Opens the images in `folder`: IDX files where it has them, else a folder tree. Errors: idx_file.h,
 // image_folder.h.
 absl::StatusOr<ImageSource> OpenImageSource(
     const std::filesystem::path& folder, int threads,
-    const std::function<void(std::string_view phase, double fraction)>& progress);
+    const std::function<void(std::string_view phase, double fraction)>& progress,
+    const ImageAccess& access = {});
 
 }  // namespace inlier
 

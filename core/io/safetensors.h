@@ -3,7 +3,7 @@
 // tensors' bytes, row-major.
 //
 // Reading checks lengths, offsets, overlaps, holes, types and byte counts against the file's size before any
-// tensor is read; every error names the file and, where there is one, the tensor. Writing goes to a temporary
+// tensor is read; every error names the file and, where there is one, the tensor's place in the header. Writing goes to a temporary
 // file in the same folder, which is flushed to the disk and renamed over the target: a reader sees the old
 // file or the new one, never a part of one.
 //
@@ -22,28 +22,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
+#include "core/io/safetensors_header.h"
 
 namespace inlier {
 
 using TensorMap = std::map<std::string, at::Tensor>;
-using StringMap = std::map<std::string, std::string>;
-
-// The header's entry for one tensor.
-struct SafetensorsEntry {
-  at::ScalarType dtype = at::kFloat;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0;  // Bytes from the start of the data section.
-  std::uint64_t end = 0;
-};
 
 // A checked file, kept open. Copies share it. A file that is replaced (renamed over) after Open is still read
 // in its old version.
 class SafetensorsReader {
  public:
   // NotFound, or DataLoss that names the fault and its place; Load reads the data itself. Known types: F64,
-  // F32, BF16, F16, I64, I32, U8 and BOOL.
-  static absl::StatusOr<SafetensorsReader> Open(const std::filesystem::path& path);
+  // F32, BF16, F16, I64, I32, U8 and BOOL. Errors too as RegularFile::Open.
+  static absl::StatusOr<SafetensorsReader> Open(const std::filesystem::path& path,
+                                                const DataRoots& roots = {});
 
+  const std::filesystem::path& path() const;
   const std::map<std::string, SafetensorsEntry>& entries() const;
   // The header's __metadata__; empty when it has none.
   const StringMap& metadata() const;

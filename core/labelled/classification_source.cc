@@ -7,7 +7,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/random_stream.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
@@ -105,8 +104,8 @@ absl::Status ReadNumbers(ClassificationSource* source) {
     double number = 0;
     if (!absl::SimpleAtod(label, &number) || !std::isfinite(static_cast<float>(number))) {
       return absl::InvalidArgumentError(
-          absl::StrCat(PlaceOf(*source, row), ": \"", label,
-                       "\" is not a number, and data.classification.target is NUMBER"));
+          absl::StrCat(PlaceOf(*source, row),
+                       ": the label is not a number, and data.classification.target is NUMBER"));
     }
     source->numbers.push_back(static_cast<float>(number));
   }
@@ -114,19 +113,14 @@ absl::Status ReadNumbers(ClassificationSource* source) {
 }
 
 absl::Status UnknownClass(const ClassificationSource& source, std::size_t row) {
-  constexpr std::size_t kShown = 12;
-  const std::string label(source.rows[row].label);
-  std::vector<std::string> known = source.class_names;
-  const bool all = known.size() <= kShown;
-  if (!all) known.resize(kShown);
   double number = 0;
-  const char* hint = absl::SimpleAtod(label, &number)
+  const char* hint = absl::SimpleAtod(std::string(source.rows[row].label), &number)
                          ? "; if numbers are to be predicted, set data.classification.target: NUMBER"
                          : "";
   return absl::InvalidArgumentError(
-      absl::StrCat(PlaceOf(source, row), ": the class \"", label,
-                   "\" of this validation row is not in the training part, whose classes are ",
-                   absl::StrJoin(known, ", "), all ? "" : ", …", hint));
+      absl::StrCat(PlaceOf(source, row),
+                   ": the class of this validation row is not among the ", source.class_names.size(),
+                   " of the training part; add rows of it there, or take this one out", hint));
 }
 
 absl::Status ReadClasses(ClassificationSource* source) {
@@ -136,9 +130,8 @@ absl::Status ReadClasses(ClassificationSource* source) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() < 2) {
     return absl::InvalidArgumentError(absl::StrCat(PlaceOf(*source, 0),
-                                                   ": every training row is of the class \"", names[0],
-                                                   "\"; two at least are needed (is it the right "
-                                                   "data.classification.label_column?)"));
+                                                   ": every training row is of one class; two at least are needed "
+                                                   "(is it the right data.classification.label_column?)"));
   }
   std::vector<std::int64_t> trained(names.size());
   for (std::size_t row = 0; row < source->rows.size(); ++row) {
@@ -158,13 +151,14 @@ absl::Status ReadClasses(ClassificationSource* source) {
 }  // namespace
 
 absl::StatusOr<ClassificationSource> ReadClassificationSource(const v1::ClassificationDataSpec& spec,
-                                                              const fs::path& data_dir) {
+                                                              const fs::path& data_dir,
+                                                              const DataRoots& roots) {
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, ClassificationFiles(spec, data_dir));
   LabelledColumns columns{.label = spec.label_column(), .text = spec.text_column()};
   if (spec.has_pair_column()) columns.pair = spec.pair_column();
   ClassificationSource source;
   for (const fs::path& file : files) {
-    ASSIGN_OR_RETURN(LabelledTable table, LabelledTable::Read(file, columns));
+    ASSIGN_OR_RETURN(LabelledTable table, LabelledTable::Read(file, columns, roots));
     source.tables.push_back(std::move(table));
   }
   RETURN_IF_ERROR(SplitRows(spec.validation_fraction(), files[0], &source));

@@ -33,7 +33,8 @@ absl::StatusOr<std::vector<std::filesystem::path>> ClassificationFiles(const v1:
 
 // Errors as ClassificationDataset::Open.
 absl::StatusOr<ClassificationSource> ReadClassificationSource(const v1::ClassificationDataSpec& spec,
-                                                              const std::filesystem::path& data_dir);
+                                                              const std::filesystem::path& data_dir,
+                                                              const DataRoots& roots);
 
 }  // namespace inlier
 

@@ -34,13 +34,14 @@ std::string Framed(const std::string& prompt, const std::string& input) {
 }
 
 // Prompt and answer of each pair, alternating.
-absl::StatusOr<std::vector<std::string>> ReadPairs(const v1::InstructionDataSpec& spec) {
+absl::StatusOr<std::vector<std::string>> ReadPairs(const v1::InstructionDataSpec& spec,
+                                                   const DataRoots& roots) {
   std::error_code error;
   if (!std::filesystem::exists(spec.path(), error)) {
     return absl::NotFoundError(absl::StrCat("data.instructions.path: no file ", spec.path(),
                                             " on this machine; name a .jsonl file, one object a line"));
   }
-  absl::StatusOr<MappedFile> file = MappedFile::Open(spec.path());
+  absl::StatusOr<MappedFile> file = MappedFile::Open(spec.path(), roots);
   if (!file.ok()) return Unreadable(file.status());
   RETURN_IF_ERROR(CheckUtf8(file->bytes(), spec.path()));
   std::vector<std::string> texts;
@@ -116,7 +117,7 @@ InstructionDataset::~InstructionDataset() = default;
 
 absl::StatusOr<std::unique_ptr<InstructionDataset>> InstructionDataset::Open(
     const v1::InstructionDataSpec& spec, const TextOpenOptions& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> pairs, ReadPairs(spec));
+  ASSIGN_OR_RETURN(const std::vector<std::string> pairs, ReadPairs(spec, options.roots));
   const auto count = static_cast<std::int64_t>(pairs.size() / 2);
   const auto train = static_cast<std::int64_t>(TrainTexts(pairs.size() / 2, spec.validation_fraction()));
   PartedTexts texts{.texts = {pairs.begin(), pairs.end()},

@@ -5,12 +5,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
 #include "core/text/text_lines.h"
 #include "core/text/utf8_text.h"
-#include "spec/schema/did_you_mean.h"
 
 namespace inlier {
 namespace {
@@ -79,12 +77,11 @@ absl::Status FindHeadings(std::string_view line, const std::string& file, std::s
   for (WantedColumn& column : wanted) {
     const auto found = std::find(headings.begin(), headings.end(), column.name);
     if (found == headings.end()) {
-      const std::string nearest = Nearest(column.name, headings);
       return absl::InvalidArgumentError(
           absl::StrCat(file, ":", number, ": no column \"", column.name, "\" for data.classification.",
-                       column.field, nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?"),
-                       " (the headings are: ", absl::StrJoin(headings, ", "),
-                       "); a file without headings has its columns named by numbers from 1"));
+                       column.field, " among its ", headings.size(),
+                       "; name a heading of that line, or, where the file has no headings, all columns by their "
+                       "numbers from 1"));
     }
     column.index = found - headings.begin();
   }
@@ -98,12 +95,12 @@ std::string LabelledTable::Place(const LabelledRow& row) const {
 }
 
 absl::StatusOr<LabelledTable> LabelledTable::Read(const std::filesystem::path& path,
-                                                  const LabelledColumns& columns) {
+                                                  const LabelledColumns& columns, const DataRoots& roots) {
   std::vector<WantedColumn> wanted = WantedColumns(columns);
   ASSIGN_OR_RETURN(const bool are_numbers, AreNumbers(wanted));
   LabelledTable table;
   table.path_ = path;
-  absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+  absl::StatusOr<MappedFile> file = MappedFile::Open(path, roots);
   if (!file.ok()) return Unreadable(file.status());
   table.file_ = *std::move(file);
   std::string_view text = table.file_.bytes();
@@ -131,8 +128,7 @@ absl::StatusOr<LabelledTable> LabelledTable::Read(const std::filesystem::path& p
     row.text = cells[wanted[1].index];
     if (wanted.size() > 2) row.pair = cells[wanted[2].index];
     if (row.label.empty() || row.label == "-") {
-      return absl::InvalidArgumentError(absl::StrCat(table.Place(row), ": no label (\"",
-                                                     std::string(row.label), "\") in the column \"",
+      return absl::InvalidArgumentError(absl::StrCat(table.Place(row), ": no label in the column \"",
                                                      columns.label, "\"; leave such rows out"));
     }
     table.rows_.push_back(row);

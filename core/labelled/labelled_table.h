@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "base/mapped_file.h"
 
 namespace inlier {
@@ -35,10 +36,10 @@ struct LabelledRow {
 
 class LabelledTable {
  public:
-  // InvalidArgument names file and line, and lists the headings where a column is not among them. A file
-  // without rows is an error.
-  static absl::StatusOr<LabelledTable> Read(const std::filesystem::path& path,
-                                            const LabelledColumns& columns);
+  // InvalidArgument names file and line, and a column that is not there; of the file's content it quotes
+  // nothing. A file without rows is an error.
+  static absl::StatusOr<LabelledTable> Read(const std::filesystem::path& path, const LabelledColumns& columns,
+                                            const DataRoots& roots = {});
 
   // In the file's order; they live as long as the table.
   const std::vector<LabelledRow>& rows() const { return rows_; }

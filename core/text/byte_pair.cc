@@ -8,10 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/check.h"
+#include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
-#include "core/text/json_text.h"
 #include "core/text/pre_tokenizer.h"
+#include "core/text/vocabulary_file.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -74,9 +75,12 @@ std::optional<std::string> FromPrintable(std::string_view printable) {
 uint64_t PairKey(uint32_t left, uint32_t right) { return static_cast<uint64_t>(left) << 32 | right; }
 
 // vocab.json: an object of tokens and ids. The ids are 0 … size - 1, each once.
-absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::path& path) {
-  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  ASSIGN_OR_RETURN(const nlohmann::json root, ParseJsonText(file.bytes(), path.string()));
+absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::path& path,
+                                                       const DataRoots& roots) {
+  ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(path, roots));
+  ASSIGN_OR_RETURN(const nlohmann::json root,
+                   ParseJsonText(file.bytes(), path.string(), 1,
+                                 {.bytes_max = kVocabularyBytesMax, .values_max = 2 * kVocabularyTokensMax + 2}));
   if (!root.is_object()) {
     return absl::InvalidArgumentError(absl::StrCat(path.string(), ": not a JSON object of tokens and ids"));
   }
@@ -84,9 +88,8 @@ absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::pa
   std::vector<bool> seen(root.size(), false);
   for (const auto& [token, id] : root.items()) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= root.size() || seen[id.get<uint64_t>()]) {
-      return absl::InvalidArgumentError(absl::StrCat(path.string(), ": the id of token \"", token, "\" is ",
-                                                     id.dump(), "; ids must be 0 to ", root.size() - 1,
-                                                     ", each once"));
+      return absl::InvalidArgumentError(absl::StrCat(path.string(), ": a token's id is missing or given twice; ",
+                                                     "ids must be 0 to ", root.size() - 1, ", each once"));
     }
     seen[id.get<uint64_t>()] = true;
     tokens[id.get<uint64_t>()] = token;
@@ -140,8 +143,9 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::FromMerges(
 }
 
 absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesystem::path& vocab_json,
-                                                            const std::filesystem::path& merges_txt) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> spellings, ReadVocabJson(vocab_json));
+                                                            const std::filesystem::path& merges_txt,
+                                                            const DataRoots& roots) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> spellings, ReadVocabJson(vocab_json, roots));
   absl::flat_hash_map<std::string, uint32_t> id_of;
   for (uint32_t id = 0; id < spellings.size(); ++id) id_of[spellings[id]] = id;
 
@@ -158,7 +162,7 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
     ordinary[found->second] = true;
   }
 
-  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(merges_txt));
+  ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(merges_txt, roots));
   const std::string_view text = file.bytes();
   int line_number = 0;
   for (size_t begin = 0; begin < text.size();) {
@@ -177,8 +181,8 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
     const auto joined_id = id_of.find(absl::StrCat(View(left), View(right)));
     if (left_id == id_of.end() || right_id == id_of.end() || joined_id == id_of.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(merges_txt.string(), ":", line_number, ": \"", View(line), "\" is not two tokens of ",
-                       vocab_json.string(), " whose joined spelling is a token too"));
+          absl::StrCat(merges_txt.string(), ":", line_number, ": not two tokens of ", vocab_json.string(),
+                       " whose joined spelling is a token too"));
     }
     const auto rank = static_cast<uint32_t>(vocabulary.merges_.size());
     const bool is_new =
@@ -186,8 +190,8 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
             .try_emplace(PairKey(left_id->second, right_id->second), Joined{rank, joined_id->second})
             .second;
     if (!is_new) {
-      return absl::InvalidArgumentError(absl::StrCat(merges_txt.string(), ":", line_number, ": \"",
-                                                     View(line), "\" is in an earlier line too"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(merges_txt.string(), ":", line_number, ": the merge of an earlier line again"));
     }
     vocabulary.merges_.emplace_back(left_id->second, right_id->second);
     ordinary[joined_id->second] = true;

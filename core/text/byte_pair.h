@@ -18,6 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "core/text/word_memory.h"
 
 namespace inlier {
@@ -37,7 +38,8 @@ class BytePairVocabulary {
   // Reads the two files. Tokens of vocab.json that neither are a byte nor come from a merge are special.
   // Errors name the file and, where there is one, the line.
   static absl::StatusOr<BytePairVocabulary> Load(const std::filesystem::path& vocab_json,
-                                                 const std::filesystem::path& merges_txt);
+                                                 const std::filesystem::path& merges_txt,
+                                                 const DataRoots& roots = {});
 
   // The contents of the two files.
   std::string VocabJson() const;

@@ -83,13 +83,14 @@ absl::StatusOr<fs::path> FindCorpus(const std::string& corpus, const fs::path& d
 }
 
 absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::path& cache_dir) {
+  RETURN_IF_ERROR(source.roots.Check(source.path));
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOf(source));
   std::error_code error;
   const fs::path absolute = fs::weakly_canonical(source.path, error);
   std::string name = absolute.string();
   if (IsJsonLines(source)) absl::StrAppend(&name, "\n", source.field);
   const fs::path memory = cache_dir / absl::StrCat("corpus-", Sha256Hex(name).substr(0, 16), ".digest");
-  return CachedDigestOfFiles(files, source.path, memory,
+  return CachedDigestOfFiles(files, source.path, source.roots, memory,
                              [&source](const std::vector<std::string>& digests) { return Combine(source, digests); });
 }
 
@@ -99,7 +100,7 @@ absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {
   corpus.source_ = source;
   const bool json_lines = !IsFolder(source) && IsJsonLines(source);
   for (const fs::path& path : files) {
-    absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+    absl::StatusOr<MappedFile> file = MappedFile::Open(path, source.roots);
     if (!file.ok()) return Unreadable(file.status());
     const std::string_view text = file->bytes();
     corpus.files_.push_back(*std::move(file));

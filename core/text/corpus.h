@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "base/mapped_file.h"
 
 namespace inlier {
@@ -27,6 +28,7 @@ struct TextOpenOptions {
   std::filesystem::path cache_dir;  // Digests, vocabularies and token files; made when it is missing.
   int threads = 1;                  // For tokenising, when the cache has to be made.
   TextProgress progress;            // May be empty. Called from the thread that opens.
+  DataRoots roots;                  // Where the files that the spec names may be.
 };
 
 // The file of a corpus that data.text.corpus names: data_dir/<corpus>.txt. Errors as FindDataFile.
@@ -40,11 +42,13 @@ struct CorpusSource {
   std::string field = "text";
   // Bytes that are not UTF-8 are an error. A corpus of the data folder is read unchecked: gcide has a few.
   bool must_be_utf8 = true;
+  DataRoots roots;
 };
 
 // SHA-256 that identifies the content: a text file's own, or that of the digests of the files and of `field`.
 // It is cached in `cache_dir` while the files' sizes and modification times stay the same.
-// NotFound: no such file or folder. InvalidArgument: a folder without a .txt file.
+// NotFound: no such file or folder. InvalidArgument: a folder without a .txt file, anything but a regular file,
+// or one outside the roots.
 absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const std::filesystem::path& cache_dir);
 
 class Corpus {

@@ -1,21 +1,16 @@
 #include "core/text/json_line.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/json_text.h"
 #include "base/status.h"
-#include "core/text/json_text.h"
 
 namespace inlier {
 namespace {
 
-std::string KeysOf(const nlohmann::json& object) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : object.items()) keys.push_back(key);
-  return keys.empty() ? "it has none" : "it has: " + absl::StrJoin(keys, ", ");
-}
+// Much more than a line of text and its fields need.
+constexpr JsonLimits kLineLimits = {.values_max = 10'000};
 
 }  // namespace
 
@@ -23,7 +18,7 @@ absl::StatusOr<JsonLine> JsonLine::Parse(std::string_view line, const std::strin
                                          const std::string& example_field) {
   JsonLine parsed;
   parsed.place_ = absl::StrCat(file, ":", number);
-  ASSIGN_OR_RETURN(parsed.object_, ParseJsonText(line, file, number));
+  ASSIGN_OR_RETURN(parsed.object_, ParseJsonText(line, file, number, kLineLimits));
   if (parsed.object_.is_object()) return parsed;
   return parsed.Invalid(absl::StrCat("a JSON object is needed in every line, such as {\"", example_field,
                                      "\": \"…\"}, and this is of type ", parsed.object_.type_name()));
@@ -32,8 +27,8 @@ absl::StatusOr<JsonLine> JsonLine::Parse(std::string_view line, const std::strin
 absl::StatusOr<std::string> JsonLine::Text(const std::string& field, const std::string& spec_field) const {
   const auto found = object_.find(field);
   if (found == object_.end()) {
-    return Invalid(absl::StrCat("no field \"", field, "\" (", KeysOf(object_),
-                                "); name the one with the text by ", spec_field));
+    return Invalid(absl::StrCat("no field \"", field, "\" among its ", object_.size(),
+                                "; name the one with the text by ", spec_field));
   }
   if (!found->is_string()) {
     return Invalid(absl::StrCat("the field \"", field, "\" is of type ", found->type_name(),

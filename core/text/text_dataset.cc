@@ -24,11 +24,11 @@ namespace {
 
 constexpr char kTokenizerPath[] = "data.text.tokenizer";
 
-absl::StatusOr<CorpusSource> CorpusSourceOf(const v1::TextDataSpec& spec,
-                                            const std::filesystem::path& data_dir) {
-  if (spec.has_path()) return CorpusSource{.path = spec.path(), .field = spec.field()};
-  ASSIGN_OR_RETURN(std::filesystem::path file, FindCorpus(spec.corpus(), data_dir));
-  return CorpusSource{.path = std::move(file), .must_be_utf8 = false};
+absl::StatusOr<CorpusSource> CorpusSourceOf(const v1::TextDataSpec& spec, const TextOpenOptions& options) {
+  if (spec.has_path())
+    return CorpusSource{.path = spec.path(), .field = spec.field(), .roots = options.roots};
+  ASSIGN_OR_RETURN(std::filesystem::path file, FindCorpus(spec.corpus(), options.data_dir));
+  return CorpusSource{.path = std::move(file), .must_be_utf8 = false, .roots = options.roots};
 }
 
 // The sequences of one part of the corpus. The cache must outlive them.
@@ -163,7 +163,7 @@ TextDataset::~TextDataset() = default;
 absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::Open(const v1::TextDataSpec& spec,
                                                                v1::Objective objective,
                                                                const TextOpenOptions& options) {
-  ASSIGN_OR_RETURN(const CorpusSource source, CorpusSourceOf(spec, options.data_dir));
+  ASSIGN_OR_RETURN(const CorpusSource source, CorpusSourceOf(spec, options));
   TokenCacheSettings settings;
   ASSIGN_OR_RETURN(settings.tokenizer, TokenizerSourceOf(spec.tokenizer(), kTokenizerPath, options));
   settings.validation_fraction = spec.validation_fraction();

@@ -24,7 +24,8 @@ absl::StatusOr<TokenizerSource> VocabularyOfCorpus(const std::string& corpus, co
   settings.tokenizer = trained;
   settings.validation_fraction = v1::TextDataSpec::default_instance().validation_fraction();
   ASSIGN_OR_RETURN(const TokenCache cache,
-                   TokenCache::OpenOrMake({.path = file, .must_be_utf8 = false}, settings, options));
+                   TokenCache::OpenOrMake({.path = file, .must_be_utf8 = false, .roots = options.roots},
+                                          settings, options));
   return OwnBytePairFiles{cache.folder()};
 }
 
@@ -34,9 +35,10 @@ absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& token
                                                   const TextOpenOptions& options) {
   switch (tokenizer.kind_case()) {
     case v1::TokenizerSpec::kWordpiece:
-      return FindWordPiece(tokenizer.wordpiece().vocab(), options.data_dir, path + ".wordpiece.vocab");
+      return FindWordPiece(tokenizer.wordpiece().vocab(), options.data_dir, path + ".wordpiece.vocab",
+                           options.roots);
     case v1::TokenizerSpec::kGpt2:
-      return FindGpt2(tokenizer.gpt2().vocab(), options.data_dir, path + ".gpt2.vocab");
+      return FindGpt2(tokenizer.gpt2().vocab(), options.data_dir, path + ".gpt2.vocab", options.roots);
     case v1::TokenizerSpec::kBytePair:
     case v1::TokenizerSpec::KIND_NOT_SET:
       break;

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
+#include "core/text/vocabulary_file.h"
 
 namespace inlier {
 namespace {
@@ -21,7 +22,9 @@ constexpr char kVocabTxt[] = "vocab.txt";
 constexpr char kVocabJson[] = "vocab.json";
 constexpr char kMergesTxt[] = "merges.txt";
 
-Gpt2Files FilesIn(const fs::path& folder) { return {folder / kVocabJson, folder / kMergesTxt}; }
+Gpt2Files FilesIn(const fs::path& folder, const DataRoots& roots = {}) {
+  return {folder / kVocabJson, folder / kMergesTxt, roots};
+}
 
 bool IsFile(const fs::path& path) {
   std::error_code error;
@@ -69,23 +72,38 @@ std::vector<fs::path> FilesOf(const TokenizerSource& source, const fs::path& cac
   return {trained.vocab_json, trained.merges_txt};
 }
 
+// Only published vocabularies have a limit; the others are in the cache.
+DataRoots RootsOf(const TokenizerSource& source) {
+  if (const auto* file = std::get_if<WordPieceFile>(&source)) return file->roots;
+  if (const auto* files = std::get_if<Gpt2Files>(&source)) return files->roots;
+  return {};
+}
+
+absl::Status CheckPlace(const std::string& field, const fs::path& place, const DataRoots& roots) {
+  const absl::Status status = roots.Check(place);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(field, ": ", std::string(status.message())));
+}
+
 }  // namespace
 
 absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const fs::path& data_dir,
-                                            const std::string& field) {
+                                            const std::string& field, const DataRoots& roots) {
   const fs::path place = PlaceOf(vocab, data_dir);
+  RETURN_IF_ERROR(CheckPlace(field, place, roots));
   const fs::path file = IsFolder(place) ? place / kVocabTxt : place;
-  if (IsFile(file)) return WordPieceFile{file};
+  if (IsFile(file)) return WordPieceFile{file, roots};
   return NoVocabulary(field, vocab, data_dir, kVocabTxt);
 }
 
 absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const fs::path& data_dir,
-                                   const std::string& field) {
+                                   const std::string& field, const DataRoots& roots) {
   const fs::path place = PlaceOf(vocab, data_dir);
-  Gpt2Files files = FilesIn(place);
+  RETURN_IF_ERROR(CheckPlace(field, place, roots));
+  Gpt2Files files = FilesIn(place, roots);
   if (const std::string name = place.filename().string(); IsFile(place) && name.ends_with(kVocabJson)) {
     const std::string prefix = name.substr(0, name.size() - (sizeof(kVocabJson) - 1));
-    files = {place, place.parent_path() / (prefix + kMergesTxt)};
+    files = {place, place.parent_path() / (prefix + kMergesTxt), roots};
   }
   if (IsFile(files.vocab_json) && IsFile(files.merges_txt)) return files;
   return NoVocabulary(field, vocab, data_dir, "vocab.json and merges.txt");
@@ -94,7 +112,7 @@ absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const fs::path& dat
 absl::StatusOr<std::string> VocabularyDigest(const TokenizerSource& source, const fs::path& cache_folder) {
   Sha256 sha;
   for (const fs::path& path : FilesOf(source, cache_folder)) {
-    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+    ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(path, RootsOf(source)));
     sha.Update(file.bytes());
   }
   return sha.HexDigest();
@@ -113,10 +131,11 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const TokenizerSource& 
                                                          const fs::path& cache_folder) {
   const std::vector<fs::path> files = FilesOf(source, cache_folder);
   if (std::holds_alternative<WordPieceFile>(source)) {
-    ASSIGN_OR_RETURN(WordPieceVocabulary vocabulary, WordPieceVocabulary::Load(files[0]));
+    ASSIGN_OR_RETURN(WordPieceVocabulary vocabulary, WordPieceVocabulary::Load(files[0], RootsOf(source)));
     return MakeWordPieceTokenizer(std::move(vocabulary));
   }
-  ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, BytePairVocabulary::Load(files[0], files[1]));
+  ASSIGN_OR_RETURN(BytePairVocabulary vocabulary,
+                   BytePairVocabulary::Load(files[0], files[1], RootsOf(source)));
   if (!std::holds_alternative<Gpt2Files>(source)) return MakeOwnTokenizer(std::move(vocabulary));
   absl::StatusOr<std::unique_ptr<Tokenizer>> gpt2 = MakeGpt2Tokenizer(std::move(vocabulary));
   if (gpt2.ok()) return gpt2;

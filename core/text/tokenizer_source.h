@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
 #include "core/text/tokenizer.h"
 
 namespace inlier {
@@ -19,10 +20,12 @@ struct TrainedBytePair {
 };
 struct WordPieceFile {
   std::filesystem::path vocab_txt;
+  DataRoots roots;
 };
 struct Gpt2Files {
   std::filesystem::path vocab_json;
   std::filesystem::path merges_txt;
+  DataRoots roots;
 };
 // A vocabulary that was trained here on other text: vocab.json and merges.txt of a folder of the token cache.
 struct OwnBytePairFiles {
@@ -33,11 +36,11 @@ using TokenizerSource = std::variant<TrainedBytePair, WordPieceFile, Gpt2Files, 
 // The files that `vocab` names: a folder data_dir/vocabularies/<vocab>, or an absolute path. WordPiece: a
 // vocab.txt or a folder with one. GPT-2: a folder with vocab.json and merges.txt, or a file *vocab.json next
 // to *merges.txt. NotFound lists the existing vocabularies and the remedy; the messages begin with `field`,
-// the spec's path of `vocab`.
+// the spec's path of `vocab`. InvalidArgument where it is outside `roots`, where the files must be too.
 absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const std::filesystem::path& data_dir,
-                                            const std::string& field);
+                                            const std::string& field, const DataRoots& roots = {});
 absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const std::filesystem::path& data_dir,
-                                   const std::string& field);
+                                   const std::string& field, const DataRoots& roots = {});
 
 // Identifies the tokenizer, of which (with the text) the ids are a function: "byte_pair 2000", or the kind
 // and the digest of the files' content.

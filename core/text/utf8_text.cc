@@ -1,7 +1,6 @@
 #include "core/text/utf8_text.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/strings/str_format.h"
 #include "base/utf8.h"
@@ -15,9 +14,9 @@ absl::Status CheckUtf8(std::string_view text, const std::string& file) {
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0.
   return absl::InvalidArgumentError(absl::StrFormat(
-      "%s:%d: byte %d of the line (0x%02X) is not UTF-8; convert the file, for example with iconv -f "
-      "WINDOWS-1252 -t UTF-8",
-      file, line, place - line_begin + 1, static_cast<uint8_t>(text[place])));
+      "%s:%d: byte %d of the line is not UTF-8; convert the file, for example with iconv -f WINDOWS-1252 -t "
+      "UTF-8",
+      file, line, place - line_begin + 1));
 }
 
 }  // namespace inlier

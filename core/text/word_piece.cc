@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
-#include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/text/utf8_text.h"
+#include "core/text/vocabulary_file.h"
 
 namespace inlier {
 namespace {
@@ -57,8 +57,9 @@ std::pair<size_t, size_t> LongestFirst(size_t n1, size_t n2, size_t room) {
 
 }  // namespace
 
-absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Load(const std::filesystem::path& vocab_txt) {
-  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(vocab_txt));
+absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Load(const std::filesystem::path& vocab_txt,
+                                                              const DataRoots& roots) {
+  ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(vocab_txt, roots));
   const std::string_view text = file.bytes();
   RETURN_IF_ERROR(CheckUtf8(text, vocab_txt.string()));
   WordPieceVocabulary vocabulary;
@@ -67,6 +68,10 @@ absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Load(const std::filesys
     std::string_view line = text.substr(begin, end - begin);
     begin = end + 1;
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (vocabulary.tokens_.size() == kVocabularyTokensMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(vocab_txt.string(), ": more than ", kVocabularyTokensMax, " lines; is it a vocabulary?"));
+    }
     vocabulary.tokens_.emplace_back(line);
   }
   RETURN_IF_ERROR(vocabulary.Index(vocab_txt));
@@ -83,8 +88,8 @@ absl::Status WordPieceVocabulary::Index(const std::filesystem::path& vocab_txt) 
     if (token.empty()) return invalid(id + 1, "an empty line; a vocabulary has one token a line");
     const auto [first, is_new] = lines.try_emplace(token, id);
     if (!is_new) {
-      return invalid(id + 1, absl::StrCat("\"", token, "\" is in line ", first->second + 1,
-                                          " already; each token has one line"));
+      return invalid(id + 1, absl::StrCat("the token of line ", first->second + 1,
+                                          " again; each token has one line"));
     }
     longest_bytes_ = std::max(longest_bytes_, token.size());
     beginnings_[token] = id;

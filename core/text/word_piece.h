@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/data_roots.h"
 #include "core/text/bert_words.h"
 #include "core/text/word_memory.h"
 
@@ -29,7 +30,8 @@ class WordPieceVocabulary {
  public:
   // Reads vocab.txt. InvalidArgument names file and line: a token twice, an empty line, bytes that are not
   // UTF-8, or no [PAD], [UNK], [CLS], [SEP] or [MASK].
-  static absl::StatusOr<WordPieceVocabulary> Load(const std::filesystem::path& vocab_txt);
+  static absl::StatusOr<WordPieceVocabulary> Load(const std::filesystem::path& vocab_txt,
+                                                  const DataRoots& roots = {});
 
   uint32_t size() const { return static_cast<uint32_t>(tokens_.size()); }
   uint32_t pad_id() const { return special_ids_[0]; }

@@ -197,7 +197,8 @@ absl::Status Checkpoint::LoadWeights(Model& model) const {
       if (!absl::StartsWith(name, kOptimizerPrefix) &&
           std::none_of(parameters.begin(), parameters.end(), same_name)) {
         return absl::InvalidArgumentError(
-            absl::StrCat(path_.string(), ": the model has no place for the tensor ", name));
+            absl::StrCat(path_.string(), ": the model has no place for the tensor number ", entry.number,
+                         " of its header"));
       }
     }
   }

@@ -65,10 +65,11 @@ absl::Status Trainer::Resume(const std::filesystem::path& path) {
   return absl::OkStatus();
 }
 
-Trainer::Update Trainer::RunUpdate() {
+std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& stop_requested) {
   const std::uint64_t accumulation = spec_.training().gradient_accumulation();
   at::Tensor loss;
   for (std::uint64_t i = 0; i < accumulation; ++i) {
+    if (i > 0 && stop_requested && stop_requested()) return std::nullopt;
     const std::uint64_t micro_batch = step_ * accumulation + i;
     const Batch batch = dataset_.TrainBatch(spec_.seed(), micro_batch, spec_.training().batch_size());
     const ModelInput input = InputOf(batch, device_);
@@ -80,7 +81,7 @@ Trainer::Update Trainer::RunUpdate() {
   if (accumulation > 1) loss = loss.div(static_cast<double>(accumulation));
   const TrainingStep::Applied applied = training_step_.Apply(static_cast<std::int64_t>(step_));
   ++step_;
-  return {applied.learning_rate, loss, applied.gradient_norm};
+  return Update{applied.learning_rate, loss, applied.gradient_norm};
 }
 
 void Trainer::MeasureOutliers() {
@@ -129,6 +130,14 @@ void Trainer::ReportUpdate(const Update& update, double loss, double tokens_per_
   reporter.Add("tokens_per_second", tokens_per_second);
 }
 
+absl::StatusOr<TrainResult> Trainer::Stopped(const std::filesystem::path& folder) {
+  if (step_ == 0) return TrainResult{TrainResult::End::kStopped, 0, "stopped on request before the first update"};
+  RETURN_IF_ERROR(Save(folder, /*final=*/false));
+  return TrainResult{TrainResult::End::kStopped, step_,
+                     absl::StrCat("stopped on request after update ", step_, " of ", updates_,
+                                  "; continues from ", PeriodicCheckpointName(step_))};
+}
+
 absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
                                          const std::function<bool()>& stop_requested) {
   const v1::TrainingSpec& training = spec_.training();
@@ -144,7 +153,9 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
 
   while (step_ < updates_) {
     const Timestamp start = MonotonicNow();
-    const Update update = RunUpdate();
+    const std::optional<Update> finished = RunUpdate(stop_requested);
+    if (!finished) return Stopped(folder);
+    const Update& update = *finished;
     health = health.defined() ? health.add(update.loss).add(update.gradient_norm)
                               : update.loss.add(update.gradient_norm);
     const bool last = step_ == updates_;
@@ -181,12 +192,8 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     sink_.OnProgress(progress);
     if (training.measure_outliers_every() > 0 && IsDue(training.measure_outliers_every())) MeasureOutliers();
     const bool stop = !last && stop_requested && stop_requested();
-    if (save || stop) RETURN_IF_ERROR(Save(folder, /*final=*/false));
-    if (stop) {
-      return TrainResult{TrainResult::End::kStopped, step_,
-                         absl::StrCat("stopped on request after update ", step_, " of ", updates_,
-                                      "; continues from ", PeriodicCheckpointName(step_))};
-    }
+    if (stop) return Stopped(folder);
+    if (save) RETURN_IF_ERROR(Save(folder, /*final=*/false));
   }
   RETURN_IF_ERROR(Save(folder, /*final=*/true));
   MeasurementReporter reporter = Reporter(ReportKind::kResult);

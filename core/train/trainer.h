@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -30,7 +31,7 @@ struct TrainResult {
   enum class End {
     kFinished,  // The final checkpoint is written.
     kDiverged,  // Loss or gradient is not finite: a result. No checkpoint is written for it.
-    kStopped,   // Stopped on request; the state is in a periodic checkpoint.
+    kStopped,   // Stopped on request; the state is in a periodic checkpoint, once there is an update.
   };
   End end;
   std::uint64_t step;   // Updates done.
@@ -54,8 +55,9 @@ class Trainer {
   // Finished updates.
   std::uint64_t step() const { return step_; }
 
-  // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every update. An error
-  // when a checkpoint cannot be written; LibTorch's exceptions pass through.
+  // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every micro-batch; the
+  // update that is then begun is left out. An error when a checkpoint cannot be written; LibTorch's exceptions
+  // pass through.
   absl::StatusOr<TrainResult> Run(const std::filesystem::path& folder,
                                   const std::function<bool()>& stop_requested);
 
@@ -65,7 +67,9 @@ class Trainer {
     at::Tensor loss;           // Mean over the update's micro-batches, on the device.
     at::Tensor gradient_norm;  // Before clipping, on the device.
   };
-  Update RunUpdate();
+  // Nothing when it was stopped in its midst.
+  std::optional<Update> RunUpdate(const std::function<bool()>& stop_requested);
+  absl::StatusOr<TrainResult> Stopped(const std::filesystem::path& folder);
   bool IsDue(std::uint64_t period) const;
   MeasurementReporter Reporter(ReportKind kind) { return {kind, step_, sink_}; }
   // One point of the training curve.

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "google/protobuf/util/json_util.h"
@@ -61,10 +62,13 @@ void EventWriter::OnStarted(const v1::Started& started) {
   Write(std::move(event));
 }
 
-void EventWriter::OnOutcome(const v1::Outcome& outcome) {
+bool EventWriter::OnOutcome(const v1::Outcome& outcome) {
   v1::TrialEvent event;
   *event.mutable_outcome() = outcome;
-  Write(std::move(event));
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(ended_, true)) return false;
+  WriteLine(std::move(event));
+  return true;
 }
 
 void EventWriter::Log(const std::string& text) {
@@ -74,6 +78,11 @@ void EventWriter::Log(const std::string& text) {
 }
 
 void EventWriter::Write(v1::TrialEvent event) {
+  const std::lock_guard lock(mutex_);
+  if (!ended_) WriteLine(std::move(event));
+}
+
+void EventWriter::WriteLine(v1::TrialEvent event) {
   if (broken_) return;
   event.set_time_unix_ms(WallNow().unix_ms);
   google::protobuf::util::JsonPrintOptions options;

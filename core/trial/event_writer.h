@@ -4,10 +4,12 @@
 // write(2). NaN and infinities are the strings "NaN", "Infinity", "-Infinity". Progress is thinned to four
 // lines a second; the first and the last of a phase always pass.
 //
-// Thread safety: none.
+// Thread safety: OnOutcome may be called from any thread; all else from one.
 #ifndef INLIER_CORE_TRIAL_EVENT_WRITER_H_
 #define INLIER_CORE_TRIAL_EVENT_WRITER_H_
 
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -31,7 +33,8 @@ class EventWriter : public TrialSink {
   void OnMeasurement(const v1::MeasurementPoint& point) override;
   void OnCheckpoint(const v1::CheckpointSaved& checkpoint) override;
   void OnStarted(const v1::Started& started);
-  void OnOutcome(const v1::Outcome& outcome);
+  // The last event: later ones are dropped. False, and nothing is written, after another outcome.
+  bool OnOutcome(const v1::Outcome& outcome);
   void Log(const std::string& text);
 
   // True when the reader is gone: the work is useless and should end.
@@ -39,9 +42,12 @@ class EventWriter : public TrialSink {
 
  private:
   void Write(v1::TrialEvent event);
+  void WriteLine(v1::TrialEvent event);  // Under mutex_.
 
   const int descriptor_;
-  bool broken_ = false;
+  std::atomic<bool> broken_ = false;
+  std::mutex mutex_;
+  bool ended_ = false;  // Under mutex_.
   std::string phase_;
   std::optional<Timestamp> last_progress_;
 };

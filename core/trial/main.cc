@@ -1,8 +1,8 @@
 // inlier-trial: runs one attempt of one trial in its own process, and the other commands that need LibTorch.
 //
 // Exit codes: 0 the attempt has a result (SUCCEEDED or DIVERGED); 1 it failed (the last event has the
-// reason); 2 the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT after writing a
-// checkpoint (PREEMPTED).
+// reason); 2 the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT (PREEMPTED), a
+// training after writing a checkpoint.
 #include <ATen/Context.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -19,8 +19,10 @@
 #include "core/trial/event_writer.h"
 #include "core/trial/export_checkpoint.h"
 #include "core/trial/runtime.h"
+#include "core/trial/stop_request.h"
 #include "core/trial/trial_runner.h"
 #include "nlohmann/json.hpp"
+#include "spec/trial/outcome.h"
 
 namespace {
 
@@ -43,30 +45,26 @@ constexpr char kUsage[] =
     "            \"training\": {\"steps\": 100}}}\n"
     "and for EVALUATE_STAGE also \"checkpoint\": \"/tmp/trial/model.safetensors\".\n"
     "\n"
-    "SIGTERM and SIGINT: finish the current update, write a checkpoint, exit 75; \"resume_from\" continues "
-    "from it.\n"
+    "SIGTERM and SIGINT: a training writes a checkpoint, from which \"resume_from\" continues; all other work "
+    "ends at\n"
+    "once; exit 75.\n"
     "\n"
     "exit codes:\n"
     "  0   the attempt has a result: SUCCEEDED or DIVERGED\n"
     "  1   it failed; the last event has the reason\n"
     "  2   the command line or SPEC.json is wrong\n"
-    "  75  stopped by a signal, with a checkpoint\n";
+    "  75  stopped by a signal; a training with a checkpoint\n";
 
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitStopped = 75;
 
-volatile std::sig_atomic_t stop_signal = 0;
-
-void OnStopSignal(int signal) { stop_signal = signal; }
-
-void InstallSignalHandlers() {
-  struct sigaction action = {};
-  action.sa_handler = OnStopSignal;
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::sigaction(SIGINT, &action, nullptr);
-  action.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &action, nullptr);
+// Ends the process in the midst of work that has nothing to save. Where the outcome is written already, the
+// main thread is about to end it.
+void EndNow(inlier::EventWriter& events) {
+  if (events.OnOutcome(inlier::FailedOutcome(inlier::v1::PREEMPTED, "stopped on request")))
+    ::_exit(kExitStopped);
+  while (true) ::pause();
 }
 
 int PrintVersion() {
@@ -136,7 +134,12 @@ int main(int argc, char** argv) {
   const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
   // Under a worker: ends with it. In a user's shell it may outlive the shell (nohup).
   if (has_worker) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  InstallSignalHandlers();
+  ::signal(SIGPIPE, SIG_IGN);
+  // Kept until the process has ended: the thread that takes signals uses them.
+  static inlier::StopRequest stop;
+  static auto* const events =
+      new inlier::EventWriter(has_worker ? inlier::EventWriter::kWorkerDescriptor : STDOUT_FILENO);
+  inlier::EndOnSignals(stop, [] { EndNow(*events); });
   inlier::InitLog("inlier-trial");
 
   auto attempt = inlier::ReadAttempt(argv[1]);
@@ -145,8 +148,7 @@ int main(int argc, char** argv) {
     return kExitUsage;
   }
   inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
-  inlier::EventWriter events(has_worker ? inlier::EventWriter::kWorkerDescriptor : STDOUT_FILENO);
-  const inlier::v1::Outcome outcome = inlier::RunAttempt(*attempt, events, [] { return stop_signal != 0; });
+  const inlier::v1::Outcome outcome = inlier::RunAttempt(*attempt, *events, stop);
   if (outcome.has_message())
     spdlog::info("attempt_ended outcome={} message={}", inlier::v1::Outcome::Kind_Name(outcome.kind()),
                  outcome.message());

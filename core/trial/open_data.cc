@@ -59,6 +59,7 @@ absl::StatusOr<TrialData> OpenImages(const v1::TrialSpec& spec, const TextOpenOp
   const v1::VitSpec& vit = spec.model().vit();
   ImageOptions of_images;
   of_images.data_dir = options.data_dir;
+  of_images.roots = options.roots;
   of_images.image_size = vit.image_size();
   of_images.channels = vit.channels();
   of_images.threads = options.threads;

@@ -5,13 +5,17 @@
 
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/data_roots.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"
 #include "core/hugging_face/weights.h"
+#include "core/images/image_source.h"
 #include "core/models/make_model.h"
 #include "core/optim/make_optimizer.h"
 #include "core/train/checkpoint.h"
@@ -23,6 +27,7 @@
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
 #include "spec/schema/yaml_reader.h"
+#include "spec/trial/file_fields.h"
 #include "spec/trial/outcome.h"
 #include "spec/trial/validator.h"
 
@@ -62,10 +67,19 @@ absl::Status MakeFolder(const std::string& folder) {
       absl::StrCat("output_dir: cannot make the folder ", folder, ": ", error.message()));
 }
 
+// Where the files that the spec names may be.
+DataRoots RootsOf(const v1::AttemptSpec& attempt) {
+  if (attempt.data_roots().empty()) return {};
+  std::vector<std::filesystem::path> folders(attempt.data_roots().begin(), attempt.data_roots().end());
+  folders.emplace_back(kDebiansFashionMnist);
+  return DataRoots::Below(folders);
+}
+
 TextOpenOptions DataOptions(const v1::AttemptSpec& attempt, EventWriter& events) {
   TextOpenOptions options;
   options.data_dir = attempt.data_dir();
   options.cache_dir = attempt.cache_dir();
+  options.roots = RootsOf(attempt);
   options.threads = at::get_num_threads();
   options.progress = [&events](std::string_view, double fraction) {
     v1::Progress progress;
@@ -91,6 +105,8 @@ absl::StatusOr<std::string> StartDigestOf(const v1::AttemptSpec& attempt, const 
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
   RETURN_IF_ERROR(RequireFields(attempt));
   ASSIGN_OR_RETURN(v1::TrialSpec spec, ResolveAndValidate(attempt.spec()));
+  const DataRoots roots = RootsOf(attempt);
+  RETURN_IF_ERROR(CheckFilePaths(spec, [&roots](const std::string& path) { return roots.Check(path); }));
   ASSIGN_OR_RETURN(const c10::Device device, ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
   RETURN_IF_ERROR(MakeFolder(attempt.output_dir()));
   RETURN_IF_ERROR(MakeFolder(attempt.cache_dir()));
@@ -134,11 +150,11 @@ absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
 }
 
 // The trained weights that the trial starts from, over the initial ones.
-absl::Status StartFrom(const v1::TrainingSpec& training, Model& model) {
+absl::Status StartFrom(const v1::TrainingSpec& training, const DataRoots& roots, Model& model) {
   if (!training.has_start_from()) return absl::OkStatus();
   const v1::StartFromSpec& start = training.start_from();
   const std::string& source = start.has_hugging_face() ? start.hugging_face() : start.checkpoint();
-  const absl::StatusOr<std::vector<std::string>> fresh = LoadStartingWeights(source, model);
+  const absl::StatusOr<std::vector<std::string>> fresh = LoadStartingWeights(source, model, roots);
   if (fresh.ok()) {
     spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
     return absl::OkStatus();
@@ -156,12 +172,12 @@ std::uint64_t ResumedStep(const v1::AttemptSpec& attempt) {
 }
 
 absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
-                                        const StopRequested& stop_requested) {
+                                        const StopRequested& stop_requested, StopRequest& stop) {
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
   RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.data.model)));
   InitialiseWeights(*prepared.data.model, prepared.spec, prepared.spec.seed());
   if (attempt.resume_from().empty())
-    RETURN_IF_ERROR(StartFrom(prepared.spec.training(), *prepared.data.model));
+    RETURN_IF_ERROR(StartFrom(prepared.spec.training(), RootsOf(attempt), *prepared.data.model));
   RETURN_IF_ERROR(CheckUnchanged(attempt, prepared));
   prepared.data.model->to(prepared.device);
   Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events,
@@ -177,6 +193,7 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
                           absl::StrCat("resume_from: ", std::string(resumed.message()), "; ", kRemedy));
     }
   }
+  const StopRequest::Saving saving(stop);
   ASSIGN_OR_RETURN(const TrainResult result, trainer.Run(attempt.output_dir(), stop_requested));
   switch (result.end) {
     case TrainResult::End::kFinished:
@@ -215,15 +232,12 @@ absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path) {
   return ReadJson<v1::AttemptSpec>(path);
 }
 
-v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events,
-                       const StopRequested& stop_requested) {
-  const StopRequested stop = [&events, &stop_requested] {
-    return events.broken() || (stop_requested && stop_requested());
-  };
-  v1::Outcome outcome = CatchFailures([&attempt, &events, &stop] {
+v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events, StopRequest& stop) {
+  const StopRequested requested = [&events, &stop] { return events.broken() || stop.asked(); };
+  v1::Outcome outcome = CatchFailures([&attempt, &events, &requested, &stop] {
     absl::StatusOr<v1::Outcome> result = attempt.kind() == v1::EVALUATE_STAGE
-                                             ? RunEvaluation(attempt, events, stop)
-                                             : RunTraining(attempt, events, stop);
+                                             ? RunEvaluation(attempt, events, requested)
+                                             : RunTraining(attempt, events, requested, stop);
     return result.ok() ? *std::move(result) : FailedWith(result.status());
   });
   if (const std::uint64_t peak = PeakGpuMemoryMib(); peak > 0) outcome.set_peak_gpu_memory_mib(peak);

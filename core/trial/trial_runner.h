@@ -7,11 +7,11 @@
 #ifndef INLIER_CORE_TRIAL_TRIAL_RUNNER_H_
 #define INLIER_CORE_TRIAL_TRIAL_RUNNER_H_
 
-#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "core/trial/event_writer.h"
+#include "core/trial/stop_request.h"
 #include "inlier/v1/attempt.pb.h"
 
 namespace inlier {
@@ -19,11 +19,10 @@ namespace inlier {
 // The AttemptSpec in a JSON file. NotFound, or InvalidArgument with the error.
 absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path);
 
-// Runs the attempt and never throws. `stop_requested` may turn true at any time: training then ends after the
-// current update, with a checkpoint. On return the outcome has been written to `events`.
+// Runs the attempt and never throws. `stop` may be asked at any time: a training then ends after the current
+// micro-batch, with a checkpoint of the last update. On return the outcome has been written to `events`.
 // REQUIRES: SetUpRuntime has been called.
-v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events,
-                       const std::function<bool()>& stop_requested);
+v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events, StopRequest& stop);
 
 }  // namespace inlier
 

@@ -2,11 +2,14 @@
 """Submits a sweep and follows it to the end with stock grpcio and server reflection: no generated code, nothing of inlier's.
 
     pip install grpcio grpcio-reflection
-    python submit_and_watch.py 127.0.0.1:7420 sweep.json
+    python submit_and_watch.py .inlier sweep.json
 
-sweep.json is a SweepSpec as JSON; `inlier check sweeps/smoke.yaml --json` prints one under "sweep".
+.inlier is the state folder of `inlier up`, which has the address (endpoint.json) and the token (token). For another coordinator give
+HOST:PORT, and its token in INLIER_TOKEN: the example uses no TLS, so only where the network is trusted. sweep.json is a SweepSpec as JSON; `inlier check sweeps/smoke.yaml --json` prints one under "sweep".
 """
 import json
+import os
+import pathlib
 import sys
 import uuid
 
@@ -21,7 +24,8 @@ SERVICE = "inlier.v1.SweepService"
 class Client:
     """Calls methods of a service that the server describes itself."""
 
-    def __init__(self, address):
+    def __init__(self, address, token):
+        self.metadata = [("authorization", f"Bearer {token}")] if token else []
         self.channel = grpc.insecure_channel(address)
         self.pool = DescriptorPool(ProtoReflectionDescriptorDatabase(self.channel))
         self.service = self.pool.FindServiceByName(SERVICE)
@@ -37,14 +41,24 @@ class Client:
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=response_class.FromString,
         )
-        return stub(json_format.ParseDict(fields, request_class(), descriptor_pool=self.pool))
+        return stub(json_format.ParseDict(fields, request_class(), descriptor_pool=self.pool), metadata=self.metadata)
+
+
+def address_and_token(place):
+    """Of a state folder, or of HOST:PORT with the environment's token."""
+    folder = pathlib.Path(place)
+    if not folder.is_dir():
+        return place, os.environ.get("INLIER_TOKEN", "")
+    address = json.loads((folder / "endpoint.json").read_text(encoding="utf-8"))["grpc"]
+    token = folder / "token"  # Missing where the coordinator asks for none.
+    return address, token.read_text(encoding="utf-8").strip() if token.exists() else ""
 
 
 def main():
-    address, path = sys.argv[1:3]
+    place, path = sys.argv[1:3]
     with open(path, encoding="utf-8") as file:
         sweep = json.load(file)
-    client = Client(address)
+    client = Client(*address_and_token(place))
     answer = client.call("SubmitSweep", request_id=str(uuid.uuid4()), sweep=sweep)
     print(f"submitted {answer.sweep_id}: {answer.trials} trials, {answer.trials_known} with known results")
     status = None

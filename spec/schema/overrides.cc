@@ -13,6 +13,12 @@ absl::Status ApplyOne(const std::string& text, google::protobuf::Message* messag
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos)
     return absl::InvalidArgumentError("is not path=value; write for example training.steps=100");
+  if (const auto* list = message->GetDescriptor()->FindFieldByName(text.substr(0, equals));
+      list != nullptr && list->is_repeated() &&
+      list->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING) {
+    message->GetReflection()->AddString(message, list, text.substr(equals + 1));
+    return absl::OkStatus();
+  }
   absl::StatusOr<FieldPath> path = FieldPath::Parse(message->GetDescriptor(), text.substr(0, equals));
   if (!path.ok()) return path.status();
   absl::Status set = path->SetText(text.substr(equals + 1), message);

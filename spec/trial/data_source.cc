@@ -17,7 +17,8 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 bool NamesFiles(const FieldDescriptor* field) {
-  return field->options().GetExtension(v1::param).names_files();
+  const v1::ParamOptions& param = field->options().GetExtension(v1::param);
+  return param.has_file() && param.file() != v1::NO_FILE;
 }
 
 // True when a field of `type`, or of a message below it, names files. Kept for each thread: descriptors are slow

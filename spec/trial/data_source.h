@@ -1,7 +1,7 @@
 // The data source of a trial: which files its specification names. The content of these files decides the result
 // as the fields do, and only a worker can read it: `inlier-trial digest` finds its digest (core/trial/data_digest.h).
 //
-// The fields are those with the option `names_files`. Two trials with the same names read the same files, so that
+// The fields are those with an option `file` other than NO_FILE. Two trials with the same names read the same files, so that
 // one digest, found once, is that of both.
 //
 // Thread safety: pure functions.

@@ -58,6 +58,39 @@ TEST_F(FileTest, ReplacingLeavesOneFileThatOthersMayRead) {
   EXPECT_EQ(fs::status(folder_ / "f").permissions() & fs::perms::others_read, fs::perms::others_read);
 }
 
+TEST_F(FileTest, PermissionsAreKeptAndNewFilesGetTheirsFromTheMask) {
+  const auto mode = [this](const char* name) {
+    struct stat info = {};
+    EXPECT_EQ(::stat((folder_ / name).c_str(), &info), 0);
+    return info.st_mode & 0777;
+  };
+  const mode_t mask = ::umask(0077);
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "closed", "x").ok());
+  ::umask(0022);
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "open", "x").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "secret", "x", 0600).ok());
+  EXPECT_EQ(mode("closed"), 0600u);
+  EXPECT_EQ(mode("open"), 0644u);
+  EXPECT_EQ(mode("secret"), 0600u);
+  fs::permissions(folder_ / "open", fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+  for (const char* name : {"closed", "open", "secret"}) {
+    const auto before = mode(name);
+    ASSERT_TRUE(WriteFileAtomically(folder_ / name, "y").ok());
+    EXPECT_EQ(mode(name), before) << name;
+    EXPECT_EQ(*ReadFile(folder_ / name), "y");
+  }
+  ::umask(mask);
+}
+
+TEST_F(FileTest, SmallFilesMayBePipesAndMustBeSmall) {
+  EXPECT_EQ(*ReadSmallFile("/dev/null", 10), "");
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "0123456789").ok());
+  EXPECT_EQ(*ReadSmallFile(folder_ / "f", 10), "0123456789");
+  EXPECT_THAT(std::string(ReadSmallFile(folder_ / "f", 9).status().message()), HasSubstr("more than 9 bytes"));
+  EXPECT_THAT(std::string(ReadSmallFile("/dev/zero", 1000).status().message()), HasSubstr("more than 1000"));
+  EXPECT_EQ(ReadSmallFile(folder_ / "none", 1).status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(FileTest, AFailedReplacementLeavesTheOldFileAndNothingElse) {
   fs::create_directory(folder_ / "taken");
   const absl::Status status = WriteFileAtomically(folder_ / "taken", "x");

@@ -136,7 +136,7 @@ class World:
             *self.network.prefix(i), str(BIN / "inlier-worker"), "--set", f"state_dir={self.shared}",
             "--set", f"coordinator={self.network.address(i)}", "--set", "http_listen=127.0.0.1:0", "--set", f"name=worker-{i}",
             "--set", "slots=2", "--set", "threads_per_slot=1", "--set", f"data_dir={folder / 'data'}",
-            "--set", f"trial_program={BIN / 'fake_trial'}", "--set", "stop_grace_ms=300"],
+            "--set", f"trial_program={BIN / 'fake_trial'}", "--set", "trial_environment=FAKE_*", "--set", "stop_grace_ms=300"],
             folder / f"worker-{i}.log", env={"FAKE_STEP_MS": str(step_ms), "FAKE_TRIAL_EVIDENCE": str(self.evidence)},
             points=WORKER_POINTS) for i in range(workers)]
         self.clients = [Program(f"client-{i}", [str(BIN / "chaos_client"), self.address, f"c{i}", str(folder / f"client-{i}.history")],

@@ -18,7 +18,7 @@ class PythonClientTest(unittest.TestCase):
             checked = harness.inlier_json("check", harness.SMOKE, "--set", "training.steps=30")
             spec = pathlib.Path(local.dir) / "sweep.json"
             spec.write_text(json.dumps(checked["sweep"]))
-            done = subprocess.run([PYTHON, EXAMPLE, local.addresses["grpc"], spec], capture_output=True, text=True, timeout=240)
+            done = subprocess.run([PYTHON, EXAMPLE, local.dir, spec], capture_output=True, text=True, timeout=240)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             self.assertIn("8 trials", done.stdout)
             self.assertIn("rows in results: 8", done.stdout)

@@ -9,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -17,12 +18,14 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"
 #include "worker/gpu_inventory.h"
+#include "worker/trial_environment.h"
 
 namespace inlier {
 namespace {
 
 namespace asio = boost::asio;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Ran {
   ProcessExit exit;
@@ -32,7 +35,7 @@ struct Ran {
 class TrialProcessTest : public testing::Test {
  protected:
   Command ShellCommand(const std::string& script) {
-    return {"/bin/sh", {"-c", script}, EnvironmentWith({}), folder_.path().string(), {}};
+    return {"/bin/sh", {"-c", script}, TrialEnvironment({}, {}), folder_.path().string(), {}};
   }
 
   // Runs `command` to its end; `started` is called when it runs.
@@ -115,17 +118,26 @@ TEST_F(TrialProcessTest, EnvironmentAndCpusAreTheOnesGiven) {
   Command command = ShellCommand("echo $OMP_NUM_THREADS; taskset -cp $$ | sed 's/.*: //'");
   const int cpu = UsableCpus().back();
   command.cpus = {cpu};
-  command.environment = EnvironmentWith({"OMP_NUM_THREADS=3"});
+  command.environment = TrialEnvironment({}, {"OMP_NUM_THREADS=3"});
   EXPECT_EQ(Run(command).output, absl::StrCat("3\n", cpu, "\n"));
 }
 
-TEST_F(TrialProcessTest, EnvironmentWithReplacesAndAdds) {
-  ::setenv("INLIER_TEST_A", "old", 1);
-  ::setenv("INLIER_TEST_AB", "other", 1);
-  const std::vector<std::string> environment = EnvironmentWith({"INLIER_TEST_A=new"});
-  EXPECT_EQ(std::count(environment.begin(), environment.end(), "INLIER_TEST_A=new"), 1);
-  EXPECT_EQ(std::count(environment.begin(), environment.end(), "INLIER_TEST_A=old"), 0);
-  EXPECT_EQ(std::count(environment.begin(), environment.end(), "INLIER_TEST_AB=other"), 1);
+// A trial gets what programs and libraries need, and nothing else of the worker's environment.
+TEST_F(TrialProcessTest, ATrialInheritsOnlyWhatItNeeds) {
+  const std::map<std::string, std::string> set = {
+      {"OMP_NUM_THREADS", "7"},  {"OMP_WAIT_POLICY", "active"}, {"CUDA_CACHE_PATH", "/c"}, {"LC_ALL", "C"},
+      {"INLIER_TOKEN", "secret"}, {"AWS_SECRET_KEY", "secret"},  {"HF_TOKEN", "secret"},    {"SITE_LICENCE", "l"},
+      {"SITE_MODE", "m"},         {"PATHS", "no"}};
+  for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
+  Command command = ShellCommand("env");
+  command.environment = TrialEnvironment({"SITE_*", "INLIER_TOKEN"}, {"OMP_NUM_THREADS=3"});
+  const std::string seen = "\n" + Run(command).output;
+  for (const auto& [name, value] : set) ::unsetenv(name.c_str());
+  for (const char* entry : {"OMP_NUM_THREADS=3", "OMP_WAIT_POLICY=active", "CUDA_CACHE_PATH=/c", "LC_ALL=C",
+                            "SITE_LICENCE=l", "SITE_MODE=m"})
+    EXPECT_THAT(seen, HasSubstr(absl::StrCat("\n", entry, "\n")));
+  EXPECT_THAT(seen, HasSubstr("\nPATH="));
+  for (const char* entry : {"secret", "OMP_NUM_THREADS=7", "PATHS="}) EXPECT_THAT(seen, Not(HasSubstr(entry)));
 }
 
 TEST_F(TrialProcessTest, AProgramThatIsNotThereIsNamed) {
@@ -189,14 +201,14 @@ TEST_F(TrialProcessTest, CpuTimeAndMemoryAreMeasured) {
 }
 
 TEST(RunProgramTest, GivesStatusAndOutput) {
-  const auto ran = RunProgram("/bin/sh", {"-c", "echo hello; echo trouble >&2; exit 4"}, 60);
+  const auto ran = RunProgram("/bin/sh", {"-c", "echo hello; echo trouble >&2; exit 4"}, {}, 60);
   ASSERT_TRUE(ran.ok()) << ran.status();
   EXPECT_EQ(ran->exit.status, 4);
   EXPECT_EQ(ran->text, "hello\ntrouble\n");
 }
 
 TEST(RunProgramTest, AProgramThatDoesNotEndIsKilled) {
-  const auto ran = RunProgram("/bin/sh", {"-c", "sleep 1000"}, 1);
+  const auto ran = RunProgram("/bin/sh", {"-c", "sleep 1000"}, TrialEnvironment({}, {}), 1);
   EXPECT_EQ(ran.status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(ran.status().message()), HasSubstr("did not end within 1 s"));
 }

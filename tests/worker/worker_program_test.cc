@@ -15,6 +15,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/fake_coordinator.h"
 #include "tests/worker/process_state.h"
+#include "worker/trial_environment.h"
 #include "worker/trial_process.h"
 
 namespace inlier {
@@ -25,7 +26,7 @@ using testing::HasSubstr;
 using State = FakeCoordinator::State;
 
 ProgramOutput RunWorker(const std::vector<std::string>& arguments) {
-  const auto ran = RunProgram(INLIER_WORKER_PROGRAM, arguments, 60);
+  const auto ran = RunProgram(INLIER_WORKER_PROGRAM, arguments, TrialEnvironment({}, {}), 60);
   EXPECT_TRUE(ran.ok()) << ran.status();
   return ran.value_or(ProgramOutput{});
 }

@@ -59,7 +59,7 @@ TEST(HuggingFaceConfigTest, SettingsThatTransformersLacksAreRefusedByName) {
 TEST(HuggingFaceConfigTest, SettingsThatInlierLacksAreRefusedByKey) {
   EXPECT_EQ(ReadError(json::array()), "config.json: is not an object of keys and values");
   EXPECT_EQ(ReadError({{"model_type", "mamba"}}),
-            "model_type: \"mamba\" is not known: bert, opt, gpt2, llama or vit");
+            "model_type: is not known: bert, opt, gpt2, llama and vit are");
   EXPECT_EQ(ReadError({{"model_type", "bert"}}),
             "num_hidden_layers: is missing: this is not a whole config.json");
   const json gpt2 = {{"model_type", "gpt2"}, {"n_layer", 2},     {"n_embd", 8},
@@ -72,11 +72,11 @@ TEST(HuggingFaceConfigTest, SettingsThatInlierLacksAreRefusedByKey) {
   };
   EXPECT_EQ(with("scale_attn_by_inverse_layer_idx", true),
             "scale_attn_by_inverse_layer_idx: true is not supported by inlier's models");
-  EXPECT_EQ(with("n_layer", -1), "n_layer: -1 is not a size: it must be a whole number of at least 1");
-  EXPECT_EQ(with("n_layer", 1e30), "n_layer: 1e+30 is not a size: it must be a whole number of at least 1");
+  EXPECT_EQ(with("n_layer", -1), "n_layer: is not a size: it must be a whole number of at least 1");
+  EXPECT_EQ(with("n_layer", 1e30), "n_layer: is not a size: it must be a whole number of at least 1");
   EXPECT_EQ(with("resid_pdrop", "a lot"), "resid_pdrop: \"a lot\" is not a number");
   EXPECT_EQ(with("activation_function", "mish"),
-            "activation_function: \"mish\" is not known: gelu, gelu_new, gelu_pytorch_tanh, relu or silu");
+            "activation_function: is not known: gelu, gelu_new, gelu_pytorch_tanh, relu and silu are");
   EXPECT_EQ(with("quantization_config", json::object()),
             "quantization_config: the weights are stored quantized; give the float model");
 }
@@ -106,8 +106,7 @@ TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsRecognisedByItsArchitecture)
   (*config)["architectures"] = {"BertForSequenceClassification"};
   (*config)["problem_type"] = "multi_label_classification";
   EXPECT_EQ(ReadError(*config),
-            "problem_type: \"multi_label_classification\" is not known: regression or "
-            "single_label_classification");
+            "problem_type: is not known: regression and single_label_classification are");
   (*config)["problem_type"] = "regression";
   (*config)["id2label"] = {{"0", "x"}, {"1", "y"}};
   EXPECT_EQ(ReadError(*config),

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tests/core/images/image_files.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -88,11 +89,11 @@ TEST(IdxFileTest, AFourthAxisIsTheChannels) {
 
 TEST(IdxFileTest, FilesThatAreNotIdxAreNamed) {
   EXPECT_EQ(ProblemWith("P5\n", IdxLabels(kThreeLabels)),
-            "train-images-idx3-ubyte: not an IDX file: it has only 3 bytes");
+            "train-images-idx3-ubyte: not an IDX file: it has less than four bytes");
   EXPECT_EQ(
       ProblemWith(BigEndian({2050, 1, 1, 1}) + "x", IdxLabels({1})),
-      "train-images-idx3-ubyte: not an IDX file of bytes: it begins with 2050, not 2051 (images), 2052 or "
-      "2049 (labels)");
+      "train-images-idx3-ubyte: not an IDX file of bytes: it does not begin with 2051 (images), 2052 or 2049 "
+      "(labels)");
   EXPECT_EQ(ProblemWith(IdxLabels({1}), IdxLabels({1})),
             "train-images-idx3-ubyte: labels, where images are needed");
   EXPECT_EQ(ProblemWith(IdxImages(kThree), IdxImages(kThree)),
@@ -112,7 +113,7 @@ TEST(IdxFileTest, FilesThatDifferFromTheirHeaderAreRefused) {
             "fetch it again");
   EXPECT_EQ(
       ProblemWith(IdxImages(kThree), IdxLabels(kThreeLabels) + "x"),
-      "train-labels-idx1-ubyte: too long: its header promises 3 labels in 3 bytes, and there are 4; fetch "
+      "train-labels-idx1-ubyte: too long: its header promises 3 labels in 3 bytes, and there are more; fetch "
       "it again");
   EXPECT_THAT(ProblemWith(IdxImages(kThree), IdxLabels({1, 2})),
               testing::AllOf(HasSubstr("train-labels-idx1-ubyte: 2 labels for the 3 images of "),
@@ -129,6 +130,27 @@ TEST(IdxFileTest, DamagedGzipIsNamed) {
   damaged[damaged.size() - 6] ^= 1;  // In the check sum.
   EXPECT_EQ(ProblemWith(damaged, IdxLabels(kThreeLabels)),
             "train-images-idx3-ubyte: its gzip stream is damaged (incorrect data check); fetch it again");
+}
+
+// What a header promises is known before its images are decompressed, and no more of them is taken.
+TEST(IdxFileTest, GzipCannotTakeMoreMemoryThanTheHeaderPromises) {
+  constexpr std::uint32_t kImages = 1000;
+  const std::string labels = Gzip(IdxLabels(std::string(kImages, '\0')));
+  const std::string zeros = Gzip(std::string(256 << 20, '\0'));
+  const auto problem = [&](const std::string& images, double mib_max) {
+    TemporaryFolder folder;
+    folder.Write("train-images-idx3-ubyte.gz", images);
+    folder.Write("train-labels-idx1-ubyte.gz", labels);
+    EXPECT_LT(PeakMib([&] { (void)IdxPart::Read(folder.path(), "train"); }), mib_max);
+    return std::string(IdxPart::Read(folder.path(), "train").status().message());
+  };
+  EXPECT_THAT(problem(zeros, 16), HasSubstr("not an IDX file of bytes"));
+  EXPECT_THAT(problem(Gzip(BigEndian({2051, kImages, 28, 28})) + zeros, 16),
+              HasSubstr("too long: its header promises 1000 images in 784000 bytes, and there are more"));
+  EXPECT_THAT(problem(Gzip(BigEndian({2051, kImages, 16384, 16384})), 16),
+              HasSubstr("truncated: its header promises 1000 images in 268435456000 bytes, and there are at most "));
+  EXPECT_THAT(problem(Gzip(BigEndian({2051, 1 << 30, 1, 1})) + zeros, 16),
+              HasSubstr("1000 labels for the 1073741824 images of "));
 }
 
 TEST(IdxFileTest, AMissingFileIsNamed) {

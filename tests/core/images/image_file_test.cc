@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <thread>
+#include <vector>
 
+#include "core/images/decode_budget.h"
 #include "tests/core/images/image_files.h"
+#include "tests/support/peak_memory.h"
 
 namespace inlier {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -95,15 +102,90 @@ TEST(ImageFileTest, ADamagedPngIsRefused) {
   EXPECT_THAT(Problem(png), StartsWith("a damaged PNG ("));
 }
 
-TEST(ImageFileTest, AnImageTooLargeIsRefusedByItsHeader) {
-  std::string png = PngBytes(Ramp(4, 4, 1));
+// A PNG with another size in its header.
+std::string WithSize(std::string png, std::uint32_t width, std::uint32_t height) {
   // The width and height of IHDR, with their new check sum.
-  const std::string size = BigEndian({1 << 15, 1 << 14});
-  png.replace(16, 8, size);
+  png.replace(16, 8, BigEndian({width, height}));
   const auto sum = crc32(0, reinterpret_cast<const Bytef*>(png.data()) + 12, 17);
-  png.replace(29, 4, BigEndian({static_cast<std::uint32_t>(sum)}));
+  return png.replace(29, 4, BigEndian({static_cast<std::uint32_t>(sum)}));
+}
+
+// What libraries say may hold bytes of the file.
+TEST(ImageFileTest, ErrorsQuoteNoBytes) {
+  std::string png = PngBytes(Ramp(4, 4, 1));
+  png.replace(12, 4, "SECR");
+  EXPECT_THAT(Problem(png), testing::Not(HasSubstr("SECR")));
+  png = PngBytes(Ramp(40, 40, 1));
+  const std::size_t data = png.find("IDAT");
+  for (const char* name : {"SECR", "secr", "Secr"}) {
+    png.replace(data, 4, name);
+    EXPECT_THAT(Problem(png), AllOf(StartsWith("a damaged PNG ("), testing::Not(HasSubstr(name))));
+  }
+  std::string jpeg = JpegBytes(Ramp(40, 40, 3));
+  for (std::size_t i = 4; i < jpeg.size(); i += 3) {
+    std::string damaged = jpeg;
+    damaged[i] = static_cast<char>(0xC7);
+    const auto image = DecodeImage(damaged);
+    if (image.ok()) continue;
+    EXPECT_THAT(Problem(damaged),
+                testing::AnyOf(StartsWith("an image of "), "a damaged JPEG (premature end)",
+                               "a damaged JPEG (its data cannot be decoded)",
+                               "a damaged JPEG (its header cannot be read)",
+                               "a damaged JPEG (its header has no size)"))
+        << i;
+  }
+}
+
+TEST(ImageFileTest, TheModelsImageSizeLimitsThePixels) {
+  EXPECT_EQ(PixelsMax(32), 1 << 26);
+  EXPECT_EQ(PixelsMax(224), 1 << 26);
+  EXPECT_EQ(PixelsMax(384), 1024 * 384 * 384);
+  EXPECT_EQ(PixelsMax(512), kImagePixelsMax);
+  EXPECT_EQ(PixelsMax(1'000'000'000), kImagePixelsMax);
+  const std::string png = WithSize(PngBytes(Ramp(4, 4, 1)), 1 << 13, (1 << 13) + 1);
+  EXPECT_FALSE(CheckImageHeader(png, PixelsMax(224)).ok());
+  EXPECT_TRUE(CheckImageHeader(png, PixelsMax(384)).ok());
+}
+
+// Small files that announce large images, by many threads at once.
+TEST(ImageFileTest, AllThreadsTogetherTakeBoundedMemory) {
+  const std::string png = WithSize(PngBytes(Ramp(4, 4, 3)), 1 << 13, 1 << 13);  // 192 MiB of pixels.
+  const auto decode = [&png] {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 16; ++i) threads.emplace_back([&png] { (void)DecodeImage(png, PixelsMax(224)); });
+    for (std::thread& thread : threads) thread.join();
+  };
+  EXPECT_LT(PeakMib(decode), 1100);
+}
+
+TEST(ImageFileTest, TheBudgetIsGivenBackWithTheImage) {
+  DecodeBudget budget(100);
+  auto first = budget.Reserve(60);
+  std::atomic<bool> reserved = false;
+  std::thread waiting([&] {
+    const auto second = budget.Reserve(60);
+    reserved = true;
+  });
+  const auto small = budget.Reserve(40);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(reserved);
+  first.reset();
+  waiting.join();
+  EXPECT_TRUE(reserved);
+  const auto image = DecodeImage(PngBytes(Ramp(4, 4, 1)));
+  EXPECT_NE(image->reservation, nullptr);
+}
+
+TEST(ImageFileTest, AnImageLargerThanTheBudgetIsAlone) {
+  DecodeBudget budget(10);
+  { const auto alone = budget.Reserve(1000); }
+  const auto again = budget.Reserve(1000);
+}
+
+TEST(ImageFileTest, AnImageTooLargeIsRefusedByItsHeader) {
+  const std::string png = WithSize(PngBytes(Ramp(4, 4, 1)), 1 << 15, 1 << 14);
   EXPECT_EQ(std::string(CheckImageHeader(png).message()),
-            "an image of 32768x16384 pixels; at most 268435456 are supported: make it smaller");
+            "an image of 32768x16384 pixels; at most 268435456 are supported at the model's image_size: make it smaller");
 }
 
 }  // namespace

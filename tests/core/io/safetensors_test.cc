@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "tests/support/peak_memory.h"
+
 namespace inlier {
 namespace {
 
@@ -166,15 +168,15 @@ TEST_F(SafetensorsTest, AFolderIsNotAFile) {
 }
 
 TEST_F(SafetensorsTest, ADamagedHeaderIsExplained) {
-  EXPECT_THAT(ErrorOf("{}", 0, 3), HasSubstr("announces a header of 3 bytes, but has only 2"));
+  EXPECT_THAT(ErrorOf("{}", 0, 3), HasSubstr("announces a header that is longer than the 2 bytes after its length"));
   EXPECT_THAT(ErrorOf("{}", 0, std::int64_t{1} << 62),
-              HasSubstr("announces a header of 4611686018427387904 bytes"));
+              HasSubstr("announces a header that is longer than the 2 bytes"));
   EXPECT_THAT(ErrorOf("not json", 0), HasSubstr("the header is not JSON"));
   EXPECT_THAT(ErrorOf("", 0), HasSubstr("the header is not JSON"));
-  EXPECT_THAT(ErrorOf(std::string(100'000, '['), 0), HasSubstr("the header is not JSON"));
+  EXPECT_THAT(ErrorOf(std::string(100'000, '['), 0), HasSubstr("the header is not a JSON object"));
   EXPECT_THAT(ErrorOf("[]", 0), HasSubstr("the header is not a JSON object"));
   EXPECT_THAT(ErrorOf(R"({"__metadata__": []})", 0), HasSubstr("__metadata__ is not an object"));
-  EXPECT_THAT(ErrorOf(R"({"__metadata__": {"k": 1}})", 0), HasSubstr("__metadata__ \"k\" is not a string"));
+  EXPECT_THAT(ErrorOf(R"({"__metadata__": {"k": 1}})", 0), HasSubstr("a value of its __metadata__ is not a string"));
 }
 
 TEST_F(SafetensorsTest, AFileOfLessThanALengthIsExplained) {
@@ -191,16 +193,45 @@ TEST_F(SafetensorsTest, AHugeHeaderIsRefusedWithoutBeingRead) {
               HasSubstr("is over the limit of 100000000"));
 }
 
+TEST_F(SafetensorsTest, AHostileHeaderTakesASmallMultipleOfItsBytes) {
+  constexpr std::size_t kBytes = 10'000'000;
+  const auto filled = [](std::string text, const std::string& again, const std::string& end) {
+    while (text.size() < kBytes) text += again;
+    return text + end;
+  };
+  std::string names = "{";
+  for (int i = 0; names.size() < kBytes; ++i)
+    names += "\"" + std::to_string(i) + "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},";
+  const std::string entry = "{\"a\": {\"dtype\": \"U8\", ";
+  for (const std::string& header :
+       {std::string(kBytes, '['), filled("{\"a\":", "{\"b\":", ""), filled(entry + "\"more\": ", "[", ""),
+        filled(entry + "\"shape\": [", "1,", "1]}}"), filled(entry + "\"more\": [", "1,", "1]}}"),
+        filled("{\"__metadata__\": {\"a\": \"", "x", "\"}}"), names + "\"x\":{}}"}) {
+    const auto path = Write(header, 0);
+    EXPECT_LT(PeakMib([&path] { (void)SafetensorsReader::Open(path); }), 64) << header.substr(0, 60);
+  }
+}
+
+TEST_F(SafetensorsTest, FieldsOfOtherNamesAreIgnored) {
+  const auto path = Write(R"({"a": {"dtype": "U8", "more": {"x": [1, {"y": null}], "dtype": 3}, "shape": [2],
+                               "data_offsets": [0, 2], "last": [[], {}]}, "__metadata__": {"k": "v"}})",
+                          2);
+  const auto reader = SafetensorsReader::Open(path);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(reader->entries().at("a").shape, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(reader->metadata().at("k"), "v");
+}
+
 TEST_F(SafetensorsTest, ADamagedEntryIsExplainedWithItsTensor) {
   const auto entry = [&](const std::string& fields, std::size_t data_bytes) {
     const std::string message = ErrorOf("{\"layer.w\": " + fields + "}", data_bytes);
-    EXPECT_THAT(message, HasSubstr("tensor \"layer.w\""));
+    EXPECT_THAT(message, HasSubstr("tensor number 1 of its header: "));
     return message;
   };
   EXPECT_THAT(entry("3", 0), HasSubstr("not an object"));
   EXPECT_THAT(entry(R"({"shape": [1], "data_offsets": [0, 4]})", 4), HasSubstr("no dtype"));
   EXPECT_THAT(entry(R"({"dtype": "F8_E5M2", "shape": [1], "data_offsets": [0, 1]})", 1),
-              HasSubstr("dtype F8_E5M2 is not one of"));
+              HasSubstr("dtype is not one of"));
   EXPECT_THAT(entry(R"({"dtype": "F32", "data_offsets": [0, 4]})", 4), HasSubstr("no shape"));
   EXPECT_THAT(entry(R"({"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]})", 4),
               HasSubstr("not a whole number"));
@@ -218,24 +249,24 @@ TEST_F(SafetensorsTest, ADamagedEntryIsExplainedWithItsTensor) {
   EXPECT_THAT(entry(R"({"dtype": "F32", "shape": [2], "data_offsets": [8, 0]})", 8),
               HasSubstr("outside the 8 bytes"));
   EXPECT_THAT(entry(R"({"dtype": "F32", "shape": [2], "data_offsets": [0, 8]})", 7),
-              HasSubstr("[0, 8) lie outside the 7 bytes"));
+              HasSubstr("its bytes lie outside the 7 bytes"));
   EXPECT_THAT(entry(R"({"dtype": "F32", "shape": [2], "data_offsets": [0, 18446744073709551615]})", 8),
               HasSubstr("outside"));
   EXPECT_THAT(entry(R"({"dtype": "F32", "shape": [2], "data_offsets": [0, 4]})", 4),
-              HasSubstr("need 8 bytes, its offsets hold 4"));
+              HasSubstr("its shape and dtype need more or fewer bytes than it has"));
   EXPECT_THAT(entry(R"({"dtype": "F32", "shape": [1], "data_offsets": [4, 8]})", 8),
-              HasSubstr("4 bytes before it belong to no tensor"));
+              HasSubstr("bytes before it belong to no tensor"));
 }
 
 TEST_F(SafetensorsTest, TensorsThatShareOrMissBytesAreRefused) {
   EXPECT_THAT(ErrorOf(R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
                           "b": {"dtype": "U8", "shape": [4], "data_offsets": [3, 7]}})",
                       7),
-              HasSubstr("tensor \"b\": its bytes overlap"));
+              HasSubstr("tensor number 2 of its header: its bytes overlap"));
   EXPECT_THAT(ErrorOf(R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
                           "a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}})",
                       4),
-              HasSubstr("tensor \"a\": occurs twice"));
+              HasSubstr("tensor number 2 of its header: its name occurs twice"));
   EXPECT_THAT(ErrorOf(R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}})", 6),
               HasSubstr("2 bytes at the end belong to no tensor"));
 }
@@ -250,7 +281,7 @@ TEST_F(SafetensorsTest, ABoolThatIsNeitherIsRefusedWhenLoaded) {
   const auto loaded = SafetensorsReader::Open(path)->Load("m");
   EXPECT_EQ(loaded.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(loaded.status().message()),
-              HasSubstr("tensor \"m\": a BOOL that is neither 0 nor 1"));
+              HasSubstr("tensor number 1 of its header: a BOOL that is neither 0 nor 1"));
 }
 
 TEST_F(SafetensorsTest, AFileCutWhileOpenGivesAStatus) {

@@ -143,7 +143,7 @@ TEST_F(ClassificationDatasetTest, NumbersAreLabelsOfFloats) {
   EXPECT_EQ(Error(spec),
             Folder() + "/dev.tsv:3: \"high\" is not a number, and data.classification.target is NUMBER");
   folder_.Write("dev.tsv", "score\tsentence1\tsentence2\nnan\ta\tb\n");
-  EXPECT_THAT(Error(spec), HasSubstr("dev.tsv:2: \"nan\" is not a number"));
+  EXPECT_THAT(Error(spec), HasSubstr("dev.tsv:2: the label is not a number"));
 }
 
 // 200 texts, half of them twice.
@@ -243,14 +243,14 @@ TEST_F(ClassificationDatasetTest, LabelsThatCannotBeLearntAreNamedWithTheirLine)
   folder_.Write("train.tsv", "sentence\tlabel\na\tpos\nb\tneg\n");
   folder_.Write("dev.tsv", "sentence\tlabel\na\tpos\nb\tneutral\n");
   EXPECT_EQ(Error(Spec()), Folder() +
-                               "/dev.tsv:3: the class \"neutral\" of this validation row is not in the "
-                               "training part, whose classes are neg, pos");
+                               "/dev.tsv:3: the class of this validation row is not among the 2 of the training "
+                               "part; add rows of it there, or take this one out");
   folder_.Write("dev.tsv", "sentence\tlabel\na\t3.5\n");
   EXPECT_THAT(Error(Spec()),
               EndsWith("if numbers are to be predicted, set data.classification.target: NUMBER"));
   folder_.Write("train.tsv", "sentence\tlabel\na\tpos\nb\tpos\n");
   EXPECT_THAT(Error(Spec()),
-              StartsWith(Folder() + "/train.tsv:2: every training row is of the class \"pos\"; two"));
+              StartsWith(Folder() + "/train.tsv:2: every training row is of one class; two"));
 }
 
 TEST_F(ClassificationDatasetTest, MissingFilesAndColumnsHaveARemedy) {

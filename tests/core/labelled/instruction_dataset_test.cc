@@ -139,7 +139,7 @@ TEST_F(InstructionDatasetTest, TheFieldsCanHaveOtherNames) {
 {"q": "d", "context": "e", "a": "f"}
 )");
   EXPECT_EQ(Error(spec), File() +
-                             ":1: no field \"instruction\" (it has: a, context, q); name the one with the "
+                             ":1: no field \"instruction\" among its 3; name the one with the "
                              "text by data.instructions.prompt_field");
   spec.set_prompt_field("q");
   EXPECT_THAT(Error(spec), HasSubstr("no field \"output\""));

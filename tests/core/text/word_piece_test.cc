@@ -40,6 +40,12 @@ TEST(WordPieceTest, TheLongestPieceIsTakenFirst) {
   EXPECT_EQ(vocabulary->Decode(Ids{2, 6, 8, 3}, /*skip_special=*/true), "unaffable");
 }
 
+TEST(WordPieceTest, AFileOfTooManyLinesIsRefused) {
+  std::string lines = kSpecial;
+  for (int i = 0; i < 1 << 20; ++i) lines += std::to_string(i) + "\n";
+  EXPECT_THAT(ErrorOf(lines), HasSubstr("vocab.txt: more than 1048576 lines"));
+}
+
 TEST(WordPieceTest, AWordOfMoreThanAHundredCharactersIsUnknown) {
   const auto vocabulary = Load(std::string(kSpecial) + "a\n##a\n\u0444\n##\u0444\n");
   ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
@@ -65,12 +71,12 @@ TEST(WordPieceTest, WindowsLineEndsAndAMissingLastOneDoNotMatter) {
 
 TEST(WordPieceTest, DamagedVocabulariesAreRefusedWithFileAndLine) {
   EXPECT_THAT(ErrorOf(std::string(kSpecial) + "one\ntwo\none\n"),
-              HasSubstr("vocab.txt:8: \"one\" is in line 6 already; each token has one line"));
+              HasSubstr("vocab.txt:8: the token of line 6 again; each token has one line"));
   EXPECT_THAT(ErrorOf(std::string(kSpecial) + "one\n\ntwo\n"), HasSubstr("vocab.txt:7: an empty line"));
   EXPECT_THAT(ErrorOf("[PAD]\n[CLS]\n[SEP]\n[MASK]\na\n"),
               HasSubstr("vocab.txt: none of its 5 lines is [UNK]; it must be a vocab.txt of BERT"));
   EXPECT_THAT(ErrorOf(std::string(kSpecial) + "caf\xe9\n"),
-              HasSubstr("vocab.txt:6: byte 4 of the line (0xE9) is not UTF-8"));
+              HasSubstr("vocab.txt:6: byte 4 of the line is not UTF-8"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("vocab.txt: none of its 0 lines is [PAD]"));
   EXPECT_THAT(ErrorOf("{\"[PAD]\": 0}"), HasSubstr("none of its 1 lines is [PAD]"));
   EXPECT_EQ(WordPieceVocabulary::Load("/no/such/vocab.txt").status().code(), absl::StatusCode::kNotFound);

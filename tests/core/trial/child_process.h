@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -78,6 +79,17 @@ class TrialChild {
   }
 
   void Signal(int signal) { ::kill(pid_, signal); }
+
+  // Waits until it has a handler for `signal`.
+  void AwaitHandler(int signal) {
+    const std::string status = "/proc/" + std::to_string(pid_) + "/status";
+    for (unsigned long long caught = 0; (caught >> (signal - 1) & 1) == 0; ::usleep(5000)) {
+      std::ifstream in(status);
+      for (std::string word; in >> word && word != "SigCgt:";) {
+      }
+      if (!(in >> std::hex >> caught)) return;  // It has ended.
+    }
+  }
 
   // The exit code, or minus the signal that ended it.
   int Wait() {

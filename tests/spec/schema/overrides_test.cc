@@ -35,6 +35,9 @@ TEST(OverridesTest, ConfigurationsTakeThemToo) {
   ASSERT_TRUE(ApplyOverrides(&config, {"slots=2", "name=a b"}).ok());
   EXPECT_EQ(config.slots(), 2u);
   EXPECT_EQ(config.name(), "a b");
+  ASSERT_TRUE(ApplyOverrides(&config, {"data_roots=/a=b", "data_roots=/c"}).ok());
+  EXPECT_EQ(config.data_roots_size(), 2);
+  EXPECT_EQ(config.data_roots(0), "/a=b");
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// The folders below which a process may read files that another user named: a worker's trials come from other
+// people.
+//
+// Links are followed and their ends are checked, so a link inside a root may lead to another place in a root,
+// and nowhere else. Check() refuses a path before anything of it is touched, with the same words whether it
+// exists or not; RegularFile::Open checks again what it has opened, which no rename in between can change.
+//
+// Thread safety: immutable.
+#ifndef INLIER_BASE_DATA_ROOTS_H_
+#define INLIER_BASE_DATA_ROOTS_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace inlier {
+
+class DataRoots {
+ public:
+  DataRoots() = default;  // No limit: every file may be read.
+  // Only what lies below one of `folders`, which need not exist.
+  static DataRoots Below(const std::vector<std::filesystem::path>& folders);
+
+  bool limited() const { return limited_; }
+
+  // OK when `path`, an absolute one that need not exist, lies below a root. InvalidArgument names the roots
+  // and the remedy.
+  absl::Status Check(const std::filesystem::path& path) const;
+  // The same for an open file; `path` is its name in the message.
+  absl::Status CheckOpened(int fd, const std::filesystem::path& path) const;
+
+ private:
+  bool Contains(const std::filesystem::path& resolved) const;
+  absl::Status Outside(const std::filesystem::path& path) const;
+
+  bool limited_ = false;
+  std::vector<std::filesystem::path> folders_;  // Resolved.
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_BASE_DATA_ROOTS_H_

@@ -1,0 +1,30 @@
+// JSON from files of other people: errors name their place and never quote the file, and a hostile text takes
+// bounded memory.
+#ifndef INLIER_BASE_JSON_TEXT_H_
+#define INLIER_BASE_JSON_TEXT_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+
+struct JsonLimits {
+  std::size_t bytes_max = std::size_t{64} << 20;
+  // Values and keys; each takes some hundred bytes.
+  std::size_t values_max = 1'000'000;
+  int depth_max = 64;
+};
+
+// The value of `text`. InvalidArgument with "<file>:<line>:<column>" when it is not JSON, and with
+// "<file>:<line>" when an object has a key twice or a limit is passed; `first_line` is the number of the
+// text's first line in the file.
+absl::StatusOr<nlohmann::json> ParseJsonText(std::string_view text, const std::string& file,
+                                             std::size_t first_line = 1, const JsonLimits& limits = {});
+
+}  // namespace inlier
+
+#endif  // INLIER_BASE_JSON_TEXT_H_

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Another user of the machine gets nothing of an `inlier up`, and no token goes to an address that another user wrote."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+NOBODY = 65534
+
+
+def as_nobody(*arguments, env=None):
+    """The command line, run by another user in a folder of its own."""
+    return subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", str(harness.INLIER), *map(str, arguments)],
+                          capture_output=True, text=True, timeout=60, cwd="/", env=env)
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+class LocalFolderTest(unittest.TestCase):
+    def test_the_folder_is_closed_and_the_command_line_finds_the_token(self):
+        with harness.temporary_folder() as parent:
+            folder = parent / "state"
+            folder.mkdir(0o755)
+            (folder / "old.txt").touch(0o644)
+            with running(folder):
+                self.assertEqual(0o700, mode(folder))
+                for name in ("token", "worker.token", "tokens", "endpoint.json", "inlier.db", "logs/coordinator.log", "logs/worker.log", "old.txt"):
+                    self.assertEqual(0o600, mode(folder / name), name)
+                harness.inlier("status", "--dir", folder)
+                # The environment's token is another coordinator's.
+                harness.inlier("status", "--dir", folder, env=dict(os.environ, INLIER_TOKEN="inlier_other"))
+                address = json.loads((folder / "endpoint.json").read_text())["grpc"]
+                refused = harness.inlier("status", "--server", address, check=False)
+                self.assertNotEqual(0, refused.returncode)
+                self.assertIn("token", refused.stderr)
+                harness.inlier("status", "--server", address, "--token-file", folder / "token")
+            token = (folder / "token").read_text()
+            added = harness.inlier("token", "add", "--role", "read", "--name", "alice", "--quiet", "--dir", folder).stdout
+            with running(folder):
+                self.assertEqual(token, (folder / "token").read_text())
+                address = json.loads((folder / "endpoint.json").read_text())["grpc"]
+                harness.inlier("status", "--server", address, env=dict(os.environ, INLIER_TOKEN=added.strip()))
+
+    def test_a_configuration_with_callers_of_its_own_gets_no_token_of_ours(self):
+        with harness.temporary_folder() as folder:
+            tokens = folder / "mine"
+            keys = {role: harness.inlier("token", "add", "--file", tokens, "--role", role, "--name", "me", "--quiet").stdout for role in ("submit", "work")}
+            for role, key in keys.items():
+                (folder / role).write_text(key)
+            with running(folder / "state", "--token-file", folder / "submit", "--coordinator-set", f"tokens_file={tokens}", "--worker-set",
+                         f"token_file={folder / 'work'}"):
+                self.assertFalse((folder / "state/token").exists())
+                harness.inlier("status", "--dir", folder / "state", "--token-file", folder / "submit")
+                self.assertNotEqual(0, harness.inlier("status", "--dir", folder / "state", check=False).returncode)
+
+    def test_own_files_are_read_and_those_elsewhere_are_not(self):
+        with harness.temporary_folder() as folder:
+            text = folder / "own.txt"
+            text.write_text((harness.ROOT / "tests/data/tiny.txt").read_text())
+            sweep = folder / "own.yaml"
+            sweep.write_text(
+                "name: own\n"
+                f"base: {{model: {{bert: {{layers: 1, hidden_size: 32, heads: 2, ffn_size: 64}}}}, data: {{text: {{path: {text}, sequence_length: 16, "
+                "tokenizer: {byte_pair: {vocab_size: 300}}}}, training: {steps: 2, batch_size: 4}, evaluation: {batches: 1, batch_size: 4}}\n"
+                "axes: [{field: seed, values: [1]}]\n")
+            with tempfile.TemporaryDirectory() as state:
+                self.assertEqual(0, harness.inlier("run", sweep, "--dir", state).returncode)
+            with running(folder / "state") as _:  # The test's current folder is another one.
+                done = harness.inlier("submit", sweep, "--watch", "--dir", folder / "state", check=False)
+                self.assertEqual(1, done.returncode, done.stdout)
+                message = harness.sql(folder / "state", "SELECT message FROM failures")[0][0]
+                self.assertIn("data_roots", message)
+                self.assertIn(str(text), message)
+            with running(folder / "state", "--worker-set", f"data_roots={folder}"):
+                self.assertEqual(0, harness.inlier("retry", "own", "--dir", folder / "state").returncode)
+                harness.inlier("watch", "own", "--dir", folder / "state")
+
+
+@contextlib.contextmanager
+def running(folder, *arguments, user=None):
+    command = [str(harness.INLIER), "up", "--dir", str(folder), "--json", "--slots", "1", *map(str, arguments)]
+    if user is not None:
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+    env = dict(os.environ, HOME="/nonexistent")
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=env, cwd="/")
+
+        def ready():
+            output.seek(0)
+            text = output.read()
+            if process.poll() is not None:
+                raise AssertionError(f"inlier up ended with {process.returncode}: {text}")
+            return text.endswith("}\n")
+        try:
+            harness.wait_for("inlier up", ready)
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(60)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "a second user needs root, and setpriv of util-linux")
+class OtherUserTest(unittest.TestCase):
+    def test_another_user_gets_nothing(self):
+        with harness.temporary_folder() as parent:
+            parent.chmod(0o755)
+            folder = parent / "state"
+            with running(folder):
+                address = json.loads((folder / "endpoint.json").read_text())["grpc"]
+                sweep = parent / "sweep.yaml"
+                sweep.write_text(harness.SMOKE.read_text())
+                sweep.chmod(0o644)
+                for verb in (["status"], ["submit", sweep], ["query", "SELECT 1"], ["workers"], ["cancel", "s-1"], ["logs", "t-1"]):
+                    for where in (["--server", address], ["--dir", folder]):
+                        done = as_nobody(*verb, *where)
+                        self.assertNotEqual(0, done.returncode, f"{verb} {where}: {done.stdout}")
+                        self.assertEqual("", done.stdout)
+                for name in ("token", "worker.token", "tokens", "endpoint.json", "inlier.db", "logs/worker.log"):
+                    done = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "cat", str(folder / name)],
+                                          capture_output=True, text=True, check=False)
+                    self.assertNotEqual(0, done.returncode, name)
+                    self.assertEqual("", done.stdout)
+                self.assertEqual([], harness.sql(folder, "SELECT * FROM sweep"))
+
+    def test_no_token_goes_to_the_address_of_another_user(self):
+        with harness.temporary_folder() as parent:
+            parent.chmod(0o755)
+            theirs = parent / "theirs"
+            theirs.mkdir()
+            os.chown(theirs, NOBODY, NOBODY)
+            with running(theirs, user=NOBODY):
+                # This user's token would even be taken there: it is a valid one.
+                token = (theirs / "token").read_text().strip()
+                for env in ({"INLIER_TOKEN": token}, {"INLIER_TOKEN_FILE": str(theirs / "token")}):
+                    done = harness.inlier("status", "--dir", theirs, check=False, env={**os.environ, **env})
+                    self.assertNotEqual(0, done.returncode)
+                    self.assertIn("which another user may have written", done.stderr)
+                    self.assertIn("--server", done.stderr)
+                harness.inlier("status", "--dir", theirs, "--token-file", theirs / "token")
+                address = json.loads((theirs / "endpoint.json").read_text())["grpc"]
+                harness.inlier("status", "--server", address, env={**os.environ, "INLIER_TOKEN": token})
+
+    def test_the_folder_of_another_user_is_refused(self):
+        with harness.temporary_folder() as parent:
+            theirs = parent / "theirs"
+            theirs.mkdir()
+            os.chown(theirs, NOBODY, NOBODY)
+            done = harness.inlier("up", "--dir", theirs, check=False, timeout=60)
+            self.assertNotEqual(0, done.returncode)
+            self.assertIn("belongs to another user", done.stderr)
+            self.assertEqual([], list(theirs.iterdir()))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
