@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "worker/attempt_folder.h"
+#include "worker/trial_environment.h"
 
 namespace inlier {
 namespace {
@@ -56,10 +57,12 @@ struct DataChecker::Job {
       return absl::InvalidArgumentError("the coordinator's message cannot be read: both must be of one version");
     request.set_data_dir(settings.data_dir.string());
     request.set_cache_dir(settings.cache_dir.string());
+    request.mutable_data_roots()->Assign(settings.data_roots.begin(), settings.data_roots.end());
     RETURN_IF_ERROR(PrepareAttemptFolder(folder, request));
     const Command command{settings.trial_program,
                           {"digest", (folder / kAttemptSpecName).string()},
-                          EnvironmentWith({"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES="}),
+                          TrialEnvironment(settings.trial_environment, {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
+                                                                        "CUDA_VISIBLE_DEVICES="}),
                           folder.string(),
                           {}};
     ASSIGN_OR_RETURN(process, TrialProcess::Start(

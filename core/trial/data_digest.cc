@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "core/text/corpus.h"
 #include "core/text/tokenizer_source.h"
 #include "spec/trial/data_source.h"
+#include "spec/trial/file_fields.h"
 
 namespace inlier {
 namespace {
@@ -36,18 +36,20 @@ struct NamedFiles {
   }
 };
 
-absl::StatusOr<std::string> DigestOf(const NamedFiles& named, const fs::path& cache_dir) {
+absl::StatusOr<std::string> DigestOf(const NamedFiles& named, const TextOpenOptions& folders) {
   Sha256 sha;
   for (std::size_t i = 0; i < named.files.size(); ++i) {
     std::error_code error;
     sha.Update(absl::StrCat(fs::weakly_canonical(named.files[i], error).string(), "\n", named.names[i], "\n"));
   }
-  const fs::path memory = cache_dir / absl::StrCat("data-", sha.HexDigest().substr(0, 16), ".digest");
-  return CachedDigestOfFiles(named.files, named.place, memory, [&named](const std::vector<std::string>& digests) {
+  const fs::path memory = folders.cache_dir / absl::StrCat("data-", sha.HexDigest().substr(0, 16), ".digest");
+  const auto combine = [&named](const std::vector<std::string>& digests) {
     Sha256 all;
-    for (std::size_t i = 0; i < digests.size(); ++i) all.Update(absl::StrCat(digests[i], " ", named.names[i], "\n"));
+    for (std::size_t i = 0; i < digests.size(); ++i)
+      all.Update(absl::StrCat(digests[i], " ", named.names[i], "\n"));
     return all.HexDigest();
-  });
+  };
+  return CachedDigestOfFiles(named.files, named.place, folders.roots, memory, combine);
 }
 
 void AddImagesOf(const ImageFolder& part, const char* name, NamedFiles& files) {
@@ -55,30 +57,33 @@ void AddImagesOf(const ImageFolder& part, const char* name, NamedFiles& files) {
     files.Add(part.folder() / part.PathOf(i), absl::StrCat(name, "/", part.PathOf(i)));
 }
 
-absl::StatusOr<NamedFiles> ImageFiles(const v1::ImageDataSpec& spec, const fs::path& data_dir) {
+absl::StatusOr<std::string> ImageDigest(const v1::ImageDataSpec& spec, const TextOpenOptions& folders) {
   NamedFiles files;
-  ASSIGN_OR_RETURN(files.place, FindImages(spec, data_dir));
-  std::vector<fs::path> idx;
+  ASSIGN_OR_RETURN(files.place, FindImages(spec, folders.data_dir));
   for (const char* part : {"train", "t10k"}) {
-    for (const fs::path& file : IdxFiles(files.place, part)) idx.push_back(file);
+    for (const fs::path& file : IdxFiles(files.place, part)) files.Add(file, file.filename().string());
   }
-  for (const fs::path& file : idx) files.Add(file, file.filename().string());
-  if (!idx.empty()) return files;
-  ASSIGN_OR_RETURN(const ImageFolders folders, ListImageFolders(files.place));
-  AddImagesOf(folders.train, "train", files);
-  AddImagesOf(folders.validation, "validation", files);
-  return files;
+  if (files.files.empty()) {
+    ASSIGN_OR_RETURN(const ImageFolders parts, ListImageFolders(files.place, {.roots = folders.roots}));
+    AddImagesOf(parts.train, "train", files);
+    AddImagesOf(parts.validation, "validation", files);
+  }
+  return DigestOf(files, folders);
 }
 
-absl::StatusOr<std::string> TextDigest(const v1::TextDataSpec& spec, const fs::path& data_dir,
-                                       const fs::path& cache_dir) {
-  if (spec.has_path()) return CachedDigest({.path = spec.path()}, cache_dir);
-  ASSIGN_OR_RETURN(const fs::path file, FindCorpus(spec.corpus(), data_dir));
-  return CachedDigest({.path = file}, cache_dir);
+absl::StatusOr<std::string> TextDigest(const v1::TextDataSpec& spec, const TextOpenOptions& folders) {
+  CorpusSource source;
+  source.roots = folders.roots;
+  if (spec.has_path()) {
+    source.path = spec.path();
+  } else {
+    ASSIGN_OR_RETURN(source.path, FindCorpus(spec.corpus(), folders.data_dir));
+  }
+  return CachedDigest(source, folders.cache_dir);
 }
 
 absl::StatusOr<std::string> FileDigest(const fs::path& file, const char* field, const char* remedy,
-                                       const fs::path& cache_dir) {
+                                       const TextOpenOptions& folders) {
   std::error_code error;
   if (!fs::exists(file, error)) {
     return absl::NotFoundError(
@@ -86,50 +91,66 @@ absl::StatusOr<std::string> FileDigest(const fs::path& file, const char* field, 
   }
   NamedFiles files{.place = file};
   files.Add(file, "");
-  return DigestOf(files, cache_dir);
+  return DigestOf(files, folders);
 }
 
 // The content of the vocabulary's files; empty where it is trained on the data itself.
 absl::StatusOr<std::string> TokenizerDigest(const v1::TokenizerSpec& tokenizer, const std::string& field,
-                                            const fs::path& data_dir, const fs::path& cache_dir) {
+                                            const TextOpenOptions& folders) {
   NamedFiles files;
   if (tokenizer.has_wordpiece()) {
     ASSIGN_OR_RETURN(const WordPieceFile found,
-                     FindWordPiece(tokenizer.wordpiece().vocab(), data_dir, field + ".wordpiece.vocab"));
+                     FindWordPiece(tokenizer.wordpiece().vocab(), folders.data_dir,
+                                   field + ".wordpiece.vocab", folders.roots));
     files.Add(found.vocab_txt, "vocab.txt");
   } else if (tokenizer.has_gpt2()) {
-    ASSIGN_OR_RETURN(const Gpt2Files found, FindGpt2(tokenizer.gpt2().vocab(), data_dir, field + ".gpt2.vocab"));
+    ASSIGN_OR_RETURN(const Gpt2Files found, FindGpt2(tokenizer.gpt2().vocab(), folders.data_dir,
+                                                     field + ".gpt2.vocab", folders.roots));
     files.Add(found.vocab_json, "vocab.json");
     files.Add(found.merges_txt, "merges.txt");
   } else if (tokenizer.byte_pair().has_corpus()) {
-    ASSIGN_OR_RETURN(const fs::path corpus, FindCorpus(tokenizer.byte_pair().corpus(), data_dir));
+    ASSIGN_OR_RETURN(const fs::path corpus, FindCorpus(tokenizer.byte_pair().corpus(), folders.data_dir));
     files.Add(corpus, "corpus");
   }
   if (files.files.empty()) return std::string();
   files.place = files.files[0];
-  return DigestOf(files, cache_dir);
+  return DigestOf(files, folders);
 }
 
 absl::StatusOr<std::string> ClassificationDigest(const v1::ClassificationDataSpec& spec,
-                                                 const fs::path& data_dir, const fs::path& cache_dir) {
-  ASSIGN_OR_RETURN(const std::vector<fs::path> paths, ClassificationFiles(spec, data_dir));
+                                                 const TextOpenOptions& folders) {
+  ASSIGN_OR_RETURN(const std::vector<fs::path> paths, ClassificationFiles(spec, folders.data_dir));
   NamedFiles files{.place = paths[0]};
   for (std::size_t i = 0; i < paths.size(); ++i) files.Add(paths[i], i == 0 ? "train" : "validation");
-  return DigestOf(files, cache_dir);
+  return DigestOf(files, folders);
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const std::string& cache_dir) {
+DataRoots RootsOf(const v1::AttemptSpec& attempt) {
+  if (attempt.data_roots().empty()) return {};
+  std::vector<fs::path> folders(attempt.data_roots().begin(), attempt.data_roots().end());
+  folders.emplace_back(kDebiansFashionMnist);
+  return DataRoots::Below(folders);
+}
+
+TextOpenOptions FoldersOf(const v1::AttemptSpec& attempt) {
+  TextOpenOptions options;
+  options.data_dir = attempt.data_dir();
+  options.cache_dir = attempt.cache_dir();
+  options.roots = RootsOf(attempt);
+  return options;
+}
+
+absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpenOptions& folders) {
   if (!spec.training().has_start_from()) return std::string();
   const v1::StartFromSpec& start = spec.training().start_from();
   const fs::path place = start.has_hugging_face() ? start.hugging_face() : start.checkpoint();
   std::error_code error;
   if (!fs::is_directory(place, error)) {
     return FileDigest(place, "training.start_from",
-                      "name a folder with config.json and model.safetensors, or a .safetensors file", cache_dir);
+                      "name a folder with config.json and model.safetensors, or a .safetensors file", folders);
   }
-  NamedFiles files{.place = place};
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(place, error)) {
     const std::string name = entry.path().filename().string();
@@ -141,41 +162,37 @@ absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const std::st
                                             place.string(), " on this machine"));
   }
   std::sort(found.begin(), found.end());
+  NamedFiles files{.place = place};
   for (const fs::path& file : found) files.Add(file, file.filename().string());
-  return DigestOf(files, cache_dir);
+  return DigestOf(files, folders);
 }
 
 absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::string& start_digest,
-                                       const std::string& data_dir, const std::string& cache_dir) {
+                                       const TextOpenOptions& folders) {
   const v1::TrialSpec source = DataSourceOf(spec);
-  std::error_code error;
-  fs::create_directories(cache_dir, error);  // Where it fails, remembering a digest says so.
   std::string data, tokenizer;
   switch (source.data().kind_case()) {
     case v1::DataSpec::kText: {
       const v1::TextDataSpec& text = source.data().text();
-      ASSIGN_OR_RETURN(data, TextDigest(text, data_dir, cache_dir));
-      ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(text.tokenizer(), "data.text.tokenizer", data_dir, cache_dir));
+      ASSIGN_OR_RETURN(data, TextDigest(text, folders));
+      ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(text.tokenizer(), "data.text.tokenizer", folders));
       break;
     }
     case v1::DataSpec::kImages: {
-      ASSIGN_OR_RETURN(const NamedFiles files, ImageFiles(source.data().images(), data_dir));
-      ASSIGN_OR_RETURN(data, DigestOf(files, cache_dir));
+      ASSIGN_OR_RETURN(data, ImageDigest(source.data().images(), folders));
       break;
     }
     case v1::DataSpec::kClassification: {
       const v1::ClassificationDataSpec& rows = source.data().classification();
-      ASSIGN_OR_RETURN(data, ClassificationDigest(rows, data_dir, cache_dir));
-      ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(rows.tokenizer(), "data.classification.tokenizer", data_dir,
-                                                  cache_dir));
+      ASSIGN_OR_RETURN(data, ClassificationDigest(rows, folders));
+      ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(rows.tokenizer(), "data.classification.tokenizer", folders));
       break;
     }
     case v1::DataSpec::kInstructions: {
       const v1::InstructionDataSpec& pairs = source.data().instructions();
       ASSIGN_OR_RETURN(data, FileDigest(pairs.path(), "data.instructions.path",
-                                        "name a .jsonl file, one object a line", cache_dir));
-      ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(pairs.tokenizer(), "data.instructions.tokenizer", data_dir,
-                                                  cache_dir));
+                                        "name a .jsonl file, one object a line", folders));
+      ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(pairs.tokenizer(), "data.instructions.tokenizer", folders));
       break;
     }
     case v1::DataSpec::KIND_NOT_SET:
@@ -187,10 +204,13 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
 }
 
 absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request) {
+  const TextOpenOptions folders = FoldersOf(request);
+  RETURN_IF_ERROR(CheckFilePaths(request.spec(),
+                                 [&folders](const std::string& path) { return folders.roots.Check(path); }));
   std::error_code error;
-  fs::create_directories(request.cache_dir(), error);
-  ASSIGN_OR_RETURN(const std::string start, StartDigest(request.spec(), request.cache_dir()));
-  return DataDigest(request.spec(), start, request.data_dir(), request.cache_dir());
+  fs::create_directories(folders.cache_dir, error);  // Where it fails, remembering a digest says so.
+  ASSIGN_OR_RETURN(const std::string start, StartDigest(request.spec(), folders));
+  return DataDigest(request.spec(), start, folders);
 }
 
 }  // namespace inlier

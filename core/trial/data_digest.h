@@ -1,5 +1,7 @@
 // The digest of a trial's data: of the content of all files that its specification names (spec/trial/data_source.h),
-// as they are on this machine. docs/decisions/0018-data-in-the-identity.md says what it covers.
+// as they are on this machine. docs/decisions/0017-data-in-the-identity.md says what it covers.
+//
+// Files are named by others: they are read below the declared roots only (base/data_roots.h).
 //
 // Thread safety: pure functions of the file system.
 #ifndef INLIER_CORE_TRIAL_DATA_DIGEST_H_
@@ -8,20 +10,28 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/data_roots.h"
+#include "core/text/corpus.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
+// Where the files that the attempt's spec names may be.
+DataRoots RootsOf(const v1::AttemptSpec& attempt);
+
+// The folders and roots of the attempt, to open its data.
+TextOpenOptions FoldersOf(const v1::AttemptSpec& attempt);
+
 // The digest of training.start_from; empty without it. NotFound where the files are not there.
-absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const std::string& cache_dir);
+absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpenOptions& folders);
 
 // The digest of the data and vocabularies of `spec`, and of `start_digest`. Errors as those of opening the data.
 absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::string& start_digest,
-                                       const std::string& data_dir, const std::string& cache_dir);
+                                       const TextOpenOptions& folders);
 
-// Of the fields spec, data_dir and cache_dir of `request`, whose spec need not be resolved: the command
-// `inlier-trial digest`.
+// Of the spec of `request`, which need not be resolved, with its folders and roots: the command
+// `inlier-trial digest`. InvalidArgument for a path outside the roots.
 absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request);
 
 }  // namespace inlier

@@ -15,7 +15,6 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "core/hugging_face/weights.h"
-#include "core/images/image_source.h"
 #include "core/models/make_model.h"
 #include "core/optim/make_optimizer.h"
 #include "core/train/checkpoint.h"
@@ -67,19 +66,8 @@ absl::Status MakeFolder(const std::string& folder) {
       absl::StrCat("output_dir: cannot make the folder ", folder, ": ", error.message()));
 }
 
-// Where the files that the spec names may be.
-DataRoots RootsOf(const v1::AttemptSpec& attempt) {
-  if (attempt.data_roots().empty()) return {};
-  std::vector<std::filesystem::path> folders(attempt.data_roots().begin(), attempt.data_roots().end());
-  folders.emplace_back(kDebiansFashionMnist);
-  return DataRoots::Below(folders);
-}
-
 TextOpenOptions DataOptions(const v1::AttemptSpec& attempt, EventWriter& events) {
-  TextOpenOptions options;
-  options.data_dir = attempt.data_dir();
-  options.cache_dir = attempt.cache_dir();
-  options.roots = RootsOf(attempt);
+  TextOpenOptions options = FoldersOf(attempt);
   options.threads = at::get_num_threads();
   options.progress = [&events](std::string_view, double fraction) {
     v1::Progress progress;
@@ -97,9 +85,9 @@ absl::StatusOr<std::string> StartDigestOf(const v1::AttemptSpec& attempt, const 
   if (!spec.training().has_start_from()) return std::string();
   const std::string& begun =
       attempt.kind() == v1::EVALUATE_STAGE ? attempt.checkpoint() : attempt.resume_from();
-  if (begun.empty()) return StartDigest(spec, attempt.cache_dir());
+  if (begun.empty()) return StartDigest(spec, FoldersOf(attempt));
   const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(begun);
-  return checkpoint.ok() ? checkpoint->info().start_digest : StartDigest(spec, attempt.cache_dir());
+  return checkpoint.ok() ? checkpoint->info().start_digest : StartDigest(spec, FoldersOf(attempt));
 }
 
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
@@ -112,7 +100,7 @@ absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& ev
   RETURN_IF_ERROR(MakeFolder(attempt.cache_dir()));
   ASSIGN_OR_RETURN(std::string start_digest, StartDigestOf(attempt, spec));
   ASSIGN_OR_RETURN(std::string data_digest,
-                   DataDigest(spec, start_digest, attempt.data_dir(), attempt.cache_dir()));
+                   DataDigest(spec, start_digest, FoldersOf(attempt)));
   ASSIGN_OR_RETURN(TrialData data,
                    OpenTrialData(spec, DataOptions(attempt, events), attempt.kind() == v1::EVALUATE_STAGE));
   return Prepared{std::move(spec), device, std::move(data), std::move(start_digest), std::move(data_digest)};
@@ -122,7 +110,7 @@ absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& ev
 absl::Status CheckUnchanged(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   ASSIGN_OR_RETURN(const std::string start, StartDigestOf(attempt, prepared.spec));
   ASSIGN_OR_RETURN(const std::string now,
-                   DataDigest(prepared.spec, start, attempt.data_dir(), attempt.cache_dir()));
+                   DataDigest(prepared.spec, start, FoldersOf(attempt)));
   if (now == prepared.data_digest) return absl::OkStatus();
   return absl::UnavailableError("the data changed while they were read; the trial is tried again");
 }

@@ -119,8 +119,10 @@ TEST_F(DataDigestTest, TheSecondTimeItIsRemembered) {
                       fs::file_time_type::clock::now() - std::chrono::hours(1));
   v1::TrialSpec spec;
   spec.mutable_training()->mutable_start_from()->set_checkpoint(folder_.path() / "model.safetensors");
-  fs::create_directories(folder_.path() / "cache");
-  const std::string digest = *StartDigest(spec, folder_.path() / "cache");
+  TextOpenOptions folders;
+  folders.cache_dir = folder_.path() / "cache";
+  fs::create_directories(folders.cache_dir);
+  const std::string digest = *StartDigest(spec, folders);
   ASSERT_FALSE(fs::is_empty(folder_.path() / "cache"));
   // What is remembered is used.
   for (const auto& entry : fs::directory_iterator(folder_.path() / "cache")) {
@@ -130,7 +132,7 @@ TEST_F(DataDigestTest, TheSecondTimeItIsRemembered) {
     std::getline(in >> std::ws, state);
     std::ofstream(entry.path()) << std::string(64, 'f') << " " << state << "\n";
   }
-  EXPECT_EQ(*StartDigest(spec, folder_.path() / "cache"), std::string(64, 'f'));
+  EXPECT_EQ(*StartDigest(spec, folders), std::string(64, 'f'));
   EXPECT_NE(digest, std::string(64, 'f'));
 }
 
