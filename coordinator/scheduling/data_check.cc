@@ -49,7 +49,7 @@ void Ask(Context& context, DataId source, DataCheck& check, const WorkerEntry& w
                                          " worker=", worker.name));
 }
 
-void Problem(Context& context, DataCheck& check, const std::string& problem) {
+void NoteProblem(Context& context, DataCheck& check, const std::string& problem) {
   context.out.log.push_back(absl::StrCat("data_not_found token=", check.token, " worker=", check.worker));
   check.problems[check.worker] = problem;
   check.worker.clear();
@@ -144,7 +144,7 @@ void TakeDataChecked(Context& context, WorkerEntry& worker, const v1::WorkerSync
       if (check.token == 0 || check.token != checked.token() || check.worker != worker.incarnation) continue;
       const std::optional<Digest> digest = ParseSha256Hex(checked.digest());
       if (!digest) {
-        Problem(context, check, ReplaceInvalidUtf8(CutUtf8(checked.problem(), Limits::kMessageBytesMax)));
+        NoteProblem(context, check, ReplaceInvalidUtf8(CutUtf8(checked.problem(), Limits::kMessageBytesMax)));
         break;
       }
       const DataId version = FindOrAddVersion(context, at->first, *digest, worker.name);
@@ -183,7 +183,7 @@ void EndStalledDataChecks(Context& context) {
   State& state = context.state;
   for (auto& [source, check] : state.data_waits.checks) {
     if (check.token == 0 || check.asked + state.options.stall > context.now.at) continue;
-    Problem(context, check,
+    NoteProblem(context, check,
             absl::StrCat("no answer for ", FormatDuration(state.options.stall), " (stall_seconds)"));
   }
 }

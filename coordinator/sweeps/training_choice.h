@@ -24,7 +24,7 @@ Digest FingerprintOf(const Digest& specification, std::uint32_t number);
 
 struct TrainingChoice {
   std::uint32_t number = 1;
-  DataId data;  // Of a new training: what it is bound to, or its source where that is not known.
+  DataId data{};  // Of a new training: what it is bound to, or its source where that is not known.
 };
 
 // Nullopt: it cannot be chosen yet, and the sweep waits for data.
