@@ -13,7 +13,7 @@
 
 namespace inlier {
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {}
+AtomicFile::AtomicFile(std::filesystem::path path, mode_t mode) : path_(std::move(path)), mode_(mode) {}
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
@@ -26,7 +26,7 @@ absl::Status AtomicFile::Open() {
   temporary_ = path_.string() + ".XXXXXX";
   fd_ = mkostemp(temporary_.data(), O_CLOEXEC);
   if (fd_ < 0) return ErrnoStatus("cannot write a temporary file next to " + path_.string());
-  fchmod(fd_, 0644);
+  fchmod(fd_, mode_);
   return absl::OkStatus();
 }
 

@@ -3,6 +3,8 @@
 #ifndef INLIER_BASE_ATOMIC_FILE_H_
 #define INLIER_BASE_ATOMIC_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -16,7 +18,7 @@ namespace inlier {
 // Commit(), or the process ends, `path` is unchanged. In one piece: WriteFileAtomically (file.h).
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(std::filesystem::path path, mode_t mode = 0644);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -31,6 +33,7 @@ class AtomicFile {
   absl::Status Open();
 
   const std::filesystem::path path_;
+  const mode_t mode_;
   std::string temporary_;
   int fd_ = -1;
 };

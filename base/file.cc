@@ -51,8 +51,8 @@ absl::Status SyncPath(const std::filesystem::path& path) {
   return absl::OkStatus();
 }
 
-absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {
-  AtomicFile file(path);
+absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content, mode_t mode) {
+  AtomicFile file(path, mode);
   RETURN_IF_ERROR(file.Append(content));
   return file.Commit();
 }

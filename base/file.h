@@ -4,6 +4,8 @@
 #ifndef INLIER_BASE_FILE_H_
 #define INLIER_BASE_FILE_H_
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -17,7 +19,8 @@ namespace inlier {
 absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path);
 
 // Replaces `path` by `content` (AtomicFile in one piece).
-absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
+absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
+                                 mode_t mode = 0644);
 
 // Renames `from` to `to` on one file system, replacing `to`; both folders are on disk when this returns OK.
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to);
