@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "coordinator/metrics.h"
-#include "coordinator/services/access.h"
+#include "coordinator/services/call_stream.h"
 #include "coordinator/services/coordinator_loop.h"
 #include "rpc/rpc.h"
 
@@ -31,46 +31,36 @@ class Calls {
   static constexpr int kBlockingCallsMax = 64;
 
   // All outlive it.
-  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access)
-      : loop_(loop), metrics_(metrics), access_(access), pool_(kBlockingThreads) {}
+  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, CallBounds& bounds)
+      : loop_(loop), metrics_(metrics), bounds_(bounds), pool_(kBlockingThreads) {}
 
   // Waits for the blocking calls that run.
   void Join() { pool_.join(); }
 
-  // Answers a unary call if its caller is admitted: `work(reply)` runs on gRPC's thread and calls `reply`
-  // once, then or later.
+  // Answers a unary call: `work(reply)` runs on gRPC's thread and calls `reply` once, then or later.
   template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
-                                     Response* response, Work work) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
+  void OnCaller(UnaryContext* context, const char* method, Response* response, Work work) {
     Reply<Response> reply = [=, this, started = MonotonicNow()](absl::StatusOr<Response> result) {
       const grpc::Status status = ToGrpcStatus(result.status());
       if (result.ok()) *response = *std::move(result);
       Observe(method, status, started);
-      reactor->Finish(status);
+      context->Reply(status);
     };
-    if (absl::Status admitted = access_.Admit(*context, method); !admitted.ok()) {
-      reply(std::move(admitted));
-    } else {
-      work(std::move(reply));
-    }
-    return reactor;
+    work(std::move(reply));
   }
 
   // The same with `work(reply)` on the coordinator's thread.
   template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnLoop(grpc::CallbackServerContext* context, const char* method,
-                                   Response* response, Work work) {
-    return OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
+  void OnLoop(UnaryContext* context, const char* method, Response* response, Work work) {
+    OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
       loop_.Post([work = std::move(work), reply = std::move(reply)] { work(reply); });
     });
   }
 
   // The same on the pool, for `work()` that blocks and returns a StatusOr<Response>.
   template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnPool(grpc::CallbackServerContext* context, const char* method,
-                                   Response* response, Work work) {
-    return OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
+  void OnPool(UnaryContext* context, const char* method, Response* response, Work work) {
+    OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
       RunBlocking([work = std::move(work), reply] { reply(work()); }, reply);
     });
   }
@@ -82,12 +72,13 @@ class Calls {
   void Observe(const char* method, const grpc::Status& status, Timestamp started);
 
   CoordinatorLoop& loop() { return loop_; }
-  Access& access() { return access_; }
+  Access& access() { return bounds_.access; }
+  CallBounds& bounds() { return bounds_; }
 
  private:
   CoordinatorLoop& loop_;
   CoordinatorMetrics& metrics_;
-  Access& access_;
+  CallBounds& bounds_;
   boost::asio::thread_pool pool_;
   std::atomic<int> blocking_{0};
 };

@@ -5,18 +5,15 @@
 #ifndef INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 #define INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 
-#include <grpcpp/grpcpp.h>
-
-#include <memory>
-
 #include "coordinator/services/calls.h"
+#include "coordinator/services/door.h"
 #include "coordinator/services/watch_hub.h"
 #include "coordinator/store/reader.h"
 
 namespace inlier {
 
-// All outlive it.
-std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader);
+// All outlive `door`.
+void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader);
 
 }  // namespace inlier
 
