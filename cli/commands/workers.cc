@@ -11,7 +11,7 @@ namespace inlier {
 void AddWorkersCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("workers", "List the workers with their slots and devices");
   command->callback([&session] {
-    const auto response = session.Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest());
+    const auto response = session.ListWorkers(/*connected=*/false);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {
       std::cout << ToJson(*response) << std::flush;
