@@ -212,12 +212,11 @@ absl::Status LocalDaemons::WaitUntilReady() {
     }
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+    v1::ListWorkersRequest request;
+    request.set_connected(true);
     v1::ListWorkersResponse workers;
-    if (stub->ListWorkers(&context, v1::ListWorkersRequest(), &workers).ok()) {
-      for (const v1::WorkerStatus& worker : workers.workers()) {
-        if (worker.connected()) return absl::OkStatus();
-      }
-    }
+    if (stub->ListWorkers(&context, request, &workers).ok() && workers.workers_size() > 0)
+      return absl::OkStatus();
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
   return absl::DeadlineExceededError(absl::StrCat("the daemons were not ready within ",

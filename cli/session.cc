@@ -19,7 +19,7 @@ bool Session::HasEndpointFile() const { return server.empty() && ReadEndpointFil
 absl::StatusOr<ClientSecurity> Session::Security() const {
   ClientSecurity complete = security;
   if (!token_file.empty()) {
-    ASSIGN_OR_RETURN(complete.token, ReadToken(token_file, "--token-file"));
+    ASSIGN_OR_RETURN(complete.token, ReadToken(token_file, "--token-file", security.insecure));
     return complete;
   }
   if (HasEndpointFile()) {
@@ -27,12 +27,12 @@ absl::StatusOr<ClientSecurity> Session::Security() const {
     std::error_code error;
     const std::filesystem::path local = LocalTokenFile(dir);
     if (std::filesystem::exists(local, error)) {
-      ASSIGN_OR_RETURN(complete.token, ReadToken(local.string(), "token"));
+      ASSIGN_OR_RETURN(complete.token, ReadToken(local.string(), "token", security.insecure));
       return complete;
     }
   }
   if (!environment_token_file.empty()) {
-    ASSIGN_OR_RETURN(complete.token, ReadToken(environment_token_file, "INLIER_TOKEN_FILE"));
+    ASSIGN_OR_RETURN(complete.token, ReadToken(environment_token_file, "INLIER_TOKEN_FILE", security.insecure));
   } else {
     complete.token = environment_token;
   }
@@ -53,6 +53,19 @@ absl::StatusOr<v1::SweepService::Stub*> Session::Sweeps() {
     stub_ = v1::SweepService::NewStub(channel);
   }
   return stub_.get();
+}
+
+absl::StatusOr<v1::ListWorkersResponse> Session::ListWorkers(bool connected, double timeout_seconds) {
+  v1::ListWorkersRequest request;
+  request.set_connected(connected);
+  v1::ListWorkersResponse all;
+  do {
+    ASSIGN_OR_RETURN(const v1::ListWorkersResponse page,
+                     Call(&v1::SweepService::Stub::ListWorkers, request, timeout_seconds));
+    all.mutable_workers()->MergeFrom(page.workers());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  return all;
 }
 
 absl::Status Session::ExplainRpcError(const grpc::Status& status) const {

@@ -81,6 +81,9 @@ class Session {
     }
   }
 
+  // All workers, or only those that are connected.
+  absl::StatusOr<v1::ListWorkersResponse> ListWorkers(bool connected, double timeout_seconds = 30);
+
   // A gRPC error as a message for people.
   absl::Status ExplainRpcError(const grpc::Status& status) const;
 

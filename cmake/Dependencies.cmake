@@ -13,7 +13,6 @@ find_program(INLIER_PROTOC protoc REQUIRED)
 
 if(coordinator IN_LIST INLIER_COMPONENTS OR worker IN_LIST INLIER_COMPONENTS OR cli IN_LIST INLIER_COMPONENTS)
   pkg_check_modules(grpcpp REQUIRED IMPORTED_TARGET grpc++)
-  find_library(INLIER_GRPC_REFLECTION grpc++_reflection REQUIRED)
   find_program(INLIER_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
   find_package(prometheus-cpp REQUIRED CONFIG)
   find_package(Boost 1.81 REQUIRED)

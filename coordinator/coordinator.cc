@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -20,8 +22,10 @@
 #include "coordinator/queries/query_processes.h"
 #include "coordinator/services/access.h"
 #include "coordinator/services/artifact_service.h"
+#include "coordinator/services/call_stream.h"
 #include "coordinator/services/calls.h"
 #include "coordinator/services/coordinator_loop.h"
+#include "coordinator/services/door.h"
 #include "coordinator/services/sweep_service.h"
 #include "coordinator/services/watch_hub.h"
 #include "coordinator/services/worker_service.h"
@@ -38,6 +42,10 @@ namespace {
 
 // Time for open calls to end when the coordinator stops; streams of workers and watchers are cut then.
 constexpr std::chrono::milliseconds kCallsEnd{300};
+// A session may be silent for so long, or for four leases where that is longer.
+constexpr Duration kSessionSilence = std::chrono::seconds(60);
+// Between two looks for calls that wait too long.
+constexpr Duration kExpirePeriod = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -53,9 +61,8 @@ struct Coordinator::Parts {
   };
   struct Services {
     std::unique_ptr<WatchHub> watches;
-    std::unique_ptr<grpc::Service> sweeps;
-    std::unique_ptr<grpc::Service> workers;
     std::unique_ptr<ArtifactService> artifacts;
+    std::unique_ptr<Door> door;
   };
 
   Parts(const v1::CoordinatorConfig& config, std::function<void(absl::Status)> on_fatal)
@@ -71,6 +78,8 @@ struct Coordinator::Parts {
   void AddRoutes();
   void Stop();
   void FlushWhileHealthy();
+  // Ends calls that wait too long, now and every kExpirePeriod.
+  void ExpireCalls();
   // Answers every call that waits for a commit. On the coordinator's thread.
   void Abandon() {
     loop->Abandon(
@@ -82,12 +91,14 @@ struct Coordinator::Parts {
   const std::function<void(absl::Status)> fail;  // Calls on_fatal, once.
   boost::asio::io_context io{1};
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
+  boost::asio::steady_timer expire_timer{io};
   CoordinatorMetrics metrics;
   Storage disk;
   std::unique_ptr<Orchestrator> orchestrator;
   Effects recovered;
   std::unique_ptr<Access> access;
   std::unique_ptr<CoordinatorLoop> loop;
+  std::unique_ptr<CallBounds> bounds;
   std::unique_ptr<Calls> calls;
   Services services;
   std::unique_ptr<HttpServer> http;
@@ -126,23 +137,27 @@ absl::Status Coordinator::Parts::OpenAccess() {
 
 absl::Status Coordinator::Parts::OpenPorts() {
   loop = std::make_unique<CoordinatorLoop>(io, *orchestrator, *disk.committer, metrics, fail);
-  calls = std::make_unique<Calls>(*loop, metrics, *access);
+  bounds = std::make_unique<CallBounds>(
+      *access, std::max<Duration>(kSessionSilence, 4 * std::chrono::milliseconds(config.lease_ttl_ms())));
+  calls = std::make_unique<Calls>(*loop, metrics, *bounds);
   services.watches = std::make_unique<WatchHub>(io, *calls, *disk.reader);
-  services.sweeps = MakeSweepService(*calls, *services.watches, *disk.reader, *disk.queries);
-  services.workers = MakeWorkerService(*calls);
   services.artifacts =
       std::make_unique<ArtifactService>(*calls, metrics, *disk.artifacts, *disk.reader, config.state_dir());
+  services.door = std::make_unique<Door>(*calls);
+  AddSweepService(*services.door, *calls, *services.watches, *disk.reader, *disk.queries);
+  AddWorkerService(*services.door, *calls);
+  services.artifacts->AddTo(*services.door);
   http = std::make_unique<HttpServer>(io);
   AddRoutes();
   RETURN_IF_ERROR(http->Start(config.http_listen(), "http_listen"));
   // Calls that arrive from here on wait in the io_context until the thread runs.
-  ASSIGN_OR_RETURN(grpc,
-                   StartServer(config.listen(), "listen",
-                               {services.sweeps.get(), services.workers.get(), services.artifacts.get()},
-                               {.certificate = config.tls_certificate(),
-                                .key = config.tls_key(),
-                                .client_ca = config.tls_client_ca()},
-                               static_cast<int>(config.message_bytes_max())));
+  ASSIGN_OR_RETURN(grpc, StartServer(config.listen(), "listen", {},
+                                     {.tls = {.certificate = config.tls_certificate(),
+                                              .key = config.tls_key(),
+                                              .client_ca = config.tls_client_ca(),
+                                              .insecure = config.insecure()},
+                                      .request_bytes_max = static_cast<int>(config.message_bytes_max()),
+                                      .door = services.door.get()}));
   v1::Endpoint endpoint;
   endpoint.set_grpc(grpc.address);
   endpoint.set_http(http->address());
@@ -163,7 +178,17 @@ void Coordinator::Parts::AddRoutes() {
   http->Get("/readyz", [this] {  // While submissions are accepted.
     const absl::Status status = disk.committer->Health().status;
     if (status.ok()) return HttpResponse{.body = "ready\n"};
-    return HttpResponse{.status = 503, .body = std::string(status.message()) + "\n"};
+    // The reason holds paths, which are in the log and not for everybody.
+    return HttpResponse{.status = 503,
+                        .body = "the database cannot store anything now; see the coordinator's log\n"};
+  });
+}
+
+void Coordinator::Parts::ExpireCalls() {
+  bounds->Expire(MonotonicNow());
+  expire_timer.expires_after(kExpirePeriod);
+  expire_timer.async_wait([this](const boost::system::error_code& error) {
+    if (!error) ExpireCalls();
   });
 }
 
@@ -188,6 +213,7 @@ void Coordinator::Parts::Stop() {
   if (!thread.joinable()) thread = std::thread([this] { io.run(); });
   loop->Run([this] {
     loop->Stop();
+    expire_timer.cancel();
     services.watches->Stop();
     http->Stop();
     if (!disk.committer->Health().status.ok()) Abandon();
@@ -221,7 +247,10 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   RETURN_IF_ERROR(made.OpenAccess());
   RETURN_IF_ERROR(made.OpenStore());
   RETURN_IF_ERROR(made.OpenPorts());
-  made.loop->Post([&made] { made.loop->Start(std::move(made.recovered)); });
+  made.loop->Post([&made] {
+    made.loop->Start(std::move(made.recovered));
+    made.ExpireCalls();
+  });
   made.thread = std::thread([&made] { made.io.run(); });
   return coordinator;
 }

@@ -120,7 +120,7 @@ std::vector<MetricSpec> MakeTable() {
       Counter("inlier_rpcs_total", "Calls answered, by method and gRPC code.", {"method", "code"},
               Pairs(methods, {{"OK"}})),
       Counter("inlier_calls_refused_total", "Calls refused before they had any effect, by reason.",
-              {"reason"}, {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}}),
+              {"reason"}, {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}, {"at_once"}}),
       Histogram("inlier_rpc_seconds", "Time to answer a call, its commit included; of a Session, one sync.",
                 LatencyBuckets(), {"method"}, methods),
   };

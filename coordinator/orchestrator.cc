@@ -135,11 +135,12 @@ absl::StatusOr<v1::DrainWorkerResponse> Orchestrator::OnDrain(const v1::DrainWor
 }
 
 absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& sync, Moment now,
-                                                         SyncLimits limits, Effects& effects) {
-  if (absl::Status status = CheckSync(state_, sync); !status.ok()) return status;
+                                                         const SyncLimits& limits, Effects& effects) {
+  if (absl::Status status = CheckSync(state_, sync, limits.caller); !status.ok()) return status;
   Context context{state_, now, effects};
   const bool is_new = state_.workers.Find(sync.incarnation()) == nullptr;
   WorkerEntry& worker = state_.workers.FindOrAdd(sync.incarnation());
+  if (worker.owner.empty() && !limits.caller.empty()) state_.workers.SetOwner(worker, limits.caller);
   worker.listening = false;
   RefreshOffer(state_, worker);
   // A sync that arrives twice or after a later one adds nothing but the events that the later one left out.

@@ -59,9 +59,10 @@ class Orchestrator {
     bool take_events = true;
     bool grant_leases = true;
     bool by_stream = false;  // Its worker can be sent the pushes of Offer().
+    std::string caller{};    // Who sends it; empty: not known.
   };
-  // A worker's sync. FailedPrecondition for another version; InvalidArgument for a malformed one.
-  absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, SyncLimits limits,
+  // A worker's sync. The errors of CheckSync (attempts/sync.h), which change nothing.
+  absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, const SyncLimits& limits,
                                              Effects& effects);
   absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, Effects& effects) {
     return OnSync(sync, now, SyncLimits(), effects);

@@ -113,6 +113,7 @@ void RecoverWorker(State& state, WorkerRow record, Moment now) {
   worker.version = std::move(record.version);
   worker.draining = record.draining;
   worker.held = record.held;
+  worker.used = record.used;
   worker.sequence = record.acknowledged_sequence;
   std::vector<v1::Slot> slots(record.slots);
   for (std::uint32_t i = 0; i < record.slots; ++i) {

@@ -49,9 +49,12 @@ void ExpireWorkers(Context& context) {
         absl::StrCat("worker_lost worker=", worker->name, " incarnation=", worker->incarnation));
     CommitWorker(context, *worker);
   }
-  state.workers.Forget(context.now.at, [&](const std::string& incarnation) {
+  const auto forgotten = state.workers.Forget(context.now.at, [&](const std::string& incarnation) {
     return !state.leases.HeldBy(incarnation).empty();
   });
+  for (const WorkerRegistry::Forgotten& worker : forgotten) {
+    if (!worker.used) context.out.changes.Add(WorkerForgotten{worker.incarnation});
+  }
 }
 
 void EndStalledAttempts(Context& context) {

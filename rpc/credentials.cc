@@ -3,13 +3,7 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <openssl/bio.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -19,6 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "rpc/pem_files.h"
+#include "rpc/private_file.h"
 #include "rpc/rpc.h"
 
 namespace inlier {
@@ -28,81 +24,6 @@ constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kNameBytesMax = 64;
 constexpr char kTokenPrefix[] = "inlier_";
 constexpr mode_t kOwnerOnly = 0600;
-
-using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
-using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-
-absl::Status Wrong(const std::string& field, const std::string& file, const std::string& what) {
-  return absl::InvalidArgumentError(absl::StrCat(field, ": ", file, " ", what));
-}
-
-absl::StatusOr<std::string> ReadPem(const std::string& field, const std::string& file) {
-  constexpr std::size_t kPemBytesMax = 1 << 20;
-  absl::StatusOr<std::string> text = ReadSmallFile(file, kPemBytesMax);
-  if (text.ok()) return text;
-  return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(text.status().message()),
-                                                 "; name a PEM file that this user may read"));
-}
-
-std::string TimeText(const ASN1_TIME* time) {
-  const Bio out(BIO_new(BIO_s_mem()), &BIO_free);
-  ASN1_TIME_print(out.get(), time);
-  char* text = nullptr;
-  const long length = BIO_get_mem_data(out.get(), &text);
-  return std::string(text, length > 0 ? static_cast<std::size_t>(length) : 0);
-}
-
-Bio Reading(const std::string& pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
-}
-
-// The first certificate of the file, valid now.
-absl::StatusOr<Certificate> CheckCertificate(const std::string& field, const std::string& file,
-                                             const std::string& pem) {
-  const Bio in = Reading(pem);
-  Certificate certificate(PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr), &X509_free);
-  if (certificate == nullptr)
-    return Wrong(field, file, "holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
-  const ASN1_TIME* end = X509_get0_notAfter(certificate.get());
-  if (X509_cmp_current_time(end) < 0)
-    return Wrong(field, file, absl::StrCat("expired on ", TimeText(end), "; have a new one issued"));
-  const ASN1_TIME* begin = X509_get0_notBefore(certificate.get());
-  if (X509_cmp_current_time(begin) > 0)
-    return Wrong(field, file,
-                 absl::StrCat("is valid only from ", TimeText(begin), "; check this machine's clock"));
-  return certificate;
-}
-
-absl::Status CheckPair(const std::string& certificate_file, const std::string& certificate_pem,
-                       const std::string& key_file, const std::string& key_pem) {
-  ASSIGN_OR_RETURN(const Certificate certificate,
-                   CheckCertificate("tls_certificate", certificate_file, certificate_pem));
-  const Bio in = Reading(key_pem);
-  const Key key(PEM_read_bio_PrivateKey(
-                    in.get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr),
-                &EVP_PKEY_free);
-  if (key == nullptr)
-    return Wrong("tls_key", key_file,
-                 "holds no private key in PEM form, or one with a passphrase; name one without");
-  if (X509_check_private_key(certificate.get(), key.get()) != 1)
-    return Wrong("tls_key", key_file, absl::StrCat("is not the key of ", certificate_file));
-  return absl::OkStatus();
-}
-
-struct Pair {
-  std::string certificate, key;  // PEM.
-};
-absl::StatusOr<Pair> LoadPair(const std::string& certificate, const std::string& key) {
-  if (key.empty()) return absl::InvalidArgumentError("tls_certificate is set without tls_key; set both");
-  if (certificate.empty())
-    return absl::InvalidArgumentError("tls_key is set without tls_certificate; set both");
-  Pair pair;
-  ASSIGN_OR_RETURN(pair.certificate, ReadPem("tls_certificate", certificate));
-  ASSIGN_OR_RETURN(pair.key, ReadPem("tls_key", key));
-  RETURN_IF_ERROR(CheckPair(certificate, pair.certificate, key, pair.key));
-  return pair;
-}
 
 bool IsName(const std::string& name) {
   return !name.empty() && name.size() <= kNameBytesMax &&
@@ -132,25 +53,6 @@ bool IsLoopbackAddress(const sockaddr* address) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const ServerTls& tls) {
-  if (tls.certificate.empty() && tls.key.empty()) {
-    if (!tls.client_ca.empty())
-      return absl::InvalidArgumentError("tls_client_ca needs TLS; set tls_certificate and tls_key, too");
-    return grpc::InsecureServerCredentials();
-  }
-  ASSIGN_OR_RETURN(const Pair pair, LoadPair(tls.certificate, tls.key));
-  const bool mutual = !tls.client_ca.empty();
-  grpc::SslServerCredentialsOptions options(mutual
-                                                ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
-                                                : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  options.pem_key_cert_pairs.push_back({pair.key, pair.certificate});
-  if (mutual) {
-    ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem("tls_client_ca", tls.client_ca));
-    RETURN_IF_ERROR(CheckCertificate("tls_client_ca", tls.client_ca, options.pem_root_certs).status());
-  }
-  return grpc::SslServerCredentials(options);
-}
-
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const ClientSecurity& security, const std::string& address) {
   if (!IsSendable(security.token))
@@ -168,10 +70,10 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
     return grpc::InsecureChannelCredentials();
   }
   grpc::SslCredentialsOptions options;
-  ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem("tls_ca", security.tls_ca));
-  RETURN_IF_ERROR(CheckCertificate("tls_ca", security.tls_ca, options.pem_root_certs).status());
+  ASSIGN_OR_RETURN(options.pem_root_certs, LoadAuthorities("tls_ca", security.tls_ca));
   if (!security.tls_certificate.empty() || !security.tls_key.empty()) {
-    ASSIGN_OR_RETURN(const Pair pair, LoadPair(security.tls_certificate, security.tls_key));
+    ASSIGN_OR_RETURN(const KeyPair pair,
+                     LoadKeyPair(security.tls_certificate, security.tls_key, security.insecure));
     options.pem_cert_chain = pair.certificate;
     options.pem_private_key = pair.key;
   }
@@ -236,19 +138,8 @@ bool Includes(Role held, Role needed) {
                                : needed == Role::kSubmit && held == Role::kAdmin;
 }
 
-absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file) {
-  struct stat info {};
-  const bool exists = ::stat(file.c_str(), &info) == 0;
-  if (exists && info.st_uid != ::geteuid() && info.st_uid != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "tokens_file: ", file.string(), " belongs to another user, who could grant themselves access; chown it to ",
-        "the user of the coordinator"));
-  }
-  if (exists && (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "tokens_file: ", file.string(),
-        " is writable by other users, who could grant themselves access; chmod go-w ", file.string()));
-  }
+absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file, bool insecure) {
+  if (!insecure) RETURN_IF_ERROR(CheckPrivate("tokens_file", file.string()));
   const absl::StatusOr<std::string> text = ReadFile(file);
   if (!text.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("tokens_file: ", std::string(text.status().message()),
@@ -286,7 +177,7 @@ absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vecto
     }
     absl::StrAppend(&text, RoleName(entry.role), " ", entry.name, " ", entry.sha256, "\n");
   }
-  return WriteFileAtomically(file, text, kOwnerOnly);
+  return WriteFileAtomically(file, text, 0600);
 }
 
 absl::StatusOr<std::string> NewToken() {
@@ -296,8 +187,9 @@ absl::StatusOr<std::string> NewToken() {
   return absl::StrCat(kTokenPrefix, absl::BytesToHexString(bytes));
 }
 
-absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string& field) {
+absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string& field, bool insecure) {
   if (file.empty()) return std::string();
+  if (!insecure) RETURN_IF_ERROR(CheckPrivate(field, file));
   constexpr std::size_t kTokenFileBytesMax = 64 << 10;
   const absl::StatusOr<std::string> text = ReadSmallFile(file, kTokenFileBytesMax);
   if (!text.ok())

@@ -20,21 +20,19 @@ namespace inlier {
 
 // PEM files of a server; all empty: plain text.
 struct ServerTls {
-  std::string certificate, key;  // Go together.
-  std::string client_ca;         // Callers must present a certificate signed by this authority (mutual TLS).
-  bool on() const { return !certificate.empty(); }
+  std::string certificate{}, key{};  // Go together.
+  std::string client_ca{};           // Callers must present a certificate signed by it (mutual TLS).
+  bool insecure = false;             // Other users of this machine may read the key.
 };
-
-// InvalidArgument for a file that is missing, is not PEM, has expired, or a key that is not the
-// certificate's. Fields are called tls_certificate, tls_key, tls_client_ca.
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const ServerTls& tls);
 
 // Credentials of a client.
 struct ClientSecurity {
   std::string tls_ca;                    // PEM; TLS is on when it is named.
   std::string tls_certificate, tls_key;  // PEM; presented to a coordinator with tls_client_ca.
   std::string token;                     // The token itself.
-  bool insecure = false;                 // The token may go over plain text to another machine.
+  std::string token_file;  // Where it was read; a long-lived client reads it again (renewed_channel.h).
+  // The token may go over plain text to another machine, and other users may read the files.
+  bool insecure = false;
 };
 
 // The credentials for a connection to `address`. InvalidArgument for files as above (fields tls_ca,
@@ -70,16 +68,19 @@ struct TokenEntry {
   std::string sha256;
 };
 
-// InvalidArgument with file and line for one that is not of the form, and for a file that others may write.
-absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file);
+// InvalidArgument with file and line for one that is not of the form, and, unless `insecure`, for a file that
+// is not private (private_file.h).
+absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file,
+                                                       bool insecure = false);
 // Replaces the file atomically. A new one is its writer's alone (0600); an old one keeps its owner and mode.
 absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries);
 
 // A new token: "inlier_" and 64 hexadecimal digits, from the system's random source.
 absl::StatusOr<std::string> NewToken();
 
-// The token in `file` (its first line); empty when `file` is.
-absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string& field);
+// The token in `file` (its first line); empty when `file` is. Unless `insecure` the file must be private.
+absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string& field,
+                                      bool insecure = false);
 
 }  // namespace inlier
 

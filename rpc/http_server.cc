@@ -24,6 +24,19 @@ using asio::ip::tcp;
 
 constexpr std::uint32_t kHeadBytesMax = 8 << 10;
 
+// Of a Host header: "localhost:7421", "127.0.0.1", "[::1]:7421".
+bool NamesLoopback(std::string_view host) {
+  if (!host.empty() && host.front() == '[') {
+    host = host.substr(1, host.find(']') - 1);
+  } else {
+    host = host.substr(0, host.rfind(':'));
+  }
+  if (beast::iequals({host.data(), host.size()}, "localhost")) return true;
+  beast::error_code error;
+  const asio::ip::address address = asio::ip::make_address(std::string(host), error);
+  return !error && address.is_loopback();
+}
+
 }  // namespace
 
 struct HttpServer::State : std::enable_shared_from_this<State> {
@@ -32,6 +45,8 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits) {}
 
   void Accept();
+  // Closes the connection that loses its place to another. False: all of them are being answered.
+  bool MakeRoom();
 
   asio::io_context& io;
   const HttpLimits limits;
@@ -39,6 +54,7 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   std::optional<tcp::acceptor> acceptor;
   std::string address;
   std::uint16_t port = 0;
+  bool loopback = false;
   bool stopped = false;
   std::set<Connection*> connections;
 };
@@ -48,6 +64,8 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
  public:
   Connection(tcp::socket socket, std::shared_ptr<State> state)
       : stream_(std::move(socket)), state_(std::move(state)) {
+    beast::error_code ignored;
+    peer_ = stream_.socket().remote_endpoint(ignored).address();
     state_->connections.insert(this);
   }
   ~Connection() { state_->connections.erase(this); }
@@ -56,15 +74,24 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
     parser_.emplace();
     parser_->header_limit(kHeadBytesMax);
     parser_->body_limit(0);
+    silent_since_ = MonotonicNow();
     stream_.expires_after(state_->limits.transfer);
     http::async_read(
         stream_, buffer_, *parser_,
         [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
   }
 
-  void Close() { stream_.close(); }
+  void Close() {
+    silent_since_.reset();
+    stream_.close();
+  }
+
+  // Since when it waits for a request; absent: it is being answered.
+  std::optional<Timestamp> silent_since() const { return silent_since_; }
+  const asio::ip::address& peer() const { return peer_; }
 
   void Write(HttpResponse response) {
+    silent_since_.reset();
     response_ = {};
     response_.version(11);
     response_.result(static_cast<unsigned>(response.status));
@@ -96,6 +123,12 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
     const auto& message = parser_->get();
     keep_alive_ = message.keep_alive();
     head_only_ = message.method() == http::verb::head;
+    const auto host = message.find(http::field::host);
+    if (state_->loopback && host != message.end() &&
+        !NamesLoopback({host->value().data(), host->value().size()})) {
+      return Refuse(
+          403, "this server is for this machine: ask for it as localhost (a proxy: set Host to localhost)");
+    }
     if (message.method() != http::verb::get && !head_only_)
       return Refuse(405, "only GET and HEAD are answered here");
     const std::string_view target(message.target().data(), message.target().size());
@@ -113,6 +146,8 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
 
   beast::tcp_stream stream_;
   std::shared_ptr<State> state_;
+  asio::ip::address peer_;
+  std::optional<Timestamp> silent_since_;
   beast::flat_buffer buffer_{kHeadBytesMax + 1024};
   std::optional<http::request_parser<http::empty_body>> parser_;
   http::response<http::string_body> response_;
@@ -120,13 +155,33 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
   bool head_only_ = false;
 };
 
+bool HttpServer::State::MakeRoom() {
+  std::map<asio::ip::address, std::size_t> silent;
+  for (const Connection* connection : connections) {
+    if (connection->silent_since()) ++silent[connection->peer()];
+  }
+  const Timestamp now = MonotonicNow();
+  Connection* loser = nullptr;
+  for (Connection* connection : connections) {
+    if (!connection->silent_since()) continue;
+    const auto rank = [&](const Connection& one) {  // The greatest loses.
+      return std::pair(silent.at(one.peer()), now - *one.silent_since());
+    };
+    if (loser == nullptr || rank(*connection) > rank(*loser)) loser = connection;
+  }
+  if (loser == nullptr) return false;
+  loser->Close();
+  return true;
+}
+
 // Until the listener is closed.
 void HttpServer::State::Accept() {
   acceptor->async_accept([state = shared_from_this()](beast::error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted || state->stopped) return;
     if (!error) {
+      const bool has_room = state->connections.size() < state->limits.connections || state->MakeRoom();
       const auto connection = std::make_shared<Connection>(std::move(socket), state);
-      if (state->connections.size() > state->limits.connections) {
+      if (!has_room) {
         connection->Write({.status = 503, .body = "too many connections; try again\n"});
       } else {
         connection->Read();
@@ -167,6 +222,7 @@ absl::Status HttpServer::Start(const std::string& address, const std::string& fi
     return absl::FailedPreconditionError(
         absl::StrCat(field, ": cannot listen on ", address, ": ", error.message()));
   wanted.port = acceptor.local_endpoint().port();
+  state_->loopback = endpoint.address().is_loopback();
   state_->port = wanted.port;
   state_->address = wanted.ToString();
   state_->acceptor.emplace(std::move(acceptor));

@@ -1,8 +1,13 @@
 // A small HTTP/1.1 server for /metrics and /healthz: GET and HEAD of fixed paths.
 //
-// Bounds: 8 KiB of request head, no body, and HttpLimits: by default 10 s for a request to arrive whole (a kept
-// connection that sends nothing included) and for an answer to leave, 256 connections at once. Anything beyond
-// is answered 4xx or 503, or closed.
+// Bounds: 8 KiB of request head, no body, and HttpLimits: by default 10 s for a request to arrive whole (a
+// kept connection that sends nothing included) and for an answer to leave, 256 connections at once. Anything
+// beyond is answered 4xx, or closed: a connection above the limit takes the place of one that has sent no
+// request, the longest silent of the peer that has most of them, so that no caller shuts others out with
+// connections.
+//
+// On loopback a request must name a host of loopback: a page in a browser on this machine must not read what
+// is served here by giving its own name this machine's address (DNS rebinding).
 //
 // Thread safety: none. Everything runs on the one thread that runs the io_context; calls may also be made while
 // no thread runs it.

@@ -1,25 +1,33 @@
 #include "rpc/rpc.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/support/client_interceptor.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "rpc/server_tls.h"
 
 namespace inlier {
 namespace {
 
 using grpc::experimental::InterceptionHookPoints;
+
+// Of one connection to a server.
+constexpr int kStreamsMax = 4096;              // Calls at once; a client keeps further ones back.
+constexpr int kIdleConnectionMs = 600'000;     // A connection without a call is closed.
+constexpr int kHandshakeMs = 20'000;           // A connection that says nothing is closed.
+// Memory for what arrives, of all connections together: so many of the largest messages. Above it gRPC cuts
+// connections.
+constexpr std::size_t kMessagesHeld = 64;
 
 // Adds what every call shows.
 class ShowCredentials final : public grpc::experimental::Interceptor {
@@ -172,34 +180,38 @@ absl::Status ProbeBind(const Address& address, std::string_view field) {
 }
 
 absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
-                                            const std::vector<grpc::Service*>& services, const ServerTls& tls,
-                                            int message_bytes_max) {
+                                            const std::vector<grpc::Service*>& services,
+                                            const ServerOptions& options) {
   ASSIGN_OR_RETURN(Address wanted, ParseAddress(address, field));
-  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials, MakeServerCredentials(tls));
+  ListeningServer listening;
+  ASSIGN_OR_RETURN(listening.credentials, MakeServerCredentials(options.tls));
   // gRPC gives no reason when it cannot bind, and logs its own lines: ask the system first.
   RETURN_IF_ERROR(ProbeBind(wanted, field));
-  static std::once_flag plugins;
-  std::call_once(plugins, [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  });
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(wanted.ToString(), credentials, &port);
-  builder.SetMaxReceiveMessageSize(message_bytes_max);
-  builder.SetMaxSendMessageSize(message_bytes_max);
+  builder.AddListeningPort(wanted.ToString(), listening.credentials, &port);
+  builder.SetMaxReceiveMessageSize(options.request_bytes_max);
+  builder.SetMaxSendMessageSize(std::max(options.request_bytes_max, kRpcMessageBytesMax));
+  // A compressed message is unpacked whole before anybody can look at its size.
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  grpc::ResourceQuota quota("server");
+  quota.Resize(kMessagesHeld * static_cast<std::size_t>(options.request_bytes_max));
+  builder.SetResourceQuota(quota);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   for (grpc::Service* service : services) builder.RegisterService(service);
-  ListeningServer listening;
+  if (options.door != nullptr) builder.RegisterCallbackGenericService(options.door);
   listening.server = builder.BuildAndStart();
   if (listening.server == nullptr || port == 0) {
     RETURN_IF_ERROR(ProbeBind(wanted, field));
     return absl::FailedPreconditionError(absl::StrCat(field, ": cannot listen on ", wanted.ToString()));
   }
-  listening.server->GetHealthCheckService()->SetServingStatus(true);
   wanted.port = static_cast<std::uint16_t>(port);
   listening.address = wanted.ToString();
   return listening;

@@ -5,6 +5,7 @@
 #ifndef INLIER_RPC_RPC_H_
 #define INLIER_RPC_RPC_H_
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace inlier {
 
-// Largest message either side accepts, unless the configuration sets another limit.
+// Largest answer that a client accepts and a server sends, unless the configuration sets a larger one.
 inline constexpr int kRpcMessageBytesMax = 64 << 20;
 
 grpc::Status ToGrpcStatus(const absl::Status& status);
@@ -53,17 +54,23 @@ inline constexpr char kTokenScheme[] = "Bearer ";
 
 // A server that is listening. Destroy or Shutdown() it to stop.
 struct ListeningServer {
+  std::shared_ptr<grpc::ServerCredentials> credentials;  // The server uses them until it is destroyed.
   std::unique_ptr<grpc::Server> server;
   std::string address;  // With the port that was bound.
 };
 
-// Starts `services` on `address` with message limits, reflection and the standard health service (SERVING).
-// The services must outlive the server. AlreadyExists when the address is in use: names it and the remedy.
-// InvalidArgument for a bad address.
+struct ServerOptions {
+  ServerTls tls = {};
+  int request_bytes_max = kRpcMessageBytesMax;  // Larger messages of callers are refused.
+  grpc::CallbackGenericService* door = nullptr;  // Gets every call that is of no service.
+};
+
+// Starts `services` on `address`, with limits for connections: so many calls at once on one, memory for what
+// arrives, no compression, an end for those without a call. Services and door must outlive the server.
+// AlreadyExists when the address is in use: names it and the remedy. InvalidArgument for a bad address.
 absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
                                             const std::vector<grpc::Service*>& services,
-                                            const ServerTls& tls = {},
-                                            int message_bytes_max = kRpcMessageBytesMax);
+                                            const ServerOptions& options = {});
 
 // The error of bind(2) on `address`, as StartServer and HttpServer report it; OK when it can be bound now.
 absl::Status ProbeBind(const Address& address, std::string_view field);

@@ -117,7 +117,6 @@ ArtifactTransfer::ArtifactTransfer(Options options, WorkerMetrics& metrics, std:
     : options_(std::move(options)),
       metrics_(metrics),
       on_change_(std::move(on_change)),
-      stub_(v1::ArtifactService::NewStub(options_.channel)),
       mode_(options_.artifacts == v1::WorkerConfig::SHARED_FOLDER ? ArtifactMode::kSharedFolder
             : options_.artifacts == v1::WorkerConfig::STREAMED    ? ArtifactMode::kStreamed
                                                                   : ArtifactMode::kUnknown),
@@ -148,7 +147,7 @@ void ArtifactTransfer::FindMode() {
     call.context()->set_wait_for_ready(true);  // As soon as there is a coordinator, attempts wait for this.
     v1::StoreDescription store;
     const absl::Status status =
-        FromGrpcStatus(stub_->DescribeStore(call.context(), v1::DescribeStoreRequest(), &store));
+        FromGrpcStatus(NewStub()->DescribeStore(call.context(), v1::DescribeStoreRequest(), &store));
     if (status.ok() || absl::IsUnimplemented(status)) {
       const absl::StatusOr<std::string> ours = ReadFile(options_.state_dir / "artifacts" / "store.id");
       const bool same = !status.ok() || (ours.ok() && *ours == store.store_id());
@@ -284,7 +283,7 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
   std::uint64_t total = part->size();
   {
     JobCall call(job);
-    const auto reader = stub_->Download(call.context(), request);
+    const auto reader = NewStub()->Download(call.context(), request);
     v1::ArtifactChunk chunk;
     absl::Status status;
     while (status.ok() && reader->Read(&chunk)) {
@@ -326,7 +325,7 @@ absl::Status ArtifactTransfer::SendOnce(ArtifactJob& job) {
     call.EndsWithin(kAnswerWithin);
     v1::StatArtifactRequest request;
     request.set_sha256(job.sha256);
-    RETURN_IF_ERROR(FromGrpcStatus(stub_->Stat(call.context(), request, &stat)));
+    RETURN_IF_ERROR(FromGrpcStatus(NewStub()->Stat(call.context(), request, &stat)));
   }
   if (stat.complete()) {
     job.SetBytes(total, total);
@@ -336,7 +335,7 @@ absl::Status ArtifactTransfer::SendOnce(ArtifactJob& job) {
   job.SetBytes(at, total);
   JobCall call(job);
   v1::UploadArtifactResponse response;
-  const auto writer = stub_->Upload(call.context(), &response);
+  const auto writer = NewStub()->Upload(call.context(), &response);
   v1::UploadArtifactRequest message;
   message.mutable_header()->set_sha256(job.sha256);
   message.mutable_header()->set_bytes(total);

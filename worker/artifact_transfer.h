@@ -24,6 +24,7 @@
 #include "base/backoff.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
 #include "inlier/v1/config.pb.h"
+#include "rpc/renewed_channel.h"
 #include "worker/artifact_cache.h"
 #include "worker/worker_metrics.h"
 
@@ -52,7 +53,7 @@ class ArtifactTransfer {
  public:
   struct Options {
     std::filesystem::path state_dir;
-    std::shared_ptr<grpc::Channel> channel;  // To the coordinator.
+    std::shared_ptr<RenewedChannel> channel;  // To the coordinator.
     v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
     std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
     Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
@@ -97,6 +98,10 @@ class ArtifactTransfer {
   ArtifactHandle Begin(bool send, const std::string& sha256, const std::filesystem::path& path);
   void FindMode();
   void Run(ArtifactJob& job);
+  // For one call.
+  std::unique_ptr<v1::ArtifactService::Stub> NewStub() {
+    return v1::ArtifactService::NewStub(options_.channel->Get());
+  }
   absl::Status FetchOnce(ArtifactJob& job);
   absl::Status SendOnce(ArtifactJob& job);
   // True when `status` ends the job after `tries` failures without progress and `damaged` wrong contents.
@@ -107,7 +112,6 @@ class ArtifactTransfer {
   const Options options_;
   WorkerMetrics& metrics_;
   const std::function<void()> on_change_;
-  std::unique_ptr<v1::ArtifactService::Stub> stub_;
   std::atomic<ArtifactMode> mode_;
   std::atomic<bool> draining_ = false;
   std::mutex mutex_;

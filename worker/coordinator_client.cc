@@ -8,7 +8,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "rpc/rpc.h"
@@ -51,10 +50,8 @@ std::string DescribeCallFailure(const absl::Status& status, const std::string& a
                       ": ", reason);
 }
 
-std::shared_ptr<grpc::Channel> ConnectToCoordinator(const CoordinatorClient::Options& options) {
-  auto channel = MakeSecureChannel(options.address, options.security, options.message_bytes_max);
-  INLIER_CHECK(channel.ok());  // SecurityOf has read the same files.
-  return *std::move(channel);
+std::unique_ptr<RenewedChannel> ConnectToCoordinator(const CoordinatorClient::Options& options) {
+  return std::make_unique<RenewedChannel>(options.address, options.security, options.message_bytes_max);
 }
 
 class CoordinatorClient::Impl {
@@ -64,7 +61,7 @@ class CoordinatorClient::Impl {
         outbox_(outbox),
         metrics_(metrics),
         hooks_(std::move(hooks)),
-        stub_(v1::WorkerService::NewStub(ConnectToCoordinator(options_))),
+        connection_(ConnectToCoordinator(options_)),
         lease_(options_.hold) {}
 
   void Start() {
@@ -182,6 +179,7 @@ class CoordinatorClient::Impl {
       inbox_.answers.clear();
     }
     schedule_.OnCallOpened(outbox_, now);
+    stub_ = v1::WorkerService::NewStub(connection_->Get());
     call_ = {.sync = reconnect_.unary ? OpenUnaryCall(*stub_, inbox_, answer_timeout())
                                       : OpenStreamCall(*stub_, inbox_)};
   }
@@ -281,7 +279,8 @@ class CoordinatorClient::Impl {
   Outbox& outbox_;
   WorkerMetrics& metrics_;
   const Hooks hooks_;
-  std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const std::unique_ptr<RenewedChannel> connection_;
+  std::unique_ptr<v1::WorkerService::Stub> stub_;  // Of the call that is open.
   SyncInbox inbox_;
   std::atomic<bool> connected_ = false;
   std::thread thread_;

@@ -19,6 +19,7 @@
 #include "base/backoff.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "rpc/credentials.h"
+#include "rpc/renewed_channel.h"
 #include "worker/lease_guard.h"
 #include "worker/outbox.h"
 #include "worker/sync_schedule.h"
@@ -70,7 +71,7 @@ class CoordinatorClient {
 
 // A new connection to the coordinator, with TLS, token and sizes of `options`. REQUIRES: the files can be
 // read (SecurityOf has read them).
-std::shared_ptr<grpc::Channel> ConnectToCoordinator(const CoordinatorClient::Options& options);
+std::unique_ptr<RenewedChannel> ConnectToCoordinator(const CoordinatorClient::Options& options);
 
 // `preferred`, with waits that leave time for several tries within a lease of `ttl`: a restarted coordinator
 // gives each live attempt a fresh lease, within which its worker must reconnect.

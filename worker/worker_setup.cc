@@ -84,7 +84,8 @@ absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config) {
   security.tls_certificate = config.tls_certificate();
   security.tls_key = config.tls_key();
   security.insecure = config.insecure();
-  ASSIGN_OR_RETURN(security.token, ReadToken(config.token_file(), "token_file"));
+  security.token_file = config.token_file();
+  ASSIGN_OR_RETURN(security.token, ReadToken(config.token_file(), "token_file", config.insecure()));
   RETURN_IF_ERROR(MakeChannelCredentials(security, config.coordinator()).status());
   const Protection protection{.encrypted = !security.tls_ca.empty(),
                               .authenticated = !security.token.empty() || !security.tls_certificate.empty(),

@@ -56,8 +56,7 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
                      Version()),
         kSameVersion);
   }
-  const auto workers =
-      session.Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest(), kAnswerSeconds);
+  const auto workers = session.ListWorkers(/*connected=*/true, kAnswerSeconds);
   if (!workers.ok()) {
     add("versions", true,
         absl::StrCat("the coordinator of process ", endpoint->pid(),

@@ -18,7 +18,7 @@ void DeviceName(std::string* text, const v1::QuarantinedDevice& quarantined) {
 void AddWorkersCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("workers", "List the workers with their slots and devices");
   command->callback([&session] {
-    const auto response = session.Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest());
+    const auto response = session.ListWorkers(/*connected=*/false);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {
       PrintExact(ToJson(*response));

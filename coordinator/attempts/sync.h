@@ -3,12 +3,16 @@
 #ifndef INLIER_COORDINATOR_ATTEMPTS_SYNC_H_
 #define INLIER_COORDINATOR_ATTEMPTS_SYNC_H_
 
+#include <string>
+
 #include "coordinator/state/context.h"
 
 namespace inlier {
 
-// FailedPrecondition for another version of inlier; InvalidArgument for a malformed sync.
-absl::Status CheckSync(State& state, const v1::WorkerSync& sync);
+// FailedPrecondition for another version of inlier; InvalidArgument for a malformed sync; PermissionDenied
+// for a worker of another caller, ResourceExhausted for a new one of a caller that has as many as it may.
+// `caller` empty: not known.
+absl::Status CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller);
 
 // Updates the worker's entry and renews its leases. `is_new`: this sync adds the worker.
 void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new);

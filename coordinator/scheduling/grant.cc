@@ -1,6 +1,7 @@
 #include "coordinator/scheduling/grant.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -62,6 +63,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
     SetResume(stage, assignment);
   }
 
+  if (!std::exchange(worker.used, true)) CommitWorker(context, worker);
   state.leases.Grant(token, worker.incarnation, slot, context.now.at);
   state.scheduler.Started(pick.sweep);
   context.out.workers.insert(worker.incarnation);

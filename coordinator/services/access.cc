@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -24,8 +24,11 @@ namespace {
 
 constexpr Duration kCheckPeriod = std::chrono::seconds(1);
 constexpr Duration kLogPeriod = std::chrono::seconds(1);
+<<<<<<< HEAD
 constexpr std::size_t kOwnersMax = 1'000'000;
 constexpr std::size_t kCommonNameBytesMax = 256;
+=======
+>>>>>>> h2/w2
 constexpr char kRetryAfter[] = "inlier-retry-after-ms";
 
 std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
@@ -113,6 +116,7 @@ Access::Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics)
       mutual_(!config.tls_client_ca().empty()),
       insecure_(config.insecure()),
       calls_per_second_max_(config.requests_per_second_max()),
+      calls_at_once_max_(static_cast<int>(config.calls_at_once_max())),
       metrics_(metrics) {}
 
 absl::StatusOr<std::unique_ptr<Access>> Access::Open(const v1::CoordinatorConfig& config,
@@ -125,22 +129,18 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Open(const v1::CoordinatorConfig
 
 absl::Status Access::LoadTokens() {
   if (tokens_file_.empty()) return absl::OkStatus();
-  std::error_code error;
   checked_ = MonotonicNow();
-  tokens_written_ = std::filesystem::last_write_time(tokens_file_, error);
-  tokens_bytes_ = std::filesystem::file_size(tokens_file_, error);
-  ASSIGN_OR_RETURN(tokens_, ReadTokensFile(tokens_file_));
+  tokens_stamp_ = FileStamp({tokens_file_});
+  ASSIGN_OR_RETURN(tokens_, ReadTokensFile(tokens_file_, insecure_));
+  ++tokens_read_;
   return absl::OkStatus();
 }
 
 void Access::ReloadIfChanged() {
   const Timestamp now = MonotonicNow();
-  if (tokens_file_.empty() || now - checked_ < kCheckPeriod) return;
+  if (tokens_file_.empty() || now - checked_.load() < kCheckPeriod) return;
   checked_ = now;
-  std::error_code error;
-  const auto written = std::filesystem::last_write_time(tokens_file_, error);
-  const std::uintmax_t bytes = error ? 0 : std::filesystem::file_size(tokens_file_, error);
-  if (!error && written == tokens_written_ && bytes == tokens_bytes_) return;
+  if (FileStamp({tokens_file_}) == tokens_stamp_) return;
   const absl::Status loaded = LoadTokens();
   if (loaded.ok()) {
     spdlog::info("tokens_read file={} tokens={}", tokens_file_, tokens_.size());
@@ -150,7 +150,11 @@ void Access::ReloadIfChanged() {
   }
 }
 
+<<<<<<< HEAD
 absl::StatusOr<Access::Identity> Access::Identify(grpc::CallbackServerContext& context) {
+=======
+absl::StatusOr<Caller> Access::Identify(grpc::CallbackServerContext& context) {
+>>>>>>> h2/w2
   ReloadIfChanged();
   if (!tokens_file_.empty()) {
     const std::optional<std::string> header = Header(context, kTokenHeader);
@@ -219,16 +223,15 @@ absl::Status Access::CheckRole(const Identity& who, const char* method) const {
 
 absl::Status Access::CheckRate(const Caller& caller, grpc::CallbackServerContext& context) {
   const Timestamp now = MonotonicNow();
-  const auto [at, is_new] = buckets_.try_emplace(caller.name, Bucket{calls_per_second_max_, now});
-  Bucket& bucket = at->second;
-  bucket.calls =
-      std::min(calls_per_second_max_, bucket.calls + ToSeconds(now - bucket.filled) * calls_per_second_max_);
-  bucket.filled = now;
-  if (bucket.calls >= 1) {
-    bucket.calls -= 1;
+  Counts& counts = CountsOf(caller.name);
+  counts.calls =
+      std::min(calls_per_second_max_, counts.calls + ToSeconds(now - counts.filled) * calls_per_second_max_);
+  counts.filled = now;
+  if (counts.calls >= 1) {
+    counts.calls -= 1;
     return absl::OkStatus();
   }
-  const int wait_ms = 1 + static_cast<int>(std::ceil(1000 * (1 - bucket.calls) / calls_per_second_max_));
+  const int wait_ms = 1 + static_cast<int>(std::ceil(1000 * (1 - counts.calls) / calls_per_second_max_));
   context.AddTrailingMetadata(kRetryAfter, std::to_string(wait_ms));
   return absl::ResourceExhaustedError(
       absl::StrCat("more than ", calls_per_second_max_, " calls a second",
@@ -236,8 +239,39 @@ absl::Status Access::CheckRate(const Caller& caller, grpc::CallbackServerContext
                    " ms, or raise requests_per_second_max of the coordinator"));
 }
 
+<<<<<<< HEAD
 absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
                             const char* reason, const absl::Status& status) {
+=======
+Access::Counts& Access::CountsOf(const std::string& caller) {
+  const auto [at, is_new] = counts_.try_emplace(caller);
+  if (is_new) {
+    at->second.calls = calls_per_second_max_;
+    at->second.filled = MonotonicNow();
+  }
+  return at->second;
+}
+
+absl::StatusOr<Admission> Access::Open(const Caller& caller, const char* method, int most) {
+  const bool session = std::strcmp(method, "Session") == 0;
+  Counts& counts = CountsOf(caller.name);
+  const Admission::Open& open = session ? counts.sessions : counts.open;
+  if (session) most = kSessionsMax;
+  if (*open >= most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(most, session ? " sessions" : " calls", " of ",
+                     caller.name.empty() ? std::string("callers without a name") : caller.name,
+                     " are open, the most at once; ",
+                     session ? "give some of the workers another token"
+                             : "let some end, or raise calls_at_once_max of the coordinator"));
+  }
+  ++*open;
+  return Admission(caller, method, tokens_read_, open);
+}
+
+absl::Status Access::Refuse(grpc::CallbackServerContext& context, const char* method, const char* reason,
+                            const absl::Status& status) {
+>>>>>>> h2/w2
   metrics_.CountRefusedCall(reason);
   const MethodRole* entry = Find(method);
   if (refused_ && entry != nullptr && entry->changes) {
@@ -257,6 +291,7 @@ absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& 
 }
 
 absl::StatusOr<Caller> Access::Check(grpc::CallbackServerContext& context, const char* method) {
+<<<<<<< HEAD
   absl::StatusOr<Identity> who = Identify(context);
   if (!who.ok()) return Refuse(context, Caller(), method, "unauthenticated", who.status());
   if (const absl::Status role = CheckRole(*who, method); !role.ok())
@@ -265,6 +300,16 @@ absl::StatusOr<Caller> Access::Check(grpc::CallbackServerContext& context, const
 }
 
 absl::StatusOr<Caller> Access::Admit(grpc::CallbackServerContext& context, const char* method) {
+=======
+  absl::StatusOr<Caller> caller = Identify(context);
+  if (!caller.ok()) return Refuse(context, method, "unauthenticated", caller.status());
+  if (const absl::Status role = CheckRole(*caller, method); !role.ok())
+    return Refuse(context, method, "forbidden", role);
+  return caller;
+}
+
+absl::StatusOr<Admission> Access::Admit(grpc::CallbackServerContext& context, const char* method) {
+>>>>>>> h2/w2
   const std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(Caller caller, Check(context, method));
   const std::optional<std::string> version = Header(context, kVersionHeader);
@@ -274,14 +319,23 @@ absl::StatusOr<Caller> Access::Admit(grpc::CallbackServerContext& context, const
                                                              " and this coordinator inlier ", Version(),
                                                              "; install the same version on both")));
   }
+<<<<<<< HEAD
   const absl::Status rate = CheckRate(caller, context);
   if (!rate.ok()) return Refuse(context, caller, method, "rate", rate);
   caller.peer = context.peer();
   return caller;
+=======
+  if (const absl::Status rate = CheckRate(caller, context); !rate.ok())
+    return Refuse(context, method, "rate", rate);
+  absl::StatusOr<Admission> admission = Open(caller, method, calls_at_once_max_);
+  if (!admission.ok()) return Refuse(context, method, "at_once", admission.status());
+  return admission;
+>>>>>>> h2/w2
 }
 
-absl::Status Access::AdmitWorker(grpc::CallbackServerContext& context, const std::string& incarnation) {
+absl::StatusOr<Admission> Access::AdmitAnyone(grpc::CallbackServerContext& context, const char* method) {
   const std::lock_guard lock(mutex_);
+<<<<<<< HEAD
   ASSIGN_OR_RETURN(const Caller caller, Check(context, "Sync"));
   if (caller.name.empty()) return absl::OkStatus();
   if (owners_.size() >= kOwnersMax && !owners_.contains(incarnation))
@@ -292,6 +346,32 @@ absl::Status Access::AdmitWorker(grpc::CallbackServerContext& context, const std
                 absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker does not belong to ",
                                                          caller.name,
                                                          "; a worker gets a new incarnation at each start")));
+=======
+  const absl::StatusOr<Caller> known = Identify(context);
+  absl::StatusOr<Admission> admission = known.ok() ? Open(*known, method, calls_at_once_max_)
+                                                   : Open(Caller{}, method, kOpenMethodsMax);
+  if (!admission.ok()) return Refuse(context, method, "at_once", admission.status());
+  return admission;
+}
+
+absl::Status Access::Recheck(grpc::CallbackServerContext& context, Admission& admission) {
+  const bool unchanged = admission.tokens_read_ == tokens_read_;
+  if (tokens_file_.empty() || (unchanged && MonotonicNow() - checked_.load() < kCheckPeriod))
+    return absl::OkStatus();
+  const std::lock_guard lock(mutex_);
+  ReloadIfChanged();
+  if (admission.tokens_read_ == tokens_read_ || admission.caller_.name.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Caller caller, Check(context, admission.method_));
+  admission.caller_ = caller;
+  admission.tokens_read_ = tokens_read_;
+  return absl::OkStatus();
+}
+
+void Access::CountRefusal(grpc::CallbackServerContext& context, const char* method, const char* reason,
+                          const absl::Status& status) {
+  const std::lock_guard lock(mutex_);
+  (void)Refuse(context, method, reason, status);
+>>>>>>> h2/w2
 }
 
 Protection Access::protection() const {

@@ -6,13 +6,13 @@
 // whom `admins` names); with neither, callers are not checked, and the daemon listens on loopback. Whose sweep a
 // call may change is decided with the call (CheckOwner).
 //
-// A worker may sync as its own incarnations only: the first caller that syncs as an incarnation owns it from
-// then on, so the credentials of another worker cannot report, renew or take anything in its name. In addition,
-// every write carries the fencing token of a lease that was granted to that incarnation. Owners are kept in
-// memory: after a restart of the coordinator an incarnation belongs to its first caller again.
+// A call is admitted before anything of its messages is read. Callers are counted: each may make so many
+// calls a second and have so many open at once. Which workers a caller may sync for is decided with the sync
+// (attempts/sync.h).
 //
-// The tokens file is checked at most once a second, and read when it has changed; an open session ends at its
-// next sync after its token is removed. If the file becomes unreadable, the old tokens stay in force.
+// The tokens file is checked at most once a second, and read when it has changed; a stream ends at its next
+// message after its token is removed, and a watch within a second. If the file becomes unreadable, the old
+// tokens stay in force.
 //
 // Thread safety: all functions may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_ACCESS_H_
@@ -20,15 +20,20 @@
 
 #include <grpcpp/grpcpp.h>
 
+<<<<<<< HEAD
 #include <filesystem>
 #include <functional>
+=======
+#include <atomic>
+#include <cstdint>
+>>>>>>> h2/w2
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,6 +43,7 @@
 #include "coordinator/state/caller.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/credentials.h"
+#include "rpc/file_stamp.h"
 
 namespace inlier {
 
@@ -48,12 +54,45 @@ struct MethodRole {
 };
 const std::vector<MethodRole>& MethodRoles();
 
+// The identity of the maker of a call.
+struct Caller {
+  std::string name;          // Empty: callers are not checked.
+  std::optional<Role> role;  // None: everything.
+};
+
+// A call of a caller that was admitted; one of those it has open until this is destroyed.
+class Admission {
+ public:
+  Admission(Admission&&) = default;
+  Admission& operator=(Admission&&) = delete;
+  ~Admission() {
+    if (open_ != nullptr) --*open_;
+  }
+  const Caller& caller() const { return caller_; }
+  const char* method() const { return method_; }
+
+ private:
+  friend class Access;
+  using Open = std::shared_ptr<std::atomic<int>>;
+  Admission(Caller caller, const char* method, std::uint64_t tokens_read, Open open)
+      : caller_(std::move(caller)), method_(method), tokens_read_(tokens_read), open_(std::move(open)) {}
+
+  Caller caller_;
+  const char* method_;
+  std::uint64_t tokens_read_;  // Which reading of the tokens file it was checked with.
+  Open open_;                  // Calls of its caller.
+};
+
 class Access {
  public:
+  static constexpr int kSessionsMax = 20'000;  // Of one caller at once: many workers may share a token.
+  static constexpr int kOpenMethodsMax = 8;    // Of all callers that are not known, at once.
+
   // Reads the tokens file. `metrics` outlives it.
   static absl::StatusOr<std::unique_ptr<Access>> Open(const v1::CoordinatorConfig& config,
                                                       CoordinatorMetrics& metrics);
 
+<<<<<<< HEAD
   // Runs for each refused call of a method that changes something: it must only hand over. Set before any call.
   using Refused = std::function<void(const Caller&, const char* method, const absl::Status&)>;
   void OnRefused(Refused refused) { refused_ = std::move(refused); }
@@ -63,22 +102,42 @@ class Access {
   // (another version), with reason and remedy. Refusals are counted, and logged at most once a second for
   // each reason.
   absl::StatusOr<Caller> Admit(grpc::CallbackServerContext& context, const char* method);
+=======
+  // The caller may make the call; else UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a
+  // second, with the milliseconds to wait in the trailing metadata inlier-retry-after-ms, or too many at
+  // once) or FAILED_PRECONDITION (another version), with reason and remedy. Refusals are counted, and logged
+  // at most once a second for each reason. `method` outlives the admission.
+  absl::StatusOr<Admission> Admit(grpc::CallbackServerContext& context, const char* method);
+  // For a method that is open to all: a caller that is not known has no name.
+  absl::StatusOr<Admission> AdmitAnyone(grpc::CallbackServerContext& context, const char* method);
+>>>>>>> h2/w2
 
-  // OK if the caller may sync as `incarnation`.
-  absl::Status AdmitWorker(grpc::CallbackServerContext& context, const std::string& incarnation);
+  // OK while the credentials of an admitted call are in force.
+  absl::Status Recheck(grpc::CallbackServerContext& context, Admission& admission);
+
+  // Counts and logs a refusal that was decided elsewhere, for example that a worker is another caller's.
+  void CountRefusal(grpc::CallbackServerContext& context, const char* method, const char* reason,
+                    const absl::Status& status);
 
   // "tokens, mutual TLS": what protects the daemon, for the log.
   std::string Describe() const;
   Protection protection() const;
 
  private:
+<<<<<<< HEAD
   struct Identity {
     Caller caller;
     std::optional<Role> role;  // None: not by a token.
   };
   struct Bucket {
     double calls = 0;
+=======
+  struct Counts {  // Of one caller.
+    double calls = 0;  // It may make now.
+>>>>>>> h2/w2
     Timestamp filled;
+    Admission::Open open = std::make_shared<std::atomic<int>>(0);
+    Admission::Open sessions = std::make_shared<std::atomic<int>>(0);
   };
 
   Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics);
@@ -88,6 +147,9 @@ class Access {
   absl::StatusOr<Identity> IdentifyByCertificate(grpc::CallbackServerContext& context) const;
   absl::Status CheckRole(const Identity& who, const char* method) const;
   absl::Status CheckRate(const Caller& caller, grpc::CallbackServerContext& context);  // Under mutex_.
+  Counts& CountsOf(const std::string& caller);                                         // Under mutex_.
+  // The call, as one that the caller has open, at most `most`. Under mutex_.
+  absl::StatusOr<Admission> Open(const Caller& caller, const char* method, int most);
   // The caller, with a role for the method. Under mutex_.
   absl::StatusOr<Caller> Check(grpc::CallbackServerContext& context, const char* method);
   absl::Status Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
@@ -97,16 +159,16 @@ class Access {
   const std::set<std::string> admins_;  // Common names.
   const bool encrypted_, mutual_, insecure_;
   const double calls_per_second_max_;
+  const int calls_at_once_max_;
   CoordinatorMetrics& metrics_;
   Refused refused_;
 
   std::mutex mutex_;
   std::vector<TokenEntry> tokens_;
-  std::filesystem::file_time_type tokens_written_{};
-  std::uintmax_t tokens_bytes_ = 0;
-  Timestamp checked_;
-  std::map<std::string, Bucket> buckets_;                      // By caller.
-  std::unordered_map<std::string, std::string> owners_;        // Incarnation -> caller.
+  FileStamp tokens_stamp_;
+  std::atomic<Timestamp> checked_{Timestamp()};
+  std::atomic<std::uint64_t> tokens_read_{0};                  // Times that the file was read.
+  std::map<std::string, Counts> counts_;                       // By caller.
   std::map<std::string, std::pair<Timestamp, int>> refusals_;  // Reason -> last line, refusals since.
 };
 

@@ -12,58 +12,62 @@
 namespace inlier {
 
 // A call. Exactly one of a read, a write and a piece of file work is under way at any time, so Finish is called
-// once, and the object lives until OnDone.
-template <typename Reactor>
-class ArtifactService::Transfer : public Reactor {
+// once, and the object lives until its last reaction.
+class ArtifactService::Transfer : public CallStream {
  public:
-  Transfer(ArtifactService& service, const char* method) : service_(service), method_(method) {}
-
-  void OnDone() final {
-    --service_.transfers_;
-    delete this;
-  }
+  // `places`: the transfers of its kind that are under way. `waits`: those that wait for their worker.
+  Transfer(ArtifactService& service, Arrival arrival, std::atomic<int>& places, Waits& waits)
+      : CallStream(std::move(arrival)), service_(service), places_(places), waits_(waits) {}
 
  protected:
   // Called once, first. False: it has ended.
-  bool Begin(const absl::Status& admitted) {
-    const bool has_room = service_.transfers_.fetch_add(1) < kTransfersMax;
-    if (admitted.ok() && has_room) return true;
-    End(admitted.ok() ? absl::ResourceExhaustedError(
-                            absl::StrCat("there are ", kTransfersMax,
-                                         " transfers of artifacts already, the maximum; try again later"))
-                      : admitted);
-    return false;
+  bool Begin() {
+    const bool is_free = places_.fetch_add(1) < kTransfersMax;
+    const bool has_room = is_free || waits_.GiveUpLongest(MonotonicNow(), kSilentTransfer);
+    if (!has_room) {
+      End(absl::ResourceExhaustedError(absl::StrCat("there are ", kTransfersMax, " transfers as this one (",
+                                                    method(), ") already, the maximum; try again later")));
+    }
+    return has_room;
   }
 
   void End(const absl::Status& result) {
     const grpc::Status status = ToGrpcStatus(result);
-    service_.calls_.Observe(method_, status, started_);
-    this->Finish(status);
+    Observe(status);
+    Finish(status);
   }
+  void Observe(const grpc::Status& status) { service_.calls_.Observe(method(), status, started_); }
+
+  void OnEnded() override {
+    --places_;
+    delete this;
+  }
+
+  Waits& waits() { return waits_; }
 
   ArtifactService& service_;
 
  private:
-  const char* const method_;
+  std::atomic<int>& places_;
+  Waits& waits_;
   const Timestamp started_ = MonotonicNow();
 };
 
-class ArtifactService::UploadCall final
-    : public Transfer<grpc::ServerReadReactor<v1::UploadArtifactRequest>> {
+class ArtifactService::UploadCall final : public Transfer {
  public:
-  UploadCall(ArtifactService& service, v1::UploadArtifactResponse& response, const absl::Status& admitted)
-      : Transfer(service, "Upload"), response_(response) {
-    if (Begin(admitted)) StartRead(&request_);
+  UploadCall(ArtifactService& service, Arrival arrival)
+      : Transfer(service, std::move(arrival), service.uploads_, service.calls_.bounds().uploads) {
+    if (Begin()) Read(request_, waits());
   }
 
-  void OnReadDone(bool ok) override {
-    boost::asio::post(service_.pool_, [this, ok] {
-      const absl::Status status = ok ? Take() : Complete();
-      if (ok && status.ok()) {
-        StartRead(&request_);
+  void OnMessage(absl::StatusOr<bool> got) override {
+    boost::asio::post(service_.pool_, [this, got = std::move(got)] {
+      const absl::Status status = !got.ok() ? got.status() : *got ? Take() : Complete();
+      if (got.ok() && *got && status.ok()) {
+        Read(request_, waits());
       } else {
         upload_.reset();  // When the client receives the status, it must be able to start again at once.
-        End(status);
+        status.ok() ? Succeed() : End(status);
       }
     });
   }
@@ -99,35 +103,45 @@ class ArtifactService::UploadCall final
   absl::Status Complete() {
     if (upload_ == nullptr) return absl::InvalidArgumentError("an upload begins with a header");
     RETURN_IF_ERROR(upload_->Complete());
-    response_.set_bytes_taken(taken_);
     if (!upload_->already_complete()) spdlog::info("artifact_received sha256={} bytes={}", name_, taken_);
     return absl::OkStatus();
   }
 
-  v1::UploadArtifactResponse& response_;
+  void Succeed() {
+    v1::UploadArtifactResponse response;
+    response.set_bytes_taken(taken_);
+    Observe(grpc::Status::OK);
+    WriteAndFinish(response);
+  }
+
   v1::UploadArtifactRequest request_;
   std::string name_;
   std::unique_ptr<ArtifactStore::Upload> upload_;
   std::uint64_t taken_ = 0;
 };
 
-class ArtifactService::DownloadCall final : public Transfer<grpc::ServerWriteReactor<v1::ArtifactChunk>> {
+class ArtifactService::DownloadCall final : public Transfer {
  public:
-  DownloadCall(ArtifactService& service, const v1::DownloadArtifactRequest& request,
-               const absl::Status& admitted)
-      : Transfer(service, "Download") {
-    if (!Begin(admitted)) return;
-    boost::asio::post(service_.pool_, [this, &request] {
+  DownloadCall(ArtifactService& service, Arrival arrival)
+      : Transfer(service, std::move(arrival), service.downloads_, service.calls_.bounds().downloads) {
+    if (Begin()) Read(request_, bounds().requests);
+  }
+
+  void OnMessage(absl::StatusOr<bool> got) override {
+    if (!got.ok()) return End(got.status());
+    if (!*got) return End(absl::CancelledError("the worker has gone"));
+    boost::asio::post(service_.pool_, [this] {
       absl::StatusOr<std::unique_ptr<ArtifactStore::Download>> download =
-          service_.store_.BeginDownload(request.sha256(), request.offset());
+          service_.store_.BeginDownload(request_.sha256(), request_.offset());
       if (!download.ok()) return End(download.status());
       download_ = *std::move(download);
       Next();
     });
   }
 
-  void OnWriteDone(bool ok) override {
+  void OnWritten(bool ok) override {
     if (!ok) return End(absl::CancelledError("the worker has gone"));
+    if (absl::Status status = StillAdmitted(); !status.ok()) return End(status);
     service_.metrics_.ObserveArtifactBytes("sent", chunk_.data().size());
     boost::asio::post(service_.pool_, [this] { Next(); });
   }
@@ -141,26 +155,33 @@ class ArtifactService::DownloadCall final : public Transfer<grpc::ServerWriteRea
     chunk_.set_bytes_total(download_->bytes());
     chunk_.set_sha256(Sha256Hex(*bytes));
     chunk_.set_data(*std::move(bytes));
-    StartWrite(&chunk_);
+    Write(chunk_, waits());
   }
 
+  v1::DownloadArtifactRequest request_;
   std::unique_ptr<ArtifactStore::Download> download_;
   v1::ArtifactChunk chunk_;
 };
 
-grpc::ServerUnaryReactor* ArtifactService::DescribeStore(Context* context, const v1::DescribeStoreRequest*,
-                                                         v1::StoreDescription* response) {
-  return calls_.OnCaller(context, "DescribeStore", response, [this](Reply<v1::StoreDescription> reply) {
+void ArtifactService::DescribeStore(UnaryContext* context, const v1::DescribeStoreRequest*,
+                                    v1::StoreDescription* response) {
+  calls_.OnCaller(context, "DescribeStore", response, [this](Reply<v1::StoreDescription> reply) {
     v1::StoreDescription description;
     description.set_store_id(store_.id());
     reply(std::move(description));
   });
 }
 
+<<<<<<< HEAD
 grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::StatArtifactRequest* request,
                                                 v1::ArtifactStat* response) {
   return calls_.OnPool(
       calls_.reads(), context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
+=======
+void ArtifactService::Stat(UnaryContext* context, const v1::StatArtifactRequest* request,
+                           v1::ArtifactStat* response) {
+  calls_.OnPool(context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
+>>>>>>> h2/w2
     ASSIGN_OR_RETURN(const ArtifactStore::Found found, store_.Stat(request->sha256()));
     v1::ArtifactStat stat;
     stat.set_complete(found.complete);
@@ -170,6 +191,7 @@ grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::Stat
   });
 }
 
+<<<<<<< HEAD
 grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::CollectRequest* request,
                                                    v1::CollectResponse* response) {
   const auto collect = [this, request]() -> absl::StatusOr<v1::CollectResponse> {
@@ -200,6 +222,28 @@ grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::Upload(
 grpc::ServerWriteReactor<v1::ArtifactChunk>* ArtifactService::Download(
     Context* context, const v1::DownloadArtifactRequest* request) {
   return new DownloadCall(*this, *request, calls_.access().Admit(*context, "Download").status());
+=======
+void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* request,
+                              v1::CollectResponse* response) {
+  calls_.OnPool(
+      context, "Collect", response, [this, request]() -> absl::StatusOr<v1::CollectResponse> {
+        const std::unique_lock one(collecting_, std::try_to_lock);
+        if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
+        return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
+      });
+}
+
+void ArtifactService::AddTo(Door& door) {
+  const std::string name = v1::ArtifactService::service_full_name();
+  const std::shared_ptr<ArtifactService> self(this, [](ArtifactService*) {});
+  door.Add(name, "DescribeStore", self, &ArtifactService::DescribeStore);
+  door.Add(name, "Stat", self, &ArtifactService::Stat);
+  door.Add(name, "Collect", self, &ArtifactService::Collect);
+  door.AddStream(name, "Upload",
+                 [this](Arrival arrival) { return new UploadCall(*this, std::move(arrival)); });
+  door.AddStream(name, "Download",
+                 [this](Arrival arrival) { return new DownloadCall(*this, std::move(arrival)); });
+>>>>>>> h2/w2
 }
 
 }  // namespace inlier

@@ -1,8 +1,10 @@
 // The gRPC service for artifacts: workers upload and download checkpoints in checked chunks, and resume a
 // transfer that broke.
 //
-// Files are read and written on a pool of its own, so that neither the coordinator's thread nor users' queries
-// wait for them. A call holds one chunk at a time: the next is read when the last is written.
+// Files are read and written on a pool of its own, so that neither the coordinator's thread nor users'
+// queries wait for them. A call holds one chunk at a time: the next is read when the last is written. Uploads
+// and downloads have places of their own; when all are taken, a transfer whose worker has been silent gives
+// its place to a new one.
 //
 // Thread safety: gRPC calls it on its own threads.
 #ifndef INLIER_COORDINATOR_SERVICES_ARTIFACT_SERVICE_H_
@@ -16,15 +18,18 @@
 
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/services/calls.h"
+#include "coordinator/services/door.h"
 #include "coordinator/store/reader.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
 
 namespace inlier {
 
-class ArtifactService final : public v1::ArtifactService::CallbackService {
+class ArtifactService {
  public:
   static constexpr std::size_t kChunkBytesMax = 1 << 20;
-  static constexpr int kTransfersMax = 64;  // Uploads and downloads at once; more are RESOURCE_EXHAUSTED.
+  static constexpr int kTransfersMax = 64;  // Uploads at once, and downloads; more are RESOURCE_EXHAUSTED.
+  // A transfer that has waited so long for its worker may lose its place.
+  static constexpr Duration kSilentTransfer = std::chrono::seconds(1);
   static constexpr int kThreads = 2;
 
   // All outlive it.
@@ -40,20 +45,17 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   // Waits for the file work that runs. After the server's shutdown.
   void Join() { pool_.join(); }
 
-  using Context = grpc::CallbackServerContext;
-  grpc::ServerUnaryReactor* DescribeStore(Context*, const v1::DescribeStoreRequest*,
-                                          v1::StoreDescription*) override;
-  grpc::ServerUnaryReactor* Stat(Context*, const v1::StatArtifactRequest*, v1::ArtifactStat*) override;
-  grpc::ServerReadReactor<v1::UploadArtifactRequest>* Upload(Context*, v1::UploadArtifactResponse*) override;
-  grpc::ServerWriteReactor<v1::ArtifactChunk>* Download(Context*,
-                                                        const v1::DownloadArtifactRequest*) override;
-  grpc::ServerUnaryReactor* Collect(Context*, const v1::CollectRequest*, v1::CollectResponse*) override;
+  // Outlives `door`.
+  void AddTo(Door& door);
 
  private:
-  template <typename Reactor>
   class Transfer;
   class UploadCall;
   class DownloadCall;
+
+  void DescribeStore(UnaryContext*, const v1::DescribeStoreRequest*, v1::StoreDescription*);
+  void Stat(UnaryContext*, const v1::StatArtifactRequest*, v1::ArtifactStat*);
+  void Collect(UnaryContext*, const v1::CollectRequest*, v1::CollectResponse*);
 
   Calls& calls_;
   CoordinatorMetrics& metrics_;
@@ -61,7 +63,7 @@ class ArtifactService final : public v1::ArtifactService::CallbackService {
   Reader& reader_;
   const std::filesystem::path state_dir_;
   boost::asio::thread_pool pool_;
-  std::atomic<int> transfers_{0};
+  std::atomic<int> uploads_{0}, downloads_{0};  // Under way.
   std::mutex collecting_;
 };
 

@@ -87,7 +87,7 @@ void Audit::Add(AuditRow row, const absl::Status& outcome, Moment now, bool has_
   if (!outcome.ok() && !Takes(row, now.at, has_space)) return;
   row.at = now.wall;
   row.outcome = absl::StatusCodeToString(outcome.code());
-  row.message = Short(outcome.message());
+  row.message = Short(std::string(outcome.message()));
   effects.changes.Add(std::move(row));
 }
 

@@ -89,14 +89,16 @@ void CoordinatorLoop::Deliver(Effects effects, const std::string* worker, Releas
   Arm();
 }
 
-void CoordinatorLoop::Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply) {
-  listeners_.Remove(sync.incarnation());
+void CoordinatorLoop::Sync(const v1::WorkerSync& sync, const SyncFrom& from,
+                           Reply<v1::CoordinatorSync> reply) {
   Orchestrator::SyncLimits limits = SyncLimitsUnder(committer_.Health());
-  limits.by_stream = by_stream;
+  limits.by_stream = from.by_stream;
+  limits.caller = from.caller;
   Effects effects;
   // Held by pointer: an answer can be large, and a waiting reply may be copied.
   auto response = std::make_shared<absl::StatusOr<v1::CoordinatorSync>>(
       orchestrator_.OnSync(sync, Now(), limits, effects));
+  if (response->ok()) listeners_.Remove(sync.incarnation());
   const std::string worker = sync.incarnation();
   Deliver(std::move(effects), &worker, [response, reply = std::move(reply)](absl::Status status) {
     reply(status.ok() ? std::move(*response) : absl::StatusOr<v1::CoordinatorSync>(status));

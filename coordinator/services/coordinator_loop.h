@@ -62,7 +62,11 @@ class CoordinatorLoop {
   }
   // Commits changes that no one waits for.
   void Commit(Effects effects) { Deliver(std::move(effects)); }
-  void Sync(const v1::WorkerSync& sync, bool by_stream, Reply<v1::CoordinatorSync> reply);
+  struct SyncFrom {
+    bool by_stream = false;
+    std::string caller;  // Empty: not known.
+  };
+  void Sync(const v1::WorkerSync& sync, const SyncFrom& from, Reply<v1::CoordinatorSync> reply);
   // The worker's stream has its answer and waits: new work is pushed to it until its next sync.
   void Listen(const std::string& incarnation, Listeners::Place place);
   // That stream has ended: nothing is leased to its worker before its next sync.

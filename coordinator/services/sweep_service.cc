@@ -20,18 +20,19 @@ namespace {
 constexpr std::uint32_t kQueryRowsMax = 1'000'000;
 constexpr std::uint32_t kLogLinesMax = 100'000;
 
-class SweepService final : public v1::SweepService::CallbackService {
+class SweepService {
  public:
   SweepService(Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries)
       : calls_(calls), watches_(watches), reader_(reader), queries_(queries) {}
 
+  static void AddTo(Door& door, std::shared_ptr<SweepService> service);
+
  private:
-  using Context = grpc::CallbackServerContext;
-  using Unary = grpc::ServerUnaryReactor;
+  using Context = UnaryContext;
 
   // Replies with the result of `look(orchestrator)`, once it is durable.
   template <typename Request, typename Response, typename Look>
-  Unary* Show(Context* context, const char* method, const Request* request, Response* response, Look look) {
+  void Show(Context* context, const char* method, const Request* request, Response* response, Look look) {
     return calls_.OnLoop(context, method, response, [this, request, look](Reply<Response> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
       absl::StatusOr<Response> seen = look(calls_.loop().orchestrator());
@@ -43,9 +44,15 @@ class SweepService final : public v1::SweepService::CallbackService {
 
   // Replies with the result of `read()`, which reads the database, on `pool`.
   template <typename Request, typename Response, typename Read>
+<<<<<<< HEAD
   Unary* ReadStored(BlockingPool& pool, Context* context, const char* method, const Request* request,
                     Response* response, Read read) {
     return calls_.OnPool(pool, context, method, response, [request, read]() -> absl::StatusOr<Response> {
+=======
+  void ReadStored(Context* context, const char* method, const Request* request, Response* response,
+                    Read read) {
+    return calls_.OnPool(context, method, response, [request, read]() -> absl::StatusOr<Response> {
+>>>>>>> h2/w2
       RETURN_IF_ERROR(CheckWords(*request));
       return read();
     });
@@ -53,6 +60,7 @@ class SweepService final : public v1::SweepService::CallbackService {
 
   // Replies with the result of the orchestrator's `decide`, once it is durable.
   template <typename Request, typename Response>
+<<<<<<< HEAD
   Unary* Change(Context* context, const char* method, const Request* request, Response* response,
                 absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
                                                                  const Caller&)) {
@@ -66,13 +74,22 @@ class SweepService final : public v1::SweepService::CallbackService {
             },
             reply);
       });
+=======
+  void Change(Context* context, const char* method, const Request* request, Response* response,
+                absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&)) {
+    return calls_.OnLoop(context, method, response, [this, request, decide](Reply<Response> reply) {
+      if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
+      calls_.loop().Decide([&](Orchestrator& orchestrator, Moment now,
+                               Effects& effects) { return (orchestrator.*decide)(*request, now, effects); },
+                           std::move(reply));
+>>>>>>> h2/w2
     });
   }
 
   // The same for a request with a sweep. On gRPC's thread `check` looks at the rest of the request, and `decide`
   // gets the grid that was made there.
   template <typename Request, typename Response, typename Check>
-  Unary* ChangeSweep(Context* context, const char* method, const Request* request, const v1::SweepSpec& sweep,
+  void ChangeSweep(Context* context, const char* method, const Request* request, const v1::SweepSpec& sweep,
                      Check check, Response* response,
                      absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
                                                                       std::optional<SweepGrid>,
@@ -102,21 +119,21 @@ class SweepService final : public v1::SweepService::CallbackService {
                     "while storing the sweep; nothing was stored, submit it again when there is space");
   }
 
-  Unary* SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
-                     v1::SubmitSweepResponse* response) override {
+  void SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
+                     v1::SubmitSweepResponse* response) {
     const auto check = [this, request] { return CheckSubmission(*request); };
     return ChangeSweep(context, "SubmitSweep", request, request->sweep(), check, response,
                        &Orchestrator::OnSubmit);
   }
 
-  Unary* ListSweeps(Context* context, const v1::ListSweepsRequest* request,
-                    v1::ListSweepsResponse* response) override {
+  void ListSweeps(Context* context, const v1::ListSweepsRequest* request,
+                    v1::ListSweepsResponse* response) {
     return Show(context, "ListSweeps", request, response, [request](const Orchestrator& orchestrator) {
       return inlier::ListSweeps(orchestrator.state(), *request);
     });
   }
 
-  Unary* GetSweep(Context* context, const v1::GetSweepRequest* request, v1::SweepStatus* response) override {
+  void GetSweep(Context* context, const v1::GetSweepRequest* request, v1::SweepStatus* response) {
     return Show(context, "GetSweep", request, response,
                 [request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
                   ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(orchestrator.state(), request->sweep()));
@@ -124,6 +141,7 @@ class SweepService final : public v1::SweepService::CallbackService {
                 });
   }
 
+<<<<<<< HEAD
   Unary* ListTrials(Context* context, const v1::ListTrialsRequest* request,
                     v1::ListTrialsResponse* response) override {
     return ReadStored(calls_.reads(), context, "ListTrials", request, response,
@@ -138,31 +156,40 @@ class SweepService final : public v1::SweepService::CallbackService {
   }
 
   Unary* Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) override {
+=======
+  void ListTrials(Context* context, const v1::ListTrialsRequest* request,
+                    v1::ListTrialsResponse* response) {
+    return ReadStored(context, "ListTrials", request, response,
+                      [this, request] { return reader_.ListTrials(*request); });
+  }
+
+  void Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) {
+>>>>>>> h2/w2
     return Change(context, "Cancel", request, response, &Orchestrator::OnCancel);
   }
 
-  Unary* Retry(Context* context, const v1::RetryRequest* request, v1::RetryResponse* response) override {
+  void Retry(Context* context, const v1::RetryRequest* request, v1::RetryResponse* response) {
     return Change(context, "Retry", request, response, &Orchestrator::OnRetry);
   }
 
-  Unary* PauseSweep(Context* context, const v1::PauseSweepRequest* request,
-                    v1::PauseSweepResponse* response) override {
+  void PauseSweep(Context* context, const v1::PauseSweepRequest* request,
+                    v1::PauseSweepResponse* response) {
     return Change(context, "PauseSweep", request, response, &Orchestrator::OnPause);
   }
 
-  Unary* ResumeSweep(Context* context, const v1::ResumeSweepRequest* request,
-                     v1::ResumeSweepResponse* response) override {
+  void ResumeSweep(Context* context, const v1::ResumeSweepRequest* request,
+                     v1::ResumeSweepResponse* response) {
     return Change(context, "ResumeSweep", request, response, &Orchestrator::OnResume);
   }
 
-  Unary* EditSweep(Context* context, const v1::EditSweepRequest* request,
-                   v1::EditSweepResponse* response) override {
+  void EditSweep(Context* context, const v1::EditSweepRequest* request,
+                   v1::EditSweepResponse* response) {
     const auto check = [request] { return CheckWords(*request); };
     return ChangeSweep(context, "EditSweep", request, request->spec(), check, response,
                        &Orchestrator::OnEdit);
   }
 
-  Unary* Explain(Context* context, const v1::ExplainRequest* request, v1::Explanation* response) override {
+  void Explain(Context* context, const v1::ExplainRequest* request, v1::Explanation* response) {
     return calls_.OnLoop(context, "Explain", response, [this, request](Reply<v1::Explanation> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
       absl::StatusOr<v1::Explanation> seen =
@@ -180,28 +207,40 @@ class SweepService final : public v1::SweepService::CallbackService {
     });
   }
 
-  Unary* DrainWorker(Context* context, const v1::DrainWorkerRequest* request,
-                     v1::DrainWorkerResponse* response) override {
+  void DrainWorker(Context* context, const v1::DrainWorkerRequest* request,
+                     v1::DrainWorkerResponse* response) {
     return Change(context, "DrainWorker", request, response, &Orchestrator::OnDrain);
   }
 
-  Unary* ListWorkers(Context* context, const v1::ListWorkersRequest* request,
-                     v1::ListWorkersResponse* response) override {
-    return Show(context, "ListWorkers", request, response,
-                [](const Orchestrator& orchestrator) { return inlier::ListWorkers(orchestrator.state()); });
+  void ListWorkers(Context* context, const v1::ListWorkersRequest* request,
+                     v1::ListWorkersResponse* response) {
+    return Show(context, "ListWorkers", request, response, [request](const Orchestrator& orchestrator) {
+      return inlier::ListWorkers(orchestrator.state(), *request);
+    });
   }
 
+<<<<<<< HEAD
   Unary* Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) override {
     return ReadStored(calls_.queries(), context, "Query", request, response, [this, context, request] {
+=======
+  void Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) {
+    return ReadStored(context, "Query", request, response, [this, request] {
+>>>>>>> h2/w2
       QueryLimits limits;
       limits.rows = std::clamp<std::uint32_t>(request->max_rows(), 1, kQueryRowsMax);
       return queries_.Run(request->sql(), limits, [context] { return context->IsCancelled(); });
     });
   }
 
+<<<<<<< HEAD
   Unary* BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) override {
     return ReadStored(calls_.tables(), context, "BuildTable", request, response,
                       [this, context, request]() -> absl::StatusOr<v1::Table> {
+=======
+  void BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) {
+    return ReadStored(context, "BuildTable", request, response,
+                      [this, request]() -> absl::StatusOr<v1::Table> {
+>>>>>>> h2/w2
                         RETURN_IF_ERROR(CheckLimits(request->table()));
                         ASSIGN_OR_RETURN(const SweepId sweep, reader_.FindSweep(request->sweep()));
                         return inlier::BuildTable(reader_, sweep, request->table(),
@@ -209,8 +248,8 @@ class SweepService final : public v1::SweepService::CallbackService {
                       });
   }
 
-  Unary* GetLogs(Context* context, const v1::GetLogsRequest* request,
-                 v1::GetLogsResponse* response) override {
+  void GetLogs(Context* context, const v1::GetLogsRequest* request,
+                 v1::GetLogsResponse* response) {
     return ReadStored(
         calls_.reads(), context, "GetLogs", request, response,
         [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
@@ -225,11 +264,38 @@ class SweepService final : public v1::SweepService::CallbackService {
   QueryProcesses& queries_;
 };
 
+void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
+  const std::string name = v1::SweepService::service_full_name();
+  const auto add = [&](const char* method, auto call) { door.Add(name, method, service, call); };
+  add("SubmitSweep", &SweepService::SubmitSweep);
+  add("ListSweeps", &SweepService::ListSweeps);
+  add("GetSweep", &SweepService::GetSweep);
+  add("ListTrials", &SweepService::ListTrials);
+  add("Cancel", &SweepService::Cancel);
+  add("Retry", &SweepService::Retry);
+  add("PauseSweep", &SweepService::PauseSweep);
+  add("ResumeSweep", &SweepService::ResumeSweep);
+  add("EditSweep", &SweepService::EditSweep);
+  add("Explain", &SweepService::Explain);
+  add("DrainWorker", &SweepService::DrainWorker);
+  add("ListWorkers", &SweepService::ListWorkers);
+  add("Query", &SweepService::Query);
+  add("BuildTable", &SweepService::BuildTable);
+  add("GetLogs", &SweepService::GetLogs);
+  door.AddStream(name, "WatchSweep",
+                 [service](Arrival arrival) { return service->watches_.Open(std::move(arrival)); });
+}
+
 }  // namespace
 
+<<<<<<< HEAD
 std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader,
                                                 QueryProcesses& queries) {
   return std::make_unique<SweepService>(calls, watches, reader, queries);
+=======
+void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader) {
+  SweepService::AddTo(door, std::make_shared<SweepService>(calls, watches, reader));
+>>>>>>> h2/w2
 }
 
 }  // namespace inlier

@@ -6,25 +6,43 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "coordinator/state/lookup.h"
+#include "coordinator/state/request_limits.h"
 #include "coordinator/status/status.h"
 
 namespace inlier {
+namespace {
+
+// Between two looks at the credentials of the watchers.
+constexpr Duration kRecheckPeriod = std::chrono::milliseconds(500);
+
+}  // namespace
 
 // One call. Everything but gRPC's callbacks runs on the coordinator's thread, and those only post to it; so
 // every earlier post runs before the deletion that OnDone posts.
-class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate> {
+class WatchHub::Watcher final : public CallStream {
  public:
-  Watcher(WatchHub& hub, v1::WatchSweepRequest request)
-      : hub_(hub), request_(std::move(request)), started_(MonotonicNow()) {}
+  Watcher(WatchHub& hub, Arrival arrival) : CallStream(std::move(arrival)), hub_(hub), name_(caller().name) {
+    Read(request_, bounds().requests);
+  }
 
-  void Begin(const absl::Status& admitted) {
-    if (!admitted.ok()) return End(ToGrpcStatus(admitted));
+  void Begin(absl::Status asked) {
+    if (end_) return;  // Cancelled meanwhile.
+    if (asked.ok()) asked = CheckWords(request_);
+    if (!asked.ok()) return End(ToGrpcStatus(asked));
     const absl::StatusOr<SweepId> found = FindSweep(loop().orchestrator().state(), request_.sweep());
     if (!found.ok()) return End(ToGrpcStatus(found.status()));
     if (hub_.stopped_ || hub_.watchers_.size() >= kWatchersMax)
       return End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                               "too many watchers, or the coordinator is stopping; try again later"));
+    int& of_caller = hub_.by_caller_[name_];
+    if (!name_.empty() && of_caller >= kWatchersOfOneCallerMax) {
+      return End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                              absl::StrCat(name_, " has ", of_caller,
+                                           " watches open, the most of one caller; end one of them")));
+    }
+    ++of_caller;
     sweep_ = *found;
     sequence_ = sweep().last_notice;
     if (request_.has_from_sequence()) sequence_ = std::min(sequence_, request_.from_sequence());
@@ -45,7 +63,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     busy_ = true;
     loop().AfterCommit([this](const absl::Status& status) {
       if (status.ok() && !end_) {
-        StartWrite(&update_);
+        Write(update_);
       } else {
         busy_ = false;
         End(ToGrpcStatus(status));
@@ -58,7 +76,7 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     if (!end_) end_ = status;
     if (busy_ || finished_) return;
     finished_ = true;
-    hub_.watchers_.erase(this);
+    if (hub_.watchers_.erase(this) > 0 && --hub_.by_caller_[name_] == 0) hub_.by_caller_.erase(name_);
     hub_.calls_.Observe("WatchSweep", *end_, started_);
     Finish(*end_);
   }
@@ -92,13 +110,18 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
     sequence_ += notices->size();
     for (const std::string& notice : *notices) update_.add_notices(notice);
     update_.set_sequence(sequence_);
-    StartWrite(&update_);
+    Write(update_);
   }
 
   CoordinatorLoop& loop() { return hub_.calls_.loop(); }
   const Sweep& sweep() { return loop().orchestrator().state().sweeps.at(sweep_); }
 
-  void OnWriteDone(bool ok) override {
+  void OnMessage(absl::StatusOr<bool> got) override {
+    absl::Status asked = got.status();
+    if (got.ok() && !*got) asked = absl::CancelledError("the call has no message");
+    loop().Post([this, asked = std::move(asked)] { Begin(asked); });
+  }
+  void OnWritten(bool ok) override {
     loop().Post([this, ok] {
       busy_ = false;
       if (end_ || !ok || last_) {
@@ -111,13 +134,14 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   void OnCancel() override {
     loop().Post([this] { End(grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone")); });
   }
-  void OnDone() override {
+  void OnEnded() override {
     loop().Post([this] { delete this; });
   }
 
   WatchHub& hub_;
-  const v1::WatchSweepRequest request_;
-  const Timestamp started_;
+  const std::string name_;  // Of the caller.
+  v1::WatchSweepRequest request_;
+  const Timestamp started_ = MonotonicNow();
   SweepId sweep_;
   std::uint64_t sequence_ = 0;  // Number of the last notice sent.
   std::optional<std::uint64_t> sent_version_;
@@ -128,11 +152,8 @@ class WatchHub::Watcher final : public grpc::ServerWriteReactor<v1::SweepUpdate>
   std::optional<grpc::Status> end_;  // The status to end with.
 };
 
-grpc::ServerWriteReactor<v1::SweepUpdate>* WatchHub::Open(const v1::WatchSweepRequest& request,
-                                                          absl::Status admitted) {
-  auto* watcher = new Watcher(*this, request);
-  calls_.loop().Post([watcher, admitted = std::move(admitted)] { watcher->Begin(admitted); });
-  return watcher;
+grpc::ServerGenericBidiReactor* WatchHub::Open(Arrival arrival) {
+  return new Watcher(*this, std::move(arrival));
 }
 
 void WatchHub::Arm() {
@@ -146,9 +167,17 @@ void WatchHub::Arm() {
 
 void WatchHub::UpdateAll() {
   armed_ = false;
+  const Timestamp now = MonotonicNow();
+  const bool recheck = now - rechecked_ >= kRecheckPeriod;
+  if (recheck) rechecked_ = now;
   const std::vector<Watcher*> watchers(watchers_.begin(), watchers_.end());
   for (Watcher* watcher : watchers) {
-    if (watchers_.contains(watcher)) watcher->Update();
+    if (!watchers_.contains(watcher)) continue;
+    if (const absl::Status status = recheck ? watcher->StillAdmitted() : absl::OkStatus(); !status.ok()) {
+      watcher->End(ToGrpcStatus(status));
+    } else {
+      watcher->Update();
+    }
   }
   Arm();
 }

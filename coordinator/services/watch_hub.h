@@ -1,6 +1,8 @@
 // The watchers of sweeps: each gets the present state at once, then an update after a change, at most ten a
 // second, until the sweep is over. A slow watcher gets fewer updates, never a queue of them, and misses no
-// notice: those that are no longer in memory are read from the database.
+// notice: those that are no longer in memory are read from the database. One that does not read at all is
+// dropped (CallBounds), with a code after which `inlier watch` resumes. A watch ends with its
+// caller's token.
 //
 // Thread safety: Open from any thread; the rest on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SERVICES_WATCH_HUB_H_
@@ -10,7 +12,9 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <map>
 #include <set>
+#include <string>
 
 #include "coordinator/services/calls.h"
 #include "coordinator/store/reader.h"
@@ -21,6 +25,7 @@ class WatchHub {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(100);
   static constexpr std::size_t kWatchersMax = 1000;
+  static constexpr int kWatchersOfOneCallerMax = 100;  // Of one that is known.
 
   // Notices read from the database for one update.
   static constexpr std::uint32_t kNoticesPerUpdate = 500;
@@ -29,10 +34,8 @@ class WatchHub {
   WatchHub(boost::asio::io_context& io, Calls& calls, Reader& reader)
       : calls_(calls), reader_(reader), timer_(io) {}
 
-  // The reactor of one WatchSweep call, which ends at once if `admitted` is an error; gRPC owns it until it is
-  // done.
-  grpc::ServerWriteReactor<v1::SweepUpdate>* Open(const v1::WatchSweepRequest& request,
-                                                  absl::Status admitted);
+  // One WatchSweep call, which deletes itself.
+  grpc::ServerGenericBidiReactor* Open(Arrival arrival);
 
   // Ends every watch; no updates follow.
   void Stop();
@@ -47,6 +50,8 @@ class WatchHub {
   Reader& reader_;
   boost::asio::steady_timer timer_;
   std::set<Watcher*> watchers_;
+  std::map<std::string, int> by_caller_;  // Their number.
+  Timestamp rechecked_;                   // When their credentials were looked at last.
   bool armed_ = false;
   bool stopped_ = false;
 };

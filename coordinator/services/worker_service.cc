@@ -11,26 +11,36 @@
 namespace inlier {
 namespace {
 
+// A sync for a worker of another caller counts as a refused call.
+void CountForeign(Calls& calls, grpc::CallbackServerContext& context, const char* method,
+                  const absl::Status& status) {
+  if (absl::IsPermissionDenied(status)) calls.access().CountRefusal(context, method, "forbidden", status);
+}
+
 // One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next sync
 // the worker listens: pushes are written while the next read waits. At most one write is under way; an answer
 // waits for it and replaces waiting pushes. Finish is called once.
-class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>,
+class SessionReactor final : public CallStream,
                              public Listener,
                              public std::enable_shared_from_this<SessionReactor> {
  public:
-  SessionReactor(Calls& calls, grpc::CallbackServerContext& context) : calls_(calls), context_(context) {}
+  SessionReactor(Calls& calls, Arrival arrival) : CallStream(std::move(arrival)), calls_(calls) {}
 
-  // gRPC holds it until OnDone.
+  // It holds itself until the last reaction.
   void Start() {
     self_ = shared_from_this();
+<<<<<<< HEAD
     started_ = MonotonicNow();
     absl::Status admitted = calls_.access().Admit(context_, "Session").status();
     if (!admitted.ok()) return Answer(std::move(admitted));
     StartRead(&sync_);
+=======
+    Read(sync_, bounds().sessions);
+>>>>>>> h2/w2
   }
 
-  void OnReadDone(bool ok) override {
-    if (!ok) {
+  void OnMessage(absl::StatusOr<bool> got) override {
+    if (got.ok() && !*got) {
       const std::lock_guard lock(mutex_);
       End(grpc::Status::OK);  // The worker has closed its side.
       return;
@@ -40,31 +50,32 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       const std::lock_guard lock(mutex_);
       ++heard_;
     }
-    absl::Status status = calls_.access().AdmitWorker(context_, sync_.incarnation());
+    absl::Status status = got.status();
     if (status.ok()) status = CheckLimits(sync_);
     if (!status.ok()) return Answer(std::move(status));
     calls_.loop().Post([self = self_] {
-      self->calls_.loop().Sync(
-          self->sync_, /*by_stream=*/true,
-          [self](absl::StatusOr<v1::CoordinatorSync> reply) { self->Answer(std::move(reply)); });
+      self->calls_.loop().Sync(self->sync_, {.by_stream = true, .caller = self->caller().name},
+                               [self](absl::StatusOr<v1::CoordinatorSync> reply) {
+                                 self->Answer(std::move(reply));
+                               });
     });
   }
 
-  void OnWriteDone(bool ok) override {
-    if (Written(ok)) {
+  void OnWritten(bool ok) override {
+    if (AnswerWritten(ok)) {
       // Before the next sync can come, which ends the listening.
       calls_.loop().Post([self = self_, incarnation = sync_.incarnation(), heard = heard_] {
         self->listens_as_ = incarnation;
         self->calls_.loop().Listen(incarnation, {self, heard});
       });
       sync_.Clear();
-      StartRead(&sync_);
+      Read(sync_, bounds().sessions);
     }
     const std::lock_guard lock(mutex_);
     if (!ended_ && !writing_) WriteNext();
   }
 
-  void OnDone() override {
+  void OnEnded() override {
     calls_.loop().Post(
         [self = std::move(self_)] { self->calls_.loop().Unlisten(self->listens_as_, self.get()); });
   }
@@ -78,7 +89,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
 
  private:
   // The write that was under way has ended; whether it was the answer to a sync.
-  bool Written(bool ok) {
+  bool AnswerWritten(bool ok) {
     const std::lock_guard lock(mutex_);
     writing_ = false;
     if (!ok) End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker has gone"));
@@ -90,6 +101,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
     calls_.Observe("Session", status, started_);
     const std::lock_guard lock(mutex_);
     if (ended_) return;
+    CountForeign(calls_, context(), "Session", reply.status());  // Until Finish the context is there.
     if (!reply.ok()) return End(status);
     next_push_.reset();  // The answer contains the same or more.
     next_answer_ = *std::move(reply);
@@ -107,7 +119,7 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
       return;
     }
     writing_ = true;
-    StartWrite(&written_);
+    Write(written_);
   }
   void End(const grpc::Status& status) {
     if (!std::exchange(ended_, true)) Finish(status);
@@ -116,7 +128,6 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   Calls& calls_;
   std::shared_ptr<SessionReactor> self_;
   std::string listens_as_;  // Used on the coordinator's thread.
-  grpc::CallbackServerContext& context_;
   v1::WorkerSync sync_;
   Timestamp started_;
 
@@ -127,35 +138,37 @@ class SessionReactor final : public grpc::ServerBidiReactor<v1::WorkerSync, v1::
   bool writing_ = false, answering_ = false, ended_ = false;
 };
 
-class WorkerService final : public v1::WorkerService::CallbackService {
+class WorkerService {
  public:
   explicit WorkerService(Calls& calls) : calls_(calls) {}
 
- private:
-  grpc::ServerBidiReactor<v1::WorkerSync, v1::CoordinatorSync>* Session(
-      grpc::CallbackServerContext* context) override {
-    const auto session = std::make_shared<SessionReactor>(calls_, *context);
-    session->Start();
-    return session.get();
-  }
-
-  grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::WorkerSync* sync,
-                                 v1::CoordinatorSync* response) override {
-    return calls_.OnCaller(context, "Sync", response, [=, this](Reply<v1::CoordinatorSync> reply) {
-      absl::Status status = calls_.access().AdmitWorker(*context, sync->incarnation());
-      if (status.ok()) status = CheckLimits(*sync);
-      if (!status.ok()) return reply(status);
-      calls_.loop().Post([=, this] { calls_.loop().Sync(*sync, /*by_stream=*/false, reply); });
+  void Sync(UnaryContext* context, const v1::WorkerSync* sync, v1::CoordinatorSync* response) {
+    calls_.OnCaller(context, "Sync", response, [=, this](Reply<v1::CoordinatorSync> reply) {
+      if (absl::Status status = CheckLimits(*sync); !status.ok()) return reply(status);
+      calls_.loop().Post([=, this] {
+        calls_.loop().Sync(*sync, {.by_stream = false, .caller = context->calling().name},
+                           [=, this](absl::StatusOr<v1::CoordinatorSync> answer) {
+                             CountForeign(calls_, context->server_context(), "Sync", answer.status());
+                             reply(std::move(answer));
+                           });
+      });
     });
   }
 
+ private:
   Calls& calls_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeWorkerService(Calls& calls) {
-  return std::make_unique<WorkerService>(calls);
+void AddWorkerService(Door& door, Calls& calls) {
+  const std::string name = v1::WorkerService::service_full_name();
+  door.Add(name, "Sync", std::make_shared<WorkerService>(calls), &WorkerService::Sync);
+  door.AddStream(name, "Session", [&calls](Arrival arrival) {
+    const auto session = std::make_shared<SessionReactor>(calls, std::move(arrival));
+    session->Start();
+    return session.get();
+  });
 }
 
 }  // namespace inlier

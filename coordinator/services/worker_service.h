@@ -2,20 +2,18 @@
 // handler.
 //
 // A session takes one sync at a time: the next is read when the answer to the last has been written, so that
-// a worker can never make the coordinator hold more than one of its messages.
+// a worker can never make the coordinator hold more than one of its messages. A session without a sync for
+// long ends.
 #ifndef INLIER_COORDINATOR_SERVICES_WORKER_SERVICE_H_
 #define INLIER_COORDINATOR_SERVICES_WORKER_SERVICE_H_
 
-#include <grpcpp/grpcpp.h>
-
-#include <memory>
-
 #include "coordinator/services/calls.h"
+#include "coordinator/services/door.h"
 
 namespace inlier {
 
-// `calls` outlives it.
-std::unique_ptr<grpc::Service> MakeWorkerService(Calls& calls);
+// `calls` outlives `door`.
+void AddWorkerService(Door& door, Calls& calls);
 
 }  // namespace inlier
 

@@ -25,6 +25,8 @@ struct OrchestratorOptions {
   std::uint64_t expand_per_tick = 256;     // Trials made in one later step at most: others wait for it.
   std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, skipped in one step.
+  std::uint64_t workers_per_caller_max = 20'000;  // Connected at once.
+  std::uint64_t slots_per_caller_max = 100'000;   // Of those.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
   std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
 

@@ -20,6 +20,8 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   options.stall = std::chrono::seconds(config.stall_seconds());
   options.locality_wait = std::chrono::milliseconds(config.locality_wait_ms());
   options.materialised_trials_max = config.materialised_trials_max();
+  options.workers_per_caller_max = config.workers_per_caller_max();
+  options.slots_per_caller_max = config.slots_per_caller_max();
   for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
   for (const v1::CallerLimits& limits : config.callers()) options.callers[limits.name()] = limits;
   return options;

@@ -176,7 +176,8 @@ void CommitWorker(Context& context, const WorkerEntry& worker) {
                 .connected = worker.connected,
                 .last_seen = worker.last_seen_wall,
                 .held = worker.held,
-                .memory_mib = worker.resources.memory_mib()};
+                .memory_mib = worker.resources.memory_mib(),
+                .used = worker.used};
   const bool knows_memory = row.memory_mib > 0 || !worker.resources.gpus().empty();
   for (const v1::Slot& slot : worker.slots) {
     row.devices.push_back(slot.device());

@@ -27,9 +27,25 @@ WorkerEntry* WorkerRegistry::FindByNumber(std::uint32_t number) {
   return at == by_number_.end() ? nullptr : Find(at->second);
 }
 
+void WorkerRegistry::Count(const WorkerEntry& worker, bool add) {
+  Share& share = shares_[worker.owner];
+  const std::uint64_t slots = worker.slots.size();
+  slots_ = add ? slots_ + slots : slots_ - slots;
+  share.slots = add ? share.slots + slots : share.slots - slots;
+  share.workers = add ? share.workers + 1 : share.workers - 1;
+  if (share.workers == 0) shares_.erase(worker.owner);
+}
+
+void WorkerRegistry::SetOwner(WorkerEntry& worker, const std::string& owner) {
+  if (worker.connected) Count(worker, false);
+  worker.owner = owner;
+  if (worker.connected) Count(worker, true);
+}
+
 void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, std::uint64_t memory_mib) {
-  if (worker.connected) slots_ = slots_ - worker.slots.size() + slots.size();
+  if (worker.connected) Count(worker, false);
   worker.slots = std::move(slots);
+  if (worker.connected) Count(worker, true);
   worker.resources.SetCapacity(worker.slots, memory_mib);
 }
 
@@ -37,9 +53,7 @@ void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
   if (worker.connected) {
     by_silence_.erase({worker.last_seen, worker.incarnation});
   }
-  if (!worker.connected) {
-    slots_ += worker.slots.size();
-  }
+  if (!worker.connected) Count(worker, true);
   worker.connected = true;
   worker.last_seen = now;
   worker.last_seen_wall = wall;
@@ -52,7 +66,7 @@ std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
     WorkerEntry& worker = workers_.at(by_silence_.begin()->second);
     by_silence_.erase(by_silence_.begin());
     worker.connected = false;
-    slots_ -= worker.slots.size();
+    Count(worker, false);
     gone.push_back(&worker);
   }
   return gone;

@@ -3,7 +3,10 @@
 // A worker is an incarnation: a fresh uuid for each process. Names and hosts are labels; two workers may
 // share them. A worker is connected from its first sync until it has been silent for a lease's full term. One
 // that is not connected and holds nothing is forgotten an hour later, or earlier when there are more than
-// kForgottenAfterCount of them.
+// kForgottenAfterCount of them, or they have more than kForgottenAfterSlots slots.
+//
+// A worker belongs to the first caller that syncs as it, which alone may report, renew or take anything in
+// its name. Owners are kept in memory: after a restart a worker belongs to its first caller again.
 //
 // Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_WORKER_REGISTRY_H_
@@ -29,6 +32,8 @@ struct WorkerEntry {
   std::string name;
   std::string host;
   std::string version;
+  std::string owner;            // The caller; empty: not known, or callers are not checked. SetOwner sets it.
+  bool used = false;            // It has had an attempt: its row in the database stays.
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
   DeviceHealths devices;        // Those that have failed since their last success.
@@ -56,7 +61,18 @@ struct WorkerEntry {
 class WorkerRegistry {
  public:
   static constexpr int kForgottenAfterCount = 1000;
+  static constexpr std::uint64_t kForgottenAfterSlots = 100'000;
   static constexpr Duration kForgottenAfter = std::chrono::hours(1);
+
+  // The connected workers of one owner.
+  struct Share {
+    std::uint64_t workers = 0;
+    std::uint64_t slots = 0;
+  };
+  struct Forgotten {
+    std::string incarnation;
+    bool used = false;
+  };
 
   // `term`: the silence after which a worker counts as gone.
   explicit WorkerRegistry(Duration term) : term_(term) {}
@@ -76,9 +92,16 @@ class WorkerRegistry {
   // Marks those silent for the term as not connected and returns them, the longest silent first.
   std::vector<WorkerEntry*> Expire(Timestamp now);
 
-  // Forgets workers by the rule of the file comment; `holds(incarnation)`: the worker has leases.
+  // Forgets workers by the rule of the file comment, and returns them; `holds(incarnation)`: the worker has
+  // leases.
   template <typename Holds>
-  void Forget(Timestamp now, Holds holds);
+  std::vector<Forgotten> Forget(Timestamp now, Holds holds);
+
+  void SetOwner(WorkerEntry& worker, const std::string& owner);
+  Share ShareOf(const std::string& owner) const {
+    const auto at = shares_.find(owner);
+    return at == shares_.end() ? Share() : at->second;
+  }
 
   std::optional<Timestamp> NextDeadline() const;
 
@@ -89,25 +112,38 @@ class WorkerRegistry {
   std::uint64_t slots() const { return slots_; }
 
  private:
+  // Adds a connected worker to the share of its owner, or takes it away.
+  void Count(const WorkerEntry& worker, bool add);
+
   Duration term_;
   std::map<std::string, WorkerEntry> workers_;
   std::set<std::pair<Timestamp, std::string>> by_silence_;  // (last seen, incarnation) of the connected.
   std::uint64_t slots_ = 0;
+  std::map<std::string, Share> shares_;  // By owner.
   std::map<std::uint32_t, std::string> by_number_;
   std::uint32_t last_number_ = 0;
 };
 
 template <typename Holds>
-void WorkerRegistry::Forget(Timestamp now, Holds holds) {
+std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Holds holds) {
   std::set<std::pair<Timestamp, std::string>> gone;
+  std::uint64_t slots = 0;
   for (const auto& [incarnation, worker] : workers_) {
-    if (!worker.connected && !holds(incarnation)) gone.emplace(worker.last_seen, incarnation);
+    if (worker.connected || holds(incarnation)) continue;
+    gone.emplace(worker.last_seen, incarnation);
+    slots += worker.slots.size();
   }
+  std::vector<Forgotten> forgotten;
   for (auto at = gone.begin(); at != gone.end(); at = gone.erase(at)) {
-    if (static_cast<int>(gone.size()) <= kForgottenAfterCount && now - at->first < kForgottenAfter) break;
-    by_number_.erase(workers_.at(at->second).number);
+    const bool few = static_cast<int>(gone.size()) <= kForgottenAfterCount && slots <= kForgottenAfterSlots;
+    if (few && now - at->first < kForgottenAfter) break;
+    const WorkerEntry& worker = workers_.at(at->second);
+    forgotten.push_back({worker.incarnation, worker.used});
+    slots -= worker.slots.size();
+    by_number_.erase(worker.number);
     workers_.erase(at->second);
   }
+  return forgotten;
 }
 
 }  // namespace inlier

@@ -14,6 +14,10 @@ namespace inlier {
 namespace {
 
 constexpr std::uint32_t kSweepsAPage = 100;
+constexpr std::uint32_t kWorkersAPage = 1000;
+// A page of workers ends above it: any client takes a message of this size.
+constexpr std::size_t kWorkersBytesAPage = 2 << 20;
+
 // The finished share of an attempt, from its reported progress.
 double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
   if (absl::StartsWith(progress.phase(), "uploading")) return 1;  // The training is done.
@@ -205,28 +209,48 @@ absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::
   return response;
 }
 
-v1::ListWorkersResponse ListWorkers(const State& state) {
+namespace {
+
+v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
+  v1::WorkerStatus status;
+  status.set_incarnation(worker.incarnation);
+  status.set_name(worker.name);
+  status.set_host(worker.host);
+  status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
+  status.set_busy(static_cast<std::uint32_t>(state.leases.HeldBy(worker.incarnation).size()));
+  status.set_draining(worker.draining || worker.held);
+  if (worker.held) status.set_held(true);
+  status.set_connected(worker.connected);
+  status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
+  for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
+  status.set_version(worker.version);
+  for (const auto& [device, health] : worker.devices) {
+    if (!health.InQuarantine()) continue;
+    v1::QuarantinedDevice& quarantined = *status.add_quarantined();
+    quarantined.set_device(device);
+    quarantined.set_reason(health.reason);
+    quarantined.set_probes_failed(static_cast<std::uint32_t>(health.probes_failed));
+  }
+  return status;
+}
+
+}  // namespace
+
+v1::ListWorkersResponse ListWorkers(const State& state, const v1::ListWorkersRequest& request) {
   v1::ListWorkersResponse response;
-  for (const auto& [incarnation, worker] : state.workers.all()) {
-    v1::WorkerStatus& status = *response.add_workers();
-    status.set_incarnation(incarnation);
-    status.set_name(worker.name);
-    status.set_host(worker.host);
-    status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
-    status.set_busy(static_cast<std::uint32_t>(state.leases.HeldBy(incarnation).size()));
-    status.set_draining(worker.draining || worker.held);
-    if (worker.held) status.set_held(true);
-    status.set_connected(worker.connected);
-    status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
-    for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
-    status.set_version(worker.version);
-    for (const auto& [device, health] : worker.devices) {
-      if (!health.InQuarantine()) continue;
-      v1::QuarantinedDevice& quarantined = *status.add_quarantined();
-      quarantined.set_device(device);
-      quarantined.set_reason(health.reason);
-      quarantined.set_probes_failed(static_cast<std::uint32_t>(health.probes_failed));
+  const std::map<std::string, WorkerEntry>& all = state.workers.all();
+  const std::uint32_t most = std::clamp(request.page_size(), 1u, kWorkersAPage);
+  std::size_t bytes = 0;
+  const auto first = request.page_token().empty() ? all.begin() : all.upper_bound(request.page_token());
+  for (auto at = first; at != all.end(); ++at) {
+    if (request.connected() && !at->second.connected) continue;
+    if (static_cast<std::uint32_t>(response.workers_size()) >= most || bytes >= kWorkersBytesAPage) {
+      response.set_next_page_token(response.workers(response.workers_size() - 1).incarnation());
+      break;
     }
+    v1::WorkerStatus& status = *response.add_workers();
+    status = StatusOfWorker(state, at->second);
+    bytes += status.ByteSizeLong();
   }
   return response;
 }

@@ -18,7 +18,8 @@ v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::u
 // One page of sweeps, the newest first.
 absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request);
 
-v1::ListWorkersResponse ListWorkers(const State& state);
+// By incarnation, a page of them: at most request.page_size, and not more than fit into a message.
+v1::ListWorkersResponse ListWorkers(const State& state, const v1::ListWorkersRequest& request = {});
 
 }  // namespace inlier
 

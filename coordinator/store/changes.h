@@ -126,9 +126,14 @@ struct WorkerAcknowledged {
   std::uint64_t sequence = 0;
 };
 
+// The worker is gone for good and never had an attempt: no row refers to it.
+struct WorkerForgotten {
+  std::string incarnation{};
+};
+
 using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange,
                             StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
-                            LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, RequestRow,
+                            LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow,
                             PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData,
                             TokenTaken>;
 

@@ -25,7 +25,7 @@ std::uint64_t StreamKey(const Change& change) {
   return std::visit(
       [](const auto& alternative) -> std::uint64_t {
         using T = std::decay_t<decltype(alternative)>;
-        if constexpr (std::is_same_v<T, WorkerAcknowledged>) {
+        if constexpr (std::is_same_v<T, WorkerAcknowledged> || std::is_same_v<T, WorkerForgotten>) {
           return KeyOfWorker(alternative.incarnation);
         } else if constexpr (std::is_same_v<T, AttemptRow> || std::is_same_v<T, AttemptInfo> ||
                              std::is_same_v<T, AttemptEnded> || std::is_same_v<T, MeasurementRow> ||

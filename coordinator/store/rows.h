@@ -184,6 +184,7 @@ struct WorkerRow {
   bool held = false;                               // A person drains it.
   std::uint64_t memory_mib = 0;                    // 0: not known.
   std::vector<std::uint64_t> device_memory_mib{};  // One for each slot, or empty; 0: not known.
+  bool used = false;                               // It has had an attempt.
   std::uint64_t acknowledged_sequence = 0;         // Stored by WorkerAcknowledged.
 };
 

@@ -215,14 +215,14 @@ void LoadPruning(SQLite::Database& database, Snapshot& snapshot) {
 absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
   Statement rows(database,
                  "SELECT incarnation, name, host, version, slots, draining, connected, last_seen_ms, "
-                 "acknowledged_sequence, held, memory_mib, devices, device_memory_mib FROM worker "
+                 "acknowledged_sequence, held, memory_mib, used, devices, device_memory_mib FROM worker "
                  "ORDER BY rowid");
   while (rows.Next()) {
     WorkerRow& worker = snapshot.workers.emplace_back();
     std::string_view devices_json, memory_json;
     rows.Read(worker.incarnation, worker.name, worker.host, worker.version, worker.slots, worker.draining,
               worker.connected, worker.last_seen, worker.acknowledged_sequence, worker.held,
-              worker.memory_mib, devices_json, memory_json);
+              worker.memory_mib, worker.used, devices_json, memory_json);
     const auto devices = nlohmann::json::parse(devices_json, nullptr, /*allow_exceptions=*/false);
     if (!devices.is_array())
       return absl::DataLossError(absl::StrCat("worker ", worker.incarnation, ": its devices are not a list"));

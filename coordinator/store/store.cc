@@ -332,12 +332,17 @@ class Store::Writer {
     const std::string devices =
         nlohmann::json(row.devices).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     Run("INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, "
-        "last_seen_ms, held, memory_mib, device_memory_mib) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (incarnation) DO UPDATE SET "
-        "name = ?2, host = ?3, version = ?4, slots = ?5, devices = ?6, draining = ?7, connected = ?8, "
-        "last_seen_ms = ?9, held = ?10, memory_mib = ?11, device_memory_mib = ?12",
+        "last_seen_ms, held, memory_mib, device_memory_mib, used) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (incarnation) DO UPDATE "
+        "SET name = ?2, host = ?3, version = ?4, slots = ?5, devices = ?6, draining = ?7, connected = ?8, "
+        "last_seen_ms = ?9, held = ?10, memory_mib = ?11, device_memory_mib = ?12, used = ?13",
         row.incarnation, row.name, row.host, row.version, row.slots, devices, row.draining, row.connected,
-        row.last_seen, row.held, row.memory_mib, nlohmann::json(row.device_memory_mib).dump());
+        row.last_seen, row.held, row.memory_mib, nlohmann::json(row.device_memory_mib).dump(), row.used);
+    return true;
+  }
+
+  bool Apply(const WorkerForgotten& change) {
+    Run("DELETE FROM worker WHERE incarnation = ?1 AND NOT used", change.incarnation);
     return true;
   }
 

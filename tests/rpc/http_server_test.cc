@@ -9,6 +9,7 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <thread>
+#include <vector>
 
 namespace inlier {
 namespace {
@@ -50,7 +51,7 @@ class HttpServerTest : public testing::Test {
     return answer;
   }
   std::string Get(const std::string& target) {
-    return Exchange("GET " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    return Exchange("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   }
 
   asio::io_context io_, client_io_;
@@ -69,14 +70,14 @@ TEST_F(HttpServerTest, ARouteIsAnswered) {
 TEST_F(HttpServerTest, AQueryIsIgnored) { EXPECT_THAT(Get("/healthz?a=1+2%26&b"), EndsWith("\r\n\r\nok\n")); }
 
 TEST_F(HttpServerTest, AHeadHasNoBody) {
-  const std::string answer = Exchange("HEAD /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string answer = Exchange("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, HasSubstr("Content-Length: 4\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
 }
 
 TEST_F(HttpServerTest, AConnectionServesSeveralRequests) {
-  const std::string one = "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
-  const std::string last = "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+  const std::string one = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const std::string last = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   const std::string answer = Exchange(one + one + last);
   size_t count = 0;
   for (size_t at = 0; (at = answer.find("m 1\n", at)) != std::string::npos; ++at) ++count;
@@ -90,9 +91,9 @@ TEST_F(HttpServerTest, WhatIsNotThereIsNamed) {
 }
 
 TEST_F(HttpServerTest, WrongRequestsAreRefused) {
-  EXPECT_THAT(Exchange("POST /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+  EXPECT_THAT(Exchange("POST /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
               StartsWith("HTTP/1.1 405 "));
-  EXPECT_THAT(Exchange("POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello"),
+  EXPECT_THAT(Exchange("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello"),
               StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(Exchange("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(Get("/%zz"), StartsWith("HTTP/1.1 404 "));
@@ -123,7 +124,7 @@ TEST(HttpServerLimitsTest, SlowAndIdleConnectionsAreClosed) {
   {
     asio::ip::tcp::socket kept(client_io);
     kept.connect(endpoint);
-    asio::write(kept, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")));
+    asio::write(kept, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
     EXPECT_THAT(read_to_end(kept), EndsWith("m 1\n"));  // One answer, then the end.
   }
   {
@@ -143,6 +144,51 @@ TEST(HttpServerLimitsTest, SlowAndIdleConnectionsAreClosed) {
   thread.join();
 }
 
+// Idle connections must not shut others out: the longest silent one loses its place.
+TEST(HttpServerLimitsTest, IdleConnectionsGiveTheirPlacesToNewOnes) {
+  asio::io_context io, client_io;
+  HttpServer server(io, {.transfer = std::chrono::seconds(60), .connections = 256});
+  server.Get("/metrics", [] { return HttpResponse{.body = "m 1\n"}; });
+  ASSERT_TRUE(server.Start("127.0.0.1:0", "http_listen").ok());
+  auto guard = asio::make_work_guard(io);
+  std::thread thread([&io] { io.run(); });
+  const asio::ip::tcp::endpoint endpoint(asio::ip::make_address("127.0.0.1"), server.port());
+  std::vector<asio::ip::tcp::socket> idle;
+  for (int i = 0; i < 256; ++i) idle.emplace_back(client_io).connect(endpoint);
+  for (int i = 0; i < 300; ++i) {
+    asio::ip::tcp::socket socket(client_io);
+    socket.connect(endpoint);
+    asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+    std::string answer;
+    boost::system::error_code error;
+    asio::read_until(socket, asio::dynamic_buffer(answer), "m 1\n", error);
+    ASSERT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n")) << i << ": " << error.message();
+    idle.push_back(std::move(socket));  // It stays, too, and waits for its next request.
+  }
+  boost::system::error_code error;
+  char byte = 0;
+  idle.front().read_some(asio::buffer(&byte, 1), error);
+  EXPECT_EQ(error, asio::error::eof);  // The first one is closed.
+  asio::post(io, [&server] { server.Stop(); });
+  guard.reset();
+  thread.join();
+}
+
+// A page in a browser that gives its own name this machine's address.
+TEST_F(HttpServerTest, OnLoopbackOnlyNamesOfLoopbackAreAnswered) {
+  const auto get = [this](const std::string& host) {
+    return Exchange("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+  };
+  for (const char* good : {"localhost", "LOCALHOST:7421", "127.0.0.1:80", "127.1.2.3", "[::1]:7421", "[::1]"})
+    EXPECT_THAT(get(good), StartsWith("HTTP/1.1 200 ")) << good;
+  for (const char* bad : {"evil.example", "evil.example:7421", "localhost.evil.example", "10.0.0.1", "[2001:db8::1]", ""}) {
+    const std::string answer = get(bad);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 403 ")) << bad;
+    EXPECT_THAT(answer, HasSubstr("ask for it as localhost"));
+  }
+  EXPECT_THAT(Exchange("GET /metrics HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));  // No browser sends that.
+}
+
 TEST_F(HttpServerTest, AnAddressInUseIsNamedWithTheRemedy) {
   HttpServer other(io_);
   const absl::Status status = other.Start(server_.address(), "http_listen");
@@ -153,7 +199,7 @@ TEST_F(HttpServerTest, AnAddressInUseIsNamedWithTheRemedy) {
 
 TEST_F(HttpServerTest, StopClosesOpenConnections) {
   asio::ip::tcp::socket socket = Connect();
-  asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")));
+  asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
   std::string answer;
   asio::read_until(socket, asio::dynamic_buffer(answer), "m 1\n");
   Stop();

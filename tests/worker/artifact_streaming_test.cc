@@ -159,7 +159,7 @@ class ArtifactStreamingTest : public testing::Test {
     boost::asio::ip::tcp::socket socket(io);
     boost::system::error_code error;
     socket.connect({boost::asio::ip::make_address(address->host), address->port}, error);
-    const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    const std::string request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     boost::asio::write(socket, boost::asio::buffer(request), error);
     std::string text;
     boost::asio::read(socket, boost::asio::dynamic_buffer(text), error);

@@ -191,6 +191,7 @@ CREATE TABLE worker (
   held INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),  -- 1: a person drains it.
   connected INTEGER NOT NULL CHECK (connected IN (0, 1)),  -- 1: its lease had not run out.
   last_seen_ms INTEGER NOT NULL,                       -- Of its latest stored sync.
+  used INTEGER NOT NULL DEFAULT 0 CHECK (used IN (0, 1)),  -- 1: it has had an attempt; others are removed some time after they are gone.
   acknowledged_sequence INTEGER NOT NULL DEFAULT 0,    -- Its events up to here are stored.
   memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),  -- MiB of the machine for all its slots; 0: not known.
   device_memory_mib TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(device_memory_mib))  -- A list, MiB of the device of each slot; 0: not known.

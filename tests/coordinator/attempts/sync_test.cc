@@ -318,6 +318,55 @@ TEST(OrchestratorSyncTest, UpdateReportsProgressShareOfWorkAndTimeLeft) {
   EXPECT_EQ(update.status().trials().pending(), 1u);
 }
 
+// Rows of workers that never ran anything do not stay for ever; a worker that ran something can be named for
+// ever.
+TEST(OrchestratorSyncTest, RowsOfGoneWorkersStayOnlyWhereAnAttemptRefersToThem) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker used("used", 1), idle("idle", 1);
+  RunAll(harness, used);
+  harness.Sync(idle);
+  EXPECT_EQ(harness.Query("SELECT incarnation, used FROM worker ORDER BY incarnation"), "idle|0\nused|1\n");
+  harness.Restart();
+  harness.Advance(std::chrono::seconds(20));
+  harness.Tick();
+  harness.Advance(std::chrono::hours(2));
+  harness.Tick();
+  EXPECT_TRUE(harness.orchestrator().state().workers.all().empty());
+  EXPECT_EQ(harness.Query("SELECT incarnation, used, name FROM worker"), "used|1|worker-used\n");
+  EXPECT_EQ(harness.Query("SELECT DISTINCT worker FROM attempt"), "used\n");
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
+  // It may come back, with events of attempts that ended long ago.
+  idle.Emit(1, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  EXPECT_EQ(harness.Sync(idle).acknowledged_sequence(), 1u);
+  EXPECT_EQ(harness.Query("SELECT incarnation, acknowledged_sequence FROM worker ORDER BY incarnation"),
+            "idle|1\nused|4\n");
+}
+
+TEST(OrchestratorSyncTest, AWorkerBelongsToItsFirstCallerUntilItIsForgotten) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  const auto sync_as = [&](const std::string& caller) {
+    Effects effects;
+    const auto reply = harness.orchestrator().OnSync(worker.Sync(), harness.now(), {.caller = caller}, effects);
+    harness.Commit(std::move(effects));
+    return reply.status();
+  };
+  EXPECT_TRUE(sync_as("alice").ok());
+  const absl::Status other = sync_as("mallory");
+  EXPECT_EQ(other.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(other.message(),
+            "this incarnation of a worker does not belong to mallory; a worker gets a new incarnation at each start");
+  EXPECT_TRUE(sync_as("alice").ok());
+  harness.Advance(std::chrono::hours(2));
+  harness.Tick();
+  harness.Tick();
+  harness.Advance(std::chrono::hours(2));
+  harness.Tick();
+  EXPECT_TRUE(harness.orchestrator().state().workers.all().empty());
+  EXPECT_TRUE(sync_as("mallory").ok());
+}
+
 // Found while the simulation was written: a worker sends on before it has an answer. When the disk was full
 // at the first sync and not at the second, acknowledging the second's events acknowledged the first's, which
 // the coordinator had not taken.

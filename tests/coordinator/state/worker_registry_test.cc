@@ -69,5 +69,40 @@ TEST(WorkerRegistryTest, ManyGoneWorkersAreForgottenEarlierTheLongestSilentFirst
   EXPECT_NE(registry.Find("5"), nullptr);
 }
 
+TEST(WorkerRegistryTest, GoneWorkersWithManySlotsAreForgottenEarlier) {
+  WorkerRegistry registry(seconds(16));
+  constexpr int kSlots = 1024, kMany = 150;
+  for (int i = 0; i < kMany; ++i) {
+    WorkerEntry& worker = registry.FindOrAdd(std::to_string(i));
+    registry.SetSlots(worker, Slots(kSlots));
+    registry.Seen(worker, kStart + Duration(i), {});
+  }
+  registry.Expire(kStart + seconds(20));
+  const auto forgotten = registry.Forget(kStart + seconds(21), [](const std::string&) { return false; });
+  EXPECT_EQ(registry.all().size(), WorkerRegistry::kForgottenAfterSlots / kSlots);
+  ASSERT_EQ(forgotten.size(), kMany - registry.all().size());
+  EXPECT_EQ(forgotten[0].incarnation, "0");
+}
+
+TEST(WorkerRegistryTest, OwnersShareCountsTheirConnectedWorkers) {
+  WorkerRegistry registry(seconds(16));
+  WorkerEntry& a = registry.FindOrAdd("a");
+  registry.SetOwner(a, "lab");
+  registry.SetSlots(a, Slots(2));
+  registry.Seen(a, kStart, {});
+  WorkerEntry& b = registry.FindOrAdd("b");
+  registry.SetSlots(b, Slots(3));
+  registry.Seen(b, kStart + seconds(5), {});
+  registry.SetOwner(b, "lab");  // As after a restart: connected, and its owner not known yet.
+  EXPECT_EQ(registry.ShareOf("lab").workers, 2u);
+  EXPECT_EQ(registry.ShareOf("lab").slots, 5u);
+  EXPECT_EQ(registry.ShareOf("").workers, 0u);
+  registry.Seen(b, kStart + seconds(6), {});
+  registry.Expire(kStart + seconds(16));
+  EXPECT_EQ(registry.ShareOf("lab").workers, 1u);
+  EXPECT_EQ(registry.ShareOf("lab").slots, 3u);
+  EXPECT_EQ(registry.slots(), 3u);
+}
+
 }  // namespace
 }  // namespace inlier

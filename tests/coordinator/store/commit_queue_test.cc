@@ -65,6 +65,17 @@ TEST_F(CommitQueueTest, AcknowledgementWaitsForTheBulkOfItsWorker) {
   EXPECT_THAT(Take(), ElementsAre("b2", "c1", "b1"));
 }
 
+// Its row must not be gone when an acknowledgement is written to it.
+TEST_F(CommitQueueTest, TheEndOfAWorkersRowWaitsForTheBulkOfItsWorker) {
+  PushBulk("b1", {1}, "w");
+  PushBulk("b2", {2}, "other");
+  ChangeBatch batch;
+  batch.Add(EventRow{.at = {}, .kind = "gone", .worker = "", .message = ""});
+  batch.Add(WorkerForgotten{"w"});
+  queue_.Push(std::move(batch), nullptr, now_);
+  EXPECT_THAT(Take(), ElementsAre("b1", "gone", "b2"));
+}
+
 TEST_F(CommitQueueTest, BulkThatSharesAStreamWithPulledBulkGoesToo) {
   PushBulk("b1", {1});
   PushBulk("b2", {1, 2});

@@ -1,0 +1,69 @@
+// Every call enters the coordinator here.
+//
+// The services' methods are registered here and not with gRPC, which would read and parse a call's message
+// before anybody could look at its credentials. A call is admitted on its metadata (Access); then its
+// method's stream or handler gets it. gRPC's health check and server reflection are open to any caller that
+// can connect: they hold no data.
+//
+// Thread safety: methods are added before the server starts; calls come on gRPC's threads.
+#ifndef INLIER_COORDINATOR_SERVICES_DOOR_H_
+#define INLIER_COORDINATOR_SERVICES_DOOR_H_
+
+#include <grpcpp/generic/async_generic_service.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/services/call_stream.h"
+#include "coordinator/services/calls.h"
+
+namespace inlier {
+
+class Door final : public grpc::CallbackGenericService {
+ public:
+  // Makes the object of a call, which deletes itself.
+  using Enter = std::function<grpc::ServerGenericBidiReactor*(Arrival)>;
+
+  // `calls` outlives it.
+  explicit Door(Calls& calls);
+
+  // `service`: its full name.
+  void AddStream(const std::string& service, const char* method, Enter enter);
+
+  // A unary method, a member of `handler`, which the door keeps.
+  template <typename Handler, typename Request, typename Response>
+  void Add(const std::string& service, const char* method, std::shared_ptr<Handler> handler,
+           void (Handler::*call)(UnaryContext*, const Request*, Response*)) {
+    using Call = UnaryCall<Request, Response>;
+    const auto handle = std::make_shared<typename Call::Handler>(
+        [handler, call](UnaryContext* context, const Request* request, Response* response) {
+          (handler.get()->*call)(context, request, response);
+        });
+    AddStream(service, method, [this, handle, method](Arrival arrival) {
+      const auto refused = [this, method, started = MonotonicNow()](const grpc::Status& status) {
+        calls_.Observe(method, status, started);
+      };
+      return new Call(std::move(arrival), *handle, refused);
+    });
+  }
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
+
+ private:
+  struct Method {
+    std::string name;  // Without the service.
+    bool open = false;
+    Enter enter;
+  };
+
+  Calls& calls_;
+  std::map<std::string, Method> methods_;  // By path: /service/method.
+  std::vector<std::string> services_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SERVICES_DOOR_H_

@@ -1,0 +1,165 @@
+// Calls that wait for their caller, with a server of their own whose waits the test lets expire.
+#include "coordinator/services/call_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "inlier/v1/sweep_service.grpc.pb.h"
+#include "rpc/rpc.h"
+
+namespace inlier {
+namespace {
+
+using grpc::StatusCode;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+// Sends updates of a mebibyte without end.
+class EndlessCall final : public CallStream {
+ public:
+  EndlessCall(Arrival arrival, std::atomic<int>& written) : CallStream(std::move(arrival)), written_(written) {
+    for (int i = 0; i < 16; ++i) update_.add_notices(std::string(1 << 16, 'x'));
+    Read(request_, bounds().requests);
+  }
+
+ private:
+  void OnMessage(absl::StatusOr<bool> got) override {
+    if (!got.ok() || !*got) return Finish(ToGrpcStatus(got.status()));
+    Write(update_);
+  }
+  void OnWritten(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    ++written_;
+    Write(update_);
+  }
+
+  std::atomic<int>& written_;
+  v1::WatchSweepRequest request_;
+  v1::SweepUpdate update_;
+};
+
+class CallStreamTest : public testing::Test, public grpc::CallbackGenericService {
+ protected:
+  using Query = UnaryCall<v1::QueryRequest, v1::QueryResponse>;
+
+  void SetUp() override {
+    v1::CoordinatorConfig config;
+    access_ = *Access::Open(config, metrics_);
+    bounds_ = std::make_unique<CallBounds>(*access_, seconds(60));
+    auto started = StartServer("127.0.0.1:0", "listen", {}, {.request_bytes_max = 8 << 20, .door = this});
+    ASSERT_TRUE(started.ok()) << started.status();
+    listening_ = *std::move(started);
+    channel_ = MakeChannel(listening_.address);
+    stub_ = v1::SweepService::NewStub(channel_);
+  }
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    auto admitted = access_->Admit(*context, "Query");
+    EXPECT_TRUE(admitted.ok()) << admitted.status();
+    Arrival arrival{*context, *bounds_, *std::move(admitted)};
+    ++arrived_;
+    if (context->method() == "/inlier.v1.SweepService/WatchSweep")
+      return new EndlessCall(std::move(arrival), written_);
+    return new Query(std::move(arrival), handler_, [this](const grpc::Status&) { ++refused_; });
+  }
+  static void Until(const std::function<bool()>& true_then) {
+    const auto deadline = std::chrono::steady_clock::now() + seconds(60);
+    while (!true_then() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(true_then());
+  }
+
+  CoordinatorMetrics metrics_;
+  std::unique_ptr<Access> access_;
+  std::unique_ptr<CallBounds> bounds_;
+  const Query::Handler handler_ = [](UnaryContext* context, const v1::QueryRequest* request,
+                                     v1::QueryResponse* response) {
+    response->add_columns(request->sql());
+    context->Reply(grpc::Status::OK);
+  };
+  std::atomic<int> arrived_{0}, refused_{0}, written_{0};
+  ListeningServer listening_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::SweepService::Stub> stub_;
+};
+
+TEST_F(CallStreamTest, CallIsAnsweredAndHoldsNothingAfterwards) {
+  grpc::ClientContext context;
+  v1::QueryRequest request;
+  request.set_sql(std::string(100'000, 'q'));
+  v1::QueryResponse response;
+  ASSERT_TRUE(stub_->Query(&context, request, &response).ok());
+  EXPECT_EQ(response.columns(0), request.sql());
+  Until([this] { return bounds_->unpacked_bytes == 0; });
+}
+
+TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
+  grpc::ClientContext context;
+  // A unary call without its message, which only another kind of client can make.
+  grpc::internal::RpcMethod method("/inlier.v1.SweepService/Query", grpc::internal::RpcMethod::CLIENT_STREAMING);
+  v1::QueryResponse response;
+  std::unique_ptr<grpc::ClientWriter<v1::QueryRequest>> writer(
+      grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(channel_.get(), method, &context, &response));
+  Until([this] { return arrived_ == 1; });
+  bounds_->Expire(MonotonicNow() + seconds(29));
+  EXPECT_EQ(refused_, 0);
+  bounds_->Expire(MonotonicNow() + seconds(31));
+  const grpc::Status status = writer->Finish();
+  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("nothing has come from the caller for too long"));
+  EXPECT_EQ(refused_, 1);
+}
+
+TEST_F(CallStreamTest, CallerThatDoesNotReadIsDroppedWithACodeThatResumes) {
+  grpc::ClientContext context;
+  const auto reader = stub_->WatchSweep(&context, v1::WatchSweepRequest());
+  v1::SweepUpdate update;
+  ASSERT_TRUE(reader->Read(&update));
+  int written = -1;  // Until nothing more fits into the buffers between.
+  Until([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return std::exchange(written, written_.load()) == written_;
+  });
+  bounds_->Expire(MonotonicNow() + seconds(61));
+  while (reader->Read(&update)) {
+  }
+  EXPECT_EQ(reader->Finish().error_code(), StatusCode::UNAVAILABLE);
+}
+
+TEST_F(CallStreamTest, MessagesThatTogetherTakeTooMuchAreRefusedForNow) {
+  bounds_->unpacked_bytes += CallBounds::kUnpackedBytesMax;
+  grpc::ClientContext first, second;
+  v1::QueryResponse response;
+  const grpc::Status status = stub_->Query(&first, v1::QueryRequest(), &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();  // An empty message takes nothing.
+  v1::QueryRequest request;
+  request.set_sql(std::string(10'000, 'q'));
+  const grpc::Status refused = stub_->Query(&second, request, &response);
+  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("try again in a moment"));
+  bounds_->unpacked_bytes -= CallBounds::kUnpackedBytesMax;
+}
+
+TEST_F(CallStreamTest, BytesThatAreNoMessageAreRefused) {
+  grpc::internal::RpcMethod method("/inlier.v1.SweepService/Query", grpc::internal::RpcMethod::NORMAL_RPC);
+  grpc::ClientContext context;
+  v1::QueryResponse response;
+  const grpc::Slice wrong("\x0a\x7f", 2);  // A text of 127 bytes, of which none is there.
+  const grpc::ByteBuffer bytes(&wrong, 1);
+  const grpc::Status status =
+      grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, v1::QueryResponse>(channel_.get(), method, &context, bytes,
+                                                                            &response);
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("the message is no inlier.v1.QueryRequest"));
+}
+
+}  // namespace
+}  // namespace inlier
