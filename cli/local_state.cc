@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/status.h"
 #include "rpc/credentials.h"
 #include "rpc/endpoint_file.h"
@@ -73,8 +74,10 @@ absl::StatusOr<LocalTokens> MakeLocalTokens(const fs::path& dir) {
   LocalTokens tokens{.token = "", .worker_token_file = WorkerTokenFile(dir), .tokens_file = dir / "tokens"};
   ASSIGN_OR_RETURN(tokens.token, TokenIn(LocalTokenFile(dir)));
   ASSIGN_OR_RETURN(const std::string worker_token, TokenIn(tokens.worker_token_file));
-  const std::vector<TokenEntry> ours = {{Role::kSubmit, kName, Sha256Hex(tokens.token)},
+  const std::vector<TokenEntry> ours = {{Role::kAdmin, kName, Sha256Hex(tokens.token)},
                                         {Role::kWork, kName, Sha256Hex(worker_token)}};
+  // As `inlier token add`, which may run at the same time.
+  ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(tokens.tokens_file.string() + ".lock", nullptr));
   std::vector<TokenEntry> entries;
   std::error_code error;
   if (fs::exists(tokens.tokens_file, error)) {

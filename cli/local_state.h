@@ -1,6 +1,6 @@
 // The state folder of `inlier up`: closed to other users, with tokens that only its user can read.
 //
-//   DIR/token         what this user's programs call the coordinator with (role submit)
+//   DIR/token         what this user's programs call the coordinator with (role admin)
 //   DIR/worker.token  the local worker's (role work)
 //   DIR/tokens        the coordinator's tokens_file: their hashes, and the tokens of `inlier token add --dir DIR`
 //

@@ -57,6 +57,7 @@ class LocalFolderTest(unittest.TestCase):
             keys = {role: harness.inlier("token", "add", "--file", tokens, "--role", role, "--name", "me", "--quiet").stdout for role in ("submit", "work")}
             for role, key in keys.items():
                 (folder / role).write_text(key)
+                (folder / role).chmod(0o600)
             with running(folder / "state", "--token-file", folder / "submit", "--coordinator-set", f"tokens_file={tokens}", "--worker-set",
                          f"token_file={folder / 'work'}"):
                 self.assertFalse((folder / "state/token").exists())
