@@ -54,11 +54,12 @@ absl::Status DataRoots::CheckOpened(int fd, const fs::path& path) const {
 
 absl::Status DataRoots::Outside(const fs::path& path) const {
   std::string folders;
-  for (const fs::path& folder : folders_) absl::StrAppend(&folders, folders.empty() ? "" : ", ", folder.string());
-  return absl::InvalidArgumentError(
-      absl::StrCat(path.string(), " is not in a folder that this worker reads data from, or leads out of it by a link (",
-                   folders.empty() ? "it has none" : absl::StrCat("they are: ", folders),
-                   "); put the data into one of them, or have the worker's owner add a folder to its data_roots"));
+  for (const fs::path& folder : folders_)
+    absl::StrAppend(&folders, folders.empty() ? "" : ", ", folder.string());
+  return absl::InvalidArgumentError(absl::StrCat(
+      path.string(), " is not in a folder that this worker reads data from, or leads out of it by a link (",
+      folders.empty() ? "it has none" : absl::StrCat("they are: ", folders),
+      "); put the data into one of them, or have the worker's owner add a folder to its data_roots"));
 }
 
 }  // namespace inlier

@@ -52,7 +52,8 @@ absl::StatusOr<RegularFile> RegularFile::Open(const std::filesystem::path& path,
   if (file.fd_ < 0) return CannotRead(path);
   ASSIGN_OR_RETURN(const struct stat opened, StatRegular(file.fd_, path));
   if (opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)
-    return absl::UnavailableError(absl::StrCat(path.string(), " was replaced while it was opened; try again"));
+    return absl::UnavailableError(
+        absl::StrCat(path.string(), " was replaced while it was opened; try again"));
   file.size_ = static_cast<std::uint64_t>(opened.st_size);
   return file;
 }

@@ -116,13 +116,13 @@ void LocalDaemons::SetArguments() {
   coordinator_.name = "coordinator";
   coordinator_.log = options_.dir / "logs" / "coordinator.log";
   coordinator_.arguments = {(programs / "inlier-coordinator").string()};
-  coordinator_.Set({state, absl::StrCat("listen=", grpc_address_),
-                    absl::StrCat("http_listen=", coordinator_http_)});
+  coordinator_.Set(
+      {state, absl::StrCat("listen=", grpc_address_), absl::StrCat("http_listen=", coordinator_http_)});
   worker_.name = "worker";
   worker_.log = options_.dir / "logs" / "worker.log";
   worker_.arguments = {(programs / "inlier-worker").string()};
-  worker_.Set({state, absl::StrCat("coordinator=", grpc_address_),
-               absl::StrCat("http_listen=", worker_http_)});
+  worker_.Set(
+      {state, absl::StrCat("coordinator=", grpc_address_), absl::StrCat("http_listen=", worker_http_)});
   if (options_.slots.has_value()) worker_.Set({absl::StrCat("slots=", *options_.slots)});
   if (!options_.data_dir.empty())
     worker_.Set({absl::StrCat("data_dir=", std::filesystem::absolute(options_.data_dir).string())});

@@ -5,8 +5,8 @@
 //   DIR/cache      and the tokens of local_state.h
 //
 // Other users of the machine get nothing: the folder is closed to them, and the coordinator asks for a token,
-// unless its configuration names its callers itself (tokens_file, tls_client_ca). With our own token the worker
-// also reads data in `data_roots`, because only this user submits.
+// unless its configuration names its callers itself (tokens_file, tls_client_ca). With our own token the
+// worker also reads data in `data_roots`, because only this user submits.
 //
 // A daemon that dies is restarted with the same ports (the coordinator re-adopts running attempts; a lost
 // worker's attempts are leased again from their last checkpoint). A daemon that keeps dying is an error that

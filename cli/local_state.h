@@ -2,7 +2,7 @@
 //
 //   DIR/token         what this user's programs call the coordinator with (role admin)
 //   DIR/worker.token  the local worker's (role work)
-//   DIR/tokens        the coordinator's tokens_file: their hashes, and the tokens of `inlier token add --dir DIR`
+//   DIR/tokens        the coordinator's tokens_file: the hashes of both, and of `inlier token add --dir DIR`
 //
 // The tokens stay the same from one start to the next. Thread safety: none.
 #ifndef INLIER_CLI_LOCAL_STATE_H_

@@ -26,12 +26,14 @@ int main(int argc, char** argv) {
       ->envname("INLIER_TLS_CERTIFICATE");
   app.add_option("--tls-key", session.security.tls_key, "PEM file: key of --tls-certificate")
       ->envname("INLIER_TLS_KEY");
-  app.add_option("--token-file", session.token_file,
-                 "File with the token in its first line; default: the token in --dir, else that of the environment "
-                 "(INLIER_TOKEN_FILE, INLIER_TOKEN)");
+  app.add_option(
+      "--token-file", session.token_file,
+      "File with the token in its first line; default: the token in --dir, else that of the environment "
+      "(INLIER_TOKEN_FILE, INLIER_TOKEN)");
   app.add_flag("--insecure", session.security.insecure, "Send the token in plain text to another machine");
   if (const char* token = std::getenv("INLIER_TOKEN"); token != nullptr) session.environment_token = token;
-  if (const char* file = std::getenv("INLIER_TOKEN_FILE"); file != nullptr) session.environment_token_file = file;
+  if (const char* file = std::getenv("INLIER_TOKEN_FILE"); file != nullptr)
+    session.environment_token_file = file;
   auto* json = app.add_flag("--json", session.json, "Print one JSON value on standard output");
   app.add_flag("--quiet,-q", session.quiet, "Print only the requested value")->excludes(json);
   app.set_help_all_flag("--help-all", "Help of all commands");

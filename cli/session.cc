@@ -32,7 +32,8 @@ absl::StatusOr<ClientSecurity> Session::Security() const {
     }
   }
   if (!environment_token_file.empty()) {
-    ASSIGN_OR_RETURN(complete.token, ReadToken(environment_token_file, "INLIER_TOKEN_FILE", security.insecure));
+    ASSIGN_OR_RETURN(complete.token,
+                     ReadToken(environment_token_file, "INLIER_TOKEN_FILE", security.insecure));
   } else {
     complete.token = environment_token;
   }
@@ -80,11 +81,11 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
   }
   if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && token_file.empty() && HasEndpointFile() &&
       !EndpointFileIsTrusted(dir)) {
-    return absl::UnauthenticatedError(
-        absl::StrCat("the coordinator at ", Address(), " asks for a token, and none was sent: its address is from ",
-                     EndpointFilePath(dir).string(),
-                     ", which another user may have written. Name a coordinator that you trust with --server, or "
-                     "its token with --token-file"));
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the coordinator at ", Address(), " asks for a token, and none was sent: its address is from ",
+        EndpointFilePath(dir).string(),
+        ", which another user may have written. Name a coordinator that you trust with --server, or "
+        "its token with --token-file"));
   }
   // Of the call; what the coordinator did not do in time has words of its own.
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&

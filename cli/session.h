@@ -46,8 +46,9 @@ class Session {
   absl::StatusOr<v1::SweepService::Stub*> Sweeps();
   // The same connection for other services.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel();
-  // The security flags, with the token: that of --token-file; else, for the address of an endpoint file, the one
-  // in its folder; else the environment's, which is not sent to an address that another user may have written.
+  // The security flags, with the token: that of --token-file; else, for the address of an endpoint file, the
+  // one in its folder; else the environment's, which is not sent to an address that another user may have
+  // written.
   absl::StatusOr<ClientSecurity> Security() const;
 
   // One unary call with a deadline. The error names the coordinator and how to start one.

@@ -26,8 +26,9 @@ bool EndpointIsAlive(const v1::Endpoint& endpoint);
 // <state_dir>/token: the token to call the coordinator of `inlier up` with.
 std::filesystem::path LocalTokenFile(const std::filesystem::path& state_dir);
 
-// True if only this user, or root, can have written the endpoint file and the token file: folder and endpoint file
-// are theirs, and no others may write them. A token of this user must not be sent to the address in another one.
+// True if only this user, or root, can have written the endpoint file and the token file: folder and endpoint
+// file are theirs, and no others may write them. A token of this user must not be sent to the address in
+// another one.
 bool EndpointFileIsTrusted(const std::filesystem::path& state_dir);
 
 // Removes the file if it is the one of process `pid`; OK when there is none.

@@ -86,8 +86,9 @@ absl::Status Run(const DaemonOptions& options) {
   RETURN_IF_ERROR(ResolveWorkerConfig(config));
   spdlog::info("config {}", DescribeConfig(config));
   RETURN_IF_ERROR(PrepareStateFolder(config));
-  ASSIGN_OR_RETURN(const TrialProgram trial, CheckTrialProgram(config.trial_program(), {config.trial_environment().begin(),
-                                                                    config.trial_environment().end()}));
+  ASSIGN_OR_RETURN(const TrialProgram trial,
+                   CheckTrialProgram(config.trial_program(),
+                                     {config.trial_environment().begin(), config.trial_environment().end()}));
   if (!std::filesystem::is_directory(config.data_dir())) {
     spdlog::warn(
         "data_dir_missing folder={} reason=\"trials on corpora by name will fail; `make setup` fetches them, "

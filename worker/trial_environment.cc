@@ -9,12 +9,40 @@ namespace inlier {
 namespace {
 
 // With * at its end: every name that begins so. The list is in docs/guides/access.md.
-constexpr std::string_view kUsual[] = {
-    "PATH",          "HOME",        "USER",         "LOGNAME",      "SHELL",    "TERM",      "TZ",
-    "LANG",          "LANGUAGE",    "LC_*",         "TMPDIR",       "TEMP",     "TMP",       "LD_LIBRARY_PATH",
-    "LD_PRELOAD",    "MALLOC_*",    "GLIBC_TUNABLES", "CUDA_*",     "NVIDIA_*", "CUBLAS_*",  "CUDNN_*",
-    "NCCL_*",        "TORCH_*",     "PYTORCH_*",    "OMP_*",        "GOMP_*",   "KMP_*",     "MKL_*",
-    "OPENBLAS_*",    "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "INLIER_FAILPOINTS"};
+constexpr std::string_view kUsual[] = {"PATH",
+                                       "HOME",
+                                       "USER",
+                                       "LOGNAME",
+                                       "SHELL",
+                                       "TERM",
+                                       "TZ",
+                                       "LANG",
+                                       "LANGUAGE",
+                                       "LC_*",
+                                       "TMPDIR",
+                                       "TEMP",
+                                       "TMP",
+                                       "LD_LIBRARY_PATH",
+                                       "LD_PRELOAD",
+                                       "MALLOC_*",
+                                       "GLIBC_TUNABLES",
+                                       "CUDA_*",
+                                       "NVIDIA_*",
+                                       "CUBLAS_*",
+                                       "CUDNN_*",
+                                       "NCCL_*",
+                                       "TORCH_*",
+                                       "PYTORCH_*",
+                                       "OMP_*",
+                                       "GOMP_*",
+                                       "KMP_*",
+                                       "MKL_*",
+                                       "OPENBLAS_*",
+                                       "ASAN_OPTIONS",
+                                       "LSAN_OPTIONS",
+                                       "TSAN_OPTIONS",
+                                       "UBSAN_OPTIONS",
+                                       "INLIER_FAILPOINTS"};
 
 bool Matches(std::string_view name, std::string_view pattern) {
   if (!pattern.ends_with('*')) return name == pattern;

@@ -82,8 +82,8 @@ class TrialProcess {
   std::shared_ptr<Pipe> events_, output_;
 };
 
-// Runs `program` with `arguments` and the whole `environment` for at most `seconds_max`; its status and the first
-// 16 KiB of its output. For checks at start, before the io_context runs.
+// Runs `program` with `arguments` and the whole `environment` for at most `seconds_max`; its status and the
+// first 16 KiB of its output. For checks at start, before the io_context runs.
 struct ProgramOutput {
   ProcessExit exit;
   std::string text;

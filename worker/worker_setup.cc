@@ -101,8 +101,8 @@ absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
       "trial_program";
   if (!fs::exists(program))
     return absl::NotFoundError(absl::StrCat("trial_program ", program, " does not exist", kRemedy));
-  const absl::StatusOr<ProgramOutput> ran = RunProgram(
-      program, {"--version"}, TrialEnvironment(further_environment, {}), kVersionSecondsMax);
+  const absl::StatusOr<ProgramOutput> ran =
+      RunProgram(program, {"--version"}, TrialEnvironment(further_environment, {}), kVersionSecondsMax);
   if (!ran.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("trial_program cannot be run: ", std::string(ran.status().message()), kRemedy));

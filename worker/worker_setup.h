@@ -29,8 +29,8 @@ struct TrialProgram {
   std::string version_text;  // First line of its --version.
   bool has_cuda = false;
 };
-// Runs `program --version` in a trial's environment (trial_environment.h). The error names the program, what it printed (the loader's message when LibTorch
-// is missing) and the remedy.
+// Runs `program --version` in a trial's environment (trial_environment.h). The error names the program, what
+// it printed (the loader's message when LibTorch is missing) and the remedy.
 absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
                                                const std::vector<std::string>& further_environment = {});
 

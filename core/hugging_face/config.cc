@@ -30,8 +30,7 @@ class ConfigReader {
     if (value == nullptr) return Fail<std::uint32_t>(key, "is missing: this is not a whole config.json", 0);
     if (!value->is_number_integer() || value->get<std::int64_t>() < 1 ||
         value->get<std::int64_t>() > UINT32_MAX) {
-      return Fail<std::uint32_t>(
-          key, "is not a size: it must be a whole number of at least 1", 0);
+      return Fail<std::uint32_t>(key, "is not a size: it must be a whole number of at least 1", 0);
     }
     return static_cast<std::uint32_t>(value->get<std::int64_t>());
   }
@@ -48,8 +47,7 @@ class ConfigReader {
   bool Flag(const char* key, bool otherwise) {
     const json* value = Find(key);
     if (value == nullptr || value->is_null()) return otherwise;
-    if (!value->is_boolean())
-      return Fail(key, "is neither true nor false", otherwise);
+    if (!value->is_boolean()) return Fail(key, "is neither true nor false", otherwise);
     return value->get<bool>();
   }
   // A flag that must have this value, because the other one has no counterpart here.
@@ -170,10 +168,10 @@ void ReadRotary(ConfigReader& config, v1::LlamaSpec* llama) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const json* rope = config.Find(key);
     if (rope == nullptr || rope->is_null()) continue;
-    const json& kind = rope->contains("rope_type") ? rope->at("rope_type") : rope->value("type", json("default"));
+    const json& kind =
+        rope->contains("rope_type") ? rope->at("rope_type") : rope->value("type", json("default"));
     const std::string type = kind.is_string() ? kind.get<std::string>() : "";
-    if (type != "default")
-      config.Fail(key, "is not known: only unscaled rotary positions are", 0);
+    if (type != "default") config.Fail(key, "is not known: only unscaled rotary positions are", 0);
     if (rope->contains("rope_theta")) theta = rope->value("rope_theta", theta);
   }
   llama->set_rotary_theta(theta);

@@ -76,7 +76,8 @@ absl::StatusOr<std::unique_ptr<char[]>> ReadBody(OpenIdx& idx, std::size_t befor
                                 " bytes, and there are ", there, "; fetch it again"));
   };
   if (wanted > idx.file.bytes_left_max())
-    return differs("truncated", absl::StrCat(idx.file.is_compressed() ? "at most " : "", idx.file.bytes_left_max()));
+    return differs("truncated",
+                   absl::StrCat(idx.file.is_compressed() ? "at most " : "", idx.file.bytes_left_max()));
   auto body = std::make_unique_for_overwrite<char[]>(before + wanted);
   ASSIGN_OR_RETURN(const std::size_t got, idx.file.Read(body.get() + before, wanted));
   if (got < wanted) return differs("truncated", absl::StrCat(got));

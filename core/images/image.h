@@ -16,7 +16,7 @@ struct Image {
   int width = 0;
   int channels = 0;
   std::vector<std::uint8_t> bytes;  // height * width * channels.
-  // Ends with the image: its share of the memory for decoding (DecodeBudget). Null for images of other origin.
+  // Its share of the memory for decoding (DecodeBudget), until its end. Null for images of other origin.
   std::shared_ptr<const void> reservation = nullptr;
 
   Image() = default;

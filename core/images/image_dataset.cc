@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<ImageDataset>> ImageDataset::Open(const v1::Image
   ASSIGN_OR_RETURN(const std::filesystem::path folder, FindImages(spec, options.data_dir));
   auto state = std::make_unique<State>();
   ASSIGN_OR_RETURN(state->source, OpenImageSource(folder, options.threads, options.progress,
-                                   {options.roots, PixelsMax(options.image_size)}));
+                                                  {options.roots, PixelsMax(options.image_size)}));
   state->augmentation = spec.augmentation();
   state->scales = ChannelScales(spec.pixel_scale(), options.channels);
   state->side = options.image_size;

@@ -104,8 +104,7 @@ class JpegReader {
     RETURN_IF_ERROR(CheckHeader(pixels_max));
     std::shared_ptr<const void> reservation =
         Budget().Reserve(std::int64_t{width_} * height_ * kJpegBytesPerPixel);
-    absl::StatusOr<Image> image =
-        colors_ == TJCS_CMYK || colors_ == TJCS_YCCK ? ReadInks() : ReadColours();
+    absl::StatusOr<Image> image = colors_ == TJCS_CMYK || colors_ == TJCS_YCCK ? ReadInks() : ReadColours();
     if (image.ok()) image->reservation = std::move(reservation);
     return image;
   }

@@ -20,15 +20,15 @@ inline constexpr std::int64_t kImagePixelsMax = std::int64_t{1} << 28;
 // (photographs), kImagePixelsMax at most.
 std::int64_t PixelsMax(std::int64_t image_size);
 
-// OK when `bytes` begin as a PNG or JPEG of at most `pixels_max`. InvalidArgument with their actual format; it
-// names no file.
+// OK when `bytes` begin as a PNG or JPEG of at most `pixels_max`. InvalidArgument with their actual format;
+// it names no file.
 absl::Status CheckImageHeader(std::string_view bytes, std::int64_t pixels_max = kImagePixelsMax);
 
 // The pixels, with one channel for a grey image and three for another. Transparent pixels are blended with
 // black; sixteen bits become eight; CMYK becomes RGB; the camera's orientation (EXIF) is ignored. The size is
-// checked, and memory for the decoding reserved in the process' one budget of a gigabyte, before any is taken:
-// it is given back with the image.
-// InvalidArgument where the bytes end early or are damaged; the reason quotes none of them.
+// checked, and memory for the decoding reserved in the process' one budget of a gigabyte, before any is
+// taken: it is given back with the image. InvalidArgument where the bytes end early or are damaged; the
+// reason quotes none of them.
 absl::StatusOr<Image> DecodeImage(std::string_view bytes, std::int64_t pixels_max = kImagePixelsMax);
 
 }  // namespace inlier

@@ -117,7 +117,8 @@ absl::StatusOr<fs::path> FindImages(const v1::ImageDataSpec& spec, const fs::pat
 absl::StatusOr<ImageSource> OpenImageSource(const fs::path& folder, int threads,
                                             const std::function<void(std::string_view, double)>& progress,
                                             const ImageAccess& access) {
-  if (HasIdxPart(folder, "train") || HasIdxPart(folder, "t10k")) return OpenIdx(folder, access.roots, progress);
+  if (HasIdxPart(folder, "train") || HasIdxPart(folder, "t10k"))
+    return OpenIdx(folder, access.roots, progress);
   return OpenFolders(folder, threads, access, progress);
 }
 

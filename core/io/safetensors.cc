@@ -62,7 +62,9 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(const std::filesystem:
 
 const std::filesystem::path& SafetensorsReader::path() const { return file_->file.path(); }
 
-const std::map<std::string, SafetensorsEntry>& SafetensorsReader::entries() const { return file_->header.entries; }
+const std::map<std::string, SafetensorsEntry>& SafetensorsReader::entries() const {
+  return file_->header.entries;
+}
 
 const StringMap& SafetensorsReader::metadata() const { return file_->header.metadata; }
 

@@ -3,9 +3,9 @@
 // tensors' bytes, row-major.
 //
 // Reading checks lengths, offsets, overlaps, holes, types and byte counts against the file's size before any
-// tensor is read; every error names the file and, where there is one, the tensor's place in the header. Writing goes to a temporary
-// file in the same folder, which is flushed to the disk and renamed over the target: a reader sees the old
-// file or the new one, never a part of one.
+// tensor is read; every error names the file and, where there is one, the tensor's place in the header.
+// Writing goes to a temporary file in the same folder, which is flushed to the disk and renamed over the
+// target: a reader sees the old file or the new one, never a part of one.
 //
 // Thread safety: a reader may be used by several threads at once.
 #ifndef INLIER_CORE_IO_SAFETENSORS_H_

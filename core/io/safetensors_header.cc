@@ -140,7 +140,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     key_ = std::move(value);
     if (place_ != Place::kTop) return true;
     name_ = key_;
-    if (name_ == kSafetensorsMetadata) return !std::exchange(has_metadata_, true) || FailWhole("__metadata__ is given twice");
+    if (name_ == kSafetensorsMetadata)
+      return !std::exchange(has_metadata_, true) || FailWhole("__metadata__ is given twice");
     if (tensors_ == kTensorsMax) return FailWhole(absl::StrCat("it has more than ", kTensorsMax, " tensors"));
     return true;
   }

@@ -126,7 +126,8 @@ ClassificationDataset::~ClassificationDataset() = default;
 
 absl::StatusOr<std::unique_ptr<ClassificationDataset>> ClassificationDataset::Open(
     const v1::ClassificationDataSpec& spec, const TextOpenOptions& options) {
-  ASSIGN_OR_RETURN(ClassificationSource source, ReadClassificationSource(spec, options.data_dir, options.roots));
+  ASSIGN_OR_RETURN(ClassificationSource source,
+                   ReadClassificationSource(spec, options.data_dir, options.roots));
   ASSIGN_OR_RETURN(const TokenizerSource tokenizer,
                    TokenizerSourceOf(spec.tokenizer(), kClassificationTokenizer, options));
   const bool pairs = spec.has_pair_column();

@@ -103,9 +103,8 @@ absl::Status ReadNumbers(ClassificationSource* source) {
     const std::string label(source->rows[row].label);
     double number = 0;
     if (!absl::SimpleAtod(label, &number) || !std::isfinite(static_cast<float>(number))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(PlaceOf(*source, row),
-                       ": the label is not a number, and data.classification.target is NUMBER"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          PlaceOf(*source, row), ": the label is not a number, and data.classification.target is NUMBER"));
     }
     source->numbers.push_back(static_cast<float>(number));
   }
@@ -117,10 +116,9 @@ absl::Status UnknownClass(const ClassificationSource& source, std::size_t row) {
   const char* hint = absl::SimpleAtod(std::string(source.rows[row].label), &number)
                          ? "; if numbers are to be predicted, set data.classification.target: NUMBER"
                          : "";
-  return absl::InvalidArgumentError(
-      absl::StrCat(PlaceOf(source, row),
-                   ": the class of this validation row is not among the ", source.class_names.size(),
-                   " of the training part; add rows of it there, or take this one out", hint));
+  return absl::InvalidArgumentError(absl::StrCat(
+      PlaceOf(source, row), ": the class of this validation row is not among the ", source.class_names.size(),
+      " of the training part; add rows of it there, or take this one out", hint));
 }
 
 absl::Status ReadClasses(ClassificationSource* source) {
@@ -129,9 +127,10 @@ absl::Status ReadClasses(ClassificationSource* source) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(PlaceOf(*source, 0),
-                                                   ": every training row is of one class; two at least are needed "
-                                                   "(is it the right data.classification.label_column?)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(PlaceOf(*source, 0),
+                     ": every training row is of one class; two at least are needed "
+                     "(is it the right data.classification.label_column?)"));
   }
   std::vector<std::int64_t> trained(names.size());
   for (std::size_t row = 0; row < source->rows.size(); ++row) {

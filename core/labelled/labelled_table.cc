@@ -77,11 +77,11 @@ absl::Status FindHeadings(std::string_view line, const std::string& file, std::s
   for (WantedColumn& column : wanted) {
     const auto found = std::find(headings.begin(), headings.end(), column.name);
     if (found == headings.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file, ":", number, ": no column \"", column.name, "\" for data.classification.",
-                       column.field, " among its ", headings.size(),
-                       "; name a heading of that line, or, where the file has no headings, all columns by their "
-                       "numbers from 1"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          file, ":", number, ": no column \"", column.name, "\" for data.classification.", column.field,
+          " among its ", headings.size(),
+          "; name a heading of that line, or, where the file has no headings, all columns by their "
+          "numbers from 1"));
     }
     column.index = found - headings.begin();
   }

@@ -78,9 +78,9 @@ uint64_t PairKey(uint32_t left, uint32_t right) { return static_cast<uint64_t>(l
 absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::path& path,
                                                        const DataRoots& roots) {
   ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(path, roots));
-  ASSIGN_OR_RETURN(const nlohmann::json root,
-                   ParseJsonText(file.bytes(), path.string(), 1,
-                                 {.bytes_max = kVocabularyBytesMax, .values_max = 2 * kVocabularyTokensMax + 2}));
+  ASSIGN_OR_RETURN(const nlohmann::json root, ParseJsonText(file.bytes(), path.string(), 1,
+                                                            {.bytes_max = kVocabularyBytesMax,
+                                                             .values_max = 2 * kVocabularyTokensMax + 2}));
   if (!root.is_object()) {
     return absl::InvalidArgumentError(absl::StrCat(path.string(), ": not a JSON object of tokens and ids"));
   }
@@ -88,7 +88,8 @@ absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::pa
   std::vector<bool> seen(root.size(), false);
   for (const auto& [token, id] : root.items()) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= root.size() || seen[id.get<uint64_t>()]) {
-      return absl::InvalidArgumentError(absl::StrCat(path.string(), ": a token's id is missing or given twice; ",
+      return absl::InvalidArgumentError(absl::StrCat(path.string(),
+                                                     ": a token's id is missing or given twice; ",
                                                      "ids must be 0 to ", root.size() - 1, ", each once"));
     }
     seen[id.get<uint64_t>()] = true;
@@ -180,9 +181,9 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
     const auto right_id = id_of.find(View(right));
     const auto joined_id = id_of.find(absl::StrCat(View(left), View(right)));
     if (left_id == id_of.end() || right_id == id_of.end() || joined_id == id_of.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(merges_txt.string(), ":", line_number, ": not two tokens of ", vocab_json.string(),
-                       " whose joined spelling is a token too"));
+      return absl::InvalidArgumentError(absl::StrCat(merges_txt.string(), ":", line_number,
+                                                     ": not two tokens of ", vocab_json.string(),
+                                                     " whose joined spelling is a token too"));
     }
     const auto rank = static_cast<uint32_t>(vocabulary.merges_.size());
     const bool is_new =

@@ -15,7 +15,8 @@
 
 namespace inlier {
 
-// The largest published ones have 256,000 tokens in 5 MB. All of it is kept in memory, several times its size.
+// The largest published ones have 256,000 tokens in 5 MB. All of it is kept in memory, several times its
+// size.
 inline constexpr std::size_t kVocabularyBytesMax = std::size_t{64} << 20;
 inline constexpr std::size_t kVocabularyTokensMax = std::size_t{1} << 20;
 

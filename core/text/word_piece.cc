@@ -69,8 +69,8 @@ absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Load(const std::filesys
     begin = end + 1;
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (vocabulary.tokens_.size() == kVocabularyTokensMax) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(vocab_txt.string(), ": more than ", kVocabularyTokensMax, " lines; is it a vocabulary?"));
+      return absl::InvalidArgumentError(absl::StrCat(vocab_txt.string(), ": more than ", kVocabularyTokensMax,
+                                                     " lines; is it a vocabulary?"));
     }
     vocabulary.tokens_.emplace_back(line);
   }
@@ -88,8 +88,8 @@ absl::Status WordPieceVocabulary::Index(const std::filesystem::path& vocab_txt) 
     if (token.empty()) return invalid(id + 1, "an empty line; a vocabulary has one token a line");
     const auto [first, is_new] = lines.try_emplace(token, id);
     if (!is_new) {
-      return invalid(id + 1, absl::StrCat("the token of line ", first->second + 1,
-                                          " again; each token has one line"));
+      return invalid(
+          id + 1, absl::StrCat("the token of line ", first->second + 1, " again; each token has one line"));
     }
     longest_bytes_ = std::max(longest_bytes_, token.size());
     beginnings_[token] = id;

@@ -196,9 +196,9 @@ absl::Status Checkpoint::LoadWeights(Model& model) const {
       const auto same_name = [&name](const NamedParameter& parameter) { return parameter.first == name; };
       if (!absl::StartsWith(name, kOptimizerPrefix) &&
           std::none_of(parameters.begin(), parameters.end(), same_name)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path_.string(), ": the model has no place for the tensor number ", entry.number,
-                         " of its header"));
+        return absl::InvalidArgumentError(absl::StrCat(path_.string(),
+                                                       ": the model has no place for the tensor number ",
+                                                       entry.number, " of its header"));
       }
     }
   }

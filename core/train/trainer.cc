@@ -131,7 +131,8 @@ void Trainer::ReportUpdate(const Update& update, double loss, double tokens_per_
 }
 
 absl::StatusOr<TrainResult> Trainer::Stopped(const std::filesystem::path& folder) {
-  if (step_ == 0) return TrainResult{TrainResult::End::kStopped, 0, "stopped on request before the first update"};
+  if (step_ == 0)
+    return TrainResult{TrainResult::End::kStopped, 0, "stopped on request before the first update"};
   RETURN_IF_ERROR(Save(folder, /*final=*/false));
   return TrainResult{TrainResult::End::kStopped, step_,
                      absl::StrCat("stopped on request after update ", step_, " of ", updates_,

@@ -56,8 +56,8 @@ class Trainer {
   std::uint64_t step() const { return step_; }
 
   // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every micro-batch; the
-  // update that is then begun is left out. An error when a checkpoint cannot be written; LibTorch's exceptions
-  // pass through.
+  // update that is then begun is left out. An error when a checkpoint cannot be written; LibTorch's
+  // exceptions pass through.
   absl::StatusOr<TrainResult> Run(const std::filesystem::path& folder,
                                   const std::function<bool()>& stop_requested);
 

@@ -11,8 +11,9 @@
 namespace inlier {
 
 // Applies "training.steps=100" and the like in order, the later one winning. "attention.softmax.vanilla={}"
-// chooses a member without fields. A list of texts grows by one: "data_roots=/data". Types and ranges are checked. InvalidArgument with `--set <the text>: what
-// is wrong`, for all of them; `message` is then unchanged.
+// chooses a member without fields. A list of texts grows by one: "data_roots=/data". Types and ranges are
+// checked. InvalidArgument with `--set <the text>: what is wrong`, for all of them; `message` is then
+// unchanged.
 absl::Status ApplyOverrides(google::protobuf::Message* message, const std::vector<std::string>& overrides);
 
 }  // namespace inlier

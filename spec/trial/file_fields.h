@@ -1,5 +1,5 @@
-// The texts of a trial that name files on the worker, found by their declarations (ParamOptions.file), so that
-// a new one cannot be forgotten.
+// The texts of a trial that name files on the worker, found by their declarations (ParamOptions.file), so
+// that a new one cannot be forgotten.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_TRIAL_FILE_FIELDS_H_

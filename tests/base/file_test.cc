@@ -86,7 +86,8 @@ TEST_F(FileTest, SmallFilesMayBePipesAndMustBeSmall) {
   EXPECT_EQ(*ReadSmallFile("/dev/null", 10), "");
   ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "0123456789").ok());
   EXPECT_EQ(*ReadSmallFile(folder_ / "f", 10), "0123456789");
-  EXPECT_THAT(std::string(ReadSmallFile(folder_ / "f", 9).status().message()), HasSubstr("more than 9 bytes"));
+  EXPECT_THAT(std::string(ReadSmallFile(folder_ / "f", 9).status().message()),
+              HasSubstr("more than 9 bytes"));
   EXPECT_THAT(std::string(ReadSmallFile("/dev/zero", 1000).status().message()), HasSubstr("more than 1000"));
   EXPECT_EQ(ReadSmallFile(folder_ / "none", 1).status().code(), absl::StatusCode::kNotFound);
 }

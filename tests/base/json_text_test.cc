@@ -28,9 +28,10 @@ TEST(JsonTextTest, ErrorsHaveTheirPlace) {
 }
 
 TEST(JsonTextTest, ErrorsQuoteNothing) {
-  for (const std::string text : {"secret-4711", "{secret-4711", "{\"secret-4711\": x}", "[\"secret-4711\" 1]",
-                                 "\"secret-4711", "[1e999, \"secret-4711\"]", "{\"secret-4711\":1,\"secret-4711\":2}",
-                                 "[\"secret-4711\xff\"]", "[-secret-4711]", "4711e4711"}) {
+  for (const std::string text :
+       {"secret-4711", "{secret-4711", "{\"secret-4711\": x}", "[\"secret-4711\" 1]", "\"secret-4711",
+        "[1e999, \"secret-4711\"]", "{\"secret-4711\":1,\"secret-4711\":2}", "[\"secret-4711\xff\"]",
+        "[-secret-4711]", "4711e4711"}) {
     EXPECT_THAT(ErrorOf(text), Not(HasSubstr("4711"))) << text;
     EXPECT_THAT(ErrorOf(text), Not(HasSubstr("secret"))) << text;
   }

@@ -50,9 +50,13 @@ TEST(RegularFileTest, WhatIsNoRegularFileIsRefusedAtOnce) {
   (folder / "socket").string().copy(address.sun_path, sizeof(address.sun_path) - 1);
   ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   fs::create_symlink("/dev/zero", folder / "link");
-  for (const auto& [path, kind] : std::vector<std::pair<fs::path, std::string>>{
-           {folder / "pipe", "a pipe"}, {folder / "socket", "a socket"},       {folder.path(), "a folder"},
-           {"/dev/zero", "a device"},   {"/dev/null", "a device"}, {folder / "link", "a device"}}) {
+  for (const auto& [path, kind] :
+       std::vector<std::pair<fs::path, std::string>>{{folder / "pipe", "a pipe"},
+                                                     {folder / "socket", "a socket"},
+                                                     {folder.path(), "a folder"},
+                                                     {"/dev/zero", "a device"},
+                                                     {"/dev/null", "a device"},
+                                                     {folder / "link", "a device"}}) {
     for (const absl::Status& status : OpenInAllWays(path)) {
       EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
       EXPECT_EQ(MessageOf(status), path.string() + " is " + kind + ", not a regular file");

@@ -22,8 +22,8 @@ inline double ProcessMib(const std::string& name) {
   return -1;
 }
 
-// Most MiB that `work` takes in addition to those of the process before. It runs in a fork of the test, so that
-// its memory is its own; expectations in it do not count.
+// Most MiB that `work` takes in addition to those of the process before. It runs in a fork of the test, so
+// that its memory is its own; expectations in it do not count.
 inline double PeakMib(const std::function<void()>& work) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);

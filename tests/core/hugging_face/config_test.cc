@@ -105,8 +105,7 @@ TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsRecognisedByItsArchitecture)
 
   (*config)["architectures"] = {"BertForSequenceClassification"};
   (*config)["problem_type"] = "multi_label_classification";
-  EXPECT_EQ(ReadError(*config),
-            "problem_type: is not known: regression and single_label_classification are");
+  EXPECT_EQ(ReadError(*config), "problem_type: is not known: regression and single_label_classification are");
   (*config)["problem_type"] = "regression";
   (*config)["id2label"] = {{"0", "x"}, {"1", "y"}};
   EXPECT_EQ(ReadError(*config),

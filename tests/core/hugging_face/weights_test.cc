@@ -233,8 +233,9 @@ TEST_F(HuggingFaceWeightsTest, MismatchesNameTheirTensor) {
               ::testing::HasSubstr("the tensor " + query + " holds 16 of 256 values that are not finite"));
   spoilt = tensors;
   spoilt["bert.encoder.layer.2.output.dense.weight"] = torch::zeros({2, 2});
-  EXPECT_THAT(ErrorWith(spoilt),
-              ::testing::ContainsRegex("has no place for the tensor number [0-9]+ of model.safetensors's header"));
+  EXPECT_THAT(
+      ErrorWith(spoilt),
+      ::testing::ContainsRegex("has no place for the tensor number [0-9]+ of model.safetensors's header"));
   std::filesystem::resize_file(folder_.path() / "model.safetensors", 1000);
   EXPECT_EQ(OpenHuggingFaceModel(folder_.path()).status().code(), absl::StatusCode::kDataLoss);
   std::filesystem::remove(folder_.path() / "model.safetensors");

@@ -147,8 +147,9 @@ TEST(IdxFileTest, GzipCannotTakeMoreMemoryThanTheHeaderPromises) {
   EXPECT_THAT(problem(zeros, 16), HasSubstr("not an IDX file of bytes"));
   EXPECT_THAT(problem(Gzip(BigEndian({2051, kImages, 28, 28})) + zeros, 16),
               HasSubstr("too long: its header promises 1000 images in 784000 bytes, and there are more"));
-  EXPECT_THAT(problem(Gzip(BigEndian({2051, kImages, 16384, 16384})), 16),
-              HasSubstr("truncated: its header promises 1000 images in 268435456000 bytes, and there are at most "));
+  EXPECT_THAT(
+      problem(Gzip(BigEndian({2051, kImages, 16384, 16384})), 16),
+      HasSubstr("truncated: its header promises 1000 images in 268435456000 bytes, and there are at most "));
   EXPECT_THAT(problem(Gzip(BigEndian({2051, 1 << 30, 1, 1})) + zeros, 16),
               HasSubstr("1000 labels for the 1073741824 images of "));
 }

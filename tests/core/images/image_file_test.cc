@@ -127,11 +127,10 @@ TEST(ImageFileTest, ErrorsQuoteNoBytes) {
     damaged[i] = static_cast<char>(0xC7);
     const auto image = DecodeImage(damaged);
     if (image.ok()) continue;
-    EXPECT_THAT(Problem(damaged),
-                testing::AnyOf(StartsWith("an image of "), "a damaged JPEG (premature end)",
-                               "a damaged JPEG (its data cannot be decoded)",
-                               "a damaged JPEG (its header cannot be read)",
-                               "a damaged JPEG (its header has no size)"))
+    EXPECT_THAT(Problem(damaged), testing::AnyOf(StartsWith("an image of "), "a damaged JPEG (premature end)",
+                                                 "a damaged JPEG (its data cannot be decoded)",
+                                                 "a damaged JPEG (its header cannot be read)",
+                                                 "a damaged JPEG (its header has no size)"))
         << i;
   }
 }
@@ -185,7 +184,8 @@ TEST(ImageFileTest, AnImageLargerThanTheBudgetIsAlone) {
 TEST(ImageFileTest, AnImageTooLargeIsRefusedByItsHeader) {
   const std::string png = WithSize(PngBytes(Ramp(4, 4, 1)), 1 << 15, 1 << 14);
   EXPECT_EQ(std::string(CheckImageHeader(png).message()),
-            "an image of 32768x16384 pixels; at most 268435456 are supported at the model's image_size: make it smaller");
+            "an image of 32768x16384 pixels; at most 268435456 are supported at the model's image_size: make "
+            "it smaller");
 }
 
 }  // namespace

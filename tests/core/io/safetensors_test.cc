@@ -168,7 +168,8 @@ TEST_F(SafetensorsTest, AFolderIsNotAFile) {
 }
 
 TEST_F(SafetensorsTest, ADamagedHeaderIsExplained) {
-  EXPECT_THAT(ErrorOf("{}", 0, 3), HasSubstr("announces a header that is longer than the 2 bytes after its length"));
+  EXPECT_THAT(ErrorOf("{}", 0, 3),
+              HasSubstr("announces a header that is longer than the 2 bytes after its length"));
   EXPECT_THAT(ErrorOf("{}", 0, std::int64_t{1} << 62),
               HasSubstr("announces a header that is longer than the 2 bytes"));
   EXPECT_THAT(ErrorOf("not json", 0), HasSubstr("the header is not JSON"));
@@ -176,7 +177,8 @@ TEST_F(SafetensorsTest, ADamagedHeaderIsExplained) {
   EXPECT_THAT(ErrorOf(std::string(100'000, '['), 0), HasSubstr("the header is not a JSON object"));
   EXPECT_THAT(ErrorOf("[]", 0), HasSubstr("the header is not a JSON object"));
   EXPECT_THAT(ErrorOf(R"({"__metadata__": []})", 0), HasSubstr("__metadata__ is not an object"));
-  EXPECT_THAT(ErrorOf(R"({"__metadata__": {"k": 1}})", 0), HasSubstr("a value of its __metadata__ is not a string"));
+  EXPECT_THAT(ErrorOf(R"({"__metadata__": {"k": 1}})", 0),
+              HasSubstr("a value of its __metadata__ is not a string"));
 }
 
 TEST_F(SafetensorsTest, AFileOfLessThanALengthIsExplained) {

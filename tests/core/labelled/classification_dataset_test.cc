@@ -242,15 +242,15 @@ TEST_F(ClassificationDatasetTest, TheDigestNamesTextsLabelsAndSettings) {
 TEST_F(ClassificationDatasetTest, LabelsThatCannotBeLearntAreNamedWithTheirLine) {
   folder_.Write("train.tsv", "sentence\tlabel\na\tpos\nb\tneg\n");
   folder_.Write("dev.tsv", "sentence\tlabel\na\tpos\nb\tneutral\n");
-  EXPECT_EQ(Error(Spec()), Folder() +
-                               "/dev.tsv:3: the class of this validation row is not among the 2 of the training "
-                               "part; add rows of it there, or take this one out");
+  EXPECT_EQ(Error(Spec()),
+            Folder() +
+                "/dev.tsv:3: the class of this validation row is not among the 2 of the training "
+                "part; add rows of it there, or take this one out");
   folder_.Write("dev.tsv", "sentence\tlabel\na\t3.5\n");
   EXPECT_THAT(Error(Spec()),
               EndsWith("if numbers are to be predicted, set data.classification.target: NUMBER"));
   folder_.Write("train.tsv", "sentence\tlabel\na\tpos\nb\tpos\n");
-  EXPECT_THAT(Error(Spec()),
-              StartsWith(Folder() + "/train.tsv:2: every training row is of one class; two"));
+  EXPECT_THAT(Error(Spec()), StartsWith(Folder() + "/train.tsv:2: every training row is of one class; two"));
 }
 
 TEST_F(ClassificationDatasetTest, MissingFilesAndColumnsHaveARemedy) {

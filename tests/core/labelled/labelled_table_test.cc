@@ -57,12 +57,13 @@ TEST_F(LabelledTableTest, ColumnsAreFoundByTheirNumbers) {
 
 // The others are content of the file, and stay its own.
 TEST_F(LabelledTableTest, AHeadingThatIsNotThereIsNamed) {
-  EXPECT_EQ(
-      Error("sentence\tlabels\na\t1\n"),
-      "x.tsv:1: no column \"label\" for data.classification.label_column among its 2; name a heading of that line, "
-      "or, where the file has no headings, all columns by their numbers from 1");
+  EXPECT_EQ(Error("sentence\tlabels\na\t1\n"),
+            "x.tsv:1: no column \"label\" for data.classification.label_column among its 2; name a heading "
+            "of that line, "
+            "or, where the file has no headings, all columns by their numbers from 1");
   EXPECT_THAT(Error("\nsentence\tlabel\na\t1\n", {"label", "sentence", "question"}),
-              testing::StartsWith("x.tsv:2: no column \"question\" for data.classification.pair_column among its 2;"));
+              testing::StartsWith(
+                  "x.tsv:2: no column \"question\" for data.classification.pair_column among its 2;"));
 }
 
 TEST_F(LabelledTableTest, NumbersAndHeadingsAreNotMixed) {

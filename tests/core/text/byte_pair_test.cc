@@ -204,7 +204,8 @@ TEST(BytePairTest, DamagedFilesAreNamedWithTheirPlace) {
   EXPECT_THAT(error_of("{\"a\": 0,\n\"b\": ", "a b\n"), HasSubstr("v.json:2:6: not JSON: "));
   EXPECT_THAT(error_of(json.substr(0, json.size() / 2), "a b\n"), HasSubstr("v.json:1:"));
   EXPECT_THAT(error_of("", "a b\n"), HasSubstr("v.json:1:1: not JSON: "));
-  EXPECT_THAT(error_of("{\"a\": 0, \"a\": 1}", "a b\n"), HasSubstr("v.json:1: a key of an object occurs twice"));
+  EXPECT_THAT(error_of("{\"a\": 0, \"a\": 1}", "a b\n"),
+              HasSubstr("v.json:1: a key of an object occurs twice"));
   EXPECT_THAT(error_of("{\"a\": -1}", "a b\n"), HasSubstr("a token's id is missing or given twice"));
   EXPECT_THAT(error_of(json, "#version: 0.2\na b\n\na b\n"),
               HasSubstr("m.txt:4: the merge of an earlier line again"));

@@ -20,7 +20,8 @@ using testing::Not;
 constexpr char kSecret[] = "s3cr3t-4711";
 
 constexpr char kBert[] = "model { bert { vocab_size: 2000 } } ";
-constexpr char kGpt2[] = "model { gpt2 { layers: 1 hidden_size: 32 heads: 2 ffn_size: 64 vocab_size: 2000 } } ";
+constexpr char kGpt2[] =
+    "model { gpt2 { layers: 1 hidden_size: 32 heads: 2 ffn_size: 64 vocab_size: 2000 } } ";
 constexpr char kVit[] =
     "model { vit { layers: 1 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: 1 "
     "classes: 10 } } ";
@@ -56,7 +57,8 @@ void CollectPaths(const Descriptor* type, const std::string& prefix, std::set<st
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     const v1::FileUse use = field->options().GetExtension(v1::param).file();
-    if (field->message_type() != nullptr) CollectPaths(field->message_type(), prefix + field->name() + ".", paths);
+    if (field->message_type() != nullptr)
+      CollectPaths(field->message_type(), prefix + field->name() + ".", paths);
     if (use == v1::FILE_PATH || use == v1::NAME_OR_PATH) paths->insert(prefix + field->name());
   }
 }
@@ -66,8 +68,9 @@ class TrialFilesTest : public TrialProgramTest {
   TrialFilesTest() {
     fs::create_directories(folder_ / "data");
     Write("data/good.tsv", "label\tsentence\na\tone two\nb\tthree\na\tfour\nb\tfive\na\tsix\nb\tseven\n");
-    Write("data/good.jsonl", "{\"instruction\": \"a\", \"output\": \"b\"}\n{\"instruction\": \"c\", \"output\": "
-                             "\"d\"}\n");
+    Write("data/good.jsonl",
+          "{\"instruction\": \"a\", \"output\": \"b\"}\n{\"instruction\": \"c\", \"output\": "
+          "\"d\"}\n");
   }
 
   fs::path Write(const std::string& name, const std::string& content) {
@@ -127,14 +130,16 @@ TEST_F(TrialFilesTest, NothingOutsideTheRootsIsRead) {
 // A folder in a root, with a link to a file outside under each name that is looked for.
 TEST_F(TrialFilesTest, LinksInFoldersAreFollowedOnlyInsideTheRoots) {
   const fs::path outside = Write("outside/file.txt", kSecret);
-  const auto expect_refused = [&](const std::string& field, const std::string& name, const std::string& linked) {
+  const auto expect_refused = [&](const std::string& field, const std::string& name,
+                                  const std::string& linked) {
     const fs::path folder = folder_ / "data" / name;
     fs::create_directories((folder / linked).parent_path());
     fs::create_symlink(outside, folder / linked);
     for (const Input& input : Inputs()) {
       if (input.field != field) continue;
-      EXPECT_THAT(Refusal(Reading(input, folder)),
-                  HasSubstr((folder / linked).string() + " is not in a folder that this worker reads data from"));
+      EXPECT_THAT(
+          Refusal(Reading(input, folder)),
+          HasSubstr((folder / linked).string() + " is not in a folder that this worker reads data from"));
     }
   };
   expect_refused("data.text.path", "texts", "a.txt");
@@ -190,12 +195,14 @@ TEST_F(TrialFilesTest, ContentStaysOutOfMessagesEventsAndLogs) {
   const std::map<std::string, std::function<std::vector<fs::path>()>> files = {
       {"data.text.path",
        [&] {
-         return std::vector<fs::path>{Write("data/a.jsonl", json), Write("data/b.jsonl", broken),
+         return std::vector<fs::path>{Write("data/a.jsonl", json),    Write("data/b.jsonl", broken),
                                       Write("data/c.jsonl", doubled), Write("data/d.jsonl", plain),
-                                      Write("data/e.txt", plain), Write("data/f.txt", secret + "\xff\n")};
+                                      Write("data/e.txt", plain),     Write("data/f.txt", secret + "\xff\n")};
        }},
       {"data.text.tokenizer.wordpiece.vocab",
-       [&] { return std::vector<fs::path>{Write("data/g.txt", plain), Write("data/h.txt", plain + plain)}; }},
+       [&] {
+         return std::vector<fs::path>{Write("data/g.txt", plain), Write("data/h.txt", plain + plain)};
+       }},
       {"data.text.tokenizer.gpt2.vocab",
        [&] {
          Write("data/i-merges.txt", plain);
@@ -220,7 +227,8 @@ TEST_F(TrialFilesTest, ContentStaysOutOfMessagesEventsAndLogs) {
          Write("data/parts/dev.tsv", "label\tsentence\n" + table);
          Write("data/one/train.tsv", "label\tsentence\n" + table);
          Write("data/one/dev.tsv", "label\tsentence\n" + table);
-         return std::vector<fs::path>{Write("data/k.tsv", table), folder_ / "data/parts", folder_ / "data/one"};
+         return std::vector<fs::path>{Write("data/k.tsv", table), folder_ / "data/parts",
+                                      folder_ / "data/one"};
        }},
       {"data.instructions.path",
        [&] {
@@ -233,11 +241,13 @@ TEST_F(TrialFilesTest, ContentStaysOutOfMessagesEventsAndLogs) {
                "{\"weight_map\": {\"" + secret + "\": \"" + secret + "\"}}");
          Write("data/index/model.safetensors.index.json", broken);
          Write("data/plain/model.safetensors", plain);
-         return std::vector<fs::path>{folder_ / "data/shards", folder_ / "data/index", folder_ / "data/plain"};
+         return std::vector<fs::path>{folder_ / "data/shards", folder_ / "data/index",
+                                      folder_ / "data/plain"};
        }},
       {"training.start_from.checkpoint",
        [&] {
-         return std::vector<fs::path>{Write("data/o.safetensors", header), Write("data/p.safetensors", complete),
+         return std::vector<fs::path>{Write("data/o.safetensors", header),
+                                      Write("data/p.safetensors", complete),
                                       Write("data/q.safetensors", plain)};
        }},
   };

@@ -11,8 +11,8 @@ using testing::HasSubstr;
 
 class TrialStopTest : public TrialProgramTest {
  protected:
-  // Sends SIGTERM `after` the child's first event of `phase` (empty: after its signal handlers are there), and
-  // expects its end within a second.
+  // Sends SIGTERM `after` the child's first event of `phase` (empty: after its signal handlers are there),
+  // and expects its end within a second.
   Ended Stop(const v1::AttemptSpec& attempt, const std::string& phase,
              std::chrono::milliseconds after = std::chrono::milliseconds(100)) {
     const std::unique_ptr<TrialChild> child = Start(attempt);
@@ -55,8 +55,7 @@ TEST_F(TrialStopTest, WhileTheDataAreDigested) {
   const std::string path = folder_ / "endless.txt";
   std::ofstream(path) << "a\nb\n";
   std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
-  const Ended ended =
-      Stop(OnText(Attempt(v1::TRAIN_STAGE, "out"), path), "", std::chrono::milliseconds(700));
+  const Ended ended = Stop(OnText(Attempt(v1::TRAIN_STAGE, "out"), path), "", std::chrono::milliseconds(700));
   EXPECT_THAT(ended.outcome.message(), HasSubstr("stopped on request"));
   EXPECT_TRUE(Checkpoints(ended.events).empty());
 }
@@ -78,8 +77,8 @@ TEST_F(TrialStopTest, WhileAVocabularyIsTrained) {
 }
 
 TEST_F(TrialStopTest, WhileItTrains) {
-  const Ended ended = Stop(
-      Attempt(v1::TRAIN_STAGE, "out", "training { steps: 100000 gradient_accumulation: 2 }"), "train");
+  const Ended ended =
+      Stop(Attempt(v1::TRAIN_STAGE, "out", "training { steps: 100000 gradient_accumulation: 2 }"), "train");
   EXPECT_EQ(Checkpoints(ended.events).back().path(),
             ended.outcome.message().substr(ended.outcome.message().rfind(' ') + 1));
 }
