@@ -10,7 +10,7 @@ namespace {
 void Append(const v1::Explanation& node, const std::string& indent, std::string& out) {
   const std::string text = Shown(node.text(), Layout::kLines);
   // Lines of the text stay right of the tree.
-  absl::StrAppend(&out, absl::StrReplaceAll(text, {{"\n", absl::StrCat("\n", indent, "   ")}}),
+  absl::StrAppend(&out, absl::StrReplaceAll(text, {{"\n", absl::StrCat("\n", indent, "  ")}}),
                   node.state().empty() ? "" : absl::StrCat(": ", Shown(node.state(), Layout::kCell)), "\n");
   for (int i = 0; i < node.because_size(); ++i) {
     const bool last = i + 1 == node.because_size();

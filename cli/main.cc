@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     std::ostringstream out, problem;
     const int code = app.exit(error, out, problem);
     inlier::Print(out.str());
-    if (!problem.str().empty()) inlier::PrintError(absl::StripSuffix(problem.str(), "\n"));
+    if (!problem.str().empty()) inlier::PrintError(std::string(absl::StripSuffix(problem.str(), "\n")));
     return code == 0 ? inlier::kExitOk : inlier::kExitUsage;
   }
   return session.exit_code();

@@ -1,6 +1,6 @@
 #include "cli/table_printer.h"
 
-#include <clocale>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"

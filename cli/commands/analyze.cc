@@ -1,6 +1,7 @@
 // inlier analyze: outliers of a Hugging Face model, and the effect of quantization.
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

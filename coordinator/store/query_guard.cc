@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -57,16 +56,16 @@ absl::Status PrepareError(sqlite3* connection, int code, const std::string& refu
                      "and JSON are",
                      DidYouMean(refused_function, AllowedFunctions())));
   }
+  if (message.starts_with(kNoConstructor)) {
+    return absl::InvalidArgumentError(absl::StrCat("SQL: the table ", message.substr(kNoConstructor.size()),
+                                                   " is not allowed here"));
+  }
   if ((code & 0xff) == SQLITE_AUTH) return absl::InvalidArgumentError(kOnlySelect);
   if ((code & 0xff) == SQLITE_NOMEM) return QueryTooLarge();
   if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_TOOBIG)
     return SqliteStatus(code, message, "preparing the query");
-  if (absl::StartsWith(message, kNoConstructor)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "SQL: the table ", message.substr(kNoConstructor.size()), " is not allowed here; see the views of inlier"));
-  }
   for (const std::string_view kind : {kNoColumn, kNoTable, kNoFunction}) {
-    if (absl::StartsWith(message, kind))
+    if (message.starts_with(kind))
       return absl::InvalidArgumentError(
           absl::StrCat("SQL: ", message, Suggestion(kind, message.substr(kind.size()))));
   }

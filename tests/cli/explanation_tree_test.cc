@@ -33,9 +33,9 @@ TEST(ExplanationTreeTest, LinesOfAMessageStayInTheTreeAndNothingControlsTheTermi
   EXPECT_EQ(ExplanationTree(trial),
             "trial t-2 (path=\\x1b[2J)\n"
             "├─ it failed: one\n"
-            "│  two\n"
+            "│    two\n"
             "└─ three\n"
-            "   four: FAILED\n");
+            "     four: FAILED\n");
 }
 
 }  // namespace

@@ -64,7 +64,9 @@ TEST(TextTableTest, CellIsOneLineWhateverItHolds) {
   TextTable table({"na\nme", "x"});
   table.AddRow({"a\x1b[2J\nt-9  SUCCEEDED", "1"});
   EXPECT_EQ(table.ToString(),
-            "na\\nme                       x\n"
+            "na\\nme" +
+                std::string(20, ' ') +
+                "x\n"
             "a\\x1b[2J\\nt-9  SUCCEEDED  1\n");
 }
 

@@ -185,8 +185,9 @@ TEST(TableWriterTest, NoFormatForTerminalsControlsOne) {
 
 TEST(TableWriterTest, LabelsStayInTheirCellsAndAreNoMarkup) {
   const std::string shown = R"(\x1b[2J\u202e)";
-  EXPECT_EQ(WriteTable(Hostile(), TableFormat::kText, {.utf8 = false}).substr(0, 57),
-            shown + R"(|<b>[x](y)\input{z}&"\n\t\r2,\x9b)" + "\n\n" + shown.substr(0, 5));
+  EXPECT_THAT(
+      WriteTable(Hostile(), TableFormat::kText, {.utf8 = false}),
+      ::testing::StartsWith(shown + R"(|<b>[x](y)\input{z}&"\n\t\r2,\x9b)" + "\n\n" + shown));
   EXPECT_THAT(WriteTable(Hostile(), TableFormat::kMarkdown),
               ::testing::HasSubstr(R"(| \\x1b[2J\\u202e\|\<b>[x\](y)\\input{z}\&"\\n\\t\\r2,\\x9b | 1.00 |)"));
   EXPECT_THAT(WriteTable(Hostile(), TableFormat::kLatex),

@@ -13,6 +13,7 @@ import unittest
 import harness
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\u009b31m"
+PATH = "/no/such" + EVIL
 SHOWN = r"\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
 # A child that fails with words of its own.
 TRIAL = """#!/bin/sh
@@ -39,12 +40,14 @@ class TerminalTest(unittest.TestCase):
         trial.chmod(0o755)
         cls.local = harness.Local("--worker-set", f"trial_program={trial}", "--worker-set", f"name=w{EVIL}")
         cls.sweep = folder / "sweep.yaml"
-        text = harness.SMOKE.read_text()
-        evil = json.dumps(EVIL)
-        text = re.sub(r"(?m)^name: .*$", f"name: {json.dumps('evil' + EVIL)}", text)
-        axis = f"\n  - {{name: {evil}, variants: [{{label: {evil}, set: {{}}}}, {{label: plain, set: {{}}}}]}}"
-        text = text.replace("rows: [model, method]", f"rows: [{evil}, model, method]")
-        cls.sweep.write_text(text.replace("axes:", "axes:" + axis, 1))
+        base = harness.SMOKE.read_text().split("axes:")[0].replace("corpus: kjv, ", "")
+        model = "{bert: {layers: 1, hidden_size: 8, heads: 1, ffn_size: 8}}"
+        cls.sweep.write_text(base.replace("base:", f"base:\n  model: {model}").replace("name: smoke", "name: evil") + f"""
+axes:
+  - {{field: data.text.path, values: [{json.dumps(PATH)}]}}
+  - {{field: seed, values: [1, 2]}}
+table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perplexity, heading: {json.dumps(EVIL)}}}]}}
+""")
         cls.local.submit(cls.sweep)
         harness.wait_for("the sweep to end", lambda: cls.local.sql("SELECT 1 FROM sweep WHERE ended_ms IS NOT NULL"), 120)
 
@@ -55,12 +58,12 @@ class TerminalTest(unittest.TestCase):
 
     def test_no_verb_lets_them_through(self):
         for arguments, shows in (
-                (("status",), True), (("status", "--all"), True), (("status", "s-1"), True), (("status", "s-1", "--failed"), True),
-                (("why", "s-1"), False), (("why", "t-1"), False), (("watch", "s-1"), True), (("logs", "t-1"), False), (("workers",), True),
+                (("status",), False), (("status", "--all"), False), (("status", "s-1"), True), (("status", "s-1", "--failed"), True),
+                (("why", "s-1"), False), (("why", "t-1"), False), (("watch", "s-1"), False), (("logs", "t-1"), False), (("workers",), True),
                 (("table", "s-1"), True), (("table", "s-1", "--format", "markdown"), False), (("table", "s-1", "--format", "latex"), False),
                 (("table", "s-1", "--format", "csv"), True), (("query", "SELECT * FROM trials"), True), (("query", "SELECT * FROM events"), False),
                 (("query", f"SELECT 1 AS \"{EVIL}\""), True), (("query", f"SELECT '{EVIL}"), True), (("query", f"SELECT x{EVIL} FROM trials"), False),
-                (("check", self.sweep), True), (("submit", self.sweep), True), (("status", f"no{EVIL}"), False), (("why", f"no{EVIL}"), False),
+                (("check", self.sweep), True), (("submit", self.sweep), False), (("status", f"no{EVIL}"), False), (("why", f"no{EVIL}"), False),
                 (("logs", f"t-{EVIL}"), False), (("cancel", f"no{EVIL}"), False), (("pause", f"no{EVIL}"), False), (("drain", f"w{EVIL}"), False),
                 (("edit", "s-1", "--set", f"group={EVIL}"), False), (("gc", "--dry-run"), False), (("doctor",), False),
                 (("check", f"/no/such{EVIL}"), True), (("table", "s-1", "--format", EVIL), True), ((f"--no{EVIL}",), False)):
@@ -76,8 +79,9 @@ class TerminalTest(unittest.TestCase):
         self.assertIn(r"\x1b]0;owned\x07 of the child", self.local.inlier("logs", "t-1").stdout)
 
     def test_json_is_exact(self):
-        self.assertEqual("evil" + EVIL, self.local.inlier_json("status", "s-1")["sweep"]["name"])
-        self.assertEqual([{"sweep": "evil" + EVIL}], self.local.inlier_json("query", "SELECT sweep FROM sweeps WHERE sweep_id = 's-1'"))
+        self.assertEqual(PATH, self.local.inlier_json("status", "s-1")["trials"]["trials"][0]["labels"]["path"])
+        self.assertEqual([{"path": PATH}], self.local.inlier_json("query", "SELECT labels->>'path' AS path FROM trials LIMIT 1"))
+        self.assertEqual(EVIL, self.local.inlier_json("table", "s-1")["title"])
 
 
 class QueryTest(unittest.TestCase):

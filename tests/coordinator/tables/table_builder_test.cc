@@ -281,7 +281,7 @@ TEST_F(TableBuilderTest, NameOfAnAxisNeverReachesSql) {
     SweepRow sweep = Sweep(1);
     v1::Axis* axis = sweep.spec.add_axes();
     axis->set_name(name);
-    axis->set_field("training.learning_rate");
+    axis->set_field("training.optimizer.adamw.learning_rate");
     axis->mutable_range()->set_min(1e-5);
     axis->mutable_range()->set_max(1e-2);
     sweep.spec.mutable_sampling()->mutable_random()->set_trials(4);
