@@ -31,7 +31,7 @@ inline std::vector<std::filesystem::path> SweepFiles(const std::string& root) {
 inline std::string SweepCell(const std::filesystem::path& file, const std::string& scale) {
   const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepFile(file, {}, scale);
   if (!sweep.ok()) return std::string(sweep.status().message());
-  return std::to_string(*SweepGrid::Create(*sweep)->kept()) + " | " + sweep->description();
+  return std::to_string(SweepGrid::Create(*sweep)->kept()) + " | " + sweep->description();
 }
 
 inline std::string SweepsMarkdown(const std::string& root) {

@@ -122,7 +122,7 @@ TEST(SweepScaleTest, AxesAreReplacedRemovedAndAddedByName) {
 }
 
 TEST(SweepScaleTest, ExclusionsOfTheSweepStayAsFarAsTheirLabelsAreThere) {
-  const auto kept = [](const std::string& small) { return *SweepGrid::Create(MustRead(small))->kept(); };
+  const auto kept = [](const std::string& small) { return SweepGrid::Create(MustRead(small))->kept(); };
   const std::string table = "    table: {columns: [{measurement: loss}]}\n";
   EXPECT_EQ(kept("    base: {dropout: 0.1}\n"), 6u) << "2 methods, 2 seeds, 2 batches; 2 left out";
   EXPECT_EQ(kept("    axes: [{field: seed, values: [2, 3]}]\n" + table), 6u);
