@@ -79,11 +79,11 @@ struct DataChecker::Job {
       answer.set_digest(found);
       return answer;
     }
-    const std::string_view said = absl::StripAsciiWhitespace(output);
-    return ProblemOf(token, !said.empty() ? std::string(said)
-                                          : absl::StrCat("inlier-trial digest ended with ",
-                                                         exit.signal != 0 ? "signal " : "status ",
-                                                         exit.signal != 0 ? exit.signal : exit.status));
+    const std::string message(absl::StripAsciiWhitespace(output));
+    return ProblemOf(token, !message.empty() ? message
+                                             : absl::StrCat("inlier-trial digest ended with ",
+                                                            exit.signal != 0 ? "signal " : "status ",
+                                                            exit.signal != 0 ? exit.signal : exit.status));
   }
 };
 
@@ -111,7 +111,7 @@ void DataChecker::Next() {
     if (answers_.contains(token)) continue;
     auto job = std::make_shared<Job>();
     if (const absl::Status started = job->Start(io_, settings_, check); !started.ok()) {
-      OnAnswer(ProblemOf(token, started.message()));
+      OnAnswer(ProblemOf(token, std::string(started.message())));
       continue;
     }
     spdlog::info("data_check_started token={} pid={}", token, job->process->pid());
