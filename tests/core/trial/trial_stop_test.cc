@@ -45,7 +45,7 @@ class TrialStopTest : public TrialProgramTest {
     tiny << std::ifstream(INLIER_TINY_TEXT).rdbuf();
     const std::string path = folder_ / "long.txt";
     std::ofstream out(path);
-    for (int i = 0; i < 100; ++i) out << tiny.str() << "\n";
+    for (int i = 0; i < 20; ++i) out << tiny.str() << "\n";
     return path;
   }
 };
@@ -73,7 +73,7 @@ TEST_F(TrialStopTest, WhileAVocabularyIsTrained) {
     out << "\n";
   }
   out.close();
-  Stop(OnText(Attempt(v1::TRAIN_STAGE, "out"), path), "train vocabulary");
+  Stop(OnText(Attempt(v1::TRAIN_STAGE, "out"), path), "tokenize");
 }
 
 TEST_F(TrialStopTest, WhileItTrains) {
