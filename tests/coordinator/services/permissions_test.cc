@@ -287,9 +287,7 @@ class PermissionsTest : public testing::Test {
                           rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::RetryRequest>);
     const bool of_nothing = rule.request == Drain || rule.kind == Kind::kOfWorkers ||
                             std::string(rule.method) == "Collect";
-    // A certificate may open a session; each sync in it is then admitted or not.
-    const bool by_sync = rule.kind == Kind::kOfWorkers && caller.role == "certificate";
-    Audited(caller, by_sync ? "Sync" : rule.method, read && !of_nothing ? target.sweep() : "", read && of_trial ? target.trial() : "",
+    Audited(caller, rule.method, read && !of_nothing ? target.sweep() : "", read && of_trial ? target.trial() : "",
             read && rule.request == Drain ? "w" : "",
             letter == 'k' ? "OK" : letter == 'd' ? "PERMISSION_DENIED" : "UNAUTHENTICATED");
   }
