@@ -24,7 +24,8 @@ absl::Status Wrong(const std::string& field, const std::string& file, const std:
 }
 
 absl::StatusOr<std::string> ReadPem(const std::string& field, const std::string& file) {
-  absl::StatusOr<std::string> text = ReadFile(file);
+  constexpr std::size_t kPemBytesMax = 1 << 20;
+  absl::StatusOr<std::string> text = ReadSmallFile(file, kPemBytesMax);
   if (text.ok()) return text;
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(text.status().message()),
                                                  "; name a PEM file that this user may read"));

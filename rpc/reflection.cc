@@ -1,6 +1,7 @@
 #include "rpc/reflection.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
 #include <grpcpp/support/status_code_enum.h>
 
 #include <set>

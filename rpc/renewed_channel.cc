@@ -25,7 +25,8 @@ RenewedChannel::RenewedChannel(std::string address, ClientSecurity security, int
       security_(std::move(security)),
       stamp_(StampOf(security_)),
       checked_(MonotonicNow()) {
-  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Make();
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel =
+      MakeSecureChannel(address_, security_, message_bytes_max_);
   INLIER_CHECK(channel.ok());
   channel_ = *std::move(channel);
 }

@@ -1,5 +1,6 @@
 #include "rpc/unpacked_size.h"
 
+#include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/wire_format_lite.h>

@@ -24,11 +24,7 @@ namespace {
 
 constexpr Duration kCheckPeriod = std::chrono::seconds(1);
 constexpr Duration kLogPeriod = std::chrono::seconds(1);
-<<<<<<< HEAD
-constexpr std::size_t kOwnersMax = 1'000'000;
 constexpr std::size_t kCommonNameBytesMax = 256;
-=======
->>>>>>> h2/w2
 constexpr char kRetryAfter[] = "inlier-retry-after-ms";
 
 std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
@@ -150,11 +146,7 @@ void Access::ReloadIfChanged() {
   }
 }
 
-<<<<<<< HEAD
 absl::StatusOr<Access::Identity> Access::Identify(grpc::CallbackServerContext& context) {
-=======
-absl::StatusOr<Caller> Access::Identify(grpc::CallbackServerContext& context) {
->>>>>>> h2/w2
   ReloadIfChanged();
   if (!tokens_file_.empty()) {
     const std::optional<std::string> header = Header(context, kTokenHeader);
@@ -239,10 +231,6 @@ absl::Status Access::CheckRate(const Caller& caller, grpc::CallbackServerContext
                    " ms, or raise requests_per_second_max of the coordinator"));
 }
 
-<<<<<<< HEAD
-absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
-                            const char* reason, const absl::Status& status) {
-=======
 Access::Counts& Access::CountsOf(const std::string& caller) {
   const auto [at, is_new] = counts_.try_emplace(caller);
   if (is_new) {
@@ -269,9 +257,8 @@ absl::StatusOr<Admission> Access::Open(const Caller& caller, const char* method,
   return Admission(caller, method, tokens_read_, open);
 }
 
-absl::Status Access::Refuse(grpc::CallbackServerContext& context, const char* method, const char* reason,
-                            const absl::Status& status) {
->>>>>>> h2/w2
+absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
+                            const char* reason, const absl::Status& status) {
   metrics_.CountRefusedCall(reason);
   const MethodRole* entry = Find(method);
   if (refused_ && entry != nullptr && entry->changes) {
@@ -291,25 +278,15 @@ absl::Status Access::Refuse(grpc::CallbackServerContext& context, const char* me
 }
 
 absl::StatusOr<Caller> Access::Check(grpc::CallbackServerContext& context, const char* method) {
-<<<<<<< HEAD
   absl::StatusOr<Identity> who = Identify(context);
   if (!who.ok()) return Refuse(context, Caller(), method, "unauthenticated", who.status());
   if (const absl::Status role = CheckRole(*who, method); !role.ok())
     return Refuse(context, who->caller, method, "forbidden", role);
+  who->caller.peer = context.peer();
   return std::move(who->caller);
 }
 
-absl::StatusOr<Caller> Access::Admit(grpc::CallbackServerContext& context, const char* method) {
-=======
-  absl::StatusOr<Caller> caller = Identify(context);
-  if (!caller.ok()) return Refuse(context, method, "unauthenticated", caller.status());
-  if (const absl::Status role = CheckRole(*caller, method); !role.ok())
-    return Refuse(context, method, "forbidden", role);
-  return caller;
-}
-
 absl::StatusOr<Admission> Access::Admit(grpc::CallbackServerContext& context, const char* method) {
->>>>>>> h2/w2
   const std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(Caller caller, Check(context, method));
   const std::optional<std::string> version = Header(context, kVersionHeader);
@@ -319,38 +296,20 @@ absl::StatusOr<Admission> Access::Admit(grpc::CallbackServerContext& context, co
                                                              " and this coordinator inlier ", Version(),
                                                              "; install the same version on both")));
   }
-<<<<<<< HEAD
-  const absl::Status rate = CheckRate(caller, context);
-  if (!rate.ok()) return Refuse(context, caller, method, "rate", rate);
-  caller.peer = context.peer();
-  return caller;
-=======
   if (const absl::Status rate = CheckRate(caller, context); !rate.ok())
-    return Refuse(context, method, "rate", rate);
+    return Refuse(context, caller, method, "rate", rate);
   absl::StatusOr<Admission> admission = Open(caller, method, calls_at_once_max_);
-  if (!admission.ok()) return Refuse(context, method, "at_once", admission.status());
+  if (!admission.ok()) return Refuse(context, caller, method, "at_once", admission.status());
   return admission;
->>>>>>> h2/w2
 }
 
 absl::StatusOr<Admission> Access::AdmitAnyone(grpc::CallbackServerContext& context, const char* method) {
   const std::lock_guard lock(mutex_);
-<<<<<<< HEAD
-  ASSIGN_OR_RETURN(const Caller caller, Check(context, "Sync"));
-  if (caller.name.empty()) return absl::OkStatus();
-  if (owners_.size() >= kOwnersMax && !owners_.contains(incarnation))
-    return absl::ResourceExhaustedError("too many workers since the start of the coordinator; restart it");
-  const std::string& owner = owners_.try_emplace(incarnation, caller.name).first->second;
-  if (owner == caller.name) return absl::OkStatus();
-  return Refuse(context, caller, "Sync", "forbidden",
-                absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker does not belong to ",
-                                                         caller.name,
-                                                         "; a worker gets a new incarnation at each start")));
-=======
-  const absl::StatusOr<Caller> known = Identify(context);
-  absl::StatusOr<Admission> admission = known.ok() ? Open(*known, method, calls_at_once_max_)
-                                                   : Open(Caller{}, method, kOpenMethodsMax);
-  if (!admission.ok()) return Refuse(context, method, "at_once", admission.status());
+  const absl::StatusOr<Identity> known = Identify(context);
+  const Caller caller = known.ok() ? known->caller : Caller();
+  absl::StatusOr<Admission> admission =
+      Open(caller, method, known.ok() ? calls_at_once_max_ : kOpenMethodsMax);
+  if (!admission.ok()) return Refuse(context, caller, method, "at_once", admission.status());
   return admission;
 }
 
@@ -360,18 +319,18 @@ absl::Status Access::Recheck(grpc::CallbackServerContext& context, Admission& ad
     return absl::OkStatus();
   const std::lock_guard lock(mutex_);
   ReloadIfChanged();
-  if (admission.tokens_read_ == tokens_read_ || admission.caller_.name.empty()) return absl::OkStatus();
+  const bool is_open = Find(admission.method_) == nullptr;  // To all callers.
+  if (admission.tokens_read_ == tokens_read_ || is_open) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Caller caller, Check(context, admission.method_));
   admission.caller_ = caller;
   admission.tokens_read_ = tokens_read_;
   return absl::OkStatus();
 }
 
-void Access::CountRefusal(grpc::CallbackServerContext& context, const char* method, const char* reason,
-                          const absl::Status& status) {
+void Access::CountRefusal(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
+                          const char* reason, const absl::Status& status) {
   const std::lock_guard lock(mutex_);
-  (void)Refuse(context, method, reason, status);
->>>>>>> h2/w2
+  (void)Refuse(context, caller, method, reason, status);
 }
 
 Protection Access::protection() const {

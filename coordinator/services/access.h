@@ -20,13 +20,9 @@
 
 #include <grpcpp/grpcpp.h>
 
-<<<<<<< HEAD
-#include <filesystem>
-#include <functional>
-=======
 #include <atomic>
 #include <cstdint>
->>>>>>> h2/w2
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,12 +49,6 @@ struct MethodRole {
   bool changes = false;  // Something that outlives the call.
 };
 const std::vector<MethodRole>& MethodRoles();
-
-// The identity of the maker of a call.
-struct Caller {
-  std::string name;          // Empty: callers are not checked.
-  std::optional<Role> role;  // None: everything.
-};
 
 // A call of a caller that was admitted; one of those it has open until this is destroyed.
 class Admission {
@@ -92,17 +82,10 @@ class Access {
   static absl::StatusOr<std::unique_ptr<Access>> Open(const v1::CoordinatorConfig& config,
                                                       CoordinatorMetrics& metrics);
 
-<<<<<<< HEAD
   // Runs for each refused call of a method that changes something: it must only hand over. Set before any call.
   using Refused = std::function<void(const Caller&, const char* method, const absl::Status&)>;
   void OnRefused(Refused refused) { refused_ = std::move(refused); }
 
-  // The caller, if the call is allowed; else UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a second,
-  // with the milliseconds to wait in the trailing metadata inlier-retry-after-ms) or FAILED_PRECONDITION
-  // (another version), with reason and remedy. Refusals are counted, and logged at most once a second for
-  // each reason.
-  absl::StatusOr<Caller> Admit(grpc::CallbackServerContext& context, const char* method);
-=======
   // The caller may make the call; else UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a
   // second, with the milliseconds to wait in the trailing metadata inlier-retry-after-ms, or too many at
   // once) or FAILED_PRECONDITION (another version), with reason and remedy. Refusals are counted, and logged
@@ -110,31 +93,25 @@ class Access {
   absl::StatusOr<Admission> Admit(grpc::CallbackServerContext& context, const char* method);
   // For a method that is open to all: a caller that is not known has no name.
   absl::StatusOr<Admission> AdmitAnyone(grpc::CallbackServerContext& context, const char* method);
->>>>>>> h2/w2
 
   // OK while the credentials of an admitted call are in force.
   absl::Status Recheck(grpc::CallbackServerContext& context, Admission& admission);
 
   // Counts and logs a refusal that was decided elsewhere, for example that a worker is another caller's.
-  void CountRefusal(grpc::CallbackServerContext& context, const char* method, const char* reason,
-                    const absl::Status& status);
+  void CountRefusal(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
+                    const char* reason, const absl::Status& status);
 
   // "tokens, mutual TLS": what protects the daemon, for the log.
   std::string Describe() const;
   Protection protection() const;
 
  private:
-<<<<<<< HEAD
   struct Identity {
     Caller caller;
     std::optional<Role> role;  // None: not by a token.
   };
-  struct Bucket {
-    double calls = 0;
-=======
-  struct Counts {  // Of one caller.
+  struct Counts {      // Of one caller.
     double calls = 0;  // It may make now.
->>>>>>> h2/w2
     Timestamp filled;
     Admission::Open open = std::make_shared<std::atomic<int>>(0);
     Admission::Open sessions = std::make_shared<std::atomic<int>>(0);

@@ -172,38 +172,31 @@ void ArtifactService::DescribeStore(UnaryContext* context, const v1::DescribeSto
   });
 }
 
-<<<<<<< HEAD
-grpc::ServerUnaryReactor* ArtifactService::Stat(Context* context, const v1::StatArtifactRequest* request,
-                                                v1::ArtifactStat* response) {
-  return calls_.OnPool(
-      calls_.reads(), context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
-=======
 void ArtifactService::Stat(UnaryContext* context, const v1::StatArtifactRequest* request,
                            v1::ArtifactStat* response) {
-  calls_.OnPool(context, "Stat", response, [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
->>>>>>> h2/w2
+  const auto look = [this, request]() -> absl::StatusOr<v1::ArtifactStat> {
     ASSIGN_OR_RETURN(const ArtifactStore::Found found, store_.Stat(request->sha256()));
     v1::ArtifactStat stat;
     stat.set_complete(found.complete);
     stat.set_bytes(found.bytes);
     stat.set_received(found.received);
     return stat;
-  });
+  };
+  calls_.OnPool(calls_.reads(), context, "Stat", response, look);
 }
 
-<<<<<<< HEAD
-grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::CollectRequest* request,
-                                                   v1::CollectResponse* response) {
+void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* request,
+                              v1::CollectResponse* response) {
   const auto collect = [this, request]() -> absl::StatusOr<v1::CollectResponse> {
     const std::unique_lock one(collecting_, std::try_to_lock);
     if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
     return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
   };
-  return calls_.OnAdmitted(
-      context, "Collect", response,
-      [this, request, collect](const Caller& caller, Reply<v1::CollectResponse> reply) {
+  calls_.OnCaller(
+      context, "Collect", response, [this, context, request, collect](Reply<v1::CollectResponse> reply) {
         // It changes files alone: its row of the audit follows it.
-        const auto answer = [this, request, reply, row = Audit::RowOf(caller, "Collect", request)](
+        const auto answer = [this, request, reply,
+                             row = Audit::RowOf(context->calling(), "Collect", request)](
                                 const absl::StatusOr<v1::CollectResponse>& result) {
           calls_.loop().Post([this, request, reply, row, result] {
             calls_.DecideAudited(
@@ -211,25 +204,6 @@ grpc::ServerUnaryReactor* ArtifactService::Collect(Context* context, const v1::C
           });
         };
         calls_.reads().Run([collect, answer] { answer(collect()); }, answer);
-      });
-}
-
-grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::Upload(
-    Context* context, v1::UploadArtifactResponse* response) {
-  return new UploadCall(*this, *response, calls_.access().Admit(*context, "Upload").status());
-}
-
-grpc::ServerWriteReactor<v1::ArtifactChunk>* ArtifactService::Download(
-    Context* context, const v1::DownloadArtifactRequest* request) {
-  return new DownloadCall(*this, *request, calls_.access().Admit(*context, "Download").status());
-=======
-void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* request,
-                              v1::CollectResponse* response) {
-  calls_.OnPool(
-      context, "Collect", response, [this, request]() -> absl::StatusOr<v1::CollectResponse> {
-        const std::unique_lock one(collecting_, std::try_to_lock);
-        if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
-        return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
       });
 }
 
@@ -243,7 +217,6 @@ void ArtifactService::AddTo(Door& door) {
                  [this](Arrival arrival) { return new UploadCall(*this, std::move(arrival)); });
   door.AddStream(name, "Download",
                  [this](Arrival arrival) { return new DownloadCall(*this, std::move(arrival)); });
->>>>>>> h2/w2
 }
 
 }  // namespace inlier

@@ -16,9 +16,9 @@ std::string CodeName(grpc::StatusCode code) {
 
 }  // namespace
 
-Calls::Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access)
-    : loop_(loop), metrics_(metrics), access_(access) {
-  access_.OnRefused([this](const Caller& caller, const char* method, const absl::Status& status) {
+Calls::Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, CallBounds& bounds)
+    : loop_(loop), metrics_(metrics), bounds_(bounds) {
+  access().OnRefused([this](const Caller& caller, const char* method, const absl::Status& status) {
     Effects effects;
     audit_.Add(Audit::RowOf(caller, method, nullptr), status, CoordinatorLoop::Now(),
                loop_.StoreHealth().status.ok(), effects);

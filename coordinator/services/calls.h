@@ -16,13 +16,9 @@
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "coordinator/metrics.h"
-<<<<<<< HEAD
-#include "coordinator/services/access.h"
 #include "coordinator/services/audit.h"
 #include "coordinator/services/blocking_pool.h"
-=======
 #include "coordinator/services/call_stream.h"
->>>>>>> h2/w2
 #include "coordinator/services/coordinator_loop.h"
 #include "rpc/rpc.h"
 
@@ -38,58 +34,24 @@ class Calls {
   static constexpr int kTablesMax = 16;
   static constexpr int kQueriesMax = 10;
 
-<<<<<<< HEAD
-  // All outlive it. Calls that `access` refuses go into the audit from now on.
-  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, Access& access);
-=======
-  // All outlive it.
-  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, CallBounds& bounds)
-      : loop_(loop), metrics_(metrics), bounds_(bounds), pool_(kBlockingThreads) {}
->>>>>>> h2/w2
+  // All outlive it. Calls that are refused go into the audit from now on.
+  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, CallBounds& bounds);
 
   // Waits for the blocking calls that run.
   void Join() {
     for (BlockingPool* pool : {&reads_, &tables_, &queries_}) pool->Join();
   }
 
-<<<<<<< HEAD
-  // Answers a unary call if its caller is admitted: `work(caller, reply)` runs on gRPC's thread and calls `reply`
-  // once, then or later.
-  template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnAdmitted(grpc::CallbackServerContext* context, const char* method,
-                                       Response* response, Work work) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // May be asked for once.
-=======
   // Answers a unary call: `work(reply)` runs on gRPC's thread and calls `reply` once, then or later.
   template <typename Response, typename Work>
   void OnCaller(UnaryContext* context, const char* method, Response* response, Work work) {
->>>>>>> h2/w2
     Reply<Response> reply = [=, this, started = MonotonicNow()](absl::StatusOr<Response> result) {
       const grpc::Status status = ToGrpcStatus(result.status());
       if (result.ok()) *response = *std::move(result);
       Observe(method, status, started);
       context->Reply(status);
     };
-<<<<<<< HEAD
-    if (const absl::StatusOr<Caller> caller = access_.Admit(*context, method); !caller.ok()) {
-      reply(caller.status());
-    } else {
-      work(*caller, std::move(reply));
-    }
-    return reactor;
-=======
     work(std::move(reply));
->>>>>>> h2/w2
-  }
-
-  // The same with `work(reply)`, for a call that is the same for all callers.
-  template <typename Response, typename Work>
-  grpc::ServerUnaryReactor* OnCaller(grpc::CallbackServerContext* context, const char* method,
-                                     Response* response, Work work) {
-    return OnAdmitted(context, method, response,
-                      [work = std::move(work)](const Caller&, Reply<Response> reply) mutable {
-                        work(std::move(reply));
-                      });
   }
 
   // The same with `work(reply)` on the coordinator's thread.
@@ -102,16 +64,9 @@ class Calls {
 
   // The same on a pool, for `work()` that blocks and returns a StatusOr<Response>.
   template <typename Response, typename Work>
-<<<<<<< HEAD
-  grpc::ServerUnaryReactor* OnPool(BlockingPool& pool, grpc::CallbackServerContext* context,
-                                   const char* method, Response* response, Work work) {
-    return OnCaller(context, method, response, [&pool, work = std::move(work)](Reply<Response> reply) mutable {
+  void OnPool(BlockingPool& pool, UnaryContext* context, const char* method, Response* response, Work work) {
+    OnCaller(context, method, response, [&pool, work = std::move(work)](Reply<Response> reply) mutable {
       pool.Run([work = std::move(work), reply] { reply(work()); }, reply);
-=======
-  void OnPool(UnaryContext* context, const char* method, Response* response, Work work) {
-    OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
-      RunBlocking([work = std::move(work), reply] { reply(work()); }, reply);
->>>>>>> h2/w2
     });
   }
 
@@ -145,17 +100,11 @@ class Calls {
  private:
   CoordinatorLoop& loop_;
   CoordinatorMetrics& metrics_;
-<<<<<<< HEAD
-  Access& access_;
+  CallBounds& bounds_;
   Audit audit_;
   BlockingPool reads_{kReadThreads, kReadsMax, "reads of the database"};
   BlockingPool tables_{kTableThreads, kTablesMax, "tables"};
   BlockingPool queries_{kQueryThreads, kQueriesMax, "queries"};
-=======
-  CallBounds& bounds_;
-  boost::asio::thread_pool pool_;
-  std::atomic<int> blocking_{0};
->>>>>>> h2/w2
 };
 
 }  // namespace inlier

@@ -44,15 +44,9 @@ class SweepService {
 
   // Replies with the result of `read()`, which reads the database, on `pool`.
   template <typename Request, typename Response, typename Read>
-<<<<<<< HEAD
-  Unary* ReadStored(BlockingPool& pool, Context* context, const char* method, const Request* request,
-                    Response* response, Read read) {
+  void ReadStored(BlockingPool& pool, Context* context, const char* method, const Request* request,
+                  Response* response, Read read) {
     return calls_.OnPool(pool, context, method, response, [request, read]() -> absl::StatusOr<Response> {
-=======
-  void ReadStored(Context* context, const char* method, const Request* request, Response* response,
-                    Read read) {
-    return calls_.OnPool(context, method, response, [request, read]() -> absl::StatusOr<Response> {
->>>>>>> h2/w2
       RETURN_IF_ERROR(CheckWords(*request));
       return read();
     });
@@ -60,29 +54,19 @@ class SweepService {
 
   // Replies with the result of the orchestrator's `decide`, once it is durable.
   template <typename Request, typename Response>
-<<<<<<< HEAD
-  Unary* Change(Context* context, const char* method, const Request* request, Response* response,
-                absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
-                                                                 const Caller&)) {
-    return calls_.OnAdmitted(context, method, response, [=, this](const Caller& who, Reply<Response> reply) {
-      calls_.loop().Post([=, this, caller = who, row = Audit::RowOf(who, method, request)] {
+  void Change(Context* context, const char* method, const Request* request, Response* response,
+              absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
+                                                               const Caller&)) {
+    return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
+      calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), method, request)] {
         calls_.DecideAudited(
             row, *request,
             [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
               RETURN_IF_ERROR(CheckWords(*request));
-              return (orchestrator.*decide)(*request, now, effects, caller);
+              return (orchestrator.*decide)(*request, now, effects, context->calling());
             },
             reply);
       });
-=======
-  void Change(Context* context, const char* method, const Request* request, Response* response,
-                absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&)) {
-    return calls_.OnLoop(context, method, response, [this, request, decide](Reply<Response> reply) {
-      if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-      calls_.loop().Decide([&](Orchestrator& orchestrator, Moment now,
-                               Effects& effects) { return (orchestrator.*decide)(*request, now, effects); },
-                           std::move(reply));
->>>>>>> h2/w2
     });
   }
 
@@ -99,17 +83,17 @@ class SweepService {
       RETURN_IF_ERROR(CheckLimits(sweep));
       return CheckedGrid(sweep);
     };
-    return calls_.OnAdmitted(context, method, response, [=, this](const Caller& who, Reply<Response> reply) {
-      calls_.loop().Post(
-          [=, this, caller = who, row = Audit::RowOf(who, method, request), grid = make_grid()]() mutable {
-            calls_.DecideAudited(
-                row, *request,
-                [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
-                  RETURN_IF_ERROR(grid.status());
-                  return (orchestrator.*decide)(*request, now, effects, *std::move(grid), caller);
-                },
-                reply);
-          });
+    return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
+      calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), method, request),
+                          grid = make_grid()]() mutable {
+        calls_.DecideAudited(
+            row, *request,
+            [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
+              RETURN_IF_ERROR(grid.status());
+              return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
+            },
+            reply);
+      });
     });
   }
 
@@ -141,30 +125,12 @@ class SweepService {
                 });
   }
 
-<<<<<<< HEAD
-  Unary* ListTrials(Context* context, const v1::ListTrialsRequest* request,
-                    v1::ListTrialsResponse* response) override {
+  void ListTrials(Context* context, const v1::ListTrialsRequest* request, v1::ListTrialsResponse* response) {
     return ReadStored(calls_.reads(), context, "ListTrials", request, response,
                       [this, request] { return reader_.ListTrials(*request); });
   }
 
-  grpc::ServerWriteReactor<v1::SweepUpdate>* WatchSweep(Context* context,
-                                                        const v1::WatchSweepRequest* request) override {
-    absl::Status status = calls_.access().Admit(*context, "WatchSweep").status();
-    if (status.ok()) status = CheckWords(*request);
-    return watches_.Open(*request, status);
-  }
-
-  Unary* Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) override {
-=======
-  void ListTrials(Context* context, const v1::ListTrialsRequest* request,
-                    v1::ListTrialsResponse* response) {
-    return ReadStored(context, "ListTrials", request, response,
-                      [this, request] { return reader_.ListTrials(*request); });
-  }
-
   void Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) {
->>>>>>> h2/w2
     return Change(context, "Cancel", request, response, &Orchestrator::OnCancel);
   }
 
@@ -219,32 +185,21 @@ class SweepService {
     });
   }
 
-<<<<<<< HEAD
-  Unary* Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) override {
-    return ReadStored(calls_.queries(), context, "Query", request, response, [this, context, request] {
-=======
   void Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) {
-    return ReadStored(context, "Query", request, response, [this, request] {
->>>>>>> h2/w2
+    return ReadStored(calls_.queries(), context, "Query", request, response, [this, context, request] {
       QueryLimits limits;
       limits.rows = std::clamp<std::uint32_t>(request->max_rows(), 1, kQueryRowsMax);
-      return queries_.Run(request->sql(), limits, [context] { return context->IsCancelled(); });
+      return queries_.Run(request->sql(), limits, [context] { return context->server_context().IsCancelled(); });
     });
   }
 
-<<<<<<< HEAD
-  Unary* BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) override {
+  void BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) {
     return ReadStored(calls_.tables(), context, "BuildTable", request, response,
                       [this, context, request]() -> absl::StatusOr<v1::Table> {
-=======
-  void BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) {
-    return ReadStored(context, "BuildTable", request, response,
-                      [this, request]() -> absl::StatusOr<v1::Table> {
->>>>>>> h2/w2
                         RETURN_IF_ERROR(CheckLimits(request->table()));
                         ASSIGN_OR_RETURN(const SweepId sweep, reader_.FindSweep(request->sweep()));
                         return inlier::BuildTable(reader_, sweep, request->table(),
-                                                  [context] { return context->IsCancelled(); });
+                                                  [context] { return context->server_context().IsCancelled(); });
                       });
   }
 
@@ -288,14 +243,8 @@ void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
 
 }  // namespace
 
-<<<<<<< HEAD
-std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader,
-                                                QueryProcesses& queries) {
-  return std::make_unique<SweepService>(calls, watches, reader, queries);
-=======
-void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader) {
-  SweepService::AddTo(door, std::make_shared<SweepService>(calls, watches, reader));
->>>>>>> h2/w2
+void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries) {
+  SweepService::AddTo(door, std::make_shared<SweepService>(calls, watches, reader, queries));
 }
 
 }  // namespace inlier

@@ -5,14 +5,7 @@
 #ifndef INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 #define INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 
-<<<<<<< HEAD
-#include <grpcpp/grpcpp.h>
-
-#include <memory>
-
 #include "coordinator/queries/query_processes.h"
-=======
->>>>>>> h2/w2
 #include "coordinator/services/calls.h"
 #include "coordinator/services/door.h"
 #include "coordinator/services/watch_hub.h"
@@ -20,14 +13,8 @@
 
 namespace inlier {
 
-<<<<<<< HEAD
-// All outlive it.
-std::unique_ptr<grpc::Service> MakeSweepService(Calls& calls, WatchHub& watches, Reader& reader,
-                                                QueryProcesses& queries);
-=======
 // All outlive `door`.
-void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader);
->>>>>>> h2/w2
+void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries);
 
 }  // namespace inlier
 

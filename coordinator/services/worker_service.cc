@@ -12,9 +12,10 @@ namespace inlier {
 namespace {
 
 // A sync for a worker of another caller counts as a refused call.
-void CountForeign(Calls& calls, grpc::CallbackServerContext& context, const char* method,
+void CountForeign(Calls& calls, grpc::CallbackServerContext& context, const Caller& caller, const char* method,
                   const absl::Status& status) {
-  if (absl::IsPermissionDenied(status)) calls.access().CountRefusal(context, method, "forbidden", status);
+  if (absl::IsPermissionDenied(status))
+    calls.access().CountRefusal(context, caller, method, "forbidden", status);
 }
 
 // One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next sync
@@ -29,14 +30,7 @@ class SessionReactor final : public CallStream,
   // It holds itself until the last reaction.
   void Start() {
     self_ = shared_from_this();
-<<<<<<< HEAD
-    started_ = MonotonicNow();
-    absl::Status admitted = calls_.access().Admit(context_, "Session").status();
-    if (!admitted.ok()) return Answer(std::move(admitted));
-    StartRead(&sync_);
-=======
     Read(sync_, bounds().sessions);
->>>>>>> h2/w2
   }
 
   void OnMessage(absl::StatusOr<bool> got) override {
@@ -101,7 +95,7 @@ class SessionReactor final : public CallStream,
     calls_.Observe("Session", status, started_);
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    CountForeign(calls_, context(), "Session", reply.status());  // Until Finish the context is there.
+    CountForeign(calls_, context(), caller(), "Session", reply.status());  // Until Finish the context is there.
     if (!reply.ok()) return End(status);
     next_push_.reset();  // The answer contains the same or more.
     next_answer_ = *std::move(reply);
@@ -148,7 +142,7 @@ class WorkerService {
       calls_.loop().Post([=, this] {
         calls_.loop().Sync(*sync, {.by_stream = false, .caller = context->calling().name},
                            [=, this](absl::StatusOr<v1::CoordinatorSync> answer) {
-                             CountForeign(calls_, context->server_context(), "Sync", answer.status());
+                             CountForeign(calls_, context->server_context(), context->calling(), "Sync", answer.status());
                              reply(std::move(answer));
                            });
       });
