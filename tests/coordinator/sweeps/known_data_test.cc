@@ -47,7 +47,7 @@ class DataWorker : public HandWorker {
 };
 
 // Until nothing is left to do.
-void Run(Harness& harness, const std::vector<DataWorker*>& workers) {
+void RunToEnd(Harness& harness, const std::vector<DataWorker*>& workers) {
   for (int quiet = 0; quiet < 4;) {
     ++quiet;
     harness.Tick();
@@ -70,7 +70,7 @@ TEST(KnownDataTest, AKnownResultWaitsForAWorkerToFindTheSameData) {
   Harness harness;
   DataWorker worker("w", 2);
   harness.Submit(SmallSweep("first", 2, {8, 6}));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 6);
   EXPECT_EQ(worker.checks, 0);  // New trainings cost no check.
 
@@ -83,7 +83,7 @@ TEST(KnownDataTest, AKnownResultWaitsForAWorkerToFindTheSameData) {
   harness.Restart();  // It waits after a restart, too.
   harness.Tick();
   EXPECT_EQ(harness.Status(second).state(), v1::ACTIVE);
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
   EXPECT_EQ(worker.attempts, 6);
   EXPECT_EQ(worker.checks, 1);
@@ -95,10 +95,10 @@ TEST(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
   Harness harness;
   DataWorker worker("w", 1);
   harness.Submit(SmallSweep("first", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   worker.SetData(kNew);
   const SweepId second = harness.Submit(SmallSweep("second", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(harness.Status(second).trials().succeeded(), 1u);
   EXPECT_EQ(worker.attempts, 4);
   EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
@@ -109,10 +109,10 @@ TEST(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
   // The old files are back: the old result is known again, and so is the new one after that.
   worker.SetData(kOld);
   harness.Submit(SmallSweep("third", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   worker.SetData(kNew);
   harness.Submit(SmallSweep("fourth", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 4);
   EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
             "third|" + kOld + "\n");
@@ -137,7 +137,7 @@ TEST(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {
   other.FinishAll();
   worker.Finish(worker.running().begin()->first);
   worker.SetData(kOld);
-  Run(harness, {&worker, &other});
+  RunToEnd(harness, {&worker, &other});
   EXPECT_EQ(harness.Status(first).state(), v1::COMPLETE);
   EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
             "first|" + kOld + "\nsecond|" + kNew + "\n");
@@ -148,7 +148,7 @@ TEST(KnownDataTest, ATrainingThatHasNotBegunIsSharedWithoutACheck) {
   DataWorker worker("w", 1);
   harness.Submit(SmallSweep("first", 1));
   const SweepId second = harness.Submit(SmallSweep("second", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 2);
   EXPECT_EQ(worker.checks, 0);
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
@@ -158,7 +158,7 @@ TEST(KnownDataTest, DataThatNobodyCanReadRunAsANewTraining) {
   Harness harness;
   DataWorker worker("w", 1), other("other", 1);
   harness.Submit(SmallSweep("first", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   worker.SetData("");
   other.SetData("");
   const SweepId second = harness.Submit(SmallSweep("second", 1));
@@ -179,7 +179,7 @@ TEST(KnownDataTest, AnotherWorkerIsAskedWhenOneIsLost) {
   Harness harness;
   DataWorker worker("w", 1), other("other", 1);
   harness.Submit(SmallSweep("first", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   const SweepId second = harness.Submit(SmallSweep("second", 1));
   harness.Sync(worker);  // Is asked, and never answers.
   EXPECT_EQ(worker.checks, 1);
@@ -189,7 +189,7 @@ TEST(KnownDataTest, AnotherWorkerIsAskedWhenOneIsLost) {
     harness.Tick();
     harness.Sync(other);
   }
-  Run(harness, {&other});
+  RunToEnd(harness, {&other});
   EXPECT_EQ(other.checks, 1);
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
 }
@@ -198,12 +198,12 @@ TEST(KnownDataTest, AnAnswerToAnEarlierQuestionDoesNotCountForALaterSweep) {
   Harness harness;
   DataWorker worker("w", 1);
   harness.Submit(SmallSweep("first", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   harness.Submit(SmallSweep("second", 1));
   harness.Sync(worker);  // Has found the old data, and has not reported them yet.
   worker.SetData(kNew);
   const SweepId third = harness.Submit(SmallSweep("third", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(harness.Status(third).state(), v1::COMPLETE);
   EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
             "first|" + kOld + "\nsecond|" + kOld + "\nthird|" + kNew + "\n");
@@ -213,13 +213,13 @@ TEST(KnownDataTest, PointsThatAnEditAddsAreOfTheDataWithWhichTheSweepBegan) {
   Harness harness;
   DataWorker worker("w", 1);
   const SweepId sweep = harness.Submit(SmallSweep("s", 1, {8}));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   v1::EditSweepRequest edit;
   edit.set_sweep(sweep.ToString());
   *edit.mutable_spec() = SmallSweep("s", 1, {8, 4});
   edit.set_max_trials(10);
   ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
   EXPECT_EQ(worker.attempts, 3);  // One training.
   EXPECT_EQ(worker.checks, 0);
@@ -229,13 +229,13 @@ TEST(KnownDataTest, ACancelledSweepWaitsNoMore) {
   Harness harness;
   DataWorker worker("w", 1);
   harness.Submit(SmallSweep("first", 1));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   const SweepId second = harness.Submit(SmallSweep("second", 1));
   EXPECT_EQ(harness.CancelSweep(second), 1u);
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(harness.Status(second).state(), v1::SWEEP_CANCELLED);
   EXPECT_EQ(harness.RetrySweep(second), 1u);
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
   EXPECT_EQ(worker.attempts, 2);
 }
@@ -244,10 +244,10 @@ TEST(KnownDataTest, AgainRunsWhatIsKnownOnceMore) {
   Harness harness;
   DataWorker worker("w", 1);
   harness.Submit(SmallSweep("first", 2));
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   const auto response = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true);
   ASSERT_TRUE(response.ok());
-  Run(harness, {&worker});
+  RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 8);
   EXPECT_EQ(worker.checks, 0);
   EXPECT_EQ(harness.Query("SELECT count(*), min(equal), min(digest_before = digest_now) FROM reruns"), "2|1|1\n");
