@@ -19,7 +19,7 @@ namespace inlier {
 
 class RenewedChannel {
  public:
-  // As MakeSecureChannel. REQUIRES: the files of `security` can be used.
+  // As MakeSecureChannel. REQUIRES: the files of `security` can be used, and its token is that of token_file.
   RenewedChannel(std::string address, ClientSecurity security, int message_bytes_max);
 
   // The channel for the next call: another one when the files have changed since the last, looked at once a

@@ -22,9 +22,9 @@ namespace {
 using grpc::experimental::InterceptionHookPoints;
 
 // Of one connection to a server.
-constexpr int kStreamsMax = 4096;              // Calls at once; a client keeps further ones back.
-constexpr int kIdleConnectionMs = 600'000;     // A connection without a call is closed.
-constexpr int kHandshakeMs = 20'000;           // A connection that says nothing is closed.
+constexpr int kStreamsMax = 4096;           // Calls at once; a client keeps further ones back.
+constexpr int kIdleConnectionMs = 600'000;  // A connection without a call is closed.
+constexpr int kHandshakeMs = 20'000;        // A connection that says nothing is closed.
 // Memory for what arrives, of all connections together: so many of the largest messages. Above it gRPC cuts
 // connections.
 constexpr std::size_t kMessagesHeld = 64;

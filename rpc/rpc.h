@@ -61,7 +61,7 @@ struct ListeningServer {
 
 struct ServerOptions {
   ServerTls tls = {};
-  int request_bytes_max = kRpcMessageBytesMax;  // Larger messages of callers are refused.
+  int request_bytes_max = kRpcMessageBytesMax;   // Larger messages of callers are refused.
   grpc::CallbackGenericService* door = nullptr;  // Gets every call that is of no service.
 };
 

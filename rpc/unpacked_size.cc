@@ -19,7 +19,7 @@ using google::protobuf::internal::WireFormatLite;
 
 constexpr int kDepthMax = 100;  // As protobuf's own.
 constexpr std::size_t kPointer = sizeof(void*);
-constexpr std::size_t kMapNode = 64;      // An entry of a map without its key and value.
+constexpr std::size_t kMapNode = 64;  // An entry of a map without its key and value.
 constexpr std::size_t kUnknownField = 2 * sizeof(void*);
 constexpr std::size_t kInlineText = 15;  // A std::string keeps so much in itself.
 

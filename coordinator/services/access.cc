@@ -58,12 +58,14 @@ absl::Status CheckNames(const v1::CoordinatorConfig& config) {
   const bool tokens = !config.tokens_file().empty(), certificates = !config.tls_client_ca().empty();
   if (config.admins_size() > 0 && (tokens || !certificates)) {
     return absl::InvalidArgumentError(
-        "admins: they are common names of certificates, which identify callers only with tls_client_ca and without "
+        "admins: they are common names of certificates, which identify callers only with tls_client_ca and "
+        "without "
         "tokens_file; give admins a token with `inlier token add --role admin`");
   }
   if (config.callers_size() > 0 && !tokens && !certificates) {
     return absl::InvalidArgumentError(
-        "callers: there are limits for callers, and callers are not checked; set tokens_file or tls_client_ca");
+        "callers: there are limits for callers, and callers are not checked; set tokens_file or "
+        "tls_client_ca");
   }
   std::set<std::string> names;
   for (const v1::CallerLimits& limits : config.callers()) {
@@ -183,9 +185,9 @@ absl::StatusOr<Access::Identity> Access::IdentifyByCertificate(grpc::CallbackSer
     return absl::UnauthenticatedError(
         "the certificate of the caller has no common name; have one issued with it");
   if (!IsShowable(View(names[0]))) {
-    return absl::UnauthenticatedError(absl::StrCat(
-        "the common name in the certificate of the caller is longer than ", kCommonNameBytesMax,
-        " bytes, is not UTF-8 or has control characters; have one issued with another"));
+    return absl::UnauthenticatedError(
+        absl::StrCat("the common name in the certificate of the caller is longer than ", kCommonNameBytesMax,
+                     " bytes, is not UTF-8 or has control characters; have one issued with another"));
   }
   Identity who;
   who.caller.name = std::string(View(names[0]));

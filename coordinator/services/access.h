@@ -119,7 +119,7 @@ class Access {
 
   Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics);
   absl::Status LoadTokens();
-  void ReloadIfChanged();  // Under mutex_.
+  void ReloadIfChanged();                                                   // Under mutex_.
   absl::StatusOr<Identity> Identify(grpc::CallbackServerContext& context);  // Under mutex_.
   absl::StatusOr<Identity> IdentifyByCertificate(grpc::CallbackServerContext& context) const;
   absl::Status CheckRole(const Identity& who, const char* method) const;

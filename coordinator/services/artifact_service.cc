@@ -192,19 +192,19 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
     if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
     return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
   };
-  calls_.OnCaller(
-      context, "Collect", response, [this, context, request, collect](Reply<v1::CollectResponse> reply) {
-        // It changes files alone: its row of the audit follows it.
-        const auto answer = [this, request, reply,
-                             row = Audit::RowOf(context->calling(), "Collect", request)](
-                                const absl::StatusOr<v1::CollectResponse>& result) {
-          calls_.loop().Post([this, request, reply, row, result] {
-            calls_.DecideAudited(
-                row, *request, [&](Orchestrator&, Moment, Effects&) { return result; }, reply);
-          });
-        };
-        calls_.reads().Run([collect, answer] { answer(collect()); }, answer);
-      });
+  calls_.OnCaller(context, "Collect", response,
+                  [this, context, request, collect](Reply<v1::CollectResponse> reply) {
+                    // It changes files alone: its row of the audit follows it.
+                    const auto answer = [this, request, reply,
+                                         row = Audit::RowOf(context->calling(), "Collect", request)](
+                                            const absl::StatusOr<v1::CollectResponse>& result) {
+                      calls_.loop().Post([this, request, reply, row, result] {
+                        calls_.DecideAudited(
+                            row, *request, [&](Orchestrator&, Moment, Effects&) { return result; }, reply);
+                      });
+                    };
+                    calls_.reads().Run([collect, answer] { answer(collect()); }, answer);
+                  });
 }
 
 void ArtifactService::AddTo(Door& door) {

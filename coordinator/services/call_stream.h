@@ -161,10 +161,10 @@ class UnaryCall final : public CallStream, public UnaryContext {
  private:
   void OnMessage(absl::StatusOr<bool> got) override {
     if (got.ok() && *got) return handler_(this, &request_, &response_);
-    const grpc::Status status =
-        got.ok() ? grpc::Status(grpc::StatusCode::CANCELLED, "the call has no message")
-                 : grpc::Status(static_cast<grpc::StatusCode>(got.status().code()),
-                                std::string(got.status().message()));
+    const grpc::Status status = got.ok()
+                                    ? grpc::Status(grpc::StatusCode::CANCELLED, "the call has no message")
+                                    : grpc::Status(static_cast<grpc::StatusCode>(got.status().code()),
+                                                   std::string(got.status().message()));
     refused_(status);
     Finish(status);
   }

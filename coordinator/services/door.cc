@@ -70,12 +70,11 @@ Door::Door(Calls& calls) : calls_(calls) {
 }
 
 void Door::AddStream(const std::string& service, const char* method, Enter enter) {
-  if (std::find(services_.begin(), services_.end(), service) == services_.end())
-    services_.push_back(service);
-  const bool added = methods_
-                         .emplace(absl::StrCat("/", service, "/", method),
-                                  Method{.name = method, .enter = std::move(enter)})
-                         .second;
+  if (std::find(services_.begin(), services_.end(), service) == services_.end()) services_.push_back(service);
+  const bool added =
+      methods_
+          .emplace(absl::StrCat("/", service, "/", method), Method{.name = method, .enter = std::move(enter)})
+          .second;
   INLIER_CHECK(added);
 }
 

@@ -74,26 +74,26 @@ class SweepService {
   // gets the grid that was made there.
   template <typename Request, typename Response, typename Check>
   void ChangeSweep(Context* context, const char* method, const Request* request, const v1::SweepSpec& sweep,
-                     Check check, Response* response,
-                     absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
-                                                                      std::optional<SweepGrid>,
-                                                                      const Caller&)) {
+                   Check check, Response* response,
+                   absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
+                                                                    std::optional<SweepGrid>,
+                                                                    const Caller&)) {
     const auto make_grid = [check, &sweep]() -> absl::StatusOr<SweepGrid> {
       RETURN_IF_ERROR(check());
       RETURN_IF_ERROR(CheckLimits(sweep));
       return CheckedGrid(sweep);
     };
     return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
-      calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), method, request),
-                          grid = make_grid()]() mutable {
-        calls_.DecideAudited(
-            row, *request,
-            [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
-              RETURN_IF_ERROR(grid.status());
-              return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
-            },
-            reply);
-      });
+      calls_.loop().Post(
+          [=, this, row = Audit::RowOf(context->calling(), method, request), grid = make_grid()]() mutable {
+            calls_.DecideAudited(
+                row, *request,
+                [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
+                  RETURN_IF_ERROR(grid.status());
+                  return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
+                },
+                reply);
+          });
     });
   }
 
@@ -104,14 +104,13 @@ class SweepService {
   }
 
   void SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
-                     v1::SubmitSweepResponse* response) {
+                   v1::SubmitSweepResponse* response) {
     const auto check = [this, request] { return CheckSubmission(*request); };
     return ChangeSweep(context, "SubmitSweep", request, request->sweep(), check, response,
                        &Orchestrator::OnSubmit);
   }
 
-  void ListSweeps(Context* context, const v1::ListSweepsRequest* request,
-                    v1::ListSweepsResponse* response) {
+  void ListSweeps(Context* context, const v1::ListSweepsRequest* request, v1::ListSweepsResponse* response) {
     return Show(context, "ListSweeps", request, response, [request](const Orchestrator& orchestrator) {
       return inlier::ListSweeps(orchestrator.state(), *request);
     });
@@ -138,18 +137,16 @@ class SweepService {
     return Change(context, "Retry", request, response, &Orchestrator::OnRetry);
   }
 
-  void PauseSweep(Context* context, const v1::PauseSweepRequest* request,
-                    v1::PauseSweepResponse* response) {
+  void PauseSweep(Context* context, const v1::PauseSweepRequest* request, v1::PauseSweepResponse* response) {
     return Change(context, "PauseSweep", request, response, &Orchestrator::OnPause);
   }
 
   void ResumeSweep(Context* context, const v1::ResumeSweepRequest* request,
-                     v1::ResumeSweepResponse* response) {
+                   v1::ResumeSweepResponse* response) {
     return Change(context, "ResumeSweep", request, response, &Orchestrator::OnResume);
   }
 
-  void EditSweep(Context* context, const v1::EditSweepRequest* request,
-                   v1::EditSweepResponse* response) {
+  void EditSweep(Context* context, const v1::EditSweepRequest* request, v1::EditSweepResponse* response) {
     const auto check = [request] { return CheckWords(*request); };
     return ChangeSweep(context, "EditSweep", request, request->spec(), check, response,
                        &Orchestrator::OnEdit);
@@ -174,12 +171,12 @@ class SweepService {
   }
 
   void DrainWorker(Context* context, const v1::DrainWorkerRequest* request,
-                     v1::DrainWorkerResponse* response) {
+                   v1::DrainWorkerResponse* response) {
     return Change(context, "DrainWorker", request, response, &Orchestrator::OnDrain);
   }
 
   void ListWorkers(Context* context, const v1::ListWorkersRequest* request,
-                     v1::ListWorkersResponse* response) {
+                   v1::ListWorkersResponse* response) {
     return Show(context, "ListWorkers", request, response, [request](const Orchestrator& orchestrator) {
       return inlier::ListWorkers(orchestrator.state(), *request);
     });
@@ -189,7 +186,8 @@ class SweepService {
     return ReadStored(calls_.queries(), context, "Query", request, response, [this, context, request] {
       QueryLimits limits;
       limits.rows = std::clamp<std::uint32_t>(request->max_rows(), 1, kQueryRowsMax);
-      return queries_.Run(request->sql(), limits, [context] { return context->server_context().IsCancelled(); });
+      return queries_.Run(request->sql(), limits,
+                          [context] { return context->server_context().IsCancelled(); });
     });
   }
 
@@ -198,19 +196,19 @@ class SweepService {
                       [this, context, request]() -> absl::StatusOr<v1::Table> {
                         RETURN_IF_ERROR(CheckLimits(request->table()));
                         ASSIGN_OR_RETURN(const SweepId sweep, reader_.FindSweep(request->sweep()));
-                        return inlier::BuildTable(reader_, sweep, request->table(),
-                                                  [context] { return context->server_context().IsCancelled(); });
+                        return inlier::BuildTable(reader_, sweep, request->table(), [context] {
+                          return context->server_context().IsCancelled();
+                        });
                       });
   }
 
-  void GetLogs(Context* context, const v1::GetLogsRequest* request,
-                 v1::GetLogsResponse* response) {
-    return ReadStored(
-        calls_.reads(), context, "GetLogs", request, response,
-        [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
-          ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
-          return reader_.Logs(trial, std::clamp<std::uint32_t>(request->max_lines(), 1, kLogLinesMax));
-        });
+  void GetLogs(Context* context, const v1::GetLogsRequest* request, v1::GetLogsResponse* response) {
+    return ReadStored(calls_.reads(), context, "GetLogs", request, response,
+                      [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
+                        ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
+                        return reader_.Logs(trial,
+                                            std::clamp<std::uint32_t>(request->max_lines(), 1, kLogLinesMax));
+                      });
   }
 
   Calls& calls_;

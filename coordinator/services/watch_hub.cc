@@ -38,9 +38,9 @@ class WatchHub::Watcher final : public CallStream {
                               "too many watchers, or the coordinator is stopping; try again later"));
     int& of_caller = hub_.by_caller_[name_];
     if (!name_.empty() && of_caller >= kWatchersOfOneCallerMax) {
-      return End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                              absl::StrCat(name_, " has ", of_caller,
-                                           " watches open, the most of one caller; end one of them")));
+      return End(grpc::Status(
+          grpc::StatusCode::RESOURCE_EXHAUSTED,
+          absl::StrCat(name_, " has ", of_caller, " watches open, the most of one caller; end one of them")));
     }
     ++of_caller;
     sweep_ = *found;

@@ -12,8 +12,8 @@ namespace inlier {
 namespace {
 
 // A sync for a worker of another caller counts as a refused call.
-void CountForeign(Calls& calls, grpc::CallbackServerContext& context, const Caller& caller, const char* method,
-                  const absl::Status& status) {
+void CountForeign(Calls& calls, grpc::CallbackServerContext& context, const Caller& caller,
+                  const char* method, const absl::Status& status) {
   if (absl::IsPermissionDenied(status))
     calls.access().CountRefusal(context, caller, method, "forbidden", status);
 }
@@ -48,10 +48,9 @@ class SessionReactor final : public CallStream,
     if (status.ok()) status = CheckLimits(sync_);
     if (!status.ok()) return Answer(std::move(status));
     calls_.loop().Post([self = self_] {
-      self->calls_.loop().Sync(self->sync_, {.by_stream = true, .caller = self->caller().name},
-                               [self](absl::StatusOr<v1::CoordinatorSync> reply) {
-                                 self->Answer(std::move(reply));
-                               });
+      self->calls_.loop().Sync(
+          self->sync_, {.by_stream = true, .caller = self->caller().name},
+          [self](absl::StatusOr<v1::CoordinatorSync> reply) { self->Answer(std::move(reply)); });
     });
   }
 
@@ -95,7 +94,8 @@ class SessionReactor final : public CallStream,
     calls_.Observe("Session", status, started_);
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    CountForeign(calls_, context(), caller(), "Session", reply.status());  // Until Finish the context is there.
+    CountForeign(calls_, context(), caller(), "Session",
+                 reply.status());  // Until Finish the context is there.
     if (!reply.ok()) return End(status);
     next_push_.reset();  // The answer contains the same or more.
     next_answer_ = *std::move(reply);
@@ -142,7 +142,8 @@ class WorkerService {
       calls_.loop().Post([=, this] {
         calls_.loop().Sync(*sync, {.by_stream = false, .caller = context->calling().name},
                            [=, this](absl::StatusOr<v1::CoordinatorSync> answer) {
-                             CountForeign(calls_, context->server_context(), context->calling(), "Sync", answer.status());
+                             CountForeign(calls_, context->server_context(), context->calling(), "Sync",
+                                          answer.status());
                              reply(std::move(answer));
                            });
       });

@@ -26,7 +26,8 @@ using testing::HasSubstr;
 // Answers with the token that the call shows, and on a stream for each sync.
 class EchoService final : public v1::WorkerService::Service {
  public:
-  grpc::Status Sync(grpc::ServerContext* context, const v1::WorkerSync*, v1::CoordinatorSync* answer) override {
+  grpc::Status Sync(grpc::ServerContext* context, const v1::WorkerSync*,
+                    v1::CoordinatorSync* answer) override {
     const auto token = context->client_metadata().find(kTokenHeader);
     if (token != context->client_metadata().end())
       answer->add_stop()->set_reason(std::string(token->second.data(), token->second.size()));
@@ -143,14 +144,16 @@ TEST_F(RenewalTest, ALongLivedClientTakesARenewedTokenAndCertificate) {
     fs::permissions(File("token"), fs::perms(0600));
   };
   write_token("inlier_first");
+  security.token = "inlier_first";
   RenewedChannel connection(listening_.address, security, kRpcMessageBytesMax);
   const auto shown = [&] {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     v1::CoordinatorSync answer;
     const auto stub = v1::WorkerService::NewStub(connection.Get());
-    return stub->Sync(&context, v1::WorkerSync(), &answer).ok() && answer.stop_size() == 1 ? answer.stop(0).reason()
-                                                                                          : std::string("none");
+    return stub->Sync(&context, v1::WorkerSync(), &answer).ok() && answer.stop_size() == 1
+               ? answer.stop(0).reason()
+               : std::string("none");
   };
   const auto comes_to_show = [&](const std::string& expected) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -176,23 +179,25 @@ TEST_F(RenewalTest, SecretsThatOthersMayReadOrWriteAreRefusedWithTheRemedy) {
   UseServerFilesOf(old_);
   const std::string key = File("server.key");
   const auto refusal = [&](bool insecure) {
-    return std::string(MakeServerCredentials({.certificate = File("server.pem"), .key = key, .insecure = insecure})
-                           .status()
-                           .message());
+    return std::string(
+        MakeServerCredentials({.certificate = File("server.pem"), .key = key, .insecure = insecure})
+            .status()
+            .message());
   };
   EXPECT_EQ(refusal(false), "");
   fs::permissions(key, fs::perms(0640));  // A group for servers may read it.
   EXPECT_EQ(refusal(false), "");
   fs::permissions(key, fs::perms(0644));
-  EXPECT_THAT(refusal(false),
-              AllOf(HasSubstr("tls_key: " + key + " is readable by every user"), HasSubstr("chmod o-r " + key)));
+  EXPECT_THAT(refusal(false), AllOf(HasSubstr("tls_key: " + key + " is readable by every user"),
+                                    HasSubstr("chmod o-r " + key)));
   EXPECT_EQ(refusal(true), "");
   fs::permissions(key, fs::perms(0620));
   EXPECT_THAT(refusal(false), HasSubstr("writable by other users"));
   if (::geteuid() == 0) {
     fs::permissions(key, fs::perms(0600));
     ASSERT_EQ(::chown(key.c_str(), 12345, 0), 0);
-    EXPECT_THAT(refusal(false), AllOf(HasSubstr("belongs to another user (uid 12345)"), HasSubstr("chown 0 " + key)));
+    EXPECT_THAT(refusal(false),
+                AllOf(HasSubstr("belongs to another user (uid 12345)"), HasSubstr("chown 0 " + key)));
   }
   // The same of tokens.
   const std::string tokens = File("tokens");

@@ -79,7 +79,7 @@ TEST(UnpackedSizeTest, MessageAtTheLimitOfItsBytesIsTaken) {
 
 std::string Tag(int number, int type) {
   std::string bytes;
-  for (unsigned tag = static_cast<unsigned>(number << 3 | type); ; tag >>= 7) {
+  for (unsigned tag = static_cast<unsigned>(number << 3 | type);; tag >>= 7) {
     bytes += static_cast<char>(tag > 127 ? (tag & 127) | 128 : tag);
     if (tag <= 127) return bytes;
   }
@@ -104,26 +104,28 @@ TEST(UnpackedSizeTest, BytesThatUnpackToMuchAreRefusedWithTheLimitAndTheRemedy) 
   const std::string empty_message = Tag(axes, 2) + std::string(1, '\0');
   // An axis with an empty name, and so on: every part of every kind costs something.
   const std::string inputs[] = {
-      Inside(sweep, Repeated(empty_message, kBytes)),                                         // Sub-messages.
+      Inside(sweep, Repeated(empty_message, kBytes)),  // Sub-messages.
       Inside(sweep, Inside(axes, Repeated(Tag(v1::Axis::kZipFieldNumber, 2) + '\0', kBytes))),  // Texts.
-      Repeated(Tag(2000, 0) + '\1', 3 * kBytes),                                              // Unknown numbers.
-      Repeated(Tag(1999, 2) + '\0', kBytes),                                                  // Unknown texts.
-      Repeated(Tag(1998, 3) + Tag(1998, 4), kBytes),                                          // Unknown groups.
+      Repeated(Tag(2000, 0) + '\1', 3 * kBytes),      // Unknown numbers.
+      Repeated(Tag(1999, 2) + '\0', kBytes),          // Unknown texts.
+      Repeated(Tag(1998, 3) + Tag(1998, 4), kBytes),  // Unknown groups.
   };
   for (const std::string& bytes : inputs) {
     const absl::Status status = SizeOf<v1::SubmitSweepRequest>(bytes).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bytes.substr(0, 8);
     EXPECT_THAT(std::string(status.message()),
-                testing::AllOf(HasSubstr("SubmitSweepRequest"), HasSubstr("more than 64 MiB"), HasSubstr("split it")));
+                testing::AllOf(HasSubstr("SubmitSweepRequest"), HasSubstr("more than 64 MiB"),
+                               HasSubstr("split it")));
   }
 }
 
 TEST(UnpackedSizeTest, DamagedBytesAndDeepOnesAreRefused) {
-  EXPECT_FALSE(SizeOf<v1::SubmitSweepRequest>(std::string("\x0a\x7f", 2)).ok());       // Ends too early.
-  EXPECT_FALSE(SizeOf<v1::SubmitSweepRequest>(std::string("\x07", 1)).ok());           // No such wire type.
-  EXPECT_FALSE(SizeOf<v1::SubmitSweepRequest>(Tag(1998, 3) + Tag(1997, 4)).ok());      // Another group's end.
+  EXPECT_FALSE(SizeOf<v1::SubmitSweepRequest>(std::string("\x0a\x7f", 2)).ok());   // Ends too early.
+  EXPECT_FALSE(SizeOf<v1::SubmitSweepRequest>(std::string("\x07", 1)).ok());       // No such wire type.
+  EXPECT_FALSE(SizeOf<v1::SubmitSweepRequest>(Tag(1998, 3) + Tag(1997, 4)).ok());  // Another group's end.
   std::string deep;
-  for (int i = 0; i < 1000; ++i) deep = Inside(google::protobuf::Value::kListValueFieldNumber, Inside(1, deep));
+  for (int i = 0; i < 1000; ++i)
+    deep = Inside(google::protobuf::Value::kListValueFieldNumber, Inside(1, deep));
   const int values = v1::Axis::kValuesFieldNumber, axes = v1::SweepSpec::kAxesFieldNumber;
   EXPECT_FALSE(SizeOf<v1::SubmitSweepRequest>(
                    Inside(v1::SubmitSweepRequest::kSweepFieldNumber, Inside(axes, Inside(values, deep))))

@@ -169,7 +169,7 @@ TEST_F(AccessTest, EveryRpcIsRefusedWithoutATokenAndWithAWrongOne) {
       const grpc::Status without = CallRaw(stranger, path);
       EXPECT_EQ(without.error_code(), grpc::StatusCode::UNAUTHENTICATED)
           << path << " answered " << without.error_message()
-          << "; a handler that does not go through Calls::On… must begin with Calls::Admit";
+          << "; every method enters through the Door, which admits its calls";
       EXPECT_THAT(without.error_message(), HasSubstr("--token-file"));
       const grpc::Status wrong = CallRaw(forger, path);
       EXPECT_EQ(wrong.error_code(), grpc::StatusCode::UNAUTHENTICATED) << path;

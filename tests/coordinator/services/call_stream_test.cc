@@ -25,7 +25,8 @@ using testing::HasSubstr;
 // Sends updates of a mebibyte without end.
 class EndlessCall final : public CallStream {
  public:
-  EndlessCall(Arrival arrival, std::atomic<int>& written) : CallStream(std::move(arrival)), written_(written) {
+  EndlessCall(Arrival arrival, std::atomic<int>& written)
+      : CallStream(std::move(arrival)), written_(written) {
     for (int i = 0; i < 16; ++i) update_.add_notices(std::string(1 << 16, 'x'));
     Read(request_, bounds().requests);
   }
@@ -104,10 +105,12 @@ TEST_F(CallStreamTest, CallIsAnsweredAndHoldsNothingAfterwards) {
 TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
   grpc::ClientContext context;
   // A unary call without its message, which only another kind of client can make.
-  grpc::internal::RpcMethod method("/inlier.v1.SweepService/Query", grpc::internal::RpcMethod::CLIENT_STREAMING);
+  grpc::internal::RpcMethod method("/inlier.v1.SweepService/Query",
+                                   grpc::internal::RpcMethod::CLIENT_STREAMING);
   v1::QueryResponse response;
   std::unique_ptr<grpc::ClientWriter<v1::QueryRequest>> writer(
-      grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(channel_.get(), method, &context, &response));
+      grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(channel_.get(), method, &context,
+                                                                    &response));
   Until([this] { return arrived_ == 1; });
   bounds_->Expire(MonotonicNow() + seconds(29));
   EXPECT_EQ(refused_, 0);
@@ -154,9 +157,8 @@ TEST_F(CallStreamTest, BytesThatAreNoMessageAreRefused) {
   v1::QueryResponse response;
   const grpc::Slice wrong("\x0a\x7f", 2);  // A text of 127 bytes, of which none is there.
   const grpc::ByteBuffer bytes(&wrong, 1);
-  const grpc::Status status =
-      grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, v1::QueryResponse>(channel_.get(), method, &context, bytes,
-                                                                            &response);
+  const grpc::Status status = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, v1::QueryResponse>(
+      channel_.get(), method, &context, bytes, &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("the message is no inlier.v1.QueryRequest"));
 }

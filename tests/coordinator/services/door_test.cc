@@ -62,7 +62,7 @@ grpc::ByteBuffer EmptyAxes(std::size_t bytes) {
   std::string sweep;
   while (sweep.size() < bytes) sweep += axis;
   std::string message(1, static_cast<char>(v1::SubmitSweepRequest::kSweepFieldNumber << 3 | 2));
-  for (std::size_t length = sweep.size(); ; length >>= 7) {
+  for (std::size_t length = sweep.size();; length >>= 7) {
     message += static_cast<char>(length > 127 ? (length & 127) | 128 : length);
     if (length <= 127) break;
   }
@@ -297,11 +297,13 @@ TEST_F(DoorTest, CallerHasSoManyCallsOpenAndNoMore) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     } while (status.ok());  // Until the coordinator has seen all three.
     EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-    EXPECT_THAT(status.error_message(), AllOf(HasSubstr("3 calls of alice are open"), HasSubstr("calls_at_once_max")));
+    EXPECT_THAT(status.error_message(),
+                AllOf(HasSubstr("3 calls of alice are open"), HasSubstr("calls_at_once_max")));
     EXPECT_TRUE(List(Channel(bob)).ok());
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!List(channel).ok()) ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "they were never given back";
+  while (!List(channel).ok())
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "they were never given back";
 }
 
 TEST_F(DoorTest, OpenMethodsHoldLittleForCallersThatAreNotKnown) {
@@ -415,8 +417,8 @@ TEST_F(DoorTest, WorkersAreListedInPagesThatAnyClientTakes) {
     v1::CoordinatorSync reply;
     ASSERT_TRUE(v1::WorkerService::NewStub(Channel())->Sync(&context, sync, &reply).ok());
   }
-  const auto stub = v1::SweepService::NewStub(grpc::CreateChannel(
-      coordinator_->grpc_address(), grpc::InsecureChannelCredentials()));  // Takes 4 MiB.
+  const auto stub = v1::SweepService::NewStub(
+      grpc::CreateChannel(coordinator_->grpc_address(), grpc::InsecureChannelCredentials()));  // Takes 4 MiB.
   v1::ListWorkersRequest request;
   std::set<std::string> seen;
   int pages = 0;
@@ -425,7 +427,8 @@ TEST_F(DoorTest, WorkersAreListedInPagesThatAnyClientTakes) {
     v1::ListWorkersResponse page;
     const grpc::Status status = stub->ListWorkers(&context, request, &page);
     ASSERT_TRUE(status.ok()) << status.error_message();
-    for (const v1::WorkerStatus& worker : page.workers()) EXPECT_TRUE(seen.insert(worker.incarnation()).second);
+    for (const v1::WorkerStatus& worker : page.workers())
+      EXPECT_TRUE(seen.insert(worker.incarnation()).second);
     request.set_page_token(page.next_page_token());
     ++pages;
   } while (!request.page_token().empty());

@@ -151,8 +151,10 @@ class PermissionsTest : public testing::Test {
   }
 
   void UseTokens() {
-    const std::vector<std::pair<std::string, Role>> people = {{"alice", Role::kSubmit}, {"bob", Role::kSubmit},
-                                                              {"root", Role::kAdmin},   {"reader", Role::kRead},
+    const std::vector<std::pair<std::string, Role>> people = {{"alice", Role::kSubmit},
+                                                              {"bob", Role::kSubmit},
+                                                              {"root", Role::kAdmin},
+                                                              {"reader", Role::kRead},
                                                               {"worker", Role::kWork}};
     std::vector<TokenEntry> entries;
     for (const auto& [name, role] : people) {
@@ -202,7 +204,8 @@ class PermissionsTest : public testing::Test {
                            const google::protobuf::Message& request) {
     std::string path;
     for (const auto* service : Services()) {
-      if (service->FindMethodByName(method) != nullptr) path = absl::StrCat("/", service->full_name(), "/", method);
+      if (service->FindMethodByName(method) != nullptr)
+        path = absl::StrCat("/", service->full_name(), "/", method);
     }
     grpc::GenericStub stub(channel);
     grpc::ClientContext context;
@@ -244,10 +247,10 @@ class PermissionsTest : public testing::Test {
     return subject;
   }
 
-  void Audited(const Named& who, const std::string& method, const std::string& sweep, const std::string& trial,
-               const std::string& worker, const std::string& outcome) {
-    audit_.push_back(
-        absl::StrCat(who.name, "|", who.role, "|", method, "|", sweep, "|", trial, "|", worker, "|", outcome, "|1"));
+  void Audited(const Named& who, const std::string& method, const std::string& sweep,
+               const std::string& trial, const std::string& worker, const std::string& outcome) {
+    audit_.push_back(absl::StrCat(who.name, "|", who.role, "|", method, "|", sweep, "|", trial, "|", worker,
+                                  "|", outcome, "|1"));
   }
 
   // What the sweep shows of itself.
@@ -266,7 +269,8 @@ class PermissionsTest : public testing::Test {
     SCOPED_TRACE(absl::StrCat(rule.method, " by ", caller.name.empty() ? "nobody" : caller.name));
     Subject subject = NewSubject();
     const std::string before = Shown(subject);
-    const Subject target = rule.request == Submission ? Subject{.number = sweeps_ + 1, .name = "another"} : subject;
+    const Subject target =
+        rule.request == Submission ? Subject{.number = sweeps_ + 1, .name = "another"} : subject;
     const MessagePtr request = rule.request(target);
     const grpc::Status status = Call(channels_[who], rule.method, *request);
     const char letter = LetterOf(status);
@@ -285,11 +289,13 @@ class PermissionsTest : public testing::Test {
     const bool read = letter == 'k' || status.error_message().find("belongs to") != std::string::npos;
     const bool of_trial = rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::CancelRequest>) ||
                           rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::RetryRequest>);
-    const bool of_nothing = rule.request == Drain || rule.kind == Kind::kOfWorkers ||
-                            std::string(rule.method) == "Collect";
-    Audited(caller, rule.method, read && !of_nothing ? target.sweep() : "", read && of_trial ? target.trial() : "",
-            read && rule.request == Drain ? "w" : "",
-            letter == 'k' ? "OK" : letter == 'd' ? "PERMISSION_DENIED" : "UNAUTHENTICATED");
+    const bool of_nothing =
+        rule.request == Drain || rule.kind == Kind::kOfWorkers || std::string(rule.method) == "Collect";
+    Audited(caller, rule.method, read && !of_nothing ? target.sweep() : "",
+            read && of_trial ? target.trial() : "", read && rule.request == Drain ? "w" : "",
+            letter == 'k'   ? "OK"
+            : letter == 'd' ? "PERMISSION_DENIED"
+                            : "UNAUTHENTICATED");
   }
 
   // Every call by each of the first `callers`; `answer(rule, who)` is what is expected.
@@ -304,14 +310,16 @@ class PermissionsTest : public testing::Test {
     request.set_sql(sql);
     v1::QueryResponse response;
     grpc::ClientContext context;
-    const grpc::Status status = v1::SweepService::NewStub(channels_[who])->Query(&context, request, &response);
+    const grpc::Status status =
+        v1::SweepService::NewStub(channels_[who])->Query(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return RowTexts(response);
   }
   std::vector<std::string> AuditRows() {
     Shown({.number = 1, .name = ""});  // Its answer waits for all that was decided before it.
     return Rows(kAlice,
-                "SELECT who, role, method, coalesce(sweep_id, ''), coalesce(trial, ''), coalesce(worker, ''), outcome, "
+                "SELECT who, role, method, coalesce(sweep_id, ''), coalesce(trial, ''), coalesce(worker, "
+                "''), outcome, "
                 "calls FROM audit ORDER BY number");
   }
 
@@ -334,8 +342,9 @@ TEST(PermissionRulesTest, EveryRpcHasARule) {
   for (const auto* service : Services()) {
     for (int i = 0; i < service->method_count(); ++i) known.insert(service->method(i)->name());
   }
-  EXPECT_EQ(named, known) << "kRules names who may make each call: add the new one, with an owner where it changes a "
-                             "sweep";
+  EXPECT_EQ(named, known)
+      << "kRules names who may make each call: add the new one, with an owner where it changes a "
+         "sweep";
 }
 
 TEST_F(PermissionsTest, WithTokensEachCallIsAnsweredByRoleAndOwnerAndIsInTheAudit) {
@@ -365,7 +374,9 @@ TEST_F(PermissionsTest, WithCertificatesOwnersHoldAsWellAndAdminsAreThoseThatThe
   TryAll(3, [](const Rule& rule, std::size_t who) {
     // A worker's certificate is like any other; an incarnation belongs to who came first.
     if (rule.kind != Kind::kOfWorkers) return rule.answers[who];
-    return std::string(rule.method) != "Sync" && std::string(rule.method) != "Session" ? 'a' : who == kBob ? 'k' : 'd';
+    return std::string(rule.method) != "Sync" && std::string(rule.method) != "Session" ? 'a'
+           : who == kBob                                                               ? 'k'
+                                                                                       : 'd';
   });
   EXPECT_THAT(AuditRows(), ElementsAreArray(audit_));
 }
@@ -376,9 +387,11 @@ TEST_F(PermissionsTest, WithoutAdminsInTheConfigurationNoCertificateIsOne) {
   Start();
   const grpc::Status status = Call(channels_[kRoot], "Collect", v1::CollectRequest());
   EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(status.error_message(),
-              HasSubstr("Collect needs the role admin, and the certificate of root has it not; ask an admin, or name it "
-                        "in `admins` of the coordinator's configuration"));
+  EXPECT_THAT(
+      status.error_message(),
+      HasSubstr(
+          "Collect needs the role admin, and the certificate of root has it not; ask an admin, or name it "
+          "in `admins` of the coordinator's configuration"));
 }
 
 TEST_F(PermissionsTest, WhereCallersAreNotCheckedEachMayDoEverything) {
@@ -401,7 +414,8 @@ TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheAuditAndTakesNoRowFromOther
   EXPECT_EQ(Rows(kAlice, "SELECT who, count(*) FROM audit WHERE outcome <> 'OK' GROUP BY who ORDER BY who"),
             (std::vector<std::string>{"|100", "bob|100", "reader|1"}));
   // What is allowed has its row in any case.
-  for (int i = 0; i < 150; ++i) Call(channels_[kAlice], "ResumeSweep", *OfSweep<v1::ResumeSweepRequest>(subject));
+  for (int i = 0; i < 150; ++i)
+    Call(channels_[kAlice], "ResumeSweep", *OfSweep<v1::ResumeSweepRequest>(subject));
   EXPECT_EQ(Rows(kAlice, "SELECT count(*) FROM audit WHERE method = 'ResumeSweep'"),
             std::vector<std::string>{"150"});
 }
@@ -429,8 +443,9 @@ class AuditTest : public testing::Test {
     v1::CancelRequest request;
     request.set_sweep("s-1");
     Effects effects;
-    audit_.Add(Audit::RowOf({.name = who, .role = "submit", .peer = "here", .admin = false}, "Cancel", &request),
-               outcome, {Timestamp{std::chrono::minutes(minutes)}, WallTime{1000}}, has_space, effects);
+    audit_.Add(
+        Audit::RowOf({.name = who, .role = "submit", .peer = "here", .admin = false}, "Cancel", &request),
+        outcome, {Timestamp{std::chrono::minutes(minutes)}, WallTime{1000}}, has_space, effects);
     if (effects.changes.empty()) return std::nullopt;
     return std::get<AuditRow>(effects.changes.changes.front());
   }
