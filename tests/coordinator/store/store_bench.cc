@@ -43,6 +43,7 @@ void AddTrials(Store& store) {
   SweepRow row{.id = SweepId(1), .points = kTrials, .trials = kTrials};
   row.spec.set_name("bench");
   sweep.Add(std::move(row));
+  sweep.Add(DataRow{.id = DataId(1), .names = "{}"});
   Check(store.Apply(sweep).status());
   CpuMicroseconds();
   const Timestamp start = MonotonicNow();
@@ -52,6 +53,7 @@ void AddTrials(Store& store) {
       batch.Add(StageRow{.id = StageId(i),
                          .fingerprint = ParseSha256Hex(Sha256Hex(std::to_string(i))).value(),
                          .train_stage = {},
+                         .data = DataId(1),
                          .spec_json = spec});
       batch.Add(TrialRow{.id = TrialId(i),
                          .sweep = SweepId(1),

@@ -57,7 +57,10 @@ inline std::vector<std::string> RowTexts(const v1::QueryResponse& response) {
 
 class StoreTest : public ::testing::Test {
  protected:
-  StoreTest() { Open(); }
+  StoreTest() {
+    Open();
+    MustApply(DataRow{.id = DataId(1), .names = R"({"data":{"text":{"corpus":"kjv"}}})", .at = {1000}});
+  }
 
   void Open() {
     absl::StatusOr<std::unique_ptr<Database>> opened = Database::Open(folder_.path());
@@ -123,6 +126,7 @@ class StoreTest : public ::testing::Test {
             .kind = v1::TRAIN_STAGE,
             .fingerprint = ParseSha256Hex(Sha256Hex("f" + std::to_string(id))).value(),
             .train_stage = {},
+            .data = DataId(1),
             .spec_json = spec};
   }
   static StageRow Evaluate(int id, int train,
