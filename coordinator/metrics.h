@@ -31,7 +31,7 @@ class CoordinatorMetrics {
   void ObserveRpc(const std::string& method, const std::string& code, Duration duration);
   // `direction`: "received" or "sent".
   void ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes);
-  // Reasons: unauthenticated, forbidden, version, rate.
+  // Reasons: unauthenticated, forbidden, version, rate, at_once.
   void CountRefusedCall(const char* reason);
   // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);

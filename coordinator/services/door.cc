@@ -26,16 +26,15 @@ class RefusedCall final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 };
 
-class HealthHandler {
- public:
-  void Check(UnaryContext* context, const health::HealthCheckRequest* request,
-             health::HealthCheckResponse* response) {
-    if (!request->service().empty())
-      return context->Reply({grpc::StatusCode::NOT_FOUND, "service: only \"\", the whole server, is known"});
-    response->set_status(health::HealthCheckResponse::SERVING);
-    context->Reply(grpc::Status::OK);
-  }
-};
+using HealthCall = UnaryCall<health::HealthCheckRequest, health::HealthCheckResponse>;
+
+void CheckHealth(UnaryContext* context, const health::HealthCheckRequest* request,
+                 health::HealthCheckResponse* response) {
+  if (!request->service().empty())
+    return context->Reply({grpc::StatusCode::NOT_FOUND, "service: only \"\", the whole server, is known"});
+  response->set_status(health::HealthCheckResponse::SERVING);
+  context->Reply(grpc::Status::OK);
+}
 
 // A question is read, answered, and the next one is read.
 class ReflectionCall final : public CallStream {
@@ -63,7 +62,10 @@ class ReflectionCall final : public CallStream {
 }  // namespace
 
 Door::Door(Calls& calls) : calls_(calls) {
-  Add(kHealth, "Check", std::make_shared<HealthHandler>(), &HealthHandler::Check);
+  AddStream(kHealth, "Check", [](Arrival arrival) {
+    static const HealthCall::Handler check = CheckHealth;
+    return new HealthCall(std::move(arrival), check, [](const grpc::Status&) {});
+  });
   AddStream(kReflection, "ServerReflectionInfo",
             [this](Arrival arrival) { return new ReflectionCall(std::move(arrival), services_); });
   for (auto& [path, method] : methods_) method.open = true;
