@@ -3,7 +3,8 @@
 // A node at axis i is a set of combinations of the axes before i that leave the same rules open; its edges lead, by
 // the digit of axis i, to nodes at axis i + 1 or to "no point". An axis with `when` has one more digit, its length,
 // for "does not apply". So counting the points, finding the next one and testing one cost the axes, and building
-// costs what the rules weigh, not the product of the axes: after kStepsMax steps it is given up with an error.
+// costs what the rules weigh, not the product of the axes: after kStepsMax steps, and four more for each digit that a
+// rule names, it is given up with an error.
 //
 //   ASSIGN_OR_RETURN(PointDiagram diagram, PointDiagram::Build(axes, exclusions));
 //   diagram.count();
@@ -26,7 +27,7 @@ class PointDiagram {
  public:
   using Digits = std::vector<std::uint32_t>;
   static constexpr std::uint64_t kCountMax = 0x7fffffffffffffffu;  // Of any larger count.
-  static constexpr std::uint64_t kStepsMax = 1'000'000;            // Some 50 ms.
+  static constexpr std::uint64_t kStepsMax = 200'000;              // Some 50 ms.
 
   // Digits of one axis that a condition or an exclusion names.
   struct DigitSet {
@@ -40,7 +41,7 @@ class PointDiagram {
   };
   using Exclusion = std::vector<DigitSet>;  // No point where all match. REQUIRES: not empty.
 
-  // ResourceExhausted when the rules need more than kStepsMax steps; the message has the axis that was reached.
+  // ResourceExhausted when the rules need more steps than that; the message has the axis that was reached.
   static absl::StatusOr<PointDiagram> Build(const std::vector<Axis>& axes,
                                             const std::vector<Exclusion>& exclusions);
 

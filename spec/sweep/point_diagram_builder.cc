@@ -122,6 +122,7 @@ class PointDiagramBuilder {
   void AddRule(std::vector<std::pair<int, TermSet>> terms) {
     std::uint32_t next = 0;
     for (auto at = terms.rbegin(); at != terms.rend(); ++at) {
+      steps_max_ += 4 * at->second.digits.size();
       const auto [set, new_set] = set_ids_.try_emplace(std::move(at->second), static_cast<std::uint32_t>(sets_.size()));
       if (new_set) sets_.push_back(&set->first);
       const auto [term, new_term] = term_ids_.try_emplace({at->first, set->second, next},
@@ -140,10 +141,10 @@ class PointDiagramBuilder {
     found_.clear();
     for (NodeId node = first; node < end; ++node) {
       ExpandNode(axis, node);
-      if (steps_ > PointDiagram::kStepsMax) {
+      if (steps_ > steps_max_) {
         return absl::ResourceExhaustedError(absl::StrCat(
             "the exclusions and conditions are too entangled: up to axis ", axis + 1, " of ", axes_.size(), " they leave ",
-            found_.size(), " and more combinations to be told apart, and ", PointDiagram::kStepsMax,
+            found_.size(), " and more combinations to be told apart, and ", steps_max_,
             " steps are not enough for the rest; name fewer axes in one exclusion, put axes that are named together next to "
             "each other, or split the sweep"));
       }
@@ -160,17 +161,28 @@ class PointDiagramBuilder {
     here.insert(here.end(), begins_[axis].begin(), begins_[axis].end());
     // Which terms list which digits.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> listed;
-    for (std::uint32_t i = 0; i < here.size(); ++i) {
-      for (const std::uint32_t digit : sets_[terms_[here[i]].set]->digits) listed.emplace_back(digit, i);
+    OpenTerms excepting;
+    for (const std::uint32_t term : here) {
+      const TermSet& set = *sets_[terms_[term].set];
+      for (const std::uint32_t digit : set.digits) listed.emplace_back(digit, term);
+      if (set.except) excepting.push_back(term);
     }
     std::sort(listed.begin(), listed.end());
     steps_ += 1 + listed.size();
     const std::uint32_t digits = axes_[axis].length + (diagram_.conditional_[axis] ? 1 : 0);
-    std::map<std::vector<std::uint32_t>, NodeId> behind;  // By the terms that list a digit.
-    const auto to = [&](std::uint32_t digit, std::vector<std::uint32_t> listing) {
+    std::map<OpenTerms, NodeId> behind;  // By the terms that list a digit.
+    const auto to = [&](std::uint32_t digit, OpenTerms listing) {
       const auto [at, is_new] = behind.try_emplace(std::move(listing), PointDiagram::kNone);
-      if (is_new) at->second = NodeBehind(axis, node, digit, here, at->first, later);
-      return at->second;
+      if (!is_new) return at->second;
+      OpenTerms matching;
+      for (const std::uint32_t term : at->first) {
+        if (!sets_[terms_[term].set]->except) matching.push_back(term);
+      }
+      for (const std::uint32_t term : excepting) {
+        if (!std::binary_search(at->first.begin(), at->first.end(), term)) matching.push_back(term);
+      }
+      steps_ += 1 + at->first.size() + excepting.size() + later.size();
+      return at->second = NodeBehind(axis, node, digit, matching, later);
     };
     std::vector<PointDiagram::Edge> edges;
     std::optional<NodeId> otherwise;
@@ -179,7 +191,7 @@ class PointDiagramBuilder {
       const std::uint32_t digit = listed[i].first;
       if (digit > unlisted && !otherwise) otherwise = to(unlisted, {});
       unlisted = std::max(unlisted, digit + 1);
-      std::vector<std::uint32_t> listing;
+      OpenTerms listing;
       for (; i < listed.size() && listed[i].first == digit; ++i) listing.push_back(listed[i].second);
       edges.push_back({digit, to(digit, std::move(listing))});
     }
@@ -193,19 +205,13 @@ class PointDiagramBuilder {
     made.edges = static_cast<std::uint32_t>(diagram_.edges_.size()) - made.first_edge;
   }
 
-  // The node behind `node` by `digit`, which the terms `here[listing[…]]` list.
-  NodeId NodeBehind(std::size_t axis, NodeId node, std::uint32_t digit, const OpenTerms& here,
-                    const std::vector<std::uint32_t>& listing, const OpenTerms& later) {
-    steps_ += 1 + here.size() + later.size();
+  // The node behind `node` by `digit`, where the terms `matching` match.
+  NodeId NodeBehind(std::size_t axis, NodeId node, std::uint32_t digit, const OpenTerms& matching,
+                    const OpenTerms& later) {
     OpenTerms open = later;
-    auto lists = listing.begin();
-    for (std::uint32_t i = 0; i < here.size(); ++i) {
-      const bool is_listed = lists != listing.end() && *lists == i;
-      if (is_listed) ++lists;
-      const Term& term = terms_[here[i]];
-      if (is_listed == sets_[term.set]->except) continue;
-      if (term.next == 0) return PointDiagram::kNone;
-      open.push_back(term.next);
+    for (const std::uint32_t term : matching) {
+      if (terms_[term].next == 0) return PointDiagram::kNone;
+      open.push_back(terms_[term].next);
     }
     if (axis + 1 == axes_.size()) return PointDiagram::kEnd;
     MakeUnique(open);
@@ -229,7 +235,7 @@ class PointDiagramBuilder {
   std::vector<OpenTerms> open_;      // By node.
   std::unordered_map<OpenTerms, NodeId, OpenTermsHash> found_;  // Nodes of the next axis.
   NodeId first_of_next_ = 0;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0, steps_max_ = PointDiagram::kStepsMax;
   PointDiagram diagram_;
 };
 

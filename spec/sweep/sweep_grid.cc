@@ -13,7 +13,7 @@
 namespace inlier {
 namespace {
 
-constexpr std::uint64_t kCheckStepsMax = 4'000'000;  // Of looking for the points of CheckValues.
+constexpr std::uint64_t kCheckStepsMax = 1'000'000;  // Of looking for the points of CheckValues.
 
 }  // namespace
 

@@ -20,7 +20,7 @@ using google::protobuf::Value;
 
 namespace {
 
-constexpr std::uint64_t kConflictStepsMax = 4'000'000;  // Some 100 ms.
+constexpr std::uint64_t kConflictStepsMax = 1'000'000;  // Some 50 ms.
 
 std::string ItemPath(const std::string& list, int index) { return list + "[" + std::to_string(index) + "]"; }
 
