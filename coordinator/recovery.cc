@@ -36,7 +36,7 @@ void RecoverSweep(State& state, SweepRow record) {
   if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
   sweep.paused = record.paused;
   sweep.again = record.again;
-  sweep.since = state.next_token;  // What was found before is not known any more.
+  sweep.since = state.next_token;  // Digests found before are not known any more.
   sweep.revision = record.revision;
   sweep.last_notice = record.notices;
   ++state.counts.sweeps[sweep.state];

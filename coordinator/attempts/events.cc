@@ -85,8 +85,23 @@ void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
   context.out.changes.Add(peak);
 }
 
-void TakeOutcome(Context& context, Attempt& live, const v1::Outcome& outcome) {
+void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const v1::Started& started,
+                 WallTime at) {
+  attempt.resumed_step = started.resumed_step();
+  context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
+  TakeDigest(context, attempt, worker, started.dataset_digest());
+}
+
+// False: no attempt at the training has reported a digest.
+bool KnowsItsData(const State& state, const Attempt& attempt) {
+  const Stage& stage = state.stages.at(attempt.stage);
+  return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data_id());
+}
+
+void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1::Outcome& outcome) {
   State& state = context.state;
+  if (!KnowsItsData(state, live) && outcome.kind() != v1::Outcome::FAILED && !TakeDigest(context, live, worker, ""))
+    return;
   TakePeak(context, live, outcome);
   const Attempt attempt = live;  // EndAttempt forgets it.
   Stage& stage = state.stages.at(attempt.stage);
@@ -136,12 +151,6 @@ void TakeOutcome(Context& context, Attempt& live, const v1::Outcome& outcome) {
   StageSucceeded(context, stage, attempt);
 }
 
-// False: no attempt at the training has reported a digest.
-bool KnowsItsData(const State& state, const Attempt& attempt) {
-  const Stage& stage = state.stages.at(attempt.stage);
-  return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data_id());
-}
-
 void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& numbered) {
   State& state = context.state;
   ++state.stats.events_received;
@@ -168,10 +177,7 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
   NoteProgress(context, attempt);
   switch (event.event_case()) {
     case v1::TrialEvent::kStarted:
-      attempt.resumed_step = event.started().resumed_step();
-      context.out.changes.Add(
-          AttemptInfo{.token = attempt.token, .started = AsUtf8(event.started()), .at = at});
-      TakeDigest(context, attempt, worker, event.started().dataset_digest());  // May end the attempt.
+      TakeStarted(context, worker, attempt, event.started(), at);  // May end the attempt.
       return;
     case v1::TrialEvent::kProgress:
       attempt.progress = AsUtf8(event.progress());
@@ -202,10 +208,7 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
       TakeCheckpoint(context, attempt, event.checkpoint(), at);
       return;
     case v1::TrialEvent::kOutcome:
-      if (!KnowsItsData(state, attempt) && event.outcome().kind() != v1::Outcome::FAILED &&
-          !TakeDigest(context, attempt, worker, ""))
-        return;
-      TakeOutcome(context, attempt, event.outcome());
+      TakeOutcome(context, worker, attempt, event.outcome());
       return;
     case v1::TrialEvent::kLog:
       context.out.changes.Add(LogRow{

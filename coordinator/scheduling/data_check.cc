@@ -22,7 +22,7 @@ constexpr std::size_t kReadersMax = 8;
 // Questions that a worker has at once, and that are given out in one call.
 constexpr int kAskedMax = 64;
 
-// Who is asked next; nullptr: nobody is there who was not asked yet.
+// Who is asked next; nullptr: all that are there were asked.
 const WorkerEntry* NextReader(const State& state, DataId source, const DataCheck& check) {
   const DataId latest = state.data.source(source).versions.empty() ? DataId()
                                                                    : state.data.source(source).versions.back();

@@ -13,6 +13,26 @@
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
+namespace {
+
+// The stage's next attempt for its worker; the stage keeps the specification, which is sent with it.
+void SetAssignment(State& state, Stage& stage, Token token, std::uint32_t slot, v1::Assignment& assignment) {
+  assignment.set_token(token);
+  assignment.set_stage_id(stage.id.ToString());
+  assignment.set_kind(stage.kind);
+  assignment.set_slot(slot);
+  assignment.set_attempt(stage.attempts);
+  stage.edit().spec = PackedSpec(stage.detail().spec);
+  if (stage.kind == v1::EVALUATE_STAGE) {
+    Stage& train = state.stages.at(stage.train);
+    train.edit().spec = PackedSpec(train.detail().spec);
+    assignment.set_checkpoint_sha256(HexOf(state.trained.at(stage.train).checkpoint));
+  } else {
+    SetResume(stage, assignment);
+  }
+}
+
+}  // namespace
 
 void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick) {
   State& state = context.state;
@@ -49,20 +69,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   state.deadlines.by_progress.emplace(attempt.progressed, token);
 
   v1::Assignment& assignment = attempt.assignment;
-  assignment.set_token(token);
-  assignment.set_stage_id(stage.id.ToString());
-  assignment.set_kind(stage.kind);
-  assignment.set_slot(slot);
-  assignment.set_attempt(stage.attempts);
-  stage.edit().spec = PackedSpec(stage.detail().spec);
-  if (stage.kind == v1::EVALUATE_STAGE) {
-    Stage& train = state.stages.at(stage.train);
-    train.edit().spec = PackedSpec(train.detail().spec);
-    assignment.set_checkpoint_sha256(HexOf(state.trained.at(stage.train).checkpoint));
-  } else {
-    SetResume(stage, assignment);
-  }
-
+  SetAssignment(state, stage, token, slot, assignment);
   if (!std::exchange(worker.used, true)) CommitWorker(context, worker);
   state.leases.Grant(token, worker.incarnation, slot, context.now.at);
   state.scheduler.Started(pick.sweep);

@@ -208,7 +208,7 @@ absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request) {
   RETURN_IF_ERROR(CheckFilePaths(request.spec(),
                                  [&folders](const std::string& path) { return folders.roots.Check(path); }));
   std::error_code error;
-  fs::create_directories(folders.cache_dir, error);  // Where it fails, remembering a digest says so.
+  fs::create_directories(folders.cache_dir, error);  // Where it fails, remembering a digest reports it.
   ASSIGN_OR_RETURN(const std::string start, StartDigest(request.spec(), folders));
   return DataDigest(request.spec(), start, folders);
 }

@@ -1,5 +1,5 @@
 // The digest of a trial's data: of the content of all files that its specification names (spec/trial/data_source.h),
-// as they are on this machine. docs/decisions/0017-data-in-the-identity.md says what it covers.
+// as they are on this machine. docs/decisions/0018-data-in-the-identity.md lists what it covers.
 //
 // Files are named by others: they are read below the declared roots only (base/data_roots.h).
 //

@@ -79,14 +79,14 @@ TextOpenOptions DataOptions(const v1::AttemptSpec& attempt, EventWriter& events)
   return options;
 }
 
-// Of training.start_from: of its files, or, where the training has begun with them, as the checkpoint has it. The
+// Of training.start_from: of its files, or, where the training has started with them, as the checkpoint has it. The
 // files may be others since, or gone.
 absl::StatusOr<std::string> StartDigestOf(const v1::AttemptSpec& attempt, const v1::TrialSpec& spec) {
   if (!spec.training().has_start_from()) return std::string();
-  const std::string& begun =
+  const std::string& saved =
       attempt.kind() == v1::EVALUATE_STAGE ? attempt.checkpoint() : attempt.resume_from();
-  if (begun.empty()) return StartDigest(spec, FoldersOf(attempt));
-  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(begun);
+  if (saved.empty()) return StartDigest(spec, FoldersOf(attempt));
+  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(saved);
   return checkpoint.ok() ? checkpoint->info().start_digest : StartDigest(spec, FoldersOf(attempt));
 }
 
