@@ -9,6 +9,41 @@
 #include "cli/output.h"
 #include "cli/session.h"
 
+namespace inlier {
+namespace {
+
+void AddCommands(CLI::App& app, Session& session) {
+  AddRunCommand(app, session);
+  AddUpCommand(app, session);
+  AddCheckCommand(app, session);
+  AddSubmitCommand(app, session);
+  AddStatusCommand(app, session);
+  AddWatchCommand(app, session);
+  AddTableCommand(app, session);
+  AddQueryCommand(app, session);
+  AddExportCommand(app, session);
+  AddAnalyzeCommand(app, session);
+  AddLogsCommand(app, session);
+  AddCancelCommand(app, session);
+  AddRetryCommand(app, session);
+  AddPauseCommand(app, session);
+  AddResumeCommand(app, session);
+  AddEditCommand(app, session);
+  AddWhyCommand(app, session);
+  AddWorkersCommand(app, session);
+  AddAuditCommand(app, session);
+  AddGcCommand(app, session);
+  AddDrainCommand(app, session);
+  AddBackupCommand(app, session);
+  AddDoctorCommand(app, session);
+  AddTokenCommand(app, session);
+  AddParamsCommand(app, session);
+  AddCompletionCommand(app, session);
+}
+
+}  // namespace
+}  // namespace inlier
+
 int main(int argc, char** argv) {
   inlier::Session session;
   CLI::App app("inlier: ablation sweeps of outlier-free transformers, from YAML to a table", "inlier");
@@ -42,32 +77,7 @@ int main(int argc, char** argv) {
       "coordinator;\n"
       "5 not found; 6 refused in the present state; 7 fault of inlier or the machine; 130 interrupted.");
 
-  inlier::AddRunCommand(app, session);
-  inlier::AddUpCommand(app, session);
-  inlier::AddCheckCommand(app, session);
-  inlier::AddSubmitCommand(app, session);
-  inlier::AddStatusCommand(app, session);
-  inlier::AddWatchCommand(app, session);
-  inlier::AddTableCommand(app, session);
-  inlier::AddQueryCommand(app, session);
-  inlier::AddExportCommand(app, session);
-  inlier::AddAnalyzeCommand(app, session);
-  inlier::AddLogsCommand(app, session);
-  inlier::AddCancelCommand(app, session);
-  inlier::AddRetryCommand(app, session);
-  inlier::AddPauseCommand(app, session);
-  inlier::AddResumeCommand(app, session);
-  inlier::AddEditCommand(app, session);
-  inlier::AddWhyCommand(app, session);
-  inlier::AddWorkersCommand(app, session);
-  inlier::AddAuditCommand(app, session);
-  inlier::AddGcCommand(app, session);
-  inlier::AddDrainCommand(app, session);
-  inlier::AddBackupCommand(app, session);
-  inlier::AddDoctorCommand(app, session);
-  inlier::AddTokenCommand(app, session);
-  inlier::AddParamsCommand(app, session);
-  inlier::AddCompletionCommand(app, session);
+  inlier::AddCommands(app, session);
 
   try {
     app.parse(argc, argv);

@@ -151,6 +151,26 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   StageSucceeded(context, stage, attempt);
 }
 
+void TakeMeasurement(Context& context, Attempt& attempt, const v1::MeasurementPoint& point, WallTime at) {
+  OrchestratorStats& stats = context.state.stats;
+  if (FindMeasurement(point.name()) == nullptr || point.site().size() > Limits::kSiteBytesMax ||
+      !IsUtf8(point.site())) {
+    ++stats.events_invalid;
+    context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token, " reason=\"measurement ",
+                                           Shortened(point.name(), 64), " is not known\""));
+    return;
+  }
+  ++stats.measurements;
+  context.out.changes.Add(MeasurementRow{.token = attempt.token,
+                                         .name = point.name(),
+                                         .step = point.step(),
+                                         .value = point.value(),
+                                         .site = point.site(),
+                                         .final = point.final(),
+                                         .at = at});
+  JudgePoint(context, attempt, point);  // May end the attempt.
+}
+
 void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& numbered) {
   State& state = context.state;
   ++state.stats.events_received;
@@ -183,27 +203,9 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
       attempt.progress = AsUtf8(event.progress());
       Touch(state, state.stages.at(attempt.stage));
       return;
-    case v1::TrialEvent::kMeasurement: {
-      const v1::MeasurementPoint& point = event.measurement();
-      if (FindMeasurement(point.name()) == nullptr || point.site().size() > Limits::kSiteBytesMax ||
-          !IsUtf8(point.site())) {
-        ++state.stats.events_invalid;
-        context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token,
-                                               " reason=\"measurement ", Shortened(point.name(), 64),
-                                               " is not known\""));
-        return;
-      }
-      ++state.stats.measurements;
-      context.out.changes.Add(MeasurementRow{.token = attempt.token,
-                                             .name = point.name(),
-                                             .step = point.step(),
-                                             .value = point.value(),
-                                             .site = point.site(),
-                                             .final = point.final(),
-                                             .at = at});
-      JudgePoint(context, attempt, point);  // May end the attempt.
+    case v1::TrialEvent::kMeasurement:
+      TakeMeasurement(context, attempt, event.measurement(), at);
       return;
-    }
     case v1::TrialEvent::kCheckpoint:
       TakeCheckpoint(context, attempt, event.checkpoint(), at);
       return;

@@ -58,11 +58,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   INLIER_CHECK(fits);
   attempt.request.data_source = attempt.request.data = DataId();
   worker.resources.Take(token, slot, attempt.request);
-  if (const auto health = worker.devices.find(DeviceOf(worker, slot));
-      health != worker.devices.end() && health->second.InQuarantine()) {
-    health->second.probe = token;
-    health->second.may_probe = false;
-  }
+  NoteProbe(worker, slot, token);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;

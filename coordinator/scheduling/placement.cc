@@ -75,6 +75,13 @@ bool IsBlocked(const WorkerEntry& worker, std::uint32_t slot) {
   return health != worker.devices.end() && health->second.Blocked();
 }
 
+void NoteProbe(WorkerEntry& worker, std::uint32_t slot, Token token) {
+  const auto health = worker.devices.find(DeviceOf(worker, slot));
+  if (health == worker.devices.end() || !health->second.InQuarantine()) return;
+  health->second.probe = token;
+  health->second.may_probe = false;
+}
+
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
   if (IsBlocked(worker, slot)) return false;
   if (INLIER_BUG("occupied_slot_leased")) {

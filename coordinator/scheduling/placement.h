@@ -26,6 +26,9 @@ std::string DeviceOf(const WorkerEntry& worker, std::uint32_t slot);
 // The slot's device is in quarantine (attempts/quarantine.h), and this is not the time of a probe.
 bool IsBlocked(const WorkerEntry& worker, std::uint32_t slot);
 
+// An attempt starts on the slot: on a device in quarantine it is its probe.
+void NoteProbe(WorkerEntry& worker, std::uint32_t slot, Token token);
+
 // No lease is on the slot, the worker reports no attempt there, and it is not blocked.
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot);
 

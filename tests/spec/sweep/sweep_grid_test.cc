@@ -246,6 +246,13 @@ std::string ErrorOf(const v1::SweepSpec& sweep) {
   return grid.ok() ? "OK" : std::string(grid.status().message());
 }
 
+void AddAxisOfTwo(const std::string& field, const std::string& name, v1::SweepSpec* sweep) {
+  v1::Axis& axis = *sweep->add_axes();
+  axis.set_name(name);
+  axis.set_field(field);
+  for (int value = 1; value <= 2; ++value) axis.add_values()->set_number_value(value);
+}
+
 // Fields of the tiny BERT that can be 1 and 2, in groups that exclude no other.
 void AddFieldsOfTwo(const google::protobuf::Descriptor& message, const std::string& prefix,
                     std::vector<std::string>* fields) {
@@ -256,9 +263,10 @@ void AddFieldsOfTwo(const google::protobuf::Descriptor& message, const std::stri
     const std::string path = prefix + field.name();
     if (field.message_type() != nullptr) {
       AddFieldsOfTwo(*field.message_type(), path + ".", fields);
-    } else if (path != "evaluation.mask_seed" && path != "training.steps" &&
-               ErrorOf(SweepFrom("axes: [{field: " + path + ", values: [1, 2]}]")) == "OK") {
-      fields->push_back(path);
+    } else if (path != "evaluation.mask_seed" && path != "training.steps") {
+      v1::SweepSpec sweep = SweepFrom("axes: []");
+      AddAxisOfTwo(path, "a", &sweep);
+      if (ErrorOf(sweep) == "OK") fields->push_back(path);
     }
   }
 }
@@ -269,12 +277,10 @@ v1::SweepSpec EntangledSweep(int axes, int last_values) {
   std::vector<std::string> fields;
   AddFieldsOfTwo(*v1::TrialSpec::descriptor(), "", &fields);
   for (int i = 0; i + 1 < axes; ++i) {
-    v1::Axis& axis = *sweep.add_axes();
-    axis.set_name("a" + std::to_string(i));
-    axis.set_field(fields[static_cast<std::size_t>(i) % fields.size()]);
-    for (int value = 1; value <= 2; ++value) axis.add_values()->set_number_value(value);
+    const std::string name = "a" + std::to_string(i);
+    AddAxisOfTwo(fields[static_cast<std::size_t>(i) % fields.size()], name, &sweep);
     auto& match = *sweep.add_exclude()->mutable_match();
-    match[axis.name()].set_number_value(2);
+    match[name].set_number_value(2);
     match["mask_seed"].set_number_value(1 + i % last_values);
   }
   v1::Axis& last = *sweep.add_axes();
