@@ -27,18 +27,23 @@ void Bind(Context& context, Stage& train, DataId version) {
     context.out.changes.Add(StageData{.id = train.id, .data = version});
 }
 
-// From now on the source's ready stages are placed by what workers are known to have.
-void MarkDiffers(Context& context, DataId version) {
+// Some worker has other data of the source: binds its ready trainings to the data of their sweeps, as far as these
+// are known, and places its ready stages by the data that workers are known to have.
+void PlaceByData(Context& context, DataId source) {
   State& state = context.state;
-  if (!state.data.MarkDiffers(version)) return;
-  const DataId source = state.data.SourceOf(version);
   std::vector<StageId> ready;
   for (const Stage& stage : state.stages) {
     if (!stage.ready) continue;
     const Stage& train = stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
     if (state.data.SourceOf(train.data_id()) == source) ready.push_back(stage.id);
   }
-  for (const StageId id : ready) RefreshReadiness(context, state.stages.at(id));
+  for (const StageId id : ready) {
+    Stage& stage = state.stages.at(id);
+    if (stage.kind == v1::TRAIN_STAGE) {
+      if (const DataId expected = ExpectedData(state, stage)) Bind(context, stage, expected);
+    }
+    RefreshReadiness(context, stage);
+  }
 }
 
 void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected, DataId found,
@@ -52,7 +57,7 @@ void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected
       wanted.worker);
   // The sweep's data, from now on known to be the training's, too: it is not given to this worker again.
   Bind(context, train, expected);
-  MarkDiffers(context, expected);
+  if (state.data.MarkDiffers(expected)) PlaceByData(context, state.data.SourceOf(expected));
   EndAttempt(context, attempt.token, v1::FAILED, v1::OTHER_DATA, message, absl::StrCat("refused: ", message));
   AttemptFailed(context, state.stages.at(attempt.stage), attempt, v1::OTHER_DATA, message);
 }
@@ -93,8 +98,10 @@ bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::st
     return false;
   }
   Bind(context, train, found);
+  bool begins = false;  // For a sweep that needs the stage.
   for (const Dependent& dependent : stage.Dependents())
-    state.sweeps.at(dependent.sweep).data.emplace(source, found);
+    begins = state.sweeps.at(dependent.sweep).data.emplace(source, found).second || begins;
+  if (begins && state.data.source(source).differs) PlaceByData(context, source);
   DataFound(context, found, attempt.token);
   return true;
 }
