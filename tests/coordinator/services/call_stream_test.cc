@@ -2,6 +2,7 @@
 #include "coordinator/services/call_stream.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/impl/client_unary_call.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
