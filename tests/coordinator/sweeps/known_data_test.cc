@@ -128,7 +128,7 @@ TEST(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {
   DataWorker other("other", 1, kNew);
   other.fields().set_name("other");
   worker.SetData(kNew);
-  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  harness.Submit(SmallSweep("second", 1));
   for (int i = 0; i < 3; ++i) {
     harness.Tick();
     harness.Sync(other);
