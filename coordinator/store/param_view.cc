@@ -351,7 +351,7 @@ View Workers() {
 
 }  // namespace
 
-std::string View::CreateSql() const {
+std::string View::CreateSql(bool temporary) const {
   std::string select;
   std::set<std::string> names;
   for (const ViewColumn& column : columns) {
@@ -359,7 +359,8 @@ std::string View::CreateSql() const {
                      .second);  // A hyper-parameter's column or a measurement took a name that the view uses.
     absl::StrAppend(&select, select.empty() ? "  " : ",\n  ", column.sql, " AS ", SqlName(column.name));
   }
-  return absl::StrCat("CREATE VIEW ", SqlName(name), " AS SELECT\n", select, "\nFROM ", from);
+  return absl::StrCat("CREATE ", temporary ? "TEMP " : "", "VIEW ", SqlName(name), " AS SELECT\n", select,
+                      "\nFROM ", from);
 }
 
 const std::vector<View>& UserViews() {

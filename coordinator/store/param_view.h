@@ -25,7 +25,8 @@ struct View {
   std::vector<ViewColumn> columns;
   std::string from;  // FROM and WHERE.
 
-  std::string CreateSql() const;
+  // `temporary`: of one connection, in place of the stored view of that name.
+  std::string CreateSql(bool temporary = false) const;
 };
 
 // All views, those that others use first.

@@ -208,10 +208,9 @@ absl::StatusOr<std::unique_ptr<GuardedConnection>> GuardedConnection::Open(
   auto state = std::make_unique<State>();
   ASSIGN_OR_RETURN(state->handle, OpenForReading(database));
   sqlite3* connection = state->handle.get();
-  GuardReading(connection);
+  RETURN_IF_ERROR(GuardReading(connection));
   // People write texts in double quotes, too.
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 1, nullptr);
-  sqlite3_exec(connection, "PRAGMA temp_store = MEMORY", nullptr, nullptr, nullptr);
   sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, kSqlBytesMax);
   // Table-valued functions declare themselves as tables when first used, which the authorizer would take for
   // a write: used here once.
@@ -271,8 +270,12 @@ const std::vector<std::string>& AllowedFunctions() {
   return functions;
 }
 
-void GuardReading(sqlite3* connection) {
-  sqlite3_exec(connection, "PRAGMA query_only = ON; PRAGMA cache_size = -16384", nullptr, nullptr, nullptr);
+absl::Status GuardReading(sqlite3* connection) {
+  std::string sql = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;";
+  for (const View& view : UserViews()) absl::StrAppend(&sql, view.CreateSql(/*temporary=*/true), ";\n");
+  absl::StrAppend(&sql, "PRAGMA query_only = ON");
+  if (const int code = sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr); code != SQLITE_OK)
+    return SqliteStatus(code, sqlite3_errmsg(connection), "opening the database for reading");
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 32 << 20);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
   const auto set = [connection](int option, int value) {
@@ -283,6 +286,7 @@ void GuardReading(sqlite3* connection) {
   set(SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0);
   set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0);
   set(SQLITE_DBCONFIG_DQS_DML, 0);
+  return absl::OkStatus();
 }
 
 absl::Status QueryTooSlow(Duration time) {

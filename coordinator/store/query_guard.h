@@ -52,9 +52,10 @@ class GuardedConnection {
 // The functions that people may call, in lower case and in order.
 const std::vector<std::string>& AllowedFunctions();
 
-// Keeps a connection of this program from writing, from what a damaged schema could call, and from taking a
-// name that is no column for a text.
-void GuardReading(sqlite3* connection);
+// Keeps a connection of this program from writing, from what a foreign schema could call, and from taking a
+// name that is no column for a text. The views are those of this program, not those in the file: SQLite 3.40
+// does not let a stored view call ->> while the schema is not trusted.
+absl::Status GuardReading(sqlite3* connection);
 
 // The errors of a query that took too much.
 absl::Status QueryTooSlow(Duration time);

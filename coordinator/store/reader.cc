@@ -154,8 +154,9 @@ struct Reader::Pool {
   absl::Status UseOrOpen(SqliteHandle& connection, const std::function<absl::Status(sqlite3*)>& use) const {
     if (stopped) return absl::UnavailableError("the coordinator is stopping");
     if (connection == nullptr) {
-      ASSIGN_OR_RETURN(connection, OpenForReading(path));
-      GuardReading(connection.get());
+      ASSIGN_OR_RETURN(SqliteHandle opened, OpenForReading(path));
+      RETURN_IF_ERROR(GuardReading(opened.get()));
+      connection = std::move(opened);
     }
     return use(connection.get());
   }

@@ -1,6 +1,7 @@
 // Queries of people that are answered, and the errors of those that are refused.
 #include "coordinator/store/query_guard.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -94,6 +95,20 @@ TEST_F(QueryGuardTest, NameOfAFunctionIsComparedWithoutItsCaseAndQuotes) {
                                 "SELECT 1 ORDER BY [fts3_tokenizer]('simple')"})
     EXPECT_THAT(QueryError(sql), HasSubstr("the function fts3_tokenizer is not allowed here")) << sql;
   EXPECT_EQ(QueryError("SELECT Upper('a'), COUNT(*)"), "OK");
+}
+
+// What somebody else put into the file is not trusted; the views of inlier are those of the program.
+TEST_F(QueryGuardTest, SchemaOfTheFileIsNotTrusted) {
+  MustAddTrial();
+  database_->connection().exec("DROP VIEW failures; CREATE VIEW failures AS SELECT fts3_tokenizer('simple') AS x");
+  database_->connection().exec("CREATE VIEW foreign_view AS SELECT * FROM pragma_table_info('trial')");
+  EXPECT_THAT(QueryError("SELECT x FROM failures"), StartsWith("INVALID_ARGUMENT: SQL: no such column: x"));
+  EXPECT_EQ(QueryError("SELECT trial FROM failures"), "OK");
+  EXPECT_THAT(QueryError("SELECT x FROM main.failures"), HasSubstr("not allowed here"));
+  EXPECT_THAT(QueryError("SELECT * FROM foreign_view"), HasSubstr("unsafe use of virtual table"));
+  EXPECT_TRUE(reader_->Select("SELECT labels, gamma FROM trials").ok());
+  EXPECT_THAT(reader_->Select("SELECT * FROM foreign_view").status().ToString(),
+              HasSubstr("unsafe use of virtual table"));
 }
 
 TEST_F(QueryGuardTest, FunctionThatIsNotThereIsAnsweredWithTheNearest) {
