@@ -53,10 +53,16 @@ struct OnePruned {
   HandWorker worker{"w", 2};
 
   explicit OnePruned(OrchestratorOptions options = Harness::DefaultOptions(),
-                     v1::SweepSpec spec = Pruned(SmallSweep("s", 2)))
+                     v1::SweepSpec spec = Pruned(SmallSweep("s", 2)), bool with_plain = false)
       : harness(options), sweep(harness.Submit(spec)) {
     harness.Sync(worker);
     EXPECT_EQ(worker.running().size(), 2u);
+    for (const Token token : {1, 2}) worker.Emit(token, StartedEvent(""));
+    if (with_plain) {
+      harness.Sync(worker);
+      harness.Submit(SmallSweep("plain", 2));
+      CheckData(harness, worker);
+    }
     worker.Emit(1, Point(10, 1.0));
     worker.Emit(2, Point(10, 2.0));
   }
@@ -175,8 +181,7 @@ TEST(PruningTest, AStageOfSeveralSweepsIsPrunedWhenAllWantIt) {
 }
 
 TEST(PruningTest, ASweepWithoutPruningKeepsItsTrainings) {
-  OnePruned state(Harness::DefaultOptions(), Pruned(SmallSweep("s", 2)));
-  state.harness.Submit(SmallSweep("plain", 2));
+  OnePruned state(Harness::DefaultOptions(), Pruned(SmallSweep("s", 2)), /*with_plain=*/true);
   EXPECT_EQ(state.harness.Sync(state.worker).desired_size(), 2);
   EXPECT_EQ(state.harness.Status(state.sweep).trials().pruned(), 0u);
 }
@@ -214,6 +219,7 @@ TEST(PruningTest, AnotherSweepMayTrainAPrunedStage) {
   OnePruned state;
   state.harness.Sync(state.worker);
   const SweepId plain = state.harness.Submit(SmallSweep("plain", 2));
+  CheckData(state.harness, state.worker);
   const v1::CoordinatorSync reply = state.harness.Sync(state.worker);
   ASSERT_EQ(reply.desired_size(), 2);
   state.worker.Emit(3, Point(10, 2.0));

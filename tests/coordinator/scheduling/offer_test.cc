@@ -82,7 +82,9 @@ TEST(OrchestratorOfferTest, NothingIsPushedToThoseThatDoNotListenDrainOrAreFull)
   SyncByStream(harness, draining);
   SyncByStream(harness, silent);
   harness.TrySync(silent.Sync()).IgnoreError();  // Its answer is on its way.
-  harness.Submit(SmallSweep("after", 2));
+  v1::SweepSpec after = SmallSweep("after", 2);
+  after.mutable_base()->mutable_training()->set_steps(200);  // Other trainings.
+  harness.Submit(after);
   EXPECT_THAT(Offer(harness), IsEmpty());
   harness.orchestrator().SetListening("silent", true);
   EXPECT_THAT(Offer(harness), ElementsAre(Key("silent")));

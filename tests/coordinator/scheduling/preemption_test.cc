@@ -128,7 +128,10 @@ TEST_F(PreemptionTest, EqualsAndSweepsThatDoNotPreemptWait) {
 }
 
 TEST_F(PreemptionTest, AnAttemptThatAHigherSweepNeedsTooStays) {
+  for (const Token token : {1, 2}) worker_.Emit(token, StartedEvent(""));
+  harness_.Sync(worker_);
   harness_.Submit(Sweep("shares", 3, 100, 5, false));  // The trainings of the low sweep.
+  CheckData(harness_, worker_);
   harness_.Submit(Sweep("high", 1, 200, 5, true));
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), IsEmpty());

@@ -129,8 +129,9 @@ TEST(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {
   other.fields().set_name("other");
   worker.SetData(kNew);
   harness.Submit(SmallSweep("second", 1));
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 5; ++i) {
     harness.Tick();
+    harness.Sync(worker);
     harness.Sync(other);
   }
   ASSERT_EQ(other.running().size(), 1u);  // A training of its own.

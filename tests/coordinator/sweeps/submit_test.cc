@@ -25,7 +25,7 @@ TEST(OrchestratorSubmitTest, QuantizationAxisTrainsOnceForEachSeed) {
   EXPECT_EQ(harness.fenced(), 0u);
 }
 
-TEST(OrchestratorSubmitTest, KnownTrialsAreCompleteAtOnceAndRunNothing) {
+TEST(OrchestratorSubmitTest, KnownTrialsAreCompleteWhenTheirDataAreComparedAndRunNothing) {
   Harness harness;
   HandWorker worker("w", 2);
   harness.Submit(SmallSweep("first", 2, {8, 6}));
@@ -35,6 +35,7 @@ TEST(OrchestratorSubmitTest, KnownTrialsAreCompleteAtOnceAndRunNothing) {
   EXPECT_EQ(response->trials(), 4u);
   EXPECT_EQ(response->trials_known(), 4u);
   const SweepId second = *SweepId::Parse(response->sweep_id());
+  CheckData(harness, worker);
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
   EXPECT_EQ(harness.Sync(worker).desired_size(), 0);
 }
@@ -45,6 +46,7 @@ TEST(OrchestratorSubmitTest, NewQuantizationOfATrainedModelOnlyEvaluates) {
   harness.Submit(SmallSweep("first", 1, {8}));
   RunAll(harness, worker);
   const SweepId second = harness.Submit(SmallSweep("second", 1, {8, 4}));
+  CheckData(harness, worker);
   const v1::CoordinatorSync reply = harness.Sync(worker);
   ASSERT_EQ(reply.desired_size(), 1);
   EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
