@@ -143,12 +143,15 @@ class OtherUserTest(unittest.TestCase):
             with running(theirs, user=NOBODY):
                 # This user's token would even be taken there: it is a valid one.
                 token = (theirs / "token").read_text().strip()
-                for env in ({"INLIER_TOKEN": token}, {"INLIER_TOKEN_FILE": str(theirs / "token")}):
+                own = parent / "token"
+                own.write_text(token + "\n")
+                own.chmod(0o600)
+                for env in ({"INLIER_TOKEN": token}, {"INLIER_TOKEN_FILE": str(own)}):
                     done = harness.inlier("status", "--dir", theirs, check=False, env={**os.environ, **env})
                     self.assertNotEqual(0, done.returncode)
                     self.assertIn("which another user may have written", done.stderr)
                     self.assertIn("--server", done.stderr)
-                harness.inlier("status", "--dir", theirs, "--token-file", theirs / "token")
+                harness.inlier("status", "--dir", theirs, "--token-file", own)
                 address = json.loads((theirs / "endpoint.json").read_text())["grpc"]
                 harness.inlier("status", "--server", address, env={**os.environ, "INLIER_TOKEN": token})
 
