@@ -92,6 +92,7 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
       {"live_attempt_of_an_open_stage",
        "DROP INDEX attempt_one_result; UPDATE attempt SET ended_ms = NULL, outcome = NULL WHERE token = 1"},
       {"one_fingerprint", "UPDATE stage SET fingerprint = X'00'"},
+      {"data_of_a_result", "UPDATE attempt SET dataset_digest = 'ab' WHERE token = 2"},
       {"specification_of_a_stage", "UPDATE stage SET spec = '{' WHERE id = 2"},
       {"specification_of_a_trial", "UPDATE trial SET train_stage = NULL, evaluate_stage = NULL, spec = ''"},
       {"trained_has_a_checkpoint", "DELETE FROM artifact"},
