@@ -57,8 +57,9 @@ class RenewedCredentials final : public grpc::ServerCredentials {
     Reload();
     if (!next_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     const grpc_ssl_pem_key_cert_pair pair{next_->pair.key.c_str(), next_->pair.certificate.c_str()};
-    const char* authorities = next_->client_ca.empty() ? nullptr : next_->client_ca.c_str();
-    *config = grpc_ssl_server_certificate_config_create(authorities, &pair, 1);
+    // gRPC wants some authority also where no caller is asked for a certificate.
+    const std::string& authorities = next_->client_ca.empty() ? next_->pair.certificate : next_->client_ca;
+    *config = grpc_ssl_server_certificate_config_create(authorities.c_str(), &pair, 1);
     next_.reset();
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }

@@ -70,10 +70,12 @@ TEST(UnpackedSizeTest, IsNearWhatTheMessageTakes) {
 
 TEST(UnpackedSizeTest, MessageAtTheLimitOfItsBytesIsTaken) {
   v1::SubmitSweepRequest request = SweepOf(0);
-  while (request.ByteSizeLong() < (8u << 20) - 2000) {
+  for (std::size_t bytes = 0; bytes < (8u << 20) - 10'000;) {
     v1::Axis& axis = *request.mutable_sweep()->add_axes();
     for (int i = 0; i < 100; ++i) axis.add_values()->set_number_value(i + 0.5);
+    bytes += axis.ByteSizeLong() + 3;
   }
+  EXPECT_GT(request.ByteSizeLong(), (8u << 20) - 20'000);
   EXPECT_TRUE(SizeOf<v1::SubmitSweepRequest>(request.SerializeAsString()).ok());
 }
 
