@@ -43,7 +43,8 @@ class QuarantineTest : public testing::Test {
     return tokens;
   }
   v1::WorkerStatus StatusOf(const std::string& incarnation) {
-    for (const v1::WorkerStatus& worker : ListWorkers(harness_.orchestrator().state()).workers()) {
+    const v1::ListWorkersResponse response = ListWorkers(harness_.orchestrator().state());
+    for (const v1::WorkerStatus& worker : response.workers()) {
       if (worker.incarnation() == incarnation) return worker;
     }
     return {};
