@@ -1,4 +1,4 @@
-// What differs between results that were run once more and the earlier ones.
+// The differences between results that were run once more and the earlier ones.
 #ifndef INLIER_CLI_RERUN_REPORT_H_
 #define INLIER_CLI_RERUN_REPORT_H_
 

@@ -1,4 +1,4 @@
-// Digests of data that the coordinator asks for: `inlier-trial digest` computes them, one at a time, beside the
+// Digests of data that the coordinator asks for: `inlier-trial digest` computes them, one at a time, next to the
 // attempts and outside of their slots.
 //
 // Level-triggered, like attempts: every answer of the coordinator lists all checks that it wants. Those are done once

@@ -19,7 +19,7 @@ namespace inlier {
 DataId FindOrAddSource(Context& context, const std::string& names);
 DataId FindOrAddVersion(Context& context, DataId source, const Digest& digest, const std::string& worker);
 
-// `version` (or a source that cannot be read) was found after `as_of`: sweeps that wait for it go on.
+// `version` (or a source that cannot be read) was found after `as_of`: sweeps that wait for it continue.
 void DataFound(Context& context, DataId version, Token as_of);
 
 // Sweeps that wait for the source look at it again: something has changed.
