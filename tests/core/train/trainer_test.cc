@@ -131,6 +131,23 @@ TEST(TrainerTest, StoppedTrainingContinuesFromItsCheckpoint) {
   ExpectSameWeights(*whole->model, *resumed->model);
 }
 
+// Three questions an update: after each micro-batch but the last, and after the update.
+TEST(TrainerTest, AnUpdateThatIsStoppedInItsMidstIsLeftOut) {
+  const TemporaryFolder whole_folder, stopped_folder, resumed_folder;
+  const v1::TrialSpec spec = TinySpec("training { gradient_accumulation: 3 }");
+  const auto whole = Train(spec, whole_folder.path());
+  int asked = 0;
+  const auto stopped = Train(spec, stopped_folder.path(), {}, [&asked] { return ++asked == 3 * 4 + 2; });
+  ASSERT_EQ(stopped->result->end, TrainResult::End::kStopped);
+  EXPECT_EQ(stopped->result->step, 4u);
+  const auto resumed = Train(spec, resumed_folder.path(), stopped_folder / "step-0000000004.safetensors");
+  ExpectSameWeights(*whole->model, *resumed->model);
+  const TemporaryFolder first_folder;
+  const auto first = Train(spec, first_folder.path(), {}, [] { return true; });
+  EXPECT_EQ(first->result->end, TrainResult::End::kStopped);
+  EXPECT_TRUE(first->sink.checkpoints.empty()) << "there is no update to save";
+}
+
 TEST(TrainerTest, TrainingLowersTheLoss) {
   const TemporaryFolder folder;
   const auto run =
