@@ -271,7 +271,7 @@ absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& 
   auto& [last, since] = refusals_[reason];
   ++since;
   const Timestamp now = MonotonicNow();
-  if (since > 1 && now - last < kLogPeriod) return status;
+  if (last != Timestamp() && now - last < kLogPeriod) return status;
   spdlog::warn("call_refused method={} reason={} peer={} refusals={} message={}", method, reason,
                context.peer(), since, LogText(status.message()));
   last = now;

@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "coordinator/services/audit.h"
 #include "inlier/v1/artifact_service.pb.h"
 #include "rpc/credentials.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
 #include "tests/coordinator/services/fixture.h"
 #include "tests/coordinator/store/store_fixture.h"
 #include "tests/support/certificates.h"
@@ -147,6 +151,7 @@ class PermissionsTest : public testing::Test {
     config_.set_state_dir((folder_.path() / "state").string());
     config_.set_listen("127.0.0.1:0");
     config_.set_http_listen("127.0.0.1:0");
+    config_.set_query_program(INLIER_QUERY_PROGRAM);
     config_.set_lease_ttl_ms(3'600'000);  // The worker stays, however long it takes.
   }
 
@@ -418,6 +423,26 @@ TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheAuditAndTakesNoRowFromOther
     Call(channels_[kAlice], "ResumeSweep", *OfSweep<v1::ResumeSweepRequest>(subject));
   EXPECT_EQ(Rows(kAlice, "SELECT count(*) FROM audit WHERE method = 'ResumeSweep'"),
             std::vector<std::string>{"150"});
+}
+
+TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheLog) {
+  UseTokens();
+  std::ostringstream log;
+  auto& sinks = spdlog::default_logger()->sinks();
+  sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  Start();
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 500; ++i) Call(channels_[kNobody], "Cancel", v1::CancelRequest());
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began).count();
+  coordinator_.reset();
+  sinks.pop_back();
+  const std::string text = log.str();
+  int lines = 0;
+  for (std::size_t at = text.find("call_refused"); at != std::string::npos; at = text.find("call_refused", at + 1))
+    ++lines;
+  EXPECT_GE(lines, 1);
+  EXPECT_LE(lines, 1 + seconds + 1);  // One a second.
 }
 
 TEST_F(PermissionsTest, ConfigurationThatNamesCallersWhoAreNotKnownIsRefused) {
