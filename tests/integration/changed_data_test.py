@@ -45,9 +45,9 @@ class ChangedDataTest(unittest.TestCase):
         return local.sql("SELECT count(DISTINCT token) FROM attempts")[0][0]
 
     def test_replaced_text_and_model_run_again_by_themselves_and_both_results_stay(self):
-        with harness.Local("--slots", "1") as local:
-            text = local.dir / "mine.txt"
-            text.write_text(words(1))
+        data = self.data("data", 1)
+        with harness.Local("--slots", "1", "--data-dir", data) as local:
+            text = data / "mine.txt"
             source = f"path: {text}"
             first = self.sweep(local, "text", source)
             ran = self.attempts(local)
@@ -67,7 +67,7 @@ class ChangedDataTest(unittest.TestCase):
 
             models = [local.dir / "artifacts" / f"{sha}.safetensors" for (sha,) in local.sql(
                 "SELECT checkpoint FROM stage WHERE kind = 'TRAIN_STAGE' ORDER BY id")]
-            model = local.dir / "start.safetensors"
+            model = data / "start.safetensors"
             start = f", start_from: {{checkpoint: {model}}}"
             shutil.copy(models[0], model)
             tuned = self.sweep(local, "tuned", source, start)
@@ -81,9 +81,9 @@ class ChangedDataTest(unittest.TestCase):
             self.assertNotEqual(self.results(local, tuned)[0][1], self.results(local, other)[0][1])
 
     def test_again_says_what_differs(self):
-        with harness.Local("--slots", "1") as local:
-            text = local.dir / "mine.txt"
-            text.write_text(words(1))
+        data = self.data("data", 1)
+        with harness.Local("--slots", "1", "--data-dir", data) as local:
+            text = data / "mine.txt"
             self.sweep(local, "text", f"path: {text}")
             done = local.inlier("submit", local.dir / "text.yaml", "--again", "--watch")
             self.assertIn("equal to the last digit", done.stdout)
@@ -118,7 +118,8 @@ class ChangedDataTest(unittest.TestCase):
     def worker(self, local, name, data):
         """Another worker of `local`'s coordinator, with its own data."""
         settings = {"coordinator": local.addresses["grpc"], "name": name, "data_dir": data, "state_dir": local.dir, "slots": 1,
-                    "cache_dir": local.dir / "cache-of-other", "trial_program": harness.BIN / "inlier-trial", "http_listen": "127.0.0.1:0"}
+                    "cache_dir": local.dir / "cache-of-other", "trial_program": harness.BIN / "inlier-trial", "http_listen": "127.0.0.1:0",
+                    "token_file": local.dir / "worker.token"}
         arguments = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
         with open(local.dir / "logs" / f"{name}.log", "wb") as log:
             process = subprocess.Popen([str(harness.BIN / "inlier-worker"), *arguments], stdout=log, stderr=log)
