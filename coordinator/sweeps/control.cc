@@ -34,6 +34,16 @@ bool RetryTrial(Context& context, Trial& trial, bool pruned_too) {
   return true;
 }
 
+// The files may have been put back: its attempts find that out.
+void ForgetOtherData(State& state, const Sweep& sweep) {
+  for (const auto& [source, version] : sweep.data) {
+    if (!state.data.source(source).differs) continue;
+    for (const auto& [incarnation, worker] : state.workers.all())
+      state.workers.Find(incarnation)->resources.SetData(source, DataId());
+    state.idle.no_fit_up_to.clear();
+  }
+}
+
 void SetPaused(Context& context, Sweep& sweep, bool paused) {
   State& state = context.state;
   sweep.paused = paused;
@@ -111,6 +121,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
     }
   }
   Sweep& sweep = state.sweeps.at(sweep_id);
+  if (retried > 0) ForgetOtherData(state, sweep);
   // Points that were never made into trials, because the sweep was cancelled or stopped before, are retried
   // too.
   const bool unfinished = request.has_sweep() && sweep.state != v1::ACTIVE && !sweep.Exhausted();

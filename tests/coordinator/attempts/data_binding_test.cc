@@ -110,6 +110,17 @@ TEST(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
   EXPECT_THAT(Why(harness, "t-1"),
               AllOf(HasSubstr("no connected worker has the data that it began with"), HasSubstr("111111111111"),
                     HasSubstr("worker worker-one has digest 222222222222"), HasSubstr("submit the sweep again")));
+  // The old files are put back.
+  EXPECT_EQ(harness.RetrySweep(sweep), 2u);
+  for (int i = 0; i < 6; ++i) {
+    harness.Tick();
+    harness.Sync(one);
+    if (one.running().empty()) continue;
+    const Token token = OnlyToken(one);
+    one.Emit(token, StartedEvent(kOne));
+    one.Finish(token);
+  }
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
 }
 
 TEST(DataBindingTest, ItWaitsForAWorkerThatHadTheDataAndMayComeBack) {
