@@ -199,7 +199,7 @@ absl::StatusOr<ListeningServer> StartServer(const std::string& address, const st
   quota.Resize(kMessagesHeld * static_cast<std::size_t>(options.request_bytes_max));
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
-  // Bytes that nobody has asked for yet stay with the caller, but for the 64 KiB of a stream.
+  // Bytes that no handler has asked for stay with the caller, but for the 64 KiB of a stream.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);

@@ -45,7 +45,7 @@ class Audit {
     std::uint64_t counted = 0;  // Without a row yet.
   };
 
-  // Whether a refused call gets its row, which then counts the earlier ones.
+  // True if a refused call gets its row, which then counts the earlier ones.
   bool Takes(AuditRow& row, Timestamp now, bool has_space);
 
   std::mutex mutex_;

@@ -94,7 +94,7 @@ enum Who { kAlice, kBob, kRoot, kReader, kWorker, kNobody, kWhos };
 
 enum class Kind { kShows, kChanges, kOfWorkers };
 
-// What each caller is answered, in the order of Who: 'k' OK; 'a' admitted, whatever the answer; 'd'
+// The answer to each caller, in the order of Who: 'k' OK; 'a' admitted, with any answer; 'd'
 // PERMISSION_DENIED; 'u' UNAUTHENTICATED.
 struct Rule {
   const char* method;
@@ -256,7 +256,7 @@ class PermissionsTest : public testing::Test {
                                   "|", outcome, "|1"));
   }
 
-  // What the sweep shows of itself.
+  // The state of the sweep, as it is shown.
   std::string Shown(const Subject& subject) {
     v1::SweepStatus status;
     grpc::ClientContext context;
@@ -359,7 +359,7 @@ TEST_F(PermissionsTest, WithTokensEachCallIsAnsweredByRoleAndOwnerAndIsInTheAudi
   EXPECT_THAT(AuditRows(), ElementsAreArray(audit_));
   EXPECT_EQ(Rows(kReader, "SELECT count(*) FROM audit"),
             std::vector<std::string>{std::to_string(audit_.size())});
-  // Each row says from where, and each that was read what.
+  // Each row names the address, and those of read requests the request.
   EXPECT_EQ(Rows(kReader, "SELECT count(*) FROM audit WHERE peer NOT LIKE 'ipv4:127.0.0.1:%'"),
             std::vector<std::string>{"0"});
   EXPECT_THAT(Rows(kReader, "SELECT request FROM audit WHERE method = 'EditSweep' AND who = 'bob'")[0],
@@ -416,7 +416,7 @@ TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheAuditAndTakesNoRowFromOther
   AuditRows();
   EXPECT_EQ(Rows(kAlice, "SELECT who, count(*) FROM audit WHERE outcome <> 'OK' GROUP BY who ORDER BY who"),
             (std::vector<std::string>{"|100", "bob|100", "reader|1"}));
-  // What is allowed has its row in any case.
+  // An allowed call has its row in any case.
   for (int i = 0; i < 150; ++i)
     Call(channels_[kAlice], "ResumeSweep", *OfSweep<v1::ResumeSweepRequest>(subject));
   EXPECT_EQ(Rows(kAlice, "SELECT count(*) FROM audit WHERE method = 'ResumeSweep'"),

@@ -1,4 +1,4 @@
-// People's SQL through the service: it delays nobody else, has an end, and does not outlive its caller.
+// People's SQL through the service: it delays no other call, has an end, and does not outlive its caller.
 #include <chrono>
 #include <thread>
 
