@@ -171,6 +171,7 @@ TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {
 
 TEST_F(ProgramTest, TokenForAnotherMachineInPlainTextIsNotSent) {
   std::ofstream(Path("token")) << "inlier_secret\n";
+  std::filesystem::permissions(Path("token"), std::filesystem::perms(0600));
   const Ran ran = Run("--server 192.0.2.1:7420 --token-file " + Path("token") + " status");
   EXPECT_EQ(ran.status, 3) << ran.text;
   EXPECT_THAT(ran.text, AllOf(HasSubstr("plain text"), testing::Not(HasSubstr("inlier_secret"))));
