@@ -152,6 +152,8 @@ TEST_F(DoorTest, CallersThatAreNotKnownCostNoMemoryWhateverTheySend) {
   for (int i = 0; i < 8; ++i) {
     callers.emplace_back([&] {
       const auto channel = Channel();
+      // Else a busy machine fails the call that connects.
+      ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(60)));
       for (int n = 0; n < 40; ++n)
         EXPECT_EQ(Unary(channel, kSubmit, large).error_code(), StatusCode::UNAUTHENTICATED);
     });
