@@ -104,7 +104,7 @@ std::string WhyNoData(const State& state, const ResourceRequest& request) {
   const DataRow& wanted = state.data.at(request.data);
   std::string others;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected) continue;
+    if (!worker.connected || worker.draining) continue;  // One that a person drains may be resumed.
     if (!worker.resources.HasOtherData(request)) return "";
     const DataRow& found = state.data.at(worker.resources.DataOf(request.data_source));
     if (others.size() < kOthersBytes)

@@ -128,8 +128,8 @@ bool Simulation::Over() const {
 // Nothing that people do is left to keep a trial from ending.
 void Simulation::LetGo() {
   std::vector<std::string> workers;
-  for (const WorkerProcess* place : places_) {
-    if (place->alive()) workers.push_back(place->incarnation());
+  for (const auto& worker : workers_) {
+    if (worker->alive()) workers.push_back(worker->incarnation());  // Also one that a twin has replaced.
   }
   people_.LetGo(workers);
   world_.After(seconds(20), [this] { LetGo(); });
