@@ -24,6 +24,7 @@ constexpr std::string_view kNoColumn = "no such column: ";
 constexpr std::string_view kNoTable = "no such table: ";
 constexpr std::string_view kNoFunction = "no such function: ";
 constexpr std::string_view kNoConstructor = "vtable constructor failed: ";
+constexpr std::string_view kUnsafe = "unsafe use of ";
 constexpr int kInstructionsBetweenChecks = 2000;
 constexpr int kSqlBytesMax = 1 << 20;
 
@@ -59,6 +60,10 @@ absl::Status PrepareError(sqlite3* connection, int code, const std::string& refu
   if (message.starts_with(kNoConstructor)) {
     return absl::InvalidArgumentError(absl::StrCat("SQL: the table ", message.substr(kNoConstructor.size()),
                                                    " is not allowed here"));
+  }
+  if (message.starts_with(kUnsafe)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SQL: ", message.substr(kUnsafe.size()), " in a view of the file is not allowed here"));
   }
   if ((code & 0xff) == SQLITE_AUTH) return absl::InvalidArgumentError(kOnlySelect);
   if ((code & 0xff) == SQLITE_NOMEM) return QueryTooLarge();

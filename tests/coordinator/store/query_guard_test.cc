@@ -105,7 +105,7 @@ TEST_F(QueryGuardTest, SchemaOfTheFileIsNotTrusted) {
   EXPECT_THAT(QueryError("SELECT x FROM failures"), StartsWith("INVALID_ARGUMENT: SQL: no such column: x"));
   EXPECT_EQ(QueryError("SELECT trial FROM failures"), "OK");
   EXPECT_THAT(QueryError("SELECT x FROM main.failures"), HasSubstr("not allowed here"));
-  EXPECT_THAT(QueryError("SELECT * FROM foreign_view"), HasSubstr("unsafe use of virtual table"));
+  EXPECT_THAT(QueryError("SELECT * FROM foreign_view"), HasSubstr("in a view of the file is not allowed here"));
   EXPECT_TRUE(reader_->Select("SELECT labels, gamma FROM trials").ok());
   EXPECT_THAT(reader_->Select("SELECT * FROM foreign_view").status().ToString(),
               HasSubstr("unsafe use of virtual table"));

@@ -289,6 +289,7 @@ TEST_F(TableBuilderTest, NameOfAnAxisNeverReachesSql) {
     labels[name] = "0.001";
     ChangeBatch batch;
     batch.Add(sweep);
+    batch.Add(DataRow{.id = DataId(1), .names = "{}"});
     batch.Add(Train(1));
     batch.Add(Evaluate(2, 1));
     batch.Add(Trial(1, 1, 0, 1, 2, labels.dump()));
