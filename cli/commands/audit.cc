@@ -37,8 +37,8 @@ absl::Status Show(Session& session, const AuditArguments& arguments) {
           : "at, who, role, method, coalesce(trial, worker, sweep_id, '') AS \"of\", outcome, "
             "iif(calls > 1, calls || ' calls: ', '') || iif(message = '', request, message) AS detail, peer";
   v1::QueryRequest query;
-  query.set_sql(absl::StrCat("SELECT ", columns, " FROM (SELECT * FROM audit", where, " ORDER BY number DESC LIMIT ",
-                             arguments.rows, ") ORDER BY number"));
+  query.set_sql(absl::StrCat("SELECT ", columns, " FROM (SELECT * FROM audit", where,
+                             " ORDER BY number DESC LIMIT ", arguments.rows, ") ORDER BY number"));
   query.set_max_rows(arguments.rows);
   ASSIGN_OR_RETURN(const v1::QueryResponse response,
                    session.Call(&v1::SweepService::Stub::Query, query, 120));

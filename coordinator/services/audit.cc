@@ -52,7 +52,8 @@ std::string FieldsOf(const Message& message, int depth = 0) {
 // The text of this field; empty: there is none.
 std::string TextOf(const Message& message, const char* name) {
   const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
-  if (field == nullptr || field->is_repeated() || field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) return "";
+  if (field == nullptr || field->is_repeated() || field->cpp_type() != FieldDescriptor::CPPTYPE_STRING)
+    return "";
   return message.GetReflection()->GetString(message, field);
 }
 
@@ -97,8 +98,8 @@ bool Audit::Takes(AuditRow& row, Timestamp now, bool has_space) {
   const auto [at, is_new] = refusals_.try_emplace(known ? row.caller : "");
   Refusals& refusals = at->second;
   if (!is_new) {
-    refusals.rows_left =
-        std::min<double>(kRefusalsAtOnce, refusals.rows_left + ToSeconds(now - refusals.filled) / ToSeconds(kRefusalPeriod));
+    refusals.rows_left = std::min<double>(
+        kRefusalsAtOnce, refusals.rows_left + ToSeconds(now - refusals.filled) / ToSeconds(kRefusalPeriod));
   }
   refusals.filled = now;
   if (!has_space || refusals.rows_left < 1) {

@@ -15,11 +15,11 @@ namespace {
 absl::Status CheckOwnerOf(const State& state, const Caller& caller, SweepId id) {
   const Sweep& sweep = state.sweeps.at(id);
   if (MayChange(caller, sweep) || INLIER_BUG("sweep_of_another_changed")) return absl::OkStatus();
-  const std::string whose =
-      sweep.owner.empty() ? "was submitted while callers were not checked, so it has no owner"
-                          : absl::StrCat("belongs to ", sweep.owner);
-  return absl::PermissionDeniedError(absl::StrCat("sweep ", id.ToString(), " (", sweep.spec.name(), ") ", whose,
-                                                  ", and ", caller.name, " is no admin; ask ",
+  const std::string whose = sweep.owner.empty()
+                                ? "was submitted while callers were not checked, so it has no owner"
+                                : absl::StrCat("belongs to ", sweep.owner);
+  return absl::PermissionDeniedError(absl::StrCat("sweep ", id.ToString(), " (", sweep.spec.name(), ") ",
+                                                  whose, ", and ", caller.name, " is no admin; ask ",
                                                   sweep.owner.empty() ? "" : "its owner or ", "an admin"));
 }
 
@@ -39,25 +39,29 @@ absl::Status CheckOwnerOfEither(const State& state, const Caller& caller, const 
 }
 
 absl::Status Beyond(const Caller& caller, const std::string& what, const std::string& remedy) {
-  return absl::PermissionDeniedError(absl::StrCat(what, " (the coordinator's limits for ", caller.name,
-                                                  "); ", remedy, ", or ask an admin"));
+  return absl::PermissionDeniedError(
+      absl::StrCat(what, " (the coordinator's limits for ", caller.name, "); ", remedy, ", or ask an admin"));
 }
 
 absl::Status CheckGroup(const Caller& caller, const v1::CallerLimits& limits, const std::string& group) {
   const auto& groups = limits.groups();
-  if (groups.empty() || std::find(groups.begin(), groups.end(), group) != groups.end()) return absl::OkStatus();
+  if (groups.empty() || std::find(groups.begin(), groups.end(), group) != groups.end())
+    return absl::OkStatus();
   const std::string names = absl::StrJoin(groups, ", ", [](std::string* out, const std::string& name) {
     absl::StrAppend(out, name.empty() ? "none" : name);
   });
-  return Beyond(caller,
-                absl::StrCat("group: ", group.empty() ? "a sweep without a group" : absl::StrCat("'", group, "'"),
-                             " is not one of ", names),
-                absl::StrCat("set group to one of ", names));
+  return Beyond(
+      caller,
+      absl::StrCat("group: ", group.empty() ? "a sweep without a group" : absl::StrCat("'", group, "'"),
+                   " is not one of ", names),
+      absl::StrCat("set group to one of ", names));
 }
 
 }  // namespace
 
-bool MayChange(const Caller& caller, const Sweep& sweep) { return caller.admin || sweep.owner == caller.name; }
+bool MayChange(const Caller& caller, const Sweep& sweep) {
+  return caller.admin || sweep.owner == caller.name;
+}
 
 absl::Status CheckOwner(const State& state, const Caller& caller, const v1::CancelRequest& request) {
   return CheckOwnerOfEither(state, caller, request);
@@ -83,14 +87,15 @@ absl::Status CheckCallerLimits(const State& state, const Caller& caller, const v
     RETURN_IF_ERROR(CheckGroup(caller, *limits, spec.group()));
   const bool new_priority = before == nullptr || before->priority() != spec.priority();
   if (new_priority && limits->has_priority_max() && spec.priority() > limits->priority_max()) {
-    return Beyond(caller,
-                  absl::StrCat("priority: ", spec.priority(), " is above the maximum of ",
-                               limits->priority_max()),
-                  absl::StrCat("set priority to at most ", limits->priority_max()));
+    return Beyond(
+        caller,
+        absl::StrCat("priority: ", spec.priority(), " is above the maximum of ", limits->priority_max()),
+        absl::StrCat("set priority to at most ", limits->priority_max()));
   }
   const bool new_weight = before == nullptr || before->weight() != spec.weight();
   if (new_weight && limits->has_weight_max() && spec.weight() > limits->weight_max()) {
-    return Beyond(caller, absl::StrCat("weight: ", spec.weight(), " is above the maximum of ", limits->weight_max()),
+    return Beyond(caller,
+                  absl::StrCat("weight: ", spec.weight(), " is above the maximum of ", limits->weight_max()),
                   absl::StrCat("set weight to at most ", limits->weight_max()));
   }
   return absl::OkStatus();

@@ -294,26 +294,27 @@ View Events() {
 }
 
 View Audit() {
-  return {"audit",
-          "Calls of people that changed something or were to, in order.",
-          {{"at", Utc("audit_entry.at_ms"), "UTC."},
-           {"who", "audit_entry.caller",
-            "Name of the token, or common name of the certificate; empty: callers were not checked, or it showed "
-            "neither."},
-           {"role", "audit_entry.role", "Of the token; certificate; empty: as above."},
-           {"method", "audit_entry.method", "For example Cancel."},
-           {"sweep_id", Id("s-", "audit_entry.sweep"), "NULL: not about one. The same for the next."},
-           {"trial", Id("t-", "audit_entry.trial"), "Id of the trial."},
-           {"worker", "audit_entry.worker", "Incarnation of the worker."},
-           {"outcome", "audit_entry.outcome", "OK, or the gRPC code with which it was refused."},
-           {"message", "audit_entry.message", "Why it was refused."},
-           {"request", "audit_entry.request", "Scalar fields of the request."},
-           {"digest", "audit_entry.digest", "SHA-256 of the request; NULL: it was refused before it was read."},
-           {"peer", "audit_entry.peer", "Address that the call came from."},
-           {"calls", "audit_entry.calls",
-            "Refused calls that the row stands for: those beyond the limit have no row of their own."},
-           {"number", "audit_entry.id", "Grows: the order of arrival."}},
-          "audit_entry"};
+  return {
+      "audit",
+      "Calls of people that changed something or were to, in order.",
+      {{"at", Utc("audit_entry.at_ms"), "UTC."},
+       {"who", "audit_entry.caller",
+        "Name of the token, or common name of the certificate; empty: callers were not checked, or it showed "
+        "neither."},
+       {"role", "audit_entry.role", "Of the token; certificate; empty: as above."},
+       {"method", "audit_entry.method", "For example Cancel."},
+       {"sweep_id", Id("s-", "audit_entry.sweep"), "NULL: not about one. The same for the next."},
+       {"trial", Id("t-", "audit_entry.trial"), "Id of the trial."},
+       {"worker", "audit_entry.worker", "Incarnation of the worker."},
+       {"outcome", "audit_entry.outcome", "OK, or the gRPC code with which it was refused."},
+       {"message", "audit_entry.message", "Why it was refused."},
+       {"request", "audit_entry.request", "Scalar fields of the request."},
+       {"digest", "audit_entry.digest", "SHA-256 of the request; NULL: it was refused before it was read."},
+       {"peer", "audit_entry.peer", "Address that the call came from."},
+       {"calls", "audit_entry.calls",
+        "Refused calls that the row stands for: those beyond the limit have no row of their own."},
+       {"number", "audit_entry.id", "Grows: the order of arrival."}},
+      "audit_entry"};
 }
 
 View PruningDecisions() {
@@ -364,8 +365,9 @@ std::string View::CreateSql(bool temporary) const {
 }
 
 const std::vector<View>& UserViews() {
-  static const std::vector<View> views = {Sweeps(),   Trials(), Results(), Reruns(),  Curves(),           Attempts(),
-                                          Failures(), Logs(),   Events(),  Workers(), PruningDecisions(), Audit()};
+  static const std::vector<View> views = {Sweeps(), Trials(),   Results(),          Reruns(),
+                                          Curves(), Attempts(), Failures(),         Logs(),
+                                          Events(), Workers(),  PruningDecisions(), Audit()};
   return views;
 }
 

@@ -46,9 +46,9 @@ absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State
 
 absl::Status CheckTrials(const Sweep& sweep, std::uint64_t trials, std::uint64_t trials_max) {
   if (trials > trials_max) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("sweep ", sweep.spec.name(), " has ", trials, " trials, more than the limit of ", trials_max,
-                     "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sweep ", sweep.spec.name(), " has ", trials, " trials, more than the limit of ", trials_max,
+        "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
   }
   return absl::OkStatus();
 }

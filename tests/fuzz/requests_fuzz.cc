@@ -206,7 +206,8 @@ class Service {
 
  private:
   template <typename Request, typename Response>
-  void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&, const Caller&),
+  void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&,
+                                                               const Caller&),
               const google::protobuf::Message& request, Effects& effects) {
     Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects, Caller()).status());
   }

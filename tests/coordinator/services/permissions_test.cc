@@ -437,7 +437,8 @@ TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheLog) {
   sinks.pop_back();
   const std::string text = log.str();
   int lines = 0;
-  for (std::size_t at = text.find("call_refused"); at != std::string::npos; at = text.find("call_refused", at + 1))
+  for (std::size_t at = text.find("call_refused"); at != std::string::npos;
+       at = text.find("call_refused", at + 1))
     ++lines;
   EXPECT_GE(lines, 1);
   EXPECT_LE(lines, 1 + seconds + 1);  // One a second.

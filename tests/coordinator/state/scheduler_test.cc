@@ -122,7 +122,7 @@ TEST(SchedulerTest, QuotaOfAnOwnerHoldsForAllItsSweepsTogetherWhateverTheirGroup
     for (int i = 0; i < 3; ++i)
       AddReady(scheduler, SweepId(sweep), 10 * sweep + i, v1::TRAIN_STAGE, 10 * sweep + i);
   }
-  EXPECT_EQ(Take(scheduler), Of(kFirst, 10));   // The group is full.
+  EXPECT_EQ(Take(scheduler), Of(kFirst, 10));  // The group is full.
   EXPECT_EQ(scheduler.RoomOf(kThird), 0u);
   EXPECT_EQ(Take(scheduler), Of(kSecond, 20));  // And alice is at her quota.
   EXPECT_EQ(scheduler.RoomOf(kSecond), 0u);

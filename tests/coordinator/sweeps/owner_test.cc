@@ -178,17 +178,21 @@ class CallerLimitsTest : public testing::Test {
 
 TEST_F(CallerLimitsTest, SubmissionBeyondALimitIsRefusedWithTheLimitAndTheRemedy) {
   EXPECT_EQ(Refusal(kAlice, Spec("nlp", 10, 2)), "submitted");
-  EXPECT_EQ(Refusal(kAlice, Spec("nlp", 11)),
-            "priority: 11 is above the maximum of 10 (the coordinator's limits for alice); set priority to at "
-            "most 10, or ask an admin");
-  EXPECT_EQ(Refusal(kAlice, Spec("nlp", 0, 2.5)),
-            "weight: 2.5 is above the maximum of 2 (the coordinator's limits for alice); set weight to at most "
-            "2, or ask an admin");
-  EXPECT_EQ(Refusal(kAlice, Spec("night")),
-            "group: 'night' is not one of nlp, vision (the coordinator's limits for alice); set group to one of "
-            "nlp, vision, or ask an admin");
+  EXPECT_EQ(
+      Refusal(kAlice, Spec("nlp", 11)),
+      "priority: 11 is above the maximum of 10 (the coordinator's limits for alice); set priority to at "
+      "most 10, or ask an admin");
+  EXPECT_EQ(
+      Refusal(kAlice, Spec("nlp", 0, 2.5)),
+      "weight: 2.5 is above the maximum of 2 (the coordinator's limits for alice); set weight to at most "
+      "2, or ask an admin");
+  EXPECT_EQ(
+      Refusal(kAlice, Spec("night")),
+      "group: 'night' is not one of nlp, vision (the coordinator's limits for alice); set group to one of "
+      "nlp, vision, or ask an admin");
   // A quota of a group is not evaded by leaving the group out.
-  EXPECT_THAT(Refusal(kAlice, Spec("")), HasSubstr("group: a sweep without a group is not one of nlp, vision"));
+  EXPECT_THAT(Refusal(kAlice, Spec("")),
+              HasSubstr("group: a sweep without a group is not one of nlp, vision"));
   // Those without an entry of their own.
   EXPECT_EQ(Refusal(kBob, Spec("")), "submitted");
   EXPECT_EQ(Refusal(kBob, Spec("night")), "submitted");
