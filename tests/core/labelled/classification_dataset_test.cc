@@ -141,7 +141,7 @@ TEST_F(ClassificationDatasetTest, NumbersAreLabelsOfFloats) {
 
   folder_.Write("dev.tsv", "score\tsentence1\tsentence2\n3.75\ta\tb\nhigh\ta\tb\n");
   EXPECT_EQ(Error(spec),
-            Folder() + "/dev.tsv:3: \"high\" is not a number, and data.classification.target is NUMBER");
+            Folder() + "/dev.tsv:3: the label is not a number, and data.classification.target is NUMBER");
   folder_.Write("dev.tsv", "score\tsentence1\tsentence2\nnan\ta\tb\n");
   EXPECT_THAT(Error(spec), HasSubstr("dev.tsv:2: the label is not a number"));
 }
