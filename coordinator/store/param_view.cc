@@ -160,10 +160,20 @@ View Results() {
   return view;
 }
 
+// Measurements of time, which differ from run to run: 'a', 'b'.
+std::string Durations() {
+  std::string names;
+  for (const MeasurementInfo& measurement : Measurements()) {
+    if (measurement.unit == "s" || measurement.unit == "1/s")
+      absl::StrAppend(&names, names.empty() ? "'" : ", '", std::string(measurement.name), "'");
+  }
+  return names;
+}
+
 View Reruns() {
   return {"reruns",
           "Final measurements of trials that ran what an earlier one had run, on other data or by "
-          "`inlier submit --again`, each with the earlier value.",
+          "`inlier submit --again`, each with the earlier value; without those of time.",
           {kTrial,
            kSweep,
            kSweepId,
@@ -183,7 +193,7 @@ View Reruns() {
                        "\n  LEFT JOIN measurement AS earlier ON earlier.token = before.result_token AND "
                        "earlier.name = measurement.name AND earlier.site = measurement.site AND "
                        "earlier.step = measurement.step AND earlier.final = 1"
-                       "\nWHERE measurement.final = 1")};
+                       "\nWHERE measurement.final = 1 AND measurement.name NOT IN (", Durations(), ")")};
 }
 
 View Curves() {
