@@ -19,6 +19,8 @@
 namespace inlier {
 
 inline constexpr std::size_t kFailuresBeforeQuarantine = 3;
+// In the message of every attempt that is LOST by its device.
+inline constexpr char kByItsDevice[] = ", where other attempts fail too (";
 
 // An attempt is about to end as failed. The class of its failure: LOST, with the reason before `message`, where the
 // device is to blame. Before EndAttempt.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/attempts/quarantine.h"
 #include "tests/simulation/coordinator_process.h"
 
 namespace inlier {
@@ -238,7 +239,8 @@ void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool ta
     } else if (const auto* ended = std::get_if<AttemptEnded>(&change)) {
       const Timestamp heard = workers_[granted_[ended->token]].heard;
       const Duration silent = world_.now() - std::max(heard, started_);
-      if (ended->failure == v1::LOST) {
+      const bool by_its_device = ended->message.find(kByItsDevice) != std::string::npos;  // It was heard of.
+      if (ended->failure == v1::LOST && !by_its_device) {
         Must(silent >= term, absl::StrCat("attempt ", ended->token, " is given up ",
                                           silent.count() / 1'000'000, " ms after its worker was heard"));
       } else if (ended->failure == v1::STALLED && sync == nullptr) {
