@@ -71,7 +71,7 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
     worker->stop_reasons[token] = stop_reason;
     if (worker->listening) context.out.stopped.insert(attempt.worker);
     ReleaseResources(state, attempt, *worker);
-    DeviceEnded(context, attempt, outcome);
+    DeviceEnded(context, *worker, attempt, outcome);
     RefreshOffer(state, *worker);
   }
   context.out.changes.Add(AttemptEnded{

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
-#include "base/deliberate_bug.h"
 #include "base/time.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/transitions.h"
@@ -117,16 +116,15 @@ v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::Fail
   return v1::LOST;
 }
 
-void DeviceEnded(Context& context, const Attempt& attempt, v1::TrialState outcome) {
-  WorkerEntry* const worker = context.state.workers.Find(attempt.worker);
-  if (worker == nullptr) return;
-  const auto at = worker->devices.find(DeviceOf(*worker, attempt.assignment.slot()));
-  if (at == worker->devices.end()) return;
+void DeviceEnded(Context& context, WorkerEntry& worker, const Attempt& attempt, v1::TrialState outcome) {
+  if (worker.devices.empty()) return;
+  const auto at = worker.devices.find(DeviceOf(worker, attempt.assignment.slot()));
+  if (at == worker.devices.end()) return;
   if (at->second.probe == attempt.token) {  // Ended without a verdict: cancelled, lost.
     at->second.probe = 0;
     at->second.may_probe = true;
   }
-  if (IsResult(outcome)) EndQuarantine(context, *worker, at, "an attempt on it had a result");
+  if (IsResult(outcome)) EndQuarantine(context, worker, at, "an attempt on it had a result");
 }
 
 void StartProbes(Context& context) {

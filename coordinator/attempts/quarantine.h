@@ -27,8 +27,8 @@ inline constexpr char kByItsDevice[] = ", where other attempts fail too (";
 v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::FailureClass failure,
                               std::string& message);
 
-// An attempt ends. With a result its device works.
-void DeviceEnded(Context& context, const Attempt& attempt, v1::TrialState outcome);
+// An attempt of the worker ends. With a result its device works.
+void DeviceEnded(Context& context, WorkerEntry& worker, const Attempt& attempt, v1::TrialState outcome);
 
 // Lets devices be probed whose time has come.
 void StartProbes(Context& context);

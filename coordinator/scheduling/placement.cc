@@ -76,6 +76,7 @@ bool IsBlocked(const WorkerEntry& worker, std::uint32_t slot) {
 }
 
 void NoteProbe(WorkerEntry& worker, std::uint32_t slot, Token token) {
+  if (worker.devices.empty()) return;
   const auto health = worker.devices.find(DeviceOf(worker, slot));
   if (health == worker.devices.end() || !health->second.InQuarantine()) return;
   health->second.probe = token;
