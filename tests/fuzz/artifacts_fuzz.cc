@@ -16,6 +16,8 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "coordinator/coordinator.h"
+#include "rpc/renewed_channel.h"
+#include "rpc/rpc.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/records.h"
@@ -147,7 +149,8 @@ class Liar final : public v1::ArtifactService::Service {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+    channel_ = std::make_shared<RenewedChannel>("127.0.0.1:" + std::to_string(port), ClientSecurity(),
+                                                kRpcMessageBytesMax);
   }
   ~Liar() override { server_->Shutdown(); }
 
@@ -156,7 +159,7 @@ class Liar final : public v1::ArtifactService::Service {
     script_ = std::move(script);
     at_ = 0;
   }
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const std::shared_ptr<RenewedChannel>& channel() const { return channel_; }
 
   grpc::Status Download(grpc::ServerContext*, const v1::DownloadArtifactRequest* request,
                         grpc::ServerWriter<v1::ArtifactChunk>* writer) override {
@@ -181,7 +184,7 @@ class Liar final : public v1::ArtifactService::Service {
   std::vector<Record> script_;
   std::size_t at_ = 0;
   std::unique_ptr<grpc::Server> server_;
-  std::shared_ptr<grpc::Channel> channel_;
+  std::shared_ptr<RenewedChannel> channel_;
 };
 
 const std::string& Content() {
