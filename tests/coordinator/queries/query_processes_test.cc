@@ -4,7 +4,6 @@
 
 #include <signal.h>
 
-#include <atomic>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +18,7 @@ using ::testing::StartsWith;
 
 constexpr Duration kTime = std::chrono::milliseconds(300);
 // Of a busy machine, beside the grace of a query.
-constexpr Duration kSlack = std::chrono::milliseconds(1500);
+constexpr Duration kSlack = std::chrono::seconds(8);
 constexpr char kEndless[] =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
@@ -144,28 +143,19 @@ TEST_F(QueryProcessesTest, NoSnapshotIsHeldAfterTheTime) {
 }
 
 TEST_F(QueryProcessesTest, CallerThatGoesEndsItsQuery) {
-  std::atomic<bool> gone{false};
-  std::thread leaving([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    gone = true;
-  });
-  const Timestamp began = MonotonicNow();
-  const auto response = processes_.Run(kEndless, {}, [&] { return gone.load(); });
+  int asked = 0;  // Once before it runs.
+  const auto response = processes_.Run(kEndless, {}, [&asked] { return ++asked > 3; });
   EXPECT_EQ(response.status().code(), absl::StatusCode::kCancelled);
-  EXPECT_LT(MonotonicNow() - began, std::chrono::seconds(2));
-  leaving.join();
   EXPECT_EQ(RunError("SELECT 1"), "OK");
 }
 
 TEST_F(QueryProcessesTest, StopEndsWhatRunsAndRefusesWhatComes) {
-  std::thread stopping([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    processes_.Stop();
+  int asked = 0;
+  const auto response = processes_.Run(kEndless, {}, [&] {
+    if (++asked == 3) processes_.Stop();  // It runs.
+    return false;
   });
-  const Timestamp began = MonotonicNow();
-  EXPECT_THAT(RunError(kEndless), StartsWith("UNAVAILABLE: the coordinator is stopping"));
-  EXPECT_LT(MonotonicNow() - began, std::chrono::seconds(2));
-  stopping.join();
+  EXPECT_THAT(response.status().ToString(), StartsWith("UNAVAILABLE: the coordinator is stopping"));
   EXPECT_THAT(RunError("SELECT 1"), StartsWith("UNAVAILABLE"));
 }
 
