@@ -41,6 +41,7 @@ void Ask(Context& context, DataId source, DataCheck& check, const WorkerEntry& w
   check.token = check.last_token = state.next_token++;
   check.worker = worker.incarnation;
   check.asked = context.now.at;
+  check.reading.clear();
   check.pushed = false;
   // Committed before it is sent, like a lease's: no later process gives it to another question.
   context.out.changes.Add(TokenTaken{.token = check.token});
@@ -143,6 +144,11 @@ void TakeDataChecked(Context& context, WorkerEntry& worker, const v1::WorkerSync
       DataCheck& check = at->second;
       if (check.token == 0 || check.token != checked.token() || check.worker != worker.incarnation) continue;
       const std::optional<Digest> digest = ParseSha256Hex(checked.digest());
+      if (!digest && checked.problem().empty()) {  // It has not ended.
+        if (checked.digest() != check.reading) check.asked = context.now.at;
+        check.reading = checked.digest();
+        break;
+      }
       if (!digest) {
         NoteProblem(context, check, ReplaceInvalidUtf8(CutUtf8(checked.problem(), Limits::kMessageBytesMax)));
         break;
@@ -207,6 +213,7 @@ std::string WhyWaitsForData(const State& state, const Sweep& sweep) {
   const WorkerEntry* asked = state.workers.Find(check->second.worker);
   absl::StrAppend(&text, asked == nullptr ? std::string(": no worker is connected that takes work")
                                           : absl::StrCat(": worker ", asked->name, " was asked"));
+  if (!check->second.reading.empty()) absl::StrAppend(&text, " and is ", check->second.reading);
   for (const auto& [incarnation, problem] : check->second.problems) {
     const WorkerEntry* worker = state.workers.Find(incarnation);
     absl::StrAppend(&text, "; worker ", worker == nullptr ? incarnation : worker->name, " could not: ", problem);
