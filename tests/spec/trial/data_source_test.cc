@@ -36,6 +36,8 @@ TEST(DataSourceTest, VocabulariesAndTheModelToStartFromCount) {
   EXPECT_NE(started, plain);
   EXPECT_EQ(DataSourceText(started),
             "data.text.corpus kjv, training.start_from.checkpoint /m.safetensors");
+  // A training of the coordinator names no file: its fingerprint names its model.
+  EXPECT_EQ(DataSourceNames(Spec("text { corpus: \"kjv\" }", "steps: 1 start_from { training: \"ab\" }")), plain);
 }
 
 TEST(DataSourceTest, PeopleSeeDefaultsToo) {
