@@ -72,6 +72,7 @@ class SweepGridBuilder {
     if (problems_->count() == before && grid_.sampled_) grid_.CompileSampling(sweep_.sampling(), problems_);
     // Conditions and exclusions name axes and labels, which must be right first.
     if (problems_->count() != before) return std::nullopt;
+    grid_.starts_from_points_ = StartsFromPoints();
     grid_.CompileConditions(sweep_, problems_);
     if (problems_->count() != before) return std::nullopt;
     if (grid_.sampled_) {
@@ -85,6 +86,14 @@ class SweepGridBuilder {
   }
 
  private:
+  bool StartsFromPoints() const {
+    const auto starts = [](const v1::TrialSpec& spec) { return spec.training().start_from().has_point(); };
+    return starts(grid_.base_) ||
+           std::any_of(grid_.points_.begin(), grid_.points_.end(), [&](const SweepGrid::AxisPoints& axis) {
+             return std::any_of(axis.patches.begin(), axis.patches.end(), starts);
+           });
+  }
+
   void AddAxis(int index) {
     const v1::Axis& axis = sweep_.axes(index);
     const std::string path = At("axes", index);
