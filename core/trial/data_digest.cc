@@ -49,7 +49,7 @@ absl::StatusOr<std::string> DigestOf(const NamedFiles& named, const TextOpenOpti
       all.Update(absl::StrCat(digests[i], " ", named.names[i], "\n"));
     return all.HexDigest();
   };
-  return CachedDigestOfFiles(named.files, named.place, folders.roots, memory, combine);
+  return CachedDigestOfFiles(named.files, named.place, folders.roots, memory, combine, folders.digest_progress);
 }
 
 void AddImagesOf(const ImageFolder& part, const char* name, NamedFiles& files) {
@@ -79,7 +79,7 @@ absl::StatusOr<std::string> TextDigest(const v1::TextDataSpec& spec, const TextO
   } else {
     ASSIGN_OR_RETURN(source.path, FindCorpus(spec.corpus(), folders.data_dir));
   }
-  return CachedDigest(source, folders.cache_dir);
+  return CachedDigest(source, folders.cache_dir, folders.digest_progress);
 }
 
 absl::StatusOr<std::string> FileDigest(const fs::path& file, const char* field, const char* remedy,
@@ -143,8 +143,8 @@ TextOpenOptions FoldersOf(const v1::AttemptSpec& attempt) {
 }
 
 absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpenOptions& folders) {
-  if (!spec.training().has_start_from()) return std::string();
   const v1::StartFromSpec& start = spec.training().start_from();
+  if (!start.has_hugging_face() && !start.has_checkpoint()) return std::string();
   const fs::path place = start.has_hugging_face() ? start.hugging_face() : start.checkpoint();
   std::error_code error;
   if (!fs::is_directory(place, error)) {
@@ -203,8 +203,9 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
                                 start_digest, "\n"));
 }
 
-absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request) {
-  const TextOpenOptions folders = FoldersOf(request);
+absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request, const DigestProgress& progress) {
+  TextOpenOptions folders = FoldersOf(request);
+  folders.digest_progress = progress;
   RETURN_IF_ERROR(CheckFilePaths(request.spec(),
                                  [&folders](const std::string& path) { return folders.roots.Check(path); }));
   std::error_code error;
