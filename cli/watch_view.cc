@@ -86,6 +86,8 @@ namespace {
 // Reasons for idle slots, after the counts.
 std::string DescribeHold(const v1::SweepStatus& status) {
   std::string text = status.paused() && status.state() == v1::ACTIVE ? ", PAUSED" : "";
+  if (status.state() == v1::STOPPED_BY_TIME) text = ", STOPPED by limits.sweep_hours";
+  if (status.state() == v1::STOPPED_BY_BUDGET) text = ", STOPPED by limits.gpu_hours";
   for (const std::string& warning : status.warnings()) absl::StrAppend(&text, "; ", warning);
   return text;
 }

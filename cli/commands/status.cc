@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/time.h"
 #include "cli/commands.h"
@@ -26,8 +27,27 @@ std::string StateWord(const v1::SweepStatus& sweep) {
       return "cancelled";
     case v1::STOPPED_BY_FAILURES:
       return "stopped by failures";
+    case v1::STOPPED_BY_TIME:
+      return "stopped by time";
+    case v1::STOPPED_BY_BUDGET:
+      return "stopped by budget";
   }
   return "?";
+}
+
+// Hours that its attempts took, and its limits.
+std::string UsageText(const v1::SweepStatus& sweep) {
+  const v1::LimitsSpec& limits = sweep.spec().limits();
+  std::string text = absl::StrFormat("\n  %.4g hours of attempts", sweep.attempt_hours());
+  if (sweep.gpu_hours() > 0 || limits.has_gpu_hours()) {
+    absl::StrAppend(&text, absl::StrFormat(", %.4g", sweep.gpu_hours()),
+                    limits.has_gpu_hours() ? absl::StrFormat(" of %.4g", limits.gpu_hours()) : "", " hours of GPUs");
+  }
+  if (limits.has_sweep_hours()) {
+    const auto ms = static_cast<std::int64_t>(limits.sweep_hours() * 3'600'000);
+    absl::StrAppend(&text, "; stopped at ", FormatUtc({sweep.submitted_unix_ms() + ms}), " at the latest");
+  }
+  return text;
 }
 
 std::string Labels(const v1::TrialStatus& trial) {
@@ -121,6 +141,7 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
                      DescribeTrials(sweep->trials()));
     if (sweep->withdrawn() > 0) absl::StrAppend(&head, ", ", sweep->withdrawn(), " withdrawn");
     if (sweep->has_owner()) absl::StrAppend(&head, "; owner ", Shown(sweep->owner(), Layout::kCell));
+    absl::StrAppend(&head, UsageText(*sweep));
     for (const std::string& warning : sweep->warnings())
       absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
     Print(head + "\n");

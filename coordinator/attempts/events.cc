@@ -114,7 +114,7 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   switch (outcome.kind()) {
     case v1::Outcome::FAILED:
       if (!attempt.yields.empty() && outcome.failure() == v1::PREEMPTED) {
-        Preempted(context, attempt, attempt.yields);
+        Yielded(context, attempt, attempt.yields);
         return;
       }
       failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);

@@ -111,9 +111,9 @@ v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::Fail
       ReleaseUnproven(context);
   }
   if (!blamed) return failure;
-  message = absl::StrCat("by ", device, " of worker ", worker->name, kByItsDevice, v1::FailureClass_Name(failure),
+  message = absl::StrCat("by ", device, " of worker ", worker->name, ", where other attempts fail too (", v1::FailureClass_Name(failure),
                          message.empty() ? "" : ": ", message, ")");
-  return v1::LOST;
+  return v1::SICK_DEVICE;
 }
 
 void DeviceEnded(Context& context, WorkerEntry& worker, const Attempt& attempt, v1::TrialState outcome) {

@@ -25,6 +25,8 @@ struct OrchestratorStats {
   std::array<std::uint64_t, 2> attempts_started{};               // By kind: train, evaluate.
   std::array<std::array<std::uint64_t, 4>, 2> attempts_ended{};  // By kind and outcome: see kOutcomeNames.
   std::map<v1::FailureClass, std::uint64_t> failures;
+  std::array<double, 2> attempt_seconds{};  // Of ended attempts, by kind.
+  double gpu_seconds = 0;                   // Of ended attempts, multiplied by their shares of a GPU.
   std::uint64_t events_received = 0;
   std::uint64_t events_doubled = 0;
   std::uint64_t events_stale = 0;

@@ -5,11 +5,21 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "inlier/v1/config.pb.h"
 
 namespace inlier {
+
+// The hooks of the configuration.
+struct HookOptions {
+  std::string coordinator{};                            // Name of this machine, for people.
+  std::map<std::string, std::vector<std::string>> keys{};  // Event -> HookKeys of its receivers.
+  Duration no_worker = std::chrono::seconds(300);       // How long trials wait before it is notified.
+
+  bool Has(const std::string& event) const { return keys.contains(event); }
+};
 
 struct OrchestratorOptions {
   std::string version;  // Workers must have the same.
@@ -29,6 +39,8 @@ struct OrchestratorOptions {
   std::uint64_t slots_per_caller_max = 100'000;   // Of those.
   std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
   std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
+
+  HookOptions hooks{};
 
   // nullptr: the caller has no limits.
   const v1::CallerLimits* LimitsOf(const std::string& caller) const;

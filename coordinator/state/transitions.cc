@@ -35,6 +35,7 @@ Scheduler::Rules RulesOf(const State& state, const Sweep& sweep) {
   rules.owner = sweep.owner;
   const v1::CallerLimits* limits = state.options.LimitsOf(sweep.owner);
   if (limits != nullptr && limits->has_max_parallel()) rules.owner_max_parallel = limits->max_parallel();
+  rules.owner_has_budget = limits != nullptr && limits->has_gpu_hours();
   return rules;
 }
 
@@ -66,11 +67,13 @@ void CountTrial(State& state, Sweep& sweep, std::optional<v1::TrialState> from, 
   ++state.counts.trials[to];
 }
 
-void AddDependent(State& state, Stage& stage, Trial& trial) {
-  if (!stage.AddDependent(trial.sweep, trial.id)) return;
+bool AddDependent(State& state, Stage& stage, Trial& trial) {
+  if (!stage.AddDependent(trial.sweep, trial.id)) return false;
+  if (!stage.HasSweep(trial.sweep)) return true;
   StageTally& tally = state.sweeps.at(trial.sweep).TallyOf(stage);
   ++tally.needed;
   tally.weight_needed += stage.Weight();
+  return true;
 }
 
 void ForgetRetry(State& state, Stage& stage) {
@@ -85,6 +88,19 @@ void RegisterStage(State& state, Stage& stage, Sweep& sweep) {
   StageTally& tally = sweep.TallyOf(stage);
   ++tally.total;
   tally.weight_total += stage.Weight();
+  if (!stage.IsNeededBy(sweep.id)) return;
+  ++tally.needed;  // By a trial whose training starts from it.
+  tally.weight_needed += stage.Weight();
+}
+
+void UnregisterStage(Stage& stage, Sweep& sweep) {
+  if (!stage.RemoveSweep(sweep.id)) return;
+  StageTally& tally = sweep.TallyOf(stage);
+  --tally.total;
+  tally.weight_total -= stage.Weight();
+  if (!stage.IsNeededBy(sweep.id)) return;
+  --tally.needed;
+  tally.weight_needed -= stage.Weight();
 }
 
 void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
@@ -126,6 +142,7 @@ void CommitStage(Context& context, const Stage& stage) {
   context.out.changes.Add(StageChange{.id = stage.id,
                                       .state = stage.state,
                                       .failures = stage.detail().failures,
+                                      .ran_ms = stage.detail().ran_ms,
                                       .message = stage.detail().message});
 }
 
@@ -149,8 +166,11 @@ void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {
   ++sweep.version;
   if (to == v1::ACTIVE) {
     sweep.ended.reset();
+    state.active.insert(sweep.id);
   } else {
     sweep.ended = context.now.wall;
+    state.active.erase(sweep.id);
+    context.noted.ended.insert(sweep.id);
   }
   context.out.changes.Add(
       SweepChange{.id = sweep.id, .state = to, .next_point = std::nullopt, .at = context.now.wall});
@@ -197,8 +217,11 @@ void SetPruning(State& state, Sweep& sweep, Trial& trial, TrialPruningState to) 
 
 bool IsReady(const State& state, const Stage& stage) {
   if (stage.state != v1::PENDING || !stage.IsNeeded() || stage.detail().not_before) return false;
-  return stage.kind == v1::TRAIN_STAGE || INLIER_BUG("evaluate_leased_before_checkpoint") ||
-         state.stages.at(stage.train).state == v1::SUCCEEDED;
+  if (stage.kind == v1::TRAIN_STAGE) {
+    return !stage.start || state.stages.at(stage.start).state == v1::SUCCEEDED ||
+           INLIER_BUG("training_leased_before_its_start");
+  }
+  return INLIER_BUG("evaluate_leased_before_checkpoint") || state.stages.at(stage.train).state == v1::SUCCEEDED;
 }
 
 void UpdateTrialsOf(Context& context, Stage& stage) {
@@ -221,6 +244,7 @@ bool MarkTrial(Context& context, Trial& trial, v1::TrialState to, const std::str
   trial.state = to;
   trial.SetMessage(message);
   if (IsResult(to)) trial.labels_json.Clear();
+  if (to == v1::FAILED) context.noted.failed.insert(trial.id);
   ++sweep.version;
   return true;
 }

@@ -128,7 +128,7 @@ bool IsOver(const State& state, SweepId id) {
   return sweep.state != v1::ACTIVE && sweep.Open() == 0;
 }
 
-v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
+v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool with_spec) {
   const Sweep& sweep = state.sweeps.at(id);
   v1::SweepStatus status;
   status.set_sweep_id(id.ToString());
@@ -162,6 +162,8 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
   status.set_revision(sweep.revision);
   if (sweep.withdrawn > 0) status.set_withdrawn(sweep.withdrawn);
   if (!sweep.owner.empty()) status.set_owner(sweep.owner);
+  status.set_attempt_hours(sweep.usage.AttemptSeconds(now) / 3600);
+  status.set_gpu_hours(sweep.usage.GpuSeconds(now) / 3600);
   status.set_submitted_unix_ms(sweep.submitted.unix_ms);
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
   if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0)
@@ -177,7 +179,7 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
 v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::uint64_t sequence) {
   const Sweep& sweep = state.sweeps.at(id);
   v1::SweepUpdate update;
-  *update.mutable_status() = StatusOf(state, id, /*with_spec=*/false);
+  *update.mutable_status() = StatusOf(state, id, now.at, /*with_spec=*/false);
   EstimateWork(state, sweep, DescribeRunning(state, id, update), update);
   const std::uint64_t forgotten = sweep.ForgottenNotices();
   for (std::uint64_t number = std::max(sequence, forgotten) + 1; number <= sweep.last_notice; ++number) {
@@ -187,7 +189,8 @@ v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::u
   return update;
 }
 
-absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request) {
+absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request,
+                                                  Timestamp now) {
   const std::optional<SweepId> before = SweepId::Parse(request.page_token());
   if (!request.page_token().empty() && !before)
     return absl::InvalidArgumentError("page_token: not one that ListSweeps gave; start without one");
@@ -205,7 +208,7 @@ absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::
     ids.pop_back();
     response.set_next_page_token(ids.back().ToString());
   }
-  for (const SweepId id : ids) *response.add_sweeps() = StatusOf(state, id, /*with_spec=*/false);
+  for (const SweepId id : ids) *response.add_sweeps() = StatusOf(state, id, now, /*with_spec=*/false);
   return response;
 }
 

@@ -44,6 +44,10 @@ const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAI
 const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
                                "1: an edit of the sweep took its point away."};
 
+const ViewColumn kStartStage = {
+    "start_stage", Id("st-", "trained.start_stage"),
+    "Stage of the training that its own starts from; NULL: none of this coordinator."};
+
 constexpr char kTrials[] = "trial\n  JOIN sweep ON sweep.id = trial.sweep";
 // With the stages that hold their specifications.
 std::string TrialsWithSpecs() { return absl::StrCat(kTrials, kStagesOfTrialJoin); }
@@ -85,12 +89,15 @@ View Sweeps() {
     return absl::StrCat("(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.state = '", state,
                         "' AND trial.point >= 0", more, ")");
   };
+  const auto used = [](const std::string& column) {
+    return absl::StrCat("coalesce((SELECT ", column, " FROM sweep_usage WHERE sweep_usage.sweep = sweep.id), 0) / 3600000.0");
+  };
   return {
       "sweeps",
       "Sweeps with counts of the trials made so far.",
       {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
        {"sweep", "sweep.name", "Name."},
-       {"state", "replace(sweep.state, 'SWEEP_', '')", "ACTIVE, COMPLETE, CANCELLED or STOPPED_BY_FAILURES."},
+       {"state", "replace(sweep.state, 'SWEEP_', '')", "ACTIVE, COMPLETE, CANCELLED, STOPPED_BY_FAILURES, STOPPED_BY_TIME or STOPPED_BY_BUDGET."},
        {"trials", "sweep.trials", "Trials when fully expanded."},
        {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
        {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
@@ -103,6 +110,9 @@ View Sweeps() {
        {"paused", "sweep.paused", "1: nothing new of it is started."},
        {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
        {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
+       {"attempt_hours", used("attempt_ms"),
+        "Time of its attempts together, up to the end of the latest; one that several sweeps needed counts in each."},
+       {"gpu_hours", used("gpu_ms"), "The same, multiplied by the share of a GPU that each had."},
        {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
        {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
        {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
@@ -127,6 +137,7 @@ View Trials() {
   view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
                           "Stage of its training; shared with all trials of the same fingerprint."});
   view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
+  view.columns.push_back(kStartStage);
   view.columns.push_back(
       {"spec", kWholeSpecSql,
        "The resolved TrialSpec, JSON. Fields that do not decide the result are as in the first trial that "
@@ -146,6 +157,9 @@ View Results() {
   view.columns.push_back(kWithdrawn);
   view.columns.push_back({"dataset_digest", DigestOf("trained"),
                           "SHA-256 of the files that the trial names, as they were (decision 18)."});
+  view.columns.push_back(kStartStage);
+  view.columns.push_back({"start_checkpoint", "(SELECT checkpoint FROM stage WHERE stage.id = trained.start_stage)",
+                          "SHA-256 of the model of that stage."});
   for (const MeasurementInfo& measurement : Measurements()) {
     if (!measurement.final || measurement.axis == "site") continue;
     const std::string name(measurement.name);
@@ -237,6 +251,7 @@ View Attempts() {
        {"started_at", Utc("attempt.started_ms"), "UTC."},
        {"ended_at", Utc("attempt.ended_ms"), "UTC."},
        {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
+       {"gpu", "attempt.gpu_share_thousandths / 1000.0", "Share of a GPU that it had; 0 on a CPU."},
        {"worker", "attempt.worker", "Incarnation of the worker."},
        {"slot", "attempt.slot", "Place on the worker."},
        {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it resumed from; 0 from scratch."}},
@@ -327,6 +342,25 @@ View Audit() {
       "audit_entry"};
 }
 
+View Notifications() {
+  return {"notifications",
+          "Notifications for the hooks of the coordinator, in order: those that wait, and the latest 10,000.",
+          {{"id", "'n-' || notification.id || '-' || notification.at_ms", "As the receiver gets it."},
+           {"at", Utc("notification.at_ms"), "When it happened; UTC."},
+           {"event", "notification.event", "end, failure or no_worker."},
+           {"sweep_id", Id("s-", "notification.sweep"), "Sweep."},
+           {"trial", Id("t-", "notification.trial"), "First trial that it is about; NULL: the sweep alone."},
+           {"hook", "notification.hook", "Its receiver, without the path of a URL."},
+           {"state", "notification.state", "GATHERING (more failures are added to it), WAITING, DELIVERED or GIVEN_UP."},
+           {"tries", "notification.tries", "So far."},
+           {"next_try_at", Utc("notification.next_try_ms"), "UTC; NULL: at once, or none."},
+           {"ended_at", Utc("notification.ended_ms"), "When it was delivered or given up; UTC."},
+           {"error", "notification.error", "Of the latest try."},
+           {"body", "notification.body", "As it is sent, JSON."},
+           {"number", "notification.id", "Grows: the order of the events."}},
+          "notification"};
+}
+
 View PruningDecisions() {
   return {"pruning_decisions",
           "Verdicts of pruning for each training at each rung, in order.",
@@ -377,7 +411,8 @@ std::string View::CreateSql(bool temporary) const {
 const std::vector<View>& UserViews() {
   static const std::vector<View> views = {Sweeps(), Trials(),   Results(),          Reruns(),
                                           Curves(), Attempts(), Failures(),         Logs(),
-                                          Events(), Workers(),  PruningDecisions(), Audit()};
+                                          Events(), Workers(),  PruningDecisions(), Audit(),
+                                          Notifications()};
   return views;
 }
 

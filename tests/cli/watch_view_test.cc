@@ -47,6 +47,18 @@ TEST(WatchViewTest, PauseAndReasonsForIdleSlotsFollowTheCounts) {
   EXPECT_THAT(view.Show(update, At(0)), HasSubstr(", PAUSED; no worker is connected"));
 }
 
+TEST(WatchViewTest, ALimitThatStoppedTheSweepIsNamed) {
+  for (const auto& [state, shown] : {std::pair(v1::STOPPED_BY_TIME, ", STOPPED by limits.sweep_hours"),
+                                     std::pair(v1::STOPPED_BY_BUDGET, ", STOPPED by limits.gpu_hours")}) {
+    for (const bool terminal : {false, true}) {
+      WatchView view(200, terminal);
+      v1::SweepUpdate update = Update(0.5, 2, 2);
+      update.mutable_status()->set_state(state);
+      EXPECT_THAT(view.Show(update, At(0)), HasSubstr(shown));
+    }
+  }
+}
+
 TEST(WatchViewTest, FailuresAndDivergencesAreNamedInTheCounts) {
   v1::TrialCounts counts;
   counts.set_succeeded(3);

@@ -97,6 +97,7 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
       {"specification_of_a_trial", "UPDATE trial SET train_stage = NULL, evaluate_stage = NULL, spec = ''"},
       {"trained_has_a_checkpoint", "DELETE FROM artifact"},
       {"evaluated_after_training", "UPDATE stage SET checkpoint = NULL WHERE id = 1"},
+      {"trained_after_its_start", "UPDATE stage SET start_stage = 1, checkpoint = NULL WHERE id = 1"},
       {"success_of_a_trial", "UPDATE stage SET state = 'FAILED' WHERE id = 2"},
       {"divergence_of_a_trial", "UPDATE trial SET state = 'DIVERGED'"},
       {"open_trial_has_open_stages", "UPDATE trial SET state = 'PENDING'"},
