@@ -135,7 +135,7 @@ class TransformersTest(unittest.TestCase):
         (self.folder / "model" / "config.json").write_text('{"model_type": "mamba"}')
         refused = analyze()
         self.assertEqual(6, refused.returncode)
-        self.assertIn('config.json: model_type: "mamba" is not known: bert, opt, gpt2, llama or vit', refused.stderr)
+        self.assertIn('config.json: model_type: is not known: bert, opt, gpt2, llama and vit are', refused.stderr)
 
 
 if __name__ == "__main__":
