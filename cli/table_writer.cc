@@ -1,8 +1,11 @@
 #include "cli/table_writer.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +27,29 @@ std::string Number(double value, std::uint32_t decimals, Markup markup) {
   return absl::StrFormat("%.*f", static_cast<int>(std::min(decimals, 17u)), value);
 }
 
+// In full, as a person writes it: with as many digits as a round trip needs, and an exponent only where zeros would
+// fill the place.
+std::string FullNumber(double value) {
+  if (!std::isfinite(value)) return Number(value, 0, Markup::kPlain);
+  const double size = std::abs(value);
+  const bool plain = size == 0 || (size >= 1e-6 && size < 1e15);
+  char text[64];
+  const auto end = std::to_chars(std::begin(text), std::end(text), value,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific);
+  return std::string(text, end.ptr);
+}
+
+// Digits after the point that the paper prints: of the mean and the deviation those of the one with more.
+std::uint32_t PublishedDecimals(const v1::TableCell& cell) {
+  const auto decimals = [](double value) {
+    const std::string text = FullNumber(value);
+    const std::size_t point = text.find('.');
+    return point == std::string::npos ? 0u : static_cast<std::uint32_t>(text.size() - point - 1);
+  };
+  return std::max(decimals(cell.published_mean()),
+                  cell.has_published_std() ? decimals(cell.published_std()) : 0u);
+}
+
 std::string MeanAndDeviation(double mean, bool has_std, double std, std::uint32_t decimals,
                              const std::string& plus_minus, Markup markup) {
   std::string text = Number(mean, decimals, markup);
@@ -31,12 +57,13 @@ std::string MeanAndDeviation(double mean, bool has_std, double std, std::uint32_
   return markup == Markup::kLatex ? absl::StrCat("$", text, "$") : text;
 }
 
-// The same text in every format; only ± and the dollars differ.
-std::string CellText(const v1::TableCell& cell, std::uint32_t decimals, const std::string& plus_minus,
-                     Markup markup) {
+// The same text in every format; only ± and the dollars differ. `with_count` adds the number of values.
+std::string CellText(const v1::TableCell& cell, std::uint32_t decimals, bool with_count,
+                     const std::string& plus_minus, Markup markup) {
   std::string text;
   if (cell.count() > 0) {
     text = MeanAndDeviation(cell.mean(), cell.has_std(), cell.std(), decimals, plus_minus, markup);
+    if (with_count) absl::StrAppend(&text, " (n=", cell.count(), ")");
     if (cell.diverged() > 0) absl::StrAppend(&text, " (", cell.diverged(), " diverged)");
   } else if (cell.diverged() > 0) {
     text = cell.diverged() == 1 ? "DIVERGED" : absl::StrCat("DIVERGED (", cell.diverged(), ")");
@@ -47,10 +74,43 @@ std::string CellText(const v1::TableCell& cell, std::uint32_t decimals, const st
   if (cell.has_published_mean()) {
     absl::StrAppend(&text, text.empty() ? "[" : " [",
                     MeanAndDeviation(cell.published_mean(), cell.has_published_std(), cell.published_std(),
-                                     decimals, plus_minus, markup),
+                                     PublishedDecimals(cell), plus_minus, markup),
                     "]");
   }
   return text;
+}
+
+// The numbers of values behind the means of each column, where a column has one: 0 where it has no mean. Empty:
+// they differ within a column, and the cells show their own.
+std::vector<std::uint32_t> CountsOfColumns(const v1::Table& table) {
+  std::vector<std::uint32_t> counts(static_cast<std::size_t>(table.column_headings_size()), 0);
+  for (const v1::TableRow& row : table.rows()) {
+    for (int i = 0; i < std::min(row.cells_size(), table.column_headings_size()); ++i) {
+      std::uint32_t& count = counts[static_cast<std::size_t>(i)];
+      if (row.cells(i).count() == 0) continue;
+      if (count != 0 && count != row.cells(i).count()) return {};
+      count = row.cells(i).count();
+    }
+  }
+  return counts;
+}
+
+// "n = 2", or "n = 2 (ppl), 6 (W8A8)"; empty without means.
+std::string CountsNote(const v1::Table& table) {
+  std::map<std::uint32_t, std::string> columns;  // n -> the columns that have it.
+  const std::vector<std::uint32_t> counts = CountsOfColumns(table);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    std::string& names = columns[counts[i]];
+    absl::StrAppend(&names, names.empty() ? "" : ", ",
+                    Shown(table.column_headings(static_cast<int>(i)), Layout::kCell));
+  }
+  std::string note;
+  for (const auto& [count, names] : columns) {
+    absl::StrAppend(&note, note.empty() ? "n = " : ", ", count);
+    if (columns.size() > 1) absl::StrAppend(&note, " (", names, ")");
+  }
+  return note;
 }
 
 std::uint32_t Decimals(const v1::Table& table, int column) {
@@ -66,11 +126,12 @@ Grid ToGrid(const v1::Table& table, const std::string& plus_minus, Markup markup
   Grid grid(1);
   for (const std::string& heading : table.row_headings()) grid[0].push_back(Cell(heading));
   for (const std::string& heading : table.column_headings()) grid[0].push_back(Cell(heading));
+  const bool with_counts = table.column_headings_size() > 0 && CountsOfColumns(table).empty();
   for (const v1::TableRow& row : table.rows()) {
     std::vector<std::string>& cells = grid.emplace_back();
     for (const std::string& label : row.labels()) cells.push_back(Cell(label));
     for (int i = 0; i < row.cells_size(); ++i)
-      cells.push_back(CellText(row.cells(i), Decimals(table, i), plus_minus, markup));
+      cells.push_back(CellText(row.cells(i), Decimals(table, i), with_counts, plus_minus, markup));
     cells.resize(grid[0].size());
   }
   return grid;
@@ -96,6 +157,7 @@ std::vector<std::string> Notes(const v1::Table& table) {
         missing, missing == 1 ? " value)" : " values)"));
   }
   if (published) notes.push_back("[ ] published figure");
+  if (const std::string counts = CountsNote(table); !counts.empty()) notes.push_back(counts);
   return notes;
 }
 
@@ -222,16 +284,7 @@ std::string CsvField(const std::string& exact) {
   return quoted + "\"";
 }
 
-// Numbers in full: with as many digits as a round trip needs.
-std::string CsvNumber(bool there, double value) {
-  if (!there) return "";
-  if (!std::isfinite(value)) return Number(value, 0, Markup::kPlain);
-  for (int digits = 1; digits < 17; ++digits) {
-    std::string text = absl::StrFormat("%.*g", digits, value);
-    if (std::stod(text) == value) return text;
-  }
-  return absl::StrFormat("%.17g", value);
-}
+std::string CsvNumber(bool there, double value) { return there ? FullNumber(value) : ""; }
 
 std::string WriteCsv(const v1::Table& table) {
   std::vector<std::string> line;

@@ -2,7 +2,8 @@
 //
 // A cell shows "mean ± std" with the column's digits; with divergences "4.52 ± 0.01 (1 diverged)", "DIVERGED"
 // when all did; "-" without a finished trial; "*" after a mean with missing trials, explained below the
-// table. A published figure follows in brackets.
+// table. A published figure follows in brackets, with the paper's digits. The number of values n is in the notes, or
+// in the cells of all columns where one column's cells differ in it.
 #ifndef INLIER_CLI_TABLE_WRITER_H_
 #define INLIER_CLI_TABLE_WRITER_H_
 

@@ -39,8 +39,9 @@ class Patience {
   absl::Status Check() const {
     if (cancelled_ && cancelled_()) return absl::CancelledError("the caller has gone");
     if (MonotonicNow() < end_) return absl::OkStatus();
-    return absl::DeadlineExceededError(absl::StrCat("the table took longer than ", FormatDuration(kTableTime),
-                                                    "; give it fewer columns, or fewer values in conditions"));
+    return absl::DeadlineExceededError(
+        absl::StrCat("the table took longer than ", FormatDuration(kTableTime),
+                     "; give it fewer columns, or fewer values in conditions"));
   }
 
  private:
@@ -177,20 +178,21 @@ std::vector<Row> GroupRows(const std::vector<const TrialValues*>& trials, const 
 // The specs of trials, each read once.
 using Specs = std::map<const TrialValues*, v1::TrialSpec>;
 
-// The figure of all trials behind the cell, in our unit; none when they are not of one kind.
+// The figure of all trials behind the cell, in our unit, where everything that the paper names agrees; none when
+// they are not of one kind.
 void AttachPublished(const std::vector<const PublishedFigure*>& figures,
                      const std::vector<const TrialValues*>& trials, const Specs& specs,
                      const std::string& measurement, v1::TableCell* cell) {
   const PublishedFigure* figure = nullptr;
   for (const TrialValues* trial : trials) {
-    const PublishedFigure* one = FindPublished(figures, PublishedQueryOf(specs.at(trial), measurement));
-    if (one == nullptr || (figure != nullptr && one != figure)) return;
-    figure = one;
+    const PublishedMatch match = FindPublished(figures, PublishedQueryOf(specs.at(trial), measurement));
+    if (match.figure == nullptr || !match.differences.empty()) return;
+    if (figure != nullptr && match.figure != figure) return;
+    figure = match.figure;
   }
   if (figure == nullptr) return;
-  const double unit = PublishedUnit(figure->metric);
-  cell->set_published_mean(figure->mean * unit);
-  if (figure->std.has_value()) cell->set_published_std(*figure->std * unit);
+  cell->set_published_mean(InOurUnit(figure->metric, figure->mean));
+  if (figure->std.has_value()) cell->set_published_std(InOurUnit(figure->metric, *figure->std));
 }
 
 // The figures that the table is compared with; none when it names no published table.
@@ -198,8 +200,7 @@ absl::StatusOr<std::vector<const PublishedFigure*>> FiguresOf(const v1::TableSpe
   if (spec.published().empty()) return std::vector<const PublishedFigure*>();
   absl::StatusOr<std::vector<const PublishedFigure*>> found = PublishedTable(spec.published());
   if (found.ok()) return found;
-  return absl::InvalidArgumentError(
-      absl::StrCat("table.published: ", std::string(found.status().message())));
+  return absl::InvalidArgumentError(absl::StrCat("table.published: ", std::string(found.status().message())));
 }
 
 // The measurements of the columns, each once, in order.
@@ -333,7 +334,9 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::Ta
       ASSIGN_OR_RETURN(const std::vector<const TrialValues*> behind,
                        Matching(members, column.where(), patience));
       v1::TableCell* cell = row->add_cells();
-      *cell = MakeCell(behind, NumberOf(measurements, column.measurement()));
+      const MeasurementInfo* info = FindMeasurement(column.measurement());
+      *cell = MakeCell(behind, NumberOf(measurements, column.measurement()),
+                       info != nullptr && info->source == "train");
       if (!figures.empty()) AttachPublished(figures, behind, specs, column.measurement(), cell);
       trial_names.Add(behind, *cell);
     }

@@ -64,11 +64,11 @@ TEST(TableWriterTest, TextIsAligned) {
   EXPECT_EQ(WriteTable(Example(), TableFormat::kText),
             "Gamma\n"
             "\n"
-            "method   bits                 perplexity          max_inf_norm\n"
-            "───────  ────  ─────────────────────────  ────────────────────\n"
-            "vanilla  8     4.49 ± 0.01 [4.49 ± 0.01]              735 ± 55\n"
-            "clipped                            4.39*          DIVERGED (3)\n"
-            "gated    8                             -  39 ± 26 (1 diverged)\n"
+            "method   bits                       perplexity                max_inf_norm\n"
+            "───────  ────  ───────────────────────────────  ──────────────────────────\n"
+            "vanilla  8     4.49 ± 0.01 (n=3) [4.49 ± 0.01]              735 ± 55 (n=3)\n"
+            "clipped                            4.39 (n=1)*                DIVERGED (3)\n"
+            "gated    8                                   -  39 ± 26 (n=2) (1 diverged)\n"
             "\n"
             "* and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
             "measurement (4 values)\n"
@@ -79,8 +79,9 @@ TEST(TableWriterTest, TextIsPlainAsciiWithoutUtf8) {
   const std::string text = WriteTable(Example(), TableFormat::kText, {.utf8 = false});
   for (const char c : text) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
   EXPECT_THAT(text,
-              ::testing::HasSubstr("-------  ----  ---------------------------  ---------------------\n"
-                                   "vanilla  8     4.49 +- 0.01 [4.49 +- 0.01]              735 +- 55\n"));
+              ::testing::HasSubstr(
+                  "-------  ----  ---------------------------------  ---------------------------\n"
+                  "vanilla  8     4.49 +- 0.01 (n=3) [4.49 +- 0.01]              735 +- 55 (n=3)\n"));
 }
 
 TEST(TableWriterTest, BoxHasLinesAroundEveryCell) {
@@ -96,13 +97,15 @@ TEST(TableWriterTest, BoxHasLinesAroundEveryCell) {
             "│ method │      loss │\n"
             "├────────┼───────────┤\n"
             "│ größer │ 1.2 ± 0.5 │\n"
-            "└────────┴───────────┘\n");
+            "└────────┴───────────┘\n"
+            "\nn = 2\n");
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .boxed = true}),
             "+--------+------------+\n"
             "| method |       loss |\n"
             "+--------+------------+\n"
             "| größer | 1.2 +- 0.5 |\n"
-            "+--------+------------+\n");
+            "+--------+------------+\n"
+            "\nn = 2\n");
 }
 
 TEST(TableWriterTest, MarkdownIsEscapedAndRightAligned) {
@@ -113,9 +116,9 @@ TEST(TableWriterTest, MarkdownIsEscapedAndRightAligned) {
             "\n"
             "| method | bits | perplexity | max\\_inf\\_norm |\n"
             "|---|---|---:|---:|\n"
-            "| a\\|b | 8 | 4.49 ± 0.01 [4.49 ± 0.01] | 735 ± 55 |\n"
-            "| clipped |  | 4.39\\* | DIVERGED (3) |\n"
-            "| gated | 8 | - | 39 ± 26 (1 diverged) |\n"
+            "| a\\|b | 8 | 4.49 ± 0.01 (n=3) [4.49 ± 0.01] | 735 ± 55 (n=3) |\n"
+            "| clipped |  | 4.39 (n=1)\\* | DIVERGED (3) |\n"
+            "| gated | 8 | - | 39 ± 26 (n=2) (1 diverged) |\n"
             "\n"
             "\\* and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
             "measurement (4 values)\n"
@@ -148,10 +151,10 @@ TEST(TableWriterTest, LatexUsesBooktabsAndEscapes) {
       "\\toprule\n"
       "method & bits & perplexity & max\\_inf\\_norm \\\\\n"
       "\\midrule\n"
-      "50 \\% of\\_it \\& \\textasciitilde{}x\\textasciicircum{}2 & 8 & $4.49 \\pm 0.01$ [$4.49 \\pm 0.01$] "
-      "& $735 \\pm 55$ \\\\\n"
-      "clipped &  & $4.39$$^{*}$ & DIVERGED (3) \\\\\n"
-      "gated & 8 & - & $39 \\pm 26$ (1 diverged) \\\\\n"
+      "50 \\% of\\_it \\& \\textasciitilde{}x\\textasciicircum{}2 & 8 & $4.49 \\pm 0.01$ (n=3) "
+      "[$4.49 \\pm 0.01$] & $735 \\pm 55$ (n=3) \\\\\n"
+      "clipped &  & $4.39$ (n=1)$^{*}$ & DIVERGED (3) \\\\\n"
+      "gated & 8 & - & $39 \\pm 26$ (n=2) (1 diverged) \\\\\n"
       "\\bottomrule\n"
       "\\end{tabular}\n"
       "% * and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
@@ -203,12 +206,71 @@ TEST(TableWriterTest, JsonReadsBackAsTheSameTable) {
   EXPECT_EQ(read.SerializeAsString(), table.SerializeAsString());
 }
 
+// Published numbers as the paper prints them, with its digits and not those of the column.
+TEST(TableWriterTest, PublishedFigureHasThePapersDigits) {
+  v1::Table table;
+  table.add_column_headings("norm");
+  table.add_decimals(2);
+  const auto shown = [&](double mean, std::optional<double> std) {
+    table.clear_rows();
+    v1::TableCell* cell = table.add_rows()->add_cells();
+    *cell = Cell(700.5, {}, 1);
+    cell->set_published_mean(mean);
+    if (std.has_value()) cell->set_published_std(*std);
+    const std::string text = WriteTable(table, TableFormat::kText);
+    const std::size_t begin = text.find('[');
+    return text.substr(begin, text.find(']') + 1 - begin);
+  };
+  EXPECT_EQ(shown(735, 55), "[735 ± 55]");
+  EXPECT_EQ(shown(19728, 7480), "[19728 ± 7480]");
+  EXPECT_EQ(shown(21.5, 1.5), "[21.5 ± 1.5]");
+  EXPECT_EQ(shown(4.9, 0.02), "[4.90 ± 0.02]");
+  EXPECT_EQ(shown(39.2, 26), "[39.2 ± 26.0]");
+  EXPECT_EQ(shown(0.8098, {}), "[0.8098]");
+}
+
+TEST(TableWriterTest, CsvHasNumbersWithoutExponents) {
+  v1::Table table;
+  table.add_column_headings("x");
+  const auto line = [&](double mean, double published) {
+    table.clear_rows();
+    v1::TableCell* cell = table.add_rows()->add_cells();
+    *cell = Cell(mean, {}, 1);
+    cell->set_published_mean(published);
+    const std::string text = WriteTable(table, TableFormat::kCsv);
+    return text.substr(text.find("\r\n") + 2);
+  };
+  EXPECT_EQ(line(80, 340), "80,,1,0,0,340,,t-1\r\n");
+  EXPECT_EQ(line(0.1, 7480), "0.1,,1,0,0,7480,,t-1\r\n");
+  EXPECT_EQ(line(-0.00012, 100000000), "-0.00012,,1,0,0,100000000,,t-1\r\n");
+  EXPECT_EQ(line(1e300, 0), "1e+300,,1,0,0,0,,t-1\r\n");
+  EXPECT_EQ(line(1.0 / 3, 1e-9), "0.3333333333333333,,1,0,0,1e-09,,t-1\r\n");
+}
+
+// One note where the columns agree in themselves; else each cell has its own.
+TEST(TableWriterTest, NumberOfValuesIsInTheNotesOrInTheCells) {
+  v1::Table table;
+  for (const char* heading : {"ppl", "norm", "W8A8 ppl"}) table.add_column_headings(heading);
+  for (int i = 0; i < 2; ++i) {
+    v1::TableRow* row = table.add_rows();
+    for (const std::uint32_t count : {2u, 2u, 6u}) *row->add_cells() = Cell(1, 0.5, count);
+  }
+  EXPECT_THAT(WriteTable(table, TableFormat::kText),
+              ::testing::EndsWith("\n\nn = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
+  *table.mutable_rows(1)->mutable_cells(2) = Lost(0, 1);
+  EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::HasSubstr("n = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
+  table.mutable_rows(1)->mutable_cells(0)->set_count(1);
+  const std::string text = WriteTable(table, TableFormat::kText);
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("n = ")));
+  EXPECT_THAT(text, ::testing::HasSubstr("1.00 ± 0.50 (n=1)  1.00 ± 0.50 (n=2)"));
+}
+
 TEST(TableWriterTest, NumbersThatAreNotFiniteAreNamed) {
   v1::Table table;
   table.add_column_headings("x");
   *table.add_rows()->add_cells() =
       Cell(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 2);
-  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}), "         x\n----------\ninf +- nan\n");
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}), "         x\n----------\ninf +- nan\n\nn = 2\n");
   EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("$\\infty \\pm nan$"));
 }
 
