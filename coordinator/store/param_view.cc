@@ -41,6 +41,11 @@ const ViewColumn kStage = {"stage", Id("st-", "stage.id"), "Id of the stage, st-
 const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END",
                           "TRAIN or EVALUATE."};
 
+const ViewColumn kTrainStage = {"train_stage", Id("st-", "trial.train_stage"),
+                                "Stage of its training; shared with all trials of the same fingerprint."};
+const ViewColumn kEvaluateStage = {"evaluate_stage", Id("st-", "trial.evaluate_stage"),
+                                   "Stage of its evaluation; trials with the same one have one result."};
+
 const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
                                "1: an edit of the sweep took its point away."};
 
@@ -124,9 +129,8 @@ View Trials() {
   view.columns.push_back({"message", "trial.message", "Why it failed."});
   view.columns.push_back({"point", "iif(trial.point < 0, NULL, trial.point)", "Index in the sweep's grid."});
   view.columns.push_back(kWithdrawn);
-  view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
-                          "Stage of its training; shared with all trials of the same fingerprint."});
-  view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
+  view.columns.push_back(kTrainStage);
+  view.columns.push_back(kEvaluateStage);
   view.columns.push_back(
       {"spec", kWholeSpecSql,
        "The resolved TrialSpec, JSON. Fields that do not decide the result are as in the first trial that "
@@ -139,11 +143,14 @@ View Results() {
       "results",
       "Trials that have a result, one row each: labels, hyper-parameters, and one column for each final "
       "measurement. Only what "
-      "the attempt measured that produced the stage's result. NULL: not measured, or not a number.",
+      "the attempt measured that produced the stage's result. NULL: not measured, or not a number. Trials "
+      "that were submitted twice have one evaluate_stage, and the same numbers: one result, not two.",
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
       absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
   AppendParams(view.columns);
   view.columns.push_back(kWithdrawn);
+  view.columns.push_back(kTrainStage);
+  view.columns.push_back(kEvaluateStage);
   view.columns.push_back({"dataset_digest", DigestOf("trained"),
                           "SHA-256 of the files that the trial names, as they were (decision 18)."});
   for (const MeasurementInfo& measurement : Measurements()) {
