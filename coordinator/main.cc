@@ -11,6 +11,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/metrics.h"
 #include "coordinator/queries/query_answerer.h"
+#include "coordinator/show_stored.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/config.h"
 #include "rpc/daemon.h"
@@ -64,6 +65,7 @@ int Run(const DaemonOptions& options) {
 
 int Main(int argc, char** argv) {
   if (argc == 3 && argv[1] == std::string(kAnswerQueriesFlag)) return AnswerQueries(argv[2]);
+  if (argc == 3 && argv[1] == std::string(kShowStoredFlag)) return ShowStored(argv[2], kThisProgram);
   const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
   if (!options.ok()) return ReportFatal(kProgram, options.status());
   switch (options->action) {
