@@ -11,6 +11,7 @@
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -27,10 +28,7 @@ std::string Count(std::uint64_t count, const char* one, const char* many) {
 }
 
 std::string LabelsText(const Trial& trial) {
-  std::string text;
-  for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json))) {
-    if (!label.empty()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis, "=", label);
-  }
+  const std::string text = inlier::LabelsText(LabelsFromJson(std::string(trial.labels_json)));
   return text.empty() ? "" : absl::StrCat(" (", text, ")");
 }
 
@@ -187,7 +185,7 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   ExplainPlacement(state, stage, sweep, node);
   ExplainWorkers(state, node);
   if (node.because_size() == 0)
-    Because(node, "it is ready: the next free worker that asks gets it, in its turn");
+    Because(node, "ready; waits for a free worker");
   return node;
 }
 
@@ -198,7 +196,7 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
   if (trial.withdrawn) Because(node, "an edit of its sweep took its point away");
   if (IsTerminal(trial.state)) {
     if (!trial.message().empty()) Because(node, trial.message());
-    if (trial.state == v1::SUCCEEDED) Because(node, "it has its result");
+    if (trial.state == v1::SUCCEEDED) Because(node, "finished");
     if (trial.state == v1::DIVERGED) Because(node, "its loss became not finite: that is its result");
     return node;
   }

@@ -75,7 +75,7 @@ void AppendParams(std::vector<ViewColumn>& columns) {
     for (const std::string& path : param.json_paths)
       absl::StrAppend(&where, where.empty() ? "" : ", ", path.substr(2));
     for (const auto& [member, path] : param.members)
-      absl::StrAppend(&where, where.empty() ? "Which is there: " : ", ", path.substr(2));
+      absl::StrAppend(&where, where.empty() ? "The chosen one of: " : ", ", path.substr(2));
     columns.push_back({param.name, ColumnExpression(param, JsonOfPath), absl::StrCat(where, ".")});
   }
 }
@@ -105,7 +105,7 @@ View Sweeps() {
        {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
        {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
         "Trials that edits took out of it; in none of the counts."},
-       {"paused", "sweep.paused", "1: nothing new of it is started."},
+       {"paused", "sweep.paused", "1: no new attempts start."},
        {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
        {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
        {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},

@@ -55,6 +55,7 @@ void ForgetStages(State& state, Sweep& sweep, const std::vector<TrialId>& withdr
       stage.Tidy();
       StageTally& tally = sweep.TallyOf(stage);
       --tally.total;
+      if (IsResult(stage.state)) --tally.done;
       tally.weight_total -= stage.Weight();
     }
   }
