@@ -31,8 +31,13 @@ struct Ran {
 class ProgramTest : public testing::Test {
  protected:
   Ran Run(const std::string& arguments) {
-    const std::string command = std::string(INLIER_PROGRAM) + " --dir '" + folder_.path().string() + "' " +
-                                arguments + " 2>&1 < /dev/null";
+    return RunWith("", " --dir '" + folder_.path().string() + "' " + arguments);
+  }
+  // Without --dir, with these variables besides an empty home.
+  Ran RunWith(const std::string& variables, const std::string& arguments) {
+    const std::string command = "env -u INLIER_DIR -u INLIER_SERVER XDG_CONFIG_HOME=/nonexistent " +
+                                variables + " " + std::string(INLIER_PROGRAM) + " " + arguments +
+                                " 2>&1 < /dev/null";
     Ran ran;
     std::FILE* pipe = ::popen(command.c_str(), "r");
     EXPECT_NE(pipe, nullptr);
@@ -167,6 +172,47 @@ TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {
   EXPECT_EQ(ran.status, 3);
   EXPECT_THAT(ran.text, HasSubstr("'two words' is not a name of a token"));
   EXPECT_FALSE(std::filesystem::exists(Path("tokens")));
+}
+
+TEST_F(ProgramTest, AFolderWithoutACoordinatorIsNeverAnotherOne) {
+  const Ran absent = RunWith("", "--dir /no/such/folder cancel s-5");
+  EXPECT_EQ(absent.status, 5) << absent.text;
+  EXPECT_THAT(absent.text,
+              HasSubstr("there is no folder /no/such/folder (--dir); `inlier up --dir /no/such/folder`"));
+  const Ran stopped = RunWith("INLIER_DIR=" + folder_.path().string(), "cancel s-5");
+  EXPECT_EQ(stopped.status, 4) << stopped.text;
+  EXPECT_THAT(stopped.text,
+              AllOf(HasSubstr("no coordinator is running in " + folder_.path().string() + " (INLIER_DIR)"),
+                    HasSubstr("--server HOST:PORT")));
+}
+
+TEST_F(ProgramTest, WhereSaysWhatIsReadAndWhy) {
+  MakeDatabase();
+  const Ran people = Run("where");
+  EXPECT_EQ(people.status, 0) << people.text;
+  EXPECT_THAT(people.text, AllOf(HasSubstr("none is running"), HasSubstr("chosen by    --dir\n"),
+                                 HasSubstr("/nonexistent/inlier/client.yaml (not there)")));
+  EXPECT_EQ(Run("--quiet where").text, folder_.path().string() + "\n");
+  const Ran unreachable = RunWith("INLIER_SERVER=127.0.0.1:1", "where");
+  EXPECT_EQ(unreachable.status, 4);
+  EXPECT_THAT(unreachable.text,
+              AllOf(HasSubstr("coordinator  127.0.0.1:1\n"), HasSubstr("chosen by    INLIER_SERVER"),
+                    HasSubstr("no coordinator answers at 127.0.0.1:1")));
+}
+
+TEST_F(ProgramTest, TheUsersFileIsReadAndItsMistakesAreNamed) {
+  MakeDatabase();
+  std::filesystem::create_directory(Path("inlier"));
+  std::ofstream(Path("inlier/client.yaml")) << "dir: ..\n";
+  const std::string home = "XDG_CONFIG_HOME=" + folder_.path().string();
+  const auto found = nlohmann::json::parse(RunWith(home, "where --json").text, nullptr, false);
+  ASSERT_TRUE(found.is_object());
+  EXPECT_EQ(found["answers"], "folder");
+  EXPECT_EQ(found["chosen_by"], Path("inlier/client.yaml"));
+  std::ofstream(Path("inlier/client.yaml")) << "sever: a:1\n";
+  const Ran wrong = RunWith(home, "where");
+  EXPECT_EQ(wrong.status, 3);
+  EXPECT_THAT(wrong.text, HasSubstr("client.yaml:1:1: unknown key \"sever\"; did you mean \"server\"?"));
 }
 
 TEST_F(ProgramTest, TokenForAnotherMachineInPlainTextIsNotSent) {
