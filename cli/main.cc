@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/strip.h"
 #include "base/version.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/connection/client_settings.h"
 #include "cli/output.h"
@@ -118,16 +118,26 @@ int main(int argc, char** argv) {
     }
   });
 
+  inlier::AddGlobalOptionsToHelp(app);
+  std::vector<std::string> arguments = inlier::WithoutHelpVerb(app, {argv + std::min(1, argc), argv + argc});
+  if (const std::string unknown = inlier::UnknownVerb(app, arguments); !unknown.empty()) {
+    inlier::PrintError(unknown);
+    return inlier::kExitUsage;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // As CLI11 takes them.
   try {
-    app.parse(argc, argv);
+    app.parse(arguments);
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    std::ostringstream out, problem;
-    const int code = app.exit(error, out, problem);
+    if (error.get_exit_code() != 0) {
+      inlier::PrintError(inlier::DescribeParseError(app, error));
+      return inlier::kExitUsage;
+    }
+    std::ostringstream out;  // Help or version.
+    app.exit(error, out, out);
     inlier::Print(out.str());
-    if (!problem.str().empty()) inlier::PrintError(std::string(absl::StripSuffix(problem.str(), "\n")));
-    return code == 0 ? inlier::kExitOk : inlier::kExitUsage;
+    return inlier::kExitOk;
   }
   return session.exit_code();
 }

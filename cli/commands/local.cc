@@ -113,7 +113,10 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   options.dir = session.dir;
   options.data_roots = {CurrentFolder(), FolderOf(arguments.file)};
   ASSIGN_OR_RETURN(options.security, session.Security());
-  ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(arguments));
+  SweepArguments named = arguments;
+  named.data_dir = options.data_dir;
+  ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(named));
+  PrintWarnings(checked);
   std::unique_ptr<LocalDaemons> daemons;
   const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
   if (!running.ok() || !EndpointIsAlive(*running)) {
