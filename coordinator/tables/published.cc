@@ -98,6 +98,15 @@ void AddOnce(const std::string& name, std::vector<std::string>* names) {
   if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
 }
 
+// The general word replaces the special ones.
+void RemoveImplied(const std::string& general, std::initializer_list<std::string_view> special,
+                   std::vector<std::string>* words) {
+  if (std::find(words->begin(), words->end(), general) == words->end()) return;
+  std::erase_if(*words, [&](const std::string& word) {
+    return std::find(special.begin(), special.end(), word) != special.end();
+  });
+}
+
 // Words for the settings in which the trial differs from the figure, and the number of those settings.
 std::vector<std::string> Differences(const PublishedFigure& figure, const PublishedQuery& query,
                                      std::size_t* settings) {
@@ -112,6 +121,13 @@ std::vector<std::string> Differences(const PublishedFigure& figure, const Publis
     AddOnce(Word(name), &words);
     ++*settings;
   }
+  RemoveImplied("data", {"tokenizer", "sequence length"}, &words);
+  RemoveImplied("training", {"dropout", "weight decay of norms"}, &words);
+  const auto rank = [](const std::string& word) {
+    return word == "model" ? 0 : word == "data" ? 1 : word == "training" ? 2 : 3;
+  };
+  std::stable_sort(words.begin(), words.end(),
+                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
   return words;
 }
 
@@ -147,6 +163,15 @@ bool EndsWithAnyOf(const std::string& text, std::initializer_list<std::string_vi
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return text.ends_with(end); });
 }
 
+std::uint32_t DecimalsOf(const std::string& number) {
+  const std::size_t point = number.find('.');
+  return point == std::string::npos ? 0 : static_cast<std::uint32_t>(number.size() - point - 1);
+}
+
+bool IsPercent(const std::string& metric) {
+  return EndsWithAnyOf(metric, {"_top1", "_acc", "_accuracy", "_f1", "_mcc", "_pearson", "_spearman"});
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& csv) {
@@ -172,6 +197,9 @@ absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& c
       figure.std = ParseNumber(fields[7]);
       if (!figure.std.has_value()) return wrong(absl::StrCat("std \"", fields[7], "\" is no number"));
     }
+    if (InOurUnit(figure.metric, 1) <= 1)
+      figure.decimals =
+          std::max(DecimalsOf(fields[6]), DecimalsOf(fields[7])) + (IsPercent(figure.metric) ? 2 : 0);
     figures.push_back(std::move(figure));
   }
   return figures;
@@ -253,8 +281,7 @@ absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::st
 
 double InOurUnit(const std::string& metric, double figure) {
   // Divided, 80.98 % stays 0.8098 to the last digit.
-  if (EndsWithAnyOf(metric, {"_top1", "_acc", "_accuracy", "_f1", "_mcc", "_pearson", "_spearman"}))
-    return figure / 100;
+  if (IsPercent(metric)) return figure / 100;
   if (metric == "a100_hours") return std::round(figure * 36000) / 10;
   if (metric == "iterations_per_second") return figure * kKaulTokensAStep;
   return figure;

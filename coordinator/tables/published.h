@@ -11,6 +11,7 @@
 #ifndef INLIER_COORDINATOR_TABLES_PUBLISHED_H_
 #define INLIER_COORDINATOR_TABLES_PUBLISHED_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct PublishedFigure {
   std::string metric;                           // "fp_perplexity"
   double mean = 0;
   std::optional<double> std;
+  std::uint32_t decimals = 0;  // Digits after the point, in our unit.
 };
 
 // Of CSV text; InvalidArgument names the line.

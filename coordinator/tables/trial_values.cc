@@ -79,19 +79,20 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
                          kTrialValuesBytesMax >> 20, " MiB; leave out columns in rows and conditions, and ",
                          "`published`, or read inlier.db with sqlite3"));
       }));
-  RETURN_IF_ERROR(reader.ForEach(
-      SelectNames("SELECT trial", measurements) +
-          " FROM results WHERE sweep_id = ?1 AND withdrawn = 0 AND state = 'SUCCEEDED'",
-      {sweep.ToString()}, [&](const std::vector<SqlValue>& row) {
-        const auto found = index.find(Text(row[0]));
-        if (found == index.end()) return absl::OkStatus();  // Stored after the first query.
-        TrialValues& trial = trials[found->second];
-        trial.state = v1::SUCCEEDED;
-        for (std::size_t i = 0; i < measurements.size(); ++i) {
-          if (const auto* real = std::get_if<double>(&row[i + 1])) trial.measurements[i] = *real;
-        }
-        return absl::OkStatus();
-      }));
+  RETURN_IF_ERROR(
+      reader.ForEach(SelectNames("SELECT trial", measurements) +
+                         " FROM results WHERE sweep_id = ?1 AND withdrawn = 0 AND state = 'SUCCEEDED'",
+                     {sweep.ToString()}, [&](const std::vector<SqlValue>& row) {
+                       const auto found = index.find(Text(row[0]));
+                       if (found == index.end()) return absl::OkStatus();  // Stored after the first query.
+                       TrialValues& trial = trials[found->second];
+                       trial.state = v1::SUCCEEDED;
+                       for (std::size_t i = 0; i < measurements.size(); ++i) {
+                         if (const auto* real = std::get_if<double>(&row[i + 1]))
+                           trial.measurements[i] = *real;
+                       }
+                       return absl::OkStatus();
+                     }));
   return trials;
 }
 
@@ -163,7 +164,11 @@ v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_
     if (trial->state == v1::DIVERGED && is_first(*trial)) ++diverged;
   }
   for (const TrialValues* trial : trials) {
-    if (!has_value(*trial) && trial->state != v1::DIVERGED && is_first(*trial)) ++missing;
+    if (has_value(*trial) || trial->state == v1::DIVERGED || !is_first(*trial)) continue;
+    ++missing;
+    if (trial->state == v1::FAILED) cell.set_failed(cell.failed() + 1);
+    if (trial->state == v1::CANCELLED) cell.set_cancelled(cell.cancelled() + 1);
+    if (trial->state == v1::SUCCEEDED) cell.set_unmeasured(cell.unmeasured() + 1);
   }
   cell.set_count(static_cast<std::uint32_t>(values.size()));
   cell.set_diverged(diverged);

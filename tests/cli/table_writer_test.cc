@@ -70,8 +70,9 @@ TEST(TableWriterTest, TextIsAligned) {
             "clipped                            4.39 (n=1)*                DIVERGED (3)\n"
             "gated    8                                   -  39 ± 26 (n=2) (1 diverged)\n"
             "\n"
-            "* and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
-            "measurement (4 values)\n"
+            "* without missing values: 2 not run yet\n"
+            "- not run yet (2 values)\n"
+            "diverged: the loss was not finite; in no mean (4 values)\n"
             "[ ] published figure\n");
 }
 
@@ -120,8 +121,11 @@ TEST(TableWriterTest, MarkdownIsEscapedAndRightAligned) {
             "| clipped |  | 4.39 (n=1)\\* | DIVERGED (3) |\n"
             "| gated | 8 | - | 39 ± 26 (n=2) (1 diverged) |\n"
             "\n"
-            "\\* and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
-            "measurement (4 values)\n"
+            "\\* without missing values: 2 not run yet\n"
+            "\n"
+            "- not run yet (2 values)\n"
+            "\n"
+            "diverged: the loss was not finite; in no mean (4 values)\n"
             "\n"
             "[ ] published figure\n");
 }
@@ -132,12 +136,12 @@ TEST(TableWriterTest, CsvHasFullNumbersCountsAndTrials) {
   table.mutable_column_headings()->RemoveLast();
   for (v1::TableRow& row : *table.mutable_rows()) row.mutable_cells()->RemoveLast();
   EXPECT_EQ(WriteTable(table, TableFormat::kCsv),
-            "method,bits,perplexity,perplexity std,perplexity count,perplexity diverged,perplexity "
-            "missing,perplexity published,"
-            "perplexity published std,perplexity trials\r\n"
-            "\"say \"\"hi\"\", twice\",8,4.4949,0.0123,3,0,0,4.49,0.01,t-1\r\n"
-            "clipped,,4.39,,1,0,2,,,t-1\r\n"
-            "gated,8,,,0,0,2,,,\r\n");
+            "method,bits,perplexity,perplexity std,perplexity count,perplexity diverged,perplexity missing,"
+            "perplexity failed,perplexity cancelled,perplexity unmeasured,perplexity published,"
+            "perplexity published std,perplexity published differs in,perplexity trials\r\n"
+            "\"say \"\"hi\"\", twice\",8,4.4949,0.0123,3,0,0,0,0,0,4.49,0.01,,t-1\r\n"
+            "clipped,,4.39,,1,0,2,0,0,0,,,,t-1\r\n"
+            "gated,8,,,0,0,2,0,0,0,,,,\r\n");
 }
 
 TEST(TableWriterTest, LatexUsesBooktabsAndEscapes) {
@@ -156,10 +160,21 @@ TEST(TableWriterTest, LatexUsesBooktabsAndEscapes) {
       "clipped &  & $4.39$ (n=1)$^{*}$ & DIVERGED (3) \\\\\n"
       "gated & 8 & - & $39 \\pm 26$ (n=2) (1 diverged) \\\\\n"
       "\\bottomrule\n"
-      "\\end{tabular}\n"
-      "% * and - results are missing: the trial is unfinished, failed or cancelled, or has no such "
-      "measurement (4 values)\n"
-      "% [ ] published figure\n");
+      "\\multicolumn{4}{l}{\\footnotesize * without missing values: 2 not run yet} \\\\\n"
+      "\\multicolumn{4}{l}{\\footnotesize - not run yet (2 values)} \\\\\n"
+      "\\multicolumn{4}{l}{\\footnotesize diverged: the loss was not finite; in no mean (4 values)} \\\\\n"
+      "\\multicolumn{4}{l}{\\footnotesize [ ] published figure} \\\\\n"
+      "\\end{tabular}\n");
+}
+
+TEST(TableWriterTest, LatexRowThatBeginsWithABracketIsNoArgument) {
+  v1::Table table;
+  table.add_row_headings("interval");
+  table.add_column_headings("x");
+  v1::TableRow* row = table.add_rows();
+  row->add_labels("[0, 1]");
+  *row->add_cells() = Cell(1, {}, 1);
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("\\midrule\n{}[0, 1] & $1.00$"));
 }
 
 // A label, a heading and a title that would control the terminal, break out of their cell, or be markup.
@@ -240,11 +255,76 @@ TEST(TableWriterTest, CsvHasNumbersWithoutExponents) {
     const std::string text = WriteTable(table, TableFormat::kCsv);
     return text.substr(text.find("\r\n") + 2);
   };
-  EXPECT_EQ(line(80, 340), "80,,1,0,0,340,,t-1\r\n");
-  EXPECT_EQ(line(0.1, 7480), "0.1,,1,0,0,7480,,t-1\r\n");
-  EXPECT_EQ(line(-0.00012, 100000000), "-0.00012,,1,0,0,100000000,,t-1\r\n");
-  EXPECT_EQ(line(1e300, 0), "1e+300,,1,0,0,0,,t-1\r\n");
-  EXPECT_EQ(line(1.0 / 3, 1e-9), "0.3333333333333333,,1,0,0,1e-09,,t-1\r\n");
+  EXPECT_EQ(line(80, 340), "80,,1,0,0,0,0,0,340,,,t-1\r\n");
+  EXPECT_EQ(line(0.1, 7480), "0.1,,1,0,0,0,0,0,7480,,,t-1\r\n");
+  EXPECT_EQ(line(-0.00012, 100000000), "-0.00012,,1,0,0,0,0,0,100000000,,,t-1\r\n");
+  EXPECT_EQ(line(1e300, 0), "1e+300,,1,0,0,0,0,0,0,,,t-1\r\n");
+  EXPECT_EQ(line(1.0 / 3, 1e-9), "0.3333333333333333,,1,0,0,0,0,0,1e-09,,,t-1\r\n");
+}
+
+// The paper's setting is another one: a mark for each list of differences, and what differs below.
+TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
+  v1::Table table;
+  table.add_row_headings("m");
+  for (const char* heading : {"x", "y"}) table.add_column_headings(heading);
+  const auto add = [&](const std::vector<std::string>& differs) {
+    v1::TableCell& cell = *table.mutable_rows(0)->add_cells();
+    cell = Cell(1, {}, 1);
+    cell.set_published_mean(4.49);
+    for (const std::string& one : differs) cell.add_published_differs_in(one);
+  };
+  table.add_rows()->add_labels("a");
+  add({"model", "data"});
+  add({"gamma"});
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+            "m              x              y\n"
+            "-  -------------  -------------\n"
+            "a  1.00 [4.49]^a  1.00 [4.49]^b\n"
+            "\n"
+            "[ ]^a..^b published figure of another setting: ^a model, data; ^b gamma\n"
+            "n = 1\n");
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("[$4.49$]$^{a}$"));
+  table.mutable_rows(0)->mutable_cells(1)->add_published_differs_in("model");
+  table.mutable_rows(0)->mutable_cells(0)->set_published_decimals(1);
+  EXPECT_THAT(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+              ::testing::HasSubstr("[ ]^a..^b published figure of another setting: model; ^a also data; ^b also "
+                                   "gamma\n"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::HasSubstr("[4.5]^a"));
+  table.mutable_rows(0)->mutable_cells()->RemoveLast();
+  EXPECT_THAT(WriteTable(table, TableFormat::kText),
+              ::testing::HasSubstr("[ ]^a published figure of another setting: model, data\n"));
+  add({"gamma"});
+  EXPECT_THAT(WriteTable(table, TableFormat::kCsv), ::testing::HasSubstr(",4.49,,model; data,t-1,"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kJson), ::testing::HasSubstr("\"published_differs_in\": ["));
+}
+
+// Each reason has its own word, and its own line below.
+TEST(TableWriterTest, MissingValuesHaveTheirReason) {
+  v1::Table table;
+  for (const char* heading : {"a", "b", "c", "d", "e", "f"}) table.add_column_headings(heading);
+  v1::TableRow* row = table.add_rows();
+  for (int i = 0; i < 6; ++i) *row->add_cells() = Lost(0, 3);
+  row->mutable_cells(1)->set_failed(3);
+  row->mutable_cells(2)->set_cancelled(3);
+  row->mutable_cells(3)->set_unmeasured(3);
+  row->mutable_cells(4)->set_failed(1);
+  row->mutable_cells(4)->set_diverged(2);
+  *row->mutable_cells(5) = Cell(1, {}, 1);
+  row->mutable_cells(5)->set_missing(4);
+  row->mutable_cells(5)->set_failed(2);
+  row->mutable_cells(5)->set_cancelled(1);
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+            "a       b          c    d                        e      f\n"
+            "-  ------  ---------  ---  -----------------------  -----\n"
+            "-  FAILED  CANCELLED  n/a  DIVERGED (2), FAILED, -  1.00*\n"
+            "\n"
+            "* without missing values: 1 not run yet, 2 failed, 1 cancelled\n"
+            "- not run yet (5 values)\n"
+            "FAILED: `inlier why TRIAL` has the reason (4 values)\n"
+            "CANCELLED: by a person or by pruning (3 values)\n"
+            "n/a: no such measurement for this data, or not a number (3 values)\n"
+            "diverged: the loss was not finite; in no mean (2 values)\n"
+            "n = 1\n");
 }
 
 // One note where the columns agree in themselves; else each cell has its own.

@@ -291,6 +291,47 @@ TEST_F(TableBuilderTest, FigureOfAnotherModelIsLeftOut) {
   }
 }
 
+TEST_F(TableBuilderTest, FigureOfAnotherSettingIsShownWithItsDifferencesWhereTheTableAsksForIt) {
+  model_ = R"({"bert":{"preset":"base","layers":2,"hidden_size":768,"heads":12,"ffn_size":3072}})";
+  MustAddSweep();
+  v1::TableSpec spec = TwoColumns();
+  spec.set_published("other:bondarenko2023/2");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
+  EXPECT_THAT(table->rows(0).cells(0).published_differs_in(), ElementsAre("model"));
+  EXPECT_EQ(table->rows(1).cells(0).published_mean(), 4.52);
+  EXPECT_THAT(table->rows(1).cells(0).published_differs_in(), ElementsAre("model", "gamma"));
+  EXPECT_FALSE(table->rows(0).cells(1).has_published_mean());
+  EXPECT_THAT(TextOf(spec), ::testing::HasSubstr("[1294 +- 1046]^a"));
+  spec.set_published("other:bondarenko2023/22");
+  EXPECT_THAT(TextOf(spec), ::testing::StartsWith("INVALID_ARGUMENT: table.published: no published table"));
+}
+
+// f1 of a language model; a failed, a cancelled and a waiting trial.
+TEST_F(TableBuilderTest, MissingValuesAreCountedByTheirReason) {
+  MustAddSweep();
+  for (int i = 0; i < 3; ++i) {
+    MustApply(Train(31 + i),
+              Trial(31 + i, 1, 30 + i, 31 + i, 31 + i,
+                    R"({"method":"vanilla","bits":"8","seed":")" + std::to_string(3 + i) + "\"}"));
+  }
+  MustApply(TrialChange{.id = TrialId(31), .state = v1::FAILED, .message = "it broke"},
+            TrialChange{.id = TrialId(32), .state = v1::CANCELLED, .message = ""});
+  v1::TableSpec spec = TwoColumns();
+  spec.mutable_columns(1)->set_measurement("f1");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  const v1::TableCell& cell = table->rows(0).cells(0);
+  EXPECT_EQ(cell.count(), 2u);
+  EXPECT_EQ(cell.missing(), 3u);
+  EXPECT_EQ(cell.failed(), 1u);
+  EXPECT_EQ(cell.cancelled(), 1u);
+  EXPECT_EQ(cell.unmeasured(), 0u);
+  EXPECT_EQ(table->rows(0).cells(1).missing(), 2u);
+  EXPECT_EQ(table->rows(0).cells(1).unmeasured(), 2u);
+}
+
 TEST_F(TableBuilderTest, PublishedFigureNeedsAllTrialsToBeOfItsKind) {
   MustAddSweep();
   v1::TableSpec spec;
