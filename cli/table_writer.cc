@@ -1,12 +1,17 @@
 #include "cli/table_writer.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/output.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -24,6 +29,30 @@ std::string Number(double value, std::uint32_t decimals, Markup markup) {
   return absl::StrFormat("%.*f", static_cast<int>(std::min(decimals, 17u)), value);
 }
 
+// In full, as a person writes it: with as many digits as a round trip needs, and an exponent only where zeros would
+// fill the place.
+std::string FullNumber(double value) {
+  if (!std::isfinite(value)) return Number(value, 0, Markup::kPlain);
+  const double size = std::abs(value);
+  const bool plain = size == 0 || (size >= 1e-6 && size < 1e15);
+  char text[64];
+  const auto end = std::to_chars(std::begin(text), std::end(text), value,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific);
+  return std::string(text, end.ptr);
+}
+
+// Digits after the point that the paper prints; where the cell has none, those that the numbers need.
+std::uint32_t PublishedDecimals(const v1::TableCell& cell) {
+  if (cell.has_published_decimals()) return cell.published_decimals();
+  const auto decimals = [](double value) {
+    const std::string text = FullNumber(value);
+    const std::size_t point = text.find('.');
+    return point == std::string::npos ? 0u : static_cast<std::uint32_t>(text.size() - point - 1);
+  };
+  return std::max(decimals(cell.published_mean()),
+                  cell.has_published_std() ? decimals(cell.published_std()) : 0u);
+}
+
 std::string MeanAndDeviation(double mean, bool has_std, double std, std::uint32_t decimals,
                              const std::string& plus_minus, Markup markup) {
   std::string text = Number(mean, decimals, markup);
@@ -31,26 +60,160 @@ std::string MeanAndDeviation(double mean, bool has_std, double std, std::uint32_
   return markup == Markup::kLatex ? absl::StrCat("$", text, "$") : text;
 }
 
-// The same text in every format; only ± and the dollars differ.
-std::string CellText(const v1::TableCell& cell, std::uint32_t decimals, const std::string& plus_minus,
-                     Markup markup) {
+// Values that a cell has not, by reason.
+struct Missing {
+  std::uint64_t unfinished = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t unmeasured = 0;
+
+  void Add(const v1::TableCell& cell) {
+    unfinished +=
+        cell.missing() - std::min(cell.missing(), cell.failed() + cell.cancelled() + cell.unmeasured());
+    failed += cell.failed();
+    cancelled += cell.cancelled();
+    unmeasured += cell.unmeasured();
+  }
+  std::uint64_t all() const { return unfinished + failed + cancelled + unmeasured; }
+};
+
+void AddPart(bool there, const std::string& part, std::string* text) {
+  if (there) absl::StrAppend(text, text->empty() ? "" : ", ", part);
+}
+
+// In place of a mean: a word for each reason.
+std::string NoMeanText(const v1::TableCell& cell) {
+  Missing missing;
+  missing.Add(cell);
+  std::string text;
+  AddPart(cell.diverged() == 1, "DIVERGED", &text);
+  AddPart(cell.diverged() > 1, absl::StrCat("DIVERGED (", cell.diverged(), ")"), &text);
+  AddPart(missing.failed > 0, "FAILED", &text);
+  AddPart(missing.cancelled > 0, "CANCELLED", &text);
+  AddPart(missing.unmeasured > 0, "n/a", &text);
+  AddPart(missing.unfinished > 0, "-", &text);
+  return text;
+}
+
+// The different settings of published figures, each list of differences once, in the order of the cells: a, b, ...
+class OtherSettings {
+ public:
+  explicit OtherSettings(const v1::Table& table) {
+    for (const v1::TableRow& row : table.rows()) {
+      for (const v1::TableCell& cell : row.cells()) {
+        if (!cell.has_published_mean() || cell.published_differs_in_size() == 0) continue;
+        const Differences differences = Of(cell);
+        if (!Contains(lists_, differences)) lists_.push_back(differences);
+      }
+    }
+  }
+
+  // Of a cell; empty where nothing differs.
+  std::string Mark(const v1::TableCell& cell) const {
+    const auto found = std::find(lists_.begin(), lists_.end(), Of(cell));
+    return found == lists_.end() ? "" : MarkAt(static_cast<std::size_t>(found - lists_.begin()));
+  }
+
+  // "[ ]^a published figure of another setting: model, data; ^b also gamma"; empty without any.
+  std::string Note() const {
+    if (lists_.empty()) return "";
+    Differences common = lists_.front();
+    for (const Differences& list : lists_)
+      std::erase_if(common, [&](const std::string& one) { return !Contains(list, one); });
+    std::string text = absl::StrJoin(common, ", ");
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      Differences more = lists_[i];
+      std::erase_if(more, [&](const std::string& one) { return Contains(common, one); });
+      if (more.empty()) continue;
+      absl::StrAppend(&text, text.empty() ? "^" : "; ^", MarkAt(i), common.empty() ? " " : " also ",
+                      absl::StrJoin(more, ", "));
+    }
+    return absl::StrCat("[ ]^", MarkAt(0), lists_.size() > 1 ? "..^" + MarkAt(lists_.size() - 1) : "",
+                        " published figure of another setting: ", text);
+  }
+
+ private:
+  using Differences = std::vector<std::string>;
+
+  template <typename T>
+  static bool Contains(const std::vector<T>& all, const T& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  }
+  static Differences Of(const v1::TableCell& cell) {
+    return {cell.published_differs_in().begin(), cell.published_differs_in().end()};
+  }
+  static std::string MarkAt(std::size_t i) {
+    return std::string(1 + i / 26, static_cast<char>('a' + i % 26));
+  }
+
+  std::vector<Differences> lists_;
+};
+
+// The text of cells; only ± and the markup differ between formats.
+struct CellStyle {
+  const OtherSettings* settings;
+  bool with_count;  // Add the number of values.
+  std::string plus_minus;
+  Markup markup;
+};
+
+std::string Raised(const std::string& mark, Markup markup) {
+  return markup == Markup::kLatex ? absl::StrCat("$^{", mark, "}$") : "^" + mark;
+}
+
+std::string CellText(const v1::TableCell& cell, std::uint32_t decimals, const CellStyle& style) {
   std::string text;
   if (cell.count() > 0) {
-    text = MeanAndDeviation(cell.mean(), cell.has_std(), cell.std(), decimals, plus_minus, markup);
+    text =
+        MeanAndDeviation(cell.mean(), cell.has_std(), cell.std(), decimals, style.plus_minus, style.markup);
+    if (style.with_count) absl::StrAppend(&text, " (n=", cell.count(), ")");
     if (cell.diverged() > 0) absl::StrAppend(&text, " (", cell.diverged(), " diverged)");
-  } else if (cell.diverged() > 0) {
-    text = cell.diverged() == 1 ? "DIVERGED" : absl::StrCat("DIVERGED (", cell.diverged(), ")");
-  } else if (cell.missing() > 0) {
-    text.push_back('-');
+    if (cell.missing() > 0) text += style.markup == Markup::kLatex ? "$^{*}$" : "*";
+  } else {
+    text = NoMeanText(cell);
   }
-  if (cell.missing() > 0 && text != "-") text += markup == Markup::kLatex ? "$^{*}$" : "*";
   if (cell.has_published_mean()) {
     absl::StrAppend(&text, text.empty() ? "[" : " [",
                     MeanAndDeviation(cell.published_mean(), cell.has_published_std(), cell.published_std(),
-                                     decimals, plus_minus, markup),
+                                     PublishedDecimals(cell), style.plus_minus, style.markup),
                     "]");
+    const std::string mark = style.settings->Mark(cell);
+    if (!mark.empty()) text += Raised(mark, style.markup);
   }
   return text;
+}
+
+// The numbers of values behind the means of each column, where a column has one: 0 where it has no mean. Empty:
+// they differ within a column, and the cells show their own.
+std::vector<std::uint32_t> CountsOfColumns(const v1::Table& table) {
+  std::vector<std::uint32_t> counts(static_cast<std::size_t>(table.column_headings_size()), 0);
+  for (const v1::TableRow& row : table.rows()) {
+    for (int i = 0; i < std::min(row.cells_size(), table.column_headings_size()); ++i) {
+      std::uint32_t& count = counts[static_cast<std::size_t>(i)];
+      if (row.cells(i).count() == 0) continue;
+      if (count != 0 && count != row.cells(i).count()) return {};
+      count = row.cells(i).count();
+    }
+  }
+  return counts;
+}
+
+// "n = 2", or "n = 2 (ppl), 6 (W8A8)"; empty without means.
+std::string CountsNote(const v1::Table& table) {
+  std::map<std::uint32_t, std::string> columns;  // n -> the columns that have it.
+  const std::vector<std::uint32_t> counts = CountsOfColumns(table);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    std::string& names = columns[counts[i]];
+    absl::StrAppend(&names, names.empty() ? "" : ", ",
+                    Shown(table.column_headings(static_cast<int>(i)), Layout::kCell));
+  }
+  std::string note;
+  for (const auto& [count, names] : columns) {
+    absl::StrAppend(&note, note.empty() ? "n = " : ", ", count);
+    if (columns.size() > 1) absl::StrAppend(&note, " (", names, ")");
+  }
+  return note;
 }
 
 std::uint32_t Decimals(const v1::Table& table, int column) {
@@ -66,36 +229,54 @@ Grid ToGrid(const v1::Table& table, const std::string& plus_minus, Markup markup
   Grid grid(1);
   for (const std::string& heading : table.row_headings()) grid[0].push_back(Cell(heading));
   for (const std::string& heading : table.column_headings()) grid[0].push_back(Cell(heading));
+  const OtherSettings settings(table);
+  const CellStyle style = {&settings, table.column_headings_size() > 0 && CountsOfColumns(table).empty(),
+                           plus_minus, markup};
   for (const v1::TableRow& row : table.rows()) {
     std::vector<std::string>& cells = grid.emplace_back();
     for (const std::string& label : row.labels()) cells.push_back(Cell(label));
     for (int i = 0; i < row.cells_size(); ++i)
-      cells.push_back(CellText(row.cells(i), Decimals(table, i), plus_minus, markup));
+      cells.push_back(CellText(row.cells(i), Decimals(table, i), style));
     cells.resize(grid[0].size());
   }
   return grid;
 }
 
+std::string Values(std::uint64_t count) {
+  return absl::StrCat(" (", count, count == 1 ? " value)" : " values)");
+}
+
 // Meaning of the marks in the cells; one line each.
 std::vector<std::string> Notes(const v1::Table& table) {
-  std::uint64_t missing = 0;
-  bool starred = false;
+  Missing alone;    // In cells without a mean.
+  Missing starred;  // Next to a mean.
+  std::uint64_t diverged = 0;
   bool published = false;
   for (const v1::TableRow& row : table.rows()) {
     for (const v1::TableCell& cell : row.cells()) {
-      missing += cell.missing();
-      starred = starred || (cell.missing() > 0 && cell.count() + cell.diverged() > 0);
-      published = published || cell.has_published_mean();
+      (cell.count() > 0 ? starred : alone).Add(cell);
+      diverged += cell.diverged();
+      published = published || (cell.has_published_mean() && cell.published_differs_in_size() == 0);
     }
   }
   std::vector<std::string> notes;
-  if (missing > 0) {
-    notes.push_back(absl::StrCat(
-        starred ? "* and - " : "- ",
-        "results are missing: the trial is unfinished, failed or cancelled, or has no such measurement (",
-        missing, missing == 1 ? " value)" : " values)"));
+  if (starred.all() > 0) {
+    std::string reasons;
+    AddPart(starred.unfinished > 0, absl::StrCat(starred.unfinished, " not run yet"), &reasons);
+    AddPart(starred.failed > 0, absl::StrCat(starred.failed, " failed"), &reasons);
+    AddPart(starred.cancelled > 0, absl::StrCat(starred.cancelled, " cancelled"), &reasons);
+    AddPart(starred.unmeasured > 0, absl::StrCat(starred.unmeasured, " not measured"), &reasons);
+    notes.push_back(absl::StrCat("* without missing values: ", reasons));
   }
+  if (alone.unfinished > 0) notes.push_back("- not run yet" + Values(alone.unfinished));
+  if (alone.failed > 0) notes.push_back("FAILED: `inlier why TRIAL` has the reason" + Values(alone.failed));
+  if (alone.cancelled > 0) notes.push_back("CANCELLED: by a person or by pruning" + Values(alone.cancelled));
+  if (alone.unmeasured > 0)
+    notes.push_back("n/a: no such measurement for this data, or not a number" + Values(alone.unmeasured));
+  if (diverged > 0) notes.push_back("diverged: the loss was not finite; in no mean" + Values(diverged));
   if (published) notes.push_back("[ ] published figure");
+  if (const std::string note = OtherSettings(table).Note(); !note.empty()) notes.push_back(note);
+  if (const std::string counts = CountsNote(table); !counts.empty()) notes.push_back(counts);
   return notes;
 }
 
@@ -222,16 +403,7 @@ std::string CsvField(const std::string& exact) {
   return quoted + "\"";
 }
 
-// Numbers in full: with as many digits as a round trip needs.
-std::string CsvNumber(bool there, double value) {
-  if (!there) return "";
-  if (!std::isfinite(value)) return Number(value, 0, Markup::kPlain);
-  for (int digits = 1; digits < 17; ++digits) {
-    std::string text = absl::StrFormat("%.*g", digits, value);
-    if (std::stod(text) == value) return text;
-  }
-  return absl::StrFormat("%.17g", value);
-}
+std::string CsvNumber(bool there, double value) { return there ? FullNumber(value) : ""; }
 
 std::string WriteCsv(const v1::Table& table) {
   std::vector<std::string> line;
@@ -244,7 +416,8 @@ std::string WriteCsv(const v1::Table& table) {
   for (const std::string& heading : table.row_headings()) line.push_back(heading);
   for (const std::string& heading : table.column_headings()) {
     for (const char* part :
-         {"", " std", " count", " diverged", " missing", " published", " published std", " trials"}) {
+         {"", " std", " count", " diverged", " missing", " failed", " cancelled", " unmeasured", " published",
+          " published std", " published differs in", " trials"}) {
       line.push_back(absl::StrCat(heading, part));
     }
   }
@@ -254,10 +427,12 @@ std::string WriteCsv(const v1::Table& table) {
     for (const v1::TableCell& cell : row.cells()) {
       line.push_back(CsvNumber(cell.has_mean(), cell.mean()));
       line.push_back(CsvNumber(cell.has_std(), cell.std()));
-      for (const std::uint32_t count : {cell.count(), cell.diverged(), cell.missing()})
+      for (const std::uint32_t count : {cell.count(), cell.diverged(), cell.missing(), cell.failed(),
+                                        cell.cancelled(), cell.unmeasured()})
         line.push_back(absl::StrCat(count));
       line.push_back(CsvNumber(cell.has_published_mean(), cell.published_mean()));
       line.push_back(CsvNumber(cell.has_published_std(), cell.published_std()));
+      line.push_back(absl::StrJoin(cell.published_differs_in(), "; "));
       std::string trials;
       for (const std::string& trial : cell.trials())
         absl::StrAppend(&trials, trials.empty() ? "" : " ", trial);
@@ -307,15 +482,20 @@ std::string WriteLatex(const v1::Table& table) {
                   std::string(grid[0].size() - labels, 'r'), "}\n\\toprule\n");
   for (std::size_t r = 0; r < grid.size(); ++r) {
     for (std::size_t i = 0; i < grid[r].size(); ++i) {
-      absl::StrAppend(&out, i == 0 ? "" : " & ",
-                      r == 0 || i < labels ? LatexEscaped(grid[r][i]) : grid[r][i]);
+      const std::string cell = r == 0 || i < labels ? LatexEscaped(grid[r][i]) : grid[r][i];
+      // \\ takes a bracket or a star that follows it for its own.
+      const bool guarded = i == 0 && (cell.starts_with('[') || cell.starts_with('*'));
+      absl::StrAppend(&out, i == 0 ? "" : " & ", guarded ? "{}" : "", cell);
     }
     out += " \\\\\n";
     if (r == 0) out += "\\midrule\n";
   }
-  out += "\\bottomrule\n\\end{tabular}\n";
-  for (const std::string& note : Notes(table)) absl::StrAppend(&out, "% ", note, "\n");
-  return out;
+  out += "\\bottomrule\n";
+  for (const std::string& note : Notes(table)) {
+    absl::StrAppend(&out, "\\multicolumn{", grid[0].size(), "}{l}{\\footnotesize ", LatexEscaped(note),
+                    "} \\\\\n");
+  }
+  return out + "\\end{tabular}\n";
 }
 
 std::string WriteJson(const v1::Table& table) {

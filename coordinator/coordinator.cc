@@ -270,7 +270,8 @@ Coordinator::Coordinator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 Coordinator::~Coordinator() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::CoordinatorConfig& config,
-                                                                std::function<void(absl::Status)> on_fatal) {
+                                                                std::function<void(absl::Status)> on_fatal,
+                                                                Mode mode) {
   auto parts = std::make_unique<Parts>(config, std::move(on_fatal));
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(parts)));
   Parts& made = *coordinator->parts_;
@@ -278,8 +279,10 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   RETURN_IF_ERROR(made.OpenAccess());
   RETURN_IF_ERROR(made.OpenStore());
   RETURN_IF_ERROR(made.OpenPorts());
-  made.loop->Post([&made] {
-    made.loop->Start(std::move(made.recovered));
+  made.loop->Post([&made, mode] {
+    // Without a start the loop has no timer and offers no work.
+    mode == Mode::kRun ? made.loop->Start(std::move(made.recovered))
+                       : made.loop->Commit(std::move(made.recovered));
     made.ExpireCalls();
   });
   made.thread = std::thread([&made] { made.io.run(); });

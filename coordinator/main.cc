@@ -15,6 +15,7 @@
 #include "coordinator/notifications/deliveries.h"
 #include "coordinator/notifications/hook_check.h"
 #include "coordinator/queries/query_answerer.h"
+#include "coordinator/show_stored.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/config.h"
 #include "rpc/daemon.h"
@@ -75,6 +76,7 @@ int Run(const DaemonOptions& options, bool test_hooks) {
 
 int Main(int argc, char** argv) {
   if (argc == 3 && argv[1] == std::string(kAnswerQueriesFlag)) return AnswerQueries(argv[2]);
+  if (argc == 3 && argv[1] == std::string(kShowStoredFlag)) return ShowStored(argv[2], kThisProgram);
   std::vector<const char*> arguments(argv, argv + argc);
   const bool test_hooks = std::erase(arguments, std::string_view(kTestHooksFlag)) > 0;
   const absl::StatusOr<DaemonOptions> options =

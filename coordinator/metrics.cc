@@ -1,5 +1,6 @@
 #include "coordinator/metrics.h"
 
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -20,7 +21,7 @@ constexpr v1::SweepState kSweepStates[] = {v1::ACTIVE, v1::COMPLETE, v1::SWEEP_C
 constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v1::CRASHED, v1::TIMED_OUT,
                                           v1::LOST,         v1::PREEMPTED,     v1::STALLED,       v1::OTHER_DATA,
                                           v1::SICK_DEVICE};
-constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED"};
+constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED", "PREEMPTED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
 constexpr const char* kMethods[] = {
     "Session",       "Sync",    "SubmitSweep", "ListSweeps", "GetSweep",    "ListTrials",
@@ -83,7 +84,7 @@ std::vector<MetricSpec> MakeTable() {
       Counter("inlier_attempts_started_total", "Attempts leased to a worker.", {"kind"}, kinds),
       Counter("inlier_attempts_ended_total", "Attempts that ended, by outcome.", {"kind", "outcome"},
               Pairs(kinds, LabelsOf(kOutcomes, text))),
-      Counter("inlier_attempt_failures_total", "Attempts that FAILED, by class.", {"failure"}, failures),
+      Counter("inlier_attempt_failures_total", "Attempts that ended without a result, by reason.", {"failure"}, failures),
       Counter("inlier_attempt_seconds_total", "Time of attempts that ended, from their leases.", {"kind"}, kinds),
       Counter("inlier_gpu_seconds_total", "Time of attempts that ended, multiplied by the share of a GPU that each had."),
       Counter("inlier_attempts_adopted_total",
@@ -229,7 +230,7 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
     const std::string label = KindLabel(kKinds[kind]);
     Raise("inlier_attempts_started_total", {label}, stats.attempts_started[kind]);
     Raise("inlier_attempt_seconds_total", {label}, stats.attempt_seconds[kind]);
-    for (std::size_t outcome = 0; outcome < 4; ++outcome) {
+    for (std::size_t outcome = 0; outcome < std::size(kOutcomes); ++outcome) {
       Raise("inlier_attempts_ended_total", {label, kOutcomes[outcome]}, stats.attempts_ended[kind][outcome]);
     }
   }

@@ -228,6 +228,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
     detail.resume_path = checkpoint.path;
     detail.resume_step = checkpoint.step;
     detail.resume_sha256 = checkpoint.sha256;
+    NoteInterruption(state, state.stages.at(checkpoint.stage));
   }
   for (TrialRow& record : snapshot.trials) RecoverTrial(state, std::move(record));
   for (const TrialPruning& record : snapshot.trial_prunings) {

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/watch_view.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -22,7 +22,7 @@ std::string StateWord(const v1::SweepStatus& sweep) {
     case v1::ACTIVE:
       return sweep.paused() ? "paused" : "active";
     case v1::COMPLETE:
-      return "complete";
+      return DescribeEnd(sweep.trials());
     case v1::SWEEP_CANCELLED:
       return "cancelled";
     case v1::STOPPED_BY_FAILURES:
@@ -48,15 +48,6 @@ std::string UsageText(const v1::SweepStatus& sweep) {
     absl::StrAppend(&text, "; stopped at ", FormatUtc({sweep.submitted_unix_ms() + ms}), " at the latest");
   }
   return text;
-}
-
-std::string Labels(const v1::TrialStatus& trial) {
-  std::vector<std::string> parts;
-  for (const auto& [axis, label] : trial.labels()) {
-    if (!label.empty()) parts.push_back(absl::StrCat(axis, "=", label));
-  }
-  std::sort(parts.begin(), parts.end());
-  return absl::StrJoin(parts, " ");
 }
 
 // Appends the remaining pages to `response`; false after an error, which the session has reported.
@@ -146,9 +137,10 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
       absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
     Print(head + "\n");
   }
+  const std::vector<std::string> axes = AxisNames(sweep->spec());
   TextTable table({"trial", "state", "labels", "attempts", "message"});
   for (const v1::TrialStatus& trial : all.trials()) {
-    table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), Labels(trial),
+    table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), LabelsText(trial.labels(), axes),
                   absl::StrCat(trial.attempts()), trial.message()});
   }
   Print(table.ToString());

@@ -27,7 +27,8 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
     TextTable table({"worker", "host", "state", "slots", "busy", "devices", "last seen"});
     for (const v1::WorkerStatus& worker : response->workers()) {
       table.AddRow({worker.name(), worker.host(),
-                    !worker.connected() ? "lost"
+                    !worker.connected()      ? "lost"
+                    : session.shows_stored() ? "was connected"
                     : worker.held()     ? "drained"
                     : worker.draining() ? "draining"
                     : worker.quarantined_size() > 0
@@ -37,9 +38,11 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                     absl::StrJoin(worker.devices(), ","), FormatUtc({worker.last_seen_unix_ms()})});
     }
     if (table.empty() && session.people()) {
-      Print(absl::StrCat("No worker has registered. Start one with: inlier-worker --set coordinator=",
-                         session.Address(), " --set state_dir=FOLDER\n"));
-      return;
+      const std::string remedy = session.shows_stored()
+                                     ? ""
+                                     : absl::StrCat(" Start one with: inlier-worker --set coordinator=",
+                                                    session.Address(), " --set state_dir=FOLDER");
+      return Print(absl::StrCat("No worker has registered.", remedy, "\n"));
     }
     Print(table.ToString());
     for (const v1::WorkerStatus& worker : response->workers()) {

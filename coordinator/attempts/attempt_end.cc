@@ -22,7 +22,10 @@
 namespace inlier {
 namespace {
 
-int OutcomeIndex(v1::TrialState outcome) {
+bool IsPreemption(std::optional<v1::FailureClass> failure) { return failure == v1::PREEMPTED; }
+
+int OutcomeIndex(v1::TrialState outcome, std::optional<v1::FailureClass> failure) {
+  if (IsPreemption(failure)) return 4;
   switch (outcome) {
     case v1::SUCCEEDED:
       return 0;
@@ -82,12 +85,13 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) state.raised_memory.erase(stage.id);
   if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE && !state.data.IsKnown(stage.data_id()))
     EndDataWaits(state, stage.data_id());  // It reads no data any more.
-  ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome)];
+  ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome, failure)];
   if (failure) ++state.stats.failures[*failure];
   context.out.log.push_back(
       absl::StrCat("attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
-                   " token=", token, " outcome=", v1::TrialState_Name(outcome),
-                   failure ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
+                   " token=", token, " outcome=",
+                   IsPreemption(failure) ? v1::FailureClass_Name(*failure) : v1::TrialState_Name(outcome),
+                   failure && !IsPreemption(failure) ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
                    message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
   state.attempts.erase(at);
 }

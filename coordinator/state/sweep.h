@@ -29,6 +29,7 @@ namespace inlier {
 struct StageTally {
   std::uint64_t total = 0;
   std::uint64_t needed = 0;  // Not settled yet: some trial of the sweep needs it.
+  std::uint64_t done = 0;    // With a result, also one from before the sweep.
   double weight_total = 0;
   double weight_needed = 0;
   // Of attempts that ended with a result while this process ran: for the time that is left.

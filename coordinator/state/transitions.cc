@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/state/sweep_expander.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -43,13 +44,23 @@ void Touch(State& state, const Stage& stage) {
   for (const Dependent& dependent : stage.Dependents()) ++state.sweeps.at(dependent.sweep).version;
 }
 
+void NoteInterruption(State& state, const Stage& stage) {
+  if (stage.state == v1::PENDING && stage.steps > 0 && stage.detail().resume_step > 0) {
+    state.interrupted.insert(stage.id);
+  } else {
+    state.interrupted.erase(stage.id);
+  }
+}
+
 void SetStageState(State& state, Stage& stage, v1::TrialState to) {
   const v1::StageKind kind = stage.kind;
   --state.counts.stages[{kind, StageState{stage.state}}];
   ++state.counts.stages[{kind, to}];
   const bool had_result = IsResult(stage.state);
   stage.state = to;
+  NoteInterruption(state, stage);
   if (!IsResult(to) || had_result) return;
+  for (const SweepId sweep : stage.sweeps) ++state.sweeps.at(sweep).TallyOf(stage).done;
   Stage& train = kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
   if (kind == v1::EVALUATE_STAGE) {
     stage.ForgetSpec();
@@ -87,6 +98,7 @@ void RegisterStage(State& state, Stage& stage, Sweep& sweep) {
   stage.sweeps.push_back(sweep.id);
   StageTally& tally = sweep.TallyOf(stage);
   ++tally.total;
+  if (IsResult(stage.state)) ++tally.done;
   tally.weight_total += stage.Weight();
   if (!stage.IsNeededBy(sweep.id)) return;
   ++tally.needed;  // By a trial whose training starts from it.
@@ -97,6 +109,7 @@ void UnregisterStage(Stage& stage, Sweep& sweep) {
   if (!stage.RemoveSweep(sweep.id)) return;
   StageTally& tally = sweep.TallyOf(stage);
   --tally.total;
+  if (IsResult(stage.state)) --tally.done;
   tally.weight_total -= stage.Weight();
   if (!stage.IsNeededBy(sweep.id)) return;
   --tally.needed;
@@ -123,17 +136,14 @@ void NoticeOfStage(Context& context, const Stage& stage, const std::string& kind
   const char* what = stage.kind == v1::TRAIN_STAGE ? "train" : "evaluate";
   for (const auto& [sweep, first_trial] : stage.Dependents()) {
     const Trial& trial = state.trials.at(first_trial);
-    std::string labels;
-    for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json))) {
-      absl::StrAppend(&labels, labels.empty() ? "" : ", ", axis, "=", label);
-    }
+    const std::string labels = LabelsText(LabelsFromJson(std::string(trial.labels_json)));
     const std::string where =
         labels.empty() ? trial.id.ToString() : absl::StrCat(trial.id.ToString(), " (", labels, ")");
     EventRow about;
     about.trial = trial.id;
     about.stage = stage.id;
     about.token = token;
-    Notice(context, state.sweeps.at(sweep), kind, absl::StrCat(what, " ", where, ": ", text),
+    Notice(context, state.sweeps.at(sweep), kind, absl::StrCat(text, " [", what, " ", where, "]"),
            std::move(about));
   }
 }

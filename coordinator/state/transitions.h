@@ -15,6 +15,8 @@ void Touch(State& state, const Stage& stage);
 
 // With its counts in memory; CommitStage stores it.
 void SetStageState(State& state, Stage& stage, v1::TrialState to);
+// Keeps State::interrupted after a change of the stage's state or checkpoint.
+void NoteInterruption(State& state, const Stage& stage);
 
 // Moves a trial between the counts by state; `from` is absent for a new one.
 void CountTrial(State& state, Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to);

@@ -15,6 +15,7 @@
 #include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -33,10 +34,7 @@ std::string Count(std::uint64_t count, const char* one, const char* many) {
 std::string Hours(double hours) { return absl::StrFormat("%.3g", hours); }
 
 std::string LabelsText(const Trial& trial) {
-  std::string text;
-  for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json))) {
-    if (!label.empty()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis, "=", label);
-  }
+  const std::string text = inlier::LabelsText(LabelsFromJson(std::string(trial.labels_json)));
   return text.empty() ? "" : absl::StrCat(" (", text, ")");
 }
 
@@ -209,7 +207,7 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   ExplainPlacement(state, stage, sweep, node);
   ExplainWorkers(state, node);
   if (node.because_size() == 0)
-    Because(node, "it is ready: the next free worker that asks gets it, in its turn");
+    Because(node, "ready; waits for a free worker");
   return node;
 }
 
@@ -221,7 +219,7 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
   if (IsTerminal(trial.state)) {
     const StageId start = trial.train ? state.stages.at(trial.train).start : StageId();
     if (trial.state == v1::SUCCEEDED) {
-      Because(node, "it has its result");
+      Because(node, "finished");
     } else if (trial.state == v1::DIVERGED && start && state.stages.at(start).state == v1::DIVERGED) {
       Because(node, absl::StrCat(SourceText(state, state.stages.at(start)), ", has DIVERGED"));
     } else if (trial.state == v1::DIVERGED) {

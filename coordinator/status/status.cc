@@ -27,6 +27,11 @@ double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
                     1.0);
 }
 
+// The share of a training that its checkpoint keeps; 0 where the number of steps is not known.
+double FractionSaved(const Stage& stage, std::uint64_t step) {
+  return stage.steps == 0 ? 0 : std::min(1.0, static_cast<double>(step) / stage.steps);
+}
+
 // Of the work of one sweep that is under way.
 struct UnderWay {
   std::uint64_t attempts = 0;
@@ -58,7 +63,8 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
       (*running.mutable_labels())[axis] = label;
     running.set_attempt(attempt.assignment.attempt());
 
-    const double fraction = FractionDone(stage.kind, attempt.progress);
+    const double fraction = std::max(FractionDone(stage.kind, attempt.progress),
+                                     FractionSaved(stage, attempt.assignment.resume_step()));
     const bool measured = stage.kind == v1::TRAIN_STAGE && attempt.progress.rate() > 0;
     ++under_way.attempts;
     if (stage.kind == v1::TRAIN_STAGE) {
@@ -75,7 +81,11 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
         std::max(under_way.longest_seconds_left, (1 - fraction) * stage.Weight() / attempt.progress.rate());
   }
   if (rates > 0) under_way.seconds_per_step /= rates;
-
+  for (const StageId waiting : state.interrupted) {
+    const Stage& stage = state.stages.at(waiting);
+    if (stage.IsNeededBy(id))
+      under_way.train_steps_done += FractionSaved(stage, stage.detail().resume_step) * stage.Weight();
+  }
   return under_way;
 }
 
@@ -153,7 +163,7 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool wit
   }
   const auto fill = [](const StageTally& tally, std::uint64_t running_now, v1::StageCounts& counts) {
     counts.set_total(tally.total);
-    counts.set_ended(tally.total - tally.needed);
+    counts.set_ended(tally.done);
     counts.set_running(running_now);
   };
   fill(sweep.train, running[0], *status.mutable_train_stages());

@@ -41,6 +41,11 @@ const ViewColumn kStage = {"stage", Id("st-", "stage.id"), "Id of the stage, st-
 const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END",
                           "TRAIN or EVALUATE."};
 
+const ViewColumn kTrainStage = {"train_stage", Id("st-", "trial.train_stage"),
+                                "Stage of its training; shared with all trials of the same fingerprint."};
+const ViewColumn kEvaluateStage = {"evaluate_stage", Id("st-", "trial.evaluate_stage"),
+                                   "Stage of its evaluation; trials with the same one have one result."};
+
 const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
                                "1: an edit of the sweep took its point away."};
 
@@ -74,7 +79,7 @@ void AppendParams(std::vector<ViewColumn>& columns) {
     for (const std::string& path : param.json_paths)
       absl::StrAppend(&where, where.empty() ? "" : ", ", path.substr(2));
     for (const auto& [member, path] : param.members)
-      absl::StrAppend(&where, where.empty() ? "Which is there: " : ", ", path.substr(2));
+      absl::StrAppend(&where, where.empty() ? "The chosen one of: " : ", ", path.substr(2));
     columns.push_back({param.name, ColumnExpression(param, JsonOfPath), absl::StrCat(where, ".")});
   }
 }
@@ -107,7 +112,7 @@ View Sweeps() {
        {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
        {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
         "Trials that edits took out of it; in none of the counts."},
-       {"paused", "sweep.paused", "1: nothing new of it is started."},
+       {"paused", "sweep.paused", "1: no new attempts start."},
        {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
        {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
        {"attempt_hours", used("attempt_ms"),
@@ -134,9 +139,8 @@ View Trials() {
   view.columns.push_back({"message", "trial.message", "Why it failed."});
   view.columns.push_back({"point", "iif(trial.point < 0, NULL, trial.point)", "Index in the sweep's grid."});
   view.columns.push_back(kWithdrawn);
-  view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
-                          "Stage of its training; shared with all trials of the same fingerprint."});
-  view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
+  view.columns.push_back(kTrainStage);
+  view.columns.push_back(kEvaluateStage);
   view.columns.push_back(kStartStage);
   view.columns.push_back(
       {"spec", kWholeSpecSql,
@@ -150,11 +154,14 @@ View Results() {
       "results",
       "Trials that have a result, one row each: labels, hyper-parameters, and one column for each final "
       "measurement. Only what "
-      "the attempt measured that produced the stage's result. NULL: not measured, or not a number.",
+      "the attempt measured that produced the stage's result. NULL: not measured, or not a number. Trials "
+      "that were submitted twice have one evaluate_stage, and the same numbers: one result, not two.",
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
       absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
   AppendParams(view.columns);
   view.columns.push_back(kWithdrawn);
+  view.columns.push_back(kTrainStage);
+  view.columns.push_back(kEvaluateStage);
   view.columns.push_back({"dataset_digest", DigestOf("trained"),
                           "SHA-256 of the files that the trial names, as they were (decision 18)."});
   view.columns.push_back(kStartStage);

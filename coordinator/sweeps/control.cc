@@ -61,7 +61,7 @@ void SetPaused(Context& context, Sweep& sweep, bool paused) {
   context.out.log.push_back(
       absl::StrCat("sweep_", paused ? "paused" : "resumed", " sweep=", sweep.id.ToString()));
   Notice(context, sweep, paused ? "sweep_paused" : "sweep_resumed",
-         paused ? "the sweep is paused: nothing new of it is started" : "the sweep is resumed");
+         paused ? "the sweep is paused: no new attempts start" : "the sweep is resumed");
 }
 
 }  // namespace

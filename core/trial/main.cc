@@ -166,7 +166,9 @@ int main(int argc, char** argv) {
   inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
   const inlier::v1::Outcome outcome = inlier::RunAttempt(*attempt, *events, stop);
   if (outcome.has_message())
-    spdlog::info("attempt_ended outcome={} message={}", inlier::v1::Outcome::Kind_Name(outcome.kind()),
+    spdlog::info("attempt_ended outcome={} message={}",
+                 outcome.failure() == inlier::v1::PREEMPTED ? inlier::v1::FailureClass_Name(outcome.failure())
+                                                            : inlier::v1::Outcome::Kind_Name(outcome.kind()),
                  outcome.message());
   return ExitCode(outcome);
 }

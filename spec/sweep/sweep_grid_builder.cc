@@ -288,6 +288,19 @@ class SweepGridBuilder {
     }
   }
 
+  // The axes that a label of the present axis switches on by their `when`; labels that set the same may differ by them.
+  std::string AxesSwitchedBy(const std::string& label) const {
+    std::string axes;
+    for (int i = 0; i < sweep_.axes_size(); ++i) {
+      const auto when = sweep_.axes(i).when().find(grid_.axes_.back().name);
+      if (when == sweep_.axes(i).when().end()) continue;
+      const auto is_label = [&label](const Value& value) { return ValueText(value) == label; };
+      const auto& list = when->second.list_value().values();
+      if (is_label(when->second) || std::any_of(list.begin(), list.end(), is_label)) axes += std::to_string(i) + " ";
+    }
+    return axes;
+  }
+
   void CheckRepeats() {
     std::unordered_map<std::string_view, std::size_t> labels;
     std::unordered_map<std::string, std::size_t> patches;
@@ -300,7 +313,8 @@ class SweepGridBuilder {
         continue;
       }
       if (points().sets_alike) continue;  // Equal values have equal labels.
-      const auto [same, is_new] = patches.try_emplace(points().patches[i].SerializeAsString(), i);
+      const auto [same, is_new] =
+          patches.try_emplace(points().patches[i].SerializeAsString() + "\n" + AxesSwitchedBy(label), i);
       if (is_new) continue;
       problems_->Add(path(), "sets the same as " + Quoted(info().labels[same->second]) + "; remove one");
     }

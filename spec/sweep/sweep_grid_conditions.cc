@@ -185,6 +185,14 @@ class SweepGrid::Conditions {
     }
   }
 
+  // The remedy where the axis `later` sets what `first` sets at `label`.
+  std::string Advice(const AxisInfo& first, const std::string& label, std::size_t later) const {
+    const auto& when = sweep_.axes(static_cast<int>(later)).when();
+    if (when.find(first.name) == when.end()) return "; limit this axis with when: {" + first.name + ": [...]}, or use one axis";
+    return ", where the `when` of this axis lets it act; leave it out of " + first.name + "=" + label +
+           ", or leave that label out of `when`";
+  }
+
   // Reports the first conflict of two axes; false when the budget is used up.
   bool CheckConflict(std::size_t earlier, const ClaimGroups& earlier_groups, std::size_t later,
                      const ClaimGroups& later_groups, std::uint64_t* budget) {
@@ -200,8 +208,7 @@ class SweepGrid::Conditions {
         const AxisInfo& first = grid_.axes_[earlier];
         problems_->Add(grid_.points_[later].PathOf(digits->second),
                        conflict + " as axis " + first.name + " does at " + first.name + "=" +
-                           first.labels[digits->first] + "; limit this axis with when: {" + first.name +
-                           ": [...]}, or use one axis");
+                           first.labels[digits->first] + Advice(first, first.labels[digits->first], later));
         return true;
       }
     }

@@ -26,6 +26,16 @@ TEST(TextTableTest, WidthCountsCharactersNotBytes) {
             "ab  c\n");
 }
 
+TEST(ColumnsTest, WideCharactersTakeTwoAndCombiningOnesNone) {
+  EXPECT_EQ(Columns("ab"), 2);
+  EXPECT_EQ(Columns("█·é"), 3);
+  EXPECT_EQ(Columns("中文"), 4);
+  EXPECT_EQ(Columns("e\xcc\x81"), 1);
+  EXPECT_EQ(Cut("a中文", 4), "a中");
+  EXPECT_EQ(Cut("a中文", 5), "a中文");
+  EXPECT_EQ(Cut("abc", 0), "");
+}
+
 TEST(ShownTest, NothingThatControlsATerminalIsLeft) {
   EXPECT_EQ(Shown("\x1b]0;owned\x07\x1b[2J", Layout::kLines), "\\x1b]0;owned\\x07\\x1b[2J");
   EXPECT_EQ(Shown("a\x7f\xc2\x9b" "31mb", Layout::kLines), "a\\x7f\\x9b31mb");              // DEL, C1's CSI.

@@ -270,11 +270,13 @@ void CheckTrialsOf(const State& state, const Sweep& sweep) {
       StageTally& tally = stage->kind == v1::TRAIN_STAGE ? train : evaluate;
       ++tally.total;
       if (stage->IsNeededBy(sweep.id)) ++tally.needed;
+      if (IsResult(stage->state)) ++tally.done;
     }
   }
   INLIER_CHECK(sweep.counts == counts);
   INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
   INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
+  INLIER_CHECK(train.done == sweep.train.done && evaluate.done == sweep.evaluate.done);
 }
 
 // Trainings are bound to data, and a sweep's with a result to the same data of a source; it waits for data that
