@@ -11,7 +11,7 @@
 #include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
-#include "cli/table_printer.h"
+#include "cli/tables/table_printer.h"
 #include "rpc/endpoint_file.h"
 
 namespace inlier {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cli/table_writer.h"
+#include "cli/tables/table_writer.h"
 #include "nlohmann/json.hpp"
 #include "tests/coordinator/store/store_fixture.h"
 

@@ -1,5 +1,5 @@
 // The exact text of a table in every form.
-#include "cli/table_writer.h"
+#include "cli/tables/table_writer.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>

@@ -5,8 +5,8 @@
 // "n/a" not measured. A published figure follows in brackets, with the paper's digits; "^a" after it: of another
 // setting. The notes below the table explain the marks and have the number of values n, or the cells of all columns
 // have it where one column's cells differ.
-#ifndef INLIER_CLI_TABLE_WRITER_H_
-#define INLIER_CLI_TABLE_WRITER_H_
+#ifndef INLIER_CLI_TABLES_TABLE_WRITER_H_
+#define INLIER_CLI_TABLES_TABLE_WRITER_H_
 
 #include <optional>
 #include <string>
@@ -30,4 +30,4 @@ std::string WriteTable(const v1::Table& table, TableFormat format, const TableSt
 
 }  // namespace inlier
 
-#endif  // INLIER_CLI_TABLE_WRITER_H_
+#endif  // INLIER_CLI_TABLES_TABLE_WRITER_H_
