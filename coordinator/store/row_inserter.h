@@ -11,11 +11,31 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/store/changes.h"
 #include "coordinator/store/statement.h"
 
 namespace inlier {
+
+// The number of `changes`, from the first on, for which `condition` holds.
+template <typename Condition>
+std::size_t RunOf(std::span<const Change> changes, Condition condition) {
+  return static_cast<std::size_t>(std::find_if_not(changes.begin(), changes.end(), condition) -
+                                  changes.begin());
+}
+
+// The changes of kind `Row` among `changes`.
+template <typename Row>
+std::vector<const Row*> RowsOf(std::span<const Change> changes) {
+  std::vector<const Row*> rows;
+  for (const Change& change : changes) {
+    if (const auto* row = std::get_if<Row>(&change)) rows.push_back(row);
+  }
+  return rows;
+}
 
 // Inserts rows of one table, up to 64 with one statement: SQLite opens its cursors once for all of them.
 class RowInserter {

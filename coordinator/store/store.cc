@@ -34,16 +34,6 @@ const std::string& StoredState(v1::TrialState state) {
   return v1::TrialState_Name(state == v1::RUNNING ? v1::PENDING : state);
 }
 
-// The changes of kind `Row` among `changes`.
-template <typename Row>
-std::vector<const Row*> RowsOf(std::span<const Change> changes) {
-  std::vector<const Row*> rows;
-  for (const Change& change : changes) {
-    if (const auto* row = std::get_if<Row>(&change)) rows.push_back(row);
-  }
-  return rows;
-}
-
 }  // namespace
 
 // Writes changes inside the transaction of Store::Apply: one change with one or two statements, which are
@@ -89,13 +79,6 @@ class Store::Writer {
   }
 
  private:
-  // The number of `changes`, from the first on, for which `condition` holds.
-  template <typename Condition>
-  static std::size_t RunOf(std::span<const Change> changes, Condition condition) {
-    return static_cast<std::size_t>(std::find_if_not(changes.begin(), changes.end(), condition) -
-                                    changes.begin());
-  }
-
   // Runs `sql`, which is a literal; returns the number of rows it changed.
   template <typename... Values>
   int Run(std::string_view sql, const Values&... values) {
