@@ -17,17 +17,18 @@ std::string StateWord(const std::string& state) {
 }
 
 // `above`: the state of the node above, which is not repeated.
-void Append(const v1::Explanation& node, const std::string& indent, const std::string& above, std::string& out) {
+void Append(const v1::Explanation& node, const std::string& indent, const std::string& above,
+            std::string& out) {
   const std::string text = Shown(node.text(), Layout::kLines);
   // Lines of the text stay right of the tree.
-  absl::StrAppend(&out, absl::StrReplaceAll(text, {{"\n", absl::StrCat("\n", indent, "  ")}}),
-                  node.state().empty() || node.state() == above ? "" : absl::StrCat(": ", StateWord(node.state())),
-                  "\n");
+  absl::StrAppend(
+      &out, absl::StrReplaceAll(text, {{"\n", absl::StrCat("\n", indent, "  ")}}),
+      node.state().empty() || node.state() == above ? "" : absl::StrCat(": ", StateWord(node.state())), "\n");
   for (int i = 0; i < node.because_size(); ++i) {
     const bool last = i + 1 == node.because_size();
     absl::StrAppend(&out, indent, last ? "└─ " : "├─ ");
-    Append(node.because(i), absl::StrCat(indent, last ? "   " : "│  "), node.state().empty() ? above : node.state(),
-           out);
+    Append(node.because(i), absl::StrCat(indent, last ? "   " : "│  "),
+           node.state().empty() ? above : node.state(), out);
   }
 }
 

@@ -49,11 +49,10 @@ bool IsHidden(char32_t code) {
     char32_t first, last;
   };
   static constexpr Range kHidden[] = {
-      {0x00, 0x1f},      {0x7f, 0x9f},                          // C0, DEL, C1.
-      {0xad, 0xad},      {0x61c, 0x61c},     {0x180e, 0x180e},  // Soft hyphen, Arabic letter mark.
-      {0x200b, 0x200f},  {0x2028, 0x202e},                      // No width; marks of direction; line separators.
-      {0x2060, 0x206f},  {0xfeff, 0xfeff},   {0xfff9, 0xfffb},
-      {0xe0000, 0xe007f}};
+      {0x00, 0x1f},     {0x7f, 0x9f},                        // C0, DEL, C1.
+      {0xad, 0xad},     {0x61c, 0x61c},   {0x180e, 0x180e},  // Soft hyphen, Arabic letter mark.
+      {0x200b, 0x200f}, {0x2028, 0x202e},                    // No width; marks of direction; line separators.
+      {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
   return std::any_of(std::begin(kHidden), std::end(kHidden),
                      [code](const Range& range) { return range.first <= code && code <= range.last; });
 }

@@ -37,9 +37,9 @@ struct Answerer {
 
 class Session {
  public:
-  std::string server;       // host:port; empty: the coordinator of `dir`.
-  ClientSecurity security;  // TLS files; the token is found by Security().
-  std::string token_file;   // --token-file.
+  std::string server;                                     // host:port; empty: the coordinator of `dir`.
+  ClientSecurity security;                                // TLS files; the token is found by Security().
+  std::string token_file;                                 // --token-file.
   std::string environment_token, environment_token_file;  // INLIER_TOKEN, INLIER_TOKEN_FILE.
   std::filesystem::path dir = kDefaultDir;                // State folder of a local `inlier up`.
   bool reads = false;  // The verb changes nothing: it may read a folder in which no coordinator runs.

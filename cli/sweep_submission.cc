@@ -29,8 +29,8 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
   ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides, arguments.scale));
   ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
   checked.points = grid.kept();
-  checked.warnings =
-      CorpusWarnings(grid, arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR) : arguments.data_dir);
+  checked.warnings = CorpusWarnings(
+      grid, arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR) : arguments.data_dir);
   return checked;
 }
 
@@ -38,8 +38,8 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
                                                const SweepArguments& arguments) {
   if (sweep.points > kTrialsWithoutYes && !arguments.yes) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the sweep has ", sweep.points, " trials, more than ",
-                     kTrialsWithoutYes, "; submit it with --yes, or use fewer values or an `exclude`"));
+        absl::StrCat("the sweep has ", sweep.points, " trials, more than ", kTrialsWithoutYes,
+                     "; submit it with --yes, or use fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = sweep.spec;

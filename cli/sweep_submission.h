@@ -29,7 +29,7 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 
 struct CheckedSweep {
   v1::SweepSpec spec;
-  uint64_t points = 0;  // Trials.
+  uint64_t points = 0;                // Trials.
   std::vector<std::string> warnings;  // About data that this machine has not.
 };
 

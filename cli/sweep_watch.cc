@@ -79,7 +79,8 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
   RETURN_IF_ERROR(session.Sweeps().status());  // The connection exists from here on.
   v1::GetSweepRequest get;
   get.set_sweep(sweep);
-  const auto known = session.Call(&v1::SweepService::Stub::GetSweep, get);  // Without it the labels are sorted.
+  const auto known =
+      session.Call(&v1::SweepService::Stub::GetSweep, get);  // Without it the labels are sorted.
   WatchView view(TerminalWidth(), StdoutIsTerminal(),
                  known.ok() ? AxisNames(known->spec()) : std::vector<std::string>());
   const auto show = [&view](const v1::SweepUpdate& update, Timestamp now) {

@@ -159,10 +159,11 @@ std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
     for (std::string& line : wrap(text)) lines.push_back(std::move(line));
   }
   const auto add = [&](const std::string& line) { lines.push_back(Cut(Shown(line, Layout::kCell), width)); };
-  add(absl::StrFormat("%s  %s %3.0f%%  %s%s", status.name(),
-                      Bar(update.work_done(), std::clamp(width_ / 4, 10, 40)),
-                      std::floor(update.work_done() * 100), FormatDuration(now - first_), DescribeRest(update)));
-  add(absl::StrCat("  ", DescribeTrials(status.trials()), ", ", DescribeStages(status), DescribeHold(status)));
+  add(absl::StrFormat(
+      "%s  %s %3.0f%%  %s%s", status.name(), Bar(update.work_done(), std::clamp(width_ / 4, 10, 40)),
+      std::floor(update.work_done() * 100), FormatDuration(now - first_), DescribeRest(update)));
+  add(absl::StrCat("  ", DescribeTrials(status.trials()), ", ", DescribeStages(status),
+                   DescribeHold(status)));
   size_t shown = 0;
   for (const v1::RunningAttempt& attempt : update.running()) {
     if (shown++ == kAttemptsShown) {

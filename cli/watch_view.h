@@ -37,7 +37,7 @@ class WatchView {
   int width_;
   bool terminal_;
   std::vector<std::string> axes_;
-  Notices notices_;                // Terminal: those that are part of the frame.
+  Notices notices_;                 // Terminal: those that are part of the frame.
   std::vector<int> columns_shown_;  // Of each line of the last frame.
   bool started_ = false;
   Timestamp first_;

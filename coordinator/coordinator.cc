@@ -127,7 +127,8 @@ absl::Status Coordinator::Parts::OpenStore() {
     if (stats.notifications > 0) deliveries->Poke();
   };
   disk.committer = std::make_unique<Committer>(*disk.store, std::move(options), fail);
-  disk.reader = std::make_unique<Reader>(disk.database->path(), Calls::kReads.threads + Calls::kTables.threads);
+  disk.reader =
+      std::make_unique<Reader>(disk.database->path(), Calls::kReads.threads + Calls::kTables.threads);
   disk.queries = std::make_unique<QueryProcesses>(config.query_program(), disk.database->path());
   ASSIGN_OR_RETURN(disk.artifacts, ArtifactStore::Open(config.state_dir()));
   return absl::OkStatus();
@@ -136,9 +137,8 @@ absl::Status Coordinator::Parts::OpenStore() {
 // Results of deliveries are stored as decisions are; no one waits for them but the hook.
 void Coordinator::Parts::OpenDeliveries() {
   DeliveryPorts ports;
-  ports.observe = [this](const std::string& hook, std::optional<NotificationTried::Result> tried, std::uint64_t waiting) {
-    metrics.ObserveDelivery(hook, tried, waiting);
-  };
+  ports.observe = [this](const std::string& hook, std::optional<NotificationTried::Result> tried,
+                         std::uint64_t waiting) { metrics.ObserveDelivery(hook, tried, waiting); };
   ports.store = [this](NotificationTried change, std::function<void(absl::Status)> done) {
     loop->Post([this, change = std::move(change), done = std::move(done)]() mutable {
       Effects effects;

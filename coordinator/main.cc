@@ -29,7 +29,8 @@ constexpr char kProgram[] = "inlier-coordinator";
 constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr char kSummary[] =
     "Keeps sweeps and their results in <state_dir>/inlier.db, leases stages to workers, and serves gRPC and "
-    "HTTP. With --test-hooks it sends a notification of the event \"test\" to each hook of the configuration, prints "
+    "HTTP. With --test-hooks it sends a notification of the event \"test\" to each hook of the "
+    "configuration, prints "
     "the results, and ends.";
 constexpr char kTestHooksFlag[] = "--test-hooks";
 

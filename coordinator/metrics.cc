@@ -16,11 +16,12 @@ using Labels = std::vector<std::vector<std::string>>;
 constexpr v1::StageKind kKinds[] = {v1::TRAIN_STAGE, v1::EVALUATE_STAGE};
 constexpr v1::TrialState kStates[] = {v1::PENDING,  v1::RUNNING, v1::SUCCEEDED,
                                       v1::DIVERGED, v1::FAILED,  v1::CANCELLED};
-constexpr v1::SweepState kSweepStates[] = {v1::ACTIVE, v1::COMPLETE, v1::SWEEP_CANCELLED,
-                                           v1::STOPPED_BY_FAILURES, v1::STOPPED_BY_TIME, v1::STOPPED_BY_BUDGET};
-constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v1::CRASHED, v1::TIMED_OUT,
-                                          v1::LOST,         v1::PREEMPTED,     v1::STALLED,       v1::OTHER_DATA,
-                                          v1::SICK_DEVICE};
+constexpr v1::SweepState kSweepStates[] = {v1::ACTIVE,          v1::COMPLETE,
+                                           v1::SWEEP_CANCELLED, v1::STOPPED_BY_FAILURES,
+                                           v1::STOPPED_BY_TIME, v1::STOPPED_BY_BUDGET};
+constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v1::CRASHED,
+                                          v1::TIMED_OUT,    v1::LOST,          v1::PREEMPTED,
+                                          v1::STALLED,      v1::OTHER_DATA,    v1::SICK_DEVICE};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED", "PREEMPTED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
 constexpr const char* kMethods[] = {
@@ -84,9 +85,12 @@ std::vector<MetricSpec> MakeTable() {
       Counter("inlier_attempts_started_total", "Attempts leased to a worker.", {"kind"}, kinds),
       Counter("inlier_attempts_ended_total", "Attempts that ended, by outcome.", {"kind", "outcome"},
               Pairs(kinds, LabelsOf(kOutcomes, text))),
-      Counter("inlier_attempt_failures_total", "Attempts that ended without a result, by reason.", {"failure"}, failures),
-      Counter("inlier_attempt_seconds_total", "Time of attempts that ended, from their leases.", {"kind"}, kinds),
-      Counter("inlier_gpu_seconds_total", "Time of attempts that ended, multiplied by the share of a GPU that each had."),
+      Counter("inlier_attempt_failures_total", "Attempts that ended without a result, by reason.",
+              {"failure"}, failures),
+      Counter("inlier_attempt_seconds_total", "Time of attempts that ended, from their leases.", {"kind"},
+              kinds),
+      Counter("inlier_gpu_seconds_total",
+              "Time of attempts that ended, multiplied by the share of a GPU that each had."),
       Counter("inlier_attempts_adopted_total",
               "Attempts that a worker continued after a restart of the coordinator."),
       Counter("inlier_stage_retries_total", "Failed attempts whose stage is retried."),
@@ -97,7 +101,8 @@ std::vector<MetricSpec> MakeTable() {
       Histogram("inlier_train_steps_per_second", "Mean speed of each train attempt that succeeded.", rates),
       Gauge("inlier_workers", "Workers by state.", {"state"}, LabelsOf(kWorkerStates, text)),
       Gauge("inlier_devices_quarantined", "Devices of connected workers that get no attempts but probes."),
-      Counter("inlier_quarantines_total", "Devices put in quarantine because attempts on them failed in a row."),
+      Counter("inlier_quarantines_total",
+              "Devices put in quarantine because attempts on them failed in a row."),
       Gauge("inlier_slots", "Slots of connected workers."),
       Gauge("inlier_slots_busy", "Slots with an attempt."),
       Counter("inlier_syncs_refused_total",
@@ -120,8 +125,10 @@ std::vector<MetricSpec> MakeTable() {
       Gauge("inlier_commit_queue_bytes", "Estimated memory of the changes waiting for their commit."),
       Gauge("inlier_wal_bytes", "Size of the write-ahead log."),
       Counter("inlier_notifications_delivered_total", "Notifications that their hook has taken.", {"hook"}),
-      Counter("inlier_notification_failed_tries_total", "Tries to deliver a notification that failed.", {"hook"}),
-      Counter("inlier_notifications_given_up_total", "Notifications whose last try failed give_up_hours after the event.", {"hook"}),
+      Counter("inlier_notification_failed_tries_total", "Tries to deliver a notification that failed.",
+              {"hook"}),
+      Counter("inlier_notifications_given_up_total",
+              "Notifications whose last try failed give_up_hours after the event.", {"hook"}),
       Gauge("inlier_notifications_waiting", "Notifications that are not delivered yet.", {"hook"}),
       Gauge("inlier_store_available", "1 while the database accepts commits, 0 while its disk is full."),
       Counter("inlier_artifact_bytes_total", "Bytes of artifacts received from workers and sent to them.",
@@ -168,13 +175,15 @@ void CoordinatorMetrics::CountRefusedCall(const char* reason) {
   registry_.CounterOf("inlier_calls_refused_total", {reason}).Increment();
 }
 
-void CoordinatorMetrics::ObserveDelivery(const std::string& hook, std::optional<NotificationTried::Result> tried,
+void CoordinatorMetrics::ObserveDelivery(const std::string& hook,
+                                         std::optional<NotificationTried::Result> tried,
                                          std::uint64_t waiting) {
   using Result = NotificationTried::Result;
   prometheus::Counter& delivered = registry_.CounterOf("inlier_notifications_delivered_total", {hook});
   prometheus::Counter& failed = registry_.CounterOf("inlier_notification_failed_tries_total", {hook});
   prometheus::Counter& given_up = registry_.CounterOf("inlier_notifications_given_up_total", {hook});
-  if (!tried) return registry_.GaugeOf("inlier_notifications_waiting", {hook}).Set(static_cast<double>(waiting));
+  if (!tried)
+    return registry_.GaugeOf("inlier_notifications_waiting", {hook}).Set(static_cast<double>(waiting));
   (*tried == Result::kDelivered ? delivered : *tried == Result::kGivenUp ? given_up : failed).Increment();
 }
 
@@ -211,7 +220,8 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
   int quarantined = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    for (const auto& [device, health] : worker.devices) quarantined += worker.connected && health.InQuarantine();
+    for (const auto& [device, health] : worker.devices)
+      quarantined += worker.connected && health.InQuarantine();
   }
   set("inlier_devices_quarantined", {}, quarantined);
   set("inlier_leases", {}, state.leases.size());

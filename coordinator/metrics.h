@@ -35,7 +35,8 @@ class CoordinatorMetrics {
   // Reasons: unauthenticated, forbidden, version, rate, at_once.
   void CountRefusedCall(const char* reason);
   // Of a hook: how a try ended; how many notifications wait, if `tried` is absent.
-  void ObserveDelivery(const std::string& hook, std::optional<NotificationTried::Result> tried, std::uint64_t waiting);
+  void ObserveDelivery(const std::string& hook, std::optional<NotificationTried::Result> tried,
+                       std::uint64_t waiting);
   // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 

@@ -1,8 +1,8 @@
 #include "coordinator/recovery.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -39,7 +39,8 @@ void RecoverSweep(State& state, SweepRow record, Moment now) {
   sweep.request_digest = std::move(record.request_digest);
   sweep.owner = std::move(record.owner);
   sweep.submitted = record.submitted_at;
-  sweep.began = now.at - std::chrono::milliseconds(std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submitted.unix_ms));
+  sweep.began = now.at - std::chrono::milliseconds(
+                             std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submitted.unix_ms));
   sweep.usage.Add(record.usage.attempt_ms / 1000.0, record.usage.gpu_ms / 1000.0);
   sweep.charged_gpu_seconds = record.usage.charged_gpu_ms / 1000.0;
   sweep.stored_usage = record.usage;
@@ -121,7 +122,8 @@ void RecoverTrial(State& state, TrialRow record) {
     if (!IsTerminal(trial.state) && stage.state != v1::SUCCEEDED) AddDependent(state, stage, trial);
   }
   if (IsTerminal(trial.state)) return;
-  for (const StageId id : OpenSources(state, state.stages.at(trial.train))) AddDependent(state, state.stages.at(id), trial);
+  for (const StageId id : OpenSources(state, state.stages.at(trial.train)))
+    AddDependent(state, state.stages.at(id), trial);
 }
 
 void RecoverWorker(State& state, WorkerRow record, Moment now) {
@@ -250,7 +252,8 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   }
   for (const SweepId id : active) {
     Sweep& sweep = state.sweeps.at(id);
-    if (!sweep.Exhausted()) state.expanding.insert(id);  // Its grid is made when the coordinator serves calls.
+    if (!sweep.Exhausted())
+      state.expanding.insert(id);  // Its grid is made when the coordinator serves calls.
     context.settle.insert(id);
   }
   context.out.log.push_back(

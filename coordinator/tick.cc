@@ -93,7 +93,8 @@ void ExpandSweeps(Context& context) {
     if (!WantsTrials(state, sweep)) continue;
     if (!sweep.expander) {
       if (const absl::Status made = MakeExpander(state, sweep); !made.ok())
-        StopSweep(context, sweep, absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
+        StopSweep(context, sweep,
+                  absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
       return;  // One grid a tick.
     }
     const std::uint64_t before = sweep.trials.size();

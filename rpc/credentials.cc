@@ -135,8 +135,7 @@ absl::StatusOr<Role> RoleFromName(const std::string& name) {
   for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork, Role::kAdmin}) {
     if (RoleName(role) == name) return role;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is not a role; expected ", kRoleNames));
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a role; expected ", kRoleNames));
 }
 
 bool Includes(Role held, Role needed) {

@@ -17,9 +17,9 @@ absl::Status CheckPrivate(const std::string& field, const std::string& file) {
                                                    ", or set insecure: true where every user is trusted"));
   };
   if (!IsOurs(info)) {
-    return refuse(absl::StrCat("belongs to another user (uid ", info.st_uid,
-                               "), who could put another in its place"),
-                  absl::StrCat("chown ", ::geteuid()));
+    return refuse(
+        absl::StrCat("belongs to another user (uid ", info.st_uid, "), who could put another in its place"),
+        absl::StrCat("chown ", ::geteuid()));
   }
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return refuse("is writable by other users, who could grant themselves access", "chmod go-w");

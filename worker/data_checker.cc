@@ -69,17 +69,19 @@ struct DataChecker::Job {
     folder = settings.state_dir / "data_checks" / std::to_string(token);
     v1::AttemptSpec request;
     if (!request.mutable_spec()->ParseFromString(check.source()))
-      return absl::InvalidArgumentError("the coordinator's message cannot be read: both must be of one version");
+      return absl::InvalidArgumentError(
+          "the coordinator's message cannot be read: both must be of one version");
     request.set_data_dir(settings.data_dir.string());
     request.set_cache_dir(settings.cache_dir.string());
     request.mutable_data_roots()->Assign(settings.data_roots.begin(), settings.data_roots.end());
     RETURN_IF_ERROR(PrepareAttemptFolder(folder, request));
-    const Command command{settings.trial_program,
-                          {"digest", (folder / kAttemptSpecName).string()},
-                          TrialEnvironment(settings.trial_environment, {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
-                                                                        "CUDA_VISIBLE_DEVICES="}),
-                          folder.string(),
-                          {}};
+    const Command command{
+        settings.trial_program,
+        {"digest", (folder / kAttemptSpecName).string()},
+        TrialEnvironment(settings.trial_environment,
+                         {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES="}),
+        folder.string(),
+        {}};
     ASSIGN_OR_RETURN(process, TrialProcess::Start(
                                   io, command, [this](std::string_view bytes) { TakeLines(bytes); },
                                   [this](std::string_view bytes) { Append(output, bytes); }));

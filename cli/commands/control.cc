@@ -59,7 +59,8 @@ absl::StatusOr<bool> ConfirmCancel(Session& session, const std::string& name) {
   const std::uint64_t open = sweep.trials().pending() + sweep.trials().running();
   if (open == 0) return true;
   Print(absl::StrCat("Cancel ", open, open == 1 ? " trial" : " trials", " of ", sweep.sweep_id(), " (",
-                     Shown(sweep.name(), Layout::kCell), "), ", sweep.trials().running(), " of them running? [y/N] "));
+                     Shown(sweep.name(), Layout::kCell), "), ", sweep.trials().running(),
+                     " of them running? [y/N] "));
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
@@ -75,8 +76,8 @@ std::string WhyNoRetry(Session& session, const std::string& name) {
   const v1::TrialCounts& trials = sweep->trials();
   if (trials.pruned() > 0 && trials.failed() == 0 && trials.cancelled() == trials.pruned())
     return absl::StrCat(": only pruned ones have no result; inlier retry TRIAL runs one to its end");
-  return absl::StrCat(": none has failed or was cancelled (", trials.succeeded() + trials.diverged(), " with a result, ",
-                      trials.pending() + trials.running(), " waiting or running)");
+  return absl::StrCat(": none has failed or was cancelled (", trials.succeeded() + trials.diverged(),
+                      " with a result, ", trials.pending() + trials.running(), " waiting or running)");
 }
 
 }  // namespace
@@ -109,8 +110,9 @@ void AddRetryCommand(CLI::App& app, Session& session) {
     const auto response =
         session.CallOnce(&v1::SweepService::Stub::Retry, MakeRequest<v1::RetryRequest>(*name));
     if (!response.ok()) return session.Finish(response.status());
-    Report(session, *response, response->retried(),
-           response->retried() > 0 ? "queued again" : absl::StrCat("queued again", WhyNoRetry(session, *name)));
+    Report(
+        session, *response, response->retried(),
+        response->retried() > 0 ? "queued again" : absl::StrCat("queued again", WhyNoRetry(session, *name)));
   });
 }
 

@@ -32,7 +32,8 @@ absl::Status CheckSettings(const std::vector<std::string>& settings) {
     FieldPath field;
     if (FieldPath::TryParse(v1::TrialSpec::descriptor(), path, &field).empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--set ", path, ": belongs to the sweep's base, which cannot change while it runs; submit a new "
+          absl::StrCat("--set ", path,
+                       ": belongs to the sweep's base, which cannot change while it runs; submit a new "
                        "sweep (trainings that are the same are not run again), or add a value to an axis"));
     }
   }
@@ -110,9 +111,10 @@ void AddEditCommand(CLI::App& app, Session& session) {
     if (session.mode() == OutputMode::kJson) {
       PrintExact(ToJson(*response));
     } else if (session.people()) {
-      Print(absl::StrCat(edit->request.sweep(), " is at revision ", response->revision(), ": ", response->trials(),
-                         " trials, ", response->added(), " added, ", response->kept(), " kept, ",
-                         response->withdrawn(), " withdrawn\n", ChangesText(*edit, arguments->file)));
+      Print(absl::StrCat(edit->request.sweep(), " is at revision ", response->revision(), ": ",
+                         response->trials(), " trials, ", response->added(), " added, ", response->kept(),
+                         " kept, ", response->withdrawn(), " withdrawn\n",
+                         ChangesText(*edit, arguments->file)));
     }
   });
 }

@@ -85,7 +85,8 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, arguments));
   *sweep_id = submitted.sweep_id();
   if (session.people()) {
-    Print(absl::StrCat("sweep ", submitted.sweep_id(), " (", checked.spec.name(), "): ", TrialsText(submitted), "\n"));
+    Print(absl::StrCat("sweep ", submitted.sweep_id(), " (", checked.spec.name(),
+                       "): ", TrialsText(submitted), "\n"));
   }
   WatchOptions options;
   options.json_updates = false;

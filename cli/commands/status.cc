@@ -41,7 +41,8 @@ std::string UsageText(const v1::SweepStatus& sweep) {
   std::string text = absl::StrFormat("\n  %.4g hours of attempts", sweep.attempt_hours());
   if (sweep.gpu_hours() > 0 || limits.has_gpu_hours()) {
     absl::StrAppend(&text, absl::StrFormat(", %.4g", sweep.gpu_hours()),
-                    limits.has_gpu_hours() ? absl::StrFormat(" of %.4g", limits.gpu_hours()) : "", " hours of GPUs");
+                    limits.has_gpu_hours() ? absl::StrFormat(" of %.4g", limits.gpu_hours()) : "",
+                    " hours of GPUs");
   }
   if (limits.has_sweep_hours()) {
     const auto ms = static_cast<std::int64_t>(limits.sweep_hours() * 3'600'000);
@@ -83,7 +84,8 @@ void ShowSweeps(Session& session, bool all) {
   }
   const bool owned = std::any_of(response->sweeps().begin(), response->sweeps().end(),
                                  [](const v1::SweepStatus& sweep) { return sweep.has_owner(); });
-  std::vector<std::string> headings = {"sweep", "name", "state", "trials", "trained", "evaluated", "submitted"};
+  std::vector<std::string> headings = {"sweep",   "name",      "state",    "trials",
+                                       "trained", "evaluated", "submitted"};
   if (owned) headings.push_back("owner");
   TextTable table(std::move(headings));
   for (const v1::SweepStatus& sweep : response->sweeps()) {
@@ -127,9 +129,8 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
     return;
   }
   if (session.people()) {
-    std::string head =
-        absl::StrCat(sweep->sweep_id(), "  ", Shown(sweep->name(), Layout::kCell), "  ", StateWord(*sweep), ", ",
-                     DescribeTrials(sweep->trials()));
+    std::string head = absl::StrCat(sweep->sweep_id(), "  ", Shown(sweep->name(), Layout::kCell), "  ",
+                                    StateWord(*sweep), ", ", DescribeTrials(sweep->trials()));
     if (sweep->withdrawn() > 0) absl::StrAppend(&head, ", ", sweep->withdrawn(), " withdrawn");
     if (sweep->has_owner()) absl::StrAppend(&head, "; owner ", Shown(sweep->owner(), Layout::kCell));
     absl::StrAppend(&head, UsageText(*sweep));

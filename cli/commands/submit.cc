@@ -129,8 +129,9 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
     } else if (session.mode() == OutputMode::kQuiet) {
       Print(response->sweep_id() + "\n");
     } else if (session.people()) {
-      std::string text = absl::StrCat("submitted ", response->sweep_id(), " (",
-                                      Shown(checked->spec.name(), Layout::kCell), "): ", TrialsText(*response));
+      std::string text =
+          absl::StrCat("submitted ", response->sweep_id(), " (", Shown(checked->spec.name(), Layout::kCell),
+                       "): ", TrialsText(*response));
       if (!*watch)
         absl::StrAppend(&text, "\nfollow it: inlier watch ", response->sweep_id(),
                         "     results: inlier table ", response->sweep_id());

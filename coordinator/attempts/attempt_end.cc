@@ -83,16 +83,16 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   context.out.changes.Add(AttemptEnded{
       .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
   if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) state.raised_memory.erase(stage.id);
-  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE && !state.data.IsKnown(stage.data_id()))
+  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE &&
+      !state.data.IsKnown(stage.data_id()))
     EndDataWaits(state, stage.data_id());  // It reads no data any more.
   ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome, failure)];
   if (failure) ++state.stats.failures[*failure];
-  context.out.log.push_back(
-      absl::StrCat("attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
-                   " token=", token, " outcome=",
-                   IsPreemption(failure) ? v1::FailureClass_Name(*failure) : v1::TrialState_Name(outcome),
-                   failure && !IsPreemption(failure) ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
-                   message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
+  context.out.log.push_back(absl::StrCat(
+      "attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(), " token=", token,
+      " outcome=", IsPreemption(failure) ? v1::FailureClass_Name(*failure) : v1::TrialState_Name(outcome),
+      failure && !IsPreemption(failure) ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
+      message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
   state.attempts.erase(at);
 }
 

@@ -100,7 +100,8 @@ bool KnowsItsData(const State& state, const Attempt& attempt) {
 
 void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1::Outcome& outcome) {
   State& state = context.state;
-  if (!KnowsItsData(state, live) && outcome.kind() != v1::Outcome::FAILED && !TakeDigest(context, live, worker, ""))
+  if (!KnowsItsData(state, live) && outcome.kind() != v1::Outcome::FAILED &&
+      !TakeDigest(context, live, worker, ""))
     return;
   TakePeak(context, live, outcome);
   const Attempt attempt = live;  // EndAttempt forgets it.

@@ -34,7 +34,8 @@ void PruneStage(Context& context, Stage& stage, const std::string& reason) {
     Trial& trial = state.trials.at(id);
     SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
-    const std::string source = IsSourceFor(stage, trial) ? absl::StrCat(SourceText(state, stage), ": ") : std::string();
+    const std::string source =
+        IsSourceFor(stage, trial) ? absl::StrCat(SourceText(state, stage), ": ") : std::string();
     // The last of them cancels the stage too: no trial needs it then.
     SetTrialState(context, trial, v1::CANCELLED, absl::StrCat(source, reason));
   }
@@ -42,7 +43,8 @@ void PruneStage(Context& context, Stage& stage, const std::string& reason) {
 }
 
 bool WantsPruned(const State& state, const Sweep& sweep, const Stage& stage) {
-  if (!sweep.pruner || !sweep.pruner->Wants(stage.id) || sweep.kept_from_pruning.contains(stage.id)) return false;
+  if (!sweep.pruner || !sweep.pruner->Wants(stage.id) || sweep.kept_from_pruning.contains(stage.id))
+    return false;
   // A person wants a trial whose training starts from it.
   const std::vector<TrialId> trials = stage.DependentTrials();
   return std::none_of(trials.begin(), trials.end(), [&](TrialId id) {

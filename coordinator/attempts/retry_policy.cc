@@ -68,8 +68,8 @@ RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts,
     case v1::LOST:
     case v1::PREEMPTED:
     case v1::SICK_DEVICE:
-      return WithinLimit(counts.losses, policy.max_losses(), "lost its worker or ran on a sick device", "retry.max_losses",
-                         Duration::zero());
+      return WithinLimit(counts.losses, policy.max_losses(), "lost its worker or ran on a sick device",
+                         "retry.max_losses", Duration::zero());
     case v1::OTHER_DATA:
       return {.again = true, .wait = Duration::zero(), .why_not = ""};  // On a worker that has the data.
   }

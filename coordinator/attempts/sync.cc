@@ -27,9 +27,9 @@ constexpr std::int64_t kLastSeenWrittenMs = 60'000;
 absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1::WorkerSync& sync,
                          const std::string& caller) {
   if (known != nullptr && !caller.empty() && !known->owner.empty() && known->owner != caller) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("this incarnation of a worker does not belong to ", caller,
-                     "; a worker gets a new incarnation at each start"));
+    return absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker does not belong to ",
+                                                    caller,
+                                                    "; a worker gets a new incarnation at each start"));
   }
   if (known != nullptr && known->connected) return absl::OkStatus();
   const WorkerRegistry::Share share = state.workers.ShareOf(caller);
@@ -41,12 +41,11 @@ absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1:
                      "workers_per_caller_max of the coordinator"));
   }
   if (share.slots + static_cast<std::uint64_t>(sync.slots_size()) > state.options.slots_per_caller_max) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("worker ", sync.name(), " has ", sync.slots_size(),
-                     " slots, and the connected workers of ", who, " have ", share.slots, " of at most ",
-                     state.options.slots_per_caller_max,
-                     "; stop some, give them another token, or raise slots_per_caller_max of the "
-                     "coordinator"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "worker ", sync.name(), " has ", sync.slots_size(), " slots, and the connected workers of ", who,
+        " have ", share.slots, " of at most ", state.options.slots_per_caller_max,
+        "; stop some, give them another token, or raise slots_per_caller_max of the "
+        "coordinator"));
   }
   return absl::OkStatus();
 }

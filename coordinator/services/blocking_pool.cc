@@ -13,13 +13,14 @@ BlockingPool::BlockingPool(const Limits& limits, std::string what) : limits_(lim
 absl::Status BlockingPool::Refusal(const std::string& caller) const {
   if (joined_) return absl::UnavailableError("the coordinator is stopping; call again when it is back");
   if (calls_ >= limits_.calls_max) {
-    return absl::ResourceExhaustedError(absl::StrCat("too many ", what_, " at once, at most ", limits_.calls_max,
-                                                     "; try again in a moment"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("too many ", what_, " at once, at most ", limits_.calls_max, "; try again in a moment"));
   }
   const auto known = callers_.find(caller);
   if (known == callers_.end()) return absl::OkStatus();
   const Queue& calls = known->second;
-  if (calls.running + static_cast<int>(calls.waiting.size()) < limits_.calls_per_caller_max) return absl::OkStatus();
+  if (calls.running + static_cast<int>(calls.waiting.size()) < limits_.calls_per_caller_max)
+    return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("too many ", what_, " at once by ", caller.empty() ? "callers without a name" : caller,
                    ", at most ", limits_.calls_per_caller_max, "; wait until one has its answer"));

@@ -31,7 +31,8 @@ class ByteShares {
     const std::lock_guard lock(mutex_);
     const auto held = callers_.find(caller);
     if (bytes + (held == callers_.end() ? 0 : held->second) > limits_.of_caller)
-      return TooMuch(absl::StrCat(what_, " of ", caller.empty() ? "callers without a name" : caller), limits_.of_caller);
+      return TooMuch(absl::StrCat(what_, " of ", caller.empty() ? "callers without a name" : caller),
+                     limits_.of_caller);
     if (bytes + all_ > limits_.of_all - reserved) return TooMuch(what_, limits_.of_all - reserved);
     if (bytes == 0) return absl::OkStatus();
     callers_[caller] += bytes;

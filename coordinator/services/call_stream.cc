@@ -113,7 +113,8 @@ void CallStream::QueueHeavy() {
     Got(status);
     Release();
   };
-  bounds_.RunHeavy(holder_, [take] { take(absl::OkStatus()); }, take);
+  bounds_.RunHeavy(
+      holder_, [take] { take(absl::OkStatus()); }, take);
 }
 
 absl::Status CallStream::ParseHeavy() {

@@ -53,7 +53,8 @@ struct CallBounds {
 
   // Runs `work` on the thread of heavy messages when it is the turn of `caller`; or `refuse`, from Stop on with
   // UNAVAILABLE.
-  void RunHeavy(const std::string& caller, std::function<void()> work, std::function<void(absl::Status)> refuse) {
+  void RunHeavy(const std::string& caller, std::function<void()> work,
+                std::function<void(absl::Status)> refuse) {
     const auto run = [this, work = std::move(work), refuse] {
       if (!stopping) return work();
       refuse(absl::UnavailableError("the coordinator is stopping; call again when it is back"));

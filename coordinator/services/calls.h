@@ -62,9 +62,11 @@ class Calls {
   // The same on a pool, for `work()` that blocks and returns a StatusOr<Response>.
   template <typename Response, typename Work>
   void OnPool(BlockingPool& pool, UnaryContext* context, const char* method, Response* response, Work work) {
-    OnCaller(context, method, response, [&pool, context, work = std::move(work)](Reply<Response> reply) mutable {
-      pool.Run(context->calling().name, [work = std::move(work), reply] { reply(work()); }, reply);
-    });
+    OnCaller(context, method, response,
+             [&pool, context, work = std::move(work)](Reply<Response> reply) mutable {
+               pool.Run(
+                   context->calling().name, [work = std::move(work), reply] { reply(work()); }, reply);
+             });
   }
 
   // The call of a person that changes something: replies with the response of `decide(orchestrator, now, effects)` to

@@ -87,16 +87,16 @@ class SweepService {
     };
     return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
       const auto prepare = [=, this] {
-        calls_.loop().Post(
-            [=, this, row = Audit::RowOf(context->calling(), method, request), grid = make_grid()]() mutable {
-              calls_.DecideAudited(
-                  row, *request,
-                  [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
-                    RETURN_IF_ERROR(grid.status());
-                    return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
-                  },
-                  reply);
-            });
+        calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), method, request),
+                            grid = make_grid()]() mutable {
+          calls_.DecideAudited(
+              row, *request,
+              [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
+                RETURN_IF_ERROR(grid.status());
+                return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
+              },
+              reply);
+        });
       };
       calls_.bounds().RunHeavy(context->calling().name, prepare, reply);
     });
@@ -158,21 +158,23 @@ class SweepService {
   }
 
   void Explain(Context* context, const v1::ExplainRequest* request, v1::Explanation* response) {
-    return calls_.OnLoop(context, "Explain", response, [this, context, request](Reply<v1::Explanation> reply) {
-      if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-      absl::StatusOr<v1::Explanation> seen =
-          inlier::Explain(calls_.loop().orchestrator().state(), *request, CoordinatorLoop::Now());
-      calls_.loop().AfterCommit([this, context, request, seen = std::move(seen), reply](absl::Status status) {
-        if (!status.ok()) return reply(status);
-        if (!seen.ok() || !request->has_trial()) return reply(seen);
-        // Past attempts are in the database alone.
-        const auto add_attempts = [this, request, explanation = *seen, reply]() mutable {
-          const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
-          reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
-        };
-        calls_.reads().Run(context->calling().name, add_attempts, reply);
-      });
-    });
+    return calls_.OnLoop(
+        context, "Explain", response, [this, context, request](Reply<v1::Explanation> reply) {
+          if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
+          absl::StatusOr<v1::Explanation> seen =
+              inlier::Explain(calls_.loop().orchestrator().state(), *request, CoordinatorLoop::Now());
+          calls_.loop().AfterCommit(
+              [this, context, request, seen = std::move(seen), reply](absl::Status status) {
+                if (!status.ok()) return reply(status);
+                if (!seen.ok() || !request->has_trial()) return reply(seen);
+                // Past attempts are in the database alone.
+                const auto add_attempts = [this, request, explanation = *seen, reply]() mutable {
+                  const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
+                  reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
+                };
+                calls_.reads().Run(context->calling().name, add_attempts, reply);
+              });
+        });
   }
 
   void DrainWorker(Context* context, const v1::DrainWorkerRequest* request,

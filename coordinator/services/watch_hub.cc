@@ -92,7 +92,8 @@ class WatchHub::Watcher final : public CallStream {
     loop().AfterCommit([this, last, send](const absl::Status& status) {
       if (!status.ok()) return send(status);
       hub_.calls_.reads().Run(
-          name_, [this, last, send] { send(hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate)); },
+          name_,
+          [this, last, send] { send(hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate)); },
           send);
     });
   }

@@ -22,8 +22,9 @@ struct StateCounts {
 
 // Each becomes a counter of /metrics.
 struct OrchestratorStats {
-  std::array<std::uint64_t, 2> attempts_started{};               // By kind: train, evaluate.
-  std::array<std::array<std::uint64_t, 5>, 2> attempts_ended{};  // By kind and outcome: as kOutcomes of metrics.cc.
+  std::array<std::uint64_t, 2> attempts_started{};  // By kind: train, evaluate.
+  std::array<std::array<std::uint64_t, 5>, 2>
+      attempts_ended{};  // By kind and outcome: as kOutcomes of metrics.cc.
   std::map<v1::FailureClass, std::uint64_t> failures;
   std::array<double, 2> attempt_seconds{};  // Of ended attempts, by kind.
   double gpu_seconds = 0;                   // Of ended attempts, multiplied by their shares of a GPU.

@@ -66,8 +66,8 @@ class Scheduler {
     double weight = 1;    // From 0.001 to 1000.
     std::string group{};  // Whose quota it shares; empty: none.
     bool paused = false;
-    bool preempts = false;  // Attempts of lower priority yield to it.
-    std::string owner{};    // Whose quota it shares, too.
+    bool preempts = false;                              // Attempts of lower priority yield to it.
+    std::string owner{};                                // Whose quota it shares, too.
     std::optional<std::uint32_t> owner_max_parallel{};  // That quota, the same for all sweeps of the owner.
     bool owner_has_budget = false;                      // SetSpent may be called for the owner.
   };

@@ -58,13 +58,13 @@ struct Stage {
   Digest fingerprint{};
   v1::StageKind kind = v1::TRAIN_STAGE;
   StageState state = v1::PENDING;
-  bool ready : 1 = false;                       // In the scheduler's queues.
-  std::uint32_t data : 31 = 0;                  // TRAIN: number of its data, a DataId; see data_id().
-  std::uint32_t open_evaluations = 0;           // TRAIN: those of `evaluations` without a result.
-  std::uint32_t attempts = 0;                   // So far, over all retries.
-  std::uint32_t steps = 0;                      // Updates of the training; 0: it counts epochs.
-  StageId train;                                // EVALUATE: the stage whose checkpoint it needs.
-  StageId start;                                // TRAIN: the training that it starts from; zero: none of this coordinator.
+  bool ready : 1 = false;              // In the scheduler's queues.
+  std::uint32_t data : 31 = 0;         // TRAIN: number of its data, a DataId; see data_id().
+  std::uint32_t open_evaluations = 0;  // TRAIN: those of `evaluations` without a result.
+  std::uint32_t attempts = 0;          // So far, over all retries.
+  std::uint32_t steps = 0;             // Updates of the training; 0: it counts epochs.
+  StageId train;                       // EVALUATE: the stage whose checkpoint it needs.
+  StageId start;  // TRAIN: the training that it starts from; zero: none of this coordinator.
   absl::InlinedVector<StageId, 2> evaluations;  // TRAIN: the stages that need its checkpoint, oldest first.
   absl::InlinedVector<SweepId, 2> sweeps;       // Sweeps with a trial on this stage.
 

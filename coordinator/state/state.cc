@@ -25,7 +25,8 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   options.slots_per_caller_max = config.slots_per_caller_max();
   for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
   for (const v1::CallerLimits& limits : config.callers()) options.callers[limits.name()] = limits;
-  for (const auto& [event, hook] : HooksOf(config.hooks())) options.hooks.keys[event].push_back(HookKey(event, hook));
+  for (const auto& [event, hook] : HooksOf(config.hooks()))
+    options.hooks.keys[event].push_back(HookKey(event, hook));
   options.hooks.no_worker = std::chrono::seconds(config.hooks().no_worker_seconds());
   return options;
 }

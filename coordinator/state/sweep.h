@@ -45,7 +45,7 @@ struct Sweep {
   ResourceRequest request;  // Its spec's.
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
-  std::uint64_t kept = 0;  // Points that are not left out.
+  std::uint64_t kept = 0;              // Points that are not left out.
   std::uint64_t trials_at_submit = 0;  // Answer of the submission: also when it comes again.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
@@ -64,14 +64,15 @@ struct Sweep {
   std::string request_digest;
   std::string owner;  // The caller that submitted it; empty: callers were not checked.
   WallTime submitted;
-  Timestamp began;  // When it was submitted, also where that was before a restart.
-  UsageMeter usage;                // Of the attempts at stages that it needs.
-  double charged_gpu_seconds = 0;  // Of ended attempts that are charged to it.
-  SweepUsage stored_usage;         // As last stored.
+  Timestamp began;                     // When it was submitted, also where that was before a restart.
+  UsageMeter usage;                    // Of the attempts at stages that it needs.
+  double charged_gpu_seconds = 0;      // Of ended attempts that are charged to it.
+  SweepUsage stored_usage;             // As last stored.
   std::optional<Timestamp> limit_due;  // When to look at its limits (state/limits.h).
   std::optional<WallTime> ended;
   std::vector<TrialId> trials;  // Without those withdrawn.
-  std::unordered_map<std::uint64_t, TrialId> by_point;  // The same, or empty; made when a trial starts from another point's.
+  std::unordered_map<std::uint64_t, TrialId>
+      by_point;  // The same, or empty; made when a trial starts from another point's.
   std::uint64_t withdrawn = 0;
   std::array<std::uint64_t, v1::TrialState_ARRAYSIZE> counts{};  // Of the trials made so far, by state.
   StageTally train;

@@ -26,8 +26,8 @@ namespace inlier {
 // Data by which a stage is found or made.
 struct StagePart {
   std::string fingerprint;
-  std::string spec;  // Its part of the resolved TrialSpec, serialised (canonical.h).
-  std::string json;  // The same as JSON.
+  std::string spec;                          // Its part of the resolved TrialSpec, serialised (canonical.h).
+  std::string json;                          // The same as JSON.
   std::shared_ptr<const std::string> names;  // TRAIN: DataSourceNames.
 };
 
@@ -38,8 +38,8 @@ struct ExpandedTrial {
   // `evaluate` until SweepExpander::SetStart.
   std::shared_ptr<v1::TrialSpec> unlinked;
   std::optional<std::uint64_t> start_point;  // With training.start_from.point: the index of that point.
-  absl::Status problem;                    // Not OK: the trial can never run and has no stages.
-  std::shared_ptr<const StagePart> train;  // Of several trials, where consecutive ones share it.
+  absl::Status problem;                      // Not OK: the trial can never run and has no stages.
+  std::shared_ptr<const StagePart> train;    // Of several trials, where consecutive ones share it.
   StagePart evaluate;
   std::string spec_json;    // With `problem`: the TrialSpec as the grid gave it.
   std::uint32_t steps = 0;  // Updates of its training; 0 where it counts epochs.

@@ -22,8 +22,9 @@ struct Deadlines {
   std::set<std::pair<Timestamp, Token>> by_progress;  // (progressed, token) of live attempts.
   std::set<std::pair<Timestamp, StageId>> retries;    // (not_before, stage).
   std::set<std::pair<Timestamp, Token>> yields;       // (yields_until, token).
-  std::set<std::pair<Timestamp, std::pair<std::string, std::string>>> probes;  // (probe_at, incarnation and device); a superset.
-  Timestamp preemption_checked;                       // Time of the last check for preemption.
+  std::set<std::pair<Timestamp, std::pair<std::string, std::string>>>
+      probes;                    // (probe_at, incarnation and device); a superset.
+  Timestamp preemption_checked;  // Time of the last check for preemption.
   // Limits (state/limits.h): of live attempts and the trials that need them, of sweeps, of owners.
   std::set<std::pair<Timestamp, Token>> attempt_limits;
   std::set<std::pair<Timestamp, SweepId>> sweep_limits;
@@ -38,12 +39,12 @@ struct HolderWaits {
 
 // A digest that a worker is asked for.
 struct DataCheck {
-  Token token = 0;       // 0: no worker is asked.
-  std::string worker;    // Incarnation of the worker that is asked.
-  Timestamp asked;       // Or when the worker was heard to have read on.
-  std::string reading;   // How far it has come, in its words.
-  bool pushed = false;   // The worker has been sent it.
-  Token last_token = 0;  // Of the latest question, answered or not.
+  Token token = 0;                              // 0: no worker is asked.
+  std::string worker;                           // Incarnation of the worker that is asked.
+  Timestamp asked;                              // Or when the worker was heard to have read on.
+  std::string reading;                          // How far it has come, in its words.
+  bool pushed = false;                          // The worker has been sent it.
+  Token last_token = 0;                         // Of the latest question, answered or not.
   std::map<std::string, std::string> problems;  // Incarnation -> why it could not find the digest.
 };
 
@@ -71,7 +72,7 @@ struct IdleWorkers {
 
 // Failures of a sweep after one that was notified: they are notified together when the time is over.
 struct FailureGather {
-  Duration window{};                    // Its length. It doubles while trials keep failing.
+  Duration window{};  // Its length. It doubles while trials keep failing.
   Timestamp until;
   std::uint64_t failures = 0;
   std::vector<std::string> trials{};    // The first of them, JSON.

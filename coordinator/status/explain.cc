@@ -57,7 +57,8 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
   node.set_state("RUNNING");
   if (attempt.yields.empty()) {
     if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
-      Because(node, absl::StrCat("it may run for another ", FormatDuration(*due - now.at), " (limits.attempt_hours)"));
+      Because(node, absl::StrCat("it may run for another ", FormatDuration(*due - now.at),
+                                 " (limits.attempt_hours)"));
   } else {
     Because(node, absl::StrCat("it was asked to write a checkpoint and stop: ", attempt.yields));
   }
@@ -206,8 +207,7 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   }
   ExplainPlacement(state, stage, sweep, node);
   ExplainWorkers(state, node);
-  if (node.because_size() == 0)
-    Because(node, "ready; waits for a free worker");
+  if (node.because_size() == 0) Because(node, "ready; waits for a free worker");
   return node;
 }
 
@@ -242,12 +242,14 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
 void ExplainLimits(const Sweep& sweep, Timestamp now, v1::Explanation& of) {
   const v1::LimitsSpec& limits = sweep.spec.limits();
   if (limits.has_sweep_hours()) {
-    Because(of, absl::StrCat("it was submitted ", FormatDuration(now - sweep.began), " ago, and is stopped after ",
-                             FormatDuration(FromHours(limits.sweep_hours())), " (limits.sweep_hours)"));
+    Because(of, absl::StrCat("it was submitted ", FormatDuration(now - sweep.began),
+                             " ago, and is stopped after ", FormatDuration(FromHours(limits.sweep_hours())),
+                             " (limits.sweep_hours)"));
   }
   if (limits.has_gpu_hours()) {
-    Because(of, absl::StrCat("it has used ", Hours(sweep.usage.GpuSeconds(now) / 3600), " hours of GPUs, and is stopped at ",
-                             Hours(limits.gpu_hours()), " (limits.gpu_hours)"));
+    Because(of, absl::StrCat("it has used ", Hours(sweep.usage.GpuSeconds(now) / 3600),
+                             " hours of GPUs, and is stopped at ", Hours(limits.gpu_hours()),
+                             " (limits.gpu_hours)"));
   }
 }
 

@@ -159,11 +159,12 @@ struct HookRemoved {
   WallTime before{};
 };
 
-using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange,
-                            StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
-                            LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow,
-                            PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData,
-                            TokenTaken, NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage>;
+using Change =
+    std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange, StageChange,
+                 AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
+                 EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
+                 TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData, TokenTaken,
+                 NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

@@ -95,34 +95,36 @@ View Sweeps() {
                         "' AND trial.point >= 0", more, ")");
   };
   const auto used = [](const std::string& column) {
-    return absl::StrCat("coalesce((SELECT ", column, " FROM sweep_usage WHERE sweep_usage.sweep = sweep.id), 0) / 3600000.0");
+    return absl::StrCat("coalesce((SELECT ", column,
+                        " FROM sweep_usage WHERE sweep_usage.sweep = sweep.id), 0) / 3600000.0");
   };
-  return {
-      "sweeps",
-      "Sweeps with counts of the trials made so far.",
-      {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
-       {"sweep", "sweep.name", "Name."},
-       {"state", "replace(sweep.state, 'SWEEP_', '')", "ACTIVE, COMPLETE, CANCELLED, STOPPED_BY_FAILURES, STOPPED_BY_TIME or STOPPED_BY_BUDGET."},
-       {"trials", "sweep.trials", "Trials when fully expanded."},
-       {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
-       {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
-       {"succeeded", count("SUCCEEDED"), "Trials with a result."},
-       {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
-       {"failed", count("FAILED"), "Trials without a result."},
-       {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
-       {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
-        "Trials that edits took out of it; in none of the counts."},
-       {"paused", "sweep.paused", "1: no new attempts start."},
-       {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
-       {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
-       {"attempt_hours", used("attempt_ms"),
-        "Time of its attempts together, up to the end of the latest; one that several sweeps needed counts in each."},
-       {"gpu_hours", used("gpu_ms"), "The same, multiplied by the share of a GPU that each had."},
-       {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
-       {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
-       {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
-       {"spec", "sweep.spec", "The current sweep, JSON."}},
-      "sweep"};
+  return {"sweeps",
+          "Sweeps with counts of the trials made so far.",
+          {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
+           {"sweep", "sweep.name", "Name."},
+           {"state", "replace(sweep.state, 'SWEEP_', '')",
+            "ACTIVE, COMPLETE, CANCELLED, STOPPED_BY_FAILURES, STOPPED_BY_TIME or STOPPED_BY_BUDGET."},
+           {"trials", "sweep.trials", "Trials when fully expanded."},
+           {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
+           {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
+           {"succeeded", count("SUCCEEDED"), "Trials with a result."},
+           {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
+           {"failed", count("FAILED"), "Trials without a result."},
+           {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
+           {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
+            "Trials that edits took out of it; in none of the counts."},
+           {"paused", "sweep.paused", "1: no new attempts start."},
+           {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
+           {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
+           {"attempt_hours", used("attempt_ms"),
+            "Time of its attempts together, up to the end of the latest; one that several sweeps needed "
+            "counts in each."},
+           {"gpu_hours", used("gpu_ms"), "The same, multiplied by the share of a GPU that each had."},
+           {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
+           {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
+           {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
+           {"spec", "sweep.spec", "The current sweep, JSON."}},
+          "sweep"};
 }
 
 View Trials() {
@@ -165,7 +167,8 @@ View Results() {
   view.columns.push_back({"dataset_digest", DigestOf("trained"),
                           "SHA-256 of the files that the trial names, as they were (decision 18)."});
   view.columns.push_back(kStartStage);
-  view.columns.push_back({"start_checkpoint", "(SELECT checkpoint FROM stage WHERE stage.id = trained.start_stage)",
+  view.columns.push_back({"start_checkpoint",
+                          "(SELECT checkpoint FROM stage WHERE stage.id = trained.start_stage)",
                           "SHA-256 of the model of that stage."});
   for (const MeasurementInfo& measurement : Measurements()) {
     if (!measurement.final || measurement.axis == "site") continue;
@@ -214,7 +217,8 @@ View Reruns() {
                        "\n  LEFT JOIN measurement AS earlier ON earlier.token = before.result_token AND "
                        "earlier.name = measurement.name AND earlier.site = measurement.site AND "
                        "earlier.step = measurement.step AND earlier.final = 1"
-                       "\nWHERE measurement.final = 1 AND measurement.name NOT IN (", Durations(), ")")};
+                       "\nWHERE measurement.final = 1 AND measurement.name NOT IN (",
+                       Durations(), ")")};
 }
 
 View Curves() {
@@ -358,7 +362,8 @@ View Notifications() {
            {"sweep_id", Id("s-", "notification.sweep"), "Sweep."},
            {"trial", Id("t-", "notification.trial"), "First trial that it is about; NULL: the sweep alone."},
            {"hook", "notification.hook", "Its receiver, without the path of a URL."},
-           {"state", "notification.state", "GATHERING (more failures are added to it), WAITING, DELIVERED or GIVEN_UP."},
+           {"state", "notification.state",
+            "GATHERING (more failures are added to it), WAITING, DELIVERED or GIVEN_UP."},
            {"tries", "notification.tries", "So far."},
            {"next_try_at", Utc("notification.next_try_ms"), "UTC; NULL: at once, or none."},
            {"ended_at", Utc("notification.ended_ms"), "When it was delivered or given up; UTC."},
@@ -416,10 +421,9 @@ std::string View::CreateSql(bool temporary) const {
 }
 
 const std::vector<View>& UserViews() {
-  static const std::vector<View> views = {Sweeps(), Trials(),   Results(),          Reruns(),
-                                          Curves(), Attempts(), Failures(),         Logs(),
-                                          Events(), Workers(),  PruningDecisions(), Audit(),
-                                          Notifications()};
+  static const std::vector<View> views = {Sweeps(),           Trials(),   Results(),      Reruns(), Curves(),
+                                          Attempts(),         Failures(), Logs(),         Events(), Workers(),
+                                          PruningDecisions(), Audit(),    Notifications()};
   return views;
 }
 

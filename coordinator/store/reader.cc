@@ -144,8 +144,7 @@ struct Reader::Pool {
     };
     sqlite3_progress_handler(
         connection, kInstructionsBetweenChecks,
-        [](void* stop) { return (*static_cast<std::function<bool()>*>(stop))() ? 1 : 0; },
-        &must_stop);
+        [](void* stop) { return (*static_cast<std::function<bool()>*>(stop))() ? 1 : 0; }, &must_stop);
     absl::Status status;
     int code = SQLITE_ROW;
     while (status.ok() && (code = sqlite3_step(statement)) == SQLITE_ROW) status = visit(statement);
@@ -154,8 +153,8 @@ struct Reader::Pool {
     if ((code & 0xff) != SQLITE_INTERRUPT)
       return SqliteStatus(code, sqlite3_errmsg(connection), "running a query");
     if (stopped) return absl::UnavailableError("the coordinator is stopping");
-    return absl::DeadlineExceededError(absl::StrCat("reading the database took longer than ",
-                                                    FormatDuration(select_time), "; is its disk overloaded?"));
+    return absl::DeadlineExceededError(absl::StrCat(
+        "reading the database took longer than ", FormatDuration(select_time), "; is its disk overloaded?"));
   }
 
  private:
@@ -327,7 +326,8 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
              "WHERE trial.id = ?1 AND attempt.ended_ms IS NOT NULL ORDER BY attempt.token DESC LIMIT ?2) "
              "ORDER BY token",
              {id.value(), static_cast<std::int64_t>(kAttemptsListed)}));
-  if (!absl::StrContains(explanation.text(), '(')) {  // Of a trial that ended only the database has the labels.
+  if (!absl::StrContains(explanation.text(),
+                         '(')) {  // Of a trial that ended only the database has the labels.
     ASSIGN_OR_RETURN(const SqlRows labels, Select("SELECT labels FROM trial WHERE id = ?1", {id.value()}));
     const std::string text = labels.rows.empty() ? "" : LabelsText(LabelsInOrder(Text(labels.rows[0][0])));
     if (!text.empty()) absl::StrAppend(explanation.mutable_text(), " (", text, ")");
@@ -335,7 +335,8 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
   for (const auto& row : found.rows) {
     v1::Explanation& attempt = *explanation.add_because();
     const double* seconds = std::get_if<double>(&row[7]);
-    const bool stopped = Text(row[4]) == v1::FailureClass_Name(v1::PREEMPTED);  // No failure: it goes on later.
+    const bool stopped =
+        Text(row[4]) == v1::FailureClass_Name(v1::PREEMPTED);  // No failure: it goes on later.
     attempt.set_text(absl::StrCat("attempt ", Integer(row[2]), " to ",
                                   Text(row[1]) == "TRAIN_STAGE" ? "train" : "evaluate", " on worker ",
                                   Text(row[6]), " ended after ",

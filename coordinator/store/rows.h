@@ -64,7 +64,7 @@ struct SweepRow {
   std::uint64_t next_point = 0;        // Points of the grid expanded so far.
   std::string request_id{};            // Empty: none was given. Never stored twice.
   std::string request_digest{};        // Digest of the request's content.
-  std::string owner{};                 // Name of the caller that submitted it; empty: callers were not checked.
+  std::string owner{};  // Name of the caller that submitted it; empty: callers were not checked.
   WallTime submitted_at{};
   std::optional<WallTime> ended_at{};
   bool paused = false;
@@ -100,7 +100,7 @@ struct StageRow {
   std::string spec_json{};
   // The rest is read back of stages without a result only.
   StageFailures failures{};
-  std::int64_t ran_ms = 0;    // Of ended attempts, as in StageChange.
+  std::int64_t ran_ms = 0;     // Of ended attempts, as in StageChange.
   std::uint32_t attempts = 0;  // So far, over all retries; derived from the attempts.
   std::string message{};
   std::uint64_t memory_mib = 0;  // As in StageMemory.
@@ -250,11 +250,11 @@ struct AuditRow {
   std::string method{};  // For example Cancel.
   SweepId sweep{};
   TrialId trial{};
-  std::string worker{};   // Incarnation.
-  std::string outcome{};  // Name of the gRPC code.
-  std::string message{};  // Why it was refused.
-  std::string request{};  // Its scalar fields, for people.
-  std::string digest{};   // SHA-256 of the request.
+  std::string worker{};     // Incarnation.
+  std::string outcome{};    // Name of the gRPC code.
+  std::string message{};    // Why it was refused.
+  std::string request{};    // Its scalar fields, for people.
+  std::string digest{};     // SHA-256 of the request.
   std::uint64_t calls = 1;  // Refused ones that it stands for.
 };
 

@@ -48,7 +48,8 @@ absl::Status CheckStages(const Snapshot& snapshot) {
     }
     if (stage.start_stage) {
       const StageRow* start = Find(snapshot.stages, stage.start_stage);
-      if (has_train || start == nullptr || start->kind != v1::TRAIN_STAGE || start->id.value() >= stage.id.value()) {
+      if (has_train || start == nullptr || start->kind != v1::TRAIN_STAGE ||
+          start->id.value() >= stage.id.value()) {
         return Damaged(absl::StrCat(stage.id.ToString(), " starts from ", stage.start_stage.ToString(),
                                     ", which is no training before it"));
       }
@@ -94,7 +95,8 @@ absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
     // And the trainings that its own starts from.
     while (train->state != v1::SUCCEEDED && train->start_stage) {
       train = Find(snapshot.stages, train->start_stage);
-      if (train->state != v1::SUCCEEDED) open[static_cast<std::size_t>(train - snapshot.stages.data())] = true;
+      if (train->state != v1::SUCCEEDED)
+        open[static_cast<std::size_t>(train - snapshot.stages.data())] = true;
     }
   }
   return absl::OkStatus();

@@ -40,13 +40,14 @@ std::int64_t Integer(SQLite::Database& database, const char* sql) {
 }
 
 absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
-  Statement rows(database,
-                 "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
-                 "request_digest, submitted_ms, ended_ms, paused, revision, "
-                 "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
-                 "notice IS NOT NULL), trials_at_submit, owner, again, coalesce(attempt_ms, 0), coalesce(gpu_ms, 0), "
-                 "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms) "
-                 "FROM sweep LEFT JOIN sweep_usage ON sweep_usage.sweep = sweep.id ORDER BY id");
+  Statement rows(
+      database,
+      "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
+      "request_digest, submitted_ms, ended_ms, paused, revision, "
+      "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
+      "notice IS NOT NULL), trials_at_submit, owner, again, coalesce(attempt_ms, 0), coalesce(gpu_ms, 0), "
+      "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms) "
+      "FROM sweep LEFT JOIN sweep_usage ON sweep_usage.sweep = sweep.id ORDER BY id");
   while (rows.Next()) {
     SweepRow& sweep = snapshot.sweeps.emplace_back();
     std::string spec, state;
@@ -70,8 +71,9 @@ absl::Status LoadData(SQLite::Database& database, Snapshot& snapshot) {
     if (digest.empty()) continue;
     row.digest = ParseSha256Hex(digest);
     if (!row.digest) {
-      return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", row.id.ToString(),
-                                              " has no SHA-256 as its digest; restore inlier.db from a backup"));
+      return absl::DataLossError(
+          absl::StrCat("the database is damaged or was edited: ", row.id.ToString(),
+                       " has no SHA-256 as its digest; restore inlier.db from a backup"));
     }
   }
   return absl::OkStatus();
@@ -253,17 +255,19 @@ void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
 }
 
 void LoadNotifications(SQLite::Database& database, Snapshot& snapshot) {
-  Statement rows(database,
-                 "SELECT id, at_ms, event, sweep, trial, hook, body, lasts FROM notification WHERE state = 'GATHERING' "
-                 "ORDER BY id");
+  Statement rows(
+      database,
+      "SELECT id, at_ms, event, sweep, trial, hook, body, lasts FROM notification WHERE state = 'GATHERING' "
+      "ORDER BY id");
   while (rows.Next()) {
     NotificationRow& row = snapshot.gathering.emplace_back();
     rows.Read(row.number, row.at, row.event, row.sweep, row.trial, row.hook, row.body, row.lasts);
   }
   Statement lasting(database, "SELECT DISTINCT sweep FROM notification WHERE lasts = 1 ORDER BY sweep");
   while (lasting.Next()) lasting.Read(snapshot.lasting.emplace_back());
-  Statement hooks(database,
-                  "SELECT DISTINCT hook FROM notification WHERE state = 'WAITING' OR state = 'GATHERING' ORDER BY hook");
+  Statement hooks(
+      database,
+      "SELECT DISTINCT hook FROM notification WHERE state = 'WAITING' OR state = 'GATHERING' ORDER BY hook");
   while (hooks.Next()) hooks.Read(snapshot.waiting_hooks.emplace_back());
   snapshot.next_notification =
       static_cast<std::uint64_t>(Integer(database, "SELECT 1 + coalesce(max(id), 0) FROM notification"));

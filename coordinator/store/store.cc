@@ -148,9 +148,11 @@ class Store::Writer {
 
   bool Apply(const SweepRow& row) {
     Run("INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, request_digest, "
-        "submitted_ms, trials_at_submit, owner, again) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known, OrNull(row.request_id),
-        row.request_digest, row.submitted_at, row.trials_at_submit, row.owner, row.again);
+        "submitted_ms, trials_at_submit, owner, again) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
+        "?12)",
+        row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known,
+        OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit, row.owner,
+        row.again);
     return true;
   }
 
@@ -207,9 +209,11 @@ class Store::Writer {
   }
 
   bool Apply(const SweepUsage& row) {
-    return Update("INSERT INTO sweep_usage (sweep, attempt_ms, gpu_ms, charged_gpu_ms, at_ms) VALUES (?1, ?2, ?3, ?4, ?5) "
-                  "ON CONFLICT (sweep) DO UPDATE SET attempt_ms = ?2, gpu_ms = ?3, charged_gpu_ms = ?4, at_ms = ?5",
-                  row.id, row.attempt_ms, row.gpu_ms, row.charged_gpu_ms, row.at);
+    return Update(
+        "INSERT INTO sweep_usage (sweep, attempt_ms, gpu_ms, charged_gpu_ms, at_ms) VALUES (?1, ?2, ?3, ?4, "
+        "?5) "
+        "ON CONFLICT (sweep) DO UPDATE SET attempt_ms = ?2, gpu_ms = ?3, charged_gpu_ms = ?4, at_ms = ?5",
+        row.id, row.attempt_ms, row.gpu_ms, row.charged_gpu_ms, row.at);
   }
 
   bool Apply(const TokenTaken& change) {
@@ -218,7 +222,8 @@ class Store::Writer {
   }
 
   bool Apply(const AttemptYields& change) {
-    return Run("UPDATE OR ROLLBACK attempt SET yields = ?2, timed_out = ?3 WHERE token = ?1 AND ended_ms IS NULL",
+    return Run("UPDATE OR ROLLBACK attempt SET yields = ?2, timed_out = ?3 WHERE token = ?1 AND ended_ms IS "
+               "NULL",
                change.token, change.reason, change.timed_out) == 1;
   }
 
@@ -338,18 +343,24 @@ class Store::Writer {
   }
 
   bool Apply(const NotificationRow& row) {
-    Run("INSERT INTO notification (id, at_ms, event, sweep, trial, hook, body, state, lasts) VALUES (?1, ?2, ?3, ?4, ?5, "
-        "?6, ?7, iif(?8, 'GATHERING', 'WAITING'), ?9) ON CONFLICT (id) DO UPDATE SET body = ?7, state = excluded.state",
-        row.number, row.at, row.event, row.sweep, OrNull(row.trial), row.hook, row.body, row.gathering, row.lasts);
-    Run("DELETE FROM notification WHERE id <= ?1 - ?2 AND (state = 'DELIVERED' OR state = 'GIVEN_UP') AND lasts = 0",
+    Run("INSERT INTO notification (id, at_ms, event, sweep, trial, hook, body, state, lasts) VALUES (?1, ?2, "
+        "?3, ?4, ?5, "
+        "?6, ?7, iif(?8, 'GATHERING', 'WAITING'), ?9) ON CONFLICT (id) DO UPDATE SET body = ?7, state = "
+        "excluded.state",
+        row.number, row.at, row.event, row.sweep, OrNull(row.trial), row.hook, row.body, row.gathering,
+        row.lasts);
+    Run("DELETE FROM notification WHERE id <= ?1 - ?2 AND (state = 'DELIVERED' OR state = 'GIVEN_UP') AND "
+        "lasts = 0",
         row.number, kNotificationsKept);
     return true;
   }
 
   bool Apply(const NotificationTried& change) {
     using Result = NotificationTried::Result;
-    Run("UPDATE notification SET state = CASE WHEN ?2 THEN 'DELIVERED' WHEN ?3 THEN 'GIVEN_UP' ELSE state END, "
-        "tries = tries + 1, refusals = refusals + ?4, error = ?5, ended_ms = iif(?2 OR ?3, ?6, NULL), next_try_ms = ?7 "
+    Run("UPDATE notification SET state = CASE WHEN ?2 THEN 'DELIVERED' WHEN ?3 THEN 'GIVEN_UP' ELSE state "
+        "END, "
+        "tries = tries + 1, refusals = refusals + ?4, error = ?5, ended_ms = iif(?2 OR ?3, ?6, NULL), "
+        "next_try_ms = ?7 "
         "WHERE id = ?1 AND state = 'WAITING'",
         change.number, change.result == Result::kDelivered, change.result == Result::kGivenUp,
         change.result == Result::kRefused, change.error, change.at, change.next_try);
@@ -362,8 +373,10 @@ class Store::Writer {
   }
 
   bool Apply(const HookRemoved& change) {
-    Run("UPDATE notification SET state = 'GIVEN_UP', ended_ms = ?2, next_try_ms = NULL, error = 'the hook is no longer "
-        "configured' WHERE hook = ?1 AND state = 'WAITING' AND at_ms < ?2", change.hook, change.before);
+    Run("UPDATE notification SET state = 'GIVEN_UP', ended_ms = ?2, next_try_ms = NULL, error = 'the hook is "
+        "no longer "
+        "configured' WHERE hook = ?1 AND state = 'WAITING' AND at_ms < ?2",
+        change.hook, change.before);
     return true;
   }
 
@@ -371,7 +384,8 @@ class Store::Writer {
   std::map<std::string_view, Statement> statements_;  // By their SQL.
   Statement is_live_{database_, "SELECT 1 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
   RowInserter measurements_{database_, "measurement (token, name, step, value, site, final, at_ms)"};
-  RowInserter stages_{database_, "stage (id, kind, fingerprint, train_stage, start_stage, spec, steps, data, previous)"};
+  RowInserter stages_{database_,
+                      "stage (id, kind, fingerprint, train_stage, start_stage, spec, steps, data, previous)"};
   RowInserter trials_{database_,
                       "trial (id, sweep, point, train_stage, evaluate_stage, state, message, labels, spec)"};
   RowInserter attempts_{database_,

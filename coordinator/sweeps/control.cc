@@ -97,8 +97,8 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
   SweepId sweep_id;
   const auto within_limits = [&](SweepId id) {
     const std::optional<Reached> reached = LimitReached(state.sweeps.at(id), context.now.at);
-    return reached ? absl::FailedPreconditionError(absl::StrCat("nothing of sweep ", id.ToString(), " can be retried: ",
-                                                                reached->why))
+    return reached ? absl::FailedPreconditionError(
+                         absl::StrCat("nothing of sweep ", id.ToString(), " can be retried: ", reached->why))
                    : absl::OkStatus();
   };
   if (request.has_trial()) {

@@ -111,8 +111,9 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
 
 // From the grid of `before` to that of `spec`; nullopt when the grid stays as it is. `grid`: that of `spec`, if it is
 // made already.
-absl::StatusOr<std::optional<SweepEdit>> GridEdit(const State& state, const Sweep& sweep, const v1::SweepSpec& spec,
-                                                  std::uint64_t trials_max, std::optional<SweepGrid> grid) {
+absl::StatusOr<std::optional<SweepEdit>> GridEdit(const State& state, const Sweep& sweep,
+                                                  const v1::SweepSpec& spec, std::uint64_t trials_max,
+                                                  std::optional<SweepGrid> grid) {
   const v1::SweepSpec before = sweep.WholeSpec();
   if (google::protobuf::util::MessageDifferencer::Equals(GridOf(before), GridOf(spec)))
     return std::optional<SweepEdit>();

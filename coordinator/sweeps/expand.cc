@@ -101,8 +101,7 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
         .train = !train.HasSweep(sweep.id), .evaluate = !evaluate.HasSweep(sweep.id), .sources = false};
     RegisterStage(state, train, sweep);
     RegisterStage(state, evaluate, sweep);
-    if (const DataId data = ExpectedData(state, train))
-      sweep.data.emplace(state.data.SourceOf(data), data);
+    if (const DataId data = ExpectedData(state, train)) sweep.data.emplace(state.data.SourceOf(data), data);
     trial.state = Link(context, trial, reopens, message);
   } else {
     trial.state = v1::FAILED;
@@ -178,7 +177,8 @@ v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std:
     if (AddDependent(state, *source, trial)) SweepJoins(context, *source, trial.sweep);
     RefreshReadiness(context, *source);
   }
-  if (train.state != v1::SUCCEEDED && AddDependent(state, train, trial)) SweepJoins(context, train, trial.sweep);
+  if (train.state != v1::SUCCEEDED && AddDependent(state, train, trial))
+    SweepJoins(context, train, trial.sweep);
   if (AddDependent(state, evaluate, trial)) SweepJoins(context, evaluate, trial.sweep);
   RefreshReadiness(context, train);
   RefreshReadiness(context, evaluate);
@@ -214,7 +214,7 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   const std::uint64_t room =
       state.options.expand_ahead - std::min(state.options.expand_ahead, sweep.Count(v1::PENDING));
   std::uint64_t known = 0, known_if_unchanged = 0;
-  std::optional<std::uint64_t> waits;  // The first point that waits for data.
+  std::optional<std::uint64_t> waits;                     // The first point that waits for data.
   std::unordered_map<std::uint64_t, std::string> likely;  // By such a point: LikelyTraining.
   for (ExpandedTrial& expanded :
        sweep.expander->Next(std::min(limit, room), sweep.ahead, state.options.passed_per_tick)) {

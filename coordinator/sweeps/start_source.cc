@@ -15,8 +15,8 @@ namespace {
 
 absl::StatusOr<StageId> TrainingOf(const Trial& trial) {
   if (trial.train) return trial.train;
-  return absl::InvalidArgumentError(
-      absl::StrCat(trial.id.ToString(), " can never run (", trial.message(), "); name another trial, or mend that one"));
+  return absl::InvalidArgumentError(absl::StrCat(trial.id.ToString(), " can never run (", trial.message(),
+                                                 "); name another trial, or mend that one"));
 }
 
 absl::StatusOr<StageId> TrainingAt(const State& state, Sweep& sweep, std::uint64_t point) {
@@ -25,7 +25,8 @@ absl::StatusOr<StageId> TrainingAt(const State& state, Sweep& sweep, std::uint64
   }
   const auto at = sweep.by_point.find(point);
   if (at != sweep.by_point.end()) return TrainingOf(state.trials.at(at->second));
-  return absl::InvalidArgumentError(absl::StrCat("point ", point, " of the sweep, which it names, has no trial"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("point ", point, " of the sweep, which it names, has no trial"));
 }
 
 // `start` names a trial or a training.
@@ -38,8 +39,8 @@ absl::StatusOr<StageId> TrainingNamed(const State& state, const v1::StartFromSpe
   const std::optional<Digest> fingerprint = ParseSha256Hex(start.training());
   const Stage* stage = fingerprint ? state.stages.Find(*fingerprint) : nullptr;
   if (stage != nullptr && stage->kind == v1::TRAIN_STAGE) return stage->id;
-  return absl::InvalidArgumentError(absl::StrCat("this coordinator has no training with fingerprint ", start.training(),
-                                                 "; name a trial, such as {trial: t-17}"));
+  return absl::InvalidArgumentError(absl::StrCat("this coordinator has no training with fingerprint ",
+                                                 start.training(), "; name a trial, such as {trial: t-17}"));
 }
 
 // Of the trainings that start from each other, up to this one.
@@ -65,12 +66,14 @@ absl::Status CheckStarts(const State& state, const SweepGrid& grid) {
 
 absl::StatusOr<StageId> FindStart(const State& state, Sweep& sweep, const ExpandedTrial& expanded) {
   const v1::StartFromSpec& start = expanded.unlinked->training().start_from();
-  const absl::StatusOr<StageId> training = expanded.start_point ? TrainingAt(state, sweep, *expanded.start_point)
-                                                                 : TrainingNamed(state, start);
+  const absl::StatusOr<StageId> training =
+      expanded.start_point ? TrainingAt(state, sweep, *expanded.start_point) : TrainingNamed(state, start);
   if (!training.ok())
-    return absl::InvalidArgumentError(absl::StrCat("training.start_from: ", std::string(training.status().message())));
+    return absl::InvalidArgumentError(
+        absl::StrCat("training.start_from: ", std::string(training.status().message())));
   if (LengthOf(state, *training) < Limits::kStartsMax) return *training;
-  return absl::InvalidArgumentError(absl::StrCat("training.start_from: it is the last of more than ", Limits::kStartsMax,
+  return absl::InvalidArgumentError(absl::StrCat("training.start_from: it is the last of more than ",
+                                                 Limits::kStartsMax,
                                                  " trainings in a row; make the row shorter"));
 }
 

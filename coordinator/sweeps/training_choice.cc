@@ -57,7 +57,8 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
   if (stages.empty()) return fresh;
   const Stage& newest = *stages.back();
   // It could not start, and never will.
-  if (newest.state == v1::DIVERGED && !ExpectedData(state, newest)) return TrainingChoice{.number = fresh.number - 1};
+  if (newest.state == v1::DIVERGED && !ExpectedData(state, newest))
+    return TrainingChoice{.number = fresh.number - 1};
   const bool untouched = !ExpectedData(state, newest) && newest.live() == 0 && !IsResult(newest.state);
   if (sweep.again && !untouched) return fresh;
   for (auto at = stages.rbegin(); data && !sweep.again && at != stages.rend(); ++at) {

@@ -58,10 +58,11 @@ absl::Status RequireFields(const v1::AttemptSpec& attempt) {
   }
   const v1::StartFromSpec& start = attempt.spec().training().start_from();
   if (start.has_point() || start.has_trial()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("training.start_from.", start.has_point() ? "point" : "trial",
-                     ": only a coordinator knows that training; submit the sweep to one (inlier run, inlier submit), or give "
-                     "training.start_from.checkpoint"));
+    return absl::InvalidArgumentError(absl::StrCat("training.start_from.",
+                                                   start.has_point() ? "point" : "trial",
+                                                   ": only a coordinator knows that training; submit the "
+                                                   "sweep to one (inlier run, inlier submit), or give "
+                                                   "training.start_from.checkpoint"));
   }
   if (start.has_training() && attempt.checkpoint().empty() && attempt.resume_from().empty()) {
     return missing("checkpoint", "the model of training.start_from.training, a .safetensors file");
@@ -139,8 +140,7 @@ absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& ev
   const TextOpenOptions options = DataOptions(attempt, events);
   ASSIGN_OR_RETURN(std::string start_digest, StartDigestOf(attempt, spec, options));
   ASSIGN_OR_RETURN(std::string data_digest, DataDigestOf(spec, start_digest, options));
-  ASSIGN_OR_RETURN(TrialData data,
-                   OpenTrialData(spec, options, attempt.kind() == v1::EVALUATE_STAGE));
+  ASSIGN_OR_RETURN(TrialData data, OpenTrialData(spec, options, attempt.kind() == v1::EVALUATE_STAGE));
   return Prepared{std::move(spec), device, std::move(data), std::move(start_digest), std::move(data_digest)};
 }
 
@@ -178,7 +178,7 @@ absl::Status StartFrom(const v1::AttemptSpec& attempt, const v1::TrainingSpec& t
   if (!training.has_start_from()) return absl::OkStatus();
   const v1::StartFromSpec& start = training.start_from();
   const bool ours = start.has_training();  // Its file is one of the worker's own.
-  const std::string& source = ours                     ? attempt.checkpoint()
+  const std::string& source = ours                       ? attempt.checkpoint()
                               : start.has_hugging_face() ? start.hugging_face()
                                                          : start.checkpoint();
   const absl::StatusOr<std::vector<std::string>> fresh =

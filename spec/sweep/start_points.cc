@@ -100,8 +100,8 @@ class SweepGrid::StartNames {
       const std::optional<double> number = ParseNumber(text);  // Of a number that is written in another way.
       const auto at = number ? std::find(labels.begin(), labels.end(), FormatNumber(*number)) : labels.end();
       if (at == labels.end()) {
-        return Problem(absl::StrCat("names ", Quoted(text), ", which is no label of axis ", grid_.axes_[axis].name,
-                                    "; there are ", LabelsOf(grid_.axes_[axis])));
+        return Problem(absl::StrCat("names ", Quoted(text), ", which is no label of axis ",
+                                    grid_.axes_[axis].name, "; there are ", LabelsOf(grid_.axes_[axis])));
       }
       found = static_cast<std::size_t>(at - labels.begin());
     }
@@ -204,7 +204,8 @@ std::vector<std::pair<std::string, v1::StartFromSpec>> SweepGrid::Starts() const
   };
   add(base_, "base.training.start_from");
   for (const AxisPoints& axis : points_) {
-    for (std::uint32_t digit = 0; digit < axis.patches.size(); ++digit) add(axis.patches[digit], axis.PathOf(digit));
+    for (std::uint32_t digit = 0; digit < axis.patches.size(); ++digit)
+      add(axis.patches[digit], axis.PathOf(digit));
   }
   return starts;
 }

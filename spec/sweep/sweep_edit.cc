@@ -17,7 +17,6 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
-
 std::string Names(const SweepGrid& grid) {
   std::string text;
   for (const SweepGrid::AxisInfo& axis : grid.axes())

@@ -179,7 +179,8 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
     const PointLabels labels = PointOf(digits, active, spec);
     const bool starts = spec->training().start_from().has_point() && !sampled_;
     for (const Problem& problem : checker.ProblemsOf(spec)) report(problem, digits, active, labels, suspect);
-    if (const std::optional<std::uint64_t> index = starts ? IndexOf(digits) : std::nullopt) check_start(*index);
+    if (const std::optional<std::uint64_t> index = starts ? IndexOf(digits) : std::nullopt)
+      check_start(*index);
   };
   check(*first, -1);
   std::uint64_t budget = kCheckStepsMax;

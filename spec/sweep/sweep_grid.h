@@ -133,7 +133,8 @@ class SweepGrid {
     std::vector<std::uint64_t> suffix;             // By axis: of those with `each`.
     std::uint64_t each_size;
     std::vector<bool> is_point;  // By index.
-    std::unordered_map<std::string, std::uint64_t> first;  // By KeyOf: the point; where points start from others.
+    std::unordered_map<std::string, std::uint64_t>
+        first;                   // By KeyOf: the point; where points start from others.
     Sampled() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
   };
   // One index of a sampled sweep, drawn.

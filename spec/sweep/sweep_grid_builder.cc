@@ -296,7 +296,8 @@ class SweepGridBuilder {
       if (when == sweep_.axes(i).when().end()) continue;
       const auto is_label = [&label](const Value& value) { return ValueText(value) == label; };
       const auto& list = when->second.list_value().values();
-      if (is_label(when->second) || std::any_of(list.begin(), list.end(), is_label)) axes += std::to_string(i) + " ";
+      if (is_label(when->second) || std::any_of(list.begin(), list.end(), is_label))
+        axes += std::to_string(i) + " ";
     }
     return axes;
   }

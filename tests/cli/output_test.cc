@@ -38,15 +38,24 @@ TEST(ColumnsTest, WideCharactersTakeTwoAndCombiningOnesNone) {
 
 TEST(ShownTest, NothingThatControlsATerminalIsLeft) {
   EXPECT_EQ(Shown("\x1b]0;owned\x07\x1b[2J", Layout::kLines), "\\x1b]0;owned\\x07\\x1b[2J");
-  EXPECT_EQ(Shown("a\x7f\xc2\x9b" "31mb", Layout::kLines), "a\\x7f\\x9b31mb");              // DEL, C1's CSI.
-  EXPECT_EQ(Shown("\xe2\x80\xae" "evil\xe2\x81\xa6", Layout::kLines), "\\u202eevil\\u2066");  // Direction.
-  EXPECT_EQ(Shown("\xf3\xa0\x81\x81", Layout::kLines), "\\U000e0041");                        // A tag.
+  EXPECT_EQ(Shown("a\x7f\xc2\x9b"
+                  "31mb",
+                  Layout::kLines),
+            "a\\x7f\\x9b31mb");  // DEL, C1's CSI.
+  EXPECT_EQ(Shown("\xe2\x80\xae"
+                  "evil\xe2\x81\xa6",
+                  Layout::kLines),
+            "\\u202eevil\\u2066");                                      // Direction.
+  EXPECT_EQ(Shown("\xf3\xa0\x81\x81", Layout::kLines), "\\U000e0041");  // A tag.
   EXPECT_EQ(Shown(std::string("a\0b", 3), Layout::kLines), "a\\x00b");
   EXPECT_EQ(Shown("over\rwritten", Layout::kLines), "over\\rwritten");
 }
 
 TEST(ShownTest, BytesThatAreNotUtf8AreShownForA8BitTerminalWouldObeyThem) {
-  EXPECT_EQ(Shown("\x9b" "31m", Layout::kLines), "\\x9b31m");
+  EXPECT_EQ(Shown("\x9b"
+                  "31m",
+                  Layout::kLines),
+            "\\x9b31m");
   EXPECT_EQ(Shown("\xff\xc3(\xe2\x82", Layout::kLines), "\\xff\\xc3(\\xe2\\x82");
 }
 
@@ -73,11 +82,9 @@ TEST(ShownTest, WhatIsShownIsShownAgainAsTheSame) {
 TEST(TextTableTest, CellIsOneLineWhateverItHolds) {
   TextTable table({"na\nme", "x"});
   table.AddRow({"a\x1b[2J\nt-9  SUCCEEDED", "1"});
-  EXPECT_EQ(table.ToString(),
-            "na\\nme" +
-                std::string(20, ' ') +
-                "x\n"
-            "a\\x1b[2J\\nt-9  SUCCEEDED  1\n");
+  EXPECT_EQ(table.ToString(), "na\\nme" + std::string(20, ' ') +
+                                  "x\n"
+                                  "a\\x1b[2J\\nt-9  SUCCEEDED  1\n");
 }
 
 TEST(JsonTest, ASpecificationReadsBackAsTheSame) {

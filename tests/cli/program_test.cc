@@ -175,18 +175,22 @@ TEST_F(ProgramTest, AWordThatIsNoCommandIsNamedAndHelpIsACommand) {
   EXPECT_THAT(extra.text, HasSubstr("inlier: status: unexpected arguments: x.tex -o"));
   const Ran help = Run("help status");
   EXPECT_EQ(help.status, 0);
-  EXPECT_THAT(help.text, AllOf(HasSubstr("Usage: inlier status"), HasSubstr("--server"), HasSubstr("--json")));
+  EXPECT_THAT(help.text,
+              AllOf(HasSubstr("Usage: inlier status"), HasSubstr("--server"), HasSubstr("--json")));
   EXPECT_THAT(Run("help").text, HasSubstr("Subcommands:"));
 }
 
 TEST_F(ProgramTest, ACorpusThatThisMachineHasNotIsAWarning) {
-  std::ofstream(Path("s.yaml")) << "name: s\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: no-such-corpus, "
-                                   "sequence_length: 32}}, training: {steps: 2}}\n";
+  std::ofstream(Path("s.yaml"))
+      << "name: s\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: no-such-corpus, "
+         "sequence_length: 32}}, training: {steps: 2}}\n";
   const Ran checked = Run("check " + Path("s.yaml"));
   EXPECT_EQ(checked.status, 0) << checked.text;
   EXPECT_THAT(checked.text, HasSubstr("is valid: 1 trial"));
-  if (!std::filesystem::exists(INLIER_DEFAULT_DATA_DIR)) GTEST_SKIP() << "no data folder: nothing can be known";
-  EXPECT_THAT(checked.text, HasSubstr("warning: data.text.corpus: \"no-such-corpus\" is not in the data folder"));
+  if (!std::filesystem::exists(INLIER_DEFAULT_DATA_DIR))
+    GTEST_SKIP() << "no data folder: nothing can be known";
+  EXPECT_THAT(checked.text,
+              HasSubstr("warning: data.text.corpus: \"no-such-corpus\" is not in the data folder"));
 }
 
 TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {

@@ -26,10 +26,10 @@ TEST(SpecChangesTest, EachFieldThatDiffersHasItsOldAndItsNewValue) {
       axes { field: "seed" values { number_value: 1 } values { number_value: 2 } }
       axes { name: "method" variants { label: "vanilla" } variants { label: "a" set { fields {
         key: "attention" value { string_value: "y" } } } } })");
-  EXPECT_THAT(SpecChanges(before, after),
-              ElementsAre("axes.seed.values: [1] -> [1,2]",
-                          "axes.method.variants.a.set.attention: \"x\" -> \"y\"", "priority: 3 -> default",
-                          "max_parallel: 1 -> 2", "weight: default -> 0.5"));
+  EXPECT_THAT(
+      SpecChanges(before, after),
+      ElementsAre("axes.seed.values: [1] -> [1,2]", "axes.method.variants.a.set.attention: \"x\" -> \"y\"",
+                  "priority: 3 -> default", "max_parallel: 1 -> 2", "weight: default -> 0.5"));
 }
 
 TEST(SpecChangesTest, AnAxisThatIsNewOrGoneIsShown) {

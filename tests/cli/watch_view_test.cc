@@ -97,11 +97,13 @@ v1::SweepUpdate WithFailures(int count) {
 }
 
 TEST(WatchViewTest, EqualReasonsAreOneLineThatBeginsWithTheReason) {
-  EXPECT_THAT(WatchView(100, false).Show(WithFailures(28), At(0)),
-              HasSubstr("  FAILED, INVALID_SPEC: there is no corpus kvj (x 28) [last: train t-28 (method=clipped, "
-                        "seed=1)]\n"));
+  EXPECT_THAT(
+      WatchView(100, false).Show(WithFailures(28), At(0)),
+      HasSubstr("  FAILED, INVALID_SPEC: there is no corpus kvj (x 28) [last: train t-28 (method=clipped, "
+                "seed=1)]\n"));
   WatchView view(200, true);
-  EXPECT_THAT(view.Show(WithFailures(1), At(0)), HasSubstr("no corpus kvj [train t-1 (method=clipped, seed=1)]\n"));
+  EXPECT_THAT(view.Show(WithFailures(1), At(0)),
+              HasSubstr("no corpus kvj [train t-1 (method=clipped, seed=1)]\n"));
   EXPECT_THAT(view.Show(WithFailures(2), At(1)), HasSubstr("no corpus kvj (x 3) [last: train t-2"));
   for (const char* other : {"a", "b", "c", "d"}) {
     v1::SweepUpdate update = Update(0.5, 2, 2);
@@ -129,8 +131,7 @@ TEST(WatchViewTest, ALongReasonIsWrappedAndNothingIsWiderThanTheTerminal) {
     for (const std::string& line : LinesOf(view.Show(update, At(0)))) EXPECT_LE(line.size(), 3u * width);
   }
   WatchView view(40, true);
-  EXPECT_THAT(LinesOf(view.Show(WithFailures(1), At(0))),
-              ::testing::Contains("    corpus kvj [train t-1"));
+  EXPECT_THAT(LinesOf(view.Show(WithFailures(1), At(0))), ::testing::Contains("    corpus kvj [train t-1"));
 }
 
 TEST(WatchViewTest, ANarrowerTerminalHasWrappedTheLastFrame) {
@@ -162,9 +163,13 @@ TEST(WatchViewTest, NamesAndMessagesDoNotControlTheTerminal) {
     v1::SweepUpdate update = Update(0.5, 2, 2);
     update.mutable_status()->set_name("a\x1b]0;x\x07");
     update.mutable_status()->add_warnings("w\x1b[2J\nforged line");
-    update.add_notices("n\xc2\x9b" "2J\nforged line");
+    update.add_notices(
+        "n\xc2\x9b"
+        "2J\nforged line");
     v1::RunningAttempt* attempt = update.add_running();
-    attempt->set_trial_id("t-\x1b" "c");
+    attempt->set_trial_id(
+        "t-\x1b"
+        "c");
     (*attempt->mutable_labels())["path"] = "l\xe2\x80\xae\x1b[2J";
     attempt->mutable_progress()->set_phase("p\x1b[2J");
     const std::string text = view.Show(update, At(0));

@@ -85,7 +85,7 @@ std::map<SweepId, std::uint32_t> CheckAttempts(const State& state) {
 // The meters count the live attempts, and each limit has the deadline that follows from the state now.
 void CheckLimits(const State& state) {
   std::map<SweepId, std::pair<std::int64_t, std::int64_t>> needed;  // Attempts, thousandths of GPUs.
-  std::map<std::string, std::int64_t> charged;                       // By owner.
+  std::map<std::string, std::int64_t> charged;                      // By owner.
   std::size_t due = 0;
   for (const auto& [token, attempt] : state.attempts) {
     charged[state.sweeps.at(attempt.sweep).owner] += attempt.gpu_thousandths;
@@ -289,7 +289,8 @@ void CheckData(const State& state) {
     }
     INLIER_CHECK(stage.data_id() && stage.data_id() < state.data.NextId());
     // Without an attempt there are no data: it starts from one that has DIVERGED.
-    const bool never_ran = stage.state == v1::DIVERGED && stage.start && state.stages.at(stage.start).state == v1::DIVERGED;
+    const bool never_ran =
+        stage.state == v1::DIVERGED && stage.start && state.stages.at(stage.start).state == v1::DIVERGED;
     INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data_id()) || never_ran);
   }
   for (const auto& [id, sweep] : state.sweeps.all()) {
@@ -371,9 +372,10 @@ std::string DurableState(const State& state) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
                     " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known,
-                    " again=", sweep.again, " request=", sweep.request_id, " ended=", sweep.ended ? sweep.ended->unix_ms : 0,
-                    " paused=", sweep.paused, " revision=", sweep.revision, " notices=", sweep.last_notice,
-                    " owner=", sweep.owner, " used=", sweep.stored_usage.attempt_ms, "/", sweep.stored_usage.gpu_ms, "/",
+                    " again=", sweep.again, " request=", sweep.request_id,
+                    " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
+                    " revision=", sweep.revision, " notices=", sweep.last_notice, " owner=", sweep.owner,
+                    " used=", sweep.stored_usage.attempt_ms, "/", sweep.stored_usage.gpu_ms, "/",
                     sweep.stored_usage.charged_gpu_ms, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
@@ -382,10 +384,10 @@ std::string DurableState(const State& state) {
     // How often a stage with a result was tried decides nothing any more, and is not read at a start.
     const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
     const auto trained = state.trained.find(stage.id);
-    absl::StrAppend(&text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ",
-                    v1::TrialState_Name(stage.state), " train=", stage.train.value(), " start=", stage.start.value(),
-                    " data=", stage.data, " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
-                    " failures=");
+    absl::StrAppend(
+        &text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ", v1::TrialState_Name(stage.state),
+        " train=", stage.train.value(), " start=", stage.start.value(), " data=", stage.data,
+        " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live, " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
                     failures.invalid, " ran=", IsResult(stage.state) ? 0 : detail.ran_ms,
                     " checkpoint=", trained == state.trained.end() ? "" : HexOf(trained->second.checkpoint),
@@ -397,8 +399,8 @@ std::string DurableState(const State& state) {
   }
   for (const DataRow& data : state.data) {
     absl::StrAppend(&text, data.id.ToString(), " ", data.names, " ",
-                    data.digest ? HexOf(*data.digest) : std::string("unknown"), " worker=", data.worker, " at=",
-                    data.at.unix_ms, "\n");
+                    data.digest ? HexOf(*data.digest) : std::string("unknown"), " worker=", data.worker,
+                    " at=", data.at.unix_ms, "\n");
   }
   for (const Trial& trial : state.trials) {
     absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(),

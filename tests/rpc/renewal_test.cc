@@ -219,10 +219,13 @@ TEST_F(RenewalTest, APipeIsRefusedWithTheRemedyAndNobodyWaitsForItsWriter) {
   UseServerFilesOf(old_);
   const std::string pipe = File("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const std::string why = ": " + pipe +
-                          " is a pipe, not a regular file; it is read again when it is renewed: write it to a file "
-                          "of mode 0600 and name that";
-  const auto of_server = [](const ServerTls& tls) { return std::string(MakeServerCredentials(tls).status().message()); };
+  const std::string why =
+      ": " + pipe +
+      " is a pipe, not a regular file; it is read again when it is renewed: write it to a file "
+      "of mode 0600 and name that";
+  const auto of_server = [](const ServerTls& tls) {
+    return std::string(MakeServerCredentials(tls).status().message());
+  };
   EXPECT_EQ(of_server({.certificate = File("server.pem"), .key = pipe}), "tls_key" + why);
   EXPECT_EQ(of_server({.certificate = pipe, .key = File("server.key")}), "tls_certificate" + why);
   EXPECT_EQ(of_server({.certificate = File("server.pem"), .key = File("server.key"), .client_ca = pipe}),

@@ -95,8 +95,9 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
   const auto of_owner = std::count_if(live_.begin(), live_.end(), [&](std::int64_t live) {
     return sweeps_.at(attempts_.at(live).charged).owner == sweep.owner;
   });
-  Must(of_owner <= limits->max_parallel(), absl::StrCat(name, ": the sweeps of ", sweep.owner, " run ", of_owner,
-                                                        " at once, the limit is ", limits->max_parallel()));
+  Must(of_owner <= limits->max_parallel(),
+       absl::StrCat(name, ": the sweeps of ", sweep.owner, " run ", of_owner, " at once, the limit is ",
+                    limits->max_parallel()));
 }
 
 void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
@@ -108,7 +109,8 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
     world_.Count("attempts preempted");  // Nothing is counted against it.
     Must(attempt.message.starts_with(attempt.yields),
          absl::StrCat(name, " has the message ", attempt.message, ", and yielded because ", attempt.yields));
-  } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED" || attempt.failure == "SICK_DEVICE") {
+  } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED" ||
+             attempt.failure == "SICK_DEVICE") {
     ++stage.losses;
   } else if (attempt.failure == "INVALID_SPEC") {
     ++stage.invalid;
@@ -225,7 +227,8 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
 
 void Oracle::SubmitDecided(const Effects& effects) {
   for (const Change& change : effects.changes.changes) {
-    if (const auto* sweep = std::get_if<inlier::SweepRow>(&change)) submitted_[sweep->id.value()] = world_.now();
+    if (const auto* sweep = std::get_if<inlier::SweepRow>(&change))
+      submitted_[sweep->id.value()] = world_.now();
   }
 }
 

@@ -266,7 +266,7 @@ class Oracle {
   std::set<std::pair<std::int64_t, std::int64_t>> prune_;  // (sweep, stage) that a verdict was to prune.
   std::map<std::int64_t, std::string> pruned_;             // Trial -> PRUNED or KEPT.
   std::map<std::int64_t, Timestamp> submitted_;            // Sweep -> when its submission was decided.
-  std::map<Token, Timestamp> granted_at_;                  // Live attempts of this life of the coordinator, as decided.
+  std::map<Token, Timestamp> granted_at_;  // Live attempts of this life of the coordinator, as decided.
 };
 
 struct Oracle::SweepRow {

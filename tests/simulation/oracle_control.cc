@@ -69,11 +69,13 @@ void Oracle::CheckSweepHours(const std::string& name, std::int64_t id) const {
   const auto sweep = sweeps_.find(id);
   const auto submitted = submitted_.find(id);
   // Over a restart it is counted by the wall clock, which may jump.
-  if (sweep == sweeps_.end() || submitted == submitted_.end() || !sweep->second.sweep_hours || world_.plan().wall_jump > 0)
+  if (sweep == sweeps_.end() || submitted == submitted_.end() || !sweep->second.sweep_hours ||
+      world_.plan().wall_jump > 0)
     return;
   const Duration allowed = FromHours(*sweep->second.sweep_hours) + kLateness;
   if (world_.now() - std::max(submitted->second, started_ - FromHours(*sweep->second.sweep_hours)) > allowed)
-    world_.Violate(absl::StrCat(name, " of sweep ", id, " starts ", FormatDuration(world_.now() - submitted->second),
+    world_.Violate(absl::StrCat(name, " of sweep ", id, " starts ",
+                                FormatDuration(world_.now() - submitted->second),
                                 " after its submission, and its sweep_hours are ",
                                 FormatDuration(FromHours(*sweep->second.sweep_hours))));
 }

@@ -26,7 +26,8 @@ struct Oracle::Statements {
       : sweep(db,
               "SELECT state, points, trials, next_point, coalesce(spec->>'$.max_parallel', 0), "
               "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 3), "
-              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec, owner, "
+              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec, "
+              "owner, "
               "coalesce(spec->>'$.limits.attempt_hours', 0), coalesce(spec->>'$.limits.sweep_hours', 0) "
               "FROM sweep WHERE id = ?"),
         stage(
@@ -52,9 +53,10 @@ struct Oracle::Statements {
                       "JOIN attempt ON attempt.token = stage.result_token "
                       "JOIN stage AS train ON train.id = coalesce(stage.train_stage, stage.id) "
                       "JOIN data ON data.id = train.data WHERE stage.id = ?"),
-        data_of_trial(db,
-                      "SELECT coalesce(data.digest, '') FROM trial JOIN stage ON stage.id = trial.train_stage "
-                      "JOIN data ON data.id = stage.data WHERE trial.id = ?") {}
+        data_of_trial(
+            db,
+            "SELECT coalesce(data.digest, '') FROM trial JOIN stage ON stage.id = trial.train_stage "
+            "JOIN data ON data.id = stage.data WHERE trial.id = ?") {}
   SQLite::Statement sweep, stage, trial, attempt, measurement, artifact, worker, pruning_decision,
       trial_pruning, data_of_stage, data_of_trial;
 };
@@ -266,7 +268,8 @@ void Oracle::ReadTrial(std::int64_t id) {
 }
 
 void Oracle::CheckDataOfTrial(std::int64_t id, std::int64_t sweep) {
-  if (!Read(sql_->data_of_trial, id)) return Must(false, absl::StrCat("trial ", id, " has a result of no data"));
+  if (!Read(sql_->data_of_trial, id))
+    return Must(false, absl::StrCat("trial ", id, " has a result of no data"));
   const std::string digest = sql_->data_of_trial.getColumn(0).getString();
   sql_->data_of_trial.reset();
   const std::optional<Timestamp> gone = world_.GoneSince(digest);
@@ -281,8 +284,8 @@ void Oracle::CheckDataOfStage(std::int64_t id) {
   const std::string result = sql_->data_of_stage.getColumn(0).getString();
   const std::string bound = sql_->data_of_stage.getColumn(1).getString();
   sql_->data_of_stage.reset();
-  Must(result.empty() || result == bound,
-       absl::StrCat("stage ", id, " has a result of the data ", result, ", and its training is bound to ", bound));
+  Must(result.empty() || result == bound, absl::StrCat("stage ", id, " has a result of the data ", result,
+                                                       ", and its training is bound to ", bound));
 }
 
 void Oracle::ReadStage(std::int64_t id) {
@@ -314,7 +317,8 @@ void Oracle::ReadStage(std::int64_t id) {
   } else if (stage.state == "DIVERGED" && stage.result_token == 0) {
     const auto start = stages_.find(stage.start);
     Must(stage.kind == "EVALUATE_STAGE" ||
-             (start != stages_.end() && (start->second.state == "DIVERGED" || changed_["stage"].contains(start->first))),
+             (start != stages_.end() &&
+              (start->second.state == "DIVERGED" || changed_["stage"].contains(start->first))),
          absl::StrCat(name, " DIVERGED without an attempt"));
   }
   // The retry counts are those of the attempts that failed since someone asked for it (again).

@@ -64,7 +64,8 @@ void FineTune(Random& random, v1::SweepSpec& spec) {
   v1::Variant& then = *phase.add_variants();
   then.set_label("then");
   v1::TrialSpec set;
-  set.mutable_training()->mutable_start_from()->set_point(random.PerMille(500) ? "phase=first" : "phase=first, seed=1");
+  set.mutable_training()->mutable_start_from()->set_point(random.PerMille(500) ? "phase=first"
+                                                                               : "phase=first, seed=1");
   set.mutable_training()->set_steps(110);
   google::protobuf::Struct& fields = *then.mutable_set();
   INLIER_CHECK(google::protobuf::util::JsonStringToMessage(CanonicalJson(set), &fields).ok());
@@ -254,7 +255,8 @@ void People::Look() {
   Ask<v1::ListSweepsResponse>(
       [this](CoordinatorProcess::Reply<v1::ListSweepsResponse> reply) {
         coordinator_.Show<v1::ListSweepsResponse>(
-            [this](const Orchestrator& o) { return *ListSweeps(o.state(), {}, world_.now()); }, std::move(reply));
+            [this](const Orchestrator& o) { return *ListSweeps(o.state(), {}, world_.now()); },
+            std::move(reply));
       },
       [this](const v1::ListSweepsResponse& seen) {
         for (const v1::SweepStatus& status : seen.sweeps()) oracle_.SweepShown(status);

@@ -111,8 +111,7 @@ class ArtifactStreamingTest : public testing::Test {
          {"coordinator=" + address, "state_dir=" + (folder_ / name).string(),
           "data_dir=" + (folder_ / (name + ".data")).string(),
           std::string("trial_program=" INLIER_FAKE_TRIAL), std::string("http_listen=127.0.0.1:0"),
-          std::string("trial_environment=FAKE_*"),
-          "slots=" + std::to_string(slots), "name=" + name}) {
+          std::string("trial_environment=FAKE_*"), "slots=" + std::to_string(slots), "name=" + name}) {
       arguments.insert(arguments.end(), {"--set", set});
     }
     arguments.insert(arguments.end(), more.begin(), more.end());

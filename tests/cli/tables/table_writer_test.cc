@@ -79,10 +79,9 @@ TEST(TableWriterTest, TextIsAligned) {
 TEST(TableWriterTest, TextIsPlainAsciiWithoutUtf8) {
   const std::string text = WriteTable(Example(), TableFormat::kText, {.utf8 = false});
   for (const char c : text) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
-  EXPECT_THAT(text,
-              ::testing::HasSubstr(
-                  "-------  ----  ---------------------------------  ---------------------------\n"
-                  "vanilla  8     4.49 +- 0.01 (n=3) [4.49 +- 0.01]              735 +- 55 (n=3)\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr(
+                        "-------  ----  ---------------------------------  ---------------------------\n"
+                        "vanilla  8     4.49 +- 0.01 (n=3) [4.49 +- 0.01]              735 +- 55 (n=3)\n"));
 }
 
 TEST(TableWriterTest, BoxHasLinesAroundEveryCell) {
@@ -203,11 +202,11 @@ TEST(TableWriterTest, NoFormatForTerminalsControlsOne) {
 
 TEST(TableWriterTest, LabelsStayInTheirCellsAndAreNoMarkup) {
   const std::string shown = R"(\x1b[2J\u202e)";
+  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kText, {.utf8 = false}),
+              ::testing::StartsWith(shown + R"(|<b>[x](y)\input{z}&"\n\t\r2,\x9b)" + "\n\n" + shown));
   EXPECT_THAT(
-      WriteTable(Hostile(), TableFormat::kText, {.utf8 = false}),
-      ::testing::StartsWith(shown + R"(|<b>[x](y)\input{z}&"\n\t\r2,\x9b)" + "\n\n" + shown));
-  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kMarkdown),
-              ::testing::HasSubstr(R"(| \\x1b[2J\\u202e\|\<b>[x\](y)\\input{z}\&"\\n\\t\\r2,\\x9b | 1.00 |)"));
+      WriteTable(Hostile(), TableFormat::kMarkdown),
+      ::testing::HasSubstr(R"(| \\x1b[2J\\u202e\|\<b>[x\](y)\\input{z}\&"\\n\\t\\r2,\\x9b | 1.00 |)"));
   EXPECT_THAT(WriteTable(Hostile(), TableFormat::kLatex),
               ::testing::HasSubstr(R"(|<b>[x](y)\textbackslash{}input\{z\}\&"\textbackslash{}n)"));
   EXPECT_THAT(WriteTable(Hostile(), TableFormat::kCsv),
@@ -286,9 +285,10 @@ TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
   EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("[$4.49$]$^{a}$"));
   table.mutable_rows(0)->mutable_cells(1)->add_published_differs_in("model");
   table.mutable_rows(0)->mutable_cells(0)->set_published_decimals(1);
-  EXPECT_THAT(WriteTable(table, TableFormat::kText, {.utf8 = false}),
-              ::testing::HasSubstr("[ ]^a..^b published figure of another setting: model; ^a also data; ^b also "
-                                   "gamma\n"));
+  EXPECT_THAT(
+      WriteTable(table, TableFormat::kText, {.utf8 = false}),
+      ::testing::HasSubstr("[ ]^a..^b published figure of another setting: model; ^a also data; ^b also "
+                           "gamma\n"));
   EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::HasSubstr("[4.5]^a"));
   table.mutable_rows(0)->mutable_cells()->RemoveLast();
   EXPECT_THAT(WriteTable(table, TableFormat::kText),
@@ -338,7 +338,8 @@ TEST(TableWriterTest, NumberOfValuesIsInTheNotesOrInTheCells) {
   EXPECT_THAT(WriteTable(table, TableFormat::kText),
               ::testing::EndsWith("\n\nn = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
   *table.mutable_rows(1)->mutable_cells(2) = Lost(0, 1);
-  EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::HasSubstr("n = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kText),
+              ::testing::HasSubstr("n = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
   table.mutable_rows(1)->mutable_cells(0)->set_count(1);
   const std::string text = WriteTable(table, TableFormat::kText);
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("n = ")));
@@ -350,7 +351,8 @@ TEST(TableWriterTest, NumbersThatAreNotFiniteAreNamed) {
   table.add_column_headings("x");
   *table.add_rows()->add_cells() =
       Cell(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 2);
-  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}), "         x\n----------\ninf +- nan\n\nn = 2\n");
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+            "         x\n----------\ninf +- nan\n\nn = 2\n");
   EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("$\\infty \\pm nan$"));
 }
 

@@ -59,11 +59,13 @@ class QueryProcessesTest : public StoreTest {
     return response.ok() ? "OK" : response.status().ToString();
   }
   // Runs it and expects that its time ended it, or `other` before that.
-  void ExpectEndsInTime(const std::string& sql, const std::string& other = "DEADLINE_EXCEEDED: the query took longer than ") {
+  void ExpectEndsInTime(const std::string& sql,
+                        const std::string& other = "DEADLINE_EXCEEDED: the query took longer than ") {
     const Timestamp began = MonotonicNow();
     const std::string error = RunError(sql, {.time = kTime});
     const Duration took = MonotonicNow() - began;
-    EXPECT_THAT(error, testing::AnyOf(StartsWith("DEADLINE_EXCEEDED: the query took longer than "), StartsWith(other)))
+    EXPECT_THAT(error, testing::AnyOf(StartsWith("DEADLINE_EXCEEDED: the query took longer than "),
+                                      StartsWith(other)))
         << sql.substr(0, 200);
     EXPECT_LT(took, kTime + QueryProcess::kGrace + kSlack) << sql.substr(0, 200);
   }
@@ -92,9 +94,10 @@ TEST_F(QueryProcessesTest, OneInstructionThatTakesHoursEndsInTime) {
   const std::string both = absl::StrCat(Letters(16 << 20), ", ", Letters(8 << 20), " || 'b'");
   ExpectEndsInTime(absl::StrCat("SELECT instr(", both, ")"));
   ExpectEndsInTime(absl::StrCat("SELECT length(replace(", both, ", 'c'))"));
-  ExpectEndsInTime(absl::StrCat("SELECT length(trim(", Letters(2 << 20), ", ", Letters(2 << 20, "b"), " || 'a'))"));
   ExpectEndsInTime(
-      absl::StrCat("SELECT sum(x LIKE '%' || ", Letters(49000), " || 'b') FROM (SELECT ", Letters(16 << 20), " AS x)"));
+      absl::StrCat("SELECT length(trim(", Letters(2 << 20), ", ", Letters(2 << 20, "b"), " || 'a'))"));
+  ExpectEndsInTime(absl::StrCat("SELECT sum(x LIKE '%' || ", Letters(49000), " || 'b') FROM (SELECT ",
+                                Letters(16 << 20), " AS x)"));
 }
 
 TEST_F(QueryProcessesTest, AProgramWithoutJumpsEndsInTime) { ExpectEndsInTime(WithoutJumps()); }
@@ -111,14 +114,16 @@ TEST_F(QueryProcessesTest, EndlessOnesEndInTimeAndTheNextOneIsAnswered) {
 }
 
 TEST_F(QueryProcessesTest, MemoryIsBoundedAlsoForWhatIsSortedAndGrouped) {
-  const std::string rows = "WITH RECURSIVE n(i, x) AS (SELECT 1, hex(zeroblob(1000000)) UNION ALL SELECT i + 1, "
-                           "hex(zeroblob(1000000)) || i FROM n LIMIT 1000) ";
-  for (const std::string& select :
-       {std::string("SELECT i FROM n ORDER BY x"), std::string("SELECT count(*) FROM (SELECT DISTINCT x FROM n)"),
-        std::string("SELECT length(json_group_array(hex(x))) FROM n")}) {
-    EXPECT_EQ(RunError(rows + select, {.time = std::chrono::minutes(1)}),
-              "RESOURCE_EXHAUSTED: the query needs more than 256 MiB of memory; narrow it, for example with WHERE "
-              "sweep = '…' or by naming the columns, or read inlier.db with sqlite3")
+  const std::string rows =
+      "WITH RECURSIVE n(i, x) AS (SELECT 1, hex(zeroblob(1000000)) UNION ALL SELECT i + 1, "
+      "hex(zeroblob(1000000)) || i FROM n LIMIT 1000) ";
+  for (const std::string& select : {std::string("SELECT i FROM n ORDER BY x"),
+                                    std::string("SELECT count(*) FROM (SELECT DISTINCT x FROM n)"),
+                                    std::string("SELECT length(json_group_array(hex(x))) FROM n")}) {
+    EXPECT_EQ(
+        RunError(rows + select, {.time = std::chrono::minutes(1)}),
+        "RESOURCE_EXHAUSTED: the query needs more than 256 MiB of memory; narrow it, for example with WHERE "
+        "sweep = '…' or by naming the columns, or read inlier.db with sqlite3")
         << select;
   }
   EXPECT_EQ(RunError("SELECT 1"), "OK");
@@ -135,7 +140,8 @@ TEST_F(QueryProcessesTest, WhatBreaksSqliteBreaksOneProcess) {
 TEST_F(QueryProcessesTest, NoSnapshotIsHeldAfterTheTime) {
   MustAddTrial();
   const std::string slow =
-      "WITH RECURSIVE n(i) AS (SELECT count(*) FROM sweep UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+      "WITH RECURSIVE n(i) AS (SELECT count(*) FROM sweep UNION ALL SELECT i + 1 FROM n) SELECT count(*) "
+      "FROM n";
   std::thread reader([&] { ExpectEndsInTime(slow); });
   std::this_thread::sleep_for(kTime / 2);
   for (int i = 2; i < 20; ++i) MustApply(Sweep(i));
@@ -178,9 +184,11 @@ TEST_F(QueryProcessesTest, ProcessIsKeptForTheNextQueryAndReplacedWhenItIsGone) 
 
 TEST_F(QueryProcessesTest, ProgramThatIsNotThereIsNamed) {
   QueryProcesses none("/no/such/program", database_->path());
-  EXPECT_THAT(none.Run("SELECT 1", {}, [] { return false; }).status().ToString(), HasSubstr("/no/such/program"));
+  EXPECT_THAT(none.Run("SELECT 1", {}, [] { return false; }).status().ToString(),
+              HasSubstr("/no/such/program"));
   QueryProcesses unset("", database_->path());
-  EXPECT_EQ(unset.Run("SELECT 1", {}, [] { return false; }).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(unset.Run("SELECT 1", {}, [] { return false; }).status().code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ TEST(MethodRolesTest, EveryRpcNamesTheRoleItNeeds) {
       EXPECT_TRUE(named.contains(method))
           << service->full_name() << "/" << method
           << " has no role, so every caller with a token is refused: add {\"" << method
-          << "\", Role::kRead} (it only shows), kSubmit (a person changes something), kAdmin (for all) or kWork (a "
+          << "\", Role::kRead} (it only shows), kSubmit (a person changes something), kAdmin (for all) or "
+             "kWork (a "
              "worker's) to "
           << "MethodRoles() in coordinator/services/access.cc";
     }

@@ -22,7 +22,8 @@ class BlockingPoolTest : public testing::Test {
   // Why it was refused; empty: it was not.
   std::string Run(BlockingPool& pool, const std::string& caller, std::function<void()> work) {
     std::string refusal;
-    pool.Run(caller, std::move(work), [&refusal](const absl::Status& status) { refusal = status.ToString(); });
+    pool.Run(caller, std::move(work),
+             [&refusal](const absl::Status& status) { refusal = status.ToString(); });
     return refusal;
   }
   std::string RunUntilReleased(BlockingPool& pool, const std::string& caller, const std::string& name = "") {
@@ -44,8 +45,9 @@ class BlockingPoolTest : public testing::Test {
 TEST_F(BlockingPoolTest, ACallerWithAllItMayHaveLeavesAThreadAndPlacesToOthers) {
   BlockingPool pool(BlockingPool::ByCaller(2, 4), "queries");
   for (int i = 0; i < 4; ++i) EXPECT_EQ(RunUntilReleased(pool, "greedy"), "");
-  EXPECT_EQ(RunUntilReleased(pool, "greedy"),
-            "RESOURCE_EXHAUSTED: too many queries at once by greedy, at most 4; wait until one has its answer");
+  EXPECT_EQ(
+      RunUntilReleased(pool, "greedy"),
+      "RESOURCE_EXHAUSTED: too many queries at once by greedy, at most 4; wait until one has its answer");
   std::promise<void> answered;
   EXPECT_EQ(Run(pool, "modest", [&answered] { answered.set_value(); }), "");
   answered.get_future().wait();  // While all of the other caller's are there.
@@ -77,7 +79,8 @@ TEST_F(BlockingPoolTest, WhatFreesForOthersComesBeforeThem) {
   pool.RunFirst("a", [this] { begun_.push_back("a free"); });
   release_.set_value();
   pool.Join();
-  EXPECT_THAT(begun_, AnyOf(ElementsAre("a1", "b1", "a free", "a2"), ElementsAre("a free", "b1", "a1", "a2")));
+  EXPECT_THAT(begun_,
+              AnyOf(ElementsAre("a1", "b1", "a free", "a2"), ElementsAre("a free", "b1", "a1", "a2")));
   pool.RunFirst("a", [this] { begun_.push_back("after the end"); });
   EXPECT_EQ(begun_.back(), "after the end");
 }

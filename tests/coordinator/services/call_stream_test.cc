@@ -176,9 +176,11 @@ TEST_F(CallStreamTest, HeavyMessagesOfSomeLeaveRoomForTheLightOnesOfOthers) {
 
 TEST_F(CallStreamTest, HeavyMessagesWaitForTheirTurnAndLightOnesDoNot) {
   std::promise<void> release;
-  bounds_->heavy.Run("another", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
+  bounds_->heavy.Run(
+      "another", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
   std::vector<std::future<grpc::Status>> waiting;
-  for (int i = 0; i < 20; ++i) waiting.push_back(std::async(std::launch::async, [this] { return Ask(kHeavy); }));
+  for (int i = 0; i < 20; ++i)
+    waiting.push_back(std::async(std::launch::async, [this] { return Ask(kHeavy); }));
   Until([this] { return bounds_->waiting.all() > 20 * kHeavy; });
   EXPECT_EQ(bounds_->messages.all(), 0u);  // They are as they came.
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(Ask(kLight).ok());
@@ -195,7 +197,8 @@ TEST_F(CallStreamTest, HeavyMessagesWaitForTheirTurnAndLightOnesDoNot) {
 
 TEST_F(CallStreamTest, HeavyMessagesThatWaitAreRefusedWhenTheServerStops) {
   std::promise<void> release;
-  bounds_->heavy.Run("", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
+  bounds_->heavy.Run(
+      "", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
   std::future<grpc::Status> waiting = std::async(std::launch::async, [this] { return Ask(kHeavy); });
   Until([this] { return bounds_->waiting.all() > 0; });
   bounds_->Stop();

@@ -68,14 +68,13 @@ TEST_F(ControlTest, WatchResumesFromItsSequenceAlsoAfterARestartAndBeyondMemory)
   const std::vector<std::string> all = Watch("watched", 0, 2 * kRounds);
   ASSERT_EQ(all.size(), 2u * kRounds);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    ASSERT_EQ(all[i],
-              i % 2 == 0 ? "the sweep is paused: no new attempts start" : "the sweep is resumed");
+    ASSERT_EQ(all[i], i % 2 == 0 ? "the sweep is paused: no new attempts start" : "the sweep is resumed");
   }
   Restart();
   Pause("watched");
   const std::vector<std::string> rest = Watch("watched", 2 * kRounds - 1, 2 * kRounds + 1);
-  EXPECT_EQ(rest, (std::vector<std::string>{"the sweep is resumed",
-                                            "the sweep is paused: no new attempts start"}));
+  EXPECT_EQ(rest,
+            (std::vector<std::string>{"the sweep is resumed", "the sweep is paused: no new attempts start"}));
 }
 
 TEST_F(ControlTest, PausedSweepIsShownAndSurvivesARestart) {

@@ -146,7 +146,8 @@ class PermissionsTest : public GuardedTest {
   void UseCertificates() {
     UseMutualTls();
     config_.add_admins("root");
-    for (const char* name : {"alice", "bob", "root"}) callers_.push_back({name, "certificate", Certified(name)});
+    for (const char* name : {"alice", "bob", "root"})
+      callers_.push_back({name, "certificate", Certified(name)});
   }
 
   void Start() {

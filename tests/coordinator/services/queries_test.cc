@@ -15,7 +15,8 @@ using testing::HasSubstr;
 
 // One instruction of SQLite that takes hours.
 constexpr char kHours[] =
-    "SELECT instr(replace(hex(zeroblob(8000000)), '00', 'aa'), replace(hex(zeroblob(4000000)), '00', 'aa') || 'b')";
+    "SELECT instr(replace(hex(zeroblob(8000000)), '00', 'aa'), replace(hex(zeroblob(4000000)), '00', 'aa') "
+    "|| 'b')";
 
 class QueriesTest : public CoordinatorTest {
  protected:
@@ -65,7 +66,8 @@ class QueriesTest : public CoordinatorTest {
     return true;
   }
   template <typename Request, typename Response>
-  void ExpectAnswer(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+  void ExpectAnswer(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                   Response*),
                     const Request& request) {
     Response response;
     grpc::ClientContext context;
@@ -77,7 +79,8 @@ class QueriesTest : public CoordinatorTest {
 TEST_F(QueriesTest, NothingElseWaitsForThem) {
   Submit(SmallSweep("quiet", 2));
   const auto calls = StartAll();
-  EXPECT_THAT(Query("SELECT 1").error_message(), HasSubstr("too many queries at once by callers without a name, at most 10"));
+  EXPECT_THAT(Query("SELECT 1").error_message(),
+              HasSubstr("too many queries at once by callers without a name, at most 10"));
   v1::ListTrialsRequest list;
   list.set_sweep("quiet");
   ExpectAnswer(&v1::SweepService::Stub::ListTrials, list);

@@ -77,7 +77,6 @@ class CommitterTest : public StoreTest {
     return health;
   }
 
-
   FaultVfs vfs_;
   Answers answers_;
   Answers fatal_;

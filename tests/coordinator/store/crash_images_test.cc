@@ -115,8 +115,8 @@ class Workload {
       const auto stats = store_->Apply(effects.changes);
       ASSERT_TRUE(stats.ok()) << stats.status();
     }
-    commits_.push_back(
-        {start, vfs_.steps().size(), ContentDigest(database_->connection()), DurableState(orchestrator_->state())});
+    commits_.push_back({start, vfs_.steps().size(), ContentDigest(database_->connection()),
+                        DurableState(orchestrator_->state())});
   }
   void Do(const std::function<void(Effects&)>& call) {
     const std::size_t start = vfs_.steps().size();
@@ -190,9 +190,10 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
     return "integrity_check: " + check;
   if (SQLite::Statement keys(connection, "PRAGMA foreign_key_check"); keys.executeStep())
     return "a row refers to one that is not there";
-  if (SQLite::Statement ends(connection,
-                             "SELECT 1 FROM sweep WHERE state <> 'ACTIVE' AND NOT EXISTS (SELECT 1 FROM notification "
-                             "WHERE notification.sweep = sweep.id AND event = 'end')");
+  if (SQLite::Statement ends(
+          connection,
+          "SELECT 1 FROM sweep WHERE state <> 'ACTIVE' AND NOT EXISTS (SELECT 1 FROM notification "
+          "WHERE notification.sweep = sweep.id AND event = 'end')");
       ends.executeStep())
     return "a sweep has ended without its notification";
   const std::string content = ContentDigest(connection);
@@ -215,7 +216,8 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
   if (const absl::Status status = orchestrator.Recover(*std::move(snapshot), now, effects); !status.ok())
     return "it does not recover: " + status.ToString();
   CheckInvariants(orchestrator.state());
-  if (found != nullptr && DurableState(orchestrator.state()) != found->durable) return "recovered to another state";
+  if (found != nullptr && DurableState(orchestrator.state()) != found->durable)
+    return "recovered to another state";
   // The work continues: a worker joins and takes ready stages.
   HandWorker worker("after the cut", 2);
   Effects joined;

@@ -105,7 +105,8 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
        "UPDATE sweep SET state = 'COMPLETE', ended_ms = 9; UPDATE trial SET state = 'PENDING'"},
       {"token_below_next", "UPDATE meta SET value = 1"},
       {"acknowledged_sequence",
-       "INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, last_seen_ms, "
+       "INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, "
+       "last_seen_ms, "
        "acknowledged_sequence) VALUES ('w', 'n', 'h', 'v', 1, '[]', 0, 1, 1, -4)"},
       {"worker_of_a_live_attempt",
        "INSERT INTO attempt (token, stage, number, sweep, worker, slot, started_ms) VALUES (9, 1, 2, 1, "

@@ -66,8 +66,9 @@ TEST_F(SnapshotCheckTest, LiveEvaluationBeforeItsTrainingHasAModelIsNamed) {
 TEST_F(SnapshotCheckTest, StartFromNoEarlierTrainingIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE stage SET start_stage = 1 WHERE id = 1"),
               HasSubstr("st-1 starts from st-1, which is no training before it"));
-  EXPECT_THAT(AfterEditing("UPDATE stage SET start_stage = NULL; UPDATE stage SET start_stage = 1 WHERE id = 2"),
-              HasSubstr("st-2 starts from st-1, which is no training before it"));
+  EXPECT_THAT(
+      AfterEditing("UPDATE stage SET start_stage = NULL; UPDATE stage SET start_stage = 1 WHERE id = 2"),
+      HasSubstr("st-2 starts from st-1, which is no training before it"));
 }
 TEST_F(SnapshotCheckTest, FinishedModelThatIsNoDigestIsNamed) {
   MustApply(Checkpoint(1, 200, true));

@@ -116,7 +116,8 @@ TEST(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
   harness.Submit(SmallSweep("fourth", 1));
   RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 4);
-  EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
+  EXPECT_EQ(harness.Query(
+                "SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
             "third|" + kOld + "\n");
 }
 
@@ -286,7 +287,8 @@ TEST(KnownDataTest, AgainRunsWhatIsKnownOnceMore) {
   RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 8);
   EXPECT_EQ(worker.checks, 0);
-  EXPECT_EQ(harness.Query("SELECT count(*), min(equal), min(digest_before = digest_now) FROM reruns"), "2|1|1\n");
+  EXPECT_EQ(harness.Query("SELECT count(*), min(equal), min(digest_before = digest_now) FROM reruns"),
+            "2|1|1\n");
   harness.Restart();
   // The same request again is the same sweep; without `again` it is another request.
   const auto repeated = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true);

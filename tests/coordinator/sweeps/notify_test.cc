@@ -256,7 +256,8 @@ TEST_F(NoWorkerTest, ManySweepsAreNotifiedInSmallSteps) {
   for (int i = 0; i < 4; ++i) {
     harness_.Tick();
     counts.push_back(Count());
-    EXPECT_LE(*NextDeadline(harness_.orchestrator().state()), harness_.now().at + std::chrono::seconds(i < 2 ? 1 : 10));
+    EXPECT_LE(*NextDeadline(harness_.orchestrator().state()),
+              harness_.now().at + std::chrono::seconds(i < 2 ? 1 : 10));
     harness_.Advance(std::chrono::milliseconds(100));
   }
   EXPECT_THAT(counts, ElementsAre("20\n", "40\n", "45\n", "45\n"));

@@ -1,8 +1,8 @@
 // Pausing, draining, and requests that come twice.
-#include <array>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
@@ -160,7 +160,9 @@ TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndResumesFromItUncount
 TEST(OrchestratorPauseTest, TheWorkThatACheckpointKeepsStaysDone) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));  // 100 steps and an evaluation that counts as 10.
-  const auto done = [&] { return DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0).work_done(); };
+  const auto done = [&] {
+    return DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0).work_done();
+  };
   HandWorker worker("w", 1);
   harness.Sync(worker);
   const Token token = OnlyToken(worker);

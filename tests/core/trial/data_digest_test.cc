@@ -73,8 +73,8 @@ TEST_F(DataDigestTest, VocabulariesAndTheModelToStartFromCount) {
   const std::string wordpiece =
       "data { text { " + path + " tokenizer { wordpiece { vocab: " + Path("vocabulary") + " } } } }";
   const std::string trained = "data { text { " + path + " tokenizer { byte_pair { corpus: \"gcide\" } } } }";
-  const std::string started = "data { text { " + path + " } } training { start_from { hugging_face: " +
-                              Path("model") + " } }";
+  const std::string started =
+      "data { text { " + path + " } } training { start_from { hugging_face: " + Path("model") + " } }";
   const std::string before[] = {Digest(wordpiece), Digest(trained), Digest(started)};
   for (const std::string& digest : before) EXPECT_NE(digest, plain);
   Write("vocabulary/vocab.txt", "[PAD]\n[UNK]\nthe\n");

@@ -41,7 +41,8 @@ std::string BigEndian(std::uint32_t value) {
 
 TEST_F(TrialDataTest, TheDigestOfItsFilesIsAPhaseWithBytesAsSteps) {
   std::string text;
-  while (text.size() < 3 << 20) text += "a line of text, one of many, for the digest of a file of some size\n";
+  while (text.size() < 3 << 20)
+    text += "a line of text, one of many, for the digest of a file of some size\n";
   Write("large.txt", text);
   v1::AttemptSpec attempt = Attempt(v1::TRAIN_STAGE, "large");
   attempt.mutable_spec()->mutable_data()->mutable_text()->set_path(folder_ / "large.txt");

@@ -46,23 +46,27 @@ TEST_F(TrialProgramTest, TrainsThenEvaluatesInFloatAndQuantized) {
 }
 
 TEST_F(TrialProgramTest, AFineTuningStartsFromTheModelThatItIsGiven) {
-  const std::string steps = "training { steps: 60 measure_every: 1 optimizer { adamw { learning_rate: 0.01 } } }";
+  const std::string steps =
+      "training { steps: 60 measure_every: 1 optimizer { adamw { learning_rate: 0.01 } } }";
   const auto first_loss = [](const Ended& ended) {
     for (const v1::TrialEvent& event : ended.events) {
-      if (event.has_measurement() && event.measurement().name() == "train_loss") return event.measurement().value();
+      if (event.has_measurement() && event.measurement().name() == "train_loss")
+        return event.measurement().value();
     }
     ADD_FAILURE() << "no loss";
     return 0.0;
   };
   const Ended fresh = RunToEnd(Attempt(v1::TRAIN_STAGE, "first", steps));
   ASSERT_EQ(fresh.outcome.kind(), v1::Outcome::SUCCEEDED) << fresh.outcome.message();
-  const std::string start =
-      "seed: 4 training { steps: 12 measure_every: 1 start_from { training: \"" + std::string(64, 'e') + "\" } }";
+  const std::string start = "seed: 4 training { steps: 12 measure_every: 1 start_from { training: \"" +
+                            std::string(64, 'e') + "\" } }";
   v1::AttemptSpec attempt = Attempt(v1::TRAIN_STAGE, "then", start);
-  EXPECT_THAT(FailureOf(attempt, v1::INVALID_SPEC), HasSubstr("checkpoint is not given; the model of training.start_from.training"));
+  EXPECT_THAT(FailureOf(attempt, v1::INVALID_SPEC),
+              HasSubstr("checkpoint is not given; the model of training.start_from.training"));
   const std::filesystem::path model = folder_ / "first" / "model.safetensors";
   attempt.set_checkpoint(model);
-  attempt.add_data_roots(std::filesystem::path(INLIER_TINY_TEXT).parent_path().string());  // The model lies elsewhere.
+  attempt.add_data_roots(
+      std::filesystem::path(INLIER_TINY_TEXT).parent_path().string());  // The model lies elsewhere.
   const Ended tuned = RunToEnd(attempt);
   ASSERT_EQ(tuned.outcome.kind(), v1::Outcome::SUCCEEDED) << tuned.outcome.message();
   EXPECT_LT(first_loss(tuned), first_loss(fresh) - 0.4);
@@ -89,8 +93,10 @@ TEST_F(TrialProgramTest, AFineTuningStartsFromTheModelThatItIsGiven) {
 
 TEST_F(TrialProgramTest, OnlyACoordinatorKnowsItsTrialsAndPoints) {
   for (const char* field : {"point: \"phase=first\"", "trial: \"t-3\""}) {
-    EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "out", "training { start_from { " + std::string(field) + " } }"), v1::INVALID_SPEC),
-                HasSubstr(": only a coordinator knows that training; submit the sweep to one"));
+    EXPECT_THAT(
+        FailureOf(Attempt(v1::TRAIN_STAGE, "out", "training { start_from { " + std::string(field) + " } }"),
+                  v1::INVALID_SPEC),
+        HasSubstr(": only a coordinator knows that training; submit the sweep to one"));
   }
 }
 

@@ -244,7 +244,8 @@ TEST(SweepReaderTest, ResourcesAreSharesOfOneGpuAndWholeMebibytes) {
 }
 
 TEST(SweepReaderTest, LimitsAreAboveZeroAndNeedNotFitEachOther) {
-  EXPECT_EQ(ErrorOf("limits: {attempt_hours: 4, trial_hours: 0.5, sweep_hours: 1e6, gpu_hours: 1e9}\n"), "OK");
+  EXPECT_EQ(ErrorOf("limits: {attempt_hours: 4, trial_hours: 0.5, sweep_hours: 1e6, gpu_hours: 1e9}\n"),
+            "OK");
   for (const std::string field : {"attempt_hours", "trial_hours", "sweep_hours", "gpu_hours"}) {
     EXPECT_THAT(ErrorOf("limits: {" + field + ": 0}\n"),
                 ::testing::HasSubstr("limits." + field + ": 0 is out of range"));
