@@ -27,6 +27,7 @@ void AddDrainCommand(CLI::App& app, Session& session);
 void AddEditCommand(CLI::App& app, Session& session);
 void AddWhyCommand(CLI::App& app, Session& session);
 void AddWorkersCommand(CLI::App& app, Session& session);
+void AddWhereCommand(CLI::App& app, Session& session);
 void AddBackupCommand(CLI::App& app, Session& session);
 void AddDoctorCommand(CLI::App& app, Session& session);
 void AddAuditCommand(CLI::App& app, Session& session);

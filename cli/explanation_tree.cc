@@ -1,21 +1,34 @@
 #include "cli/explanation_tree.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "cli/output.h"
 
 namespace inlier {
 namespace {
 
-void Append(const v1::Explanation& node, const std::string& indent, std::string& out) {
+// A state in words where it is a sweep's: "cancelled" for SWEEP_CANCELLED.
+std::string StateWord(const std::string& state) {
+  v1::SweepState sweep = v1::ACTIVE;
+  if (!v1::SweepState_Parse(state, &sweep)) return Shown(state, Layout::kCell);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(state, "SWEEP_")), {{"_", " "}});
+}
+
+// `above`: the state of the node above, which is not repeated.
+void Append(const v1::Explanation& node, const std::string& indent, const std::string& above,
+            std::string& out) {
   const std::string text = Shown(node.text(), Layout::kLines);
   // Lines of the text stay right of the tree.
-  absl::StrAppend(&out, absl::StrReplaceAll(text, {{"\n", absl::StrCat("\n", indent, "  ")}}),
-                  node.state().empty() ? "" : absl::StrCat(": ", Shown(node.state(), Layout::kCell)), "\n");
+  absl::StrAppend(
+      &out, absl::StrReplaceAll(text, {{"\n", absl::StrCat("\n", indent, "  ")}}),
+      node.state().empty() || node.state() == above ? "" : absl::StrCat(": ", StateWord(node.state())), "\n");
   for (int i = 0; i < node.because_size(); ++i) {
     const bool last = i + 1 == node.because_size();
     absl::StrAppend(&out, indent, last ? "└─ " : "├─ ");
-    Append(node.because(i), absl::StrCat(indent, last ? "   " : "│  "), out);
+    Append(node.because(i), absl::StrCat(indent, last ? "   " : "│  "),
+           node.state().empty() ? above : node.state(), out);
   }
 }
 
@@ -23,7 +36,7 @@ void Append(const v1::Explanation& node, const std::string& indent, std::string&
 
 std::string ExplanationTree(const v1::Explanation& explanation) {
   std::string out;
-  Append(explanation, "", out);
+  Append(explanation, "", "", out);
   return out;
 }
 

@@ -70,7 +70,7 @@ class LocalDaemons {
     std::filesystem::path log;
     pid_t pid = -1;
     Timestamp started;
-    int short_lives = 0;  // Consecutive deaths within seconds of a start.
+    int short_lives = 0;                                 // Consecutive deaths within seconds of a start.
     void Set(const std::vector<std::string>& settings);  // Adds `--set` arguments.
   };
 

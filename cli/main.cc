@@ -1,16 +1,32 @@
 // The command line. Every verb is a file of cli/commands.
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/strip.h"
 #include "base/version.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/connection/client_settings.h"
 #include "cli/output.h"
 #include "cli/session.h"
 
 namespace inlier {
 namespace {
+
+// The verbs that change nothing: they read the folder's database where no coordinator runs.
+constexpr std::string_view kReadingVerbs[] = {"status",  "table", "query",  "logs", "why",
+                                              "workers", "audit", "export", "where"};
+
+bool Reads(const CLI::App& app) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  return !verbs.empty() && std::find(std::begin(kReadingVerbs), std::end(kReadingVerbs),
+                                     verbs[0]->get_name()) != std::end(kReadingVerbs);
+}
 
 void AddCommands(CLI::App& app, Session& session) {
   AddRunCommand(app, session);
@@ -31,6 +47,7 @@ void AddCommands(CLI::App& app, Session& session) {
   AddEditCommand(app, session);
   AddWhyCommand(app, session);
   AddWorkersCommand(app, session);
+  AddWhereCommand(app, session);
   AddAuditCommand(app, session);
   AddGcCommand(app, session);
   AddDrainCommand(app, session);
@@ -41,18 +58,16 @@ void AddCommands(CLI::App& app, Session& session) {
   AddCompletionCommand(app, session);
 }
 
-}  // namespace
-}  // namespace inlier
-
-int main(int argc, char** argv) {
-  inlier::Session session;
-  CLI::App app("inlier: ablation sweeps of outlier-free transformers, from YAML to a table", "inlier");
-  app.set_version_flag("--version", inlier::BuildId());
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.add_option("--server", session.server,
-                 "Coordinator, HOST:PORT; default: the one of --dir, else 127.0.0.1:7420");
-  app.add_option("--dir", session.dir, "State folder of `inlier up` and `inlier run`")->capture_default_str();
+void AddGlobalFlags(CLI::App& app, Session& session, ClientSettings& flags) {
+  app.add_option(
+      "--server", flags.server,
+      "Coordinator, HOST:PORT (also INLIER_SERVER); default: the one of --dir, and 127.0.0.1:7420 when none "
+      "runs in the default folder");
+  app.add_option(
+         "--dir", flags.dir,
+         "State folder of `inlier up` and `inlier run` (also INLIER_DIR); where no coordinator runs in it, "
+         "commands that change nothing read its database")
+      ->default_str(kDefaultDir);
   app.add_option("--tls-ca", session.security.tls_ca,
                  "PEM file: CA of the coordinator's certificate; enables TLS")
       ->envname("INLIER_TLS_CA");
@@ -71,22 +86,58 @@ int main(int argc, char** argv) {
     session.environment_token_file = file;
   auto* json = app.add_flag("--json", session.json, "Print one JSON value on standard output");
   app.add_flag("--quiet,-q", session.quiet, "Print only the requested value")->excludes(json);
+}
+
+}  // namespace
+}  // namespace inlier
+
+int main(int argc, char** argv) {
+  inlier::Session session;
+  CLI::App app("inlier: ablation sweeps of outlier-free transformers, from YAML to a table", "inlier");
+  app.set_version_flag("--version", inlier::BuildId());
+  app.require_subcommand(1);
+  app.fallthrough();
+  inlier::ClientSettings flags;
+  inlier::AddGlobalFlags(app, session, flags);
   app.set_help_all_flag("--help-all", "Help of all commands");
   app.footer(
+      "The user's defaults: ~/.config/inlier/client.yaml with server, dir, tls_ca, tls_certificate, tls_key, "
+      "token_file.\n"
+      "Flags come first, then the environment, then this file; `inlier where` prints what is used, and "
+      "why.\n\n"
       "Exit status: 0 done; 1 the sweep has failed or cancelled trials; 2 wrong flags; 3 wrong input; 4 no "
       "coordinator;\n"
       "5 not found; 6 refused in the present state; 7 fault of inlier or the machine; 130 interrupted.");
 
   inlier::AddCommands(app, session);
+  app.parse_complete_callback([&] {
+    session.reads = inlier::Reads(app);
+    if (const absl::Status status = session.Configure(flags); !status.ok()) {
+      session.Finish(status);
+      throw CLI::RuntimeError(session.exit_code());
+    }
+  });
 
+  inlier::AddGlobalOptionsToHelp(app);
+  std::vector<std::string> arguments = inlier::WithoutHelpVerb(app, {argv + std::min(1, argc), argv + argc});
+  if (const std::string unknown = inlier::UnknownVerb(app, arguments); !unknown.empty()) {
+    inlier::PrintError(unknown);
+    return inlier::kExitUsage;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // As CLI11 takes them.
   try {
-    app.parse(argc, argv);
+    app.parse(arguments);
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    std::ostringstream out, problem;
-    const int code = app.exit(error, out, problem);
+    if (error.get_exit_code() != 0) {
+      inlier::PrintError(inlier::DescribeParseError(app, error));
+      return inlier::kExitUsage;
+    }
+    std::ostringstream out;  // Help or version.
+    app.exit(error, out, out);
     inlier::Print(out.str());
-    if (!problem.str().empty()) inlier::PrintError(std::string(absl::StripSuffix(problem.str(), "\n")));
-    return code == 0 ? inlier::kExitOk : inlier::kExitUsage;
+    return inlier::kExitOk;
   }
   return session.exit_code();
 }

@@ -1,8 +1,10 @@
 #include "cli/output.h"
 
 #include <google/protobuf/util/json_util.h>
+#include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,12 +18,6 @@
 
 namespace inlier {
 namespace {
-
-// Width in columns of a UTF-8 text: its code points (the output has no wide characters).
-size_t DisplayWidth(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 // A character of UTF-8, with its length in bytes.
 struct Character {
@@ -38,17 +34,25 @@ Character FirstCharacter(std::string_view text) {
   return {code, bytes};
 }
 
+int ColumnsOf(char32_t code) {
+  static const locale_t kUtf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (code < 0x300 || kUtf8 == nullptr) return 1;
+  const locale_t before = uselocale(kUtf8);
+  const int columns = wcwidth(static_cast<wchar_t>(code));
+  uselocale(before);
+  return columns < 0 ? 1 : columns;
+}
+
 // True for what changes the state of a terminal, the order of what it shows, or is not to be seen.
 bool IsHidden(char32_t code) {
   struct Range {
     char32_t first, last;
   };
   static constexpr Range kHidden[] = {
-      {0x00, 0x1f},      {0x7f, 0x9f},                          // C0, DEL, C1.
-      {0xad, 0xad},      {0x61c, 0x61c},     {0x180e, 0x180e},  // Soft hyphen, Arabic letter mark.
-      {0x200b, 0x200f},  {0x2028, 0x202e},                      // No width; marks of direction; line separators.
-      {0x2060, 0x206f},  {0xfeff, 0xfeff},   {0xfff9, 0xfffb},
-      {0xe0000, 0xe007f}};
+      {0x00, 0x1f},     {0x7f, 0x9f},                        // C0, DEL, C1.
+      {0xad, 0xad},     {0x61c, 0x61c},   {0x180e, 0x180e},  // Soft hyphen, Arabic letter mark.
+      {0x200b, 0x200f}, {0x2028, 0x202e},                    // No width; marks of direction; line separators.
+      {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
   return std::any_of(std::begin(kHidden), std::end(kHidden),
                      [code](const Range& range) { return range.first <= code && code <= range.last; });
 }
@@ -108,6 +112,26 @@ std::string Shown(std::string_view text, Layout layout) {
   return shown;
 }
 
+int Columns(std::string_view text) {
+  int columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = FirstCharacter(text.substr(at));
+    columns += ColumnsOf(character.code);
+    at += character.bytes;
+  }
+  return columns;
+}
+
+std::string Cut(std::string_view text, int columns) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = FirstCharacter(text.substr(at));
+    columns -= ColumnsOf(character.code);
+    if (columns < 0) return std::string(text.substr(0, at));
+    at += character.bytes;
+  }
+  return std::string(text);
+}
+
 void Print(std::string_view text) { Write(stdout, Shown(text, Layout::kLines)); }
 
 void PrintExact(std::string_view text) { Write(stdout, text); }
@@ -127,12 +151,12 @@ std::vector<std::string> TextTable::ShownCells(const std::vector<std::string>& c
 }
 
 std::string TextTable::ToString() const {
-  std::vector<size_t> widths;
+  std::vector<int> widths;
   std::vector<bool> numeric(headings_.size(), !rows_.empty());
-  for (const std::string& heading : headings_) widths.push_back(DisplayWidth(heading));
+  for (const std::string& heading : headings_) widths.push_back(Columns(heading));
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size() && i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+      widths[i] = std::max(widths[i], Columns(row[i]));
       numeric[i] = numeric[i] && LooksNumeric(row[i]);
     }
   }
@@ -141,7 +165,7 @@ std::string TextTable::ToString() const {
     std::string line;
     for (size_t i = 0; i < widths.size(); ++i) {
       const std::string cell = i < row.size() ? row[i] : "";
-      const std::string padding(widths[i] - DisplayWidth(cell), ' ');
+      const std::string padding(static_cast<size_t>(widths[i] - Columns(cell)), ' ');
       if (i > 0) line += "  ";
       line += numeric[i] ? padding + cell : cell + padding;
     }
@@ -161,12 +185,13 @@ std::string ToJsonLine(const google::protobuf::Message& message) {
   return Json(message, false, false) + "\n";
 }
 
+bool StdinIsTerminal() { return isatty(STDIN_FILENO) == 1; }
 bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
 int TerminalWidth() {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 100;
 }
 

@@ -23,6 +23,11 @@ enum class Layout {
 };
 std::string Shown(std::string_view text, Layout layout);
 
+// Columns of a terminal that a Shown line of text takes: two for East Asian characters, none for combining ones.
+int Columns(std::string_view text);
+// The beginning of a Shown line that takes at most `columns`.
+std::string Cut(std::string_view text, int columns);
+
 // Writes to standard output, as Shown(text, kLines), or as it is: JSON, and texts that are Shown already.
 void Print(std::string_view text);
 void PrintExact(std::string_view text);
@@ -56,6 +61,7 @@ std::string SpecToJson(const google::protobuf::Message& message);
 // The fields that are set, on one line with its end: for streams of messages.
 std::string ToJsonLine(const google::protobuf::Message& message);
 
+bool StdinIsTerminal();
 bool StdoutIsTerminal();
 bool StderrIsTerminal();
 // Columns of the terminal at stdout, 100 when it is none.

@@ -41,10 +41,10 @@ std::string ReportOf(const Rerun& rerun) {
 absl::Status PrintReruns(Session& session, const std::string& sweep_id) {
   if (session.mode() == OutputMode::kQuiet) return absl::OkStatus();
   v1::QueryRequest request;
-  request.set_sql(
-      absl::StrCat("SELECT trial, label, measurement, before, now, equal, digest_before, digest_now FROM reruns "
-                   "WHERE sweep_id = '",
-                   sweep_id, "' AND site = '' ORDER BY length(trial), trial, measurement"));
+  request.set_sql(absl::StrCat(
+      "SELECT trial, label, measurement, before, now, equal, digest_before, digest_now FROM reruns "
+      "WHERE sweep_id = '",
+      sweep_id, "' AND site = '' ORDER BY length(trial), trial, measurement"));
   request.set_max_rows(100'000);
   ASSIGN_OR_RETURN(const v1::QueryResponse response,
                    session.Call(&v1::SweepService::Stub::Query, request, 120));
@@ -59,8 +59,9 @@ absl::Status PrintReruns(Session& session, const std::string& sweep_id) {
       ++rerun.equal;
       continue;
     }
-    absl::StrAppend(&rerun.differences, rerun.differences.empty() ? "" : ", ", row.values(kMeasurement).text(), " ",
-                    NumberText(row.values(kBefore)), " before, ", NumberText(row.values(kNow)), " now");
+    absl::StrAppend(&rerun.differences, rerun.differences.empty() ? "" : ", ",
+                    row.values(kMeasurement).text(), " ", NumberText(row.values(kBefore)), " before, ",
+                    NumberText(row.values(kNow)), " now");
   }
   for (const auto& [key, rerun] : reruns) {
     if (session.people()) {

@@ -1,23 +1,118 @@
 #include "cli/session.h"
 
+#include <cstdlib>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "nlohmann/json.hpp"
 #include "rpc/endpoint_file.h"
 #include "rpc/rpc.h"
+#include "rpc/server_probe.h"
 
 namespace inlier {
+namespace {
 
-std::string Session::Address() const {
-  if (!server.empty()) return server;
-  if (absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(dir); endpoint.ok()) return endpoint->grpc();
-  return v1::CoordinatorConfig().listen();
+namespace fs = std::filesystem;
+
+// `inlier up` starts a coordinator that was killed again within this time.
+constexpr Duration kRestart = std::chrono::seconds(5);
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
-bool Session::HasEndpointFile() const { return server.empty() && ReadEndpointFile(dir).ok(); }
+bool Exists(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// The address of the coordinator that runs in `dir`: its process is there, or it is on another machine, and
+// it takes connections. Errors: of an endpoint file that cannot be read.
+absl::StatusOr<std::optional<std::string>> RunningIn(const fs::path& dir) {
+  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(dir);
+  if (absl::IsNotFound(endpoint.status())) return std::nullopt;
+  RETURN_IF_ERROR(endpoint.status());
+  const bool may_run = EndpointIsAlive(*endpoint) || !IsLoopback(endpoint->grpc());
+  if (!may_run || !AcceptsConnections(endpoint->grpc(), std::chrono::seconds(5))) return std::nullopt;
+  return endpoint->grpc();
+}
+
+std::string DefaultAddress() { return v1::CoordinatorConfig().listen(); }
+
+}  // namespace
+
+absl::Status Session::Configure(const ClientSettings& flags) {
+  ClientSettings environment;
+  environment.server = Environment("INLIER_SERVER");
+  environment.dir = Environment("INLIER_DIR");
+  settings_file_ = ClientFile(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
+  ASSIGN_OR_RETURN(const ClientSettings file, ReadClientFile(settings_file_, Environment("HOME")));
+  choice_ = ChooseCoordinator(flags, environment, file, settings_file_.string());
+  server = choice_.server;
+  dir = choice_.dir;
+  return absl::OkStatus();
+}
+
+void Session::UseFolder() {
+  server.clear();
+  if (choice_.server_by == settings_file_.string()) choice_.credentials = {};
+}
+
+absl::StatusOr<Answerer> Session::FindAnswerer() const {
+  if (!server.empty()) return Answerer{Answerer::kServer, server};
+  ASSIGN_OR_RETURN(const std::optional<std::string> running, RunningIn(dir));
+  if (running) return Answerer{Answerer::kFolder, *running};
+  const bool stored = Exists(dir / "inlier.db");
+  // A database in the default folder may be what is meant, so that the default port must be known to answer.
+  if (choice_.dir_by.empty() && (!stored || AcceptsConnections(DefaultAddress())))
+    return Answerer{Answerer::kDefault, DefaultAddress()};
+  if (stored && reads) return Answerer{Answerer::kStored, ""};
+  return NobodyAnswers(stored);
+}
+
+absl::Status Session::NobodyAnswers(bool stored) const {
+  const std::string named =
+      choice_.dir_by.empty() ? dir.string() : absl::StrCat(dir.string(), " (", choice_.dir_by, ")");
+  const std::string remedy = absl::StrCat("`inlier up --dir ", dir.string(),
+                                          "` starts one there, and --server HOST:PORT names another");
+  if (!Exists(dir)) return absl::NotFoundError(absl::StrCat("there is no folder ", named, "; ", remedy));
+  return absl::UnavailableError(
+      absl::StrCat("no coordinator is running in ", named,
+                   choice_.dir_by.empty() ? absl::StrCat(", and none answers at ", DefaultAddress()) : "",
+                   !stored ? ", and the folder has no database (inlier.db)" : "", "; ", remedy));
+}
+
+std::string Session::Address() const {
+  if (answerer_) return answerer_->address;
+  if (!server.empty()) return server;
+  if (absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(dir); endpoint.ok()) return endpoint->grpc();
+  return DefaultAddress();
+}
+
+bool Session::HasEndpointFile() const {
+  if (answerer_) return answerer_->kind == Answerer::kFolder;
+  return server.empty() && ReadEndpointFile(dir).ok();
+}
+
+absl::StatusOr<Answerer> Session::AwaitAnswerer() const {
+  absl::StatusOr<Answerer> found = FindAnswerer();
+  const Timestamp deadline = MonotonicNow() + kRestart;
+  while (absl::IsUnavailable(found.status()) && Exists(EndpointFilePath(dir)) && MonotonicNow() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    found = FindAnswerer();
+  }
+  return found;
+}
 
 absl::StatusOr<ClientSecurity> Session::Security() const {
   ClientSecurity complete = security;
+  const ClientSettings& file = choice_.credentials;
+  if (complete.tls_ca.empty()) complete.tls_ca = file.tls_ca;
+  if (complete.tls_certificate.empty()) complete.tls_certificate = file.tls_certificate;
+  if (complete.tls_key.empty()) complete.tls_key = file.tls_key;
   if (!token_file.empty()) {
     ASSIGN_OR_RETURN(complete.token, ReadToken(token_file, "--token-file", security.insecure));
     return complete;
@@ -34,17 +129,33 @@ absl::StatusOr<ClientSecurity> Session::Security() const {
   if (!environment_token_file.empty()) {
     ASSIGN_OR_RETURN(complete.token,
                      ReadToken(environment_token_file, "INLIER_TOKEN_FILE", security.insecure));
-  } else {
+  } else if (!environment_token.empty() || file.token_file.empty()) {
     complete.token = environment_token;
+  } else {
+    ASSIGN_OR_RETURN(complete.token,
+                     ReadToken(file.token_file, absl::StrCat("token_file of ", settings_file_.string()),
+                               security.insecure));
   }
   return complete;
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Session::Channel() {
-  if (channel_ == nullptr) {
-    ASSIGN_OR_RETURN(const ClientSecurity complete, Security());
-    ASSIGN_OR_RETURN(channel_, MakeSecureChannel(Address(), complete));
+  if (channel_ != nullptr) return channel_;
+  ASSIGN_OR_RETURN(answerer_, AwaitAnswerer());
+  ClientSecurity complete;
+  if (answerer_->kind == Answerer::kStored) {
+    ASSIGN_OR_RETURN(stored_, StoredState::Open(dir));
+    answerer_->address = stored_->address();
+    complete.token = stored_->token();
+    if (!quiet) PrintError(absl::StrCat("read from ", dir.string(), " (no coordinator is running)"));
+  } else {
+    ASSIGN_OR_RETURN(complete, Security());
+    if (answerer_->kind == Answerer::kDefault && !quiet && Exists(dir / "inlier.db")) {
+      PrintError(absl::StrCat("no coordinator is running in ", dir.string(), "; the one at ",
+                              answerer_->address, " answers"));
+    }
   }
+  ASSIGN_OR_RETURN(channel_, MakeSecureChannel(answerer_->address, complete));
   return channel_;
 }
 
@@ -70,14 +181,19 @@ absl::StatusOr<v1::ListWorkersResponse> Session::ListWorkers(bool connected, dou
 }
 
 absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && !UsesTls() && SpeaksTls(Address())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the coordinator at ", Address(),
+        " requires TLS: name the CA of its certificate with --tls-ca FILE (or INLIER_TLS_CA, or tls_ca in ",
+        settings_file_.empty() ? "client.yaml" : settings_file_.string(), ")"));
+  }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    return absl::UnavailableError(
-        absl::StrCat("no coordinator answers at ", Address(), " (", status.error_message(),
-                     security.tls_ca.empty() ? ")"
-                                             : "; with TLS also: it has TLS off, or the "
-                                               "certificates do not fit together, see its log)",
-                     ". Start one on this machine with `inlier up --dir ", dir.string(),
-                     "`, or name another with --server HOST:PORT"));
+    return absl::UnavailableError(absl::StrCat(
+        "no coordinator answers at ", Address(), " (", status.error_message(),
+        UsesTls() ? "; with TLS also: it has TLS off, or the certificates do not fit together, see its log)"
+                  : ")",
+        ". Start one on this machine with `inlier up --dir ", dir.string(),
+        "`, or name another with --server HOST:PORT"));
   }
   if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && token_file.empty() && HasEndpointFile() &&
       !EndpointFileIsTrusted(dir)) {

@@ -13,6 +13,8 @@
 #include "base/backoff.h"
 #include "base/status.h"
 #include "base/uuid.h"
+#include "cli/connection/client_settings.h"
+#include "cli/connection/stored_state.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "grpcpp/grpcpp.h"
@@ -21,34 +23,60 @@
 
 namespace inlier {
 
+// Who answers the calls of a session.
+struct Answerer {
+  enum Kind {
+    kServer,   // The one that was named.
+    kFolder,   // The coordinator that runs in the folder.
+    kDefault,  // The default port of this machine: no folder was named, and none runs in the default folder.
+    kStored,   // None runs in the folder: its database is read.
+  };
+  Kind kind = kServer;
+  std::string address;  // Empty for kStored.
+};
+
 class Session {
  public:
-  // Set by the global flags.
-  std::string server;       // host:port; empty: the endpoint file of `dir`.
-  ClientSecurity security;  // TLS files; the token is found by Security().
-  std::string token_file;   // --token-file.
+  std::string server;                                     // host:port; empty: the coordinator of `dir`.
+  ClientSecurity security;                                // TLS files; the token is found by Security().
+  std::string token_file;                                 // --token-file.
   std::string environment_token, environment_token_file;  // INLIER_TOKEN, INLIER_TOKEN_FILE.
-  std::filesystem::path dir = ".inlier";  // State folder of a local `inlier up`.
+  std::filesystem::path dir = kDefaultDir;                // State folder of a local `inlier up`.
+  bool reads = false;  // The verb changes nothing: it may read a folder in which no coordinator runs.
   bool json = false;
   bool quiet = false;
+
+  // Sets server and dir from the flags, then the environment (INLIER_SERVER, INLIER_DIR), then the user's
+  // file. Errors are those of the file.
+  absl::Status Configure(const ClientSettings& flags);
+  // For a verb that starts the coordinator of the folder: no other server is asked, or gets its credentials.
+  void UseFolder();
+  const ClientChoice& choice() const { return choice_; }
+  const std::filesystem::path& settings_file() const { return settings_file_; }
 
   OutputMode mode() const {
     return json ? OutputMode::kJson : quiet ? OutputMode::kQuiet : OutputMode::kPeople;
   }
   bool people() const { return mode() == OutputMode::kPeople; }
 
-  // Address of the coordinator: --server, else that in <dir>/endpoint.json, else the default port on this
-  // machine.
+  // Finds who answers: the server; else the coordinator of the folder; else, where no folder was named, the
+  // one at the default port; else, for a verb that reads, the folder's database. Unavailable when none does,
+  // NotFound when the folder that was named is not there.
+  absl::StatusOr<Answerer> FindAnswerer() const;
+
+  // The connection is to the database of the folder.
+  bool shows_stored() const { return stored_ != nullptr; }
+  // The address that was connected to, or would be.
   std::string Address() const;
 
-  // Opens the connection on first use; later failures are reported by each call. An error only for invalid
-  // TLS files and tokens.
+  // Opens the connection on first use; later failures are reported by each call. Errors: those of
+  // FindAnswerer and StoredState::Open, and invalid TLS files and tokens.
   absl::StatusOr<v1::SweepService::Stub*> Sweeps();
   // The same connection for other services.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel();
-  // The security flags, with the token: that of --token-file; else, for the address of an endpoint file, the
-  // one in its folder; else the environment's, which is not sent to an address that another user may have
-  // written.
+  // The security flags, completed by the user's file, with the token: that of --token-file; else, for the
+  // address of an endpoint file, the one in its folder; else the environment's, else that of the user's file,
+  // which are not sent to an address that another user may have written.
   absl::StatusOr<ClientSecurity> Security() const;
 
   // One unary call with a deadline. The error names the coordinator and how to start one.
@@ -77,7 +105,8 @@ class Session {
     const Backoff backoff;
     for (int tries = 1;; ++tries) {
       auto response = Call(method, request, timeout_seconds);
-      if (response.ok() || !IsRetriable(response.status()) || tries == kTries) return response;
+      if (response.ok() || !IsRetriable(response.status()) || tries == kTries || channel_ == nullptr)
+        return response;
       std::this_thread::sleep_for(backoff.Wait(tries, 0.5));
     }
   }
@@ -98,7 +127,16 @@ class Session {
 
   // The address is that of an endpoint file.
   bool HasEndpointFile() const;
+  bool UsesTls() const { return !security.tls_ca.empty() || !choice_.credentials.tls_ca.empty(); }
+  // FindAnswerer, after a short wait for a coordinator that was killed and may be starting again.
+  absl::StatusOr<Answerer> AwaitAnswerer() const;
+  // The error when nobody answers.
+  absl::Status NobodyAnswers(bool stored) const;
 
+  ClientChoice choice_;
+  std::filesystem::path settings_file_;
+  std::optional<Answerer> answerer_;  // Of the connection.
+  std::unique_ptr<StoredState> stored_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> stub_;
   int exit_code_ = kExitOk;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cli/corpus_check.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -28,6 +29,8 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
   ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides, arguments.scale));
   ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
   checked.points = grid.kept();
+  checked.warnings = CorpusWarnings(
+      grid, arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR) : arguments.data_dir);
   return checked;
 }
 
@@ -35,14 +38,18 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
                                                const SweepArguments& arguments) {
   if (sweep.points > kTrialsWithoutYes && !arguments.yes) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the sweep has ", sweep.points, " trials, more than ",
-                     kTrialsWithoutYes, "; submit it with --yes, or use fewer values or an `exclude`"));
+        absl::StrCat("the sweep has ", sweep.points, " trials, more than ", kTrialsWithoutYes,
+                     "; submit it with --yes, or use fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = sweep.spec;
   if (arguments.again) request.set_again(true);
   if (arguments.yes) request.set_max_trials(SweepGrid::kSizeMax);
   return session.CallOnce(&v1::SweepService::Stub::SubmitSweep, request, 60);
+}
+
+void PrintWarnings(const CheckedSweep& checked) {
+  for (const std::string& warning : checked.warnings) PrintError(absl::StrCat("warning: ", warning));
 }
 
 std::string TrialsText(const v1::SubmitSweepResponse& submitted) {

@@ -19,6 +19,7 @@ struct SweepArguments {
   std::string file;
   std::vector<std::string> overrides;  // --set path=value, on the base.
   std::string scale;                   // --scale NAME, merged before them.
+  std::string data_dir;                // Where its corpora are expected; the build's own when empty.
   bool yes = false;
   bool again = false;
 };
@@ -28,7 +29,8 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 
 struct CheckedSweep {
   v1::SweepSpec spec;
-  uint64_t points = 0;  // Trials.
+  uint64_t points = 0;                // Trials.
+  std::vector<std::string> warnings;  // About data that this machine has not.
 };
 
 // Reads and checks the file.
@@ -37,6 +39,9 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
 // Submits with a new request id; repeated with the same id during a short outage of the coordinator.
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
                                                const SweepArguments& arguments);
+
+// On standard error.
+void PrintWarnings(const CheckedSweep& checked);
 
 // "12 trials, 4 with known results if a worker finds their data unchanged".
 std::string TrialsText(const v1::SubmitSweepResponse& submitted);

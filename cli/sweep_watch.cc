@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "cli/interrupt.h"
 #include "cli/watch_view.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -76,7 +77,16 @@ class UpdateStream {
 absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string& sweep,
                                             const WatchOptions& options) {
   RETURN_IF_ERROR(session.Sweeps().status());  // The connection exists from here on.
-  WatchView view(TerminalWidth(), StdoutIsTerminal());
+  v1::GetSweepRequest get;
+  get.set_sweep(sweep);
+  const auto known =
+      session.Call(&v1::SweepService::Stub::GetSweep, get);  // Without it the labels are sorted.
+  WatchView view(TerminalWidth(), StdoutIsTerminal(),
+                 known.ok() ? AxisNames(known->spec()) : std::vector<std::string>());
+  const auto show = [&view](const v1::SweepUpdate& update, Timestamp now) {
+    view.Resize(TerminalWidth());
+    PrintExact(view.Show(update, now));
+  };
   v1::SweepUpdate latest;
   std::optional<uint64_t> sequence;
   const Backoff backoff;
@@ -96,14 +106,14 @@ absl::StatusOr<v1::SweepStatus> FollowSweep(Session& session, const std::string&
         if (latest.has_sequence()) sequence = latest.sequence();
         failures = 0;
         answered = MonotonicNow();
-        if (session.people()) PrintExact(view.Show(latest, answered));
+        if (session.people()) show(latest, answered);
         if (session.mode() == OutputMode::kJson && options.json_updates) PrintExact(ToJsonLine(latest));
         continue;
       }
       if (stream.ended().has_value()) break;
       if (session.people() && StdoutIsTerminal() && latest.has_status()) {
         latest.clear_notices();
-        PrintExact(view.Show(latest, MonotonicNow()));
+        show(latest, MonotonicNow());
       }
     }
     const grpc::Status status = *stream.ended();

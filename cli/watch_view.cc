@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "cli/output.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
 
 constexpr Duration kLineEvery = std::chrono::seconds(10);
 constexpr double kLineAtLeast = 0.05;
+constexpr size_t kNoticesInFrame = 4;  // Earlier ones stay above it.
+constexpr size_t kLinesPerNotice = 3;
+constexpr size_t kAttemptsShown = 16;
 
 std::string Bar(double share, int cells) {
   static const char* const kPartial[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -27,22 +31,19 @@ std::string Bar(double share, int cells) {
   return bar;
 }
 
-// The first `width` code points of `text`.
-std::string Cut(const std::string& text, int width) {
-  int columns = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((text[i] & 0xC0) != 0x80 && columns++ == width) return text.substr(0, i);
+// `text` in lines of at most `width` columns, the later ones indented; the last one of `lines_max` is cut.
+std::vector<std::string> Wrap(std::string text, int width, size_t lines_max) {
+  std::vector<std::string> lines;
+  while (lines.size() + 1 < lines_max && Columns(text) > width) {
+    std::string line = Cut(text, width);
+    if (const size_t space = line.rfind(' '); space != std::string::npos && space > line.size() / 2)
+      line.resize(space);
+    if (line.empty()) break;
+    text = absl::StrCat("    ", absl::StripLeadingAsciiWhitespace(text.substr(line.size())));
+    lines.push_back(std::move(line));
   }
-  return text;
-}
-
-std::string DescribeLabels(const v1::RunningAttempt& attempt) {
-  std::vector<std::string> labels;
-  for (const auto& [axis, label] : attempt.labels()) {
-    if (!label.empty()) labels.push_back(axis == "seed" ? absl::StrCat("seed ", label) : label);
-  }
-  std::sort(labels.begin(), labels.end());
-  return absl::StrJoin(labels, " ");
+  lines.push_back(Cut(text, width));
+  return lines;
 }
 
 std::string DescribeProgress(const v1::RunningAttempt& attempt) {
@@ -81,11 +82,26 @@ std::string DescribeTrials(const v1::TrialCounts& counts) {
   return text;
 }
 
+std::string DescribeEnd(const v1::TrialCounts& counts) {
+  if (counts.failed() == 0) return "complete";
+  return absl::StrCat("ended: ", counts.failed(), " of ", TotalTrials(counts), " failed");
+}
+
 namespace {
+
+// Time left of a running sweep, or how a complete one ended.
+std::string DescribeRest(const v1::SweepUpdate& update) {
+  const v1::SweepStatus& status = update.status();
+  if (status.state() == v1::COMPLETE) return absl::StrCat(", ", DescribeEnd(status.trials()));
+  if (status.state() != v1::ACTIVE || !update.has_seconds_left()) return "";
+  return absl::StrCat(", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
+}
 
 // Reasons for idle slots, after the counts.
 std::string DescribeHold(const v1::SweepStatus& status) {
   std::string text = status.paused() && status.state() == v1::ACTIVE ? ", PAUSED" : "";
+  if (status.state() == v1::STOPPED_BY_TIME) text = ", STOPPED by limits.sweep_hours";
+  if (status.state() == v1::STOPPED_BY_BUDGET) text = ", STOPPED by limits.gpu_hours";
   for (const std::string& warning : status.warnings()) absl::StrAppend(&text, "; ", warning);
   return text;
 }
@@ -99,8 +115,9 @@ std::string WatchView::Show(const v1::SweepUpdate& update, Timestamp now) {
   }
   if (terminal_) return Frame(update, now);
   std::string out;
-  for (const std::string& notice : update.notices())
-    absl::StrAppend(&out, "  ", Shown(notice, Layout::kCell), "\n");
+  Notices notices;
+  for (const std::string& notice : update.notices()) notices.Add(notice);
+  for (const std::string& text : notices.Texts()) absl::StrAppend(&out, "  ", text, "\n");
   const bool ended = update.status().state() != v1::ACTIVE;
   const bool due =
       last_done_ < 0 || now - last_line_ >= kLineEvery || update.work_done() - last_done_ >= kLineAtLeast;
@@ -117,40 +134,49 @@ std::string WatchView::Line(const v1::SweepUpdate& update, Timestamp now) {
   std::string line =
       absl::StrFormat("%s  %3.0f%%  %s, %s%s", status.name(), std::floor(update.work_done() * 100),
                       DescribeTrials(status.trials()), DescribeStages(status), DescribeHold(status));
-  absl::StrAppend(&line, ", ", FormatDuration(now - first_));
-  if (update.has_seconds_left() && status.state() == v1::ACTIVE) {
-    absl::StrAppend(&line, ", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
-  }
+  absl::StrAppend(&line, ", ", FormatDuration(now - first_), DescribeRest(update));
   return Shown(line, Layout::kCell) + "\n";
+}
+
+std::string WatchView::Erase() {
+  int rows = 0;
+  for (const int columns : columns_shown_) rows += std::max(1, (columns + width_ - 1) / std::max(1, width_));
+  columns_shown_.clear();
+  return rows == 0 ? "" : absl::StrCat("\x1b[", rows, "A\r\x1b[J");
 }
 
 std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
   const v1::SweepStatus& status = update.status();
-  std::vector<std::string> lines;
-  std::string head = absl::StrFormat("%s  %s %3.0f%%  %s", status.name(),
-                                     Bar(update.work_done(), std::clamp(width_ / 4, 10, 40)),
-                                     std::floor(update.work_done() * 100), FormatDuration(now - first_));
-  if (update.has_seconds_left() && status.state() == v1::ACTIVE) {
-    absl::StrAppend(&head, ", about ", FormatDuration(FromSeconds(update.seconds_left())), " left");
+  const int width = std::max(1, width_ - 1);  // The last column stays free: a full line could wrap.
+  std::string out = Erase();
+  const auto wrap = [width](const std::string& text) { return Wrap("  " + text, width, kLinesPerNotice); };
+  for (const std::string& notice : update.notices()) notices_.Add(notice);
+  for (const std::string& text : notices_.TakeAllBut(kNoticesInFrame)) {
+    for (const std::string& line : wrap(text)) absl::StrAppend(&out, line, "\n");
   }
-  lines.push_back(head);
-  lines.push_back(absl::StrCat("  ", DescribeTrials(status.trials()), ", ", DescribeStages(status),
-                               DescribeHold(status)));
+  std::vector<std::string> lines;
+  for (const std::string& text : notices_.Texts()) {
+    for (std::string& line : wrap(text)) lines.push_back(std::move(line));
+  }
+  const auto add = [&](const std::string& line) { lines.push_back(Cut(Shown(line, Layout::kCell), width)); };
+  add(absl::StrFormat(
+      "%s  %s %3.0f%%  %s%s", status.name(), Bar(update.work_done(), std::clamp(width_ / 4, 10, 40)),
+      std::floor(update.work_done() * 100), FormatDuration(now - first_), DescribeRest(update)));
+  add(absl::StrCat("  ", DescribeTrials(status.trials()), ", ", DescribeStages(status),
+                   DescribeHold(status)));
+  size_t shown = 0;
   for (const v1::RunningAttempt& attempt : update.running()) {
-    if (lines.size() >= 18) {
-      lines.push_back(absl::StrCat("  … and ", update.running_size() - 16, " more"));
+    if (shown++ == kAttemptsShown) {
+      add(absl::StrCat("  … and ", static_cast<size_t>(update.running_size()) - kAttemptsShown, " more"));
       break;
     }
-    lines.push_back(absl::StrFormat("  %-8s %-34s %s", attempt.stage_id(), Cut(DescribeLabels(attempt), 34),
-                                    DescribeProgress(attempt)));
+    add(absl::StrFormat("  %-6s %-38s  %s", attempt.trial_id(), DescribeProgress(attempt),
+                        LabelsText(attempt.labels(), axes_)));
   }
-  std::string out;
-  if (lines_shown_ > 0) absl::StrAppend(&out, "\x1b[", lines_shown_, "A\r\x1b[J");
-  for (const std::string& notice : update.notices())
-    absl::StrAppend(&out, "  ", Cut(Shown(notice, Layout::kCell), width_ - 2), "\n");
-  for (const std::string& line : lines)
-    absl::StrAppend(&out, Cut(Shown(line, Layout::kCell), width_ - 1), "\n");
-  lines_shown_ = static_cast<int>(lines.size());
+  for (const std::string& line : lines) {
+    absl::StrAppend(&out, line, "\n");
+    columns_shown_.push_back(Columns(line));
+  }
   return out;
 }
 

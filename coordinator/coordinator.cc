@@ -6,6 +6,7 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/host_name.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <filesystem>
@@ -18,6 +19,8 @@
 #include "base/version.h"
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/metrics.h"
+#include "coordinator/notifications/deliveries.h"
+#include "coordinator/notifications/hook_check.h"
 #include "coordinator/orchestrator.h"
 #include "coordinator/queries/query_processes.h"
 #include "coordinator/services/access.h"
@@ -73,6 +76,7 @@ struct Coordinator::Parts {
         work(io.get_executor()) {}
 
   absl::Status OpenStore();
+  void OpenDeliveries();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
   void AddRoutes();
@@ -103,6 +107,7 @@ struct Coordinator::Parts {
   Services services;
   std::unique_ptr<HttpServer> http;
   ListeningServer grpc;
+  std::unique_ptr<Deliveries> deliveries;
   std::thread thread;
   bool endpoint_written = false;
 };
@@ -111,15 +116,38 @@ absl::Status Coordinator::Parts::OpenStore() {
   ASSIGN_OR_RETURN(disk.database, Database::Open(config.state_dir()));
   disk.store = std::make_unique<Store>(*disk.database);
   ASSIGN_OR_RETURN(Snapshot snapshot, disk.store->Load());
-  orchestrator = std::make_unique<Orchestrator>(OrchestratorOptions::FromConfig(config, Version()));
+  OrchestratorOptions decisions = OrchestratorOptions::FromConfig(config, Version());
+  decisions.hooks.coordinator = boost::asio::ip::host_name();
+  orchestrator = std::make_unique<Orchestrator>(std::move(decisions));
   RETURN_IF_ERROR(orchestrator->Recover(std::move(snapshot), CoordinatorLoop::Now(), recovered));
   CommitterOptions options = CommitterOptions::FromConfig(config);
-  options.on_commit = [this](const CommitStats& stats) { metrics.ObserveCommit(stats); };
+  OpenDeliveries();
+  options.on_commit = [this](const CommitStats& stats) {
+    metrics.ObserveCommit(stats);
+    if (stats.notifications > 0) deliveries->Poke();
+  };
   disk.committer = std::make_unique<Committer>(*disk.store, std::move(options), fail);
-  disk.reader = std::make_unique<Reader>(disk.database->path(), Calls::kReadThreads + Calls::kTableThreads);
+  disk.reader =
+      std::make_unique<Reader>(disk.database->path(), Calls::kReads.threads + Calls::kTables.threads);
   disk.queries = std::make_unique<QueryProcesses>(config.query_program(), disk.database->path());
   ASSIGN_OR_RETURN(disk.artifacts, ArtifactStore::Open(config.state_dir()));
   return absl::OkStatus();
+}
+
+// Results of deliveries are stored as decisions are; no one waits for them but the hook.
+void Coordinator::Parts::OpenDeliveries() {
+  DeliveryPorts ports;
+  ports.observe = [this](const std::string& hook, std::optional<NotificationTried::Result> tried,
+                         std::uint64_t waiting) { metrics.ObserveDelivery(hook, tried, waiting); };
+  ports.store = [this](NotificationTried change, std::function<void(absl::Status)> done) {
+    loop->Post([this, change = std::move(change), done = std::move(done)]() mutable {
+      Effects effects;
+      effects.changes.Add(std::move(change));
+      loop->Commit(std::move(effects));
+      loop->AfterCommit(std::move(done));
+    });
+  };
+  deliveries = std::make_unique<Deliveries>(config, disk.database->path(), std::move(ports));
 }
 
 // Before anything is bound: checks that only callers with credentials can reach the ports.
@@ -211,6 +239,7 @@ void Coordinator::Parts::Stop() {
   if (loop == nullptr) return;
   // A start that failed after the ports were bound has no thread yet, but may have calls.
   if (!thread.joinable()) thread = std::thread([this] { io.run(); });
+  deliveries->Stop();
   loop->Run([this] {
     loop->Stop();
     expire_timer.cancel();
@@ -219,6 +248,7 @@ void Coordinator::Parts::Stop() {
     if (!disk.committer->Health().status.ok()) Abandon();
   });
   // What people read may take long; nothing waits for it.
+  bounds->Stop();
   disk.queries->Stop();
   disk.reader->Stop();
   if (grpc.server) grpc.server->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
@@ -240,18 +270,23 @@ Coordinator::Coordinator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 Coordinator::~Coordinator() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::CoordinatorConfig& config,
-                                                                std::function<void(absl::Status)> on_fatal) {
+                                                                std::function<void(absl::Status)> on_fatal,
+                                                                Mode mode) {
   auto parts = std::make_unique<Parts>(config, std::move(on_fatal));
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(parts)));
   Parts& made = *coordinator->parts_;
+  RETURN_IF_ERROR(CheckHooks(config));
   RETURN_IF_ERROR(made.OpenAccess());
   RETURN_IF_ERROR(made.OpenStore());
   RETURN_IF_ERROR(made.OpenPorts());
-  made.loop->Post([&made] {
-    made.loop->Start(std::move(made.recovered));
+  made.loop->Post([&made, mode] {
+    // Without a start the loop has no timer and offers no work.
+    mode == Mode::kRun ? made.loop->Start(std::move(made.recovered))
+                       : made.loop->Commit(std::move(made.recovered));
     made.ExpireCalls();
   });
   made.thread = std::thread([&made] { made.io.run(); });
+  made.deliveries->Start();
   return coordinator;
 }
 

@@ -17,12 +17,16 @@ namespace inlier {
 
 class Coordinator {
  public:
+  // kShow: it answers calls and decides nothing, so its state stays as it was stored.
+  enum class Mode { kRun, kShow };
+
   // Opens the state folder, recovers its state, binds both ports and writes the endpoint file. `config` has
   // its defaults filled in. `on_fatal` is called at most once, on any thread, when the coordinator cannot
   // continue: the caller must then destroy it and exit non-zero. Errors: AlreadyExists for a port in use,
   // FailedPrecondition for a folder that is in use or of another program, each with the remedy.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const v1::CoordinatorConfig& config,
-                                                            std::function<void(absl::Status)> on_fatal);
+                                                            std::function<void(absl::Status)> on_fatal,
+                                                            Mode mode = Mode::kRun);
   // Stops.
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;

@@ -5,12 +5,17 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/metrics.h"
+#include "coordinator/notifications/deliveries.h"
+#include "coordinator/notifications/hook_check.h"
 #include "coordinator/queries/query_answerer.h"
+#include "coordinator/show_stored.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/config.h"
 #include "rpc/daemon.h"
@@ -24,9 +29,12 @@ constexpr char kProgram[] = "inlier-coordinator";
 constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr char kSummary[] =
     "Keeps sweeps and their results in <state_dir>/inlier.db, leases stages to workers, and serves gRPC and "
-    "HTTP.";
+    "HTTP. With --test-hooks it sends a notification of the event \"test\" to each hook of the "
+    "configuration, prints "
+    "the results, and ends.";
+constexpr char kTestHooksFlag[] = "--test-hooks";
 
-int Run(const DaemonOptions& options) {
+int Run(const DaemonOptions& options, bool test_hooks) {
   InitLog(kProgram, options.log_level);
   v1::CoordinatorConfig config;
   if (const absl::Status status = LoadConfig(options.config_file, options.overrides, config); !status.ok()) {
@@ -35,7 +43,12 @@ int Run(const DaemonOptions& options) {
   if (const absl::Status status = SetLogFormat(config.log_format()); !status.ok())
     return ReportFatal(kProgram, status);
   if (!config.has_query_program()) config.set_query_program(kThisProgram);
-  spdlog::info("config {}", DescribeConfig(config));
+  if (test_hooks) {
+    absl::Status status = CheckHooks(config);
+    if (status.ok()) status = TestHooks(config);
+    return status.ok() ? kExitOk : ReportFatal(kProgram, status);
+  }
+  spdlog::info("config {}", DescribeConfig(WithoutSecrets(config)));
   RaiseOpenFileLimit();
 
   boost::asio::io_context io;
@@ -64,7 +77,11 @@ int Run(const DaemonOptions& options) {
 
 int Main(int argc, char** argv) {
   if (argc == 3 && argv[1] == std::string(kAnswerQueriesFlag)) return AnswerQueries(argv[2]);
-  const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
+  if (argc == 3 && argv[1] == std::string(kShowStoredFlag)) return ShowStored(argv[2], kThisProgram);
+  std::vector<const char*> arguments(argv, argv + argc);
+  const bool test_hooks = std::erase(arguments, std::string_view(kTestHooksFlag)) > 0;
+  const absl::StatusOr<DaemonOptions> options =
+      ParseDaemonOptions(static_cast<int>(arguments.size()), arguments.data());
   if (!options.ok()) return ReportFatal(kProgram, options.status());
   switch (options->action) {
     case DaemonOptions::Action::kHelp:
@@ -79,7 +96,7 @@ int Main(int argc, char** argv) {
     case DaemonOptions::Action::kRun:
       break;
   }
-  return Run(*options);
+  return Run(*options, test_hooks);
 }
 
 }  // namespace

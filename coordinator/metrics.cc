@@ -1,5 +1,6 @@
 #include "coordinator/metrics.h"
 
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -15,11 +16,13 @@ using Labels = std::vector<std::vector<std::string>>;
 constexpr v1::StageKind kKinds[] = {v1::TRAIN_STAGE, v1::EVALUATE_STAGE};
 constexpr v1::TrialState kStates[] = {v1::PENDING,  v1::RUNNING, v1::SUCCEEDED,
                                       v1::DIVERGED, v1::FAILED,  v1::CANCELLED};
-constexpr v1::SweepState kSweepStates[] = {v1::ACTIVE, v1::COMPLETE, v1::SWEEP_CANCELLED,
-                                           v1::STOPPED_BY_FAILURES};
-constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v1::CRASHED, v1::TIMED_OUT,
-                                          v1::LOST,         v1::PREEMPTED,     v1::STALLED,       v1::OTHER_DATA};
-constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED"};
+constexpr v1::SweepState kSweepStates[] = {v1::ACTIVE,          v1::COMPLETE,
+                                           v1::SWEEP_CANCELLED, v1::STOPPED_BY_FAILURES,
+                                           v1::STOPPED_BY_TIME, v1::STOPPED_BY_BUDGET};
+constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v1::CRASHED,
+                                          v1::TIMED_OUT,    v1::LOST,          v1::PREEMPTED,
+                                          v1::STALLED,      v1::OTHER_DATA,    v1::SICK_DEVICE};
+constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED", "PREEMPTED"};
 constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
 constexpr const char* kMethods[] = {
     "Session",       "Sync",    "SubmitSweep", "ListSweeps", "GetSweep",    "ListTrials",
@@ -82,17 +85,24 @@ std::vector<MetricSpec> MakeTable() {
       Counter("inlier_attempts_started_total", "Attempts leased to a worker.", {"kind"}, kinds),
       Counter("inlier_attempts_ended_total", "Attempts that ended, by outcome.", {"kind", "outcome"},
               Pairs(kinds, LabelsOf(kOutcomes, text))),
-      Counter("inlier_attempt_failures_total", "Attempts that FAILED, by class.", {"failure"}, failures),
+      Counter("inlier_attempt_failures_total", "Attempts that ended without a result, by reason.",
+              {"failure"}, failures),
+      Counter("inlier_attempt_seconds_total", "Time of attempts that ended, from their leases.", {"kind"},
+              kinds),
+      Counter("inlier_gpu_seconds_total",
+              "Time of attempts that ended, multiplied by the share of a GPU that each had."),
       Counter("inlier_attempts_adopted_total",
               "Attempts that a worker continued after a restart of the coordinator."),
       Counter("inlier_stage_retries_total", "Failed attempts whose stage is retried."),
+      Gauge("inlier_gpus_leased", "Sum of the shares of GPUs of live attempts."),
       Gauge("inlier_leases", "Live attempts."),
       Counter("inlier_leases_expired_total", "Leases that ended because their worker was silent."),
       Histogram("inlier_lease_wait_seconds", "Time from a stage being ready to its lease.", waits),
       Histogram("inlier_train_steps_per_second", "Mean speed of each train attempt that succeeded.", rates),
       Gauge("inlier_workers", "Workers by state.", {"state"}, LabelsOf(kWorkerStates, text)),
       Gauge("inlier_devices_quarantined", "Devices of connected workers that get no attempts but probes."),
-      Counter("inlier_quarantines_total", "Devices put in quarantine because attempts on them failed in a row."),
+      Counter("inlier_quarantines_total",
+              "Devices put in quarantine because attempts on them failed in a row."),
       Gauge("inlier_slots", "Slots of connected workers."),
       Gauge("inlier_slots_busy", "Slots with an attempt."),
       Counter("inlier_syncs_refused_total",
@@ -114,6 +124,12 @@ std::vector<MetricSpec> MakeTable() {
       Gauge("inlier_commit_queue_rows", "Changes waiting for their commit."),
       Gauge("inlier_commit_queue_bytes", "Estimated memory of the changes waiting for their commit."),
       Gauge("inlier_wal_bytes", "Size of the write-ahead log."),
+      Counter("inlier_notifications_delivered_total", "Notifications that their hook has taken.", {"hook"}),
+      Counter("inlier_notification_failed_tries_total", "Tries to deliver a notification that failed.",
+              {"hook"}),
+      Counter("inlier_notifications_given_up_total",
+              "Notifications whose last try failed give_up_hours after the event.", {"hook"}),
+      Gauge("inlier_notifications_waiting", "Notifications that are not delivered yet.", {"hook"}),
       Gauge("inlier_store_available", "1 while the database accepts commits, 0 while its disk is full."),
       Counter("inlier_artifact_bytes_total", "Bytes of artifacts received from workers and sent to them.",
               {"direction"}, {{"received"}, {"sent"}}),
@@ -159,6 +175,18 @@ void CoordinatorMetrics::CountRefusedCall(const char* reason) {
   registry_.CounterOf("inlier_calls_refused_total", {reason}).Increment();
 }
 
+void CoordinatorMetrics::ObserveDelivery(const std::string& hook,
+                                         std::optional<NotificationTried::Result> tried,
+                                         std::uint64_t waiting) {
+  using Result = NotificationTried::Result;
+  prometheus::Counter& delivered = registry_.CounterOf("inlier_notifications_delivered_total", {hook});
+  prometheus::Counter& failed = registry_.CounterOf("inlier_notification_failed_tries_total", {hook});
+  prometheus::Counter& given_up = registry_.CounterOf("inlier_notifications_given_up_total", {hook});
+  if (!tried)
+    return registry_.GaugeOf("inlier_notifications_waiting", {hook}).Set(static_cast<double>(waiting));
+  (*tried == Result::kDelivered ? delivered : *tried == Result::kGivenUp ? given_up : failed).Increment();
+}
+
 void CoordinatorMetrics::ObserveEffects(const Effects& effects) {
   for (const double seconds : effects.lease_wait_seconds)
     registry_.HistogramOf("inlier_lease_wait_seconds").Observe(seconds);
@@ -168,9 +196,9 @@ void CoordinatorMetrics::ObserveEffects(const Effects& effects) {
 }
 
 void CoordinatorMetrics::Raise(const std::string& name, const std::vector<std::string>& labels,
-                               std::uint64_t total) {
+                               double total) {
   prometheus::Counter& counter = registry_.CounterOf(name, labels);
-  const double more = static_cast<double>(total) - counter.Value();
+  const double more = total - counter.Value();
   if (more > 0) counter.Increment(more);
 }
 
@@ -192,10 +220,14 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
   int quarantined = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    for (const auto& [device, health] : worker.devices) quarantined += worker.connected && health.InQuarantine();
+    for (const auto& [device, health] : worker.devices)
+      quarantined += worker.connected && health.InQuarantine();
   }
   set("inlier_devices_quarantined", {}, quarantined);
   set("inlier_leases", {}, state.leases.size());
+  std::uint64_t gpu_thousandths = 0;
+  for (const auto& [token, attempt] : state.attempts) gpu_thousandths += attempt.gpu_thousandths;
+  set("inlier_gpus_leased", {}, static_cast<double>(gpu_thousandths) / 1000);
   set("inlier_slots", {}, state.workers.slots());
   set("inlier_slots_busy", {}, state.leases.size());
   set("inlier_commit_queue_rows", {}, store.queued_rows);
@@ -207,13 +239,15 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const std::string label = KindLabel(kKinds[kind]);
     Raise("inlier_attempts_started_total", {label}, stats.attempts_started[kind]);
-    for (std::size_t outcome = 0; outcome < 4; ++outcome) {
+    Raise("inlier_attempt_seconds_total", {label}, stats.attempt_seconds[kind]);
+    for (std::size_t outcome = 0; outcome < std::size(kOutcomes); ++outcome) {
       Raise("inlier_attempts_ended_total", {label, kOutcomes[outcome]}, stats.attempts_ended[kind][outcome]);
     }
   }
   for (const auto& [failure, count] : stats.failures) {
     Raise("inlier_attempt_failures_total", {v1::FailureClass_Name(failure)}, count);
   }
+  Raise("inlier_gpu_seconds_total", {}, stats.gpu_seconds);
   const std::pair<const char*, std::uint64_t> plain[] = {
       {"inlier_sweeps_submitted_total", stats.sweeps_submitted},
       {"inlier_trials_known_total", stats.trials_known},

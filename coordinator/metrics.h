@@ -10,6 +10,7 @@
 #define INLIER_COORDINATOR_METRICS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class CoordinatorMetrics {
   void ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes);
   // Reasons: unauthenticated, forbidden, version, rate, at_once.
   void CountRefusedCall(const char* reason);
+  // Of a hook: how a try ended; how many notifications wait, if `tried` is absent.
+  void ObserveDelivery(const std::string& hook, std::optional<NotificationTried::Result> tried,
+                       std::uint64_t waiting);
   // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 
@@ -43,7 +47,10 @@ class CoordinatorMetrics {
 
  private:
   // Raises the counter to `total`.
-  void Raise(const std::string& name, const std::vector<std::string>& labels, std::uint64_t total);
+  void Raise(const std::string& name, const std::vector<std::string>& labels, double total);
+  void Raise(const std::string& name, const std::vector<std::string>& labels, std::uint64_t total) {
+    Raise(name, labels, static_cast<double>(total));
+  }
 
   MetricsRegistry registry_;
 };

@@ -136,10 +136,10 @@ absl::StatusOr<v1::DrainWorkerResponse> Orchestrator::OnDrain(const v1::DrainWor
 
 absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& sync, Moment now,
                                                          const SyncLimits& limits, Effects& effects) {
-  if (absl::Status status = CheckSync(state_, sync, limits.caller); !status.ok()) return status;
+  ASSIGN_OR_RETURN(WorkerEntry* const known, CheckSync(state_, sync, limits.caller));
   Context context{state_, now, effects};
-  const bool is_new = state_.workers.Find(sync.incarnation()) == nullptr;
-  WorkerEntry& worker = state_.workers.FindOrAdd(sync.incarnation());
+  const bool is_new = known == nullptr;
+  WorkerEntry& worker = is_new ? state_.workers.FindOrAdd(sync.incarnation()) : *known;
   if (worker.owner.empty() && !limits.caller.empty()) state_.workers.SetOwner(worker, limits.caller);
   worker.listening = false;
   RefreshOffer(state_, worker);

@@ -1,5 +1,8 @@
 #include "coordinator/recovery.h"
 
+#include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,13 +13,18 @@
 #include "base/status.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/scheduling/sources.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
 
-void RecoverSweep(State& state, SweepRow record) {
+// For so long notifications wait for a receiver that is not configured.
+constexpr std::chrono::hours kRemovedHookKept{72};
+
+void RecoverSweep(State& state, SweepRow record, Moment now) {
   Sweep made;
   made.id = record.id;
   made.SetSpec(std::move(record.spec));
@@ -31,6 +39,11 @@ void RecoverSweep(State& state, SweepRow record) {
   sweep.request_digest = std::move(record.request_digest);
   sweep.owner = std::move(record.owner);
   sweep.submitted = record.submitted_at;
+  sweep.began = now.at - std::chrono::milliseconds(
+                             std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submitted.unix_ms));
+  sweep.usage.Add(record.usage.attempt_ms / 1000.0, record.usage.gpu_ms / 1000.0);
+  sweep.charged_gpu_seconds = record.usage.charged_gpu_ms / 1000.0;
+  sweep.stored_usage = record.usage;
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
@@ -39,9 +52,11 @@ void RecoverSweep(State& state, SweepRow record) {
   sweep.since = state.next_token;  // Digests found before are not known any more.
   sweep.revision = record.revision;
   sweep.last_notice = record.notices;
+  if (sweep.state == v1::ACTIVE) state.active.insert(sweep.id);
   ++state.counts.sweeps[sweep.state];
   if (sweep.paused && sweep.state == v1::ACTIVE) ++state.counts.paused_sweeps;
   state.scheduler.AddSweep(sweep.id, RulesOf(state, sweep));
+  CountForOwner(state, sweep, now.at);
 }
 
 absl::Status RecoverStage(State& state, StageRow record) {
@@ -54,8 +69,10 @@ absl::Status RecoverStage(State& state, StageRow record) {
   made.attempts = record.attempts;
   made.steps = record.steps;
   made.train = record.train_stage;
+  made.start = record.start_stage;
   made.SetData(record.data);
   if (record.failures != StageFailures()) made.edit().failures = record.failures;
+  if (record.ran_ms > 0) made.edit().ran_ms = record.ran_ms;
   made.SetMessage(record.message);
   if (made.train) {
     Stage& train = state.stages.at(made.train);
@@ -104,6 +121,9 @@ void RecoverTrial(State& state, TrialRow record) {
     RegisterStage(state, stage, sweep);
     if (!IsTerminal(trial.state) && stage.state != v1::SUCCEEDED) AddDependent(state, stage, trial);
   }
+  if (IsTerminal(trial.state)) return;
+  for (const StageId id : OpenSources(state, state.stages.at(trial.train)))
+    AddDependent(state, state.stages.at(id), trial);
 }
 
 void RecoverWorker(State& state, WorkerRow record, Moment now) {
@@ -143,6 +163,7 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   attempt.trial = stage.FirstDependentOf(attempt.sweep).value_or(dependents.front().trial);
   attempt.worker = record.worker;
   attempt.request = record.request;
+  attempt.gpu_thousandths = record.gpu_share_thousandths;
   if (WorkerEntry* worker = state.workers.Find(record.worker))
     worker->resources.Take(record.token, record.slot, record.request);
   attempt.started = context.now.at;
@@ -152,6 +173,7 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   attempt.unclaimed = true;
   attempt.resumed_step = record.resume_step;
   attempt.yields = record.yields;
+  attempt.timed_out = record.timed_out;
   if (!attempt.yields.empty()) {
     attempt.yields_until = context.now.at + kYieldTerm;
     state.deadlines.yields.emplace(attempt.yields_until, attempt.token);
@@ -165,15 +187,29 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   assignment.set_kind(stage.kind);
   assignment.set_slot(record.slot);
   assignment.set_attempt(record.number);
-  if (stage.kind == v1::EVALUATE_STAGE) {
-    assignment.set_checkpoint_sha256(HexOf(state.trained.at(stage.train).checkpoint));
-  } else {
-    SetResume(stage, assignment);
-  }
+  SetCheckpoints(state, stage, assignment);
   const Duration grace = INLIER_BUG("no_grace_after_restart") ? Duration(0) : state.options.lease_ttl;
   state.leases.Grant(record.token, record.worker, record.slot,
                      context.now.at + grace - state.options.lease_ttl);
   state.scheduler.Started(attempt.sweep);
+  BeginUse(context, attempt, record.started_at);
+}
+
+// Notifications that were gathering are complete; what is no longer configured waits for a while to come back.
+void RecoverNotifications(Snapshot& snapshot, Context& context) {
+  State& state = context.state;
+  state.notifications.next = snapshot.next_notification;
+  for (NotificationRow& row : snapshot.gathering) {
+    row.gathering = false;
+    context.out.changes.Add(std::move(row));
+  }
+  for (const SweepId id : snapshot.lasting)
+    state.notifications.no_worker[id] = {.since = context.now.at, .sent = true};
+  std::set<std::string> known;
+  for (const auto& [event, keys] : state.options.hooks.keys) known.insert(keys.begin(), keys.end());
+  const WallTime before{context.now.wall.unix_ms - std::chrono::milliseconds(kRemovedHookKept).count()};
+  for (const std::string& hook : snapshot.waiting_hooks)
+    if (!known.contains(hook)) context.out.changes.Add(HookRemoved{.hook = hook, .before = before});
 }
 
 }  // namespace
@@ -184,7 +220,8 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   state.next_token =
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
-  for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record));
+  RecoverNotifications(snapshot, context);
+  for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record), context.now);
   for (DataRow& record : snapshot.data) state.data.Add(std::move(record));
   state.stages.Reserve(snapshot.stages.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
@@ -193,6 +230,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
     detail.resume_path = checkpoint.path;
     detail.resume_step = checkpoint.step;
     detail.resume_sha256 = checkpoint.sha256;
+    NoteInterruption(state, state.stages.at(checkpoint.stage));
   }
   for (TrialRow& record : snapshot.trials) RecoverTrial(state, std::move(record));
   for (const TrialPruning& record : snapshot.trial_prunings) {
@@ -210,10 +248,12 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   std::vector<SweepId> active;
   for (const auto& [id, sweep] : state.sweeps.all()) {
     if (sweep.state == v1::ACTIVE) active.push_back(id);
+    RefreshLimit(state, state.sweeps.at(id));
   }
   for (const SweepId id : active) {
     Sweep& sweep = state.sweeps.at(id);
-    if (!sweep.Exhausted()) state.expanding.insert(id);  // Its grid is made when the coordinator serves calls.
+    if (!sweep.Exhausted())
+      state.expanding.insert(id);  // Its grid is made when the coordinator serves calls.
     context.settle.insert(id);
   }
   context.out.log.push_back(

@@ -8,12 +8,16 @@
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/data_binding.h"
 #include "coordinator/attempts/quarantine.h"
+#include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
+#include "coordinator/sweeps/no_worker.h"
+#include "coordinator/sweeps/notify.h"
 #include "coordinator/sweeps/settle.h"
 
 namespace inlier {
@@ -89,7 +93,8 @@ void ExpandSweeps(Context& context) {
     if (!WantsTrials(state, sweep)) continue;
     if (!sweep.expander) {
       if (const absl::Status made = MakeExpander(state, sweep); !made.ok())
-        StopSweep(context, sweep, absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
+        StopSweep(context, sweep,
+                  absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
       return;  // One grid a tick.
     }
     const std::uint64_t before = sweep.trials.size();
@@ -105,13 +110,18 @@ void Tick(Context& context) {
   ExpireLeases(context);
   ExpireWorkers(context);
   EndStalledAttempts(context);
+  EndOverTime(context);
   EndOverdueYields(context);
+  SpendBudgets(context.state, context.now.at);
+  EndSweepsOverLimit(context);
   EndHolderWaits(context);
   StartRetries(context);
   StartProbes(context);
   EndStalledDataChecks(context);
   FailStagesWithoutData(context);
   PreemptForWaiting(context);
+  SendGatheredFailures(context);
+  CheckNoWorker(context);
   Finish(context);
   ExpandSweeps(context);
 }
@@ -127,10 +137,15 @@ std::optional<Timestamp> NextDeadline(const State& state) {
   if (!deadlines.retries.empty()) consider(deadlines.retries.begin()->first);
   if (!deadlines.probes.empty()) consider(deadlines.probes.begin()->first);
   if (!deadlines.yields.empty()) consider(deadlines.yields.begin()->first);
+  if (!deadlines.attempt_limits.empty()) consider(deadlines.attempt_limits.begin()->first);
+  if (!deadlines.sweep_limits.empty()) consider(deadlines.sweep_limits.begin()->first);
+  if (!deadlines.budgets.empty()) consider(deadlines.budgets.begin()->first);
   if (!state.holder_waits.due.empty()) consider(state.holder_waits.due.begin()->first);
   consider(PreemptionDue(state));
   consider(DataCheckDue(state));
   consider(state.data_waits.lacking_due);
+  consider(GatheredFailuresDue(state));
+  consider(NoWorkerCheckDue(state));
   const auto wants_trials = [&](SweepId id) { return WantsTrials(state, state.sweeps.at(id)); };
   if (std::any_of(state.expanding.begin(), state.expanding.end(), wants_trials)) consider(Timestamp{});
   return next;

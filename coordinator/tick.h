@@ -1,4 +1,4 @@
-// Work that is due by time: ended leases, silent workers, stalled attempts, due retries, further trials.
+// Work that is due by time: ended leases, silent workers, stalled attempts, limits that are reached, due retries, further trials.
 #ifndef INLIER_COORDINATOR_TICK_H_
 #define INLIER_COORDINATOR_TICK_H_
 

@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/json_util.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "spec/schema/overrides.h"
 #include "spec/schema/param_range.h"
@@ -48,7 +49,11 @@ absl::Status LoadConfig(const std::string& file, const std::vector<std::string>&
   RETURN_IF_ERROR(ApplyOverrides(&config, overrides));
   Problems problems;
   CheckDeclarations(config, "", &problems);
-  if (!problems.empty()) return file.empty() ? problems.ToStatus() : positions.ToStatus(file, problems);
+  if (!problems.empty() && !file.empty()) return positions.ToStatus(file, problems);
+  if (!problems.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        problems.ToStatus().message(), "\nGive it as --set FIELD=VALUE, or in a file as --config FILE"));
+  }
   FillDefaults(config);
   return absl::OkStatus();
 }

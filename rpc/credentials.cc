@@ -53,6 +53,13 @@ bool IsLoopbackAddress(const sockaddr* address) {
 
 }  // namespace
 
+absl::Status CheckRenewable(const ClientSecurity& security) {
+  RETURN_IF_ERROR(CheckRenewable("tls_ca", security.tls_ca));
+  RETURN_IF_ERROR(CheckRenewable("tls_certificate", security.tls_certificate));
+  RETURN_IF_ERROR(CheckRenewable("tls_key", security.tls_key));
+  return CheckRenewable("token_file", security.token_file);
+}
+
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const ClientSecurity& security, const std::string& address) {
   if (!IsSendable(security.token))
@@ -128,8 +135,7 @@ absl::StatusOr<Role> RoleFromName(const std::string& name) {
   for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork, Role::kAdmin}) {
     if (RoleName(role) == name) return role;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is not a role; expected ", kRoleNames));
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a role; expected ", kRoleNames));
 }
 
 bool Includes(Role held, Role needed) {
@@ -139,6 +145,7 @@ bool Includes(Role held, Role needed) {
 }
 
 absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file, bool insecure) {
+  RETURN_IF_ERROR(CheckRenewable("tokens_file", file.string()));
   if (!insecure) RETURN_IF_ERROR(CheckPrivate("tokens_file", file.string()));
   const absl::StatusOr<std::string> text = ReadFile(file);
   if (!text.ok()) {

@@ -40,6 +40,9 @@ struct ClientSecurity {
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const ClientSecurity& security, const std::string& address);
 
+// OK if a daemon can read all files of `security` again (private_file.h).
+absl::Status CheckRenewable(const ClientSecurity& security);
+
 // True if every address of "host:port" is this machine's loopback.
 bool IsLoopback(const std::string& address);
 

@@ -3,13 +3,13 @@
 #include <google/protobuf/util/json_util.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "rpc/private_file.h"
 
 namespace inlier {
 
@@ -57,8 +57,7 @@ std::filesystem::path LocalTokenFile(const std::filesystem::path& state_dir) { r
 bool EndpointFileIsTrusted(const std::filesystem::path& state_dir) {
   const auto is_ours = [](const std::filesystem::path& path) {
     struct stat info = {};
-    return ::stat(path.c_str(), &info) == 0 && (info.st_uid == ::geteuid() || info.st_uid == 0) &&
-           (info.st_mode & S_IWOTH) == 0;
+    return ::stat(path.c_str(), &info) == 0 && IsOurs(info) && (info.st_mode & S_IWOTH) == 0;
   };
   return is_ours(state_dir) && is_ours(EndpointFilePath(state_dir));
 }

@@ -1,11 +1,13 @@
 #include "rpc/private_file.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 
 namespace inlier {
+
+bool IsOurs(const struct stat& file) { return file.st_uid == 0 || file.st_uid == ::geteuid(); }
 
 absl::Status CheckPrivate(const std::string& field, const std::string& file) {
   struct stat info {};
@@ -14,16 +16,25 @@ absl::Status CheckPrivate(const std::string& field, const std::string& file) {
     return absl::InvalidArgumentError(absl::StrCat(field, ": ", file, " ", what, "; ", remedy, " ", file,
                                                    ", or set insecure: true where every user is trusted"));
   };
-  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
-    return refuse(absl::StrCat("belongs to another user (uid ", info.st_uid,
-                               "), who could put another in its place"),
-                  absl::StrCat("chown ", ::geteuid()));
+  if (!IsOurs(info)) {
+    return refuse(
+        absl::StrCat("belongs to another user (uid ", info.st_uid, "), who could put another in its place"),
+        absl::StrCat("chown ", ::geteuid()));
   }
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return refuse("is writable by other users, who could grant themselves access", "chmod go-w");
   if ((info.st_mode & S_IROTH) != 0)
     return refuse("is readable by every user of this machine, who could use what it holds", "chmod o-r");
   return absl::OkStatus();
+}
+
+absl::Status CheckRenewable(const std::string& field, const std::string& file) {
+  if (file.empty()) return absl::OkStatus();
+  const absl::Status opened = RegularFile::Open(file).status();
+  if (!absl::IsInvalidArgument(opened)) return absl::OkStatus();  // Any other error shows when it is read.
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ": ", std::string(opened.message()),
+                   "; it is read again when it is renewed: write it to a file of mode 0600 and name that"));
 }
 
 }  // namespace inlier

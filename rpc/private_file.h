@@ -1,6 +1,8 @@
-// Files with secrets: who may read and write them.
+// Files with secrets: whose they are, who may read and write them, and what kind of file they may be.
 #ifndef INLIER_RPC_PRIVATE_FILE_H_
 #define INLIER_RPC_PRIVATE_FILE_H_
+
+#include <sys/stat.h>
 
 #include <string>
 
@@ -8,10 +10,17 @@
 
 namespace inlier {
 
+// True if the file belongs to this user or to root: no one else can have put it there.
+bool IsOurs(const struct stat& file);
+
 // OK if `file` belongs to this user or to root, its group may at most read it, and others may do nothing.
 // `field` is the configuration's name for it. InvalidArgument with the remedy; also OK for a file that is not
 // there.
 absl::Status CheckPrivate(const std::string& field, const std::string& file);
+
+// OK if a daemon, which reads its credentials again when they are renewed, can do so. InvalidArgument with the remedy
+// for a pipe, a device or a folder, which is not opened; also OK for a file that is not there.
+absl::Status CheckRenewable(const std::string& field, const std::string& file);
 
 }  // namespace inlier
 

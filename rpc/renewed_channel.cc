@@ -32,6 +32,7 @@ RenewedChannel::RenewedChannel(std::string address, ClientSecurity security, int
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> RenewedChannel::Make() {
+  RETURN_IF_ERROR(CheckRenewable(security_));
   if (!security_.token_file.empty()) {
     ASSIGN_OR_RETURN(security_.token, ReadToken(security_.token_file, "token_file", security_.insecure));
   }

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "rpc/file_stamp.h"
 #include "rpc/pem_files.h"
+#include "rpc/private_file.h"
 
 namespace inlier {
 namespace {
@@ -23,6 +24,9 @@ struct Loaded {
 
 absl::StatusOr<Loaded> Load(const ServerTls& tls) {
   Loaded loaded;
+  RETURN_IF_ERROR(CheckRenewable("tls_certificate", tls.certificate));
+  RETURN_IF_ERROR(CheckRenewable("tls_key", tls.key));
+  RETURN_IF_ERROR(CheckRenewable("tls_client_ca", tls.client_ca));
   ASSIGN_OR_RETURN(loaded.pair, LoadKeyPair(tls.certificate, tls.key, tls.insecure));
   if (!tls.client_ca.empty()) {
     ASSIGN_OR_RETURN(loaded.client_ca, LoadAuthorities("tls_client_ca", tls.client_ca));

@@ -5,6 +5,7 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ constexpr std::size_t kPointer = sizeof(void*);
 constexpr std::size_t kMapNode = 64;  // An entry of a map without its key and value.
 constexpr std::size_t kUnknownField = 2 * sizeof(void*);
 constexpr std::size_t kInlineText = 15;  // A std::string keeps so much in itself.
+constexpr std::size_t kTextPerWork = 16;
+constexpr std::size_t kAnyWork = std::numeric_limits<std::size_t>::max();
 
 std::size_t TextBytes(std::size_t length) {
   return sizeof(std::string) + (length > kInlineText ? length + 1 : 0);
@@ -34,6 +37,7 @@ struct UnpackedSize::Field {
   Kind kind = Kind::kUnknown;
   std::size_t element = 0;     // Bytes of each; of a text or message those in addition to its own.
   std::size_t per_packed = 0;  // Bytes in memory for each byte of a packed list.
+  bool is_only_copied = false;
   const Type* type = nullptr;  // Of a message.
 };
 
@@ -67,7 +71,9 @@ const UnpackedSize::Type* UnpackedSize::TypeOf(const Descriptor& descriptor) {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       known = {.kind = Field::Kind::kMessage, .element = kPointer, .type = TypeOf(*field.message_type())};
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-      known = {.kind = Field::Kind::kText, .element = field.is_repeated() ? kPointer : 0};
+      known = {.kind = Field::Kind::kText,
+               .element = field.is_repeated() ? kPointer : 0,
+               .is_only_copied = field.type() == FieldDescriptor::TYPE_BYTES};
     } else {
       known = {.kind = Field::Kind::kScalar, .element = field.is_repeated() ? 8u : 0u, .per_packed = 8};
     }
@@ -81,8 +87,9 @@ const UnpackedSize::Type* UnpackedSize::TypeOf(const Descriptor& descriptor) {
 // One message. False: it ended early, for the reason in `error`.
 class UnpackedSize::Walk {
  public:
-  Walk(google::protobuf::io::CodedInputStream& in, const std::string& name, std::size_t most)
-      : in_(in), name_(name), most_(most) {}
+  Walk(google::protobuf::io::CodedInputStream& in, const std::string& name, std::size_t most,
+       std::size_t work_max)
+      : in_(in), name_(name), most_(most), work_max_(work_max) {}
 
   // The fields up to the limit of the stream, or to the end of group `group`. `type` nullptr: of no known
   // type.
@@ -101,12 +108,15 @@ class UnpackedSize::Walk {
   }
   bool Add(std::size_t bytes) {
     sum_ += bytes;
+    if (!Work(1)) return false;
     if (sum_ <= most_) return true;
     return Wrong(absl::StrCat("takes more than ", most_ >> 20,
                               " MiB of memory when it is unpacked, the most that is taken; it has too many "
                               "parts: split it, or give a range in place of values"));
   }
   std::size_t sum() const { return sum_; }
+  // It ended because the message is more work than that.
+  bool gave_up() const { return work_ > work_max_; }
   const absl::Status& error() const { return error_; }
 
  private:
@@ -145,10 +155,12 @@ class UnpackedSize::Walk {
     }
     if (!in_.Skip(length)) return NotOne();
     const auto bytes = static_cast<std::size_t>(length);
+    if (!field.is_only_copied && !Work(bytes / kTextPerWork)) return false;
     if (field.kind == Field::Kind::kText) return Add(field.element + TextBytes(bytes));
     if (field.kind == Field::Kind::kScalar) return Add(bytes * field.per_packed);
     return Add(kUnknownField + TextBytes(bytes));
   }
+  bool Work(std::size_t work) { return (work_ += work) <= work_max_; }
   bool NotOne() { return Wrong("cannot be read: it is damaged, or of another program"); }
   bool Wrong(const std::string& what) {
     error_ = absl::InvalidArgumentError(absl::StrCat("the message (", name_, ") ", what));
@@ -157,17 +169,27 @@ class UnpackedSize::Walk {
 
   google::protobuf::io::CodedInputStream& in_;
   const std::string& name_;
-  const std::size_t most_;
-  std::size_t sum_ = 0;
+  const std::size_t most_, work_max_;
+  std::size_t sum_ = 0, work_ = 0;
   absl::Status error_;
 };
 
 absl::StatusOr<std::size_t> UnpackedSize::Of(google::protobuf::io::ZeroCopyInputStream& bytes,
                                              std::size_t most) const {
   google::protobuf::io::CodedInputStream in(&bytes);
-  Walk walk(in, descriptor_.name(), most);
+  Walk walk(in, descriptor_.name(), most, kAnyWork);
   if (!walk.Add(root_->bytes) || !walk.Fields(root_, 0)) return walk.error();
   return walk.sum();
+}
+
+absl::StatusOr<std::optional<std::size_t>> UnpackedSize::OfUpTo(
+    google::protobuf::io::ZeroCopyInputStream& bytes, std::size_t work) const {
+  google::protobuf::io::CodedInputStream in(&bytes);
+  Walk walk(in, descriptor_.name(), kUnpackedBytesMax, work);
+  const bool is_whole = walk.Add(root_->bytes) && walk.Fields(root_, 0);
+  if (walk.gave_up()) return std::optional<std::size_t>();
+  if (!is_whole) return walk.error();
+  return std::optional<std::size_t>(walk.sum());
 }
 
 }  // namespace inlier

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,6 +34,11 @@ class UnpackedSize {
   // InvalidArgument: it takes more than `most`, with the remedy; or it is not a message of the type.
   absl::StatusOr<std::size_t> Of(google::protobuf::io::ZeroCopyInputStream& bytes,
                                  std::size_t most = kUnpackedBytesMax) const;
+  // The same of a message that is little work to read; nullopt: it is more than `work`, and the walk ended there.
+  // Each part of a message and each 16 bytes of its texts count one; fields of type `bytes`, which are only copied,
+  // do not count.
+  absl::StatusOr<std::optional<std::size_t>> OfUpTo(google::protobuf::io::ZeroCopyInputStream& bytes,
+                                                    std::size_t work) const;
 
  private:
   struct Field;

@@ -109,10 +109,10 @@ class Agent {
     absl::Status status;
     std::optional<boost::asio::steady_timer> delivery;  // Runs when the last child of a drain is gone.
   } ending_;
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);    // Expired for posts that arrive after the end.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for posts that arrive after the end.
   DataChecker data_checker_;
-  ArtifactTransfer artifacts_;                               // Its threads use the members above.
-  CoordinatorClient client_;                                 // Last: its thread uses the members above.
+  ArtifactTransfer artifacts_;  // Its threads use the members above.
+  CoordinatorClient client_;    // Last: its thread uses the members above.
 };
 
 }  // namespace inlier

@@ -97,12 +97,13 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareCheckpoint() {
   if (stopping()) co_return std::nullopt;
   const bool streamed = parts_.artifacts.mode() == ArtifactMode::kStreamed;
   if (streamed) parts_.artifacts.SetLive(folder_, true);
-  if (assignment_.kind() == v1::EVALUATE_STAGE) {
-    co_return co_await PrepareModel(streamed);
-  }
   if (assignment_.has_resume_path()) {
-    co_return co_await PrepareResume(streamed);
+    std::optional<v1::Outcome> outcome = co_await PrepareResume(streamed);
+    if (outcome || stopping()) co_return outcome;
   }
+  // A training that resumes has started from its model already.
+  const bool needs_model = assignment_.kind() == v1::EVALUATE_STAGE || assignment_.has_checkpoint_sha256();
+  if (needs_model && !spec_.has_resume_from()) co_return co_await PrepareModel(streamed);
   co_return std::nullopt;
 }
 

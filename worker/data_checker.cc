@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "worker/attempt_folder.h"
 #include "worker/trial_environment.h"
 
@@ -24,6 +25,8 @@ namespace fs = std::filesystem;
 
 // Of what a child may write; a digest has 64 bytes, and a message a few lines; the coordinator takes 4096 bytes.
 constexpr std::size_t kOutputBytesMax = 4000;
+// Of how far it has come.
+constexpr std::size_t kReadingBytesMax = 100;
 
 void Append(std::string& to, std::string_view bytes) {
   to.append(bytes.substr(0, kOutputBytesMax - std::min(kOutputBytesMax, to.size())));
@@ -36,12 +39,16 @@ v1::DataChecked ProblemOf(std::uint64_t token, std::string_view problem) {
   return answer;
 }
 
+bool HasEnded(const v1::DataChecked& answer) { return answer.has_problem() || IsSha256Hex(answer.digest()); }
+
 }  // namespace
 
 struct DataChecker::Job {
   std::uint64_t token = 0;
   fs::path folder;
-  std::string digest, output;  // On descriptor 3; on stdout and stderr.
+  std::string pending, digest;  // On descriptor 3: the line that has not ended, the last one that has.
+  std::string output;           // On stdout and stderr.
+  std::function<void(const std::string&)> on_reading;  // Gets the earlier lines.
   std::unique_ptr<TrialProcess> process;
 
   ~Job() {
@@ -49,24 +56,34 @@ struct DataChecker::Job {
     fs::remove_all(folder, ignored);
   }
 
+  void TakeLines(std::string_view bytes) {
+    Append(pending, bytes);
+    for (std::size_t end; (end = pending.find('\n')) != std::string::npos; pending.erase(0, end + 1)) {
+      digest = pending.substr(0, end);
+      if (!IsSha256Hex(digest)) on_reading(digest.substr(0, kReadingBytesMax));
+    }
+  }
+
   absl::Status Start(asio::io_context& io, const AttemptSettings& settings, const v1::DataCheck& check) {
     token = check.token();
     folder = settings.state_dir / "data_checks" / std::to_string(token);
     v1::AttemptSpec request;
     if (!request.mutable_spec()->ParseFromString(check.source()))
-      return absl::InvalidArgumentError("the coordinator's message cannot be read: both must be of one version");
+      return absl::InvalidArgumentError(
+          "the coordinator's message cannot be read: both must be of one version");
     request.set_data_dir(settings.data_dir.string());
     request.set_cache_dir(settings.cache_dir.string());
     request.mutable_data_roots()->Assign(settings.data_roots.begin(), settings.data_roots.end());
     RETURN_IF_ERROR(PrepareAttemptFolder(folder, request));
-    const Command command{settings.trial_program,
-                          {"digest", (folder / kAttemptSpecName).string()},
-                          TrialEnvironment(settings.trial_environment, {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
-                                                                        "CUDA_VISIBLE_DEVICES="}),
-                          folder.string(),
-                          {}};
+    const Command command{
+        settings.trial_program,
+        {"digest", (folder / kAttemptSpecName).string()},
+        TrialEnvironment(settings.trial_environment,
+                         {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES="}),
+        folder.string(),
+        {}};
     ASSIGN_OR_RETURN(process, TrialProcess::Start(
-                                  io, command, [this](std::string_view bytes) { Append(digest, bytes); },
+                                  io, command, [this](std::string_view bytes) { TakeLines(bytes); },
                                   [this](std::string_view bytes) { Append(output, bytes); }));
     return absl::OkStatus();
   }
@@ -108,8 +125,11 @@ void DataChecker::Want(const std::vector<v1::DataCheck>& checks) {
 void DataChecker::Next() {
   if (job_ != nullptr) return;
   for (const auto& [token, check] : wanted_) {
-    if (answers_.contains(token)) continue;
+    if (const auto known = answers_.find(token); known != answers_.end() && HasEnded(known->second)) continue;
     auto job = std::make_shared<Job>();
+    job->on_reading = [this, alive = std::weak_ptr<int>(alive_), token = token](const std::string& how_far) {
+      if (!alive.expired()) OnReading(token, how_far);
+    };
     if (const absl::Status started = job->Start(io_, settings_, check); !started.ok()) {
       OnAnswer(ProblemOf(token, std::string(started.message())));
       continue;
@@ -137,6 +157,15 @@ asio::awaitable<void> DataChecker::Run(std::shared_ptr<Job> job) {
     OnAnswer(std::move(answer));
   }
   Next();
+}
+
+// Goes with the next sync: nothing waits for it.
+void DataChecker::OnReading(std::uint64_t token, const std::string& how_far) {
+  if (job_ == nullptr || job_->token != token || !wanted_.contains(token)) return;
+  v1::DataChecked& answer = answers_[token];
+  answer.set_token(token);
+  answer.set_digest(ReplaceInvalidUtf8(how_far));
+  board_.SetDataChecked(answers_);
 }
 
 void DataChecker::OnAnswer(v1::DataChecked answer) {

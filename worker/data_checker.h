@@ -2,7 +2,8 @@
 // attempts and outside of their slots.
 //
 // Level-triggered, like attempts: every answer of the coordinator lists all checks that it wants. Those are done once
-// each, and their answers go with every sync until they are not wanted any more; others are given up.
+// each, and their answers go with every sync until they are not wanted any more; others are given up. While a
+// large file is read, the answer holds in place of the digest how far that is, so that the coordinator does not give up.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_DATA_CHECKER_H_
@@ -43,6 +44,7 @@ class DataChecker {
 
   void Next();
   boost::asio::awaitable<void> Run(std::shared_ptr<Job> job);
+  void OnReading(std::uint64_t token, const std::string& how_far);
   void OnAnswer(v1::DataChecked answer);
 
   boost::asio::io_context& io_;

@@ -85,6 +85,7 @@ absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config) {
   security.tls_key = config.tls_key();
   security.insecure = config.insecure();
   security.token_file = config.token_file();
+  RETURN_IF_ERROR(CheckRenewable(security));
   ASSIGN_OR_RETURN(security.token, ReadToken(config.token_file(), "token_file", config.insecure()));
   RETURN_IF_ERROR(MakeChannelCredentials(security, config.coordinator()).status());
   const Protection protection{.encrypted = !security.tls_ca.empty(),

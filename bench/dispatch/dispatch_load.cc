@@ -102,6 +102,8 @@ int Main(int argc, char** argv) {
       app.add_subcommand("latency", "One trial at a time: from Submit to its lease at the worker");
   for (CLI::App* mode : {throughput, latency}) {
     mode->add_option("--address", options.address, "gRPC address of the coordinator");
+    mode->add_option("--worker-token-file", options.worker_token_file, "Token of the workers, of role work");
+    mode->add_option("--token-file", options.token_file, "Token of the client, of role submit");
     mode->add_option("--disk", options.disk, "Folder whose disk is timed as well");
     mode->add_option("--trials", options.trials, "How many");
     mode->add_option("--evaluations", options.evaluations, "Trials that share a training");

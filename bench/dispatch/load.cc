@@ -20,6 +20,20 @@ void Die(const std::string& message) {
   std::exit(1);
 }
 
+namespace {
+
+std::shared_ptr<grpc::Channel> ChannelWith(const std::string& token_file, const LoadOptions& options) {
+  ClientSecurity security;
+  const absl::StatusOr<std::string> token = ReadToken(token_file, "token file");
+  if (!token.ok()) Die(std::string(token.status().message()));
+  security.token = *token;
+  const auto channel = MakeSecureChannel(options.address, security);
+  if (!channel.ok()) Die(std::string(channel.status().message()));
+  return *channel;
+}
+
+}  // namespace
+
 v1::SubmitSweepRequest SweepOf(const LoadOptions& options, const std::string& name, std::uint32_t seed,
                                std::uint32_t trainings) {
   v1::SubmitSweepRequest request;
@@ -42,8 +56,8 @@ v1::SubmitSweepRequest SweepOf(const LoadOptions& options, const std::string& na
 
 Load::Load(const LoadOptions& options) : options_(options) {
   for (int i = 0; i < kChannels; ++i)
-    workers_.push_back(v1::WorkerService::NewStub(MakeChannel(options.address)));
-  sweeps_ = v1::SweepService::NewStub(MakeChannel(options.address));
+    workers_.push_back(v1::WorkerService::NewStub(ChannelWith(options.worker_token_file, options)));
+  sweeps_ = v1::SweepService::NewStub(ChannelWith(options.token_file, options));
   const std::string run = RandomUuid().substr(0, 8);
   for (std::uint32_t i = 0; i < options.sessions; ++i) {
     LoadSession::Options session;

@@ -26,6 +26,8 @@ namespace inlier {
 struct LoadOptions {
   std::string address = "127.0.0.1:7420";
   std::string disk;  // Folder whose disk is timed.
+  // Of a coordinator that checks its callers: the files with the tokens of the workers and of the client.
+  std::string worker_token_file, token_file;
   std::uint32_t trials = 20'000;
   std::uint32_t evaluations = 1;
   std::uint32_t sessions = 64;

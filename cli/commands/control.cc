@@ -1,8 +1,11 @@
 // inlier cancel, retry, pause, resume, drain: control of running sweeps and workers.
+#include <iostream>
 #include <memory>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "cli/commands.h"
 
 namespace inlier {
@@ -48,14 +51,50 @@ std::string Running(uint64_t running, uint64_t stopping) {
   return text;
 }
 
+// Asks on the terminal. True: yes.
+absl::StatusOr<bool> ConfirmCancel(Session& session, const std::string& name) {
+  v1::GetSweepRequest get;
+  get.set_sweep(name);
+  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&v1::SweepService::Stub::GetSweep, get));
+  const std::uint64_t open = sweep.trials().pending() + sweep.trials().running();
+  if (open == 0) return true;
+  Print(absl::StrCat("Cancel ", open, open == 1 ? " trial" : " trials", " of ", sweep.sweep_id(), " (",
+                     Shown(sweep.name(), Layout::kCell), "), ", sweep.trials().running(),
+                     " of them running? [y/N] "));
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+// ": none has failed or was cancelled", after a retry that found nothing.
+std::string WhyNoRetry(Session& session, const std::string& name) {
+  if (NamesTrial(name)) return absl::StrCat(": ", name, " has not failed and was not cancelled");
+  v1::GetSweepRequest get;
+  get.set_sweep(name);
+  const auto sweep = session.Call(&v1::SweepService::Stub::GetSweep, get);
+  if (!sweep.ok()) return "";
+  const v1::TrialCounts& trials = sweep->trials();
+  if (trials.pruned() > 0 && trials.failed() == 0 && trials.cancelled() == trials.pruned())
+    return absl::StrCat(": only pruned ones have no result; inlier retry TRIAL runs one to its end");
+  return absl::StrCat(": none has failed or was cancelled (", trials.succeeded() + trials.diverged(),
+                      " with a result, ", trials.pending() + trials.running(), " waiting or running)");
+}
+
 }  // namespace
 
 void AddCancelCommand(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
+  auto yes = std::make_shared<bool>(false);
   CLI::App* command =
       app.add_subcommand("cancel", "Cancel a sweep or one trial; running attempts are stopped");
   command->add_option("sweep-or-trial", *name, "Sweep id or name, or trial id (t-17)")->required();
-  command->callback([&session, name] {
+  command->add_flag("--yes,-y", *yes, "Do not ask; on a terminal, cancelling a whole sweep asks first");
+  command->callback([&session, name, yes] {
+    if (!*yes && !NamesTrial(*name) && session.people() && StdinIsTerminal() && StdoutIsTerminal()) {
+      const absl::StatusOr<bool> confirmed = ConfirmCancel(session, *name);
+      if (!confirmed.ok()) return session.Finish(confirmed.status());
+      if (!*confirmed) return session.Finish(absl::CancelledError("nothing was cancelled"));
+    }
     const auto response =
         session.CallOnce(&v1::SweepService::Stub::Cancel, MakeRequest<v1::CancelRequest>(*name));
     if (!response.ok()) return session.Finish(response.status());
@@ -71,7 +110,9 @@ void AddRetryCommand(CLI::App& app, Session& session) {
     const auto response =
         session.CallOnce(&v1::SweepService::Stub::Retry, MakeRequest<v1::RetryRequest>(*name));
     if (!response.ok()) return session.Finish(response.status());
-    Report(session, *response, response->retried(), "queued again");
+    Report(
+        session, *response, response->retried(),
+        response->retried() > 0 ? "queued again" : absl::StrCat("queued again", WhyNoRetry(session, *name)));
   });
 }
 

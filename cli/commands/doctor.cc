@@ -122,7 +122,8 @@ void PrintForPeople(const Session& session, const DoctorReport& report, const Ve
   for (const Finding& finding : report.findings) {
     if (!finding.problem && !session.people()) continue;
     Print(absl::StrCat(finding.problem ? "PROBLEM " : "note    ", finding.check, ": ",
-                       Shown(finding.what, Layout::kCell), "\n        ", Shown(finding.remedy, Layout::kCell), "\n"));
+                       Shown(finding.what, Layout::kCell), "\n        ", Shown(finding.remedy, Layout::kCell),
+                       "\n"));
   }
   if (!session.people()) return;
   Print(absl::StrFormat(

@@ -3,10 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/spec_changes.h"
 #include "cli/sweep_submission.h"
+#include "spec/schema/field_path.h"
 #include "spec/schema/overrides.h"
 #include "spec/sweep/sweep_grid.h"
 
@@ -21,18 +25,41 @@ struct EditArguments {
   bool yes = false;
 };
 
+// An edit leaves the base as it is: its fields are no settings.
+absl::Status CheckSettings(const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const std::string path(absl::StripPrefix(setting.substr(0, setting.find('=')), "base."));
+    FieldPath field;
+    if (FieldPath::TryParse(v1::TrialSpec::descriptor(), path, &field).empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set ", path,
+                       ": belongs to the sweep's base, which cannot change while it runs; submit a new "
+                       "sweep (trainings that are the same are not run again), or add a value to an axis"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct Edit {
+  v1::EditSweepRequest request;
+  v1::SweepSpec before;
+};
+
 // The current sweep, or the file if given, with the settings applied.
-absl::StatusOr<v1::EditSweepRequest> MakeRequest(Session& session, const EditArguments& arguments) {
+absl::StatusOr<Edit> MakeEdit(Session& session, const EditArguments& arguments) {
   if (arguments.file.empty() && arguments.settings.empty()) {
     return absl::InvalidArgumentError(
         "nothing to edit: give the sweep's new FILE.yaml, or --set priority=3 (also max_parallel, weight, "
         "group, "
         "retry.max_crashes, stop_after_failures, description)");
   }
+  RETURN_IF_ERROR(CheckSettings(arguments.settings));
   v1::GetSweepRequest get;
   get.set_sweep(arguments.sweep);
   ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&v1::SweepService::Stub::GetSweep, get));
-  v1::EditSweepRequest request;
+  Edit edit;
+  edit.before = sweep.spec();
+  v1::EditSweepRequest& request = edit.request;
   request.set_sweep(sweep.sweep_id());
   request.set_revision(sweep.revision());
   if (arguments.yes) request.set_max_trials(SweepGrid::kSizeMax);
@@ -45,7 +72,19 @@ absl::StatusOr<v1::EditSweepRequest> MakeRequest(Session& session, const EditArg
     *request.mutable_spec() = std::move(checked.spec);
   }
   RETURN_IF_ERROR(ApplyOverrides(request.mutable_spec(), arguments.settings));
-  return request;
+  return edit;
+}
+
+// "  priority: 3 -> default (not set in new.yaml)": a file replaces everything, also what `edit --set` had set.
+std::string ChangesText(const Edit& edit, const std::string& file) {
+  std::string text;
+  for (const std::string& change : SpecChanges(edit.before, edit.request.spec())) {
+    absl::StrAppend(&text, "  ", Shown(change, Layout::kCell));
+    if (!file.empty() && absl::EndsWith(change, " -> default"))
+      absl::StrAppend(&text, " (not set in ", Shown(file, Layout::kCell), ")");
+    absl::StrAppend(&text, "\n");
+  }
+  return text.empty() ? "  nothing changes\n" : text;
 }
 
 }  // namespace
@@ -56,7 +95,7 @@ void AddEditCommand(CLI::App& app, Session& session) {
       "edit",
       "Change a running sweep: values of its axes, limits, priority; finished trials do not run again");
   command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
-  command->add_option("file", arguments->file, "The whole new sweep, YAML");
+  command->add_option("file", arguments->file, "New definition of the sweep (complete YAML file)");
   command->add_option("--scale", arguments->scale, "The scale that the sweep was submitted with");
   command
       ->add_option("--set", arguments->settings,
@@ -65,16 +104,17 @@ void AddEditCommand(CLI::App& app, Session& session) {
   command->add_flag("--yes,-y", arguments->yes,
                     absl::StrCat("Also if it grows beyond ", kTrialsWithoutYes, " trials"));
   command->callback([&session, arguments] {
-    const auto request = MakeRequest(session, *arguments);
-    if (!request.ok()) return session.Finish(request.status());
-    const auto response = session.CallOnce(&v1::SweepService::Stub::EditSweep, *request, 60);
+    const auto edit = MakeEdit(session, *arguments);
+    if (!edit.ok()) return session.Finish(edit.status());
+    const auto response = session.CallOnce(&v1::SweepService::Stub::EditSweep, edit->request, 60);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {
       PrintExact(ToJson(*response));
     } else if (session.people()) {
-      Print(absl::StrCat(request->sweep(), " is at revision ", response->revision(), ": ", response->trials(),
-                         " trials, ", response->added(), " added, ", response->kept(), " kept, ",
-                         response->withdrawn(), " withdrawn\n"));
+      Print(absl::StrCat(edit->request.sweep(), " is at revision ", response->revision(), ": ",
+                         response->trials(), " trials, ", response->added(), " added, ", response->kept(),
+                         " kept, ", response->withdrawn(), " withdrawn\n",
+                         ChangesText(*edit, arguments->file)));
     }
   });
 }

@@ -47,8 +47,8 @@ absl::Status Export(Session& session, const std::string& model, const std::strin
   if (session.mode() == OutputMode::kJson) {
     PrintExact(nlohmann::json{{"model", file.string()}, {"folder", folder}}.dump() + "\n");
   } else if (session.people()) {
-    Print(absl::StrCat("written to ", folder, "; in Python: transformers.AutoModel.from_pretrained(\"", folder,
-                       "\")\n"));
+    Print(absl::StrCat("written to ", folder, "; in Python: transformers.AutoModel.from_pretrained(\"",
+                       folder, "\")\n"));
   }
   return absl::OkStatus();
 }

@@ -11,7 +11,7 @@
 #include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
-#include "cli/table_printer.h"
+#include "cli/tables/table_printer.h"
 #include "rpc/endpoint_file.h"
 
 namespace inlier {
@@ -48,6 +48,7 @@ bool HasToken(const Session& session) {
 }
 
 absl::Status Up(Session& session, LocalOptions options) {
+  session.UseFolder();
   options.dir = session.dir;
   options.data_roots = {CurrentFolder()};
   ASSIGN_OR_RETURN(options.security, session.Security());
@@ -84,7 +85,8 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted, Submit(session, checked, arguments));
   *sweep_id = submitted.sweep_id();
   if (session.people()) {
-    Print(absl::StrCat("sweep ", submitted.sweep_id(), " (", checked.spec.name(), "): ", TrialsText(submitted), "\n"));
+    Print(absl::StrCat("sweep ", submitted.sweep_id(), " (", checked.spec.name(),
+                       "): ", TrialsText(submitted), "\n"));
   }
   WatchOptions options;
   options.json_updates = false;
@@ -108,17 +110,20 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
 }
 
 absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions options) {
+  session.UseFolder();
   options.dir = session.dir;
   options.data_roots = {CurrentFolder(), FolderOf(arguments.file)};
   ASSIGN_OR_RETURN(options.security, session.Security());
-  ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(arguments));
+  SweepArguments named = arguments;
+  named.data_dir = options.data_dir;
+  ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(named));
+  PrintWarnings(checked);
   std::unique_ptr<LocalDaemons> daemons;
   const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
   if (!running.ok() || !EndpointIsAlive(*running)) {
     if (session.people())
       Print(absl::StrCat("starting coordinator and worker in ", session.dir.string(), "\n"));
     ASSIGN_OR_RETURN(daemons, LocalDaemons::Start(options));
-    session.server.clear();  // It has written its endpoint file.
   }
   std::string sweep_id;
   const absl::StatusOr<ExitCode> code = RunSweep(session, checked, arguments, daemons.get(), &sweep_id);
@@ -128,9 +133,8 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
     const std::string dir = session.dir.string();
     const std::string database = (session.dir / "inlier.db").string();
     Print(absl::StrCat("\nEverything is in ", database, ":  sqlite3 \"file:", database,
-                       "?mode=ro\" \"SELECT * FROM results\"\nView it again:     inlier up --dir ", dir,
-                       "   and in another terminal   inlier table ", sweep_id, " --dir ", dir,
-                       " --format markdown\nYour own sweep:    copy ", arguments.file,
+                       "?mode=ro\" \"SELECT * FROM results\"\nView it again:     inlier table ", sweep_id,
+                       " --dir ", dir, " --format markdown\nYour own sweep:    copy ", arguments.file,
                        ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n"));
   }
   session.Finish(*code);

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "base/time.h"
 #include "cli/commands.h"
+#include "cli/log_line.h"
 
 namespace inlier {
 
@@ -29,7 +29,7 @@ void AddLogsCommand(CLI::App& app, Session& session) {
       if (line.token() != token && session.people())
         absl::StrAppend(&text, "--- ", line.stage_id(), ", attempt with token ", line.token(), "\n");
       token = line.token();
-      absl::StrAppend(&text, FormatUtc({line.time_unix_ms()}), "  ", Shown(line.text(), Layout::kLine), "\n");
+      text += LogLine(line);
     }
     if (response->lines().empty() && session.people()) text = absl::StrCat("No log lines of ", *trial, "\n");
     Print(text);

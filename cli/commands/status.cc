@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_format.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/watch_view.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -21,22 +22,33 @@ std::string StateWord(const v1::SweepStatus& sweep) {
     case v1::ACTIVE:
       return sweep.paused() ? "paused" : "active";
     case v1::COMPLETE:
-      return "complete";
+      return DescribeEnd(sweep.trials());
     case v1::SWEEP_CANCELLED:
       return "cancelled";
     case v1::STOPPED_BY_FAILURES:
       return "stopped by failures";
+    case v1::STOPPED_BY_TIME:
+      return "stopped by time";
+    case v1::STOPPED_BY_BUDGET:
+      return "stopped by budget";
   }
   return "?";
 }
 
-std::string Labels(const v1::TrialStatus& trial) {
-  std::vector<std::string> parts;
-  for (const auto& [axis, label] : trial.labels()) {
-    if (!label.empty()) parts.push_back(absl::StrCat(axis, "=", label));
+// Hours that its attempts took, and its limits.
+std::string UsageText(const v1::SweepStatus& sweep) {
+  const v1::LimitsSpec& limits = sweep.spec().limits();
+  std::string text = absl::StrFormat("\n  %.4g hours of attempts", sweep.attempt_hours());
+  if (sweep.gpu_hours() > 0 || limits.has_gpu_hours()) {
+    absl::StrAppend(&text, absl::StrFormat(", %.4g", sweep.gpu_hours()),
+                    limits.has_gpu_hours() ? absl::StrFormat(" of %.4g", limits.gpu_hours()) : "",
+                    " hours of GPUs");
   }
-  std::sort(parts.begin(), parts.end());
-  return absl::StrJoin(parts, " ");
+  if (limits.has_sweep_hours()) {
+    const auto ms = static_cast<std::int64_t>(limits.sweep_hours() * 3'600'000);
+    absl::StrAppend(&text, "; stopped at ", FormatUtc({sweep.submitted_unix_ms() + ms}), " at the latest");
+  }
+  return text;
 }
 
 // Appends the remaining pages to `response`; false after an error, which the session has reported.
@@ -72,7 +84,8 @@ void ShowSweeps(Session& session, bool all) {
   }
   const bool owned = std::any_of(response->sweeps().begin(), response->sweeps().end(),
                                  [](const v1::SweepStatus& sweep) { return sweep.has_owner(); });
-  std::vector<std::string> headings = {"sweep", "name", "state", "trials", "trained", "evaluated", "submitted"};
+  std::vector<std::string> headings = {"sweep",   "name",      "state",    "trials",
+                                       "trained", "evaluated", "submitted"};
   if (owned) headings.push_back("owner");
   TextTable table(std::move(headings));
   for (const v1::SweepStatus& sweep : response->sweeps()) {
@@ -116,18 +129,19 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
     return;
   }
   if (session.people()) {
-    std::string head =
-        absl::StrCat(sweep->sweep_id(), "  ", Shown(sweep->name(), Layout::kCell), "  ", StateWord(*sweep), ", ",
-                     DescribeTrials(sweep->trials()));
+    std::string head = absl::StrCat(sweep->sweep_id(), "  ", Shown(sweep->name(), Layout::kCell), "  ",
+                                    StateWord(*sweep), ", ", DescribeTrials(sweep->trials()));
     if (sweep->withdrawn() > 0) absl::StrAppend(&head, ", ", sweep->withdrawn(), " withdrawn");
     if (sweep->has_owner()) absl::StrAppend(&head, "; owner ", Shown(sweep->owner(), Layout::kCell));
+    absl::StrAppend(&head, UsageText(*sweep));
     for (const std::string& warning : sweep->warnings())
       absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
     Print(head + "\n");
   }
+  const std::vector<std::string> axes = AxisNames(sweep->spec());
   TextTable table({"trial", "state", "labels", "attempts", "message"});
   for (const v1::TrialStatus& trial : all.trials()) {
-    table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), Labels(trial),
+    table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), LabelsText(trial.labels(), axes),
                   absl::StrCat(trial.attempts()), trial.message()});
   }
   Print(table.ToString());

@@ -1,7 +1,11 @@
 // inlier check, inlier submit.
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -9,6 +13,7 @@
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
 #include "nlohmann/json.hpp"
+#include "spec/schema/struct_value.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -38,6 +43,18 @@ std::string TrialsText(const CheckedSweep& checked) {
   return absl::StrCat(checked.points, checked.points == 1 ? " trial" : " trials");
 }
 
+// "  when method=clipped gamma|clipped alpha": the points of other axes to which the axis is limited.
+std::string WhenText(const v1::Axis& axis) {
+  std::string text;
+  for (const auto& [name, value] : std::map(axis.when().begin(), axis.when().end())) {
+    std::vector<std::string> labels;
+    for (const auto& one : value.list_value().values()) labels.push_back(ValueText(one));
+    if (labels.empty()) labels.push_back(ValueText(value));
+    absl::StrAppend(&text, text.empty() ? "  when " : ", ", name, "=", absl::StrJoin(labels, "|"));
+  }
+  return text;
+}
+
 void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked,
                  const std::vector<CheckedScale>& scales) {
   const auto grid = SweepGrid::Create(checked.spec);
@@ -57,9 +74,11 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
                      "' is valid: ", TrialsText(checked), "\n"));
   if (!grid->sampling().empty()) Print(absl::StrCat("sampling: ", grid->sampling(), "\n"));
   TextTable table({"axis", "values", "labels"});
-  for (const SweepGrid::AxisInfo& axis : grid->axes()) {
+  for (std::size_t number = 0; number < grid->axes().size(); ++number) {
+    const SweepGrid::AxisInfo& axis = grid->axes()[number];
+    const std::string when = WhenText(checked.spec.axes(static_cast<int>(number)));
     if (!axis.range.empty()) {
-      table.AddRow({axis.name, "range", axis.range});
+      table.AddRow({axis.name, "range", axis.range + when});
       continue;
     }
     std::string labels = axis.each ? "each of " : "";
@@ -70,7 +89,7 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
       }
       absl::StrAppend(&labels, i == 0 ? "" : ", ", axis.labels[i]);
     }
-    table.AddRow({axis.name, absl::StrCat(axis.labels.size()), labels});
+    table.AddRow({axis.name, absl::StrCat(axis.labels.size()), labels + when});
   }
   if (!table.empty()) Print(table.ToString());
   for (const CheckedScale& scale : scales)
@@ -88,6 +107,7 @@ void AddCheckCommand(CLI::App& app, Session& session) {
     if (!checked.ok()) return session.Finish(checked.status());
     const auto scales = CheckScales(*arguments);
     if (!scales.ok()) return session.Finish(scales.status());
+    PrintWarnings(*checked);
     ShowChecked(session, *arguments, *checked, *scales);
   });
 }
@@ -101,6 +121,7 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
   command->callback([&session, arguments, watch] {
     const auto checked = ReadAndCheck(*arguments);
     if (!checked.ok()) return session.Finish(checked.status());
+    PrintWarnings(*checked);
     const auto response = Submit(session, *checked, *arguments);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson && !*watch) {
@@ -108,8 +129,9 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
     } else if (session.mode() == OutputMode::kQuiet) {
       Print(response->sweep_id() + "\n");
     } else if (session.people()) {
-      std::string text = absl::StrCat("submitted ", response->sweep_id(), " (",
-                                      Shown(checked->spec.name(), Layout::kCell), "): ", TrialsText(*response));
+      std::string text =
+          absl::StrCat("submitted ", response->sweep_id(), " (", Shown(checked->spec.name(), Layout::kCell),
+                       "): ", TrialsText(*response));
       if (!*watch)
         absl::StrAppend(&text, "\nfollow it: inlier watch ", response->sweep_id(),
                         "     results: inlier table ", response->sweep_id());

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/table_printer.h"
+#include "cli/tables/table_printer.h"
 #include "spec/schema/yaml_reader.h"
 
 namespace inlier {

@@ -46,8 +46,9 @@ absl::Status Add(Session& session, const TokenArguments& arguments) {
   } else {
     Print(token + "\n");
     if (session.people()) {
-      PrintError(absl::StrCat("this is the only time the token is shown; ", file.string(),
-                              " keeps its hash. The coordinator reads it with --set tokens_file=", file.string()));
+      PrintError(
+          absl::StrCat("this is the only time the token is shown; ", file.string(),
+                       " keeps its hash. The coordinator reads it with --set tokens_file=", file.string()));
     }
   }
   return absl::OkStatus();

@@ -27,9 +27,10 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
     TextTable table({"worker", "host", "state", "slots", "busy", "devices", "last seen"});
     for (const v1::WorkerStatus& worker : response->workers()) {
       table.AddRow({worker.name(), worker.host(),
-                    !worker.connected() ? "lost"
-                    : worker.held()     ? "drained"
-                    : worker.draining() ? "draining"
+                    !worker.connected()      ? "lost"
+                    : session.shows_stored() ? "was connected"
+                    : worker.held()          ? "drained"
+                    : worker.draining()      ? "draining"
                     : worker.quarantined_size() > 0
                         ? absl::StrCat("quarantine: ", absl::StrJoin(worker.quarantined(), ",", DeviceName))
                         : "connected",
@@ -37,19 +38,22 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                     absl::StrJoin(worker.devices(), ","), FormatUtc({worker.last_seen_unix_ms()})});
     }
     if (table.empty() && session.people()) {
-      Print(absl::StrCat("No worker has registered. Start one with: inlier-worker --set coordinator=",
-                         session.Address(), " --set state_dir=FOLDER\n"));
-      return;
+      const std::string remedy =
+          session.shows_stored()
+              ? ""
+              : absl::StrCat(" Start one with: inlier-worker --set coordinator=", session.Address(),
+                             " --set state_dir=FOLDER");
+      return Print(absl::StrCat("No worker has registered.", remedy, "\n"));
     }
     Print(table.ToString());
     for (const v1::WorkerStatus& worker : response->workers()) {
       for (const v1::QuarantinedDevice& quarantined : worker.quarantined()) {
-        Print(absl::StrCat(Shown(quarantined.device(), Layout::kCell), " of ", Shown(worker.name(), Layout::kCell),
-                           " gets only probes: ", Shown(quarantined.reason(), Layout::kCell),
-                           quarantined.probes_failed() == 0
-                               ? std::string()
-                               : absl::StrCat("; probes failed: ", quarantined.probes_failed()),
-                           "\n"));
+        Print(absl::StrCat(
+            Shown(quarantined.device(), Layout::kCell), " of ", Shown(worker.name(), Layout::kCell),
+            " gets only probes: ", Shown(quarantined.reason(), Layout::kCell),
+            quarantined.probes_failed() == 0 ? std::string()
+                                             : absl::StrCat("; probes failed: ", quarantined.probes_failed()),
+            "\n"));
       }
     }
   });

@@ -12,15 +12,20 @@
 #include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/retry_policy.h"
 #include "coordinator/attempts/stage_results.h"
+#include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
 namespace {
 
-int OutcomeIndex(v1::TrialState outcome) {
+bool IsPreemption(std::optional<v1::FailureClass> failure) { return failure == v1::PREEMPTED; }
+
+int OutcomeIndex(v1::TrialState outcome, std::optional<v1::FailureClass> failure) {
+  if (IsPreemption(failure)) return 4;
   switch (outcome) {
     case v1::SUCCEEDED:
       return 0;
@@ -60,6 +65,7 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   Stage& stage = state.stages.at(attempt.stage);
   INLIER_CHECK(stage.live() == token);
   Touch(state, stage);
+  EndUse(context, attempt);
   stage.edit().live = 0;
   if (state.leases.Find(token) != nullptr) state.leases.End(token);  // An expired lease is gone already.
   state.scheduler.Ended(attempt.sweep);
@@ -77,15 +83,16 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   context.out.changes.Add(AttemptEnded{
       .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
   if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) state.raised_memory.erase(stage.id);
-  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE && !state.data.IsKnown(stage.data_id()))
+  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE &&
+      !state.data.IsKnown(stage.data_id()))
     EndDataWaits(state, stage.data_id());  // It reads no data any more.
-  ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome)];
+  ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome, failure)];
   if (failure) ++state.stats.failures[*failure];
-  context.out.log.push_back(
-      absl::StrCat("attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
-                   " token=", token, " outcome=", v1::TrialState_Name(outcome),
-                   failure ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
-                   message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
+  context.out.log.push_back(absl::StrCat(
+      "attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(), " token=", token,
+      " outcome=", IsPreemption(failure) ? v1::FailureClass_Name(*failure) : v1::TrialState_Name(outcome),
+      failure && !IsPreemption(failure) ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
+      message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
   state.attempts.erase(at);
 }
 
@@ -99,6 +106,8 @@ void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::F
   const std::string no_more =
       decision.again && failure == v1::OUT_OF_MEMORY ? RaiseMemory(context, stage, attempt) : std::string();
   if (!decision.again || !no_more.empty()) {
+    const WorkerEntry* worker = state.workers.Find(attempt.worker);
+    context.noted.last_failures[stage.id] = {failure, worker != nullptr ? worker->name : attempt.worker};
     FailStage(context, stage, absl::StrCat(what, "; ", decision.again ? no_more : decision.why_not));
     return;
   }
@@ -125,12 +134,18 @@ void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::F
                 absl::StrCat("attempt ", attempt.assignment.attempt(), " ", what, "; ", next), attempt.token);
   UpdateTrialsOf(context, stage);
   RefreshReadiness(context, stage);
+  FailTrialsOverTime(context, stage);
 }
 
-void Preempted(Context& context, const Attempt& attempt, std::string message) {
+void Yielded(Context& context, const Attempt& attempt, std::string message) {
   State& state = context.state;
   const Attempt ended = attempt;  // A copy: EndAttempt erases it.
   Stage& stage = state.stages.at(ended.stage);
+  if (ended.timed_out) {
+    EndAttempt(context, ended.token, v1::FAILED, v1::TIMED_OUT, message, message);
+    AttemptFailed(context, stage, ended, v1::TIMED_OUT, message);
+    return;
+  }
   EndAttempt(context, ended.token, v1::FAILED, v1::PREEMPTED, message, message);
   SetStageState(state, stage, v1::PENDING);
   stage.SetMessage(absl::StrCat("PREEMPTED: ", message));
@@ -143,6 +158,7 @@ void Preempted(Context& context, const Attempt& attempt, std::string message) {
                 ended.token);
   UpdateTrialsOf(context, stage);
   RefreshReadiness(context, stage);
+  FailTrialsOverTime(context, stage);
 }
 
 void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync) {
@@ -152,7 +168,7 @@ void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::W
   for (const v1::AttemptReport& report : sync.attempts()) reported.insert(report.token());
   for (const Token token : state.leases.HeldBy(worker.incarnation)) {
     const Attempt& attempt = state.attempts.at(token);
-    if (!attempt.yields.empty() && !reported.contains(token)) Preempted(context, attempt, attempt.yields);
+    if (!attempt.yields.empty() && !reported.contains(token)) Yielded(context, attempt, attempt.yields);
   }
 }
 
@@ -160,7 +176,7 @@ void EndOverdueYields(Context& context) {
   State& state = context.state;
   while (!state.deadlines.yields.empty() && state.deadlines.yields.begin()->first <= context.now.at) {
     const Attempt& attempt = state.attempts.at(state.deadlines.yields.begin()->second);
-    Preempted(context, attempt, absl::StrCat(attempt.yields, "; it did not stop in time"));
+    Yielded(context, attempt, absl::StrCat(attempt.yields, "; it did not stop in time"));
   }
 }
 

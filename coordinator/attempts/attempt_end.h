@@ -16,8 +16,9 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
 void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::FailureClass failure,
                    const std::string& message);
 
-// The attempt has stopped for other work: its stage waits again, and no failure is counted.
-void Preempted(Context& context, const Attempt& attempt, std::string message);
+// A yielding attempt has stopped. For other work: its stage waits again, and no failure is counted. For its time: it has
+// TIMED_OUT.
+void Yielded(Context& context, const Attempt& attempt, std::string message);
 
 // Ends yielding attempts of the worker that its sync no longer lists.
 void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync);

@@ -53,8 +53,8 @@ void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected
   const DataRow& wanted = state.data.at(expected);
   const std::string message = absl::StrCat(
       "worker ", worker.name, " has other data than the trial began with: ", DataSourceText(wanted.names),
-      " has digest ", HexOf(*state.data.at(found).digest), " there, and ", HexOf(*wanted.digest), " on worker ",
-      wanted.worker);
+      " has digest ", HexOf(*state.data.at(found).digest), " there, and ", HexOf(*wanted.digest),
+      " on worker ", wanted.worker);
   // The sweep's data, from now on known to be the training's, too: it is not given to this worker again.
   Bind(context, train, expected);
   if (state.data.MarkDiffers(expected)) PlaceByData(context, state.data.SourceOf(expected));
@@ -129,8 +129,9 @@ void FailStagesWithoutData(Context& context) {
     if (stage.state != v1::PENDING) continue;  // Ready in two sweeps.
     stage.ready = false;
     FailStage(context, stage,
-              absl::StrCat("OTHER_DATA: ", why, "; put those files back and retry it, or submit the sweep again, "
-                                                "which then runs on the new data"));
+              absl::StrCat("OTHER_DATA: ", why,
+                           "; put those files back and retry it, or submit the sweep again, "
+                           "which then runs on the new data"));
   }
 }
 

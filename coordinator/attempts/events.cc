@@ -100,7 +100,8 @@ bool KnowsItsData(const State& state, const Attempt& attempt) {
 
 void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1::Outcome& outcome) {
   State& state = context.state;
-  if (!KnowsItsData(state, live) && outcome.kind() != v1::Outcome::FAILED && !TakeDigest(context, live, worker, ""))
+  if (!KnowsItsData(state, live) && outcome.kind() != v1::Outcome::FAILED &&
+      !TakeDigest(context, live, worker, ""))
     return;
   TakePeak(context, live, outcome);
   const Attempt attempt = live;  // EndAttempt forgets it.
@@ -114,7 +115,7 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   switch (outcome.kind()) {
     case v1::Outcome::FAILED:
       if (!attempt.yields.empty() && outcome.failure() == v1::PREEMPTED) {
-        Preempted(context, attempt, attempt.yields);
+        Yielded(context, attempt, attempt.yields);
         return;
       }
       failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);

@@ -1,14 +1,17 @@
 #include "coordinator/attempts/pruning.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/stage_results.h"
+#include "coordinator/scheduling/sources.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
@@ -31,14 +34,23 @@ void PruneStage(Context& context, Stage& stage, const std::string& reason) {
     Trial& trial = state.trials.at(id);
     SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
+    const std::string source =
+        IsSourceFor(stage, trial) ? absl::StrCat(SourceText(state, stage), ": ") : std::string();
     // The last of them cancels the stage too: no trial needs it then.
-    SetTrialState(context, trial, v1::CANCELLED, reason);
+    SetTrialState(context, trial, v1::CANCELLED, absl::StrCat(source, reason));
   }
   INLIER_CHECK(stage.state == v1::CANCELLED);
 }
 
-bool WantsPruned(const Sweep& sweep, StageId stage) {
-  return sweep.pruner && sweep.pruner->Wants(stage) && !sweep.kept_from_pruning.contains(stage);
+bool WantsPruned(const State& state, const Sweep& sweep, const Stage& stage) {
+  if (!sweep.pruner || !sweep.pruner->Wants(stage.id) || sweep.kept_from_pruning.contains(stage.id))
+    return false;
+  // A person wants a trial whose training starts from it.
+  const std::vector<TrialId> trials = stage.DependentTrials();
+  return std::none_of(trials.begin(), trials.end(), [&](TrialId id) {
+    const Trial& trial = state.trials.at(id);
+    return trial.sweep == sweep.id && trial.pruning == TrialPruningState::kKept;
+  });
 }
 
 }  // namespace
@@ -64,15 +76,15 @@ void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementP
         context.out.changes.Add(*std::move(decision));
       }
     }
-    all_want = all_want && WantsPruned(sweep, stage.id);
+    all_want = all_want && WantsPruned(state, sweep, stage);
   }
   if (all_want && !reason.empty() && !INLIER_BUG("pruned_training_goes_on"))
     PruneStage(context, stage, reason);
 }
 
-bool IsPruned(const State& state, const Trial& trial) {
-  return trial.pruning != TrialPruningState::kKept && state.stages.at(trial.train).state == v1::CANCELLED &&
-         state.sweeps.at(trial.sweep).pruned.contains(trial.train);
+bool IsPruned(const State& state, const Trial& trial, const Stage& train) {
+  return trial.pruning != TrialPruningState::kKept && train.state == v1::CANCELLED &&
+         state.sweeps.at(trial.sweep).pruned.contains(train.id);
 }
 
 }  // namespace inlier

@@ -12,8 +12,8 @@ namespace inlier {
 // it.
 void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementPoint& point);
 
-// The trial's training was pruned for its sweep before.
-bool IsPruned(const State& state, const Trial& trial);
+// The training, the trial's own or one that it starts from, was pruned for its sweep before.
+bool IsPruned(const State& state, const Trial& trial, const Stage& train);
 
 }  // namespace inlier
 

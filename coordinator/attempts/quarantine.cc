@@ -21,8 +21,8 @@ bool MayBeTheDevice(v1::FailureClass failure) {
 
 void Record(Context& context, const WorkerEntry& worker, const std::string& kind, std::string message) {
   context.out.log.push_back(absl::StrCat(kind, " worker=", worker.name, " message=\"", message, "\""));
-  context.out.changes.Add(
-      EventRow{.at = context.now.wall, .kind = kind, .worker = worker.incarnation, .message = std::move(message)});
+  context.out.changes.Add(EventRow{
+      .at = context.now.wall, .kind = kind, .worker = worker.incarnation, .message = std::move(message)});
 }
 
 // Another device that takes work and does not fail.
@@ -40,14 +40,16 @@ bool AnotherWorks(const State& state, const WorkerEntry& failing, const std::str
   return false;
 }
 
-void WaitForProbe(State& state, WorkerEntry& worker, const std::string& device, DeviceHealth& health, Moment now) {
+void WaitForProbe(State& state, WorkerEntry& worker, const std::string& device, DeviceHealth& health,
+                  Moment now) {
   health.probe = 0;
   health.may_probe = false;
   health.probe_at = now.at + kProbeBackoff.Wait(health.probes_failed + 1, 0.5);
   state.deadlines.probes.emplace(health.probe_at, std::pair(worker.incarnation, device));
 }
 
-void EndQuarantine(Context& context, WorkerEntry& worker, DeviceHealths::iterator at, const std::string& why) {
+void EndQuarantine(Context& context, WorkerEntry& worker, DeviceHealths::iterator at,
+                   const std::string& why) {
   const bool was_in = at->second.InQuarantine();
   const std::string device = at->first;
   worker.devices.erase(at);
@@ -77,8 +79,8 @@ void BeginQuarantine(Context& context, WorkerEntry& worker, const std::string& d
   ++context.state.stats.quarantines;
   WaitForProbe(context.state, worker, device, health, context.now);
   Record(context, worker, "device_quarantined",
-         absl::StrCat(device, " of worker ", worker.name, " gets no attempts: ", health.reason, "; one is tried in ",
-                      FormatDuration(health.probe_at - context.now.at),
+         absl::StrCat(device, " of worker ", worker.name, " gets no attempts: ", health.reason,
+                      "; one is tried in ", FormatDuration(health.probe_at - context.now.at),
                       "; look at its logs, and restart the worker when it is mended"));
 }
 
@@ -111,9 +113,9 @@ v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::Fail
       ReleaseUnproven(context);
   }
   if (!blamed) return failure;
-  message = absl::StrCat("by ", device, " of worker ", worker->name, kByItsDevice, v1::FailureClass_Name(failure),
-                         message.empty() ? "" : ": ", message, ")");
-  return v1::LOST;
+  message = absl::StrCat("by ", device, " of worker ", worker->name, ", where other attempts fail too (",
+                         v1::FailureClass_Name(failure), message.empty() ? "" : ": ", message, ")");
+  return v1::SICK_DEVICE;
 }
 
 void DeviceEnded(Context& context, WorkerEntry& worker, const Attempt& attempt, v1::TrialState outcome) {
@@ -137,7 +139,8 @@ void StartProbes(Context& context) {
     WorkerEntry* const worker = state.workers.Find(incarnation);
     if (worker == nullptr) continue;  // Forgotten.
     const auto at = worker->devices.find(device);
-    if (at == worker->devices.end() || !at->second.Blocked() || at->second.probe != 0 || at->second.probe_at != due)
+    if (at == worker->devices.end() || !at->second.Blocked() || at->second.probe != 0 ||
+        at->second.probe_at != due)
       continue;
     at->second.may_probe = true;
     SlotFreed(state, *worker);

@@ -5,7 +5,7 @@
 // time, as a probe: the first after a minute, and each that fails doubles the time to the next, up to a quarter of an
 // hour. A result ends the quarantine.
 //
-// A failure is the device's and not the stage's, that is LOST, in quarantine, and where the same stage has crashed on
+// A failure is the device's and not the stage's, that is SICK_DEVICE, in quarantine, and where the same stage has crashed on
 // the same device just before, as long as another device works.
 //
 // Thread safety: none; functions of the State on the coordinator's thread.
@@ -19,10 +19,8 @@
 namespace inlier {
 
 inline constexpr std::size_t kFailuresBeforeQuarantine = 3;
-// In the message of every attempt that is LOST by its device.
-inline constexpr char kByItsDevice[] = ", where other attempts fail too (";
 
-// An attempt is about to end as failed. The class of its failure: LOST, with the reason before `message`, where the
+// An attempt is about to end as failed. The class of its failure: SICK_DEVICE, with the reason before `message`, where the
 // device is to blame. Before EndAttempt.
 v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::FailureClass failure,
                               std::string& message);

@@ -41,6 +41,7 @@ void CountFailure(v1::FailureClass failure, StageFailures& counts) {
       return;
     case v1::LOST:
     case v1::PREEMPTED:
+    case v1::SICK_DEVICE:
       ++counts.losses;
       return;
     case v1::OTHER_DATA:
@@ -66,8 +67,9 @@ RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts,
                          "retry.max_crashes", kCrashBackoff.Wait(static_cast<int>(counts.crashes), 0.5));
     case v1::LOST:
     case v1::PREEMPTED:
-      return WithinLimit(counts.losses, policy.max_losses(), "lost its worker", "retry.max_losses",
-                         Duration::zero());
+    case v1::SICK_DEVICE:
+      return WithinLimit(counts.losses, policy.max_losses(), "lost its worker or ran on a sick device",
+                         "retry.max_losses", Duration::zero());
     case v1::OTHER_DATA:
       return {.again = true, .wait = Duration::zero(), .why_not = ""};  // On a worker that has the data.
   }

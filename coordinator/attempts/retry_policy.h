@@ -1,7 +1,8 @@
 // Retry of a stage after a failed attempt: if, and when. One switch over FailureClass.
 //
 // Counts are of the stage since it was made, or since a person asked for a retry. A count that reaches its
-// limit ends the stage; LOST and PREEMPTED are not the trial's fault and have a limit of their own.
+// limit ends the stage; LOST, PREEMPTED and SICK_DEVICE are not the trial's fault and have a
+// limit of their own.
 //
 // Thread safety: free functions over values.
 #ifndef INLIER_COORDINATOR_ATTEMPTS_RETRY_POLICY_H_

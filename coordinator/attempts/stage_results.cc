@@ -8,7 +8,10 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/scheduling/sources.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
@@ -17,12 +20,38 @@ namespace {
 void ReleaseStage(Context& context, Stage& stage, const Trial& trial) {
   State& state = context.state;
   if (!stage.RemoveDependent(trial.sweep, trial.id)) return;
-  StageTally& tally = state.sweeps.at(trial.sweep).TallyOf(stage);
-  --tally.needed;
-  tally.weight_needed -= stage.Weight();
+  SweepLeaves(context, stage, trial.sweep);
+  if (stage.HasSweep(trial.sweep)) {
+    StageTally& tally = state.sweeps.at(trial.sweep).TallyOf(stage);
+    --tally.needed;
+    tally.weight_needed -= stage.Weight();
+  }
   state.scheduler.RemoveReady(trial.sweep, stage.id);
   if (!stage.IsNeeded() || INLIER_BUG("shared_stage_cancelled")) CancelIfUnneeded(context, stage);
   stage.Tidy();
+}
+
+// The stage has no attempt to come.
+void SetDiverged(State& state, Stage& stage) {
+  SetStageState(state, stage, v1::DIVERGED);
+  stage.SetMessage("");
+  stage.edit().failures = {};
+  stage.edit().crashed_on.clear();
+  stage.edit().holder = 0;
+  stage.edit().ran_ms = 0;
+  stage.ForgetCheckpoint();
+}
+
+void DivergeEvaluations(Context& context, Stage& train) {
+  State& state = context.state;
+  for (const StageId id : train.evaluations) {
+    Stage& evaluate = state.stages.at(id);
+    if (!evaluate.IsNeeded() || INLIER_BUG("evaluate_survives_diverged_training")) continue;
+    ForgetRetry(state, evaluate);
+    SetStageState(state, evaluate, v1::DIVERGED);
+    evaluate.SetMessage("");
+    CommitStage(context, evaluate);
+  }
 }
 
 }  // namespace
@@ -35,6 +64,9 @@ void SetTrialState(Context& context, Trial& trial, v1::TrialState to, const std:
   context.settle.insert(trial.sweep);
   if (trial.train) ReleaseStage(context, state.stages.at(trial.train), trial);
   if (trial.evaluate) ReleaseStage(context, state.stages.at(trial.evaluate), trial);
+  if (!trial.train || INLIER_BUG("ended_trial_keeps_its_source")) return;
+  for (const StageId id : OpenSources(state, state.stages.at(trial.train)))
+    ReleaseStage(context, state.stages.at(id), trial);
 }
 
 void CancelIfUnneeded(Context& context, Stage& stage) {
@@ -53,6 +85,7 @@ void Reopen(Context& context, Stage& stage) {
   INLIER_CHECK(IsTerminal(stage.state) && !IsResult(stage.state));
   if (stage.detail().failures != StageFailures()) stage.edit().failures = {};
   if (!stage.detail().crashed_on.empty()) stage.edit().crashed_on.clear();
+  if (stage.detail().ran_ms > 0) stage.edit().ran_ms = 0;
   stage.SetMessage("");
   stage.Tidy();
   SetStageState(state, stage, v1::PENDING);
@@ -66,6 +99,8 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   stage.edit().failures = {};
   stage.edit().crashed_on.clear();
   const std::vector<TrialId> trials = stage.DependentTrials();
+  if (stage.kind == v1::TRAIN_STAGE) CarryTime(context, stage);
+  stage.edit().ran_ms = 0;
   if (stage.kind == v1::EVALUATE_STAGE) {
     for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::SUCCEEDED, "");
     return;
@@ -79,27 +114,44 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   stage.ForgetCheckpoint();
   for (const TrialId id : trials) ReleaseStage(context, stage, state.trials.at(id));
   for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::PENDING, "");
-  for (const StageId id : stage.evaluations) RefreshReadiness(context, state.stages.at(id));
+  for (const TrialId id : trials) {
+    const Trial& trial = state.trials.at(id);
+    if (!IsSourceFor(stage, trial)) continue;
+    Stage& train = state.stages.at(trial.train);
+    RefreshReadiness(context, train);
+    for (const StageId source : OpenSources(state, train)) RefreshReadiness(context, state.stages.at(source));
+  }
+  for (const StageId id : stage.evaluations) {
+    RefreshReadiness(context, state.stages.at(id));
+    FailTrialsOverTime(context, state.stages.at(id));
+  }
 }
 
 void StageDiverged(Context& context, Stage& stage) {
   State& state = context.state;
-  SetStageState(state, stage, v1::DIVERGED);
-  stage.SetMessage("");
-  stage.edit().failures = {};
-  stage.edit().crashed_on.clear();
-  stage.edit().holder = 0;
-  stage.ForgetCheckpoint();
-  for (const StageId id : stage.evaluations) {
-    Stage& evaluate = state.stages.at(id);
-    if (!evaluate.IsNeeded() || INLIER_BUG("evaluate_survives_diverged_training")) continue;
-    ForgetRetry(state, evaluate);
-    SetStageState(state, evaluate, v1::DIVERGED);
-    evaluate.SetMessage("");
-    CommitStage(context, evaluate);
+  SetDiverged(state, stage);
+  DivergeEvaluations(context, stage);
+  for (const TrialId id : stage.DependentTrials()) {
+    Trial& trial = state.trials.at(id);
+    std::string message;
+    if (IsSourceFor(stage, trial)) {
+      message = absl::StrCat(SourceText(state, stage), ", has DIVERGED");
+      DivergeWithSource(context, state.stages.at(trial.train));
+    }
+    SetTrialState(context, trial, v1::DIVERGED, message);
   }
-  for (const TrialId id : stage.DependentTrials())
-    SetTrialState(context, state.trials.at(id), v1::DIVERGED, "");
+}
+
+void DivergeWithSource(Context& context, Stage& train) {
+  State& state = context.state;
+  for (Stage* stage = &train; stage->state != v1::DIVERGED; stage = &state.stages.at(stage->start)) {
+    if (IsTerminal(stage->state)) Reopen(context, *stage);
+    ForgetRetry(state, *stage);
+    SetDiverged(state, *stage);
+    CommitStage(context, *stage);
+    DivergeEvaluations(context, *stage);
+    stage->Tidy();
+  }
 }
 
 void FailStage(Context& context, Stage& stage, const std::string& message) {
@@ -108,8 +160,12 @@ void FailStage(Context& context, Stage& stage, const std::string& message) {
   stage.SetMessage(message);
   CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_failed", absl::StrCat("FAILED, ", message), 0);
-  for (const TrialId id : stage.DependentTrials())
-    SetTrialState(context, state.trials.at(id), v1::FAILED, message);
+  for (const TrialId id : stage.DependentTrials()) {
+    Trial& trial = state.trials.at(id);
+    const std::string source =
+        IsSourceFor(stage, trial) ? absl::StrCat(SourceText(state, stage), ", FAILED: ") : std::string();
+    SetTrialState(context, trial, v1::FAILED, absl::StrCat(source, message));
+  }
 }
 
 }  // namespace inlier

@@ -23,13 +23,13 @@ constexpr int kWorkersAtIdleSync = 20;
 // How often "last seen" is written for a worker of which nothing else changes.
 constexpr std::int64_t kLastSeenWrittenMs = 60'000;
 
-// Who may sync as this worker, and whether the caller may have one more.
-absl::Status CheckCaller(const State& state, const v1::WorkerSync& sync, const std::string& caller) {
-  const WorkerEntry* known = state.workers.Find(sync.incarnation());
+// Who may sync as this worker, `known` or a new one, and whether the caller may have one more.
+absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1::WorkerSync& sync,
+                         const std::string& caller) {
   if (known != nullptr && !caller.empty() && !known->owner.empty() && known->owner != caller) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("this incarnation of a worker does not belong to ", caller,
-                     "; a worker gets a new incarnation at each start"));
+    return absl::PermissionDeniedError(absl::StrCat("this incarnation of a worker does not belong to ",
+                                                    caller,
+                                                    "; a worker gets a new incarnation at each start"));
   }
   if (known != nullptr && known->connected) return absl::OkStatus();
   const WorkerRegistry::Share share = state.workers.ShareOf(caller);
@@ -41,19 +41,18 @@ absl::Status CheckCaller(const State& state, const v1::WorkerSync& sync, const s
                      "workers_per_caller_max of the coordinator"));
   }
   if (share.slots + static_cast<std::uint64_t>(sync.slots_size()) > state.options.slots_per_caller_max) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("worker ", sync.name(), " has ", sync.slots_size(),
-                     " slots, and the connected workers of ", who, " have ", share.slots, " of at most ",
-                     state.options.slots_per_caller_max,
-                     "; stop some, give them another token, or raise slots_per_caller_max of the "
-                     "coordinator"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "worker ", sync.name(), " has ", sync.slots_size(), " slots, and the connected workers of ", who,
+        " have ", share.slots, " of at most ", state.options.slots_per_caller_max,
+        "; stop some, give them another token, or raise slots_per_caller_max of the "
+        "coordinator"));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller) {
+absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller) {
   if (sync.version() != state.options.version) {
     ++state.stats.syncs_refused;
     return absl::FailedPreconditionError(absl::StrCat("worker ", sync.name(), " runs inlier ", sync.version(),
@@ -71,8 +70,10 @@ absl::Status CheckSync(State& state, const v1::WorkerSync& sync, const std::stri
     problem = "slots are numbered from 0 without gaps";
   }
   if (problem.empty()) {
-    absl::Status allowed = CheckCaller(state, sync, caller);
-    if (!allowed.ok()) ++state.stats.syncs_refused;
+    WorkerEntry* const known = state.workers.Find(sync.incarnation());
+    absl::Status allowed = CheckCaller(state, known, sync, caller);
+    if (allowed.ok()) return known;
+    ++state.stats.syncs_refused;
     return allowed;
   }
   ++state.stats.syncs_refused;

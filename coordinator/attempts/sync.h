@@ -5,14 +5,15 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "coordinator/state/context.h"
 
 namespace inlier {
 
-// FailedPrecondition for another version of inlier; InvalidArgument for a malformed sync; PermissionDenied
-// for a worker of another caller, ResourceExhausted for a new one of a caller that has as many as it may.
-// `caller` empty: not known.
-absl::Status CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller);
+// The entry of the sync's worker; nullptr: it is a new one. FailedPrecondition for another version of inlier;
+// InvalidArgument for a malformed sync; PermissionDenied for a worker of another caller, ResourceExhausted for a new
+// one of a caller that has as many as it may. `caller` empty: not known.
+absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller);
 
 // Updates the worker's entry and renews its leases. `is_new`: this sync adds the worker.
 void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new);

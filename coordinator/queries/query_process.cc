@@ -96,7 +96,8 @@ absl::Status QueryProcess::Ended() {
   }
   const int status = Kill();
   if (!WIFSIGNALED(status))
-    return absl::InternalError(absl::StrCat("the process of the query ended with status ", WEXITSTATUS(status)));
+    return absl::InternalError(
+        absl::StrCat("the process of the query ended with status ", WEXITSTATUS(status)));
   if (WTERMSIG(status) == SIGKILL) return QueryTooLarge();  // By the kernel, for it is the first to go.
   return absl::InvalidArgumentError(absl::StrCat("SQL: the query ended its process by signal ",
                                                  WTERMSIG(status), "; write it with less nesting"));
@@ -121,9 +122,9 @@ absl::StatusOr<std::string> QueryProcess::Exchange(const std::string& request, D
     const bool sending = sent < frame.size();
     pollfd ready{socket_, static_cast<short>(sending ? POLLOUT : POLLIN), 0};
     if (::poll(&ready, 1, kLookEveryMs) <= 0) continue;
-    const ssize_t n = sending ? ::send(socket_, frame.data() + sent, frame.size() - sent,
-                                       MSG_NOSIGNAL | MSG_DONTWAIT)
-                              : ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    const ssize_t n =
+        sending ? ::send(socket_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
+                : ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (n <= 0) return Ended();
     if (sending) {

@@ -24,13 +24,15 @@ constexpr int kAskedMax = 64;
 
 // Who is asked next; nullptr: all that are there were asked.
 const WorkerEntry* NextReader(const State& state, DataId source, const DataCheck& check) {
-  const DataId latest = state.data.source(source).versions.empty() ? DataId()
-                                                                   : state.data.source(source).versions.back();
+  const DataId latest =
+      state.data.source(source).versions.empty() ? DataId() : state.data.source(source).versions.back();
   const std::string last = latest ? state.data.at(latest).worker : std::string();
   const WorkerEntry* next = nullptr;
   for (const auto& [incarnation, known] : state.workers.all()) {
     if (!known.connected || !known.TakesWork() || check.problems.contains(incarnation)) continue;
-    const auto rank = [&last](const WorkerEntry& worker) { return std::pair(worker.name != last, worker.number); };
+    const auto rank = [&last](const WorkerEntry& worker) {
+      return std::pair(worker.name != last, worker.number);
+    };
     if (next == nullptr || rank(known) < rank(*next)) next = &known;
   }
   return next;
@@ -41,12 +43,13 @@ void Ask(Context& context, DataId source, DataCheck& check, const WorkerEntry& w
   check.token = check.last_token = state.next_token++;
   check.worker = worker.incarnation;
   check.asked = context.now.at;
+  check.reading.clear();
   check.pushed = false;
   // Committed before it is sent, like a lease's: no later process gives it to another question.
   context.out.changes.Add(TokenTaken{.token = check.token});
   context.out.workers.insert(worker.incarnation);
-  context.out.log.push_back(absl::StrCat("data_asked data=", source.ToString(), " token=", check.token,
-                                         " worker=", worker.name));
+  context.out.log.push_back(
+      absl::StrCat("data_asked data=", source.ToString(), " token=", check.token, " worker=", worker.name));
 }
 
 void NoteProblem(Context& context, DataCheck& check, const std::string& problem) {
@@ -143,6 +146,11 @@ void TakeDataChecked(Context& context, WorkerEntry& worker, const v1::WorkerSync
       DataCheck& check = at->second;
       if (check.token == 0 || check.token != checked.token() || check.worker != worker.incarnation) continue;
       const std::optional<Digest> digest = ParseSha256Hex(checked.digest());
+      if (!digest && checked.problem().empty()) {  // It has not ended.
+        if (checked.digest() != check.reading) check.asked = context.now.at;
+        check.reading = checked.digest();
+        break;
+      }
       if (!digest) {
         NoteProblem(context, check, ReplaceInvalidUtf8(CutUtf8(checked.problem(), Limits::kMessageBytesMax)));
         break;
@@ -184,7 +192,7 @@ void EndStalledDataChecks(Context& context) {
   for (auto& [source, check] : state.data_waits.checks) {
     if (check.token == 0 || check.asked + state.options.stall > context.now.at) continue;
     NoteProblem(context, check,
-            absl::StrCat("no answer for ", FormatDuration(state.options.stall), " (stall_seconds)"));
+                absl::StrCat("no answer for ", FormatDuration(state.options.stall), " (stall_seconds)"));
   }
 }
 
@@ -207,9 +215,11 @@ std::string WhyWaitsForData(const State& state, const Sweep& sweep) {
   const WorkerEntry* asked = state.workers.Find(check->second.worker);
   absl::StrAppend(&text, asked == nullptr ? std::string(": no worker is connected that takes work")
                                           : absl::StrCat(": worker ", asked->name, " was asked"));
+  if (!check->second.reading.empty()) absl::StrAppend(&text, " and is ", check->second.reading);
   for (const auto& [incarnation, problem] : check->second.problems) {
     const WorkerEntry* worker = state.workers.Find(incarnation);
-    absl::StrAppend(&text, "; worker ", worker == nullptr ? incarnation : worker->name, " could not: ", problem);
+    absl::StrAppend(&text, "; worker ", worker == nullptr ? incarnation : worker->name,
+                    " could not: ", problem);
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
@@ -26,10 +27,8 @@ void SetAssignment(State& state, Stage& stage, Token token, std::uint32_t slot, 
   if (stage.kind == v1::EVALUATE_STAGE) {
     Stage& train = state.stages.at(stage.train);
     train.edit().spec = PackedSpec(train.detail().spec);
-    assignment.set_checkpoint_sha256(HexOf(state.trained.at(stage.train).checkpoint));
-  } else {
-    SetResume(stage, assignment);
   }
+  SetCheckpoints(state, stage, assignment);
 }
 
 }  // namespace
@@ -56,6 +55,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   attempt.request = RequestFor(state, state.sweeps.at(pick.sweep), stage);
   const bool fits = worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored");
   INLIER_CHECK(fits);
+  attempt.gpu_thousandths = worker.resources.Charge(slot, attempt.request).gpu_thousandths;
   attempt.request.data_source = attempt.request.data = DataId();
   worker.resources.Take(token, slot, attempt.request);
   NoteProbe(worker, slot, token);
@@ -69,6 +69,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   if (!std::exchange(worker.used, true)) CommitWorker(context, worker);
   state.leases.Grant(token, worker.incarnation, slot, context.now.at);
   state.scheduler.Started(pick.sweep);
+  BeginUse(context, attempt);
   context.out.workers.insert(worker.incarnation);
   if (!INLIER_BUG("lease_not_stored"))
     context.out.changes.Add(AttemptRow{.token = token,
@@ -79,7 +80,8 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
                                        .resume_step = assignment.resume_step(),
                                        .started_at = context.now.wall,
                                        .sweep = pick.sweep,
-                                       .request = attempt.request});
+                                       .request = attempt.request,
+                                       .gpu_share_thousandths = attempt.gpu_thousandths});
   SetStageState(state, stage, v1::RUNNING);
   RefreshReadiness(context, stage);
   UpdateTrialsOf(context, stage);
@@ -102,7 +104,10 @@ void FillSlots(Context& context, WorkerEntry& worker) {
   }
 }
 
-void SetResume(const Stage& stage, v1::Assignment& assignment) {
+void SetCheckpoints(const State& state, const Stage& stage, v1::Assignment& assignment) {
+  const StageId source = stage.kind == v1::EVALUATE_STAGE ? stage.train : stage.start;
+  if (const auto trained = state.trained.find(source); trained != state.trained.end())
+    assignment.set_checkpoint_sha256(HexOf(trained->second.checkpoint));
   const StageDetail& detail = stage.detail();
   if (detail.resume_path.empty()) return;
   assignment.set_resume_path(detail.resume_path);

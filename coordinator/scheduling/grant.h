@@ -12,8 +12,8 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
 // Grants the best stage that fits to each free slot of the worker.
 void FillSlots(Context& context, WorkerEntry& worker);
 
-// Sets the checkpoint and step from which the next attempt resumes; nothing without a checkpoint.
-void SetResume(const Stage& stage, v1::Assignment& assignment);
+// Sets the model that the stage's next attempt needs, and the checkpoint and step from which it resumes, as far as there are.
+void SetCheckpoints(const State& state, const Stage& stage, v1::Assignment& assignment);
 
 }  // namespace inlier
 

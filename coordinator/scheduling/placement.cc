@@ -31,12 +31,11 @@ void NoteFreed(State& state, WorkerEntry& worker) {
 ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& stage) {
   ResourceRequest request = sweep.request;
   if (const auto raised = state.raised_memory.find(stage.id); raised != state.raised_memory.end()) {
-    request = Larger(request, {.memory_mib = raised->second.memory_mib,
-                               .gpu_memory_mib = raised->second.gpu_memory_mib});
+    request = Larger(
+        request, {.memory_mib = raised->second.memory_mib, .gpu_memory_mib = raised->second.gpu_memory_mib});
   }
   if (!state.data.AnyDiffers()) return request;
-  const DataId data =
-      (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data_id();
+  const DataId data = (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data_id();
   if (!state.data.IsKnown(data) || !state.data.source(data).differs) return request;
   request.data_source = state.data.SourceOf(data);
   request.data = data;

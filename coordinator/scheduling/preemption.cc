@@ -110,16 +110,17 @@ void PreemptForWaiting(Context& context) {
   }
 }
 
-bool Yield(Context& context, Attempt& attempt, const std::string& why) {
+bool Yield(Context& context, Attempt& attempt, const std::string& why, bool timed_out) {
   State& state = context.state;
   if (!attempt.yields.empty()) return false;
   attempt.yields = why;
+  attempt.timed_out = timed_out;
   attempt.yields_until = context.now.at + kYieldTerm;
   state.deadlines.yields.emplace(attempt.yields_until, attempt.token);
   context.out.workers.insert(attempt.worker);
   context.out.stopped.insert(attempt.worker);
   if (!INLIER_BUG("yield_not_stored"))
-    context.out.changes.Add(AttemptYields{.token = attempt.token, .reason = why});
+    context.out.changes.Add(AttemptYields{.token = attempt.token, .reason = why, .timed_out = timed_out});
   context.out.log.push_back(absl::StrCat("attempt_yields trial=", attempt.trial.ToString(),
                                          " stage=", attempt.stage.ToString(), " token=", attempt.token,
                                          " reason=\"", why, "\""));

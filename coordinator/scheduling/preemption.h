@@ -18,8 +18,8 @@ std::optional<Timestamp> PreemptionDue(const State& state);
 void PreemptForWaiting(Context& context);
 
 // Asks the attempt to write a checkpoint and stop: it stays live, keeps its slot, and ends by itself or at
-// yields_until. False: it is yielding already.
-bool Yield(Context& context, Attempt& attempt, const std::string& why);
+// yields_until. `timed_out`: then it has TIMED_OUT. False: it is yielding already.
+bool Yield(Context& context, Attempt& attempt, const std::string& why, bool timed_out = false);
 
 }  // namespace inlier
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/sources.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
@@ -21,8 +22,9 @@ void WaitForHolder(Context& context, const Stage& stage) {
     state.holder_waits.due.erase({before->second.second, stage.id});
     state.holder_waits.by_stage.erase(before);
   }
-  const std::uint32_t holder =
+  std::uint32_t holder =
       HolderOf(state, stage.kind == v1::EVALUATE_STAGE ? state.stages.at(stage.train) : stage);
+  if (holder == 0 && stage.start) holder = HolderOf(state, state.stages.at(stage.start));
   if (holder == 0 || state.options.locality_wait <= Duration::zero()) return;
   const WorkerEntry* worker = state.workers.FindByNumber(holder);
   if (worker == nullptr || !worker->connected || !worker->keeps_artifacts || !worker->TakesWork()) return;
@@ -57,6 +59,7 @@ void ReshapeStages(Context& context, Sweep& sweep) {
     if (IsTerminal(trial.state)) continue;
     stages.insert(trial.train);
     stages.insert(trial.evaluate);
+    for (const StageId id : OpenSources(state, state.stages.at(trial.train))) stages.insert(id);
   }
   for (const StageId id : stages) {
     if (Stage& stage = state.stages.at(id); stage.ready) RefreshReadiness(context, stage);

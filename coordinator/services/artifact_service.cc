@@ -40,7 +40,7 @@ class ArtifactService::Transfer : public CallStream {
 
   void OnEnded() override {
     --places_;
-    delete this;
+    CallStream::OnEnded();
   }
 
   Waits& waits() { return waits_; }
@@ -203,7 +203,8 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
                             row, *request, [&](Orchestrator&, Moment, Effects&) { return result; }, reply);
                       });
                     };
-                    calls_.reads().Run([collect, answer] { answer(collect()); }, answer);
+                    calls_.reads().Run(
+                        context->calling().name, [collect, answer] { answer(collect()); }, answer);
                   });
 }
 

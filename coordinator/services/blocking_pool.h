@@ -1,49 +1,83 @@
-// Threads for calls that block, with a limit on how many may be there.
+// Threads for calls that take long, shared fairly: callers take turns, and none of them can have all threads or
+// all places, so that the call of another one starts at once or as the next.
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_BLOCKING_POOL_H_
 #define INLIER_COORDINATOR_SERVICES_BLOCKING_POOL_H_
 
-#include <atomic>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
+#include <condition_variable>
+#include <deque>
 #include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
 #include <string>
-#include <utility>
+#include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 
 namespace inlier {
 
 class BlockingPool {
  public:
-  // At most `calls_max` at once, those that wait included. `what` names them: "queries".
-  BlockingPool(int threads, int calls_max, std::string what)
-      : calls_max_(calls_max), what_(std::move(what)), pool_(static_cast<std::size_t>(threads)) {}
+  static constexpr int kNoLimit = std::numeric_limits<int>::max();
 
-  // Runs `work` on a thread of the pool, or calls `refuse` at once with RESOURCE_EXHAUSTED.
-  void Run(std::function<void()> work, const std::function<void(absl::Status)>& refuse) {
-    if (calls_.fetch_add(1) >= calls_max_) {
-      --calls_;
-      refuse(absl::ResourceExhaustedError(
-          absl::StrCat("too many ", what_, " at once, at most ", calls_max_, "; try again in a moment")));
-      return;
-    }
-    boost::asio::post(pool_, [this, work = std::move(work)] {
-      work();
-      --calls_;
-    });
+  struct Limits {
+    int threads = 1;
+    int threads_per_caller = 1;
+    // At once, those that wait included; more are RESOURCE_EXHAUSTED.
+    int calls_max = kNoLimit;
+    int calls_per_caller_max = kNoLimit;
+  };
+
+  // One thread more, and twice as many places, as one caller may have.
+  static constexpr Limits ByCaller(int threads, int calls_max) {
+    return {.threads = threads + 1,
+            .threads_per_caller = threads,
+            .calls_max = 2 * calls_max,
+            .calls_per_caller_max = calls_max};
   }
 
-  // Waits for the calls that run or wait.
-  void Join() { pool_.join(); }
+  // `what` names the calls: "queries".
+  BlockingPool(const Limits& limits, std::string what);
+  ~BlockingPool() { Join(); }
+  BlockingPool(const BlockingPool&) = delete;
+  BlockingPool& operator=(const BlockingPool&) = delete;
+
+  // Runs `work` on a thread of the pool, after the earlier calls of `caller` (empty: callers without a name) were
+  // started; or calls `refuse` at once with RESOURCE_EXHAUSTED, or with UNAVAILABLE after Join.
+  void Run(const std::string& caller, std::function<void()> work,
+           const std::function<void(absl::Status)>& refuse);
+
+  // Runs `work`, which frees memory that calls of `caller` need, before those that wait; no limit applies. After Join
+  // at once, on this thread.
+  void RunFirst(const std::string& caller, std::function<void()> work);
+
+  // Waits for the calls that run or wait; the pool takes no others.
+  void Join();
 
  private:
-  const int calls_max_;
+  struct Queue {  // Of one caller.
+    std::deque<std::function<void()>> waiting;
+    int running = 0;
+  };
+
+  // Of all below: REQUIRES the lock.
+  absl::Status Refusal(const std::string& caller) const;
+  // The caller whose turn it is; end(): none may start a call.
+  std::map<std::string, Queue>::iterator Next();
+  void Serve();  // A thread; takes the lock.
+
+  const Limits limits_;
   const std::string what_;
-  std::atomic<int> calls_{0};
-  boost::asio::thread_pool pool_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Queue> callers_;  // With calls.
+  std::string last_;                      // Whose call was started last.
+  int calls_ = 0;
+  bool joined_ = false;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace inlier

@@ -4,6 +4,7 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -17,15 +18,31 @@ namespace {
 // A message of fewer bytes takes little memory: at most so much for each byte.
 constexpr std::size_t kSmallMessage = 1024;
 constexpr std::size_t kUnpackedPerByte = 160;
+// One of more work is heavy (UnpackedSize::OfUpTo): about a third of a millisecond to read, and as much to check.
+constexpr std::size_t kLightWork = 1024;
+// A message that took more is freed as soon as it is not used, in place of being kept for the next one.
+constexpr std::size_t kKeptBytes = 64 << 10;
 
 }  // namespace
 
 CallStream::CallStream(Arrival arrival)
     : context_(arrival.context), bounds_(arrival.bounds), admission_(std::move(arrival.admission)) {}
 
-CallStream::~CallStream() { LetGo(); }
+CallStream::~CallStream() { bounds_.messages.LetGo(holder_, held_bytes_); }
 
-void CallStream::LetGo() { bounds_.unpacked_bytes -= std::exchange(unpacked_bytes_, 0); }
+void CallStream::LetGoOfMessage() {
+  const std::size_t bytes = std::exchange(held_bytes_, 0);
+  const bool heavy = std::exchange(heavy_, false);
+  if (message_ == nullptr || bytes <= kKeptBytes) return bounds_.messages.LetGo(holder_, bytes);
+  std::shared_ptr<google::protobuf::Message> old(message_->New());
+  message_->GetReflection()->Swap(message_, old.get());
+  auto free = [&bounds = bounds_, old = std::move(old), holder = holder_, bytes]() mutable {
+    old.reset();
+    bounds.messages.LetGo(holder, bytes);
+  };
+  if (!heavy) return free();
+  bounds_.heavy.RunFirst(holder_, std::move(free));
+}
 
 // The caller keeps silent: the reason goes to it with the end of the call.
 std::function<void()> CallStream::ReadWait::GiveUp() {
@@ -53,7 +70,7 @@ std::function<void()> CallStream::WriteWait::GiveUp() {
 }
 
 void CallStream::StartRead(google::protobuf::Message& message, const UnpackedSize& size, Waits& waits) {
-  LetGo();
+  LetGoOfMessage();
   message_ = &message;
   size_ = &size;
   read_waits_ = &waits;
@@ -64,24 +81,51 @@ void CallStream::StartRead(google::protobuf::Message& message, const UnpackedSiz
 void CallStream::OnReadDone(bool ok) {
   if (!read_waits_->End(read_wait_)) return;  // Given up: OnMessage has been called.
   if (!ok) return OnMessage(false);
-  absl::Status status = StillAdmitted();
-  if (status.ok()) status = Parse();
-  in_.Clear();
-  OnMessage(status.ok() ? absl::StatusOr<bool>(true) : absl::StatusOr<bool>(std::move(status)));
+  if (const absl::Status admitted = StillAdmitted(); !admitted.ok()) return Got(admitted);
+  holder_ = caller().name;
+  const absl::StatusOr<std::optional<std::size_t>> light = SizeIfLight();
+  if (!light.ok()) return Got(light.status());
+  heavy_ = !light->has_value();
+  if (!heavy_) return Got(Parse(**light, 0));
+  QueueHeavy();
 }
 
-absl::Status CallStream::Parse() {
-  std::size_t bytes = in_.Length() * kUnpackedPerByte;
-  if (in_.Length() > kSmallMessage) {
-    grpc::ProtoBufferReader walked(&in_);
-    ASSIGN_OR_RETURN(bytes, size_->Of(walked));
-  }
-  unpacked_bytes_ = bytes;
-  if ((bounds_.unpacked_bytes += bytes) > CallBounds::kUnpackedBytesMax) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the requests that are being served take ", CallBounds::kUnpackedBytesMax >> 20,
-                     " MiB of memory already, the maximum; try again in a moment"));
-  }
+void CallStream::Got(const absl::Status& status) {
+  in_.Clear();
+  OnMessage(status.ok() ? absl::StatusOr<bool>(true) : absl::StatusOr<bool>(status));
+}
+
+// None: it is heavy.
+absl::StatusOr<std::optional<std::size_t>> CallStream::SizeIfLight() {
+  if (in_.Length() <= kSmallMessage) return in_.Length() * kUnpackedPerByte;
+  grpc::ProtoBufferReader walked(&in_);
+  return size_->OfUpTo(walked, kLightWork);
+}
+
+void CallStream::QueueHeavy() {
+  if (in_.Length() > kUnpackedBytesMax) return Got(ParseHeavy());  // Refused before long.
+  const std::size_t waiting = in_.Length();
+  if (const absl::Status room = bounds_.waiting.Take(holder_, waiting); !room.ok()) return Got(room);
+  ++holds_;
+  const auto take = [this, waiting](absl::Status status) {
+    if (status.ok()) status = ParseHeavy();
+    bounds_.waiting.LetGo(holder_, waiting);
+    Got(status);
+    Release();
+  };
+  bounds_.RunHeavy(
+      holder_, [take] { take(absl::OkStatus()); }, take);
+}
+
+absl::Status CallStream::ParseHeavy() {
+  grpc::ProtoBufferReader walked(&in_);
+  ASSIGN_OR_RETURN(const std::size_t bytes, size_->Of(walked));
+  return Parse(bytes, CallBounds::kLeftByHeavyBytes);
+}
+
+absl::Status CallStream::Parse(std::size_t bytes, std::size_t reserved) {
+  RETURN_IF_ERROR(bounds_.messages.Take(holder_, bytes, reserved));
+  held_bytes_ = bytes;
   grpc::ProtoBufferReader reader(&in_);
   if (message_->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(method(), ": the message is no ", message_->GetTypeName(),

@@ -5,6 +5,10 @@
 // caller that lets a call wait, for a message or for room to send one, is given up after a time: no caller
 // holds a place by doing nothing.
 //
+// gRPC has a few threads for all callers, and what takes long on them delays every call. So a heavy message, of more
+// than a millisecond or so of work, is read, checked and freed on a thread of its own, where callers take turns; a
+// sweep, whose check can take long, is checked there.
+//
 // Thread safety: as gRPC's reactors: reactions may run at the same time as others of the same call, and on
 // any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_CALL_STREAM_H_
@@ -18,12 +22,15 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "coordinator/services/access.h"
+#include "coordinator/services/blocking_pool.h"
+#include "coordinator/services/byte_shares.h"
 #include "rpc/unpacked_size.h"
 #include "rpc/waits.h"
 
@@ -31,7 +38,11 @@ namespace inlier {
 
 // The state that all calls of the server share.
 struct CallBounds {
-  static constexpr std::size_t kUnpackedBytesMax = 512 << 20;  // Of all messages that are held at once.
+  // Of messages in memory at once. Heavy ones leave some of it to the others.
+  static constexpr ByteShares::Limits kMessageBytes{.of_caller = 192 << 20, .of_all = 512 << 20};
+  static constexpr std::size_t kLeftByHeavyBytes = 128 << 20;
+  // Of heavy messages, as they came, that wait for their turn.
+  static constexpr ByteShares::Limits kWaitingBytes{.of_caller = 64 << 20, .of_all = 256 << 20};
 
   CallBounds(Access& access, Duration session_silence) : access(access), sessions(session_silence) {}
 
@@ -40,13 +51,29 @@ struct CallBounds {
     for (Waits* waits : {&requests, &sessions, &uploads, &downloads, &writes}) waits->Expire(now);
   }
 
+  // Runs `work` on the thread of heavy messages when it is the turn of `caller`; or `refuse`, from Stop on with
+  // UNAVAILABLE.
+  void RunHeavy(const std::string& caller, std::function<void()> work,
+                std::function<void(absl::Status)> refuse) {
+    const auto run = [this, work = std::move(work), refuse] {
+      if (!stopping) return work();
+      refuse(absl::UnavailableError("the coordinator is stopping; call again when it is back"));
+    };
+    heavy.Run(caller, run, refuse);
+  }
+  // Those that wait are refused in their turn.
+  void Stop() { stopping = true; }
+
   Access& access;
   Waits requests{std::chrono::seconds(30)};   // For the message of a call that has one.
   Waits sessions;                             // For the next sync.
   Waits uploads{std::chrono::seconds(60)};    // For the next chunk.
   Waits downloads{std::chrono::seconds(60)};  // For room to send the next chunk.
   Waits writes{std::chrono::seconds(60)};     // For room to send any other message.
-  std::atomic<std::size_t> unpacked_bytes{0};
+  ByteShares messages{kMessageBytes, "requests that are being served"};
+  ByteShares waiting{kWaitingBytes, "requests that wait for their turn"};
+  std::atomic<bool> stopping{false};
+  BlockingPool heavy{{}, "large requests"};  // The last one: its calls use the others.
 };
 
 // A call that was admitted.
@@ -84,7 +111,12 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   virtual void OnMessage(absl::StatusOr<bool> got) = 0;
   virtual void OnWritten(bool) {}
   // The last reaction.
-  virtual void OnEnded() { delete this; }
+  virtual void OnEnded() {
+    LetGoOfMessage();
+    delete this;
+  }
+  // The last message is not used any more. A heavy one is freed elsewhere: to be called before the object is destroyed.
+  void LetGoOfMessage();
 
   CallBounds& bounds() { return bounds_; }
   const char* method() const { return admission_.method(); }
@@ -105,9 +137,12 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   void OnReadDone(bool ok) final;
   void OnWriteDone(bool ok) final;
   void OnDone() final;
-  absl::Status Parse();
+  void Got(const absl::Status& status);
+  absl::StatusOr<std::optional<std::size_t>> SizeIfLight();
+  absl::Status Parse(std::size_t bytes, std::size_t reserved);
+  absl::Status ParseHeavy();
+  void QueueHeavy();
   void Serialize(const google::protobuf::Message& message);
-  void LetGo();  // Of the last message's share of the memory.
   void Release() {
     if (holds_.fetch_sub(1) == 1) OnEnded();
   }
@@ -122,7 +157,9 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   const UnpackedSize* size_ = nullptr;
   google::protobuf::Message* message_ = nullptr;
   grpc::ByteBuffer in_;
-  std::size_t unpacked_bytes_ = 0;
+  bool heavy_ = false;          // The message.
+  std::size_t held_bytes_ = 0;  // Its share of the memory, as one of
+  std::string holder_;          // this caller.
   // Of the write.
   WriteWait write_wait_{*this};
   Waits* write_waits_ = nullptr;

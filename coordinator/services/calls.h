@@ -1,6 +1,6 @@
 // How a gRPC call is served: on gRPC's thread, on the coordinator's thread, or, when it blocks, on one of three
-// small pools: short reads of the database, tables, and people's SQL never wait for one another. Every service
-// method is a few lines on top of these.
+// small pools: short reads of the database, tables, and people's SQL never wait for one another. No caller has more
+// than its share of a pool. Every service method is a few lines on top of these.
 //
 // Thread safety: all functions may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_CALLS_H_
@@ -26,13 +26,10 @@ namespace inlier {
 
 class Calls {
  public:
-  static constexpr int kReadThreads = 2;
-  static constexpr int kTableThreads = 1;
-  static constexpr int kQueryThreads = 2;
-  // Of reads, tables and queries at once, those that wait included; more are RESOURCE_EXHAUSTED.
-  static constexpr int kReadsMax = 64;
-  static constexpr int kTablesMax = 16;
-  static constexpr int kQueriesMax = 10;
+  // Of one caller: threads, and calls at once.
+  static constexpr BlockingPool::Limits kReads = BlockingPool::ByCaller(2, 64);
+  static constexpr BlockingPool::Limits kTables = BlockingPool::ByCaller(1, 16);
+  static constexpr BlockingPool::Limits kQueries = BlockingPool::ByCaller(2, 10);
 
   // All outlive it. Calls that are refused go into the audit from now on.
   Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, CallBounds& bounds);
@@ -65,9 +62,11 @@ class Calls {
   // The same on a pool, for `work()` that blocks and returns a StatusOr<Response>.
   template <typename Response, typename Work>
   void OnPool(BlockingPool& pool, UnaryContext* context, const char* method, Response* response, Work work) {
-    OnCaller(context, method, response, [&pool, work = std::move(work)](Reply<Response> reply) mutable {
-      pool.Run([work = std::move(work), reply] { reply(work()); }, reply);
-    });
+    OnCaller(context, method, response,
+             [&pool, context, work = std::move(work)](Reply<Response> reply) mutable {
+               pool.Run(
+                   context->calling().name, [work = std::move(work), reply] { reply(work()); }, reply);
+             });
   }
 
   // The call of a person that changes something: replies with the response of `decide(orchestrator, now, effects)` to
@@ -102,9 +101,9 @@ class Calls {
   CoordinatorMetrics& metrics_;
   CallBounds& bounds_;
   Audit audit_;
-  BlockingPool reads_{kReadThreads, kReadsMax, "reads of the database"};
-  BlockingPool tables_{kTableThreads, kTablesMax, "tables"};
-  BlockingPool queries_{kQueryThreads, kQueriesMax, "queries"};
+  BlockingPool reads_{kReads, "reads of the database"};
+  BlockingPool tables_{kTables, "tables"};
+  BlockingPool queries_{kQueries, "queries"};
 };
 
 }  // namespace inlier

@@ -1,6 +1,7 @@
 #include "coordinator/services/sweep_service.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,9 +36,10 @@ class SweepService {
   void Show(Context* context, const char* method, const Request* request, Response* response, Look look) {
     return calls_.OnLoop(context, method, response, [this, request, look](Reply<Response> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-      absl::StatusOr<Response> seen = look(calls_.loop().orchestrator());
-      calls_.loop().AfterCommit([seen = std::move(seen), reply = std::move(reply)](absl::Status status) {
-        reply(status.ok() ? seen : absl::StatusOr<Response>(status));
+      // Held by pointer: it can be large, and a waiting reply may be copied.
+      auto seen = std::make_shared<absl::StatusOr<Response>>(look(calls_.loop().orchestrator()));
+      calls_.loop().AfterCommit([seen, reply = std::move(reply)](absl::Status status) {
+        reply(status.ok() ? std::move(*seen) : absl::StatusOr<Response>(status));
       });
     });
   }
@@ -70,8 +72,8 @@ class SweepService {
     });
   }
 
-  // The same for a request with a sweep. On gRPC's thread `check` looks at the rest of the request, and `decide`
-  // gets the grid that was made there.
+  // The same for a request with a sweep. On the thread of heavy messages `check` looks at the rest of the request, and
+  // `decide` gets the grid that was made there.
   template <typename Request, typename Response, typename Check>
   void ChangeSweep(Context* context, const char* method, const Request* request, const v1::SweepSpec& sweep,
                    Check check, Response* response,
@@ -84,16 +86,19 @@ class SweepService {
       return CheckedGrid(sweep);
     };
     return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
-      calls_.loop().Post(
-          [=, this, row = Audit::RowOf(context->calling(), method, request), grid = make_grid()]() mutable {
-            calls_.DecideAudited(
-                row, *request,
-                [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
-                  RETURN_IF_ERROR(grid.status());
-                  return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
-                },
-                reply);
-          });
+      const auto prepare = [=, this] {
+        calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), method, request),
+                            grid = make_grid()]() mutable {
+          calls_.DecideAudited(
+              row, *request,
+              [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
+                RETURN_IF_ERROR(grid.status());
+                return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
+              },
+              reply);
+        });
+      };
+      calls_.bounds().RunHeavy(context->calling().name, prepare, reply);
     });
   }
 
@@ -112,7 +117,7 @@ class SweepService {
 
   void ListSweeps(Context* context, const v1::ListSweepsRequest* request, v1::ListSweepsResponse* response) {
     return Show(context, "ListSweeps", request, response, [request](const Orchestrator& orchestrator) {
-      return inlier::ListSweeps(orchestrator.state(), *request);
+      return inlier::ListSweeps(orchestrator.state(), *request, CoordinatorLoop::Now().at);
     });
   }
 
@@ -120,7 +125,7 @@ class SweepService {
     return Show(context, "GetSweep", request, response,
                 [request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
                   ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(orchestrator.state(), request->sweep()));
-                  return StatusOf(orchestrator.state(), sweep, /*with_spec=*/true);
+                  return StatusOf(orchestrator.state(), sweep, CoordinatorLoop::Now().at, /*with_spec=*/true);
                 });
   }
 
@@ -153,21 +158,23 @@ class SweepService {
   }
 
   void Explain(Context* context, const v1::ExplainRequest* request, v1::Explanation* response) {
-    return calls_.OnLoop(context, "Explain", response, [this, request](Reply<v1::Explanation> reply) {
-      if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-      absl::StatusOr<v1::Explanation> seen =
-          inlier::Explain(calls_.loop().orchestrator().state(), *request, CoordinatorLoop::Now());
-      calls_.loop().AfterCommit([this, request, seen = std::move(seen), reply](absl::Status status) {
-        if (!status.ok()) return reply(status);
-        if (!seen.ok() || !request->has_trial()) return reply(seen);
-        // Past attempts are in the database alone.
-        const auto add_attempts = [this, request, explanation = *seen, reply]() mutable {
-          const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
-          reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
-        };
-        calls_.reads().Run(add_attempts, reply);
-      });
-    });
+    return calls_.OnLoop(
+        context, "Explain", response, [this, context, request](Reply<v1::Explanation> reply) {
+          if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
+          absl::StatusOr<v1::Explanation> seen =
+              inlier::Explain(calls_.loop().orchestrator().state(), *request, CoordinatorLoop::Now());
+          calls_.loop().AfterCommit(
+              [this, context, request, seen = std::move(seen), reply](absl::Status status) {
+                if (!status.ok()) return reply(status);
+                if (!seen.ok() || !request->has_trial()) return reply(seen);
+                // Past attempts are in the database alone.
+                const auto add_attempts = [this, request, explanation = *seen, reply]() mutable {
+                  const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
+                  reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
+                };
+                calls_.reads().Run(context->calling().name, add_attempts, reply);
+              });
+        });
   }
 
   void DrainWorker(Context* context, const v1::DrainWorkerRequest* request,

@@ -92,6 +92,7 @@ class WatchHub::Watcher final : public CallStream {
     loop().AfterCommit([this, last, send](const absl::Status& status) {
       if (!status.ok()) return send(status);
       hub_.calls_.reads().Run(
+          name_,
           [this, last, send] { send(hub_.reader_.Notices(sweep_, sequence_, last, kNoticesPerUpdate)); },
           send);
     });
@@ -135,7 +136,7 @@ class WatchHub::Watcher final : public CallStream {
     loop().Post([this] { End(grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone")); });
   }
   void OnEnded() override {
-    loop().Post([this] { delete this; });
+    loop().Post([this] { CallStream::OnEnded(); });
   }
 
   WatchHub& hub_;

@@ -61,7 +61,6 @@ class SessionReactor final : public CallStream,
         self->listens_as_ = incarnation;
         self->calls_.loop().Listen(incarnation, {self, heard});
       });
-      sync_.Clear();
       Read(sync_, bounds().sessions);
     }
     const std::lock_guard lock(mutex_);
@@ -69,8 +68,10 @@ class SessionReactor final : public CallStream,
   }
 
   void OnEnded() override {
-    calls_.loop().Post(
-        [self = std::move(self_)] { self->calls_.loop().Unlisten(self->listens_as_, self.get()); });
+    calls_.loop().Post([self = std::move(self_)] {
+      self->calls_.loop().Unlisten(self->listens_as_, self.get());
+      self->LetGoOfMessage();
+    });
   }
 
   void Push(std::uint64_t heard, v1::CoordinatorSync push) override {

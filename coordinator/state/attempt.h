@@ -3,6 +3,7 @@
 #define INLIER_COORDINATOR_STATE_ATTEMPT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/time.h"
@@ -27,17 +28,22 @@ struct Attempt {
   v1::Assignment assignment;  // As sent to the worker, without the specification: the stage has that.
   v1::Progress progress;
   Timestamp started;       // Or adopted after a restart.
+  Timestamp began;         // Its lease was granted, also where that was before a restart.
   Timestamp progressed;    // Its progress changed last.
   Timestamp saved;         // Its latest checkpoint came, or it started: what it would lose began then.
   bool recovered = false;  // Started before this process did: its times are not known.
   bool unclaimed = false;  // Recovered, and its worker has not come back yet.
   std::string yields;      // Why it is asked to write a checkpoint and stop; empty: it is not.
   Timestamp yields_until;  // With `yields`: the attempt is ended then.
+  bool timed_out = false;  // With `yields`: because it has run for its attempt_hours.
   std::uint64_t resumed_step = 0;  // Its first step, as the attempt reports it.
   std::string final_checkpoint;    // TRAIN: digest, once complete.
   std::uint64_t final_step = 0;
-  ResourceRequest request;            // The request when it was leased.
-  std::uint64_t peak_memory_mib = 0;  // From its outcome; 0: not known.
+  ResourceRequest request;  // The request when it was leased.
+  std::uint32_t gpu_thousandths =
+      0;  // The share of a GPU that it has: its request, or its slot's part. 0: on a CPU.
+  std::optional<Timestamp> limit_due;  // When to look at its limits (state/limits.h).
+  std::uint64_t peak_memory_mib = 0;   // From its outcome; 0: not known.
   std::uint64_t peak_gpu_memory_mib = 0;
   bool gpu_out_of_memory = false;
 };

@@ -27,9 +27,20 @@ struct Effects {
   std::vector<std::string> log;                // One line each, at INFO.
   std::vector<double> lease_wait_seconds;      // For each lease granted: from ready to leased.
   std::vector<double> train_steps_per_second;  // For each train attempt that reported a result.
-  std::set<std::string> stopped;               // Incarnations with an attempt to stop, or data to check, not sent yet.
+  std::set<std::string> stopped;  // Incarnations with an attempt to stop, or data to check, not sent yet.
   std::map<std::string, v1::CoordinatorSync>
       pushes;  // By incarnation: to be sent once `changes` is committed.
+};
+
+// Changes in a call of which hooks are notified.
+struct Noted {
+  struct Failure {
+    v1::FailureClass failure = v1::CRASHED;
+    std::string worker;  // Its name.
+  };
+  std::set<SweepId> ended;                   // Sweeps that have ended.
+  std::set<TrialId> failed;                  // Trials that have become FAILED.
+  std::map<StageId, Failure> last_failures;  // Of stages that have become FAILED, the last attempt.
 };
 
 struct Context {
@@ -38,9 +49,12 @@ struct Context {
   Effects& out;
   std::set<SweepId> settle =
       {};  // Sweeps with trials that have ended; checked when the call ends (sweeps/settle.h).
+  std::set<SweepId> used =
+      {};  // Sweeps whose sums of time are to be stored when the call ends (state/limits.h).
   // Trials whose state has changed, with the state they had: the difference is stored when the call ends, so
   // that a trial that passes through several states costs one row.
   std::map<TrialId, v1::TrialState> changed = {};
+  Noted noted = {};
 };
 
 }  // namespace inlier

@@ -22,9 +22,12 @@ struct StateCounts {
 
 // Each becomes a counter of /metrics.
 struct OrchestratorStats {
-  std::array<std::uint64_t, 2> attempts_started{};               // By kind: train, evaluate.
-  std::array<std::array<std::uint64_t, 4>, 2> attempts_ended{};  // By kind and outcome: see kOutcomeNames.
+  std::array<std::uint64_t, 2> attempts_started{};  // By kind: train, evaluate.
+  std::array<std::array<std::uint64_t, 5>, 2>
+      attempts_ended{};  // By kind and outcome: as kOutcomes of metrics.cc.
   std::map<v1::FailureClass, std::uint64_t> failures;
+  std::array<double, 2> attempt_seconds{};  // Of ended attempts, by kind.
+  double gpu_seconds = 0;                   // Of ended attempts, multiplied by their shares of a GPU.
   std::uint64_t events_received = 0;
   std::uint64_t events_doubled = 0;
   std::uint64_t events_stale = 0;
@@ -38,9 +41,6 @@ struct OrchestratorStats {
   std::uint64_t syncs_refused = 0;
   std::uint64_t trials_known = 0;
   std::uint64_t sweeps_submitted = 0;
-
-  static constexpr std::array<const char*, 4> kOutcomeNames = {"succeeded", "diverged", "failed",
-                                                               "cancelled"};
 };
 
 // Of a stage's kind: index in the arrays above, and its name in logs.

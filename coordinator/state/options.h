@@ -5,11 +5,21 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "inlier/v1/config.pb.h"
 
 namespace inlier {
+
+// The hooks of the configuration.
+struct HookOptions {
+  std::string coordinator{};                               // Name of this machine, for people.
+  std::map<std::string, std::vector<std::string>> keys{};  // Event -> HookKeys of its receivers.
+  Duration no_worker = std::chrono::seconds(300);          // How long trials wait before it is notified.
+
+  bool Has(const std::string& event) const { return keys.contains(event); }
+};
 
 struct OrchestratorOptions {
   std::string version;  // Workers must have the same.
@@ -19,16 +29,18 @@ struct OrchestratorOptions {
   Duration locality_wait = std::chrono::seconds(2);  // Of a stage for the worker that has its checkpoint.
   // How long a stage waits for a worker that had its data and has gone, where all others have other data.
   Duration data_wait = std::chrono::hours(1);
-  std::uint64_t materialised_trials_max = 100'000;   // Trials that have not ended, over all sweeps.
+  std::uint64_t materialised_trials_max = 100'000;  // Trials that have not ended, over all sweeps.
   std::uint64_t expand_at_submit = 1024;   // A grid of at most so many points is made while it is submitted.
   std::uint64_t expand_first = 32;         // Trials of a larger one that are made then.
   std::uint64_t expand_per_tick = 256;     // Trials made in one later step at most: others wait for it.
   std::uint64_t expand_ahead = 1024;       // Trials of a sweep that wait: made before they are needed.
   std::uint64_t passed_per_tick = 10'000;  // Points that have a trial already, skipped in one step.
-  std::uint64_t workers_per_caller_max = 20'000;  // Connected at once.
-  std::uint64_t slots_per_caller_max = 100'000;   // Of those.
-  std::map<std::string, std::uint32_t> quotas{};  // Group of sweeps -> most attempts at once.
+  std::uint64_t workers_per_caller_max = 20'000;      // Connected at once.
+  std::uint64_t slots_per_caller_max = 100'000;       // Of those.
+  std::map<std::string, std::uint32_t> quotas{};      // Group of sweeps -> most attempts at once.
   std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
+
+  HookOptions hooks{};
 
   // nullptr: the caller has no limits.
   const v1::CallerLimits* LimitsOf(const std::string& caller) const;

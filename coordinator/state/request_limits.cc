@@ -142,8 +142,8 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
   RETURN_IF_ERROR(AtMost(size(sync.data_checked_size()), Limits::kAttemptsMax, "data_checked", "answers",
                          "a worker answers what it is asked"));
   for (const v1::DataChecked& checked : sync.data_checked()) {
-    RETURN_IF_ERROR(AtMost(checked.problem().size(), Limits::kMessageBytesMax, "data_checked.problem", "bytes",
-                           "shorten it"));
+    RETURN_IF_ERROR(AtMost(checked.problem().size(), Limits::kMessageBytesMax, "data_checked.problem",
+                           "bytes", "shorten it"));
     RETURN_IF_ERROR(CheckName(checked.digest(), "data_checked.digest"));
   }
   for (const v1::NumberedEvent& numbered : sync.events()) {

@@ -35,12 +35,16 @@ bool Scheduler::MayStart(const Queue& queue) {
   return !queue.ready.empty() && !queue.rules.paused && has_room;
 }
 
+std::uint64_t Scheduler::RoomIn(const Usage& usage) {
+  return usage.spent ? 0 : Room(usage.max_parallel, usage.running);
+}
+
 std::uint64_t Scheduler::RoomIn(const Pool* pool) {
   std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
   if (pool == nullptr) return room;
   for (const Quota* quota : {pool->group, pool->owner}) {
     if (quota == nullptr || (quota == pool->owner && INLIER_BUG("quota_of_an_owner_ignored"))) continue;
-    room = std::min(room, Room(quota->usage.max_parallel, quota->usage.running));
+    room = std::min(room, RoomIn(quota->usage));
   }
   return room;
 }
@@ -52,7 +56,8 @@ Scheduler::Usage Scheduler::UsageIn(const Quotas& quotas, const std::string& nam
 
 Scheduler::Pool* Scheduler::PoolOf(const Rules& rules) {
   Quota* const group = rules.group.empty() ? nullptr : &groups_[rules.group];
-  Quota* const owner = rules.owner_max_parallel ? &owners_[rules.owner] : nullptr;
+  const bool limited = rules.owner_max_parallel || rules.owner_has_budget;
+  Quota* const owner = limited ? &owners_[rules.owner] : nullptr;
   if (group == nullptr && owner == nullptr) return nullptr;
   const auto [at, added] = pools_.try_emplace(std::pair(group, owner), Pool{.group = group, .owner = owner});
   Pool* const pool = &at->second;
@@ -92,9 +97,9 @@ void Scheduler::Charge(Pool* pool, std::int64_t attempts) {
   INLIER_CHECK(!pool->listed);
   for (Quota* quota : {pool->group, pool->owner}) {
     if (quota == nullptr) continue;
-    const bool was_full = Room(quota->usage.max_parallel, quota->usage.running) == 0;
+    const bool was_full = RoomIn(quota->usage) == 0;
     quota->usage.running = static_cast<std::uint32_t>(quota->usage.running + attempts);
-    const bool is_full = Room(quota->usage.max_parallel, quota->usage.running) == 0;
+    const bool is_full = RoomIn(quota->usage) == 0;
     if (is_full == was_full) continue;
     for (Pool* other : quota->pools) {
       if (other == pool) continue;
@@ -128,6 +133,12 @@ void Scheduler::Update(SweepId sweep, Change change) {
 
 void Scheduler::SetQuota(const std::string& group, std::uint32_t max_parallel) {
   groups_[group].usage.max_parallel = max_parallel;
+}
+
+void Scheduler::SetSpent(const std::string& owner) {
+  Quota& quota = owners_[owner];
+  for (Pool* pool : quota.pools) Unlist(pool);
+  quota.usage.spent = true;
 }
 
 void Scheduler::AddSweep(SweepId sweep, const Rules& rules) {

@@ -66,13 +66,17 @@ class Scheduler {
     double weight = 1;    // From 0.001 to 1000.
     std::string group{};  // Whose quota it shares; empty: none.
     bool paused = false;
-    bool preempts = false;  // Attempts of lower priority yield to it.
-    std::string owner{};    // Whose quota it shares, too.
+    bool preempts = false;                              // Attempts of lower priority yield to it.
+    std::string owner{};                                // Whose quota it shares, too.
     std::optional<std::uint32_t> owner_max_parallel{};  // That quota, the same for all sweeps of the owner.
+    bool owner_has_budget = false;                      // SetSpent may be called for the owner.
   };
 
   // Most attempts at once of all sweeps of a group. REQUIRES: no sweep of it is known.
   void SetQuota(const std::string& group, std::uint32_t max_parallel);
+
+  // From now on no attempt of the owner's sweeps starts; its budget is used.
+  void SetSpent(const std::string& owner);
 
   // REQUIRES: the sweep is not known.
   void AddSweep(SweepId sweep, const Rules& rules);
@@ -134,6 +138,7 @@ class Scheduler {
   struct Usage {
     std::uint32_t running = 0;
     std::optional<std::uint32_t> max_parallel;
+    bool spent = false;
   };
   Usage GroupUsage(const std::string& group) const { return UsageIn(groups_, group); }
   Usage OwnerUsage(const std::string& owner) const { return UsageIn(owners_, owner); }
@@ -191,6 +196,7 @@ class Scheduler {
 
   static SweepKey KeyOf(SweepId sweep, const Queue& queue);
   static bool MayStart(const Queue& queue);
+  static std::uint64_t RoomIn(const Usage& usage);
   static std::uint64_t RoomIn(const Pool* pool);
   static Usage UsageIn(const Quotas& quotas, const std::string& name);
   Pool* PoolOf(const Rules& rules);

@@ -35,6 +35,9 @@ struct StageDetail {
   std::string crashed_on;    // Worker's incarnation and device of its latest crash.
   std::uint32_t holder = 0;  // TRAIN, unfinished: number of the worker that wrote the latest checkpoint.
   StageFailures failures;
+  // Time of its ended attempts, since it was made or a person retried it. EVALUATE: with the training's, where a sweep that
+  // waited for both has trial_hours.
+  std::int64_t ran_ms = 0;
   std::string message;      // Why it failed.
   std::string resume_path;  // TRAIN: latest committed checkpoint; empty: none.
   std::uint64_t resume_step = 0;
@@ -55,12 +58,13 @@ struct Stage {
   Digest fingerprint{};
   v1::StageKind kind = v1::TRAIN_STAGE;
   StageState state = v1::PENDING;
-  bool ready : 1 = false;                       // In the scheduler's queues.
-  std::uint32_t data : 31 = 0;                  // TRAIN: number of its data, a DataId; see data_id().
-  std::uint32_t open_evaluations = 0;           // TRAIN: those of `evaluations` without a result.
-  std::uint32_t attempts = 0;                   // So far, over all retries.
-  std::uint32_t steps = 0;                      // Updates of the training; 0: it counts epochs.
-  StageId train;                                // EVALUATE: the stage whose checkpoint it needs.
+  bool ready : 1 = false;              // In the scheduler's queues.
+  std::uint32_t data : 31 = 0;         // TRAIN: number of its data, a DataId; see data_id().
+  std::uint32_t open_evaluations = 0;  // TRAIN: those of `evaluations` without a result.
+  std::uint32_t attempts = 0;          // So far, over all retries.
+  std::uint32_t steps = 0;             // Updates of the training; 0: it counts epochs.
+  StageId train;                       // EVALUATE: the stage whose checkpoint it needs.
+  StageId start;  // TRAIN: the training that it starts from; zero: none of this coordinator.
   absl::InlinedVector<StageId, 2> evaluations;  // TRAIN: the stages that need its checkpoint, oldest first.
   absl::InlinedVector<SweepId, 2> sweeps;       // Sweeps with a trial on this stage.
 
@@ -89,10 +93,9 @@ struct Stage {
   void ForgetSpec();
 
   bool HasSweep(SweepId id) const;
-  bool RemoveSweep(
-      SweepId id);  // False: it was not there. REQUIRES: no trial of the sweep depends on the stage.
+  bool RemoveSweep(SweepId id);  // False: it was not there.
 
-  // Trials that depend on the stage.
+  // Trials that depend on the stage: those that run it, and those whose training starts from it (sources.h).
   bool IsNeeded() const { return !detail().dependents.empty(); }
   bool IsNeededBy(SweepId id) const { return FirstDependentOf(id).has_value(); }
   bool IsNeededBy(SweepId id, TrialId trial) const { return detail().dependents.contains({id, trial}); }

@@ -6,7 +6,9 @@
 #define INLIER_COORDINATOR_STATE_STATE_H_
 
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "coordinator/state/attempt.h"
@@ -20,12 +22,21 @@
 #include "coordinator/state/stage_table.h"
 #include "coordinator/state/sweep_table.h"
 #include "coordinator/state/trial.h"
+#include "coordinator/state/usage_meter.h"
 #include "coordinator/state/waiting.h"
 #include "coordinator/state/worker_registry.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
 
 namespace inlier {
+
+// The GPU time of an owner that may use only so much.
+struct OwnerBudget {
+  UsageMeter used;
+  double limit_seconds = 0;
+  bool spent = false;            // None of its attempts is started.
+  std::optional<Timestamp> due;  // When it is used.
+};
 
 struct State {
   explicit State(OrchestratorOptions options);
@@ -34,6 +45,7 @@ struct State {
 
   const OrchestratorOptions options;
   SweepTable sweeps;
+  std::set<SweepId> active;     // Those that are ACTIVE.
   std::set<SweepId> expanding;  // Sweeps with points of which trials are still to be made.
   IdTable<TrialId, Trial> trials;
   StageTable stages;
@@ -41,6 +53,7 @@ struct State {
   absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
   std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
   std::map<Token, Attempt> attempts;              // Live ones.
+  std::set<StageId> interrupted;                  // Train stages that wait to go on from a checkpoint.
   WorkerRegistry workers;
   LeaseTable leases;
   Scheduler scheduler;
@@ -48,8 +61,10 @@ struct State {
   HolderWaits holder_waits;
   DataWaits data_waits;
   Deadlines deadlines;
+  std::map<std::string, OwnerBudget> budgets;  // By owner; those that have a limit.
   StateCounts counts;
   RequestLog requests;  // All requests but submissions, which `sweeps` remembers.
+  NotificationTable notifications;
   OrchestratorStats stats;
   Token next_token = 1;
 };

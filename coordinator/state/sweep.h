@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "coordinator/state/pruner.h"
 #include "coordinator/state/stage.h"
 #include "coordinator/state/sweep_expander.h"
+#include "coordinator/state/usage_meter.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
 #include "inlier/v1/sweep_service.pb.h"
@@ -27,6 +29,7 @@ namespace inlier {
 struct StageTally {
   std::uint64_t total = 0;
   std::uint64_t needed = 0;  // Not settled yet: some trial of the sweep needs it.
+  std::uint64_t done = 0;    // With a result, also one from before the sweep.
   double weight_total = 0;
   double weight_needed = 0;
   // Of attempts that ended with a result while this process ran: for the time that is left.
@@ -42,7 +45,7 @@ struct Sweep {
   ResourceRequest request;  // Its spec's.
   v1::SweepState state = v1::ACTIVE;
   std::uint64_t points = 0;
-  std::uint64_t kept = 0;  // Points that are not left out.
+  std::uint64_t kept = 0;              // Points that are not left out.
   std::uint64_t trials_at_submit = 0;  // Answer of the submission: also when it comes again.
   std::uint64_t trials_known = 0;
   std::uint64_t next_point = 0;
@@ -61,8 +64,15 @@ struct Sweep {
   std::string request_digest;
   std::string owner;  // The caller that submitted it; empty: callers were not checked.
   WallTime submitted;
+  Timestamp began;                     // When it was submitted, also where that was before a restart.
+  UsageMeter usage;                    // Of the attempts at stages that it needs.
+  double charged_gpu_seconds = 0;      // Of ended attempts that are charged to it.
+  SweepUsage stored_usage;             // As last stored.
+  std::optional<Timestamp> limit_due;  // When to look at its limits (state/limits.h).
   std::optional<WallTime> ended;
   std::vector<TrialId> trials;  // Without those withdrawn.
+  std::unordered_map<std::uint64_t, TrialId>
+      by_point;  // The same, or empty; made when a trial starts from another point's.
   std::uint64_t withdrawn = 0;
   std::array<std::uint64_t, v1::TrialState_ARRAYSIZE> counts{};  // Of the trials made so far, by state.
   StageTally train;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/status.h"
@@ -125,26 +126,51 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
   trial.labels = *std::move(labels);
   trial.problem = ResolveInPlace(spec);
   if (trial.problem.ok()) trial.problem = validator_.Find(*spec).ToStatus();
+  const v1::StartFromSpec& start = spec->training().start_from();
+  if (trial.problem.ok() && start.has_point()) {
+    const absl::StatusOr<std::uint64_t> at = grid_.StartOf(point, start.point());
+    if (at.ok()) {
+      trial.start_point = *at;
+    } else {
+      trial.problem = absl::InvalidArgumentError(
+          absl::StrCat("training.start_from.point: ", std::string(at.status().message())));
+    }
+  }
   if (!trial.problem.ok()) {
     spec->Clear();
     INLIER_CHECK(grid_.At(point, spec).ok());
     trial.spec_json = ResolvedJson(*spec);
     return;
   }
-  PackedParts parts = SplitPacked(*spec);
+  if (start.has_point() || start.has_trial() || start.has_training()) {
+    trial.unlinked = std::make_shared<v1::TrialSpec>(*spec);
+  } else {
+    SetParts(*spec, trial);
+  }
+}
+
+void SweepExpander::SetStart(ExpandedTrial& trial, const std::string& training) {
+  INLIER_CHECK(trial.unlinked != nullptr);
+  trial.unlinked->mutable_training()->mutable_start_from()->set_training(training);
+  SetParts(*trial.unlinked, trial);
+  trial.unlinked.reset();
+}
+
+void SweepExpander::SetParts(const v1::TrialSpec& spec, ExpandedTrial& trial) {
+  PackedParts parts = SplitPacked(spec);
   if (latest_train_ == nullptr || latest_train_->spec != parts.train) {
     latest_train_ =
-        std::make_shared<const StagePart>(StagePart{.fingerprint = TrainFingerprint(*spec),
+        std::make_shared<const StagePart>(StagePart{.fingerprint = TrainFingerprint(spec),
                                                     .spec = std::move(parts.train),
-                                                    .json = ResolvedPartJson(*spec, v1::TRAIN_STAGE),
-                                                    .names = NamesOf(*spec)});
+                                                    .json = ResolvedPartJson(spec, v1::TRAIN_STAGE),
+                                                    .names = NamesOf(spec)});
   }
   trial.train = latest_train_;
-  trial.evaluate = {.fingerprint = EvaluateFingerprint(*spec, trial.train->fingerprint),
+  trial.evaluate = {.fingerprint = EvaluateFingerprint(spec, trial.train->fingerprint),
                     .spec = std::move(parts.evaluate),
-                    .json = ResolvedPartJson(*spec, v1::EVALUATE_STAGE),
+                    .json = ResolvedPartJson(spec, v1::EVALUATE_STAGE),
                     .names = nullptr};
-  trial.steps = spec->training().steps();
+  trial.steps = spec.training().steps();
 }
 
 }  // namespace inlier

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -25,16 +26,20 @@ namespace inlier {
 // Data by which a stage is found or made.
 struct StagePart {
   std::string fingerprint;
-  std::string spec;  // Its part of the resolved TrialSpec, serialised (canonical.h).
-  std::string json;  // The same as JSON.
+  std::string spec;                          // Its part of the resolved TrialSpec, serialised (canonical.h).
+  std::string json;                          // The same as JSON.
   std::shared_ptr<const std::string> names;  // TRAIN: DataSourceNames.
 };
 
 struct ExpandedTrial {
   std::uint64_t point = 0;
   PointLabels labels;
-  absl::Status problem;                    // Not OK: the trial can never run and has no stages.
-  std::shared_ptr<const StagePart> train;  // Of several trials, where consecutive ones share it.
+  // The resolved spec of a trial whose training starts from another one of this coordinator: it has no `train` and
+  // `evaluate` until SweepExpander::SetStart.
+  std::shared_ptr<v1::TrialSpec> unlinked;
+  std::optional<std::uint64_t> start_point;  // With training.start_from.point: the index of that point.
+  absl::Status problem;                      // Not OK: the trial can never run and has no stages.
+  std::shared_ptr<const StagePart> train;    // Of several trials, where consecutive ones share it.
   StagePart evaluate;
   std::string spec_json;    // With `problem`: the TrialSpec as the grid gave it.
   std::uint32_t steps = 0;  // Updates of its training; 0 where it counts epochs.
@@ -59,6 +64,9 @@ class SweepExpander {
     return Next(limit, none, 0);
   }
 
+  // The training of `trial` starts from the one with this fingerprint. REQUIRES: trial.unlinked.
+  void SetStart(ExpandedTrial& trial, const std::string& training);
+
   // Goes back to `point`, which is one of the latest Next(): the points after it come again, and those of them
   // that Next() removed from `taken` are put back.
   void ReturnTo(std::uint64_t point, std::unordered_set<std::uint64_t>& taken);
@@ -75,6 +83,8 @@ class SweepExpander {
   const std::shared_ptr<const std::string>& NamesOf(const v1::TrialSpec& spec);
   // Resets `arena` and makes the spec in it.
   void Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial);
+  // Fills the parts of `trial`.
+  void SetParts(const v1::TrialSpec& spec, ExpandedTrial& trial);
 
   SweepGrid grid_;
   std::uint64_t next_point_;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/state/sweep_expander.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -35,11 +36,20 @@ Scheduler::Rules RulesOf(const State& state, const Sweep& sweep) {
   rules.owner = sweep.owner;
   const v1::CallerLimits* limits = state.options.LimitsOf(sweep.owner);
   if (limits != nullptr && limits->has_max_parallel()) rules.owner_max_parallel = limits->max_parallel();
+  rules.owner_has_budget = limits != nullptr && limits->has_gpu_hours();
   return rules;
 }
 
 void Touch(State& state, const Stage& stage) {
   for (const Dependent& dependent : stage.Dependents()) ++state.sweeps.at(dependent.sweep).version;
+}
+
+void NoteInterruption(State& state, const Stage& stage) {
+  if (stage.state == v1::PENDING && stage.steps > 0 && stage.detail().resume_step > 0) {
+    state.interrupted.insert(stage.id);
+  } else {
+    state.interrupted.erase(stage.id);
+  }
 }
 
 void SetStageState(State& state, Stage& stage, v1::TrialState to) {
@@ -48,7 +58,9 @@ void SetStageState(State& state, Stage& stage, v1::TrialState to) {
   ++state.counts.stages[{kind, to}];
   const bool had_result = IsResult(stage.state);
   stage.state = to;
+  NoteInterruption(state, stage);
   if (!IsResult(to) || had_result) return;
+  for (const SweepId sweep : stage.sweeps) ++state.sweeps.at(sweep).TallyOf(stage).done;
   Stage& train = kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
   if (kind == v1::EVALUATE_STAGE) {
     stage.ForgetSpec();
@@ -66,11 +78,13 @@ void CountTrial(State& state, Sweep& sweep, std::optional<v1::TrialState> from, 
   ++state.counts.trials[to];
 }
 
-void AddDependent(State& state, Stage& stage, Trial& trial) {
-  if (!stage.AddDependent(trial.sweep, trial.id)) return;
+bool AddDependent(State& state, Stage& stage, Trial& trial) {
+  if (!stage.AddDependent(trial.sweep, trial.id)) return false;
+  if (!stage.HasSweep(trial.sweep)) return true;
   StageTally& tally = state.sweeps.at(trial.sweep).TallyOf(stage);
   ++tally.needed;
   tally.weight_needed += stage.Weight();
+  return true;
 }
 
 void ForgetRetry(State& state, Stage& stage) {
@@ -84,7 +98,22 @@ void RegisterStage(State& state, Stage& stage, Sweep& sweep) {
   stage.sweeps.push_back(sweep.id);
   StageTally& tally = sweep.TallyOf(stage);
   ++tally.total;
+  if (IsResult(stage.state)) ++tally.done;
   tally.weight_total += stage.Weight();
+  if (!stage.IsNeededBy(sweep.id)) return;
+  ++tally.needed;  // By a trial whose training starts from it.
+  tally.weight_needed += stage.Weight();
+}
+
+void UnregisterStage(Stage& stage, Sweep& sweep) {
+  if (!stage.RemoveSweep(sweep.id)) return;
+  StageTally& tally = sweep.TallyOf(stage);
+  --tally.total;
+  if (IsResult(stage.state)) --tally.done;
+  tally.weight_total -= stage.Weight();
+  if (!stage.IsNeededBy(sweep.id)) return;
+  --tally.needed;
+  tally.weight_needed -= stage.Weight();
 }
 
 void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
@@ -107,17 +136,14 @@ void NoticeOfStage(Context& context, const Stage& stage, const std::string& kind
   const char* what = stage.kind == v1::TRAIN_STAGE ? "train" : "evaluate";
   for (const auto& [sweep, first_trial] : stage.Dependents()) {
     const Trial& trial = state.trials.at(first_trial);
-    std::string labels;
-    for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json))) {
-      absl::StrAppend(&labels, labels.empty() ? "" : ", ", axis, "=", label);
-    }
+    const std::string labels = LabelsText(LabelsFromJson(std::string(trial.labels_json)));
     const std::string where =
         labels.empty() ? trial.id.ToString() : absl::StrCat(trial.id.ToString(), " (", labels, ")");
     EventRow about;
     about.trial = trial.id;
     about.stage = stage.id;
     about.token = token;
-    Notice(context, state.sweeps.at(sweep), kind, absl::StrCat(what, " ", where, ": ", text),
+    Notice(context, state.sweeps.at(sweep), kind, absl::StrCat(text, " [", what, " ", where, "]"),
            std::move(about));
   }
 }
@@ -126,6 +152,7 @@ void CommitStage(Context& context, const Stage& stage) {
   context.out.changes.Add(StageChange{.id = stage.id,
                                       .state = stage.state,
                                       .failures = stage.detail().failures,
+                                      .ran_ms = stage.detail().ran_ms,
                                       .message = stage.detail().message});
 }
 
@@ -149,8 +176,11 @@ void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {
   ++sweep.version;
   if (to == v1::ACTIVE) {
     sweep.ended.reset();
+    state.active.insert(sweep.id);
   } else {
     sweep.ended = context.now.wall;
+    state.active.erase(sweep.id);
+    context.noted.ended.insert(sweep.id);
   }
   context.out.changes.Add(
       SweepChange{.id = sweep.id, .state = to, .next_point = std::nullopt, .at = context.now.wall});
@@ -197,7 +227,11 @@ void SetPruning(State& state, Sweep& sweep, Trial& trial, TrialPruningState to) 
 
 bool IsReady(const State& state, const Stage& stage) {
   if (stage.state != v1::PENDING || !stage.IsNeeded() || stage.detail().not_before) return false;
-  return stage.kind == v1::TRAIN_STAGE || INLIER_BUG("evaluate_leased_before_checkpoint") ||
+  if (stage.kind == v1::TRAIN_STAGE) {
+    return !stage.start || state.stages.at(stage.start).state == v1::SUCCEEDED ||
+           INLIER_BUG("training_leased_before_its_start");
+  }
+  return INLIER_BUG("evaluate_leased_before_checkpoint") ||
          state.stages.at(stage.train).state == v1::SUCCEEDED;
 }
 
@@ -221,6 +255,7 @@ bool MarkTrial(Context& context, Trial& trial, v1::TrialState to, const std::str
   trial.state = to;
   trial.SetMessage(message);
   if (IsResult(to)) trial.labels_json.Clear();
+  if (to == v1::FAILED) context.noted.failed.insert(trial.id);
   ++sweep.version;
   return true;
 }

@@ -15,18 +15,23 @@ void Touch(State& state, const Stage& stage);
 
 // With its counts in memory; CommitStage stores it.
 void SetStageState(State& state, Stage& stage, v1::TrialState to);
+// Keeps State::interrupted after a change of the stage's state or checkpoint.
+void NoteInterruption(State& state, const Stage& stage);
 
 // Moves a trial between the counts by state; `from` is absent for a new one.
 void CountTrial(State& state, Sweep& sweep, std::optional<v1::TrialState> from, v1::TrialState to);
 
-// The trial needs the stage.
-void AddDependent(State& state, Stage& stage, Trial& trial);
+// The trial needs the stage, which is one of its own or a source of its training. True: it is the first of its sweep.
+// REQUIRES: RegisterStage, where a trial of the sweep runs it.
+bool AddDependent(State& state, Stage& stage, Trial& trial);
 
 // Drops the time before which the stage is not retried.
 void ForgetRetry(State& state, Stage& stage);
 
 // Counts the stage in the sweep's totals, once.
 void RegisterStage(State& state, Stage& stage, Sweep& sweep);
+// No trial of the sweep runs the stage any more.
+void UnregisterStage(Stage& stage, Sweep& sweep);
 
 // Sends a notice to the sweep's watchers, and stores it as an event.
 void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,

@@ -1,6 +1,7 @@
 // A trial in memory. Plain data; the rules are in attempts/ and sweeps/.
 //
-// A trial *needs* a stage until the trial has ended or the stage has SUCCEEDED. A stage that no trial needs is
+// A trial *needs* its stages until the trial has ended or the stage has SUCCEEDED, and until then also the trainings that
+// its own starts from. A stage that no trial needs is
 // never leased: it has a result, or it is FAILED or CANCELLED. Stages are shared: trials of several sweeps may
 // need the same one.
 #ifndef INLIER_COORDINATOR_STATE_TRIAL_H_

@@ -8,10 +8,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
+#include "coordinator/store/rows.h"
 
 namespace inlier {
 
@@ -20,8 +22,13 @@ struct Deadlines {
   std::set<std::pair<Timestamp, Token>> by_progress;  // (progressed, token) of live attempts.
   std::set<std::pair<Timestamp, StageId>> retries;    // (not_before, stage).
   std::set<std::pair<Timestamp, Token>> yields;       // (yields_until, token).
-  std::set<std::pair<Timestamp, std::pair<std::string, std::string>>> probes;  // (probe_at, incarnation and device); a superset.
-  Timestamp preemption_checked;                       // Time of the last check for preemption.
+  std::set<std::pair<Timestamp, std::pair<std::string, std::string>>>
+      probes;                    // (probe_at, incarnation and device); a superset.
+  Timestamp preemption_checked;  // Time of the last check for preemption.
+  // Limits (state/limits.h): of live attempts and the trials that need them, of sweeps, of owners.
+  std::set<std::pair<Timestamp, Token>> attempt_limits;
+  std::set<std::pair<Timestamp, SweepId>> sweep_limits;
+  std::set<std::pair<Timestamp, std::string>> budgets;
 };
 
 // Ready stages that wait for the worker that has their checkpoint.
@@ -32,11 +39,12 @@ struct HolderWaits {
 
 // A digest that a worker is asked for.
 struct DataCheck {
-  Token token = 0;       // 0: no worker is asked.
-  std::string worker;    // Incarnation of the worker that is asked.
-  Timestamp asked;
-  bool pushed = false;   // The worker has been sent it.
-  Token last_token = 0;  // Of the latest question, answered or not.
+  Token token = 0;                              // 0: no worker is asked.
+  std::string worker;                           // Incarnation of the worker that is asked.
+  Timestamp asked;                              // Or when the worker was heard to have read on.
+  std::string reading;                          // How far it has come, in its words.
+  bool pushed = false;                          // The worker has been sent it.
+  Token last_token = 0;                         // Of the latest question, answered or not.
   std::map<std::string, std::string> problems;  // Incarnation -> why it could not find the digest.
 };
 
@@ -60,6 +68,29 @@ struct IdleWorkers {
     by_ticket.emplace(++last_ticket, incarnation);
     return last_ticket;
   }
+};
+
+// Failures of a sweep after one that was notified: they are notified together when the time is over.
+struct FailureGather {
+  Duration window{};  // Its length. It doubles while trials keep failing.
+  Timestamp until;
+  std::uint64_t failures = 0;
+  std::vector<std::string> trials{};    // The first of them, JSON.
+  std::vector<NotificationRow> rows{};  // One for each hook; none: no failure yet.
+};
+
+// Notifications that are still to be made (sweeps/notify.h, sweeps/no_worker.h).
+struct NotificationTable {
+  struct NoWorker {
+    Timestamp since;  // Its trials wait for a worker that can run them.
+    bool sent = false;
+  };
+
+  std::uint64_t next = 1;  // Number of the next notification.
+  std::map<SweepId, FailureGather> gathers;
+  std::set<std::pair<Timestamp, SweepId>> gathers_due;  // The same, by time.
+  std::map<SweepId, NoWorker> no_worker;
+  Timestamp no_worker_checked;
 };
 
 }  // namespace inlier

@@ -1,16 +1,21 @@
 #include "coordinator/status/explain.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/sources.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -26,11 +31,10 @@ std::string Count(std::uint64_t count, const char* one, const char* many) {
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
+std::string Hours(double hours) { return absl::StrFormat("%.3g", hours); }
+
 std::string LabelsText(const Trial& trial) {
-  std::string text;
-  for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json))) {
-    if (!label.empty()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis, "=", label);
-  }
+  const std::string text = inlier::LabelsText(LabelsFromJson(std::string(trial.labels_json)));
   return text.empty() ? "" : absl::StrCat(" (", text, ")");
 }
 
@@ -51,12 +55,17 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
   }
   node.set_text(text);
   node.set_state("RUNNING");
-  if (!attempt.yields.empty())
+  if (attempt.yields.empty()) {
+    if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
+      Because(node, absl::StrCat("it may run for another ", FormatDuration(*due - now.at),
+                                 " (limits.attempt_hours)"));
+  } else {
     Because(node, absl::StrCat("it was asked to write a checkpoint and stop: ", attempt.yields));
+  }
   return node;
 }
 
-void ExplainHold(const State& state, const Sweep& sweep, v1::Explanation& of) {
+void ExplainHold(const State& state, const Sweep& sweep, Timestamp now, v1::Explanation& of) {
   const std::string name = absl::StrCat("sweep ", sweep.id.ToString());
   if (sweep.paused) Because(of, absl::StrCat(name, " is paused (inlier resume ", sweep.id.ToString(), ")"));
   const Scheduler::Rules& rules = state.scheduler.rules(sweep.id);
@@ -78,6 +87,12 @@ void ExplainHold(const State& state, const Sweep& sweep, v1::Explanation& of) {
   if (owner.max_parallel && owner.running >= *owner.max_parallel) {
     Because(of, absl::StrCat("the sweeps of ", rules.owner, " run ", owner.running,
                              " attempts, and its max_parallel is ", *owner.max_parallel));
+  }
+  if (owner.spent) {
+    const Budget budget = BudgetOf(state, rules.owner, now).value();
+    Because(of, absl::StrCat("the sweeps of ", rules.owner, " have used ", Hours(budget.used_hours),
+                             " hours of GPUs, and its gpu_hours is ", Hours(budget.limit_hours),
+                             "; an admin raises it in the coordinator's configuration (callers)"));
   }
   if (const std::uint64_t above = state.scheduler.ReadyAbove(rules.priority); above > 0) {
     Because(of, absl::StrCat(Count(above, "stage", "stages"), " of sweeps with a higher priority than ",
@@ -164,6 +179,12 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
     *node.add_because() = ExplainStage(state, state.stages.at(stage.train), sweep, now);
     return node;
   }
+  if (const auto sources = OpenSources(state, stage); !sources.empty()) {
+    const Stage& source = state.stages.at(sources.front());
+    v1::Explanation& wait = Because(node, absl::StrCat("it waits for ", SourceText(state, source)));
+    *wait.add_because() = ExplainStage(state, source, sweep, now);
+    return node;
+  }
   if (const StageDetail& detail = stage.detail(); detail.not_before) {
     Because(node, absl::StrCat("it is tried again in ", FormatDuration(*detail.not_before - now.at),
                                " after ", detail.message));
@@ -171,12 +192,12 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   }
   // It may start for any sweep that needs it: nothing holds it while one of them is free.
   v1::Explanation own, others;
-  ExplainHold(state, state.sweeps.at(sweep), own);
+  ExplainHold(state, state.sweeps.at(sweep), now.at, own);
   bool free_elsewhere = false;
   for (const auto& [id, first_trial] : stage.Dependents()) {
     if (id == sweep) continue;
     v1::Explanation hold;
-    ExplainHold(state, state.sweeps.at(id), hold);
+    ExplainHold(state, state.sweeps.at(id), now.at, hold);
     free_elsewhere = free_elsewhere || hold.because_size() == 0;
     others.mutable_because()->MergeFrom(hold.because());
   }
@@ -186,8 +207,7 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   }
   ExplainPlacement(state, stage, sweep, node);
   ExplainWorkers(state, node);
-  if (node.because_size() == 0)
-    Because(node, "it is ready: the next free worker that asks gets it, in its turn");
+  if (node.because_size() == 0) Because(node, "ready; waits for a free worker");
   return node;
 }
 
@@ -197,9 +217,16 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
   node.set_state(v1::TrialState_Name(trial.state));
   if (trial.withdrawn) Because(node, "an edit of its sweep took its point away");
   if (IsTerminal(trial.state)) {
-    if (!trial.message().empty()) Because(node, trial.message());
-    if (trial.state == v1::SUCCEEDED) Because(node, "it has its result");
-    if (trial.state == v1::DIVERGED) Because(node, "its loss became not finite: that is its result");
+    const StageId start = trial.train ? state.stages.at(trial.train).start : StageId();
+    if (trial.state == v1::SUCCEEDED) {
+      Because(node, "finished");
+    } else if (trial.state == v1::DIVERGED && start && state.stages.at(start).state == v1::DIVERGED) {
+      Because(node, absl::StrCat(SourceText(state, state.stages.at(start)), ", has DIVERGED"));
+    } else if (trial.state == v1::DIVERGED) {
+      Because(node, "its loss became not finite: that is its result");
+    } else if (!trial.message().empty()) {
+      Because(node, trial.message());
+    }
     return node;
   }
   *node.add_because() = ExplainStage(state, state.stages.at(trial.evaluate), trial.sweep, now);
@@ -211,7 +238,22 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
   return node;
 }
 
-v1::Explanation ExplainSweep(const State& state, const Sweep& sweep) {
+// Its limits, and the used part of each.
+void ExplainLimits(const Sweep& sweep, Timestamp now, v1::Explanation& of) {
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  if (limits.has_sweep_hours()) {
+    Because(of, absl::StrCat("it was submitted ", FormatDuration(now - sweep.began),
+                             " ago, and is stopped after ", FormatDuration(FromHours(limits.sweep_hours())),
+                             " (limits.sweep_hours)"));
+  }
+  if (limits.has_gpu_hours()) {
+    Because(of, absl::StrCat("it has used ", Hours(sweep.usage.GpuSeconds(now) / 3600),
+                             " hours of GPUs, and is stopped at ", Hours(limits.gpu_hours()),
+                             " (limits.gpu_hours)"));
+  }
+}
+
+v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp now) {
   v1::Explanation node;
   node.set_text(absl::StrCat("sweep ", sweep.id.ToString(), " (", sweep.spec.name(), ")"));
   node.set_state(v1::SweepState_Name(sweep.state));
@@ -220,10 +262,16 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep) {
   v1::Explanation& trials = Because(
       node, absl::StrCat(Count(total, "trial", "trials"), ": ", ended, " ended, ", sweep.Count(v1::RUNNING),
                          " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting"));
-  if (IsOver(state, sweep.id)) return node;
+  if (IsOver(state, sweep.id)) {
+    if (sweep.state == v1::STOPPED_BY_TIME || sweep.state == v1::STOPPED_BY_BUDGET) {
+      if (const std::optional<Reached> reached = LimitReached(sweep, now)) Because(node, reached->why);
+    }
+    return node;
+  }
   if (sweep.waits_for_data) Because(trials, WhyWaitsForData(state, sweep));
-  ExplainHold(state, sweep, trials);
+  ExplainHold(state, sweep, now, trials);
   if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) ExplainWorkers(state, trials);
+  ExplainLimits(sweep, now, node);
   return node;
 }
 
@@ -235,7 +283,7 @@ absl::StatusOr<v1::Explanation> Explain(const State& state, const v1::ExplainReq
   }
   if (request.has_sweep()) {
     ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
-    return ExplainSweep(state, state.sweeps.at(id));
+    return ExplainSweep(state, state.sweeps.at(id), now.at);
   }
   ASSIGN_OR_RETURN(const TrialId id, FindTrial(state, request.trial()));
   return ExplainTrial(state, state.trials.at(id), now);

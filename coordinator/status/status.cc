@@ -27,6 +27,11 @@ double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
                     1.0);
 }
 
+// The share of a training that its checkpoint keeps; 0 where the number of steps is not known.
+double FractionSaved(const Stage& stage, std::uint64_t step) {
+  return stage.steps == 0 ? 0 : std::min(1.0, static_cast<double>(step) / stage.steps);
+}
+
 // Of the work of one sweep that is under way.
 struct UnderWay {
   std::uint64_t attempts = 0;
@@ -58,7 +63,8 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
       (*running.mutable_labels())[axis] = label;
     running.set_attempt(attempt.assignment.attempt());
 
-    const double fraction = FractionDone(stage.kind, attempt.progress);
+    const double fraction = std::max(FractionDone(stage.kind, attempt.progress),
+                                     FractionSaved(stage, attempt.assignment.resume_step()));
     const bool measured = stage.kind == v1::TRAIN_STAGE && attempt.progress.rate() > 0;
     ++under_way.attempts;
     if (stage.kind == v1::TRAIN_STAGE) {
@@ -75,7 +81,11 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
         std::max(under_way.longest_seconds_left, (1 - fraction) * stage.Weight() / attempt.progress.rate());
   }
   if (rates > 0) under_way.seconds_per_step /= rates;
-
+  for (const StageId waiting : state.interrupted) {
+    const Stage& stage = state.stages.at(waiting);
+    if (stage.IsNeededBy(id))
+      under_way.train_steps_done += FractionSaved(stage, stage.detail().resume_step) * stage.Weight();
+  }
   return under_way;
 }
 
@@ -128,7 +138,7 @@ bool IsOver(const State& state, SweepId id) {
   return sweep.state != v1::ACTIVE && sweep.Open() == 0;
 }
 
-v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
+v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool with_spec) {
   const Sweep& sweep = state.sweeps.at(id);
   v1::SweepStatus status;
   status.set_sweep_id(id.ToString());
@@ -153,7 +163,7 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
   }
   const auto fill = [](const StageTally& tally, std::uint64_t running_now, v1::StageCounts& counts) {
     counts.set_total(tally.total);
-    counts.set_ended(tally.total - tally.needed);
+    counts.set_ended(tally.done);
     counts.set_running(running_now);
   };
   fill(sweep.train, running[0], *status.mutable_train_stages());
@@ -162,6 +172,8 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
   status.set_revision(sweep.revision);
   if (sweep.withdrawn > 0) status.set_withdrawn(sweep.withdrawn);
   if (!sweep.owner.empty()) status.set_owner(sweep.owner);
+  status.set_attempt_hours(sweep.usage.AttemptSeconds(now) / 3600);
+  status.set_gpu_hours(sweep.usage.GpuSeconds(now) / 3600);
   status.set_submitted_unix_ms(sweep.submitted.unix_ms);
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
   if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0)
@@ -177,7 +189,7 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, bool with_spec) {
 v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::uint64_t sequence) {
   const Sweep& sweep = state.sweeps.at(id);
   v1::SweepUpdate update;
-  *update.mutable_status() = StatusOf(state, id, /*with_spec=*/false);
+  *update.mutable_status() = StatusOf(state, id, now.at, /*with_spec=*/false);
   EstimateWork(state, sweep, DescribeRunning(state, id, update), update);
   const std::uint64_t forgotten = sweep.ForgottenNotices();
   for (std::uint64_t number = std::max(sequence, forgotten) + 1; number <= sweep.last_notice; ++number) {
@@ -187,7 +199,8 @@ v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::u
   return update;
 }
 
-absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request) {
+absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::ListSweepsRequest& request,
+                                                  Timestamp now) {
   const std::optional<SweepId> before = SweepId::Parse(request.page_token());
   if (!request.page_token().empty() && !before)
     return absl::InvalidArgumentError("page_token: not one that ListSweeps gave; start without one");
@@ -205,7 +218,7 @@ absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::
     ids.pop_back();
     response.set_next_page_token(ids.back().ToString());
   }
-  for (const SweepId id : ids) *response.add_sweeps() = StatusOf(state, id, /*with_spec=*/false);
+  for (const SweepId id : ids) *response.add_sweeps() = StatusOf(state, id, now, /*with_spec=*/false);
   return response;
 }
 

@@ -67,6 +67,7 @@ struct StageChange {
   StageId id{};
   StageState state = v1::PENDING;
   StageFailures failures{};
+  std::int64_t ran_ms = 0;  // Of its ended attempts, since it was made or retried by a person.
   std::string message{};
 };
 
@@ -99,6 +100,7 @@ struct StageMemory {
 struct AttemptYields {
   Token token = 0;
   std::string reason{};
+  bool timed_out = false;  // Because of its time: it ends as TIMED_OUT.
 };
 
 // The report of the child at its start: provenance, and the step it really resumed from.
@@ -131,11 +133,38 @@ struct WorkerForgotten {
   std::string incarnation{};
 };
 
-using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange,
-                            StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
-                            LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow,
-                            PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData,
-                            TokenTaken>;
+// A try to deliver a notification has ended.
+struct NotificationTried {
+  enum class Result {
+    kFailed,   // It is tried again.
+    kRefused,  // The same; others of the receiver go before it.
+    kDelivered,
+    kGivenUp,
+  };
+  std::uint64_t number = 0;
+  Result result = Result::kFailed;
+  std::string error{};
+  WallTime at{};
+  std::optional<WallTime> next_try{};  // Absent: there is none.
+};
+
+// The condition that the notifications of the sweep report has ended.
+struct ConditionEnded {
+  SweepId sweep{};
+};
+
+// The receiver is no longer configured: notifications from before `before` that wait for it are given up.
+struct HookRemoved {
+  std::string hook{};
+  WallTime before{};
+};
+
+using Change =
+    std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange, StageChange,
+                 AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
+                 EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
+                 TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData, TokenTaken,
+                 NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

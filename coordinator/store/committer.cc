@@ -195,7 +195,7 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
   const absl::StatusOr<ApplyStats> stats = store_.Apply(batches);
   const Timestamp end = MonotonicNow();
   if (stats.ok() && options_.on_commit)
-    options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start});
+    options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start, stats->notifications});
   lock.lock();
   if (!stats.ok()) return stats.status();
   health_.status = absl::OkStatus();

@@ -52,6 +52,7 @@ struct CommitStats {
   std::uint64_t rows = 0;
   std::uint64_t fenced = 0;
   Duration duration{0};  // BEGIN to COMMIT, with its fsync.
+  std::uint64_t notifications = 0;
 };
 
 struct CommitterOptions {

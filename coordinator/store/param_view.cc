@@ -41,8 +41,17 @@ const ViewColumn kStage = {"stage", Id("st-", "stage.id"), "Id of the stage, st-
 const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END",
                           "TRAIN or EVALUATE."};
 
+const ViewColumn kTrainStage = {"train_stage", Id("st-", "trial.train_stage"),
+                                "Stage of its training; shared with all trials of the same fingerprint."};
+const ViewColumn kEvaluateStage = {"evaluate_stage", Id("st-", "trial.evaluate_stage"),
+                                   "Stage of its evaluation; trials with the same one have one result."};
+
 const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
                                "1: an edit of the sweep took its point away."};
+
+const ViewColumn kStartStage = {
+    "start_stage", Id("st-", "trained.start_stage"),
+    "Stage of the training that its own starts from; NULL: none of this coordinator."};
 
 constexpr char kTrials[] = "trial\n  JOIN sweep ON sweep.id = trial.sweep";
 // With the stages that hold their specifications.
@@ -70,7 +79,7 @@ void AppendParams(std::vector<ViewColumn>& columns) {
     for (const std::string& path : param.json_paths)
       absl::StrAppend(&where, where.empty() ? "" : ", ", path.substr(2));
     for (const auto& [member, path] : param.members)
-      absl::StrAppend(&where, where.empty() ? "Which is there: " : ", ", path.substr(2));
+      absl::StrAppend(&where, where.empty() ? "The chosen one of: " : ", ", path.substr(2));
     columns.push_back({param.name, ColumnExpression(param, JsonOfPath), absl::StrCat(where, ".")});
   }
 }
@@ -85,29 +94,37 @@ View Sweeps() {
     return absl::StrCat("(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.state = '", state,
                         "' AND trial.point >= 0", more, ")");
   };
-  return {
-      "sweeps",
-      "Sweeps with counts of the trials made so far.",
-      {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
-       {"sweep", "sweep.name", "Name."},
-       {"state", "replace(sweep.state, 'SWEEP_', '')", "ACTIVE, COMPLETE, CANCELLED or STOPPED_BY_FAILURES."},
-       {"trials", "sweep.trials", "Trials when fully expanded."},
-       {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
-       {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
-       {"succeeded", count("SUCCEEDED"), "Trials with a result."},
-       {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
-       {"failed", count("FAILED"), "Trials without a result."},
-       {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
-       {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
-        "Trials that edits took out of it; in none of the counts."},
-       {"paused", "sweep.paused", "1: nothing new of it is started."},
-       {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
-       {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
-       {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
-       {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
-       {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
-       {"spec", "sweep.spec", "The current sweep, JSON."}},
-      "sweep"};
+  const auto used = [](const std::string& column) {
+    return absl::StrCat("coalesce((SELECT ", column,
+                        " FROM sweep_usage WHERE sweep_usage.sweep = sweep.id), 0) / 3600000.0");
+  };
+  return {"sweeps",
+          "Sweeps with counts of the trials made so far.",
+          {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
+           {"sweep", "sweep.name", "Name."},
+           {"state", "replace(sweep.state, 'SWEEP_', '')",
+            "ACTIVE, COMPLETE, CANCELLED, STOPPED_BY_FAILURES, STOPPED_BY_TIME or STOPPED_BY_BUDGET."},
+           {"trials", "sweep.trials", "Trials when fully expanded."},
+           {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
+           {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
+           {"succeeded", count("SUCCEEDED"), "Trials with a result."},
+           {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
+           {"failed", count("FAILED"), "Trials without a result."},
+           {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
+           {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
+            "Trials that edits took out of it; in none of the counts."},
+           {"paused", "sweep.paused", "1: no new attempts start."},
+           {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
+           {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
+           {"attempt_hours", used("attempt_ms"),
+            "Time of its attempts together, up to the end of the latest; one that several sweeps needed "
+            "counts in each."},
+           {"gpu_hours", used("gpu_ms"), "The same, multiplied by the share of a GPU that each had."},
+           {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
+           {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
+           {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
+           {"spec", "sweep.spec", "The current sweep, JSON."}},
+          "sweep"};
 }
 
 View Trials() {
@@ -124,9 +141,9 @@ View Trials() {
   view.columns.push_back({"message", "trial.message", "Why it failed."});
   view.columns.push_back({"point", "iif(trial.point < 0, NULL, trial.point)", "Index in the sweep's grid."});
   view.columns.push_back(kWithdrawn);
-  view.columns.push_back({"train_stage", Id("st-", "trial.train_stage"),
-                          "Stage of its training; shared with all trials of the same fingerprint."});
-  view.columns.push_back({"evaluate_stage", Id("st-", "trial.evaluate_stage"), "Stage of its evaluation."});
+  view.columns.push_back(kTrainStage);
+  view.columns.push_back(kEvaluateStage);
+  view.columns.push_back(kStartStage);
   view.columns.push_back(
       {"spec", kWholeSpecSql,
        "The resolved TrialSpec, JSON. Fields that do not decide the result are as in the first trial that "
@@ -139,13 +156,20 @@ View Results() {
       "results",
       "Trials that have a result, one row each: labels, hyper-parameters, and one column for each final "
       "measurement. Only what "
-      "the attempt measured that produced the stage's result. NULL: not measured, or not a number.",
+      "the attempt measured that produced the stage's result. NULL: not measured, or not a number. Trials "
+      "that were submitted twice have one evaluate_stage, and the same numbers: one result, not two.",
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
       absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
   AppendParams(view.columns);
   view.columns.push_back(kWithdrawn);
+  view.columns.push_back(kTrainStage);
+  view.columns.push_back(kEvaluateStage);
   view.columns.push_back({"dataset_digest", DigestOf("trained"),
                           "SHA-256 of the files that the trial names, as they were (decision 18)."});
+  view.columns.push_back(kStartStage);
+  view.columns.push_back({"start_checkpoint",
+                          "(SELECT checkpoint FROM stage WHERE stage.id = trained.start_stage)",
+                          "SHA-256 of the model of that stage."});
   for (const MeasurementInfo& measurement : Measurements()) {
     if (!measurement.final || measurement.axis == "site") continue;
     const std::string name(measurement.name);
@@ -193,7 +217,8 @@ View Reruns() {
                        "\n  LEFT JOIN measurement AS earlier ON earlier.token = before.result_token AND "
                        "earlier.name = measurement.name AND earlier.site = measurement.site AND "
                        "earlier.step = measurement.step AND earlier.final = 1"
-                       "\nWHERE measurement.final = 1 AND measurement.name NOT IN (", Durations(), ")")};
+                       "\nWHERE measurement.final = 1 AND measurement.name NOT IN (",
+                       Durations(), ")")};
 }
 
 View Curves() {
@@ -237,6 +262,7 @@ View Attempts() {
        {"started_at", Utc("attempt.started_ms"), "UTC."},
        {"ended_at", Utc("attempt.ended_ms"), "UTC."},
        {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
+       {"gpu", "attempt.gpu_share_thousandths / 1000.0", "Share of a GPU that it had; 0 on a CPU."},
        {"worker", "attempt.worker", "Incarnation of the worker."},
        {"slot", "attempt.slot", "Place on the worker."},
        {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it resumed from; 0 from scratch."}},
@@ -327,6 +353,26 @@ View Audit() {
       "audit_entry"};
 }
 
+View Notifications() {
+  return {"notifications",
+          "Notifications for the hooks of the coordinator, in order: those that wait, and the latest 10,000.",
+          {{"id", "'n-' || notification.id || '-' || notification.at_ms", "As the receiver gets it."},
+           {"at", Utc("notification.at_ms"), "When it happened; UTC."},
+           {"event", "notification.event", "end, failure or no_worker."},
+           {"sweep_id", Id("s-", "notification.sweep"), "Sweep."},
+           {"trial", Id("t-", "notification.trial"), "First trial that it is about; NULL: the sweep alone."},
+           {"hook", "notification.hook", "Its receiver, without the path of a URL."},
+           {"state", "notification.state",
+            "GATHERING (more failures are added to it), WAITING, DELIVERED or GIVEN_UP."},
+           {"tries", "notification.tries", "So far."},
+           {"next_try_at", Utc("notification.next_try_ms"), "UTC; NULL: at once, or none."},
+           {"ended_at", Utc("notification.ended_ms"), "When it was delivered or given up; UTC."},
+           {"error", "notification.error", "Of the latest try."},
+           {"body", "notification.body", "As it is sent, JSON."},
+           {"number", "notification.id", "Grows: the order of the events."}},
+          "notification"};
+}
+
 View PruningDecisions() {
   return {"pruning_decisions",
           "Verdicts of pruning for each training at each rung, in order.",
@@ -375,9 +421,9 @@ std::string View::CreateSql(bool temporary) const {
 }
 
 const std::vector<View>& UserViews() {
-  static const std::vector<View> views = {Sweeps(), Trials(),   Results(),          Reruns(),
-                                          Curves(), Attempts(), Failures(),         Logs(),
-                                          Events(), Workers(),  PruningDecisions(), Audit()};
+  static const std::vector<View> views = {Sweeps(),           Trials(),   Results(),      Reruns(), Curves(),
+                                          Attempts(),         Failures(), Logs(),         Events(), Workers(),
+                                          PruningDecisions(), Audit(),    Notifications()};
   return views;
 }
 

@@ -51,15 +51,15 @@ std::string Suggestion(std::string_view kind, std::string word) {
 absl::Status PrepareError(sqlite3* connection, int code, const std::string& refused_function) {
   const std::string message = sqlite3_errmsg(connection);
   if (!refused_function.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("SQL: the function ", refused_function,
-                     " is not allowed here; aggregates, window functions and functions of numbers, texts, dates "
-                     "and JSON are",
-                     DidYouMean(refused_function, AllowedFunctions())));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "SQL: the function ", refused_function,
+        " is not allowed here; aggregates, window functions and functions of numbers, texts, dates "
+        "and JSON are",
+        DidYouMean(refused_function, AllowedFunctions())));
   }
   if (message.starts_with(kNoConstructor)) {
-    return absl::InvalidArgumentError(absl::StrCat("SQL: the table ", message.substr(kNoConstructor.size()),
-                                                   " is not allowed here"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("SQL: the table ", message.substr(kNoConstructor.size()), " is not allowed here"));
   }
   if (message.starts_with(kUnsafe)) {
     return absl::InvalidArgumentError(
@@ -179,14 +179,15 @@ struct GuardedConnection::State {
   SqliteHandle handle;
   std::string refused_function;  // By Authorize, in the statement that is being prepared.
 
-  static int Authorize(void* state, int action, const char* first, const char* second, const char*, const char*);
+  static int Authorize(void* state, int action, const char* first, const char* second, const char*,
+                       const char*);
 };
 
 int GuardedConnection::State::Authorize(void* state, int action, const char* first, const char* second,
                                         const char*, const char*) {
-  static const std::vector<std::string> kDescribing = {"application_id",   "foreign_key_list", "index_info",
-                                                       "index_list",       "index_xinfo",      "table_info",
-                                                       "table_list",       "table_xinfo",      "user_version"};
+  static const std::vector<std::string> kDescribing = {"application_id", "foreign_key_list", "index_info",
+                                                       "index_list",     "index_xinfo",      "table_info",
+                                                       "table_list",     "table_xinfo",      "user_version"};
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
@@ -228,7 +229,8 @@ absl::StatusOr<std::unique_ptr<GuardedConnection>> GuardedConnection::Open(
   return std::unique_ptr<GuardedConnection>(new GuardedConnection(std::move(state)));
 }
 
-absl::StatusOr<v1::QueryResponse> GuardedConnection::Query(const std::string& sql, const QueryLimits& limits) {
+absl::StatusOr<v1::QueryResponse> GuardedConnection::Query(const std::string& sql,
+                                                           const QueryLimits& limits) {
   sqlite3* connection = state_->handle.get();
   Timestamp deadline = MonotonicNow() + limits.time;
   sqlite3_progress_handler(
@@ -236,8 +238,7 @@ absl::StatusOr<v1::QueryResponse> GuardedConnection::Query(const std::string& sq
       [](void* end) { return MonotonicNow() >= *static_cast<Timestamp*>(end) ? 1 : 0; }, &deadline);
   state_->refused_function.clear();
   const auto run = [&]() -> absl::StatusOr<v1::QueryResponse> {
-    ASSIGN_OR_RETURN(const StatementPtr statement,
-                     PrepareGuarded(connection, sql, state_->refused_function));
+    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql, state_->refused_function));
     return CollectRows(connection, statement.get(), limits);
   };
   absl::StatusOr<v1::QueryResponse> response = run();
@@ -260,15 +261,15 @@ const std::vector<std::string>& AllowedFunctions() {
         "random", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
         // Texts and bytes.
         "char", "concat", "concat_ws", "format", "glob", "hex", "instr", "length", "like", "lower", "ltrim",
-        "octet_length", "printf", "quote", "randomblob", "replace", "rtrim", "soundex", "string_agg", "substr",
-        "substring", "trim", "unhex", "unicode", "upper", "zeroblob",
+        "octet_length", "printf", "quote", "randomblob", "replace", "rtrim", "soundex", "string_agg",
+        "substr", "substring", "trim", "unhex", "unicode", "upper", "zeroblob",
         // Dates.
         "current_date", "current_time", "current_timestamp", "date", "datetime", "julianday", "strftime",
         "time", "timediff", "unixepoch",
         // JSON.
         "->", "->>", "json", "json_array", "json_array_length", "json_error_position", "json_extract",
-        "json_insert", "json_object", "json_patch", "json_pretty", "json_quote", "json_remove", "json_replace",
-        "json_set", "json_type", "json_valid"};
+        "json_insert", "json_object", "json_patch", "json_pretty", "json_quote", "json_remove",
+        "json_replace", "json_set", "json_type", "json_valid"};
     std::sort(names.begin(), names.end());
     return names;
   }();
@@ -301,10 +302,10 @@ absl::Status QueryTooSlow(Duration time) {
 }
 
 absl::Status QueryTooLarge() {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the query needs more than ", kQueryHeapBytes >> 20,
-                   " MiB of memory; narrow it, for example with WHERE sweep = '…' or by naming the columns, or "
-                   "read inlier.db with sqlite3"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the query needs more than ", kQueryHeapBytes >> 20,
+      " MiB of memory; narrow it, for example with WHERE sweep = '…' or by naming the columns, or "
+      "read inlier.db with sqlite3"));
 }
 
 }  // namespace inlier

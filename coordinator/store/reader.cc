@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/check.h"
@@ -19,6 +20,7 @@
 #include "coordinator/store/sqlite_handle.h"
 #include "coordinator/store/sweep_json.h"
 #include "nlohmann/json.hpp"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -89,11 +91,17 @@ void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
   counts->set_pruned(Integer(row[11]));
 }
 
-void FillLabels(const std::string& json, google::protobuf::Map<std::string, std::string>* labels) {
-  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return;
+PointLabels LabelsInOrder(const std::string& json) {
+  PointLabels labels;
+  const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return labels;
   for (const auto& [axis, label] : parsed.items())
-    (*labels)[axis] = label.is_string() ? label.get<std::string>() : label.dump();
+    labels.emplace_back(axis, label.is_string() ? label.get<std::string>() : label.dump());
+  return labels;
+}
+
+void FillLabels(const std::string& json, google::protobuf::Map<std::string, std::string>* labels) {
+  for (const auto& [axis, label] : LabelsInOrder(json)) (*labels)[axis] = label;
 }
 
 }  // namespace
@@ -136,8 +144,7 @@ struct Reader::Pool {
     };
     sqlite3_progress_handler(
         connection, kInstructionsBetweenChecks,
-        [](void* stop) { return (*static_cast<std::function<bool()>*>(stop))() ? 1 : 0; },
-        &must_stop);
+        [](void* stop) { return (*static_cast<std::function<bool()>*>(stop))() ? 1 : 0; }, &must_stop);
     absl::Status status;
     int code = SQLITE_ROW;
     while (status.ok() && (code = sqlite3_step(statement)) == SQLITE_ROW) status = visit(statement);
@@ -146,8 +153,8 @@ struct Reader::Pool {
     if ((code & 0xff) != SQLITE_INTERRUPT)
       return SqliteStatus(code, sqlite3_errmsg(connection), "running a query");
     if (stopped) return absl::UnavailableError("the coordinator is stopping");
-    return absl::DeadlineExceededError(absl::StrCat("reading the database took longer than ",
-                                                    FormatDuration(select_time), "; is its disk overloaded?"));
+    return absl::DeadlineExceededError(absl::StrCat(
+        "reading the database took longer than ", FormatDuration(select_time), "; is its disk overloaded?"));
   }
 
  private:
@@ -233,7 +240,7 @@ absl::StatusOr<v1::SweepStatus> Reader::GetSweep(SweepId sweep) {
     ASSIGN_OR_RETURN(
         const SqlRows counts,
         Select(absl::StrFormat(
-                   "SELECT count(*), count(*) FILTER (WHERE state <> 'PENDING'), "
+                   "SELECT count(*), count(*) FILTER (WHERE state IN ('SUCCEEDED', 'DIVERGED')), "
                    "count(*) FILTER (WHERE state = 'PENDING' AND %s) FROM stage WHERE id IN (SELECT %s "
                    "FROM trial WHERE sweep = ?1 AND point >= 0)",
                    kStageRuns, train ? "train_stage" : "evaluate_stage"),
@@ -319,16 +326,24 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
              "WHERE trial.id = ?1 AND attempt.ended_ms IS NOT NULL ORDER BY attempt.token DESC LIMIT ?2) "
              "ORDER BY token",
              {id.value(), static_cast<std::int64_t>(kAttemptsListed)}));
+  if (!absl::StrContains(explanation.text(),
+                         '(')) {  // Of a trial that ended only the database has the labels.
+    ASSIGN_OR_RETURN(const SqlRows labels, Select("SELECT labels FROM trial WHERE id = ?1", {id.value()}));
+    const std::string text = labels.rows.empty() ? "" : LabelsText(LabelsInOrder(Text(labels.rows[0][0])));
+    if (!text.empty()) absl::StrAppend(explanation.mutable_text(), " (", text, ")");
+  }
   for (const auto& row : found.rows) {
     v1::Explanation& attempt = *explanation.add_because();
     const double* seconds = std::get_if<double>(&row[7]);
+    const bool stopped =
+        Text(row[4]) == v1::FailureClass_Name(v1::PREEMPTED);  // No failure: it goes on later.
     attempt.set_text(absl::StrCat("attempt ", Integer(row[2]), " to ",
                                   Text(row[1]) == "TRAIN_STAGE" ? "train" : "evaluate", " on worker ",
                                   Text(row[6]), " ended after ",
                                   FormatDuration(FromSeconds(seconds == nullptr ? 0 : *seconds)),
-                                  IsNull(row[4]) ? "" : absl::StrCat(", ", Text(row[4])),
+                                  IsNull(row[4]) || stopped ? "" : absl::StrCat(", ", Text(row[4])),
                                   Text(row[5]).empty() ? "" : absl::StrCat(": ", Text(row[5]))));
-    attempt.set_state(Text(row[3]));
+    attempt.set_state(Text(row[stopped ? 4 : 3]));
   }
   return absl::OkStatus();
 }

@@ -46,7 +46,8 @@ class Reader {
 
   // `database_path` is an inlier.db that exists (Database::Open made it). Connections are opened when first
   // needed. `select_time`: of one SELECT.
-  explicit Reader(std::filesystem::path database_path, int connections = 2, Duration select_time = kSelectTime);
+  explicit Reader(std::filesystem::path database_path, int connections = 2,
+                  Duration select_time = kSelectTime);
   ~Reader();
 
   // Ends the SELECTs that run, and all later ones, with Unavailable.

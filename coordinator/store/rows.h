@@ -28,7 +28,7 @@ inline bool IsResult(v1::TrialState state) { return state == v1::SUCCEEDED || st
 struct StageFailures {
   std::uint32_t crashes = 0;        // CRASHED, TIMED_OUT, STALLED.
   std::uint32_t out_of_memory = 0;  // OUT_OF_MEMORY.
-  std::uint32_t losses = 0;         // LOST, PREEMPTED.
+  std::uint32_t losses = 0;         // LOST, PREEMPTED, SICK_DEVICE.
   std::uint32_t invalid = 0;        // INVALID_SPEC. OTHER_DATA is the worker's matter, and not counted.
   friend bool operator==(const StageFailures&, const StageFailures&) = default;
 };
@@ -44,6 +44,15 @@ struct ResourceRequest {
   friend auto operator<=>(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
+// Time of the attempts at stages that the sweep needs, up to `at`.
+struct SweepUsage {
+  SweepId id{};
+  std::int64_t attempt_ms = 0;
+  std::int64_t gpu_ms = 0;          // Multiplied by the share of a GPU that each has.
+  std::int64_t charged_gpu_ms = 0;  // The same of the ended attempts that are charged to it.
+  WallTime at{};
+};
+
 struct SweepRow {
   SweepId id{};
   v1::SweepSpec spec{};
@@ -55,13 +64,14 @@ struct SweepRow {
   std::uint64_t next_point = 0;        // Points of the grid expanded so far.
   std::string request_id{};            // Empty: none was given. Never stored twice.
   std::string request_digest{};        // Digest of the request's content.
-  std::string owner{};                 // Name of the caller that submitted it; empty: callers were not checked.
+  std::string owner{};  // Name of the caller that submitted it; empty: callers were not checked.
   WallTime submitted_at{};
   std::optional<WallTime> ended_at{};
   bool paused = false;
   bool again = false;  // Runs once more what has a result.
   std::uint64_t revision = 1;
   std::uint64_t notices = 0;  // Number of its latest notice; derived from the events.
+  SweepUsage usage{};         // Stored by itself; where it never was, up to the submission.
 };
 
 // Files that trainings read. A row without a digest: as their specifications name them; one with a digest: as
@@ -81,6 +91,7 @@ struct StageRow {
   StageId train_stage{};    // EVALUATE: whose checkpoint it needs; zero: TRAIN.
   std::uint32_t steps = 0;  // Updates of the training; 0: it counts epochs.
   DataId data{};            // TRAIN: without a digest while no attempt has reported one.
+  StageId start_stage{};    // TRAIN: the training that it starts from; zero: none of this coordinator.
   StageId previous{};       // The one that ran the same before; not read back.
   StageState state = v1::PENDING;
   std::optional<Digest> checkpoint{};  // TRAIN, SUCCEEDED: the trained model.
@@ -89,6 +100,7 @@ struct StageRow {
   std::string spec_json{};
   // The rest is read back of stages without a result only.
   StageFailures failures{};
+  std::int64_t ran_ms = 0;     // Of ended attempts, as in StageChange.
   std::uint32_t attempts = 0;  // So far, over all retries; derived from the attempts.
   std::string message{};
   std::uint64_t memory_mib = 0;  // As in StageMemory.
@@ -121,8 +133,10 @@ struct AttemptRow {
   WallTime started_at{};
   SweepId sweep{};  // Charged for it.
   ResourceRequest request{};
+  std::uint32_t gpu_share_thousandths = 0;  // Of a GPU, as it has it; 0: on a CPU.
   // Stored by later changes.
   std::string yields{};            // Why it was asked to write a checkpoint and stop; empty: it was not.
+  bool timed_out = false;          // With `yields`: because of its time.
   std::string final_checkpoint{};  // Digest of the trained model, once it is stored; its outcome is not yet.
   std::uint64_t final_step = 0;
 };
@@ -236,13 +250,27 @@ struct AuditRow {
   std::string method{};  // For example Cancel.
   SweepId sweep{};
   TrialId trial{};
-  std::string worker{};   // Incarnation.
-  std::string outcome{};  // Name of the gRPC code.
-  std::string message{};  // Why it was refused.
-  std::string request{};  // Its scalar fields, for people.
-  std::string digest{};   // SHA-256 of the request.
+  std::string worker{};     // Incarnation.
+  std::string outcome{};    // Name of the gRPC code.
+  std::string message{};    // Why it was refused.
+  std::string request{};    // Its scalar fields, for people.
+  std::string digest{};     // SHA-256 of the request.
   std::uint64_t calls = 1;  // Refused ones that it stands for.
 };
+
+// A notification for one receiver. While it is gathering it is written again, with more in its body.
+struct NotificationRow {
+  std::uint64_t number = 0;  // Above every earlier one.
+  WallTime at{};             // Of the event.
+  std::string event{};       // Name of a field of HooksConfig without "on_".
+  SweepId sweep{};
+  TrialId trial{};         // Zero: not about one.
+  std::string hook{};      // HookKey of the receiver.
+  std::string body{};      // As it is sent, JSON.
+  bool gathering = false;  // It is not sent yet.
+  bool lasts = false;      // The condition that it reports has not ended.
+};
+inline constexpr std::uint64_t kNotificationsKept = 10'000;
 
 }  // namespace inlier
 

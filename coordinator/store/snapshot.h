@@ -27,6 +27,10 @@ struct Snapshot {
   std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.
   std::vector<TrialPruning> trial_prunings{};        // By trial.
   std::vector<RequestRow> requests{};
+  std::vector<NotificationRow> gathering{};  // Notifications that were not complete yet.
+  std::vector<SweepId> lasting{};            // Sweeps of which a notification reports a condition that lasts.
+  std::vector<std::string> waiting_hooks{};  // Receivers of notifications that are not delivered.
+  std::uint64_t next_notification = 1;
   Token next_token = 1;
 };
 

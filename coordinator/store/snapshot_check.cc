@@ -46,6 +46,14 @@ absl::Status CheckStages(const Snapshot& snapshot) {
     if ((stage.kind == v1::EVALUATE_STAGE) != has_train) {
       return Damaged(absl::StrCat(stage.id.ToString(), " names a train stage or lacks one against its kind"));
     }
+    if (stage.start_stage) {
+      const StageRow* start = Find(snapshot.stages, stage.start_stage);
+      if (has_train || start == nullptr || start->kind != v1::TRAIN_STAGE ||
+          start->id.value() >= stage.id.value()) {
+        return Damaged(absl::StrCat(stage.id.ToString(), " starts from ", stage.start_stage.ToString(),
+                                    ", which is no training before it"));
+      }
+    }
     if (!has_train) {
       if (Find(snapshot.data, stage.data) == nullptr)
         return Damaged(absl::StrCat(stage.id.ToString(), " names data that are not there"));
@@ -84,6 +92,12 @@ absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
       if (stage->state != v1::SUCCEEDED)
         open[static_cast<std::size_t>(stage - snapshot.stages.data())] = true;
     }
+    // And the trainings that its own starts from.
+    while (train->state != v1::SUCCEEDED && train->start_stage) {
+      train = Find(snapshot.stages, train->start_stage);
+      if (train->state != v1::SUCCEEDED)
+        open[static_cast<std::size_t>(train - snapshot.stages.data())] = true;
+    }
   }
   return absl::OkStatus();
 }
@@ -101,11 +115,12 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
       return Damaged(absl::StrCat("attempt ", attempt.token, " is live although ", attempt.stage.ToString(),
                                   " is not running for a trial, or has another"));
     }
-    if (stage->train_stage) {
-      const StageRow* train = Find(snapshot.stages, stage->train_stage);
+    if (const StageId needed_stage = stage->train_stage ? stage->train_stage : stage->start_stage) {
+      const StageRow* train = Find(snapshot.stages, needed_stage);
       if (train == nullptr || train->state != v1::SUCCEEDED) {
-        return Damaged(absl::StrCat("attempt ", attempt.token, " is live although the training of ",
-                                    attempt.stage.ToString(), " has not succeeded"));
+        return Damaged(absl::StrCat("attempt ", attempt.token, " is live although the training ",
+                                    needed_stage.ToString(), ", which ", attempt.stage.ToString(),
+                                    " needs, has not succeeded"));
       }
     }
     if (!attempt.final_checkpoint.empty() && !IsSha256Hex(attempt.final_checkpoint))

@@ -40,17 +40,22 @@ std::int64_t Integer(SQLite::Database& database, const char* sql) {
 }
 
 absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
-  Statement rows(database,
-                 "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
-                 "request_digest, submitted_ms, ended_ms, paused, revision, "
-                 "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
-                 "notice IS NOT NULL), trials_at_submit, owner, again FROM sweep ORDER BY id");
+  Statement rows(
+      database,
+      "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
+      "request_digest, submitted_ms, ended_ms, paused, revision, "
+      "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
+      "notice IS NOT NULL), trials_at_submit, owner, again, coalesce(attempt_ms, 0), coalesce(gpu_ms, 0), "
+      "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms) "
+      "FROM sweep LEFT JOIN sweep_usage ON sweep_usage.sweep = sweep.id ORDER BY id");
   while (rows.Next()) {
     SweepRow& sweep = snapshot.sweeps.emplace_back();
     std::string spec, state;
     rows.Read(sweep.id, spec, state, sweep.points, sweep.trials, sweep.trials_known, sweep.next_point,
               sweep.request_id, sweep.request_digest, sweep.submitted_at, sweep.ended_at, sweep.paused,
-              sweep.revision, sweep.notices, sweep.trials_at_submit, sweep.owner, sweep.again);
+              sweep.revision, sweep.notices, sweep.trials_at_submit, sweep.owner, sweep.again,
+              sweep.usage.attempt_ms, sweep.usage.gpu_ms, sweep.usage.charged_gpu_ms, sweep.usage.at);
+    sweep.usage.id = sweep.id;
     ASSIGN_OR_RETURN(sweep.spec, SweepSpecFromJson(spec));
     v1::SweepState_Parse(state, &sweep.state);
   }
@@ -66,8 +71,9 @@ absl::Status LoadData(SQLite::Database& database, Snapshot& snapshot) {
     if (digest.empty()) continue;
     row.digest = ParseSha256Hex(digest);
     if (!row.digest) {
-      return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", row.id.ToString(),
-                                              " has no SHA-256 as its digest; restore inlier.db from a backup"));
+      return absl::DataLossError(
+          absl::StrCat("the database is damaged or was edited: ", row.id.ToString(),
+                       " has no SHA-256 as its digest; restore inlier.db from a backup"));
     }
   }
   return absl::OkStatus();
@@ -91,7 +97,8 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
   Statement attempts(database, "SELECT count(*) FROM attempt WHERE stage = ?1");
   Statement rows(database,
                  "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, "
-                 "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec, data FROM stage "
+                 "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec, data, ran_ms, "
+                 "start_stage FROM stage "
                  "ORDER BY id");
   const auto lacks = [](const StageRow& stage, const char* what) {
     return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage.id.ToString(),
@@ -103,9 +110,10 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
     std::string_view kind, fingerprint, state, checkpoint, message, spec;
     StageFailures failures;
     std::uint64_t memory_mib = 0, gpu_memory_mib = 0;
+    std::int64_t ran_ms = 0;
     rows.Read(stage.id, kind, fingerprint, stage.train_stage, state, stage.steps, checkpoint,
               failures.crashes, failures.out_of_memory, failures.losses, failures.invalid, message,
-              memory_mib, gpu_memory_mib, spec, stage.data);
+              memory_mib, gpu_memory_mib, spec, stage.data, ran_ms, stage.start_stage);
     stage.kind = kind.starts_with('T') ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
     if (fingerprint.size() != stage.fingerprint.size()) return lacks(stage, "fingerprint");
     std::copy(fingerprint.begin(), fingerprint.end(), stage.fingerprint.begin());
@@ -116,6 +124,7 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
     }
     if (IsResult(stage.state)) continue;
     stage.failures = failures;
+    stage.ran_ms = ran_ms;
     stage.message = message;
     stage.memory_mib = memory_mib;
     stage.gpu_memory_mib = gpu_memory_mib;
@@ -164,7 +173,8 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   if (INLIER_BUG("live_attempts_forgotten_after_restart")) return;
   Statement rows(database,
                  "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, attempt.sweep, "
-                 "gpu_thousandths, memory_mib, gpu_memory_mib, yields, artifact.sha256, artifact.step "
+                 "gpu_thousandths, memory_mib, gpu_memory_mib, yields, artifact.sha256, artifact.step, "
+                 "gpu_share_thousandths, timed_out "
                  "FROM attempt LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
                  "WHERE saved.token = attempt.token AND saved.final = 1) "
                  "WHERE ended_ms IS NULL ORDER BY +attempt.token");
@@ -173,7 +183,8 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
     ResourceRequest& request = attempt.request;
     rows.Read(attempt.token, attempt.stage, attempt.number, attempt.worker, attempt.slot, attempt.resume_step,
               attempt.started_at, attempt.sweep, request.gpu_thousandths, request.memory_mib,
-              request.gpu_memory_mib, attempt.yields, attempt.final_checkpoint, attempt.final_step);
+              request.gpu_memory_mib, attempt.yields, attempt.final_checkpoint, attempt.final_step,
+              attempt.gpu_share_thousandths, attempt.timed_out);
   }
 }
 
@@ -243,6 +254,25 @@ void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
+void LoadNotifications(SQLite::Database& database, Snapshot& snapshot) {
+  Statement rows(
+      database,
+      "SELECT id, at_ms, event, sweep, trial, hook, body, lasts FROM notification WHERE state = 'GATHERING' "
+      "ORDER BY id");
+  while (rows.Next()) {
+    NotificationRow& row = snapshot.gathering.emplace_back();
+    rows.Read(row.number, row.at, row.event, row.sweep, row.trial, row.hook, row.body, row.lasts);
+  }
+  Statement lasting(database, "SELECT DISTINCT sweep FROM notification WHERE lasts = 1 ORDER BY sweep");
+  while (lasting.Next()) lasting.Read(snapshot.lasting.emplace_back());
+  Statement hooks(
+      database,
+      "SELECT DISTINCT hook FROM notification WHERE state = 'WAITING' OR state = 'GATHERING' ORDER BY hook");
+  while (hooks.Next()) hooks.Read(snapshot.waiting_hooks.emplace_back());
+  snapshot.next_notification =
+      static_cast<std::uint64_t>(Integer(database, "SELECT 1 + coalesce(max(id), 0) FROM notification"));
+}
+
 }  // namespace
 
 absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
@@ -254,6 +284,7 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   LoadLiveAttempts(database, snapshot);
   LoadPruning(database, snapshot);
   LoadRequests(database, snapshot);
+  LoadNotifications(database, snapshot);
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));
   LoadCheckpoints(database, snapshot);
   MarkRunning(snapshot);

@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/status.h"
+#include "coordinator/store/row_inserter.h"
 #include "coordinator/store/statement.h"
 #include "coordinator/store/sweep_json.h"
 #include "nlohmann/json.hpp"
@@ -33,53 +33,6 @@ std::string Json(const v1::SweepSpec& spec) {
 const std::string& StoredState(v1::TrialState state) {
   return v1::TrialState_Name(state == v1::RUNNING ? v1::PENDING : state);
 }
-
-// The changes of kind `Row` among `changes`.
-template <typename Row>
-std::vector<const Row*> RowsOf(std::span<const Change> changes) {
-  std::vector<const Row*> rows;
-  for (const Change& change : changes) {
-    if (const auto* row = std::get_if<Row>(&change)) rows.push_back(row);
-  }
-  return rows;
-}
-
-// Inserts rows of one table, up to 64 with one statement: SQLite opens its cursors once for all of them.
-class RowInserter {
- public:
-  // `table` with its columns: "stage (id, kind)".
-  RowInserter(SQLite::Database& database, std::string_view table) : database_(database), table_(table) {}
-
-  // Inserts one row for each of `rows`, in their order; `bind(row, statement)` binds its values in the order
-  // of the columns.
-  template <typename Row, typename BindRow>
-  void Insert(std::span<const Row* const> rows, BindRow bind) {
-    for (std::size_t i = 0; i < kSizes.size(); ++i) {
-      for (; rows.size() >= kSizes[i]; rows = rows.subspan(kSizes[i])) {
-        if (!statements_[i]) statements_[i].emplace(database_, Sql(kSizes[i]));
-        statements_[i]->Restart();
-        for (const Row* row : rows.first(kSizes[i])) bind(*row, *statements_[i]);
-        statements_[i]->Next();
-      }
-    }
-  }
-
- private:
-  static constexpr std::array<std::size_t, 3> kSizes = {64, 8, 1};
-
-  // OR ROLLBACK: a row that breaks a rule ends the whole transaction. SQLite keeps no copies of pages for it.
-  std::string Sql(std::size_t rows) const {
-    std::string row = "(?";
-    for (auto i = std::count(table_.begin(), table_.end(), ','); i > 0; --i) row += ", ?";
-    std::string sql = absl::StrCat("INSERT OR ROLLBACK INTO ", std::string(table_), " VALUES ", row, ")");
-    for (std::size_t i = 1; i < rows; ++i) absl::StrAppend(&sql, ", ", row, ")");
-    return sql;
-  }
-
-  SQLite::Database& database_;
-  const std::string_view table_;
-  std::array<std::optional<Statement>, kSizes.size()> statements_;
-};
 
 }  // namespace
 
@@ -126,13 +79,6 @@ class Store::Writer {
   }
 
  private:
-  // The number of `changes`, from the first on, for which `condition` holds.
-  template <typename Condition>
-  static std::size_t RunOf(std::span<const Change> changes, Condition condition) {
-    return static_cast<std::size_t>(std::find_if_not(changes.begin(), changes.end(), condition) -
-                                    changes.begin());
-  }
-
   // Runs `sql`, which is a literal; returns the number of rows it changed.
   template <typename... Values>
   int Run(std::string_view sql, const Values&... values) {
@@ -163,7 +109,7 @@ class Store::Writer {
   void Insert(const std::vector<const StageRow*>& rows) {
     stages_.Insert(std::span(rows), [](const StageRow& row, Statement& values) {
       values.Bind(row.id, v1::StageKind_Name(row.kind), row.fingerprint, OrNull(row.train_stage),
-                  row.spec_json, row.steps, OrNull(row.data), OrNull(row.previous));
+                  OrNull(row.start_stage), row.spec_json, row.steps, OrNull(row.data), OrNull(row.previous));
     });
   }
 
@@ -177,7 +123,8 @@ class Store::Writer {
   void Insert(const std::vector<const AttemptRow*>& rows) {
     attempts_.Insert(std::span(rows), [](const AttemptRow& row, Statement& values) {
       values.Bind(row.token, row.stage, row.number, row.worker, row.slot, row.resume_step, row.started_at,
-                  row.sweep, row.request.gpu_thousandths, row.request.memory_mib, row.request.gpu_memory_mib);
+                  row.sweep, row.request.gpu_thousandths, row.request.memory_mib, row.request.gpu_memory_mib,
+                  row.gpu_share_thousandths);
     });
     for (const AttemptRow* row : rows) {
       if (row->number > 1) Overwrite(row->token, row->resume_step);
@@ -201,9 +148,11 @@ class Store::Writer {
 
   bool Apply(const SweepRow& row) {
     Run("INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, request_digest, "
-        "submitted_ms, trials_at_submit, owner, again) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known, OrNull(row.request_id),
-        row.request_digest, row.submitted_at, row.trials_at_submit, row.owner, row.again);
+        "submitted_ms, trials_at_submit, owner, again) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
+        "?12)",
+        row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known,
+        OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit, row.owner,
+        row.again);
     return true;
   }
 
@@ -238,9 +187,9 @@ class Store::Writer {
     const StageFailures& failures = change.failures;
     return Update(
         "UPDATE OR ROLLBACK stage SET state = ?2, crashes = ?3, out_of_memory = ?4, losses = ?5, "
-        "invalid = ?6, message = ?7 WHERE id = ?1",
+        "invalid = ?6, message = ?7, ran_ms = ?8 WHERE id = ?1",
         change.id, StoredState(change.state), failures.crashes, failures.out_of_memory, failures.losses,
-        failures.invalid, change.message);
+        failures.invalid, change.message, change.ran_ms);
   }
 
   bool Apply(const StageMemory& change) {
@@ -259,14 +208,23 @@ class Store::Writer {
     return Update("UPDATE OR ROLLBACK stage SET data = ?2 WHERE id = ?1", change.id, change.data);
   }
 
+  bool Apply(const SweepUsage& row) {
+    return Update(
+        "INSERT INTO sweep_usage (sweep, attempt_ms, gpu_ms, charged_gpu_ms, at_ms) VALUES (?1, ?2, ?3, ?4, "
+        "?5) "
+        "ON CONFLICT (sweep) DO UPDATE SET attempt_ms = ?2, gpu_ms = ?3, charged_gpu_ms = ?4, at_ms = ?5",
+        row.id, row.attempt_ms, row.gpu_ms, row.charged_gpu_ms, row.at);
+  }
+
   bool Apply(const TokenTaken& change) {
     next_token_ = std::max(next_token_, change.token + 1);
     return true;
   }
 
   bool Apply(const AttemptYields& change) {
-    return Run("UPDATE OR ROLLBACK attempt SET yields = ?2 WHERE token = ?1 AND ended_ms IS NULL",
-               change.token, change.reason) == 1;
+    return Run("UPDATE OR ROLLBACK attempt SET yields = ?2, timed_out = ?3 WHERE token = ?1 AND ended_ms IS "
+               "NULL",
+               change.token, change.reason, change.timed_out) == 1;
   }
 
   bool Apply(const AttemptInfo& change) {
@@ -384,16 +342,55 @@ class Store::Writer {
     return true;
   }
 
+  bool Apply(const NotificationRow& row) {
+    Run("INSERT INTO notification (id, at_ms, event, sweep, trial, hook, body, state, lasts) VALUES (?1, ?2, "
+        "?3, ?4, ?5, "
+        "?6, ?7, iif(?8, 'GATHERING', 'WAITING'), ?9) ON CONFLICT (id) DO UPDATE SET body = ?7, state = "
+        "excluded.state",
+        row.number, row.at, row.event, row.sweep, OrNull(row.trial), row.hook, row.body, row.gathering,
+        row.lasts);
+    Run("DELETE FROM notification WHERE id <= ?1 - ?2 AND (state = 'DELIVERED' OR state = 'GIVEN_UP') AND "
+        "lasts = 0",
+        row.number, kNotificationsKept);
+    return true;
+  }
+
+  bool Apply(const NotificationTried& change) {
+    using Result = NotificationTried::Result;
+    Run("UPDATE notification SET state = CASE WHEN ?2 THEN 'DELIVERED' WHEN ?3 THEN 'GIVEN_UP' ELSE state "
+        "END, "
+        "tries = tries + 1, refusals = refusals + ?4, error = ?5, ended_ms = iif(?2 OR ?3, ?6, NULL), "
+        "next_try_ms = ?7 "
+        "WHERE id = ?1 AND state = 'WAITING'",
+        change.number, change.result == Result::kDelivered, change.result == Result::kGivenUp,
+        change.result == Result::kRefused, change.error, change.at, change.next_try);
+    return true;
+  }
+
+  bool Apply(const ConditionEnded& change) {
+    Run("UPDATE notification SET lasts = 0 WHERE sweep = ?1 AND lasts = 1", change.sweep);
+    return true;
+  }
+
+  bool Apply(const HookRemoved& change) {
+    Run("UPDATE notification SET state = 'GIVEN_UP', ended_ms = ?2, next_try_ms = NULL, error = 'the hook is "
+        "no longer "
+        "configured' WHERE hook = ?1 AND state = 'WAITING' AND at_ms < ?2",
+        change.hook, change.before);
+    return true;
+  }
+
   SQLite::Database& database_;
   std::map<std::string_view, Statement> statements_;  // By their SQL.
   Statement is_live_{database_, "SELECT 1 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
   RowInserter measurements_{database_, "measurement (token, name, step, value, site, final, at_ms)"};
-  RowInserter stages_{database_, "stage (id, kind, fingerprint, train_stage, spec, steps, data, previous)"};
+  RowInserter stages_{database_,
+                      "stage (id, kind, fingerprint, train_stage, start_stage, spec, steps, data, previous)"};
   RowInserter trials_{database_,
                       "trial (id, sweep, point, train_stage, evaluate_stage, state, message, labels, spec)"};
   RowInserter attempts_{database_,
                         "attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep, "
-                        "gpu_thousandths, memory_mib, gpu_memory_mib)"};
+                        "gpu_thousandths, memory_mib, gpu_memory_mib, gpu_share_thousandths)"};
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.
 };
 
@@ -422,6 +419,7 @@ absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batc
     connection.exec("BEGIN IMMEDIATE");
     ApplyStats stats;
     for (const ChangeBatch* batch : batches) {
+      stats.notifications += RowsOf<NotificationRow>(batch->changes).size();
       std::span<const Change> changes(batch->changes);
       while (!changes.empty()) {
         bool live = false;

@@ -17,8 +17,9 @@
 namespace inlier {
 
 struct ApplyStats {
-  std::uint64_t rows = 0;    // Changes applied.
-  std::uint64_t fenced = 0;  // Changes dropped because their token's attempt is not live.
+  std::uint64_t rows = 0;           // Changes applied.
+  std::uint64_t fenced = 0;         // Changes dropped because their token's attempt is not live.
+  std::uint64_t notifications = 0;  // NotificationRows among the applied.
 };
 
 class Store {

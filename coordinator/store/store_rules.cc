@@ -52,6 +52,12 @@ const std::vector<StoreRule>& StoreRules() {
        "checkpoint' "
        "FROM stage JOIN stage AS train ON train.id = stage.train_stage WHERE train.checkpoint IS NULL "
        "AND EXISTS (SELECT 1 FROM attempt WHERE attempt.stage = stage.id)"},
+      {"trained_after_its_start",
+       "a training ran only with the checkpoint of the training that it starts from",
+       "SELECT 'st-' || stage.id || ' has attempts, and st-' || source.id || ', which it starts from, has no "
+       "checkpoint' "
+       "FROM stage JOIN stage AS source ON source.id = stage.start_stage WHERE source.checkpoint IS NULL "
+       "AND EXISTS (SELECT 1 FROM attempt WHERE attempt.stage = stage.id)"},
       {"success_of_a_trial", "a trial that succeeded has stages that succeeded",
        "SELECT 't-' || trial.id || ' is SUCCEEDED and st-' || stage.id || ' is ' || stage.state FROM trial "
        "JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "

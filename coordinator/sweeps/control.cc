@@ -1,6 +1,7 @@
 #include "coordinator/sweeps/control.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -9,9 +10,11 @@
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
+#include "coordinator/sweeps/settle.h"
 
 namespace inlier {
 namespace {
@@ -28,7 +31,7 @@ bool RetryTrial(Context& context, Trial& trial, bool pruned_too) {
   }
   SetTrialState(context, trial, v1::PENDING, "");
   std::string message;
-  const v1::TrialState to = Link(context, trial, /*reopen_train=*/true, /*reopen_evaluate=*/true, message);
+  const v1::TrialState to = Link(context, trial, Reopens(), message);
   if (trial.pruning != before) context.out.changes.Add(TrialPruning{.id = trial.id, .state = trial.pruning});
   SetTrialState(context, trial, to, message);
   return true;
@@ -58,7 +61,7 @@ void SetPaused(Context& context, Sweep& sweep, bool paused) {
   context.out.log.push_back(
       absl::StrCat("sweep_", paused ? "paused" : "resumed", " sweep=", sweep.id.ToString()));
   Notice(context, sweep, paused ? "sweep_paused" : "sweep_resumed",
-         paused ? "the sweep is paused: nothing new of it is started" : "the sweep is resumed");
+         paused ? "the sweep is paused: no new attempts start" : "the sweep is resumed");
 }
 
 }  // namespace
@@ -79,21 +82,8 @@ absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequ
     return response;
   }
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
-  Sweep& sweep = state.sweeps.at(id);
-  std::uint64_t cancelled = 0;
-  if (sweep.state == v1::ACTIVE) {
-    cancelled = sweep.Total() - sweep.trials.size();
-    SetExpander(state, sweep, nullptr);
-    SetSweepState(context, sweep, v1::SWEEP_CANCELLED);
-    Notice(context, sweep, "sweep_cancelled", "the sweep was cancelled");
-  }
-  for (const TrialId trial_id : sweep.trials) {
-    Trial& trial = state.trials.at(trial_id);
-    if (IsTerminal(trial.state)) continue;
-    SetTrialState(context, trial, v1::CANCELLED, "the sweep was cancelled");
-    ++cancelled;
-  }
-  response.set_cancelled(cancelled);
+  response.set_cancelled(EndSweep(context, state.sweeps.at(id), v1::SWEEP_CANCELLED, "sweep_cancelled",
+                                  "the sweep was cancelled"));
   return response;
 }
 
@@ -105,6 +95,12 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
   v1::RetryResponse response;
   std::uint64_t retried = 0;
   SweepId sweep_id;
+  const auto within_limits = [&](SweepId id) {
+    const std::optional<Reached> reached = LimitReached(state.sweeps.at(id), context.now.at);
+    return reached ? absl::FailedPreconditionError(
+                         absl::StrCat("nothing of sweep ", id.ToString(), " can be retried: ", reached->why))
+                   : absl::OkStatus();
+  };
   if (request.has_trial()) {
     ASSIGN_OR_RETURN(const TrialId id, FindTrial(state, request.trial()));
     if (state.trials.at(id).withdrawn) {
@@ -112,10 +108,12 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
           absl::StrCat("trial ", id.ToString(),
                        " was withdrawn by an edit of its sweep; bring its values back with another edit"));
     }
-    if (RetryTrial(context, state.trials.at(id), /*pruned_too=*/true)) ++retried;
     sweep_id = state.trials.at(id).sweep;
+    RETURN_IF_ERROR(within_limits(sweep_id));
+    if (RetryTrial(context, state.trials.at(id), /*pruned_too=*/true)) ++retried;
   } else {
     ASSIGN_OR_RETURN(sweep_id, FindSweep(state, request.sweep()));
+    RETURN_IF_ERROR(within_limits(sweep_id));
     for (const TrialId id : state.sweeps.at(sweep_id).trials) {
       if (RetryTrial(context, state.trials.at(id), /*pruned_too=*/false)) ++retried;
     }
@@ -135,6 +133,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
     if (unfinished) state.expanding.insert(sweep.id);
     context.settle.insert(sweep.id);
   }
+  if (retried > 0) RefreshLimit(state, sweep);
   response.set_retried(retried);
   return response;
 }

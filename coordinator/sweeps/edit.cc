@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -11,9 +12,12 @@
 #include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/attempts/stage_results.h"
+#include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/start_source.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "spec/sweep/sweep_edit.h"
 
@@ -51,13 +55,21 @@ void ForgetStages(State& state, Sweep& sweep, const std::vector<TrialId>& withdr
     for (const StageId id : {state.trials.at(trial).train, state.trials.at(trial).evaluate}) {
       if (!id || used.contains(id.value())) continue;
       Stage& stage = state.stages.at(id);
-      if (!stage.RemoveSweep(sweep.id)) continue;  // A trial before it had the same stage.
+      UnregisterStage(stage, sweep);
       stage.Tidy();
-      StageTally& tally = sweep.TallyOf(stage);
-      --tally.total;
-      tally.weight_total -= stage.Weight();
     }
   }
+}
+
+// Of trials that wait, after an edit of the limits. A trial that runs has a deadline.
+void FailWaitingOverTime(Context& context, const Sweep& sweep) {
+  State& state = context.state;
+  std::set<StageId> stages;
+  for (const TrialId id : sweep.trials) {
+    const Trial& trial = state.trials.at(id);
+    if (!IsTerminal(trial.state)) stages.insert({trial.train, trial.evaluate});
+  }
+  for (const StageId id : stages) FailTrialsOverTime(context, state.stages.at(id));
 }
 
 std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) {
@@ -91,6 +103,7 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
     Withdraw(context, sweep, state.trials.at(id));
   }
   sweep.trials = std::move(kept);
+  sweep.by_point.clear();
   ForgetStages(state, sweep, gone);
   sweep.next_point = 0;
   return stopped;
@@ -98,8 +111,9 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
 
 // From the grid of `before` to that of `spec`; nullopt when the grid stays as it is. `grid`: that of `spec`, if it is
 // made already.
-absl::StatusOr<std::optional<SweepEdit>> GridEdit(const Sweep& sweep, const v1::SweepSpec& spec,
-                                                  std::uint64_t trials_max, std::optional<SweepGrid> grid) {
+absl::StatusOr<std::optional<SweepEdit>> GridEdit(const State& state, const Sweep& sweep,
+                                                  const v1::SweepSpec& spec, std::uint64_t trials_max,
+                                                  std::optional<SweepGrid> grid) {
   const v1::SweepSpec before = sweep.WholeSpec();
   if (google::protobuf::util::MessageDifferencer::Equals(GridOf(before), GridOf(spec)))
     return std::optional<SweepEdit>();
@@ -113,6 +127,7 @@ absl::StatusOr<std::optional<SweepEdit>> GridEdit(const Sweep& sweep, const v1::
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
   ASSIGN_OR_RETURN(SweepEdit edit, SweepEdit::Create(before, *std::move(from), spec, *std::move(grid)));
+  RETURN_IF_ERROR(CheckStarts(state, edit.to()));
   const std::uint64_t trials = edit.to().kept();
   if (trials > sweep.Total() && trials > trials_max) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -161,7 +176,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   v1::SweepSpec spec = request.spec();
   spec.clear_scales();  // Other sizes are for the reader of the file.
   ASSIGN_OR_RETURN(const std::optional<SweepEdit> edit,
-                   GridEdit(sweep, spec, request.max_trials(), std::move(grid)));
+                   GridEdit(state, sweep, spec, request.max_trials(), std::move(grid)));
   const std::uint64_t trials_before = sweep.Total();
   const std::uint64_t trials = edit ? edit->to().kept() : trials_before;
 
@@ -169,6 +184,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   response.set_trials(trials);
   response.set_kept(trials);
   const ResourceRequest previous = sweep.request;
+  const v1::LimitsSpec limits_before = sweep.spec.limits();
   sweep.SetSpec(spec);
   ++sweep.revision;
   sweep.since = state.next_token;
@@ -183,6 +199,9 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   state.scheduler.SetRules(id, RulesOf(state, sweep));
   if (previous != sweep.request) ReshapeStages(context, sweep);
   if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
+  if (!google::protobuf::util::MessageDifferencer::Equals(limits_before, sweep.spec.limits()))
+    FailWaitingOverTime(context, sweep);
+  RefreshLimits(state, sweep);
   const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",
                                         response.withdrawn(), " withdrawn");
   Notice(context, sweep, "sweep_edited", absl::StrCat("the sweep was edited: ", what));

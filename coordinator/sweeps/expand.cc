@@ -3,17 +3,24 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/status.h"
 #include "coordinator/attempts/data_binding.h"
 #include "coordinator/attempts/pruning.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/scheduling/sources.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/start_source.h"
 #include "coordinator/sweeps/training_choice.h"
+#include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
@@ -26,9 +33,9 @@ StageId PreviousOf(const State& state, const Digest& specification, std::uint32_
   return StageId();
 }
 
-// The stage of `part` with the number of `choice`; `train` is zero for a training.
+// The stage of `part` with the number of `choice`; `train` is zero for a training, `start` what it starts from.
 StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& part, std::uint32_t steps,
-                       StageId train, const TrainingChoice& choice) {
+                       StageId train, StageId start, const TrainingChoice& choice) {
   State& state = context.state;
   const std::optional<Digest> specification = ParseSha256Hex(part.fingerprint);
   INLIER_CHECK(specification.has_value());
@@ -42,6 +49,7 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
   made.edit().spec = part.spec;
   made.steps = steps;
   made.train = train;
+  made.start = start;
   if (train) {
     Stage& training = state.stages.at(train);
     training.evaluations.push_back(id);
@@ -57,13 +65,15 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
                                    .train_stage = train,
                                    .steps = steps,
                                    .data = train ? DataId() : choice.data,
+                                   .start_stage = start,
                                    .previous = PreviousOf(state, *specification, choice.number),
                                    .spec_json = part.json});
   return id;
 }
 
-// `choice`: of a trial that can run.
-void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, const TrainingChoice& choice) {
+// `start`, `choice`: of a trial that can run.
+void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId start,
+                 const TrainingChoice& choice) {
   State& state = context.state;
   const TrialId id = state.trials.NextId();
   Trial& trial = state.trials.Add(Trial(id));
@@ -78,46 +88,70 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, const T
   std::string message;
   if (expanded.problem.ok()) {
     const std::uint32_t steps = expanded.steps;
-    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, *expanded.train, steps, StageId(), choice);
-    trial.evaluate = FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate, steps, trial.train, choice);
+    trial.train = FindOrAddStage(context, v1::TRAIN_STAGE, *expanded.train, steps, StageId(), start, choice);
+    trial.evaluate =
+        FindOrAddStage(context, v1::EVALUATE_STAGE, expanded.evaluate, steps, trial.train, StageId(), choice);
     row.train_stage = trial.train;
     row.evaluate_stage = trial.evaluate;
     Stage& train = state.stages.at(trial.train);
     Stage& evaluate = state.stages.at(trial.evaluate);
     if (train.detail().spec.empty() && train.open_evaluations > 0) train.edit().spec = expanded.train->spec;
     // A stage that failed for another sweep is retried for this one; within a sweep its failure is final.
-    const bool reopen_train = !train.HasSweep(sweep.id);
-    const bool reopen_evaluate = !evaluate.HasSweep(sweep.id);
+    const Reopens reopens{
+        .train = !train.HasSweep(sweep.id), .evaluate = !evaluate.HasSweep(sweep.id), .sources = false};
     RegisterStage(state, train, sweep);
     RegisterStage(state, evaluate, sweep);
-    if (const DataId data = ExpectedData(state, train))
-      sweep.data.emplace(state.data.SourceOf(data), data);
-    trial.state = Link(context, trial, reopen_train, reopen_evaluate, message);
+    if (const DataId data = ExpectedData(state, train)) sweep.data.emplace(state.data.SourceOf(data), data);
+    trial.state = Link(context, trial, reopens, message);
   } else {
     trial.state = v1::FAILED;
     message = absl::StrCat("INVALID_SPEC: ", expanded.problem.message());
   }
   trial.SetMessage(message);
   if (IsResult(trial.state)) trial.labels_json.Clear();
+  if (trial.state == v1::FAILED) context.noted.failed.insert(id);
   row.state = trial.state;
   row.message = message;
   context.out.changes.Add(std::move(row));
   if (trial.pruning != TrialPruningState::kNone)
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
   sweep.trials.push_back(id);
+  if (!sweep.by_point.empty()) sweep.by_point.emplace(trial.point, id);
   CountTrial(state, sweep, std::nullopt, trial.state);
   ++sweep.version;
   if (IsTerminal(trial.state)) context.settle.insert(sweep.id);
 }
 
+// Gives a trial, whose training starts from another of this coordinator, that training, or a problem.
+StageId LinkStart(const State& state, Sweep& sweep, ExpandedTrial& expanded) {
+  const absl::StatusOr<StageId> start = FindStart(state, sweep, expanded);
+  if (start.ok()) {
+    sweep.expander->SetStart(expanded, HexOf(state.stages.at(*start).fingerprint));
+    return *start;
+  }
+  expanded.problem = start.status();
+  expanded.spec_json = ResolvedJson(*expanded.unlinked);
+  return StageId();
+}
+
 }  // namespace
 
-v1::TrialState Link(Context& context, Trial& trial, bool reopen_train, bool reopen_evaluate,
-                    std::string& message) {
+v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std::string& message) {
   State& state = context.state;
   Stage& train = state.stages.at(trial.train);
   Stage& evaluate = state.stages.at(trial.evaluate);
   if (IsResult(evaluate.state)) return evaluate.state;
+  std::vector<Stage*> sources;
+  for (const StageId id : OpenSources(state, train)) sources.push_back(&state.stages.at(id));
+  const auto message_of = [&](const Stage& stage, const char* what) {
+    return IsSourceFor(stage, trial) ? absl::StrCat(SourceText(state, stage), what, stage.detail().message)
+                                     : stage.detail().message;
+  };
+  for (const Stage* source : sources) {
+    if (source->state != v1::DIVERGED || train.state == v1::DIVERGED) continue;
+    message = message_of(*source, ", has DIVERGED");
+    DivergeWithSource(context, train);
+  }
   if (train.state == v1::DIVERGED) {
     // A diverged training has no model to evaluate.
     if (IsTerminal(evaluate.state)) Reopen(context, evaluate);
@@ -125,24 +159,27 @@ v1::TrialState Link(Context& context, Trial& trial, bool reopen_train, bool reop
     CommitStage(context, evaluate);
     return v1::DIVERGED;
   }
-  if (IsPruned(state, trial)) {
-    SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
-    message = train.detail().message;
+  std::vector<std::pair<Stage*, bool>> decide = {{&train, reopens.train}, {&evaluate, reopens.evaluate}};
+  for (Stage* source : sources) decide.emplace_back(source, reopens.sources);
+  for (const auto& [stage, reopen] : decide) {
+    const bool pruned = stage != &evaluate && IsPruned(state, trial, *stage);
+    if (!pruned && (stage->state != v1::FAILED || reopen)) continue;
+    if (pruned) SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
+    message = message_of(*stage, pruned ? ": " : ", FAILED: ");
+    CancelIfUnneeded(context, train);
     CancelIfUnneeded(context, evaluate);
-    return v1::CANCELLED;
+    return pruned ? v1::CANCELLED : v1::FAILED;
   }
-  for (const auto& [stage, reopen] :
-       {std::pair(&train, reopen_train), std::pair(&evaluate, reopen_evaluate)}) {
-    if (stage->state != v1::FAILED || reopen) continue;
-    message = stage->detail().message;
-    CancelIfUnneeded(context, evaluate);
-    return v1::FAILED;
-  }
-  for (Stage* stage : {&train, &evaluate}) {
+  for (const auto& [stage, reopen] : decide) {
     if (IsTerminal(stage->state) && stage->state != v1::SUCCEEDED) Reopen(context, *stage);
   }
-  if (train.state != v1::SUCCEEDED) AddDependent(state, train, trial);
-  AddDependent(state, evaluate, trial);
+  for (Stage* source : sources) {
+    if (AddDependent(state, *source, trial)) SweepJoins(context, *source, trial.sweep);
+    RefreshReadiness(context, *source);
+  }
+  if (train.state != v1::SUCCEEDED && AddDependent(state, train, trial))
+    SweepJoins(context, train, trial.sweep);
+  if (AddDependent(state, evaluate, trial)) SweepJoins(context, evaluate, trial.sweep);
   RefreshReadiness(context, train);
   RefreshReadiness(context, evaluate);
   return train.live() != 0 || evaluate.live() != 0 ? v1::RUNNING : v1::PENDING;
@@ -177,18 +214,25 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   const std::uint64_t room =
       state.options.expand_ahead - std::min(state.options.expand_ahead, sweep.Count(v1::PENDING));
   std::uint64_t known = 0, known_if_unchanged = 0;
-  std::optional<std::uint64_t> waits;  // The first point that waits for data.
+  std::optional<std::uint64_t> waits;                     // The first point that waits for data.
+  std::unordered_map<std::uint64_t, std::string> likely;  // By such a point: LikelyTraining.
   for (ExpandedTrial& expanded :
        sweep.expander->Next(std::min(limit, room), sweep.ahead, state.options.passed_per_tick)) {
     std::optional<TrainingChoice> choice = TrainingChoice();
+    StageId start;
+    if (expanded.problem.ok() && expanded.unlinked && !waits) start = LinkStart(state, sweep, expanded);
     // Those after a point that waits are made after it, too; but their data are asked for now.
-    if (expanded.problem.ok()) choice = ChooseTraining(context, sweep, *expanded.train);
+    if (expanded.problem.ok() && expanded.train) choice = ChooseTraining(context, sweep, *expanded.train);
     if (!choice && !waits) waits = expanded.point;
     if (waits) {
+      if (const auto start = likely.find(expanded.start_point.value_or(expanded.point));
+          expanded.unlinked && start != likely.end())
+        sweep.expander->SetStart(expanded, start->second);
+      if (expanded.train) likely[expanded.point] = LikelyTraining(state, *expanded.train);
       if (HasKnownResult(state, expanded)) ++known_if_unchanged;
       continue;
     }
-    Materialise(context, sweep, std::move(expanded), *choice);
+    Materialise(context, sweep, std::move(expanded), start, *choice);
     if (IsResult(state.trials.at(sweep.trials.back()).state)) ++known;
   }
   if (waits) sweep.expander->ReturnTo(*waits, sweep.ahead);

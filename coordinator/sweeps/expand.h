@@ -6,10 +6,16 @@
 
 namespace inlier {
 
-// The state of a trial, from its stages. Reopens failed or cancelled stages where `reopen_…` allows it; `message` is that of
-// the stage that decides.
-v1::TrialState Link(Context& context, Trial& trial, bool reopen_train, bool reopen_evaluate,
-                    std::string& message);
+// Which failed stages of a trial are tried again.
+struct Reopens {
+  bool train = true;
+  bool evaluate = true;
+  bool sources = true;  // Trainings that its own starts from.
+};
+
+// The state of a trial, from its stages. Reopens cancelled stages, and failed ones where `reopens` allows it; `message` is
+// that of the stage that decides.
+v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std::string& message);
 
 // Makes the grid of a sweep that has none since the last start, to continue at sweep.next_point. An error for a grid that
 // this program refuses: that of a program before it was less strict.

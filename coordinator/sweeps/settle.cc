@@ -1,11 +1,14 @@
 #include "coordinator/sweeps/settle.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/attempts/stage_results.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/notify.h"
 
 namespace inlier {
 namespace {
@@ -51,6 +54,37 @@ void StopSweep(Context& context, Sweep& sweep, const std::string& why) {
   }
 }
 
+std::uint64_t EndSweep(Context& context, Sweep& sweep, v1::SweepState to, const std::string& kind,
+                       const std::string& why) {
+  State& state = context.state;
+  std::uint64_t cancelled = 0;
+  if (sweep.state == v1::ACTIVE) {
+    cancelled = sweep.Total() - sweep.trials.size();
+    SetExpander(state, sweep, nullptr);
+    SetSweepState(context, sweep, to);
+    Notice(context, sweep, kind, why);
+  }
+  for (const TrialId id : sweep.trials) {
+    Trial& trial = state.trials.at(id);
+    if (IsTerminal(trial.state)) continue;
+    SetTrialState(context, trial, v1::CANCELLED, why);
+    ++cancelled;
+  }
+  return cancelled;
+}
+
+void EndSweepsOverLimit(Context& context) {
+  State& state = context.state;
+  const auto& due = state.deadlines.sweep_limits;
+  while (!due.empty() && due.begin()->first <= context.now.at) {
+    Sweep& sweep = state.sweeps.at(due.begin()->second);
+    const std::optional<Reached> reached = LimitReached(sweep, context.now.at);
+    if (reached && SweepDue(sweep)) EndSweep(context, sweep, reached->state, "sweep_stopped", reached->why);
+    RefreshLimit(state, sweep);
+    if (!due.empty() && due.begin()->second == sweep.id && due.begin()->first <= context.now.at) break;
+  }
+}
+
 void SettleSweeps(Context& context) {
   State& state = context.state;
   while (!context.settle.empty()) {
@@ -63,6 +97,7 @@ void SettleSweeps(Context& context) {
 void Finish(Context& context) {
   State& state = context.state;
   SettleSweeps(context);
+  CommitUsage(context);
   for (const auto& [id, before] : context.changed) {
     const Trial& trial = state.trials.at(id);
     if (!IsTerminal(trial.state) && !IsTerminal(before)) continue;  // RUNNING follows from attempts.
@@ -73,6 +108,7 @@ void Finish(Context& context) {
     context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message()});
   }
   context.changed.clear();
+  NotifyNoted(context);
 }
 
 }  // namespace inlier

@@ -8,8 +8,10 @@
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
+#include "coordinator/sweeps/start_source.h"
 
 namespace inlier {
 namespace {
@@ -75,11 +77,14 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   made.request_digest = digest;
   made.owner = caller.name;
   made.submitted = context.now.wall;
+  made.began = context.now.at;
+  made.stored_usage = {.id = made.id, .at = context.now.wall};
   made.again = request.again();
   made.since = state.next_token;
   if (!grid) {
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
+  RETURN_IF_ERROR(CheckStarts(state, *grid));
   made.points = grid->size();
   made.kept = grid->kept();
   const std::uint64_t trials = made.Total();
@@ -90,9 +95,11 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
     state.sweeps.RememberRequest(sweep);
+  state.active.insert(id);
   ++state.counts.sweeps[v1::ACTIVE];
   ++state.stats.sweeps_submitted;
   state.scheduler.AddSweep(id, RulesOf(state, sweep));
+  CountForOwner(state, sweep, context.now.at);
 
   // The row of the sweep comes before those of its trials, yet holds how many of them were known.
   const std::size_t row = context.out.changes.changes.size();
@@ -110,6 +117,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   sweep.trials_known = Expand(context, sweep,
                               sweep.points > state.options.expand_at_submit ? state.options.expand_first
                                                                             : state.options.expand_at_submit);
+  RefreshLimit(state, sweep);
   std::get<SweepRow>(context.out.changes.changes[row]).trials_known = sweep.trials_known;
   context.out.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
                                          " trials=", trials, " known=", sweep.trials_known));

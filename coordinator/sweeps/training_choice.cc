@@ -56,6 +56,9 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
   TrainingChoice fresh{.number = static_cast<std::uint32_t>(stages.size()) + 1, .data = data ? data : source};
   if (stages.empty()) return fresh;
   const Stage& newest = *stages.back();
+  // It could not start, and never will.
+  if (newest.state == v1::DIVERGED && !ExpectedData(state, newest))
+    return TrainingChoice{.number = fresh.number - 1};
   const bool untouched = !ExpectedData(state, newest) && newest.live() == 0 && !IsResult(newest.state);
   if (sweep.again && !untouched) return fresh;
   for (auto at = stages.rbegin(); data && !sweep.again && at != stages.rend(); ++at) {
@@ -73,8 +76,13 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
   return fresh;
 }
 
+std::string LikelyTraining(const State& state, const StagePart& train) {
+  const std::vector<const Stage*> stages = StagesOf(state, DigestOf(train.fingerprint));
+  return stages.empty() ? "" : HexOf(stages.back()->fingerprint);
+}
+
 bool HasKnownResult(const State& state, const ExpandedTrial& trial) {
-  if (!trial.problem.ok()) return false;
+  if (!trial.problem.ok() || trial.train == nullptr) return false;
   const std::vector<const Stage*> stages = StagesOf(state, DigestOf(trial.train->fingerprint));
   if (stages.empty()) return false;
   if (stages.back()->state == v1::DIVERGED) return true;

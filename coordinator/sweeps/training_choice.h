@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/digest.h"
 #include "coordinator/state/context.h"
@@ -30,7 +31,10 @@ struct TrainingChoice {
 // Nullopt: it cannot be chosen yet, and the sweep waits for data.
 std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, const StagePart& train);
 
-// True when the trial would have a result if the data are unchanged.
+// Fingerprint of the latest stage of the specification, which a waiting trial has if its data are unchanged; empty: none.
+std::string LikelyTraining(const State& state, const StagePart& train);
+
+// True when the trial would have a result if the data are unchanged; false where it is not known what it starts from.
 bool HasKnownResult(const State& state, const ExpandedTrial& trial);
 
 }  // namespace inlier

@@ -1,13 +1,17 @@
 // The figures that the papers print, as data: the values that cells of our tables are compared with.
 //
 // published.csv (embedded) has one figure a row: paper, table, model, method, settings, metric, mean, std.
-// Settings are "key=value" joined by ";". A figure is in the paper's unit (PublishedUnit), of the paper's
-// model size: it is shown next to ours for orientation.
+// Settings are "key=value" joined by ";": what the row of the paper's table names. What it leaves to the
+// paper's text or code (corpus, length, updates, ranges, the gamma of "the best") is in published_recipes.csv:
+// paper, select, settings, source. `select` names table, model, method, metric or settings of the figures that
+// a line is about, with "|" between alternatives; empty: all. A setting of the figure, then the first line
+// that has it, counts. A figure is in the paper's unit (InOurUnit).
 //
 // Thread safety: immutable after the first use.
 #ifndef INLIER_COORDINATOR_TABLES_PUBLISHED_H_
 #define INLIER_COORDINATOR_TABLES_PUBLISHED_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,48 +27,58 @@ struct PublishedFigure {
   std::string table;                            // "2"
   std::string model;                            // "bert-base"
   std::string method;                           // "clipped_softmax"
-  std::map<std::string, std::string> settings;  // "gamma" -> "-0.03"
+  std::map<std::string, std::string> settings;  // "gamma" -> "-0.03"; what the row of the table names.
+  std::map<std::string, std::string> recipe;    // The same of the paper's text and code; "a|b": one of them.
   std::string metric;                           // "fp_perplexity"
   double mean = 0;
   std::optional<double> std;
+  std::uint32_t decimals = 0;  // Digits after the point, in our unit.
 };
 
 // Of CSV text; InvalidArgument names the line.
 absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& csv);
 
-// The embedded text of published.csv.
-const std::string& PublishedCsv();
+// Adds the recipes of CSV text to the figures; InvalidArgument names the line.
+absl::Status AddRecipes(const std::string& csv, std::vector<PublishedFigure>* figures);
 
-// All figures of the embedded file, in its order.
+// The embedded texts of published.csv and published_recipes.csv.
+const std::string& PublishedCsv();
+const std::string& PublishedRecipesCsv();
+
+// All figures of the embedded file, in its order, with their recipes.
 const std::vector<PublishedFigure>& PublishedFigures();
 
 // The figures of "paper/table", for example "bondarenko2023/2", or of some of its models, for example
 // "kaul2024/2/gpt2-60m,llama2-130m". NotFound names what comes close.
 absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::string& wanted);
 
-// The factor from a figure of `metric` to our unit: papers print percent, hours and
-// iterations a second where we have shares, seconds and tokens a second.
-double PublishedUnit(const std::string& metric);
+// A figure of `metric` in our unit: papers print percent, hours and iterations a second where we have shares,
+// seconds and tokens a second.
+double InOurUnit(const std::string& metric, double figure);
 
 // The names that the papers would give a trial and a measurement of ours. A sweep needs no labels of its own
-// for a figure to be found: softmax, gate, norm, optimizer, lengths, bits and the data decide.
+// for a figure to be found: the trial's specification decides.
 struct PublishedQuery {
   std::vector<std::string>
       metrics;               // Names the papers use for the measurement; the first that is there counts.
   std::string architecture;  // "bert": figures of bert-…; "llama" also those of llama2-…
-  std::string model;         // "bert-base": preferred when the table has several of the architecture.
-  std::string method;        // "clipped_softmax"
-  std::map<std::string, std::string>
-      settings;  // Every setting that a figure names must be here and equal; numbers as numbers.
+  std::string model;         // "bert-base"; empty: a model that no paper has.
+  std::string method;        // "clipped_softmax"; empty: a method that no paper has.
+  std::map<std::string, std::string> settings;  // Names and values as in published.csv.
 };
 
 // `spec` is a resolved one; fields that are not there have their defaults.
 PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& measurement);
 
-// The one figure of `figures` that fits; of several the one with most settings. nullptr when none or no
-// single one fits.
-const PublishedFigure* FindPublished(const std::vector<const PublishedFigure*>& figures,
-                                     const PublishedQuery& query);
+// A figure, and what is different in the trial, in words such as "model", "data", "gamma".
+struct PublishedMatch {
+  const PublishedFigure* figure = nullptr;  // nullptr: none fits, or no single one.
+  std::vector<std::string> differences;     // Empty: everything that the paper names agrees.
+};
+
+// The one figure of `figures` whose metric, architecture, method and row (`settings`) are the trial's, with the
+// fewest differences in model and recipe; of several the one whose row names most.
+PublishedMatch FindPublished(const std::vector<const PublishedFigure*>& figures, const PublishedQuery& query);
 
 }  // namespace inlier
 

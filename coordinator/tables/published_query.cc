@@ -1,14 +1,20 @@
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/tables/published.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"
+#include "spec/trial/presets.h"
 
 namespace inlier {
 namespace {
@@ -27,31 +33,88 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// The name of the paper's model that this one is: from the folder it starts from, or its preset. Empty for
-// inlier's own small sizes, which no paper has.
+// Fields that do not make another model: they follow from the data, or are settings of their own.
+bool IsOfTheSize(const std::string& field) {
+  static constexpr std::string_view kOthers[] = {"preset",     "vocab_size", "max_positions", "image_size",
+                                                 "channels",   "classes",    "biases",        "position",
+                                                 "patch_norm", "kv_heads"};
+  return std::find(std::begin(kOthers), std::end(kOthers), field) == std::end(kOthers);
+}
+
+// True when the sizes and the construction are those of the preset; resolved models have all of them.
+bool IsPreset(const Preset& preset, const google::protobuf::Message& model) {
+  using google::protobuf::FieldDescriptor;
+  const auto* reflection = model.GetReflection();
+  const auto* type = model.GetDescriptor();
+  for (int i = 0; i < type->field_count(); ++i) {
+    const FieldDescriptor* field = type->field(i);
+    if (!IsOfTheSize(field->name())) continue;
+    const auto size = std::find_if(preset.fields.begin(), preset.fields.end(),
+                                   [&](const auto& one) { return one.first == field->name(); });
+    bool same = true;
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_UINT32: {
+        std::uint32_t wanted = size == preset.fields.end() ? 0 : size->second;
+        if (wanted == 0 && field->name() == "embedding_size")
+          wanted = reflection->GetUInt32(model, type->FindFieldByName("hidden_size"));
+        same = reflection->GetUInt32(model, field) == wanted;
+        break;
+      }
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        same = reflection->GetDouble(model, field) == field->default_value_double();
+        break;
+      case FieldDescriptor::CPPTYPE_ENUM:
+        same = reflection->GetEnum(model, field) == field->default_value_enum();
+        break;
+      case FieldDescriptor::CPPTYPE_BOOL:
+        same = reflection->GetBool(model, field) == field->default_value_bool();
+        break;
+      default:
+        break;
+    }
+    if (!same) return false;
+  }
+  return true;
+}
+
+// The name of the paper's model that this one is: from the folder it starts from, or its sizes. Empty for
+// one that no paper has.
 std::string ModelName(const v1::TrialSpec& spec, const std::string& architecture) {
   const std::string& folder = spec.training().start_from().hugging_face();
   if (!folder.empty()) return LowerCase(LastPart(folder));
-  std::string preset;
-  VisitArchitecture(spec.model(), [&](std::string_view, const auto& model) { preset = model.preset(); });
-  if (preset == "tiny" || preset == "small") return "";
-  if (preset == "liao-small") preset = "small";
-  return absl::StrCat(architecture == "llama" ? "llama2" : architecture, "-", preset);
+  std::string name;
+  VisitArchitecture(spec.model(), [&](std::string_view, const auto& model) {
+    for (const Preset& preset : Presets()) {
+      if (preset.architecture != architecture || !IsPreset(preset, model)) continue;
+      name = preset.name;
+    }
+  });
+  if (name.empty() || name == "tiny" || name == "small") return "";
+  if (name == "liao-small") name = "small";
+  return absl::StrCat(architecture == "llama" ? "llama2" : architecture, "-", name);
 }
 
+// Empty for a method that no paper has: other softmaxes and gates, and two methods at once.
 std::string MethodName(const v1::AttentionSpec& attention) {
-  switch (attention.softmax().kind_case()) {
-    case v1::SoftmaxSpec::kClipped:
-      return "clipped_softmax";
-    case v1::SoftmaxSpec::kNcs:
-      return "normalized_clipped_softmax";
-    case v1::SoftmaxSpec::kSoftmaxN:
-      return "softmax1";
-    default:
-      break;
-  }
   const v1::GateSpec& gate = attention.gate();
-  return gate.kind_case() == v1::GateSpec::KIND_NOT_SET || gate.has_none() ? "vanilla" : "gated_attention";
+  const bool gated = gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none();
+  const v1::SoftmaxSpec& softmax = attention.softmax();
+  switch (softmax.kind_case()) {
+    case v1::SoftmaxSpec::kClipped:
+      return gated ? "" : "clipped_softmax";
+    case v1::SoftmaxSpec::kNcs:
+      return gated ? "" : "normalized_clipped_softmax";
+    case v1::SoftmaxSpec::kSoftmaxN:
+      return gated || softmax.softmax_n().n() != 1 ? "" : "softmax1";
+    case v1::SoftmaxSpec::kVanilla:
+    case v1::SoftmaxSpec::KIND_NOT_SET:
+      break;
+    default:
+      return "";
+  }
+  if (!gated) return "vanilla";
+  const bool of_the_paper = gate.has_linear() || gate.has_mlp() || gate.has_all_heads_linear();
+  return of_the_paper && !gate.pooled() ? "gated_attention" : "";
 }
 
 void AddAttention(const v1::TrialSpec& spec, const std::string& method, PublishedQuery* query) {
@@ -62,12 +125,16 @@ void AddAttention(const v1::TrialSpec& spec, const std::string& method, Publishe
                             ? absl::StrCat("-", FormatNumber(clipped.alpha()), "/", SequenceLength(spec))
                             : FormatNumber(clipped.gamma());
     settings["zeta"] = FormatNumber(clipped.zeta());
+  } else if (method == "normalized_clipped_softmax") {
+    settings["beta"] = FormatNumber(spec.attention().softmax().ncs().beta());
+    settings["zeta"] = FormatNumber(spec.attention().softmax().ncs().zeta());
   } else if (method == "vanilla") {
     settings["gamma"] = "0";
     settings["zeta"] = "1";
   }
   settings["softmax"] = method == "gated_attention" ? "vanilla" : method;
   const v1::GateSpec& gate = spec.attention().gate();
+  settings["gate_factor"] = FormatNumber(gate.output_factor());
   if (gate.has_linear()) {
     settings["gate"] = "linear";
     settings["pi_init"] = FormatNumber(gate.linear().pi_init());
@@ -77,10 +144,11 @@ void AddAttention(const v1::TrialSpec& spec, const std::string& method, Publishe
     VisitArchitecture(spec.model(), [&](std::string_view, const auto& model) {
       const std::uint32_t width = model.heads() == 0 ? 0 : model.hidden_size() / model.heads();
       const std::uint32_t hidden = gate.mlp().hidden_size();
-      settings["n_hid"] = hidden * 4 == width ? "4" : hidden == width ? "64" : absl::StrCat(hidden);
+      settings["n_hid"] = hidden * 4 == width ? "4" : hidden == width ? "64" : absl::StrCat(hidden, " units");
     });
   } else if (gate.has_all_heads_linear()) {
-    settings["gate"] = "all_heads_linear";
+    settings["gate"] =
+        gate.all_heads_linear().has_pi_init() ? "all_heads_linear with pi_init" : "all_heads_linear";
   }
 }
 
@@ -92,7 +160,8 @@ void AddModel(const v1::TrialSpec& spec, PublishedQuery* query) {
   auto& settings = query->settings;
   settings["norm"] = spec.norm() == v1::LAYER_NORM   ? "layernorm"
                      : spec.norm() == v1::RMS_NORM_M ? "rmsnorm_multi"
-                                                     : "rmsnorm_single";
+                     : spec.norm() == v1::RMS_NORM_S ? "rmsnorm_single"
+                                                     : "";
   VisitArchitecture(spec.model(), [&](std::string_view, const auto& model) {
     if constexpr (requires { model.biases(); }) settings["bias"] = Flag(model.biases());
     if constexpr (requires { model.position(); }) settings["position"] = PositionName(model.position());
@@ -100,50 +169,137 @@ void AddModel(const v1::TrialSpec& spec, PublishedQuery* query) {
   });
 }
 
-// The name of the optimizer, and whether the norms' gains are decayed.
-std::pair<std::string, bool> OptimizerNames(const v1::OptimizerSpec& optimizer) {
+// Name of the optimizer; empty: none of the papers'. "Adam" of those that decouple the decay, too.
+std::string OptimizerName(const v1::OptimizerSpec& optimizer) {
   switch (optimizer.kind_case()) {
     case v1::OptimizerSpec::kOrthoAdam:
-      return {"orthoadam", optimizer.ortho_adam().decay_norm_gamma()};
+      return "orthoadam";
     case v1::OptimizerSpec::kRmsprop:
-      return {"rmsprop", optimizer.rmsprop().decay_norm_gamma()};
+      return "rmsprop";
     case v1::OptimizerSpec::kSgd:
-      return {optimizer.sgd().momentum() > 0 ? "sgd_momentum" : "sgd", optimizer.sgd().decay_norm_gamma()};
+      return optimizer.sgd().momentum() > 0 ? "sgd_momentum" : "sgd";
     case v1::OptimizerSpec::kAdam:
-      return {"adam", optimizer.adam().decay_norm_gamma()};
-    default:  // "Adam" of the papers that decouple the decay, too.
-      return {"adam", optimizer.adamw().decay_norm_gamma()};
+    case v1::OptimizerSpec::kAdamw:
+      return "adam";
+    default:
+      return "";
   }
 }
 
-void AddTraining(const v1::TrialSpec& spec, PublishedQuery* query) {
+template <typename Optimizer>
+void AddRates(const Optimizer& optimizer, PublishedQuery* query) {
   auto& settings = query->settings;
-  const auto [optimizer, decays_norm_gamma] = OptimizerNames(spec.training().optimizer());
-  settings["optimizer"] = optimizer;
-  settings["ln_gamma_wd"] = Flag(decays_norm_gamma);
+  settings["learning_rate"] = FormatNumber(optimizer.learning_rate());
+  settings["weight_decay"] = FormatNumber(optimizer.weight_decay());
+  settings["ln_gamma_wd"] = Flag(optimizer.decay_norm_gamma());
+  if constexpr (requires { optimizer.beta2(); }) settings["beta2"] = FormatNumber(optimizer.beta2());
+}
+
+void AddOptimizer(const v1::OptimizerSpec& optimizer, PublishedQuery* query) {
+  query->settings["optimizer"] = OptimizerName(optimizer);
+  switch (optimizer.kind_case()) {
+    case v1::OptimizerSpec::kOrthoAdam:
+      return AddRates(optimizer.ortho_adam(), query);
+    case v1::OptimizerSpec::kRmsprop:
+      return AddRates(optimizer.rmsprop(), query);
+    case v1::OptimizerSpec::kSgd:
+      return AddRates(optimizer.sgd(), query);
+    case v1::OptimizerSpec::kAdam:
+      return AddRates(optimizer.adam(), query);
+    case v1::OptimizerSpec::kAdamw:
+      return AddRates(optimizer.adamw(), query);
+    default:
+      return;
+  }
+}
+
+void AddData(const v1::TrialSpec& spec, PublishedQuery* query) {
+  auto& settings = query->settings;
+  const v1::DataSpec& data = spec.data();
+  const auto name = [](const std::string& known, const std::string& path) {
+    const std::string file = known.empty() ? LowerCase(LastPart(path)) : known;
+    return file.substr(0, file.find('.'));
+  };
+  if (data.has_text()) {
+    settings["corpus"] = name(data.text().corpus(), data.text().path());
+    settings["mask"] = FormatNumber(data.text().mask_probability());
+  } else if (data.has_images()) {
+    settings["corpus"] = name(data.images().dataset(), data.images().path());
+  } else if (data.has_instructions()) {
+    settings["corpus"] = name("", data.instructions().path());
+  }
+  if (const std::optional<TokenizedData> tokenized = TokenizedDataOf(data)) {
+    const v1::TokenizerSpec& tokenizer = *tokenized->tokenizer;
+    settings["tokenizer"] = tokenizer.has_wordpiece() ? LastPart(tokenizer.wordpiece().vocab())
+                            : tokenizer.has_gpt2()    ? LastPart(tokenizer.gpt2().vocab())
+                                                      : "trained on the corpus";
+  }
   const std::string length = absl::StrCat(SequenceLength(spec));
   settings["train_seq_len"] = length;
   settings["eval_seq_len"] =
       spec.evaluation().has_sequence_length() ? absl::StrCat(spec.evaluation().sequence_length()) : length;
-  if (spec.data().has_classification()) {
-    settings["finetune"] = "glue";
-  } else if (spec.data().has_instructions()) {
-    settings["finetune"] = "instruction";
-  } else if (spec.training().has_start_from()) {
-    settings["finetune"] = "1";
-  }
-  if (spec.training().start_from().has_hugging_face()) settings["pretrained"] = "1";
 }
 
-// The prefix of "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4".
+void AddTraining(const v1::TrialSpec& spec, PublishedQuery* query) {
+  auto& settings = query->settings;
+  const v1::TrainingSpec& training = spec.training();
+  AddOptimizer(training.optimizer(), query);
+  if (training.has_steps()) settings["steps"] = absl::StrCat(training.steps());
+  if (training.has_epochs()) settings["epochs"] = absl::StrCat(training.epochs());
+  settings["batch"] = absl::StrCat(std::uint64_t{training.batch_size()} * training.gradient_accumulation());
+  settings["dropout"] = FormatNumber(spec.dropout());
+  settings["schedule"] = training.schedule().has_linear()   ? "linear"
+                         : training.schedule().has_cosine() ? "cosine"
+                                                            : "constant";
+  if (!training.schedule().has_warmup_fraction())
+    settings["warmup"] = absl::StrCat(training.schedule().warmup_steps());
+  settings["finetune"] = spec.data().has_classification()      ? "glue"
+                         : spec.data().has_instructions()      ? "instruction"
+                         : training.start_from().source_case() ? "1"
+                                                               : "0";
+  settings["pretrained"] = Flag(training.start_from().has_hugging_face());
+}
+
+std::string WeightRange(const v1::WeightRangeSpec& range) {
+  return range.has_mse() ? "mse" : range.has_percentile() ? "percentile" : "minmax";
+}
+
+std::string ActivationRange(const v1::ActivationRangeSpec& range) {
+  if (range.has_mse()) return "mse";
+  if (range.has_minmax()) return "minmax";
+  if (range.has_percentile()) return "percentile";
+  const v1::RunningMinMaxRangeSpec& running = range.running_minmax();
+  return running.has_percentile() ? absl::StrCat("running_minmax-", FormatNumber(running.percentile()))
+                                  : "running_minmax";
+}
+
+void AddQuantization(const v1::QuantizationSpec& quantization, PublishedQuery* query) {
+  auto& settings = query->settings;
+  const v1::WeightQuantizationSpec& weights = quantization.weights();
+  settings["scheme"] = quantization.has_absmax()      ? "absmax"
+                       : quantization.has_zeropoint() ? "zeropoint"
+                                                      : "reference";
+  settings["weight_range"] = WeightRange(weights.range());
+  settings["weight_grid"] = absl::StrCat(weights.symmetric() ? "symmetric" : "asymmetric",
+                                         weights.per_channel() ? " channels" : "");
+  settings["activation_range"] = ActivationRange(quantization.activations().range());
+  settings["activation_grid"] = quantization.activations().symmetric() ? "symmetric" : "asymmetric";
+}
+
+// The prefix of "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4"; "other" for what no
+// paper has.
 std::string PrecisionName(const v1::QuantizationSpec& quantization, const std::string& bits) {
   if (bits == "fp16") return "fp";
-  if (quantization.has_absmax() && bits == "w8a8") {
-    return absl::StrCat(
-        "absmax_", LowerCase(v1::AbsmaxSchemeSpec::Granularity_Name(quantization.absmax().granularity())));
+  if (quantization.has_absmax()) {
+    const std::string granularity =
+        LowerCase(v1::AbsmaxSchemeSpec::Granularity_Name(quantization.absmax().granularity()));
+    return bits == "w8a8" ? absl::StrCat("absmax_", granularity) : "other";
   }
-  if (quantization.has_zeropoint() && !quantization.has_activations())
-    return absl::StrCat("zeropoint_w", quantization.weights().bits());
+  if (quantization.has_zeropoint()) {
+    return quantization.has_activations() || !quantization.has_weights()
+               ? "other"
+               : absl::StrCat("zeropoint_w", quantization.weights().bits());
+  }
   return bits;
 }
 
@@ -179,7 +335,7 @@ std::vector<std::string> MetricNames(const v1::TrialSpec& spec, const std::strin
   if (measurement == "accuracy" && spec.data().has_images()) return {precision + "_top1"};
   if (measurement == "accuracy") return {"mlm_accuracy"};
   for (const auto& [ours, papers] : kNames) {
-    // Where one largest element is printed it is that of all tokens, and with outliers token 1 has it.
+    // Where one largest element is printed it is that of all tokens: another one (the setting `tokens`).
     if (ours == measurement && ours == "max_abs_first") return {std::string(papers), "max_abs_activation"};
     if (ours == measurement) return {std::string(papers)};
   }
@@ -195,6 +351,7 @@ PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& me
   query.method = MethodName(spec.attention());
   AddAttention(spec, query.method, &query);
   AddModel(spec, &query);
+  AddData(spec, &query);
   AddTraining(spec, &query);
   const v1::QuantizationSpec& quantization = spec.quantization();
   const auto part = [](const char* letter, bool there, std::uint32_t bits) {
@@ -206,8 +363,8 @@ PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& me
           : part("w", quantization.has_weights(), quantization.weights().bits()) +
                 part("a", quantization.has_activations(), quantization.activations().bits());
   query.settings["bits"] = bits;
-  if (spec.has_quantization())
-    query.settings["weight_range"] = quantization.weights().range().has_mse() ? "mse" : "minmax";
+  if (spec.has_quantization()) AddQuantization(quantization, &query);
+  query.settings["tokens"] = measurement == "max_abs_first" ? "first" : "all";
   query.metrics = MetricNames(spec, measurement, bits);
   return query;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "coordinator/tables/published.h"
 #include "coordinator/tables/trial_values.h"
@@ -39,8 +40,9 @@ class Patience {
   absl::Status Check() const {
     if (cancelled_ && cancelled_()) return absl::CancelledError("the caller has gone");
     if (MonotonicNow() < end_) return absl::OkStatus();
-    return absl::DeadlineExceededError(absl::StrCat("the table took longer than ", FormatDuration(kTableTime),
-                                                    "; give it fewer columns, or fewer values in conditions"));
+    return absl::DeadlineExceededError(
+        absl::StrCat("the table took longer than ", FormatDuration(kTableTime),
+                     "; give it fewer columns, or fewer values in conditions"));
   }
 
  private:
@@ -177,29 +179,47 @@ std::vector<Row> GroupRows(const std::vector<const TrialValues*>& trials, const 
 // The specs of trials, each read once.
 using Specs = std::map<const TrialValues*, v1::TrialSpec>;
 
+// The figures that a table is compared with: none when it names no published table.
+struct Published {
+  std::vector<const PublishedFigure*> figures;
+  bool other_settings = false;  // Also where the paper's setting is another one, with a mark.
+};
+
 // The figure of all trials behind the cell, in our unit; none when they are not of one kind.
-void AttachPublished(const std::vector<const PublishedFigure*>& figures,
-                     const std::vector<const TrialValues*>& trials, const Specs& specs,
-                     const std::string& measurement, v1::TableCell* cell) {
+void AttachPublished(const Published& published, const std::vector<const TrialValues*>& trials,
+                     const Specs& specs, const std::string& measurement, v1::TableCell* cell) {
   const PublishedFigure* figure = nullptr;
+  std::vector<std::string> differences;
   for (const TrialValues* trial : trials) {
-    const PublishedFigure* one = FindPublished(figures, PublishedQueryOf(specs.at(trial), measurement));
-    if (one == nullptr || (figure != nullptr && one != figure)) return;
-    figure = one;
+    const PublishedMatch match =
+        FindPublished(published.figures, PublishedQueryOf(specs.at(trial), measurement));
+    if (match.figure == nullptr || (!match.differences.empty() && !published.other_settings)) return;
+    if (figure != nullptr && match.figure != figure) return;
+    figure = match.figure;
+    for (const std::string& difference : match.differences) {
+      if (std::find(differences.begin(), differences.end(), difference) == differences.end())
+        differences.push_back(difference);
+    }
   }
   if (figure == nullptr) return;
-  const double unit = PublishedUnit(figure->metric);
-  cell->set_published_mean(figure->mean * unit);
-  if (figure->std.has_value()) cell->set_published_std(*figure->std * unit);
+  cell->set_published_mean(InOurUnit(figure->metric, figure->mean));
+  if (figure->std.has_value()) cell->set_published_std(InOurUnit(figure->metric, *figure->std));
+  cell->set_published_decimals(figure->decimals);
+  for (std::string& difference : differences) cell->add_published_differs_in(std::move(difference));
 }
 
-// The figures that the table is compared with; none when it names no published table.
-absl::StatusOr<std::vector<const PublishedFigure*>> FiguresOf(const v1::TableSpec& spec) {
-  if (spec.published().empty()) return std::vector<const PublishedFigure*>();
-  absl::StatusOr<std::vector<const PublishedFigure*>> found = PublishedTable(spec.published());
-  if (found.ok()) return found;
-  return absl::InvalidArgumentError(
-      absl::StrCat("table.published: ", std::string(found.status().message())));
+absl::StatusOr<Published> PublishedOf(const v1::TableSpec& spec) {
+  Published published;
+  if (spec.published().empty()) return published;
+  absl::string_view name = spec.published();
+  published.other_settings = absl::ConsumePrefix(&name, "other:");
+  absl::StatusOr<std::vector<const PublishedFigure*>> found = PublishedTable(std::string(name));
+  if (!found.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("table.published: ", std::string(found.status().message())));
+  }
+  published.figures = *std::move(found);
+  return published;
 }
 
 // The measurements of the columns, each once, in order.
@@ -301,16 +321,16 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::Ta
     spec = status.spec().table().columns_size() > 0 ? status.spec().table() : DefaultTableSpec(status.spec());
   ASSIGN_OR_RETURN(const Names names, Names::Of(status.spec()));
   RETURN_IF_ERROR(CheckSpec(spec, names, patience));
-  ASSIGN_OR_RETURN(const std::vector<const PublishedFigure*> figures, FiguresOf(spec));
+  ASSIGN_OR_RETURN(const Published published, PublishedOf(spec));
   const std::vector<std::string> measurements = MeasurementsOf(spec);
   std::set<std::string> columns = ColumnsOf(spec, names);
-  if (!figures.empty()) columns.insert(kSpecColumn);
+  if (!published.figures.empty()) columns.insert(kSpecColumn);
   ASSIGN_OR_RETURN(const std::vector<TrialValues> trials, ReadTrials(reader, sweep, columns, measurements));
   std::vector<const TrialValues*> all;
   for (const TrialValues& trial : trials) all.push_back(&trial);
   ASSIGN_OR_RETURN(const std::vector<const TrialValues*> chosen, Matching(all, spec.where(), patience));
   Specs specs;
-  if (!figures.empty()) {
+  if (!published.figures.empty()) {
     for (const TrialValues* trial : chosen) {
       ASSIGN_OR_RETURN(specs[trial], TrialSpecFromJson(SqlText(trial->columns.at(kSpecColumn))));
     }
@@ -333,8 +353,10 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::Ta
       ASSIGN_OR_RETURN(const std::vector<const TrialValues*> behind,
                        Matching(members, column.where(), patience));
       v1::TableCell* cell = row->add_cells();
-      *cell = MakeCell(behind, NumberOf(measurements, column.measurement()));
-      if (!figures.empty()) AttachPublished(figures, behind, specs, column.measurement(), cell);
+      const MeasurementInfo* info = FindMeasurement(column.measurement());
+      *cell = MakeCell(behind, NumberOf(measurements, column.measurement()),
+                       info != nullptr && info->source == "train");
+      if (!published.figures.empty()) AttachPublished(published, behind, specs, column.measurement(), cell);
       trial_names.Add(behind, *cell);
     }
   }

@@ -40,7 +40,9 @@ std::size_t ReadTrial(const std::vector<SqlValue>& row, const std::set<std::stri
       bytes += kBytesOfAValue + axis.size() + text.size();
     }
   }
-  std::size_t i = 3;
+  trial.train_stage = Text(row[3]);
+  trial.evaluate_stage = Text(row[4]);
+  std::size_t i = 5;
   for (const std::string& column : columns) {
     bytes += kBytesOfAValue + column.size() + Text(row[i]).size();
     trial.columns[column] = row[i++];
@@ -64,7 +66,7 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
   std::unordered_map<std::string, std::size_t> index;
   std::size_t bytes = 0;
   RETURN_IF_ERROR(reader.ForEach(
-      SelectNames("SELECT trial, state, labels", columns) +
+      SelectNames("SELECT trial, state, labels, train_stage, evaluate_stage", columns) +
           " FROM trials WHERE sweep_id = ?1 AND withdrawn = 0 ORDER BY point",
       {sweep.ToString()}, [&](const std::vector<SqlValue>& row) {
         TrialValues& trial = trials.emplace_back();
@@ -77,19 +79,20 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
                          kTrialValuesBytesMax >> 20, " MiB; leave out columns in rows and conditions, and ",
                          "`published`, or read inlier.db with sqlite3"));
       }));
-  RETURN_IF_ERROR(reader.ForEach(
-      SelectNames("SELECT trial", measurements) +
-          " FROM results WHERE sweep_id = ?1 AND withdrawn = 0 AND state = 'SUCCEEDED'",
-      {sweep.ToString()}, [&](const std::vector<SqlValue>& row) {
-        const auto found = index.find(Text(row[0]));
-        if (found == index.end()) return absl::OkStatus();  // Stored after the first query.
-        TrialValues& trial = trials[found->second];
-        trial.state = v1::SUCCEEDED;
-        for (std::size_t i = 0; i < measurements.size(); ++i) {
-          if (const auto* real = std::get_if<double>(&row[i + 1])) trial.measurements[i] = *real;
-        }
-        return absl::OkStatus();
-      }));
+  RETURN_IF_ERROR(
+      reader.ForEach(SelectNames("SELECT trial", measurements) +
+                         " FROM results WHERE sweep_id = ?1 AND withdrawn = 0 AND state = 'SUCCEEDED'",
+                     {sweep.ToString()}, [&](const std::vector<SqlValue>& row) {
+                       const auto found = index.find(Text(row[0]));
+                       if (found == index.end()) return absl::OkStatus();  // Stored after the first query.
+                       TrialValues& trial = trials[found->second];
+                       trial.state = v1::SUCCEEDED;
+                       for (std::size_t i = 0; i < measurements.size(); ++i) {
+                         if (const auto* real = std::get_if<double>(&row[i + 1]))
+                           trial.measurements[i] = *real;
+                       }
+                       return absl::OkStatus();
+                     }));
   return trials;
 }
 
@@ -139,20 +142,33 @@ bool Matches(const TrialValues& trial, const google::protobuf::Map<std::string, 
   });
 }
 
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement) {
+v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement,
+                       bool of_training) {
   v1::TableCell cell;
   std::vector<double> values;
   std::uint32_t diverged = 0;
   std::uint32_t missing = 0;
+  std::set<std::string> seen;  // Stages.
+  const auto is_first = [&](const TrialValues& trial) {
+    const std::string& stage = of_training ? trial.train_stage : trial.evaluate_stage;
+    return stage.empty() || seen.insert(stage).second;
+  };
+  const auto has_value = [&](const TrialValues& trial) {
+    return trial.state == v1::SUCCEEDED && !std::isnan(trial.measurements[measurement]);
+  };
+  // A stage that a trial has a result of is not missing for another, which was cancelled for example.
   for (const TrialValues* trial : trials) {
-    const double value = trial->measurements[measurement];
-    if (trial->state == v1::DIVERGED) {
-      ++diverged;
-    } else if (trial->state == v1::SUCCEEDED && !std::isnan(value)) {
-      values.push_back(value);
-    } else {
-      ++missing;
-    }
+    if (has_value(*trial) && is_first(*trial)) values.push_back(trial->measurements[measurement]);
+  }
+  for (const TrialValues* trial : trials) {
+    if (trial->state == v1::DIVERGED && is_first(*trial)) ++diverged;
+  }
+  for (const TrialValues* trial : trials) {
+    if (has_value(*trial) || trial->state == v1::DIVERGED || !is_first(*trial)) continue;
+    ++missing;
+    if (trial->state == v1::FAILED) cell.set_failed(cell.failed() + 1);
+    if (trial->state == v1::CANCELLED) cell.set_cancelled(cell.cancelled() + 1);
+    if (trial->state == v1::SUCCEEDED) cell.set_unmeasured(cell.unmeasured() + 1);
   }
   cell.set_count(static_cast<std::uint32_t>(values.size()));
   cell.set_diverged(diverged);

@@ -20,6 +20,8 @@ namespace inlier {
 struct TrialValues {
   std::string id;
   v1::TrialState state = v1::PENDING;
+  std::string train_stage;                    // "st-1"; empty for an invalid trial. The same for the next.
+  std::string evaluate_stage;                 // Trials with the same one have one result.
   std::map<std::string, std::string> labels;  // Axis -> label.
   std::map<std::string, SqlValue> columns;    // The requested ones.
   std::vector<double> measurements;           // In the requested order; NaN: it has none.
@@ -45,8 +47,10 @@ bool ColumnMatches(const SqlValue& column, const google::protobuf::Value& wanted
 bool Matches(const TrialValues& trial,
              const google::protobuf::Map<std::string, google::protobuf::Value>& where);
 
-// Mean, sample deviation and counts over `trials`, of the measurement with this number.
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement);
+// Mean, sample deviation and counts over `trials`, of the measurement with this number. A result that several
+// trials share counts once: that of an evaluation, or of a training where the measurement is one `of_training`.
+v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement,
+                       bool of_training);
 
 }  // namespace inlier
 

@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
 
@@ -16,6 +18,8 @@ namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kPieceBytes = 1 << 18;
 
 // The state that a cached digest is valid for: size, modification time and number of the file.
 absl::StatusOr<std::string> FileState(const fs::path& file, bool* settled) {
@@ -40,11 +44,38 @@ absl::StatusOr<std::string> StateOf(const std::vector<fs::path>& files, bool* se
   return sha.HexDigest();
 }
 
+// The sizes of all files; one that is not there has none.
+std::uint64_t BytesOf(const std::vector<fs::path>& files) {
+  std::uint64_t bytes = 0;
+  for (const fs::path& file : files) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(file, error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
+// `read` gets the bytes of each piece.
+absl::StatusOr<std::string> DigestOfFile(const fs::path& path, const DataRoots& roots,
+                                         const std::function<void(std::size_t)>& read) {
+  ASSIGN_OR_RETURN(const RegularFile file, RegularFile::Open(path, roots));
+  Sha256 sha;
+  std::string piece(kPieceBytes, '\0');
+  for (std::uint64_t at = 0;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, file.ReadAt(at, piece.data(), piece.size()));
+    sha.Update(std::string_view(piece.data(), got));
+    at += got;
+    if (got > 0) read(got);
+    if (got < piece.size()) return sha.HexDigest();
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> CachedDigestOfFiles(const std::vector<fs::path>& files, const fs::path& place,
                                                 const DataRoots& roots, const fs::path& memory,
-                                                const CombineDigests& combine) {
+                                                const CombineDigests& combine,
+                                                const DigestProgress& progress) {
   bool settled = false;
   ASSIGN_OR_RETURN(const std::string state, StateOf(files, &settled));
 
@@ -55,8 +86,14 @@ absl::StatusOr<std::string> CachedDigestOfFiles(const std::vector<fs::path>& fil
       return digest;
   }
   std::vector<std::string> digests;
+  const std::uint64_t total = progress ? BytesOf(files) : 0;
+  std::uint64_t done = 0;
+  const auto read = [&](std::size_t bytes) {
+    done += bytes;
+    if (progress) progress(done, total);
+  };
   for (const fs::path& file : files) {
-    absl::StatusOr<std::string> digest = Sha256HexOfFile(file, roots);
+    absl::StatusOr<std::string> digest = DigestOfFile(file, roots, read);
     if (!digest.ok()) return Unreadable(digest.status());
     digests.push_back(*std::move(digest));
   }

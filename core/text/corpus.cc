@@ -82,7 +82,8 @@ absl::StatusOr<fs::path> FindCorpus(const std::string& corpus, const fs::path& d
                        .otherwise = "name a text file of your own with data.text.path"});
 }
 
-absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::path& cache_dir) {
+absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::path& cache_dir,
+                                         const DigestProgress& progress) {
   RETURN_IF_ERROR(source.roots.Check(source.path));
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOf(source));
   std::error_code error;
@@ -90,8 +91,9 @@ absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const fs::p
   std::string name = absolute.string();
   if (IsJsonLines(source)) absl::StrAppend(&name, "\n", source.field);
   const fs::path memory = cache_dir / absl::StrCat("corpus-", Sha256Hex(name).substr(0, 16), ".digest");
-  return CachedDigestOfFiles(files, source.path, source.roots, memory,
-                             [&source](const std::vector<std::string>& digests) { return Combine(source, digests); });
+  return CachedDigestOfFiles(
+      files, source.path, source.roots, memory,
+      [&source](const std::vector<std::string>& digests) { return Combine(source, digests); }, progress);
 }
 
 absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {

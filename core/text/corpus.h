@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/data_roots.h"
 #include "base/mapped_file.h"
+#include "core/data/file_digest.h"
 
 namespace inlier {
 
@@ -28,6 +29,7 @@ struct TextOpenOptions {
   std::filesystem::path cache_dir;  // Digests, vocabularies and token files; made when it is missing.
   int threads = 1;                  // For tokenising, when the cache has to be made.
   TextProgress progress;            // May be empty. Called from the thread that opens.
+  DigestProgress digest_progress;   // May be empty.
   DataRoots roots;                  // Where the files that the spec names may be.
 };
 
@@ -49,7 +51,8 @@ struct CorpusSource {
 // It is cached in `cache_dir` while the files' sizes and modification times stay the same.
 // NotFound: no such file or folder. InvalidArgument: a folder without a .txt file, anything but a regular file,
 // or one outside the roots.
-absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const std::filesystem::path& cache_dir);
+absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const std::filesystem::path& cache_dir,
+                                         const DigestProgress& progress = {});
 
 class Corpus {
  public:

@@ -344,7 +344,8 @@ absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const CorpusSource& source,
                                                   const TextOpenOptions& options) {
   INLIER_CHECK(options.threads >= 1);
   RETURN_IF_ERROR(MakeWritableFolder(options.cache_dir));
-  ASSIGN_OR_RETURN(const std::string corpus_digest, CachedDigest(source, options.cache_dir));
+  ASSIGN_OR_RETURN(const std::string corpus_digest,
+                   CachedDigest(source, options.cache_dir, options.digest_progress));
   ASSIGN_OR_RETURN(const std::string digest,
                    DigestOf("corpus " + corpus_digest, settings.tokenizer,
                             absl::StrFormat("validation %.17g", settings.validation_fraction)));

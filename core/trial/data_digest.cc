@@ -40,7 +40,8 @@ absl::StatusOr<std::string> DigestOf(const NamedFiles& named, const TextOpenOpti
   Sha256 sha;
   for (std::size_t i = 0; i < named.files.size(); ++i) {
     std::error_code error;
-    sha.Update(absl::StrCat(fs::weakly_canonical(named.files[i], error).string(), "\n", named.names[i], "\n"));
+    sha.Update(
+        absl::StrCat(fs::weakly_canonical(named.files[i], error).string(), "\n", named.names[i], "\n"));
   }
   const fs::path memory = folders.cache_dir / absl::StrCat("data-", sha.HexDigest().substr(0, 16), ".digest");
   const auto combine = [&named](const std::vector<std::string>& digests) {
@@ -49,7 +50,8 @@ absl::StatusOr<std::string> DigestOf(const NamedFiles& named, const TextOpenOpti
       all.Update(absl::StrCat(digests[i], " ", named.names[i], "\n"));
     return all.HexDigest();
   };
-  return CachedDigestOfFiles(named.files, named.place, folders.roots, memory, combine);
+  return CachedDigestOfFiles(named.files, named.place, folders.roots, memory, combine,
+                             folders.digest_progress);
 }
 
 void AddImagesOf(const ImageFolder& part, const char* name, NamedFiles& files) {
@@ -79,7 +81,7 @@ absl::StatusOr<std::string> TextDigest(const v1::TextDataSpec& spec, const TextO
   } else {
     ASSIGN_OR_RETURN(source.path, FindCorpus(spec.corpus(), folders.data_dir));
   }
-  return CachedDigest(source, folders.cache_dir);
+  return CachedDigest(source, folders.cache_dir, folders.digest_progress);
 }
 
 absl::StatusOr<std::string> FileDigest(const fs::path& file, const char* field, const char* remedy,
@@ -99,9 +101,8 @@ absl::StatusOr<std::string> TokenizerDigest(const v1::TokenizerSpec& tokenizer, 
                                             const TextOpenOptions& folders) {
   NamedFiles files;
   if (tokenizer.has_wordpiece()) {
-    ASSIGN_OR_RETURN(const WordPieceFile found,
-                     FindWordPiece(tokenizer.wordpiece().vocab(), folders.data_dir,
-                                   field + ".wordpiece.vocab", folders.roots));
+    ASSIGN_OR_RETURN(const WordPieceFile found, FindWordPiece(tokenizer.wordpiece().vocab(), folders.data_dir,
+                                                              field + ".wordpiece.vocab", folders.roots));
     files.Add(found.vocab_txt, "vocab.txt");
   } else if (tokenizer.has_gpt2()) {
     ASSIGN_OR_RETURN(const Gpt2Files found, FindGpt2(tokenizer.gpt2().vocab(), folders.data_dir,
@@ -143,13 +144,14 @@ TextOpenOptions FoldersOf(const v1::AttemptSpec& attempt) {
 }
 
 absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpenOptions& folders) {
-  if (!spec.training().has_start_from()) return std::string();
   const v1::StartFromSpec& start = spec.training().start_from();
+  if (!start.has_hugging_face() && !start.has_checkpoint()) return std::string();
   const fs::path place = start.has_hugging_face() ? start.hugging_face() : start.checkpoint();
   std::error_code error;
   if (!fs::is_directory(place, error)) {
     return FileDigest(place, "training.start_from",
-                      "name a folder with config.json and model.safetensors, or a .safetensors file", folders);
+                      "name a folder with config.json and model.safetensors, or a .safetensors file",
+                      folders);
   }
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(place, error)) {
@@ -158,8 +160,9 @@ absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpe
       found.push_back(entry.path());
   }
   if (found.empty()) {
-    return absl::NotFoundError(absl::StrCat("training.start_from: no config.json and no .safetensors file in ",
-                                            place.string(), " on this machine"));
+    return absl::NotFoundError(
+        absl::StrCat("training.start_from: no config.json and no .safetensors file in ", place.string(),
+                     " on this machine"));
   }
   std::sort(found.begin(), found.end());
   NamedFiles files{.place = place};
@@ -185,7 +188,8 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
     case v1::DataSpec::kClassification: {
       const v1::ClassificationDataSpec& rows = source.data().classification();
       ASSIGN_OR_RETURN(data, ClassificationDigest(rows, folders));
-      ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(rows.tokenizer(), "data.classification.tokenizer", folders));
+      ASSIGN_OR_RETURN(tokenizer,
+                       TokenizerDigest(rows.tokenizer(), "data.classification.tokenizer", folders));
       break;
     }
     case v1::DataSpec::kInstructions: {
@@ -203,8 +207,9 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
                                 start_digest, "\n"));
 }
 
-absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request) {
-  const TextOpenOptions folders = FoldersOf(request);
+absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request, const DigestProgress& progress) {
+  TextOpenOptions folders = FoldersOf(request);
+  folders.digest_progress = progress;
   RETURN_IF_ERROR(CheckFilePaths(request.spec(),
                                  [&folders](const std::string& path) { return folders.roots.Check(path); }));
   std::error_code error;

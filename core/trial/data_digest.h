@@ -23,7 +23,8 @@ DataRoots RootsOf(const v1::AttemptSpec& attempt);
 // The folders and roots of the attempt, to open its data.
 TextOpenOptions FoldersOf(const v1::AttemptSpec& attempt);
 
-// The digest of training.start_from; empty without it. NotFound where the files are not there.
+// The digest of the files that training.start_from names; empty without it, and for a training of the coordinator, whose
+// fingerprint names its model. NotFound where the files are not there.
 absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpenOptions& folders);
 
 // The digest of the data and vocabularies of `spec`, and of `start_digest`. Errors as those of opening the data.
@@ -32,7 +33,7 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
 
 // Of the spec of `request`, which need not be resolved, with its folders and roots: the command
 // `inlier-trial digest`. InvalidArgument for a path outside the roots.
-absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request);
+absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request, const DigestProgress& progress = {});
 
 }  // namespace inlier
 

@@ -7,12 +7,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "base/version.h"
 #include "core/trial/analysis.h"
 #include "core/trial/data_digest.h"
@@ -99,15 +101,27 @@ int AnalyzeModel(const char* request) {
   return kExitFailed;
 }
 
-// Under a worker the digest goes where events go.
+// Lines for the worker with how far the files are read, one a second.
+inlier::DigestProgress ReadingLines() {
+  return [last = inlier::MonotonicNow()](std::uint64_t bytes, std::uint64_t bytes_total) mutable {
+    const inlier::Timestamp now = inlier::MonotonicNow();
+    if (now - last < std::chrono::seconds(1)) return;
+    last = now;
+    ::dprintf(inlier::EventWriter::kWorkerDescriptor, "reading: %llu of %llu bytes\n",
+              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(bytes_total));
+  };
+}
+
+// Under a worker the digest goes where events go, after lines that are none.
 int PrintDigest(const char* request) {
   const auto attempt = inlier::ReadAttempt(request);
-  const auto digest = attempt.ok() ? inlier::DigestOf(*attempt) : attempt.status();
+  const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
+  const auto digest =
+      attempt.ok() ? inlier::DigestOf(*attempt, has_worker ? ReadingLines() : nullptr) : attempt.status();
   if (!digest.ok()) {
     std::fprintf(stderr, "%s\n", std::string(digest.status().message()).c_str());
     return kExitFailed;
   }
-  const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
   ::dprintf(has_worker ? inlier::EventWriter::kWorkerDescriptor : STDOUT_FILENO, "%s\n", digest->c_str());
   return 0;
 }
@@ -152,7 +166,9 @@ int main(int argc, char** argv) {
   inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
   const inlier::v1::Outcome outcome = inlier::RunAttempt(*attempt, *events, stop);
   if (outcome.has_message())
-    spdlog::info("attempt_ended outcome={} message={}", inlier::v1::Outcome::Kind_Name(outcome.kind()),
+    spdlog::info("attempt_ended outcome={} message={}",
+                 outcome.failure() == inlier::v1::PREEMPTED ? inlier::v1::FailureClass_Name(outcome.failure())
+                                                            : inlier::v1::Outcome::Kind_Name(outcome.kind()),
                  outcome.message());
   return ExitCode(outcome);
 }

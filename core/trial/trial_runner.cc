@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/data_roots.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"
@@ -55,6 +56,17 @@ absl::Status RequireFields(const v1::AttemptSpec& attempt) {
   if (attempt.kind() == v1::EVALUATE_STAGE && attempt.checkpoint().empty()) {
     return missing("checkpoint", "the trained model, a .safetensors file");
   }
+  const v1::StartFromSpec& start = attempt.spec().training().start_from();
+  if (start.has_point() || start.has_trial()) {
+    return absl::InvalidArgumentError(absl::StrCat("training.start_from.",
+                                                   start.has_point() ? "point" : "trial",
+                                                   ": only a coordinator knows that training; submit the "
+                                                   "sweep to one (inlier run, inlier submit), or give "
+                                                   "training.start_from.checkpoint"));
+  }
+  if (start.has_training() && attempt.checkpoint().empty() && attempt.resume_from().empty()) {
+    return missing("checkpoint", "the model of training.start_from.training, a .safetensors file");
+  }
   return absl::OkStatus();
 }
 
@@ -69,25 +81,52 @@ absl::Status MakeFolder(const std::string& folder) {
 TextOpenOptions DataOptions(const v1::AttemptSpec& attempt, EventWriter& events) {
   TextOpenOptions options = FoldersOf(attempt);
   options.threads = at::get_num_threads();
-  options.progress = [&events](std::string_view, double fraction) {
+  const auto report = [&events](const char* phase, std::uint64_t step, std::uint64_t steps_total) {
     v1::Progress progress;
-    progress.set_phase("tokenize");
-    progress.set_step(static_cast<std::uint64_t>(std::lround(fraction * 100)));  // Percent.
-    progress.set_steps_total(100);
+    progress.set_phase(phase);
+    progress.set_step(step);
+    progress.set_steps_total(steps_total);
     events.OnProgress(progress);
+  };
+  options.progress = [report](std::string_view, double fraction) {
+    report("tokenize", static_cast<std::uint64_t>(std::lround(fraction * 100)), 100);  // Percent.
+  };
+  options.digest_progress = [report](std::uint64_t bytes, std::uint64_t bytes_total) {
+    report("digest", bytes, bytes_total);
   };
   return options;
 }
 
+// A checkpoint that cannot be read is the machine's fault, not the spec's.
+absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
+  return absl::DataLossError(absl::StrCat(std::string(status.message()), "; ", remedy));
+}
+constexpr char kOtherModel[] = "train that model again, or start from another one";
+
 // Of training.start_from: of its files, or, where the training has started with them, as the checkpoint has it. The
 // files may be others since, or gone.
-absl::StatusOr<std::string> StartDigestOf(const v1::AttemptSpec& attempt, const v1::TrialSpec& spec) {
+absl::StatusOr<std::string> StartDigestOf(const v1::AttemptSpec& attempt, const v1::TrialSpec& spec,
+                                          const TextOpenOptions& folders) {
   if (!spec.training().has_start_from()) return std::string();
   const std::string& saved =
       attempt.kind() == v1::EVALUATE_STAGE ? attempt.checkpoint() : attempt.resume_from();
-  if (saved.empty()) return StartDigest(spec, FoldersOf(attempt));
-  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(saved);
-  return checkpoint.ok() ? checkpoint->info().start_digest : StartDigest(spec, FoldersOf(attempt));
+  if (!saved.empty()) {
+    const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(saved);
+    if (checkpoint.ok()) return checkpoint->info().start_digest;
+  }
+  if (spec.training().start_from().has_training() && !attempt.checkpoint().empty()) {
+    absl::StatusOr<std::string> digest = Sha256HexOfFile(attempt.checkpoint());
+    if (!digest.ok()) return AsDataLoss(digest.status(), kOtherModel);
+    return digest;
+  }
+  return StartDigest(spec, folders);
+}
+
+// `start_digest`: StartDigestOf. A model of the coordinator is in the training's fingerprint, not in the data.
+absl::StatusOr<std::string> DataDigestOf(const v1::TrialSpec& spec, const std::string& start_digest,
+                                         const TextOpenOptions& folders) {
+  const bool named_by_fingerprint = spec.training().start_from().has_training();
+  return DataDigest(spec, named_by_fingerprint ? std::string() : start_digest, folders);
 }
 
 absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& events) {
@@ -98,19 +137,21 @@ absl::StatusOr<Prepared> Prepare(const v1::AttemptSpec& attempt, EventWriter& ev
   ASSIGN_OR_RETURN(const c10::Device device, ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
   RETURN_IF_ERROR(MakeFolder(attempt.output_dir()));
   RETURN_IF_ERROR(MakeFolder(attempt.cache_dir()));
-  ASSIGN_OR_RETURN(std::string start_digest, StartDigestOf(attempt, spec));
-  ASSIGN_OR_RETURN(std::string data_digest,
-                   DataDigest(spec, start_digest, FoldersOf(attempt)));
-  ASSIGN_OR_RETURN(TrialData data,
-                   OpenTrialData(spec, DataOptions(attempt, events), attempt.kind() == v1::EVALUATE_STAGE));
+  const TextOpenOptions options = DataOptions(attempt, events);
+  ASSIGN_OR_RETURN(std::string start_digest, StartDigestOf(attempt, spec, options));
+  ASSIGN_OR_RETURN(std::string data_digest, DataDigestOf(spec, start_digest, options));
+  ASSIGN_OR_RETURN(TrialData data, OpenTrialData(spec, options, attempt.kind() == v1::EVALUATE_STAGE));
   return Prepared{std::move(spec), device, std::move(data), std::move(start_digest), std::move(data_digest)};
 }
 
 // OK when the files are still those whose digest is known: all of them have been read by now.
-absl::Status CheckUnchanged(const v1::AttemptSpec& attempt, const Prepared& prepared) {
-  ASSIGN_OR_RETURN(const std::string start, StartDigestOf(attempt, prepared.spec));
-  ASSIGN_OR_RETURN(const std::string now,
-                   DataDigest(prepared.spec, start, FoldersOf(attempt)));
+absl::Status CheckUnchanged(const v1::AttemptSpec& attempt, const Prepared& prepared, EventWriter& events) {
+  const TextOpenOptions options = DataOptions(attempt, events);
+  std::string start = prepared.start_digest;
+  if (!prepared.spec.training().start_from().has_training()) {
+    ASSIGN_OR_RETURN(start, StartDigestOf(attempt, prepared.spec, options));
+  }
+  ASSIGN_OR_RETURN(const std::string now, DataDigestOf(prepared.spec, start, options));
   if (now == prepared.data_digest) return absl::OkStatus();
   return absl::UnavailableError("the data changed while they were read; the trial is tried again");
 }
@@ -132,21 +173,22 @@ void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWr
   events.OnStarted(started);
 }
 
-// A checkpoint that cannot be read is the machine's fault, not the spec's.
-absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
-  return absl::DataLossError(absl::StrCat(std::string(status.message()), "; ", remedy));
-}
-
 // The trained weights that the trial starts from, over the initial ones.
-absl::Status StartFrom(const v1::TrainingSpec& training, const DataRoots& roots, Model& model) {
+absl::Status StartFrom(const v1::AttemptSpec& attempt, const v1::TrainingSpec& training, Model& model) {
   if (!training.has_start_from()) return absl::OkStatus();
   const v1::StartFromSpec& start = training.start_from();
-  const std::string& source = start.has_hugging_face() ? start.hugging_face() : start.checkpoint();
-  const absl::StatusOr<std::vector<std::string>> fresh = LoadStartingWeights(source, model, roots);
+  const bool ours = start.has_training();  // Its file is one of the worker's own.
+  const std::string& source = ours                       ? attempt.checkpoint()
+                              : start.has_hugging_face() ? start.hugging_face()
+                                                         : start.checkpoint();
+  const absl::StatusOr<std::vector<std::string>> fresh =
+      LoadStartingWeights(source, model, ours ? DataRoots() : RootsOf(attempt));
   if (fresh.ok()) {
     spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
     return absl::OkStatus();
   }
+  if (ours && (absl::IsNotFound(fresh.status()) || absl::IsDataLoss(fresh.status())))
+    return AsDataLoss(fresh.status(), kOtherModel);
   // The trial names a file of the worker: no other attempt can succeed.
   return absl::InvalidArgumentError(
       absl::StrCat("training.start_from: ", std::string(fresh.status().message())));
@@ -165,8 +207,8 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
   RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.data.model)));
   InitialiseWeights(*prepared.data.model, prepared.spec, prepared.spec.seed());
   if (attempt.resume_from().empty())
-    RETURN_IF_ERROR(StartFrom(prepared.spec.training(), RootsOf(attempt), *prepared.data.model));
-  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared));
+    RETURN_IF_ERROR(StartFrom(attempt, prepared.spec.training(), *prepared.data.model));
+  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
   prepared.data.model->to(prepared.device);
   Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events,
                   prepared.start_digest);
@@ -200,7 +242,7 @@ absl::StatusOr<v1::Outcome> RunEvaluation(const v1::AttemptSpec& attempt, EventW
   absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.checkpoint());
   if (!checkpoint.ok())
     return AsDataLoss(checkpoint.status(), "train the model again or give another checkpoint");
-  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared));
+  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
   ReportStarted(prepared, 0, events);
   RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.data.dataset->dataset_digest()));
   RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.data.model));

@@ -16,11 +16,12 @@ struct Limits {
   static constexpr int kValuesMax = 100'000;  // Of one axis.
   static constexpr int kDepthMax = 48;        // Messages inside each other, of which a nested value is two.
   static constexpr int kExclusionsMax = 10'000;
+  static constexpr int kStartsMax = 16;  // Trainings in a row, each of which starts from the one before.
   static constexpr int kTableColumnsMax = 1000;
-  static constexpr int kTableRowsMax = 64;              // Columns of row headings.
-  static constexpr int kTableConditionsMax = 10'000;    // Values in all conditions of a table.
-  static constexpr int kTableCellsMax = 1'000'000;      // Row headings included.
-  static constexpr int kTableTrialsMax = 500'000;       // Named by the cells of a table.
+  static constexpr int kTableRowsMax = 64;            // Columns of row headings.
+  static constexpr int kTableConditionsMax = 10'000;  // Values in all conditions of a table.
+  static constexpr int kTableCellsMax = 1'000'000;    // Row headings included.
+  static constexpr int kTableTrialsMax = 500'000;     // Named by the cells of a table.
   // Of a worker's sync.
   static constexpr int kSlotsMax = 1024;
   static constexpr int kAttemptsMax = 4096;

@@ -21,16 +21,16 @@ bool Spend(std::uint64_t* budget) {
 
 PointDiagram::NodeId PointDiagram::Child(NodeId node, std::uint32_t digit) const {
   const Edge* const end = End(node);
-  const Edge* const at =
-      std::lower_bound(Begin(node), end, digit, [](const Edge& edge, std::uint32_t value) { return edge.digit < value; });
+  const Edge* const at = std::lower_bound(
+      Begin(node), end, digit, [](const Edge& edge, std::uint32_t value) { return edge.digit < value; });
   return Alive(at != end && at->digit == digit ? at->to : nodes_[node].otherwise);
 }
 
-std::optional<std::pair<std::uint32_t, PointDiagram::NodeId>> PointDiagram::Smallest(std::size_t axis, NodeId node,
-                                                                                     std::uint64_t from) const {
+std::optional<std::pair<std::uint32_t, PointDiagram::NodeId>> PointDiagram::Smallest(
+    std::size_t axis, NodeId node, std::uint64_t from) const {
   const Edge* const end = End(node);
-  const Edge* at =
-      std::lower_bound(Begin(node), end, from, [](const Edge& edge, std::uint64_t value) { return edge.digit < value; });
+  const Edge* at = std::lower_bound(Begin(node), end, from,
+                                    [](const Edge& edge, std::uint64_t value) { return edge.digit < value; });
   const NodeId otherwise = Alive(nodes_[node].otherwise);
   for (std::uint64_t digit = from; digit < lengths_[axis];) {
     const bool listed = at != end && at->digit == digit;
@@ -99,7 +99,8 @@ std::optional<PointDiagram::Digits> PointDiagram::Next(const Digits& from) const
   return std::nullopt;
 }
 
-std::optional<PointDiagram::Digits> PointDiagram::FirstWith(int axis, std::uint32_t digit, std::uint64_t* budget) const {
+std::optional<PointDiagram::Digits> PointDiagram::FirstWith(int axis, std::uint32_t digit,
+                                                            std::uint64_t* budget) const {
   const auto at = static_cast<std::size_t>(axis);
   // Nodes of an axis are in the order of the first digits that lead to them.
   for (NodeId node = first_node_[at]; node < first_node_[at + 1]; ++node) {
@@ -117,7 +118,8 @@ std::optional<PointDiagram::Digits> PointDiagram::FirstWith(int axis, std::uint3
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> PointDiagram::AnyAlive(NodeId node, const Digits& digits, std::uint64_t* budget) const {
+std::optional<std::uint32_t> PointDiagram::AnyAlive(NodeId node, const Digits& digits,
+                                                    std::uint64_t* budget) const {
   for (const std::uint32_t digit : digits) {
     if (!Spend(budget)) return std::nullopt;
     if (Child(node, digit) != kNone) return digit;
@@ -125,8 +127,8 @@ std::optional<std::uint32_t> PointDiagram::AnyAlive(NodeId node, const Digits& d
   return std::nullopt;
 }
 
-std::optional<std::pair<std::uint32_t, std::uint32_t>> PointDiagram::Together(int a, const Digits& a_digits, int b,
-                                                                              const Digits& b_digits,
+std::optional<std::pair<std::uint32_t, std::uint32_t>> PointDiagram::Together(int a, const Digits& a_digits,
+                                                                              int b, const Digits& b_digits,
                                                                               std::uint64_t* budget) const {
   const auto first = static_cast<std::size_t>(a), last = static_cast<std::size_t>(b);
   // By node, from axis a + 1 on: 1 + the digit of a by which it was reached first; 0: it was not.
@@ -173,8 +175,8 @@ void PointDiagram::CountPoints() {
   for (std::size_t axis = axes(); axis-- > 0;) {
     const std::uint64_t digits = std::uint64_t{lengths_[axis]} + (conditional_[axis] ? 1 : 0);
     for (NodeId node = first_node_[axis]; node < first_node_[axis + 1]; ++node) {
-      unsigned __int128 count = static_cast<unsigned __int128>(digits - nodes_[node].edges) *
-                                nodes_[nodes_[node].otherwise].count;
+      unsigned __int128 count =
+          static_cast<unsigned __int128>(digits - nodes_[node].edges) * nodes_[nodes_[node].otherwise].count;
       for (const Edge* edge = Begin(node); edge != End(node); ++edge) count += nodes_[edge->to].count;
       nodes_[node].count = Capped(count);
       if (const auto smallest = Smallest(axis, node, 0)) nodes_[node].smallest = smallest->first;
@@ -182,7 +184,8 @@ void PointDiagram::CountPoints() {
   }
 }
 
-std::optional<std::uint64_t> PointDiagram::CountCommon(const PointDiagram& other, const std::vector<Digits>& digit_of,
+std::optional<std::uint64_t> PointDiagram::CountCommon(const PointDiagram& other,
+                                                       const std::vector<Digits>& digit_of,
                                                        std::uint32_t gone) const {
   std::vector<Digits> digit_back;      // By axis and digit of the other: the digit, or gone.
   std::vector<std::uint64_t> staying;  // By axis: digits that are in both.
@@ -224,8 +227,8 @@ std::optional<std::uint64_t> PointDiagram::CountCommon(const PointDiagram& other
           add(digit, edge->digit);
       }
       if (rest > 0) {
-        sum += static_cast<unsigned __int128>(rest) *
-               self(self, axis + 1, Alive(nodes_[mine].otherwise), other.Alive(other.nodes_[theirs].otherwise));
+        sum += static_cast<unsigned __int128>(rest) * self(self, axis + 1, Alive(nodes_[mine].otherwise),
+                                                           other.Alive(other.nodes_[theirs].otherwise));
       }
     }
     return counted[{mine, theirs}] = Capped(sum);

@@ -86,7 +86,7 @@ class PointDiagram {
   struct Node {
     std::uint32_t first_edge = 0, edges = 0;  // Ascending by digit.
     NodeId otherwise = kNone;                 // Of digits without an edge.
-    NodeId before = kNone;                    // The first digits that lead here: those of `before`, then `digit`.
+    NodeId before = kNone;  // The first digits that lead here: those of `before`, then `digit`.
     std::uint32_t digit = 0;
     std::uint32_t smallest = 0;  // Where there are points and the axis applies: the first digit with one.
     std::uint64_t count = 0;     // Points from here on.

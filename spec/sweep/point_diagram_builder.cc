@@ -51,7 +51,8 @@ Digits Both(const Digits& a, const Digits& b) {
 
 class PointDiagramBuilder {
  public:
-  PointDiagramBuilder(const std::vector<PointDiagram::Axis>& axes, const std::vector<PointDiagram::Exclusion>& exclusions)
+  PointDiagramBuilder(const std::vector<PointDiagram::Axis>& axes,
+                      const std::vector<PointDiagram::Exclusion>& exclusions)
       : axes_(axes), exclusions_(exclusions), begins_(axes.size()) {}
 
   absl::StatusOr<PointDiagram> Build() {
@@ -123,10 +124,11 @@ class PointDiagramBuilder {
     std::uint32_t next = 0;
     for (auto at = terms.rbegin(); at != terms.rend(); ++at) {
       steps_max_ += 4 * at->second.digits.size();
-      const auto [set, new_set] = set_ids_.try_emplace(std::move(at->second), static_cast<std::uint32_t>(sets_.size()));
+      const auto [set, new_set] =
+          set_ids_.try_emplace(std::move(at->second), static_cast<std::uint32_t>(sets_.size()));
       if (new_set) sets_.push_back(&set->first);
-      const auto [term, new_term] = term_ids_.try_emplace({at->first, set->second, next},
-                                                          static_cast<std::uint32_t>(terms_.size()));
+      const auto [term, new_term] =
+          term_ids_.try_emplace({at->first, set->second, next}, static_cast<std::uint32_t>(terms_.size()));
       if (new_term) terms_.push_back({.axis = at->first, .set = set->second, .next = next});
       next = term->second;
     }
@@ -143,9 +145,10 @@ class PointDiagramBuilder {
       ExpandNode(axis, node);
       if (steps_ > steps_max_) {
         return absl::ResourceExhaustedError(absl::StrCat(
-            "the exclusions and conditions are too entangled: up to axis ", axis + 1, " of ", axes_.size(), " they leave ",
-            found_.size(), " and more combinations to be told apart, and ", steps_max_,
-            " steps are not enough for the rest; name fewer axes in one exclusion, put axes that are named together next to "
+            "the exclusions and conditions are too entangled: up to axis ", axis + 1, " of ", axes_.size(),
+            " they leave ", found_.size(), " and more combinations to be told apart, and ", steps_max_,
+            " steps are not enough for the rest; name fewer axes in one exclusion, put axes that are named "
+            "together next to "
             "each other, or split the sweep"));
       }
       open_[node] = OpenTerms();  // Not needed again.
@@ -215,7 +218,8 @@ class PointDiagramBuilder {
     }
     if (axis + 1 == axes_.size()) return PointDiagram::kEnd;
     MakeUnique(open);
-    const auto [at, is_new] = found_.try_emplace(std::move(open), static_cast<NodeId>(diagram_.nodes_.size()));
+    const auto [at, is_new] =
+        found_.try_emplace(std::move(open), static_cast<NodeId>(diagram_.nodes_.size()));
     if (is_new) {
       diagram_.nodes_.emplace_back();
       diagram_.nodes_.back().before = node;
@@ -230,9 +234,9 @@ class PointDiagramBuilder {
   std::map<TermSet, std::uint32_t> set_ids_;
   std::vector<const TermSet*> sets_;
   std::map<std::tuple<int, std::uint32_t, std::uint32_t>, std::uint32_t> term_ids_;
-  std::vector<Term> terms_{Term()};  // The first is none.
-  std::vector<OpenTerms> begins_;    // By axis: rules that begin there.
-  std::vector<OpenTerms> open_;      // By node.
+  std::vector<Term> terms_{Term()};                             // The first is none.
+  std::vector<OpenTerms> begins_;                               // By axis: rules that begin there.
+  std::vector<OpenTerms> open_;                                 // By node.
   std::unordered_map<OpenTerms, NodeId, OpenTermsHash> found_;  // Nodes of the next axis.
   NodeId first_of_next_ = 0;
   std::uint64_t steps_ = 0, steps_max_ = PointDiagram::kStepsMax;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>
+#include <utility>
 
 #include "base/check.h"
 #include "spec/schema/number_text.h"
@@ -101,7 +102,10 @@ void SweepGrid::FindSampledPoints() {
   std::uint64_t count = 0;
   for (std::uint64_t index = 0; index < size_; ++index) {
     Sample sample = Draw(index);
-    if (!IsSampledPoint(sample) || !seen.insert(KeyOf(sample)).second) continue;
+    if (!IsSampledPoint(sample)) continue;
+    std::string key = KeyOf(sample);
+    if (!seen.insert(key).second) continue;
+    if (starts_from_points_) sampled_->first.emplace(std::move(key), index);
     sampled_->is_point[index] = true;
     ++count;
   }

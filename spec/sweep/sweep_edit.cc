@@ -17,7 +17,6 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
-
 std::string Names(const SweepGrid& grid) {
   std::string text;
   for (const SweepGrid::AxisInfo& axis : grid.axes())
@@ -135,10 +134,28 @@ absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid
     edit.common_ = edit.from_.diagram_->CountCommon(*edit.to_.diagram_, edit.digit_of_, kGone);
   }
   edit.only_appends_ = same_order && same_values && first_grows && SameConditions(from, to);
+  if (edit.from_.starts_from_points() && !edit.only_appends_) edit.common_.reset();
   return edit;
 }
 
 std::optional<std::uint64_t> SweepEdit::NewIndex(std::uint64_t old_index) const {
+  const std::optional<std::uint64_t> index = NewIndexAlone(old_index);
+  if (!index || !from_.starts_from_points()) return index;
+  std::uint64_t from = old_index, to = *index;
+  for (int depth = 0; depth <= Limits::kStartsMax; ++depth) {
+    v1::TrialSpec spec;
+    if (!from_.At(from, &spec).ok()) return std::nullopt;
+    if (!spec.training().start_from().has_point()) return index;
+    const absl::StatusOr<std::uint64_t> start = from_.StartOf(from, spec.training().start_from().point());
+    const absl::StatusOr<std::uint64_t> new_start = to_.StartOf(to, spec.training().start_from().point());
+    if (!start.ok() || !new_start.ok() || NewIndexAlone(*start) != *new_start) return std::nullopt;
+    from = *start;
+    to = *new_start;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> SweepEdit::NewIndexAlone(std::uint64_t old_index) const {
   if (old_index >= from_.size()) return std::nullopt;
   const SweepGrid::Digits digits = from_.DigitsOf(old_index);
   std::vector<bool> active, new_active;

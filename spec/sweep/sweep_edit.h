@@ -4,7 +4,7 @@
 // base. So the mapping is made axis by axis, and costs the values of the axes, not their product: a value of
 // the old grid is found in the new one or has left, and a point's new index is put together from those of its
 // values. Axes may change their order, and conditions and exclusions may change: a point stays when it is a
-// point of both grids and the same axes apply to it.
+// point of both grids and the same axes apply to it; where its training starts from another point's, that one stays too.
 //
 //   ASSIGN_OR_RETURN(const SweepEdit edit, SweepEdit::Create(old_spec, old_grid, new_spec, new_grid));
 //   edit.NewIndex(index)   // Where the old point is now; nullopt: it has left.
@@ -39,7 +39,7 @@ class SweepEdit {
   std::optional<std::uint64_t> NewIndex(std::uint64_t old_index) const;
 
   // Points that are in both, exact; nullopt where it takes too long: axes in another order with conditions or
-  // exclusions, or too entangled ones.
+  // exclusions, or too entangled ones, or trainings that start from those of other points.
   std::optional<std::uint64_t> common() const { return common_; }
 
   // Every old point is a new one under the same index, and every new one lies behind the old grid: values
@@ -50,6 +50,9 @@ class SweepEdit {
 
  private:
   SweepEdit(SweepGrid from, SweepGrid to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  // NewIndex, without looking at the point whose training it starts from.
+  std::optional<std::uint64_t> NewIndexAlone(std::uint64_t old_index) const;
 
   static constexpr std::uint32_t kGone = 0xffffffffu;
 

@@ -30,6 +30,15 @@ SweepGrid::Digits SweepGrid::DigitsOf(std::uint64_t index) const {
   return digits;
 }
 
+std::optional<std::uint64_t> SweepGrid::IndexOf(const Digits& digits) const {
+  unsigned __int128 index = 0;
+  for (std::size_t axis = 0; axis < points_.size(); ++axis) {
+    index += static_cast<unsigned __int128>(digits[axis]) * points_[axis].suffix;
+  }
+  if (index >= size_) return std::nullopt;
+  return static_cast<std::uint64_t>(index);
+}
+
 std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
   if (from >= size_) return std::nullopt;
   if (sampled_) {
@@ -39,13 +48,7 @@ std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
     return static_cast<std::uint64_t>(at - is_point.begin());
   }
   const std::optional<Digits> digits = diagram_->Next(DigitsOf(from));
-  if (!digits) return std::nullopt;
-  unsigned __int128 index = 0;
-  for (std::size_t axis = 0; axis < points_.size(); ++axis) {
-    index += static_cast<unsigned __int128>((*digits)[axis]) * points_[axis].suffix;
-  }
-  if (index >= size_) return std::nullopt;
-  return static_cast<std::uint64_t>(index);
+  return digits ? IndexOf(*digits) : std::nullopt;
 }
 
 absl::StatusOr<GridPoint> SweepGrid::At(std::uint64_t index) const {
@@ -139,30 +142,45 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
   std::set<std::pair<std::string, std::string>> reported;
   // Reports each problem once, under the last axis that sets its field, or else under the base, or under
   // `axis`.
+  const auto report = [&](const Problem& problem, const Digits& digits, const std::vector<bool>& active,
+                          const PointLabels& labels, int suspect) {
+    if (!reported.emplace(problem.path, problem.text).second) return;
+    int axis = suspect;
+    for (std::size_t i = 0; i < points_.size() && suspect < 0; ++i) {
+      if (active[i] && Sets(points_[i].patches[digits[i]], problem.path)) axis = static_cast<int>(i);
+    }
+    if (axis < 0) {
+      problems->Add("base." + problem.path, problem.text);
+      return;
+    }
+    std::string where;
+    for (const auto& [name, label] : labels) {
+      if (!label.empty()) where += (where.empty() ? "" : ", ") + name + "=" + label;
+    }
+    const auto at = static_cast<std::size_t>(axis);
+    problems->Add(points_[at].PathOf(digits[at]),
+                  problem.path + ": " + problem.text + " (in the trial " + where + ")");
+  };
+  // Where the training of a point starts from that of another one.
+  const auto check_start = [&](std::uint64_t index) {
+    v1::TrialSpec spec;
+    const absl::StatusOr<PointLabels> labels = At(index, &spec);
+    if (!labels.ok() || !spec.training().start_from().has_point()) return;
+    const absl::Status status = CheckStart(index, spec);
+    if (status.ok()) return;
+    const auto [digits, active] = PlaceOf(index);
+    report({"training.start_from.point", std::string(status.message())}, digits, active, *labels, -1);
+  };
   TrialChecker checker;
   const auto check = [&](const Digits& digits, int suspect) {
     std::vector<bool> active;
     if (!diagram_->Contains(digits, &active)) return;
     v1::TrialSpec* const spec = checker.Next();
     const PointLabels labels = PointOf(digits, active, spec);
-    for (const Problem& problem : checker.ProblemsOf(spec)) {
-      if (!reported.emplace(problem.path, problem.text).second) continue;
-      int axis = suspect;
-      for (std::size_t i = 0; i < points_.size() && suspect < 0; ++i) {
-        if (active[i] && Sets(points_[i].patches[digits[i]], problem.path)) axis = static_cast<int>(i);
-      }
-      if (axis < 0) {
-        problems->Add("base." + problem.path, problem.text);
-        continue;
-      }
-      std::string where;
-      for (const auto& [name, label] : labels) {
-        if (!label.empty()) where += (where.empty() ? "" : ", ") + name + "=" + label;
-      }
-      const auto at = static_cast<std::size_t>(axis);
-      problems->Add(points_[at].PathOf(digits[at]),
-                    problem.path + ": " + problem.text + " (in the trial " + where + ")");
-    }
+    const bool starts = spec->training().start_from().has_point() && !sampled_;
+    for (const Problem& problem : checker.ProblemsOf(spec)) report(problem, digits, active, labels, suspect);
+    if (const std::optional<std::uint64_t> index = starts ? IndexOf(digits) : std::nullopt)
+      check_start(*index);
   };
   check(*first, -1);
   std::uint64_t budget = kCheckStepsMax;
@@ -174,6 +192,8 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
       if (digits && *digits != *first) check(*digits, static_cast<int>(axis));
     }
   }
+  std::optional<std::uint64_t> point = starts_from_points_ ? NextIndex(0) : std::nullopt;
+  for (std::uint32_t i = 0; point && i < values_max; ++i, point = NextIndex(*point + 1)) check_start(*point);
 }
 
 }  // namespace inlier

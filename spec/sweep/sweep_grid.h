@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -75,10 +76,20 @@ class SweepGrid {
   // The same into an empty spec, which may live in an arena; returns the labels.
   absl::StatusOr<PointLabels> At(std::uint64_t index, v1::TrialSpec* spec) const;
 
+  // Some point has training.start_from.point.
+  bool starts_from_points() const { return starts_from_points_; }
+  // The index of the point whose training that of `index`, a point, starts from: `named` is the latter's
+  // training.start_from.point. Always smaller, so that no chain of them closes. InvalidArgument with the problem and its
+  // remedy.
+  absl::StatusOr<std::uint64_t> StartOf(std::uint64_t index, const std::string& named) const;
+  // The start_from of base and axes that name a trial or a training of the coordinator, each with its path in SweepSpec.
+  std::vector<std::pair<std::string, v1::StartFromSpec>> Starts() const;
+
   // Resolves and validates points that together use every value of every axis at least once (`values_max` of
   // each axis, spread evenly, with both ends), not the product. Problems are reported under the path of the
   // value, with the labels of the point. Values beyond a bounded amount of work are left to the trials, which
   // fail with the same problem.
+  // Of points with training.start_from.point also the first kCheckedMax.
   static constexpr std::uint32_t kCheckedMax = 1000;
   void CheckValues(Problems* problems, std::uint32_t values_max = kCheckedMax) const;
 
@@ -122,6 +133,8 @@ class SweepGrid {
     std::vector<std::uint64_t> suffix;             // By axis: of those with `each`.
     std::uint64_t each_size;
     std::vector<bool> is_point;  // By index.
+    std::unordered_map<std::string, std::uint64_t>
+        first;                   // By KeyOf: the point; where points start from others.
     Sampled() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
   };
   // One index of a sampled sweep, drawn.
@@ -136,6 +149,8 @@ class SweepGrid {
     return static_cast<std::uint32_t>(points_[axis].patches.size());
   }
   Digits DigitsOf(std::uint64_t index) const;
+  // Without sampling; nullopt beyond size().
+  std::optional<std::uint64_t> IndexOf(const Digits& digits) const;
   // Fills an empty spec; returns the labels.
   PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
 
@@ -143,6 +158,13 @@ class SweepGrid {
   // Adds the size, the diagram, and the problems where axes conflict.
   void CompileConditions(const v1::SweepSpec& sweep, Problems* problems);
   class Conditions;
+
+  // start_points.cc.
+  class StartNames;
+  // Digits of a point, and which axes apply there.
+  std::pair<Digits, std::vector<bool>> PlaceOf(std::uint64_t index) const;
+  // OK when the chain of trainings that ends with this point, whose spec is given, can be followed to its begin.
+  absl::Status CheckStart(std::uint64_t index, const v1::TrialSpec& spec) const;
 
   // sampled_grid.cc.
   // Which axes are drawn and which are crossed, from the axes that are there.
@@ -164,6 +186,7 @@ class SweepGrid {
   std::optional<Sampled> sampled_;
   std::uint64_t size_ = 1;
   std::uint64_t kept_ = 0;
+  bool starts_from_points_ = false;
 };
 
 }  // namespace inlier

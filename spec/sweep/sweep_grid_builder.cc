@@ -72,6 +72,7 @@ class SweepGridBuilder {
     if (problems_->count() == before && grid_.sampled_) grid_.CompileSampling(sweep_.sampling(), problems_);
     // Conditions and exclusions name axes and labels, which must be right first.
     if (problems_->count() != before) return std::nullopt;
+    grid_.starts_from_points_ = StartsFromPoints();
     grid_.CompileConditions(sweep_, problems_);
     if (problems_->count() != before) return std::nullopt;
     if (grid_.sampled_) {
@@ -85,6 +86,14 @@ class SweepGridBuilder {
   }
 
  private:
+  bool StartsFromPoints() const {
+    const auto starts = [](const v1::TrialSpec& spec) { return spec.training().start_from().has_point(); };
+    return starts(grid_.base_) ||
+           std::any_of(grid_.points_.begin(), grid_.points_.end(), [&](const SweepGrid::AxisPoints& axis) {
+             return std::any_of(axis.patches.begin(), axis.patches.end(), starts);
+           });
+  }
+
   void AddAxis(int index) {
     const v1::Axis& axis = sweep_.axes(index);
     const std::string path = At("axes", index);
@@ -279,6 +288,20 @@ class SweepGridBuilder {
     }
   }
 
+  // The axes that a label of the present axis switches on by their `when`; labels that set the same may differ by them.
+  std::string AxesSwitchedBy(const std::string& label) const {
+    std::string axes;
+    for (int i = 0; i < sweep_.axes_size(); ++i) {
+      const auto when = sweep_.axes(i).when().find(grid_.axes_.back().name);
+      if (when == sweep_.axes(i).when().end()) continue;
+      const auto is_label = [&label](const Value& value) { return ValueText(value) == label; };
+      const auto& list = when->second.list_value().values();
+      if (is_label(when->second) || std::any_of(list.begin(), list.end(), is_label))
+        axes += std::to_string(i) + " ";
+    }
+    return axes;
+  }
+
   void CheckRepeats() {
     std::unordered_map<std::string_view, std::size_t> labels;
     std::unordered_map<std::string, std::size_t> patches;
@@ -291,7 +314,8 @@ class SweepGridBuilder {
         continue;
       }
       if (points().sets_alike) continue;  // Equal values have equal labels.
-      const auto [same, is_new] = patches.try_emplace(points().patches[i].SerializeAsString(), i);
+      const auto [same, is_new] =
+          patches.try_emplace(points().patches[i].SerializeAsString() + "\n" + AxesSwitchedBy(label), i);
       if (is_new) continue;
       problems_->Add(path(), "sets the same as " + Quoted(info().labels[same->second]) + "; remove one");
     }

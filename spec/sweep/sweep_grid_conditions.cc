@@ -177,12 +177,23 @@ class SweepGrid::Conditions {
     for (std::size_t later = 1; later < groups.size(); ++later) {
       for (std::size_t earlier = 0; earlier < later; ++earlier) {
         if (CheckConflict(earlier, groups[earlier], later, groups[later], &budget)) continue;
-        problems_->Add(ItemPath("axes", static_cast<int>(later)),
-                       "sets what axis " + grid_.axes_[earlier].name + " sets, and there are too many combinations to "
-                       "check that they never do so together; give the variants of each axis the same fields");
+        problems_->Add(
+            ItemPath("axes", static_cast<int>(later)),
+            "sets what axis " + grid_.axes_[earlier].name +
+                " sets, and there are too many combinations to "
+                "check that they never do so together; give the variants of each axis the same fields");
         return;
       }
     }
+  }
+
+  // The remedy where the axis `later` sets what `first` sets at `label`.
+  std::string Advice(const AxisInfo& first, const std::string& label, std::size_t later) const {
+    const auto& when = sweep_.axes(static_cast<int>(later)).when();
+    if (when.find(first.name) == when.end())
+      return "; limit this axis with when: {" + first.name + ": [...]}, or use one axis";
+    return ", where the `when` of this axis lets it act; leave it out of " + first.name + "=" + label +
+           ", or leave that label out of `when`";
   }
 
   // Reports the first conflict of two axes; false when the budget is used up.
@@ -190,7 +201,8 @@ class SweepGrid::Conditions {
                      const ClaimGroups& later_groups, std::uint64_t* budget) {
     for (const auto& [later_claims, later_digits] : later_groups) {
       for (const auto& [earlier_claims, earlier_digits] : earlier_groups) {
-        *budget -= std::min<std::uint64_t>(*budget, 1 + later_claims.leaves.size() + later_claims.members.size());
+        *budget -=
+            std::min<std::uint64_t>(*budget, 1 + later_claims.leaves.size() + later_claims.members.size());
         const std::string conflict = ConflictOf(earlier_claims, later_claims);
         if (*budget == 0) return false;
         if (conflict.empty()) continue;
@@ -200,8 +212,7 @@ class SweepGrid::Conditions {
         const AxisInfo& first = grid_.axes_[earlier];
         problems_->Add(grid_.points_[later].PathOf(digits->second),
                        conflict + " as axis " + first.name + " does at " + first.name + "=" +
-                           first.labels[digits->first] + "; limit this axis with when: {" + first.name +
-                           ": [...]}, or use one axis");
+                           first.labels[digits->first] + Advice(first, first.labels[digits->first], later));
         return true;
       }
     }
@@ -213,7 +224,8 @@ class SweepGrid::Conditions {
   Problems* problems_;
   std::vector<PointDiagram::Axis> axes_;
   std::vector<PointDiagram::Exclusion> exclusions_;
-  std::vector<std::unordered_map<std::string_view, std::uint32_t>> digit_of_;  // By axis and label; made when needed.
+  std::vector<std::unordered_map<std::string_view, std::uint32_t>>
+      digit_of_;  // By axis and label; made when needed.
 };
 
 void SweepGrid::CompileConditions(const v1::SweepSpec& sweep, Problems* problems) {

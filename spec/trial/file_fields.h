@@ -9,13 +9,22 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "inlier/v1/param_options.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
-// Calls `check` with the field ("data.text.path") and the value of every absolute path that is set in `spec`;
-// returns its first error with the field in front. InvalidArgument too for a name that is a path: it would
-// leave the folder that it belongs to.
+// Calls `visit` for each field that names files and has a value, with its path ("data.text.path"); a default is a
+// value.
+void VisitFileFields(
+    const v1::TrialSpec& spec,
+    const std::function<void(const std::string& path, v1::FileUse use, const std::string& value)>& visit);
+
+// `spec` with these fields alone, where they are set.
+v1::TrialSpec FileFieldsOf(const v1::TrialSpec& spec);
+
+// Calls `check` with every absolute path that `spec` names; returns its first error with the field in front.
+// InvalidArgument too for a name that is a path: it would leave the folder that it belongs to.
 absl::Status CheckFilePaths(const v1::TrialSpec& spec,
                             const std::function<absl::Status(const std::string& path)>& check);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/schema/number_text.h"
@@ -160,6 +161,14 @@ void CheckOptimizer(const v1::TrialSpec& spec, Problems* problems) {
   if (optimizer.has_ortho_adam()) CheckHadamard(spec, problems);
 }
 
+// "t-17".
+bool IsTrialId(const std::string& text) {
+  constexpr std::size_t kDigitsMax = 18;
+  if (!text.starts_with("t-") || text.size() < 3 || text.size() > 2 + kDigitsMax || text[2] == '0')
+    return false;
+  return text.find_first_not_of("0123456789", 2) == std::string::npos;
+}
+
 void CheckStartFrom(const v1::StartFromSpec& start, Problems* problems) {
   const auto check = [problems](const char* field, const std::string& path) {
     if (!path.empty() && path[0] == '/') return;
@@ -169,6 +178,17 @@ void CheckStartFrom(const v1::StartFromSpec& start, Problems* problems) {
   };
   if (start.has_hugging_face()) check("hugging_face", start.hugging_face());
   if (start.has_checkpoint()) check("checkpoint", start.checkpoint());
+  if (start.has_trial() && !IsTrialId(start.trial())) {
+    problems->Add("training.start_from.trial",
+                  Quoted(start.trial()) +
+                      " is not the id of a trial: give one such as t-17, as inlier status shows it");
+  }
+  if (start.has_training() && !IsSha256Hex(start.training())) {
+    problems->Add("training.start_from.training",
+                  Quoted(start.training()) +
+                      " is not the fingerprint of a training: give 64 digits of "
+                      "lower-case hexadecimal, or name the trial");
+  }
 }
 
 void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {

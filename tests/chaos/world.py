@@ -98,6 +98,14 @@ class Program:
             return stat(self.process.pid)[0] == "T"
         return False
 
+    def waits(self):
+        """Nanoseconds that each of its threads has waited for a processor so far, by thread."""
+        waited = {}
+        for path in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):  # A thread may end meanwhile.
+                waited[path.parent.name] = int(path.read_text().split()[1])
+        return waited
+
     def pause(self):
         """As a machine that sleeps: its children are stopped too."""
         if not self.alive() or self.paused:
@@ -117,7 +125,7 @@ class Program:
 
 
 class World:
-    def __init__(self, folder, workers, clients, log=print, lease_ttl_ms=LEASE_TTL_MS, step_ms=15):
+    def __init__(self, folder, workers, clients, log=print, lease_ttl_ms=LEASE_TTL_MS, lease_margin_ms=LEASE_MARGIN_MS, step_ms=15):
         self.folder, self.log = folder, log
         self.state, self.shared = folder / "state", folder / "shared"
         self.evidence = folder / "evidence"
@@ -130,7 +138,7 @@ class World:
         self.network = network.Network(workers, port)
         self.coordinator = Program("coordinator", [
             str(BIN / "inlier-coordinator"), "--set", f"state_dir={self.state}", "--set", f"listen={self.address}",
-            "--set", "http_listen=127.0.0.1:0", "--set", f"lease_ttl_ms={lease_ttl_ms}", "--set", f"lease_margin_ms={LEASE_MARGIN_MS}"],
+            "--set", "http_listen=127.0.0.1:0", "--set", f"lease_ttl_ms={lease_ttl_ms}", "--set", f"lease_margin_ms={lease_margin_ms}"],
             folder / "coordinator.log", points=COORDINATOR_POINTS)
         self.workers = [Program(f"worker-{i}", [
             *self.network.prefix(i), str(BIN / "inlier-worker"), "--set", f"state_dir={self.shared}",

@@ -26,17 +26,36 @@ TEST(TextTableTest, WidthCountsCharactersNotBytes) {
             "ab  c\n");
 }
 
+TEST(ColumnsTest, WideCharactersTakeTwoAndCombiningOnesNone) {
+  EXPECT_EQ(Columns("ab"), 2);
+  EXPECT_EQ(Columns("█·é"), 3);
+  EXPECT_EQ(Columns("中文"), 4);
+  EXPECT_EQ(Columns("e\xcc\x81"), 1);
+  EXPECT_EQ(Cut("a中文", 4), "a中");
+  EXPECT_EQ(Cut("a中文", 5), "a中文");
+  EXPECT_EQ(Cut("abc", 0), "");
+}
+
 TEST(ShownTest, NothingThatControlsATerminalIsLeft) {
   EXPECT_EQ(Shown("\x1b]0;owned\x07\x1b[2J", Layout::kLines), "\\x1b]0;owned\\x07\\x1b[2J");
-  EXPECT_EQ(Shown("a\x7f\xc2\x9b" "31mb", Layout::kLines), "a\\x7f\\x9b31mb");              // DEL, C1's CSI.
-  EXPECT_EQ(Shown("\xe2\x80\xae" "evil\xe2\x81\xa6", Layout::kLines), "\\u202eevil\\u2066");  // Direction.
-  EXPECT_EQ(Shown("\xf3\xa0\x81\x81", Layout::kLines), "\\U000e0041");                        // A tag.
+  EXPECT_EQ(Shown("a\x7f\xc2\x9b"
+                  "31mb",
+                  Layout::kLines),
+            "a\\x7f\\x9b31mb");  // DEL, C1's CSI.
+  EXPECT_EQ(Shown("\xe2\x80\xae"
+                  "evil\xe2\x81\xa6",
+                  Layout::kLines),
+            "\\u202eevil\\u2066");                                      // Direction.
+  EXPECT_EQ(Shown("\xf3\xa0\x81\x81", Layout::kLines), "\\U000e0041");  // A tag.
   EXPECT_EQ(Shown(std::string("a\0b", 3), Layout::kLines), "a\\x00b");
   EXPECT_EQ(Shown("over\rwritten", Layout::kLines), "over\\rwritten");
 }
 
 TEST(ShownTest, BytesThatAreNotUtf8AreShownForA8BitTerminalWouldObeyThem) {
-  EXPECT_EQ(Shown("\x9b" "31m", Layout::kLines), "\\x9b31m");
+  EXPECT_EQ(Shown("\x9b"
+                  "31m",
+                  Layout::kLines),
+            "\\x9b31m");
   EXPECT_EQ(Shown("\xff\xc3(\xe2\x82", Layout::kLines), "\\xff\\xc3(\\xe2\\x82");
 }
 
@@ -63,11 +82,9 @@ TEST(ShownTest, WhatIsShownIsShownAgainAsTheSame) {
 TEST(TextTableTest, CellIsOneLineWhateverItHolds) {
   TextTable table({"na\nme", "x"});
   table.AddRow({"a\x1b[2J\nt-9  SUCCEEDED", "1"});
-  EXPECT_EQ(table.ToString(),
-            "na\\nme" +
-                std::string(20, ' ') +
-                "x\n"
-            "a\\x1b[2J\\nt-9  SUCCEEDED  1\n");
+  EXPECT_EQ(table.ToString(), "na\\nme" + std::string(20, ' ') +
+                                  "x\n"
+                                  "a\\x1b[2J\\nt-9  SUCCEEDED  1\n");
 }
 
 TEST(JsonTest, ASpecificationReadsBackAsTheSame) {

@@ -31,8 +31,13 @@ struct Ran {
 class ProgramTest : public testing::Test {
  protected:
   Ran Run(const std::string& arguments) {
-    const std::string command = std::string(INLIER_PROGRAM) + " --dir '" + folder_.path().string() + "' " +
-                                arguments + " 2>&1 < /dev/null";
+    return RunWith("", " --dir '" + folder_.path().string() + "' " + arguments);
+  }
+  // Without --dir, with these variables besides an empty home.
+  Ran RunWith(const std::string& variables, const std::string& arguments) {
+    const std::string command = "env -u INLIER_DIR -u INLIER_SERVER XDG_CONFIG_HOME=/nonexistent " +
+                                variables + " " + std::string(INLIER_PROGRAM) + " " + arguments +
+                                " 2>&1 < /dev/null";
     Ran ran;
     std::FILE* pipe = ::popen(command.c_str(), "r");
     EXPECT_NE(pipe, nullptr);
@@ -161,12 +166,80 @@ TEST_F(ProgramTest, MistakesOfTheCommandLineDoNotControlTheTerminal) {
   EXPECT_THAT(missing.text, HasSubstr("/no/such\\x1b[2J/file.yaml"));
 }
 
+TEST_F(ProgramTest, AWordThatIsNoCommandIsNamedAndHelpIsACommand) {
+  const Ran unknown = Run("statu");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.text, HasSubstr("inlier: there is no command 'statu'; did you mean \"status\"?"));
+  const Ran extra = Run("status s-1 x.tex -o");
+  EXPECT_EQ(extra.status, 2);
+  EXPECT_THAT(extra.text, HasSubstr("inlier: status: unexpected arguments: x.tex -o"));
+  const Ran help = Run("help status");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.text,
+              AllOf(HasSubstr("Usage: inlier status"), HasSubstr("--server"), HasSubstr("--json")));
+  EXPECT_THAT(Run("help").text, HasSubstr("Subcommands:"));
+}
+
+TEST_F(ProgramTest, ACorpusThatThisMachineHasNotIsAWarning) {
+  std::ofstream(Path("s.yaml"))
+      << "name: s\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: no-such-corpus, "
+         "sequence_length: 32}}, training: {steps: 2}}\n";
+  const Ran checked = Run("check " + Path("s.yaml"));
+  EXPECT_EQ(checked.status, 0) << checked.text;
+  EXPECT_THAT(checked.text, HasSubstr("is valid: 1 trial"));
+  if (!std::filesystem::exists(INLIER_DEFAULT_DATA_DIR))
+    GTEST_SKIP() << "no data folder: nothing can be known";
+  EXPECT_THAT(checked.text,
+              HasSubstr("warning: data.text.corpus: \"no-such-corpus\" is not in the data folder"));
+}
+
 TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {
   EXPECT_EQ(Run("token add --role boss --name alice").status, 2);
   const Ran ran = Run("token add --role read --name 'two words'");
   EXPECT_EQ(ran.status, 3);
   EXPECT_THAT(ran.text, HasSubstr("'two words' is not a name of a token"));
   EXPECT_FALSE(std::filesystem::exists(Path("tokens")));
+}
+
+TEST_F(ProgramTest, AFolderWithoutACoordinatorIsNeverAnotherOne) {
+  const Ran absent = RunWith("", "--dir /no/such/folder cancel s-5");
+  EXPECT_EQ(absent.status, 5) << absent.text;
+  EXPECT_THAT(absent.text,
+              HasSubstr("there is no folder /no/such/folder (--dir); `inlier up --dir /no/such/folder`"));
+  const Ran stopped = RunWith("INLIER_DIR=" + folder_.path().string(), "cancel s-5");
+  EXPECT_EQ(stopped.status, 4) << stopped.text;
+  EXPECT_THAT(stopped.text,
+              AllOf(HasSubstr("no coordinator is running in " + folder_.path().string() + " (INLIER_DIR)"),
+                    HasSubstr("--server HOST:PORT")));
+}
+
+TEST_F(ProgramTest, WhereSaysWhatIsReadAndWhy) {
+  MakeDatabase();
+  const Ran people = Run("where");
+  EXPECT_EQ(people.status, 0) << people.text;
+  EXPECT_THAT(people.text, AllOf(HasSubstr("none is running"), HasSubstr("chosen by    --dir\n"),
+                                 HasSubstr("/nonexistent/inlier/client.yaml (not there)")));
+  EXPECT_EQ(Run("--quiet where").text, folder_.path().string() + "\n");
+  const Ran unreachable = RunWith("INLIER_SERVER=127.0.0.1:1", "where");
+  EXPECT_EQ(unreachable.status, 4);
+  EXPECT_THAT(unreachable.text,
+              AllOf(HasSubstr("coordinator  127.0.0.1:1\n"), HasSubstr("chosen by    INLIER_SERVER"),
+                    HasSubstr("no coordinator answers at 127.0.0.1:1")));
+}
+
+TEST_F(ProgramTest, TheUsersFileIsReadAndItsMistakesAreNamed) {
+  MakeDatabase();
+  std::filesystem::create_directory(Path("inlier"));
+  std::ofstream(Path("inlier/client.yaml")) << "dir: ..\n";
+  const std::string home = "XDG_CONFIG_HOME=" + folder_.path().string();
+  const auto found = nlohmann::json::parse(RunWith(home, "where --json").text, nullptr, false);
+  ASSERT_TRUE(found.is_object());
+  EXPECT_EQ(found["answers"], "folder");
+  EXPECT_EQ(found["chosen_by"], Path("inlier/client.yaml"));
+  std::ofstream(Path("inlier/client.yaml")) << "sever: a:1\n";
+  const Ran wrong = RunWith(home, "where");
+  EXPECT_EQ(wrong.status, 3);
+  EXPECT_THAT(wrong.text, HasSubstr("client.yaml:1:1: unknown key \"sever\"; did you mean \"server\"?"));
 }
 
 TEST_F(ProgramTest, TokenForAnotherMachineInPlainTextIsNotSent) {

@@ -1,5 +1,11 @@
 #include "cli/watch_view.h"
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -8,6 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 v1::SweepUpdate Update(double done, uint64_t succeeded, uint64_t pending) {
   v1::SweepUpdate update;
@@ -47,6 +54,18 @@ TEST(WatchViewTest, PauseAndReasonsForIdleSlotsFollowTheCounts) {
   EXPECT_THAT(view.Show(update, At(0)), HasSubstr(", PAUSED; no worker is connected"));
 }
 
+TEST(WatchViewTest, ALimitThatStoppedTheSweepIsNamed) {
+  for (const auto& [state, shown] : {std::pair(v1::STOPPED_BY_TIME, ", STOPPED by limits.sweep_hours"),
+                                     std::pair(v1::STOPPED_BY_BUDGET, ", STOPPED by limits.gpu_hours")}) {
+    for (const bool terminal : {false, true}) {
+      WatchView view(200, terminal);
+      v1::SweepUpdate update = Update(0.5, 2, 2);
+      update.mutable_status()->set_state(state);
+      EXPECT_THAT(view.Show(update, At(0)), HasSubstr(shown));
+    }
+  }
+}
+
 TEST(WatchViewTest, FailuresAndDivergencesAreNamedInTheCounts) {
   v1::TrialCounts counts;
   counts.set_succeeded(3);
@@ -55,15 +74,102 @@ TEST(WatchViewTest, FailuresAndDivergencesAreNamedInTheCounts) {
   EXPECT_EQ(DescribeTrials(counts), "6/6 trials, 2 diverged, 1 FAILED");
 }
 
+TEST(WatchViewTest, ASweepThatFailedIsNotCalledComplete) {
+  v1::SweepUpdate update = Update(1, 0, 0);
+  update.mutable_status()->mutable_trials()->set_failed(56);
+  update.mutable_status()->mutable_train_stages()->set_total(28);
+  update.mutable_status()->mutable_evaluate_stages()->set_total(56);
+  for (const bool terminal : {false, true}) {
+    const std::string text = WatchView(200, terminal).Show(update, At(0));
+    EXPECT_THAT(text, HasSubstr("ended: 56 of 56 failed"));
+    EXPECT_THAT(text, HasSubstr("trained 0/28, evaluated 0/56"));
+    EXPECT_THAT(text, Not(HasSubstr("complete")));
+  }
+  EXPECT_THAT(WatchView(200, false).Show(Update(1, 4, 0), At(0)), HasSubstr(", complete\n"));
+}
+
+v1::SweepUpdate WithFailures(int count) {
+  v1::SweepUpdate update = Update(0.5, 2, 2);
+  for (int i = 1; i <= count; ++i)
+    update.add_notices("FAILED, INVALID_SPEC: there is no corpus kvj [train t-" + std::to_string(i) +
+                       " (method=clipped, seed=1)]");
+  return update;
+}
+
+TEST(WatchViewTest, EqualReasonsAreOneLineThatBeginsWithTheReason) {
+  EXPECT_THAT(
+      WatchView(100, false).Show(WithFailures(28), At(0)),
+      HasSubstr("  FAILED, INVALID_SPEC: there is no corpus kvj (x 28) [last: train t-28 (method=clipped, "
+                "seed=1)]\n"));
+  WatchView view(200, true);
+  EXPECT_THAT(view.Show(WithFailures(1), At(0)),
+              HasSubstr("no corpus kvj [train t-1 (method=clipped, seed=1)]\n"));
+  EXPECT_THAT(view.Show(WithFailures(2), At(1)), HasSubstr("no corpus kvj (x 3) [last: train t-2"));
+  for (const char* other : {"a", "b", "c", "d"}) {
+    v1::SweepUpdate update = Update(0.5, 2, 2);
+    update.add_notices(other);
+    const std::string frame = view.Show(update, At(2));
+    EXPECT_THAT(frame, HasSubstr("(x 3)")) << other;  // With the last it leaves the frame, to stay above.
+  }
+  EXPECT_THAT(view.Show(Update(0.5, 2, 2), At(3)), Not(HasSubstr("(x 3)")));
+}
+
+std::vector<std::string> LinesOf(const std::string& frame) {
+  std::vector<std::string> lines = absl::StrSplit(frame, '\n');
+  if (absl::StartsWith(lines[0], "\x1b[")) lines[0] = lines[0].substr(lines[0].find('J') + 1);
+  lines.pop_back();
+  return lines;
+}
+
+TEST(WatchViewTest, ALongReasonIsWrappedAndNothingIsWiderThanTheTerminal) {
+  for (const int width : {1, 2, 21, 60, 120}) {
+    WatchView view(width, true, {"method"});
+    v1::SweepUpdate update = WithFailures(2);
+    v1::RunningAttempt* attempt = update.add_running();
+    attempt->set_trial_id("t-3");
+    (*attempt->mutable_labels())["method"] = std::string(300, 'm');
+    for (const std::string& line : LinesOf(view.Show(update, At(0)))) EXPECT_LE(line.size(), 3u * width);
+  }
+  WatchView view(40, true);
+  EXPECT_THAT(LinesOf(view.Show(WithFailures(1), At(0))), ::testing::Contains("    corpus kvj [train t-1"));
+}
+
+TEST(WatchViewTest, ANarrowerTerminalHasWrappedTheLastFrame) {
+  WatchView view(100, true);
+  v1::SweepUpdate update = Update(0.5, 2, 2);
+  update.mutable_status()->add_warnings(std::string(200, 'w'));  // A line of 99 columns, under a short one.
+  view.Show(update, At(0));
+  view.Resize(40);
+  EXPECT_THAT(view.Show(update, At(1)), StartsWith("\x1b[5A"));  // 2 rows and 3 rows.
+  EXPECT_THAT(view.Show(update, At(2)), StartsWith("\x1b[2A"));
+}
+
+TEST(WatchViewTest, LabelsHaveTheirAxisAndTheOrderOfTheFile) {
+  WatchView view(200, true, {"model", "method", "bits"});
+  v1::SweepUpdate update = Update(0.25, 1, 3);
+  v1::RunningAttempt* attempt = update.add_running();
+  attempt->set_trial_id("t-7");
+  for (const auto& [axis, label] : std::map<std::string, std::string>{
+           {"bits", "8"}, {"method", "clipped gamma"}, {"gamma", ""}, {"model", "BERT"}})
+    (*attempt->mutable_labels())[axis] = label;
+  const std::string frame = view.Show(update, At(0));
+  EXPECT_THAT(frame, HasSubstr("  t-7 "));
+  EXPECT_THAT(frame, HasSubstr("model=BERT, method=clipped gamma, bits=8\n"));
+}
+
 TEST(WatchViewTest, NamesAndMessagesDoNotControlTheTerminal) {
   for (const bool terminal : {false, true}) {
     WatchView view(100, terminal);
     v1::SweepUpdate update = Update(0.5, 2, 2);
     update.mutable_status()->set_name("a\x1b]0;x\x07");
     update.mutable_status()->add_warnings("w\x1b[2J\nforged line");
-    update.add_notices("n\xc2\x9b" "2J\nforged line");
+    update.add_notices(
+        "n\xc2\x9b"
+        "2J\nforged line");
     v1::RunningAttempt* attempt = update.add_running();
-    attempt->set_stage_id("st-\x1b" "c");
+    attempt->set_trial_id(
+        "t-\x1b"
+        "c");
     (*attempt->mutable_labels())["path"] = "l\xe2\x80\xae\x1b[2J";
     attempt->mutable_progress()->set_phase("p\x1b[2J");
     const std::string text = view.Show(update, At(0));
@@ -78,7 +184,7 @@ TEST(WatchViewTest, ATerminalIsRedrawnInPlace) {
   WatchView view(80, true);
   v1::SweepUpdate update = Update(0.25, 1, 3);
   v1::RunningAttempt* attempt = update.add_running();
-  attempt->set_stage_id("st-2");
+  attempt->set_trial_id("t-2");
   attempt->mutable_progress()->set_phase("train");
   attempt->mutable_progress()->set_step(30);
   attempt->mutable_progress()->set_steps_total(60);

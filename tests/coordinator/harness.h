@@ -323,7 +323,9 @@ class Harness {
     Commit(std::move(effects));
     return response;
   }
-  v1::SweepStatus Status(SweepId sweep) const { return StatusOf(orchestrator_->state(), sweep, false); }
+  v1::SweepStatus Status(SweepId sweep) const {
+    return StatusOf(orchestrator_->state(), sweep, now_.at, false);
+  }
 
   // The coordinator dies and comes back on the same folder. Its state afterwards equals its state before.
   void Restart() {

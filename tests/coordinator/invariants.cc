@@ -12,6 +12,8 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/sources.h"
+#include "coordinator/state/limits.h"
 #include "coordinator/state/pruner.h"
 #include "coordinator/state/transitions.h"
 #include "spec/schema/number_text.h"
@@ -80,6 +82,38 @@ std::map<SweepId, std::uint32_t> CheckAttempts(const State& state) {
   return running;
 }
 
+// The meters count the live attempts, and each limit has the deadline that follows from the state now.
+void CheckLimits(const State& state) {
+  std::map<SweepId, std::pair<std::int64_t, std::int64_t>> needed;  // Attempts, thousandths of GPUs.
+  std::map<std::string, std::int64_t> charged;                      // By owner.
+  std::size_t due = 0;
+  for (const auto& [token, attempt] : state.attempts) {
+    charged[state.sweeps.at(attempt.sweep).owner] += attempt.gpu_thousandths;
+    for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents()) {
+      ++needed[dependent.sweep].first;
+      needed[dependent.sweep].second += attempt.gpu_thousandths;
+    }
+    if (!attempt.limit_due) continue;
+    ++due;
+    INLIER_CHECK(state.deadlines.attempt_limits.contains({*attempt.limit_due, token}));
+  }
+  INLIER_CHECK(due == state.deadlines.attempt_limits.size());
+  due = 0;
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    INLIER_CHECK(std::pair(sweep.usage.attempts(), sweep.usage.gpu_thousandths()) == needed[id]);
+    const std::optional<Timestamp> end = SweepDue(sweep);
+    INLIER_CHECK(!end || (sweep.limit_due && *sweep.limit_due <= *end));
+    if (!sweep.limit_due) continue;
+    ++due;
+    INLIER_CHECK(state.deadlines.sweep_limits.contains({*sweep.limit_due, id}));
+  }
+  INLIER_CHECK(due == state.deadlines.sweep_limits.size());
+  for (const auto& [owner, budget] : state.budgets) {
+    INLIER_CHECK(budget.used.gpu_thousandths() == charged[owner]);
+    INLIER_CHECK(budget.spent == state.scheduler.OwnerUsage(owner).spent);
+  }
+}
+
 void CheckWorkers(const State& state) {
   std::uint64_t slots = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
@@ -93,9 +127,9 @@ void CheckWorkers(const State& state) {
 }
 
 // (7) Attempts stay within the most generous policy of the sweeps that have the stage.
-void CheckFailures(const State& state, const Stage& stage) {
+void CheckFailures(const State& state, const Stage& stage, const std::set<SweepId>& sweeps) {
   std::uint32_t crashes = 0, out_of_memory = 0, losses = 0;
-  for (const SweepId sweep : stage.sweeps) {
+  for (const SweepId sweep : sweeps) {
     const v1::RetrySpec& retry = state.sweeps.at(sweep).spec.retry();
     crashes = std::max(crashes, retry.max_crashes());
     out_of_memory = std::max(out_of_memory, retry.max_out_of_memory());
@@ -121,6 +155,13 @@ void CheckStage(const State& state, const Stage& stage) {
   INLIER_CHECK((IsResult(stage.state) && stage.open_evaluations == 0) == stage.detail().spec.empty());
   if (stage.kind == v1::TRAIN_STAGE) {
     INLIER_CHECK((stage.state == v1::SUCCEEDED) == state.trained.contains(id));
+    // (8) The same for a training that starts from another one.
+    if (stage.start) {
+      const Stage& source = state.stages.at(stage.start);
+      INLIER_CHECK(source.kind == v1::TRAIN_STAGE && source.id < id);
+      const bool ran = stage.state == v1::RUNNING || stage.state == v1::SUCCEEDED;
+      INLIER_CHECK(!ran || source.state == v1::SUCCEEDED);
+    }
   } else {
     // (8) Nothing is evaluated before its training has SUCCEEDED.
     const Stage& train = state.stages.at(stage.train);
@@ -128,7 +169,7 @@ void CheckStage(const State& state, const Stage& stage) {
     INLIER_CHECK(stage.state != v1::SUCCEEDED || train.state == v1::SUCCEEDED);
   }
   for (const auto& [sweep, first_trial] : stage.Dependents()) {
-    INLIER_CHECK(stage.HasSweep(sweep));
+    INLIER_CHECK(stage.HasSweep(sweep) || IsSourceFor(stage, state.trials.at(first_trial)));
     INLIER_CHECK(state.scheduler.IsReady(sweep, id) == stage.ready);
     INLIER_CHECK(!stage.ready ||
                  state.scheduler.ShapeAt(sweep, id) == ShapeOf(state, state.sweeps.at(sweep), stage));
@@ -136,19 +177,30 @@ void CheckStage(const State& state, const Stage& stage) {
   for (const TrialId trial : stage.DependentTrials()) {
     const Trial& dependent = state.trials.at(trial);
     INLIER_CHECK(stage.IsNeededBy(dependent.sweep, trial) && !IsTerminal(dependent.state));
-    INLIER_CHECK(dependent.train == id || dependent.evaluate == id);
+    const auto sources = OpenSources(state, state.stages.at(dependent.train));
+    INLIER_CHECK(dependent.train == id || dependent.evaluate == id ||
+                 std::find(sources.begin(), sources.end(), id) != sources.end());
   }
 }
 
 void CheckStages(const State& state) {
   bool edited = false;  // An edit may lower a policy below the failures that there were.
   for (const auto& [id, sweep] : state.sweeps.all()) edited = edited || sweep.revision > 1;
+  std::map<StageId, std::set<SweepId>> sweeps;  // With a trial on the stage, or on one that starts from it.
+  for (const Stage& stage : state.stages) {
+    const Stage* source = &stage;
+    while (true) {
+      sweeps[source->id].insert(stage.sweeps.begin(), stage.sweeps.end());
+      if (!source->start) break;
+      source = &state.stages.at(source->start);
+    }
+  }
   std::map<std::pair<v1::StageKind, v1::TrialState>, std::int64_t> counts;
   std::size_t listed = 0, evaluations = 0;
   for (const Stage& stage : state.stages) {
     ++counts[{stage.kind, stage.state}];
     CheckStage(state, stage);
-    if (!IsTerminal(stage.state) && !edited) CheckFailures(state, stage);
+    if (!IsTerminal(stage.state) && !edited) CheckFailures(state, stage, sweeps[stage.id]);
     // Each evaluate stage is listed once by its training.
     if (stage.kind == v1::EVALUATE_STAGE) ++evaluations;
     StageId last;
@@ -182,8 +234,10 @@ void CheckPruning(const State& state) {
 }
 
 // A trial's state follows from its stages.
-void CheckTrial(const Trial& trial, const Stage& train, const Stage& evaluate) {
+void CheckTrial(const State& state, const Trial& trial, const Stage& train, const Stage& evaluate) {
   INLIER_CHECK(evaluate.train == trial.train);
+  for (const StageId source : OpenSources(state, train))
+    INLIER_CHECK(state.stages.at(source).IsNeededBy(trial.sweep, trial.id) == !IsTerminal(trial.state));
   if (!IsTerminal(trial.state)) {
     const bool runs = train.live() != 0 || evaluate.live() != 0;
     INLIER_CHECK((trial.state == v1::RUNNING) == runs);
@@ -210,17 +264,19 @@ void CheckTrialsOf(const State& state, const Sweep& sweep) {
     }
     const Stage& train_stage = state.stages.at(trial.train);
     const Stage& evaluate_stage = state.stages.at(trial.evaluate);
-    CheckTrial(trial, train_stage, evaluate_stage);
+    CheckTrial(state, trial, train_stage, evaluate_stage);
     for (const Stage* stage : {&train_stage, &evaluate_stage}) {
       if (!seen.insert(stage->id).second) continue;
       StageTally& tally = stage->kind == v1::TRAIN_STAGE ? train : evaluate;
       ++tally.total;
       if (stage->IsNeededBy(sweep.id)) ++tally.needed;
+      if (IsResult(stage->state)) ++tally.done;
     }
   }
   INLIER_CHECK(sweep.counts == counts);
   INLIER_CHECK(train.total == sweep.train.total && train.needed == sweep.train.needed);
   INLIER_CHECK(evaluate.total == sweep.evaluate.total && evaluate.needed == sweep.evaluate.needed);
+  INLIER_CHECK(train.done == sweep.train.done && evaluate.done == sweep.evaluate.done);
 }
 
 // Trainings are bound to data, and a sweep's with a result to the same data of a source; it waits for data that
@@ -232,7 +288,10 @@ void CheckData(const State& state) {
       continue;
     }
     INLIER_CHECK(stage.data_id() && stage.data_id() < state.data.NextId());
-    INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data_id()));
+    // Without an attempt there are no data: it starts from one that has DIVERGED.
+    const bool never_ran =
+        stage.state == v1::DIVERGED && stage.start && state.stages.at(stage.start).state == v1::DIVERGED;
+    INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data_id()) || never_ran);
   }
   for (const auto& [id, sweep] : state.sweeps.all()) {
     INLIER_CHECK(static_cast<bool>(sweep.waits_for_data) == state.data_waits.sweeps.contains(id));
@@ -256,6 +315,7 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
     INLIER_CHECK(state.scheduler.running(id) == running[id]);
     INLIER_CHECK(state.scheduler.rules(id).paused == sweep.paused);
     if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
+    INLIER_CHECK(state.active.contains(id) == (sweep.state == v1::ACTIVE));
     for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
     const bool expanding = state.expanding.contains(id);
     INLIER_CHECK(expanding || !sweep.expander);
@@ -296,6 +356,7 @@ std::string Words(const PruningDecision& decision) {
 
 void CheckInvariants(const State& state) {
   const std::map<SweepId, std::uint32_t> running = CheckAttempts(state);
+  CheckLimits(state);
   CheckWorkers(state);
   CheckResources(state);
   CheckStages(state);
@@ -311,9 +372,11 @@ std::string DurableState(const State& state) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
                     " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known,
-                    " again=", sweep.again, " request=", sweep.request_id, " ended=", sweep.ended ? sweep.ended->unix_ms : 0,
-                    " paused=", sweep.paused, " revision=", sweep.revision, " notices=", sweep.last_notice,
-                    " owner=", sweep.owner, "\n");
+                    " again=", sweep.again, " request=", sweep.request_id,
+                    " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
+                    " revision=", sweep.revision, " notices=", sweep.last_notice, " owner=", sweep.owner,
+                    " used=", sweep.stored_usage.attempt_ms, "/", sweep.stored_usage.gpu_ms, "/",
+                    sweep.stored_usage.charged_gpu_ms, "\n");
     if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
   }
   for (const Stage& stage : state.stages) {
@@ -321,12 +384,12 @@ std::string DurableState(const State& state) {
     // How often a stage with a result was tried decides nothing any more, and is not read at a start.
     const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
     const auto trained = state.trained.find(stage.id);
-    absl::StrAppend(&text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ",
-                    v1::TrialState_Name(stage.state), " train=", stage.train.value(),
-                    " data=", stage.data, " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live,
-                    " failures=");
+    absl::StrAppend(
+        &text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ", v1::TrialState_Name(stage.state),
+        " train=", stage.train.value(), " start=", stage.start.value(), " data=", stage.data,
+        " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live, " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
-                    failures.invalid,
+                    failures.invalid, " ran=", IsResult(stage.state) ? 0 : detail.ran_ms,
                     " checkpoint=", trained == state.trained.end() ? "" : HexOf(trained->second.checkpoint),
                     " resume=", detail.resume_path, "@", detail.resume_step, " ", detail.resume_sha256,
                     " message=", detail.message);
@@ -336,8 +399,8 @@ std::string DurableState(const State& state) {
   }
   for (const DataRow& data : state.data) {
     absl::StrAppend(&text, data.id.ToString(), " ", data.names, " ",
-                    data.digest ? HexOf(*data.digest) : std::string("unknown"), " worker=", data.worker, " at=",
-                    data.at.unix_ms, "\n");
+                    data.digest ? HexOf(*data.digest) : std::string("unknown"), " worker=", data.worker,
+                    " at=", data.at.unix_ms, "\n");
   }
   for (const Trial& trial : state.trials) {
     absl::StrAppend(&text, trial.id.ToString(), " ", trial.sweep.ToString(),
@@ -349,6 +412,7 @@ std::string DurableState(const State& state) {
   for (const auto& [token, attempt] : state.attempts) {
     absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
                     " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(),
+                    " gpu=", attempt.gpu_thousandths, " timed_out=", attempt.timed_out,
                     " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields,
                     " request=", attempt.request.gpu_thousandths, "/", attempt.request.memory_mib, "/",
                     attempt.request.gpu_memory_mib, "\n");

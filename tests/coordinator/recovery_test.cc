@@ -41,15 +41,17 @@ TEST(OrchestratorRestartTest, ASweepWhoseGridIsRefusedIsStoppedWithTheReason) {
   Harness harness(options);
   const SweepId refused = harness.Submit(SmallSweep("refused", 4));
   const SweepId other = harness.Submit(SmallSweep("other", 4, {6}));
-  harness.Query("UPDATE sweep SET spec = json_set(spec, '$.exclude', json('[{\"match\": {\"seed\": [1, 2, 3, 4]}}]')) "
-                "WHERE name = 'refused'");
+  harness.Query(
+      "UPDATE sweep SET spec = json_set(spec, '$.exclude', json('[{\"match\": {\"seed\": [1, 2, 3, 4]}}]')) "
+      "WHERE name = 'refused'");
   harness.Crash();
   EXPECT_EQ(harness.Status(refused).state(), v1::ACTIVE);
   HandWorker worker("w", 1);
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(refused).state(), v1::STOPPED_BY_FAILURES);
   EXPECT_EQ(harness.Query("SELECT message FROM event WHERE kind = 'sweep_stopped'"),
-            "no further trials can be made, edit the sweep: exclude: leaves out every point; remove an exclusion\n");
+            "no further trials can be made, edit the sweep: exclude: leaves out every point; remove an "
+            "exclusion\n");
   EXPECT_EQ(harness.Status(other).state(), v1::COMPLETE);
   EXPECT_EQ(harness.Status(other).trials().succeeded(), 4u);
 }

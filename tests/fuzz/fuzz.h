@@ -20,7 +20,7 @@ namespace inlier {
 using FuzzRandom = std::mt19937_64;
 
 // One input. A finding ends the process: a failed INLIER_CHECK, a sanitizer, a signal, an exception that
-// escapes.
+// escapes, more time or memory than limits.h allows.
 void FuzzOne(std::string_view input);
 // Inputs that reach far.
 std::vector<std::string> FuzzSeeds();

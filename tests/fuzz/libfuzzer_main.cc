@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/limits.h"
 
 extern "C" {
 
@@ -14,7 +15,7 @@ int LLVMFuzzerInitialize(int*, char***) {
 }
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  inlier::FuzzOne(std::string_view(reinterpret_cast<const char*>(data), size));
+  inlier::FuzzWithinLimits(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }
 

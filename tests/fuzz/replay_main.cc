@@ -1,6 +1,7 @@
 // Runs a fuzz target without libFuzzer: every seed, then `--runs N` mutations (--seed S), the same ones each
-// time; or `--write-seeds FOLDER`; or files to run once. An input that ends the process, or takes longer than
-// half a minute, is kept in the file finding-<target> of the present folder.
+// time; or `--write-seeds FOLDER`; or `--libfuzzer-options`, the limits as libFuzzer takes them; or files to run
+// once. An input that ends the process, or is beyond a limit (limits.h), is kept in the file finding-<target> of the
+// present folder.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,11 +14,10 @@
 
 #include "base/log.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/limits.h"
 
 namespace inlier {
 namespace {
-
-constexpr unsigned kSecondsMax = 30;
 
 std::string current;
 std::string finding_file;
@@ -33,8 +33,8 @@ void Keep(int signal) {
 
 void RunOne(std::string input) {
   current = std::move(input);
-  ::alarm(kSecondsMax);
-  FuzzOne(current);
+  ::alarm(InputLimits().wall_seconds);
+  FuzzWithinLimits(current);
   ::alarm(0);
 }
 
@@ -55,6 +55,9 @@ int Main(int argc, char** argv) {
       runs = std::strtoull(argv[++i], nullptr, 10);
     } else if (argument == "--seed" && i + 1 < argc) {
       seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (argument == "--libfuzzer-options") {
+      std::printf("%s\n", LibFuzzerOptions().c_str());
+      return 0;
     } else if (argument == "--write-seeds" && i + 1 < argc) {
       const std::filesystem::path folder = argv[++i];
       std::filesystem::create_directories(folder);

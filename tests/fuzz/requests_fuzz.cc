@@ -178,7 +178,7 @@ class Service {
         if (!sweep.ok()) return Clear(sweep.status());
         std::uint64_t from = 0;
         std::string json;
-        StatusOf(orchestrator_->state(), *sweep, true).SerializeToString(&json);
+        StatusOf(orchestrator_->state(), *sweep, now_.at, true).SerializeToString(&json);
         DescribeSweep(orchestrator_->state(), *sweep, now_, from);
         break;
       }

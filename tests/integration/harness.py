@@ -16,6 +16,10 @@ BIN = pathlib.Path(os.environ.get("INLIER_BIN", ROOT / "build/release/bin"))
 INLIER = BIN / "inlier"
 DATA = pathlib.Path(os.environ.get("INLIER_DATA_DIR", ROOT / ".deps/corpora"))
 SMOKE = ROOT / "sweeps/smoke.yaml"
+# The user's own choice of a coordinator is not the tests'.
+for _name in ("INLIER_DIR", "INLIER_SERVER"):
+    os.environ.pop(_name, None)
+os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 
 
 def wait_for(what, condition, seconds=60):

@@ -91,34 +91,31 @@ class QueryTest(unittest.TestCase):
             queries = [threading.Thread(target=lambda: refused.append(local.inlier("query", HOURS, check=False))) for _ in range(4)]
             for query in queries:
                 query.start()
-            time.sleep(1)
-            began = time.monotonic()
-            local.inlier("status")
-            local.inlier("workers")
-            local.inlier("gc", "--dry-run")
-            self.assertLess(time.monotonic() - began, 2)
+            harness.wait_for("a query that runs", lambda: busy(local.dir))
+            for command in (("status",), ("workers",), ("gc", "--dry-run")):
+                local.inlier(*command)
+            # Not after the first of them, which has had its time then.
+            self.assertEqual([], refused)
             pid = local.pids("inlier-coordinator")[0]
-            began = time.monotonic()
             os.kill(pid, signal.SIGTERM)
-            harness.wait_for("the coordinator to end", lambda: pid not in local.pids("inlier-coordinator"), 10)
-            self.assertLess(time.monotonic() - began, 3)
+            harness.wait_for("the coordinator to end", lambda: pid not in local.pids("inlier-coordinator"), 60)
             for query in queries:
                 query.join()
             self.assertEqual([], children(local.dir))
+            self.assertEqual(4, len(refused))
             for done in refused:
                 self.assertNotEqual(0, done.returncode, done.stdout)
+                self.assertNotIn("took longer than", done.stderr)
 
     def test_a_query_ends_at_its_time_and_when_its_caller_goes(self):
         with harness.Local("--slots", "1") as local:
-            began = time.monotonic()
             done = local.inlier("query", HOURS, check=False)
             self.assertIn("took longer than 10", done.stderr)
-            self.assertLess(time.monotonic() - began, 13)
             caller = subprocess.Popen([str(harness.INLIER), "query", HOURS, "--dir", str(local.dir)], stderr=subprocess.DEVNULL)
             harness.wait_for("the query", lambda: busy(local.dir))
             caller.kill()
             caller.wait()
-            harness.wait_for("the end of the query", lambda: not busy(local.dir), 3)
+            harness.wait_for("the end of the query", lambda: not busy(local.dir), 8)
             self.assertEqual("1\n1\n", local.inlier("query", "SELECT 1").stdout)
 
 

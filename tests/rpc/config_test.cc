@@ -50,6 +50,11 @@ TEST(ConfigTest, MistakesAreToldWithTheirPlace) {
   v1::CoordinatorConfig range;
   status = LoadConfig("", {"state_dir=/s", "lease_ttl_ms=1"}, range);
   EXPECT_THAT(std::string(status.message()), HasSubstr("--set lease_ttl_ms=1"));
+  v1::CoordinatorConfig nothing;
+  status = LoadConfig("", {}, nothing);
+  EXPECT_EQ(
+      status.message(),
+      "state_dir: is missing: give a text\nGive it as --set FIELD=VALUE, or in a file as --config FILE");
   v1::CoordinatorConfig missing;
   EXPECT_THAT(std::string(LoadConfig("/nowhere.yaml", {}, missing).message()), HasSubstr("/nowhere.yaml"));
 }

@@ -70,7 +70,8 @@ TEST_F(HttpServerTest, ARouteIsAnswered) {
 TEST_F(HttpServerTest, AQueryIsIgnored) { EXPECT_THAT(Get("/healthz?a=1+2%26&b"), EndsWith("\r\n\r\nok\n")); }
 
 TEST_F(HttpServerTest, AHeadHasNoBody) {
-  const std::string answer = Exchange("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  const std::string answer =
+      Exchange("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, HasSubstr("Content-Length: 4\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
 }
@@ -181,12 +182,14 @@ TEST_F(HttpServerTest, OnLoopbackOnlyNamesOfLoopbackAreAnswered) {
   };
   for (const char* good : {"localhost", "LOCALHOST:7421", "127.0.0.1:80", "127.1.2.3", "[::1]:7421", "[::1]"})
     EXPECT_THAT(get(good), StartsWith("HTTP/1.1 200 ")) << good;
-  for (const char* bad : {"evil.example", "evil.example:7421", "localhost.evil.example", "10.0.0.1", "[2001:db8::1]", ""}) {
+  for (const char* bad :
+       {"evil.example", "evil.example:7421", "localhost.evil.example", "10.0.0.1", "[2001:db8::1]", ""}) {
     const std::string answer = get(bad);
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 403 ")) << bad;
     EXPECT_THAT(answer, HasSubstr("ask for it as localhost"));
   }
-  EXPECT_THAT(Exchange("GET /metrics HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));  // No browser sends that.
+  EXPECT_THAT(Exchange("GET /metrics HTTP/1.0\r\n\r\n"),
+              StartsWith("HTTP/1.1 200 "));  // No browser sends that.
 }
 
 TEST_F(HttpServerTest, AnAddressInUseIsNamedWithTheRemedy) {

@@ -1,7 +1,9 @@
 // Certificates, authorities and tokens that are renewed while connections are open, with files that `openssl`
 // made.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -211,6 +213,46 @@ TEST_F(RenewalTest, SecretsThatOthersMayReadOrWriteAreRefusedWithTheRemedy) {
   fs::permissions(File("token"), fs::perms(0644));
   EXPECT_THAT(std::string(ReadToken(File("token"), "token_file").status().message()),
               HasSubstr("token_file: " + File("token") + " is readable"));
+}
+
+TEST_F(RenewalTest, APipeIsRefusedWithTheRemedyAndNobodyWaitsForItsWriter) {
+  UseServerFilesOf(old_);
+  const std::string pipe = File("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string why =
+      ": " + pipe +
+      " is a pipe, not a regular file; it is read again when it is renewed: write it to a file "
+      "of mode 0600 and name that";
+  const auto of_server = [](const ServerTls& tls) {
+    return std::string(MakeServerCredentials(tls).status().message());
+  };
+  EXPECT_EQ(of_server({.certificate = File("server.pem"), .key = pipe}), "tls_key" + why);
+  EXPECT_EQ(of_server({.certificate = pipe, .key = File("server.key")}), "tls_certificate" + why);
+  EXPECT_EQ(of_server({.certificate = File("server.pem"), .key = File("server.key"), .client_ca = pipe}),
+            "tls_client_ca" + why);
+  EXPECT_EQ(std::string(ReadTokensFile(pipe).status().message()), "tokens_file" + why);
+  const auto of_client = [](const ClientSecurity& security) {
+    return std::string(CheckRenewable(security).message());
+  };
+  ClientSecurity security;
+  EXPECT_EQ(of_client(security), "");
+  security.tls_key = pipe;
+  EXPECT_EQ(of_client(security), "tls_key" + why);
+  security.tls_key = File("server.key");
+  security.token_file = pipe;
+  EXPECT_EQ(of_client(security), "token_file" + why);
+  security.token_file = "/dev/zero";
+  EXPECT_THAT(of_client(security), HasSubstr("token_file: /dev/zero is a device"));
+  // A descriptor of a regular file is one, as a service manager hands it over.
+  const int opened = ::open(File("server.key").c_str(), O_RDONLY);
+  security.token_file = "/dev/fd/" + std::to_string(opened);
+  EXPECT_EQ(of_client(security), "");
+  ::close(opened);
+  // One that comes in place of a file leaves what was read before in force.
+  Start(/*mutual=*/false);
+  EXPECT_TRUE(Works(*Client(old_, "old")));
+  fs::rename(pipe, File("server.key"));
+  EXPECT_TRUE(Works(*Client(old_, "old")));
 }
 
 }  // namespace

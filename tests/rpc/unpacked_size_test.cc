@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "inlier/v1/artifact_service.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/worker_service.pb.h"
 
@@ -98,6 +99,33 @@ std::string Inside(int number, const std::string& bytes) {
   for (; length > 127; length >>= 7) all += static_cast<char>((length & 127) | 128);
   all += static_cast<char>(length);
   return all + bytes;
+}
+
+TEST(UnpackedSizeTest, TellsLittleWorkFromMuch) {
+  const auto size = [](const google::protobuf::Message& message, std::size_t work) {
+    const std::string bytes = message.SerializeAsString();
+    google::protobuf::io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
+    return *UnpackedSize(*message.GetDescriptor()).OfUpTo(in, work);
+  };
+  // Of 100 values; each is a message and its content.
+  const v1::SubmitSweepRequest sweep = SweepOf(100);
+  EXPECT_EQ(size(sweep, 190), std::nullopt);
+  EXPECT_EQ(size(sweep, 1024), *SizeOf<v1::SubmitSweepRequest>(sweep.SerializeAsString()));
+  // Texts count by their length, bytes that are only copied do not.
+  v1::QueryRequest query;
+  query.set_sql(std::string(100'000, 'q'));
+  EXPECT_EQ(size(query, 1024), std::nullopt);
+  EXPECT_GT(size(query, 7000), 100'000u);
+  v1::UploadArtifactRequest upload;
+  upload.mutable_chunk()->set_data(std::string(1 << 20, 'x'));
+  EXPECT_GT(size(upload, 1024), std::size_t{1} << 20);
+  // Also fields that are not known, and lists of numbers.
+  v1::UploadArtifactRequest unknown;
+  unknown.GetReflection()->MutableUnknownFields(&unknown)->AddLengthDelimited(999, std::string(100'000, 'x'));
+  EXPECT_EQ(size(unknown, 1024), std::nullopt);
+  for (int i = 0; i < 2000; ++i) query.GetReflection()->MutableUnknownFields(&query)->AddVarint(999, 1);
+  query.clear_sql();
+  EXPECT_EQ(size(query, 1024), std::nullopt);
 }
 
 TEST(UnpackedSizeTest, BytesThatUnpackToMuchAreRefusedWithTheLimitAndTheRemedy) {

@@ -257,6 +257,7 @@ void CoordinatorProcess::Deliver(Effects effects, const v1::WorkerSync* sync, Re
   const bool takes_leases = SyncLimitsUnder(Health()).grant_leases;
   orchestrator_->Offer(Now(), takes_leases, effects);
   for (std::string& line : effects.log) world_.Note(std::move(line));
+  if (Idle()) oracle_.CheckLimits();
   oracle_.Decided(effects, sync, takes_leases);
   std::map<std::string, v1::CoordinatorSync> pushes = std::move(effects.pushes);
   const std::string worker = sync != nullptr ? sync->incarnation() : "";

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/attempts/quarantine.h"
 #include "tests/simulation/coordinator_process.h"
 
 namespace inlier {
@@ -49,11 +48,13 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
   Must(attempt.number == stage.attempts,
        absl::StrCat(name, ": it is number ", attempt.number, " and not ", stage.attempts));
   Must(workers_[attempt.worker].slots > attempt.slot, absl::StrCat(name, ": its worker has no such slot"));
-  if (stage.kind == "EVALUATE_STAGE") {
-    const StageRow& train = stages_[stage.train];
+  // An evaluation needs its training's checkpoint, a training that of the one it starts from.
+  if (const std::int64_t source = stage.kind == "EVALUATE_STAGE" ? stage.train : stage.start; source != 0) {
+    const StageRow& train = stages_[source];
     Must(train.state == "SUCCEEDED" || final_of_.contains({train.result_token, train.checkpoint}) ||
-             changed_["stage"].contains(stage.train),
-         absl::StrCat(name, ": the checkpoint of its training is not stored"));
+             changed_["stage"].contains(source),
+         absl::StrCat(name, ": the checkpoint of stage ", source, ", which it needs, is not stored"));
+    if (stage.kind == "TRAIN_STAGE") world_.Count("trainings started from another");
   }
   std::int64_t crashes = 0, out_of_memory = 0, losses = 0;
   for (const std::int64_t trial : trials_of_stage_[attempt.stage]) {
@@ -94,8 +95,9 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
   const auto of_owner = std::count_if(live_.begin(), live_.end(), [&](std::int64_t live) {
     return sweeps_.at(attempts_.at(live).charged).owner == sweep.owner;
   });
-  Must(of_owner <= limits->max_parallel(), absl::StrCat(name, ": the sweeps of ", sweep.owner, " run ", of_owner,
-                                                        " at once, the limit is ", limits->max_parallel()));
+  Must(of_owner <= limits->max_parallel(),
+       absl::StrCat(name, ": the sweeps of ", sweep.owner, " run ", of_owner, " at once, the limit is ",
+                    limits->max_parallel()));
 }
 
 void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
@@ -107,7 +109,8 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
     world_.Count("attempts preempted");  // Nothing is counted against it.
     Must(attempt.message.starts_with(attempt.yields),
          absl::StrCat(name, " has the message ", attempt.message, ", and yielded because ", attempt.yields));
-  } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED") {
+  } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED" ||
+             attempt.failure == "SICK_DEVICE") {
     ++stage.losses;
   } else if (attempt.failure == "INVALID_SPEC") {
     ++stage.invalid;
@@ -116,6 +119,7 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
   } else if (!attempt.failure.empty()) {
     ++stage.crashes;
   }
+  if (attempt.failure == "TIMED_OUT" && !attempt.yields.empty()) world_.Count("attempts over their time");
   if (attempt.failure == "CRASHED") {
     const Emission* emission = FindByMark(static_cast<Token>(token), attempt.message);
     Must(emission != nullptr && emission->kind == v1::TrialEvent::kOutcome,
@@ -194,6 +198,7 @@ void Oracle::CoordinatorStarts(bool reopened) {
   if (reopened) ReadAll();
   started_ = world_.now();
   granted_.clear();
+  granted_at_.clear();
   for (auto& [incarnation, worker] : workers_) {
     worker.sync_id = 0;
     worker.occupied.clear();
@@ -222,7 +227,8 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
 
 void Oracle::SubmitDecided(const Effects& effects) {
   for (const Change& change : effects.changes.changes) {
-    if (const auto* sweep = std::get_if<inlier::SweepRow>(&change)) submitted_[sweep->id.value()] = world_.now();
+    if (const auto* sweep = std::get_if<inlier::SweepRow>(&change))
+      submitted_[sweep->id.value()] = world_.now();
   }
 }
 
@@ -231,6 +237,8 @@ void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool ta
   for (const Change& change : effects.changes.changes) {
     if (const auto* started = std::get_if<inlier::AttemptRow>(&change)) {
       granted_[started->token] = started->worker;
+      granted_at_[started->token] = world_.now();
+      CheckSweepHours(absl::StrCat("lease ", started->token), started->sweep.value());
       const std::string name = absl::StrCat("lease ", started->token);
       Must(takes_leases, absl::StrCat(name, ", though the store has no room for it"));
       CheckLease(name, started->worker, started->sweep.value(), started->slot, sync);
@@ -239,8 +247,8 @@ void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool ta
     } else if (const auto* ended = std::get_if<AttemptEnded>(&change)) {
       const Timestamp heard = workers_[granted_[ended->token]].heard;
       const Duration silent = world_.now() - std::max(heard, started_);
-      const bool by_its_device = ended->message.find(kByItsDevice) != std::string::npos;  // It was heard of.
-      if (ended->failure == v1::LOST && !by_its_device) {
+      granted_at_.erase(ended->token);
+      if (ended->failure == v1::LOST) {
         Must(silent >= term, absl::StrCat("attempt ", ended->token, " is given up ",
                                           silent.count() / 1'000'000, " ms after its worker was heard"));
       } else if (ended->failure == v1::STALLED && sync == nullptr) {

@@ -20,6 +20,8 @@
 //  - a request that comes again gets the same answer;
 //  - a trial ends with no result of data that no machine had any more when its sweep was submitted, and the results
 //    of a training and of its evaluations are of one digest;
+//  - an attempt that has run for the attempt_hours of all sweeps that ever needed its stage is asked to stop; no attempt of a
+//    sweep starts after its sweep_hours;
 //  - an evaluation starts only when its training's checkpoint is stored;
 //  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the start
 //    of the coordinator at the earliest;
@@ -30,6 +32,7 @@
 #ifndef INLIER_TESTS_SIMULATION_ORACLE_H_
 #define INLIER_TESTS_SIMULATION_ORACLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -68,6 +71,8 @@ class Oracle {
   void Listens(const std::string& incarnation, bool listens);
   // `takes_leases`: the store has room for them.
   void Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases);
+  // REQUIRES: all that was decided is stored.
+  void CheckLimits();
   // A reply to a worker: when it was decided, and when it leaves.
   void AnswerDecided(const v1::CoordinatorSync& answer);
   void ReplyLeaves(const v1::WorkerSync& sync, const v1::CoordinatorSync& reply);
@@ -203,6 +208,7 @@ class Oracle {
   void ReadWorker(std::int64_t row);
   void ReadPruningDecision(std::int64_t id);
   void ReadTrialPruning(std::int64_t trial);
+  void CheckSweepHours(const std::string& name, std::int64_t sweep) const;
   void JudgeAgain(const Verdict& verdict);
   void ReadChanged();
   void CheckChange(const Caller& caller, const std::string& name, const absl::Status& outcome);
@@ -231,6 +237,7 @@ class Oracle {
   std::map<std::int64_t, StageRow> stages_;
   std::map<std::int64_t, TrialRow> trials_;
   std::map<std::int64_t, AttemptRow> attempts_;
+  // Trials that run the stage, and those whose training starts from it.
   std::map<std::int64_t, std::set<std::int64_t>> trials_of_stage_;
   std::set<std::int64_t> live_;  // Tokens.
   std::set<std::int64_t> measurements_, artifacts_, decisions_;
@@ -259,6 +266,7 @@ class Oracle {
   std::set<std::pair<std::int64_t, std::int64_t>> prune_;  // (sweep, stage) that a verdict was to prune.
   std::map<std::int64_t, std::string> pruned_;             // Trial -> PRUNED or KEPT.
   std::map<std::int64_t, Timestamp> submitted_;            // Sweep -> when its submission was decided.
+  std::map<Token, Timestamp> granted_at_;  // Live attempts of this life of the coordinator, as decided.
 };
 
 struct Oracle::SweepRow {
@@ -275,10 +283,20 @@ struct Oracle::SweepRow {
   // Name and labels of each axis; none where points are drawn.
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
   v1::PruningSpec pruning;
+  // The longest that ever was allowed: an edit may lower what has passed already. None: it was unlimited once.
+  std::optional<double> attempt_hours, sweep_hours;
+
+  void Allow(const v1::LimitsSpec& limits, bool first) {
+    const auto allow = [first](std::optional<double>& most, bool has, double hours) {
+      most = !has || (!first && !most) ? std::nullopt : std::optional(std::max(most.value_or(0), hours));
+    };
+    allow(attempt_hours, limits.has_attempt_hours(), limits.attempt_hours());
+    allow(sweep_hours, limits.has_sweep_hours(), limits.sweep_hours());
+  }
 };
 struct Oracle::StageRow {
   std::string kind, state, checkpoint;
-  std::int64_t train = 0, result_token = 0;
+  std::int64_t train = 0, start = 0, result_token = 0;
   std::int64_t attempts = 0;
   // Failed attempts since it was made or reopened, by class.
   std::int64_t crashes = 0, out_of_memory = 0, losses = 0, invalid = 0;

@@ -4,10 +4,14 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/state/usage_meter.h"
 #include "tests/simulation/oracle.h"
 
 namespace inlier {
 namespace {
+
+// By how much a coordinator that is slow, or has just started, may miss a deadline.
+constexpr Duration kLateness = std::chrono::seconds(10);
 
 std::int64_t Number(const std::string& sweep) { return SweepId::Parse(sweep).value_or(SweepId()).value(); }
 
@@ -59,6 +63,38 @@ void Oracle::CheckLease(const std::string& name, const std::string& incarnation,
   const auto pause = pauses_.find(sweep);
   must(pause == pauses_.end() || !pause->second.on,
        absl::StrCat(name, " of sweep ", sweep, ", which is paused"));
+}
+
+void Oracle::CheckSweepHours(const std::string& name, std::int64_t id) const {
+  const auto sweep = sweeps_.find(id);
+  const auto submitted = submitted_.find(id);
+  // Over a restart it is counted by the wall clock, which may jump.
+  if (sweep == sweeps_.end() || submitted == submitted_.end() || !sweep->second.sweep_hours ||
+      world_.plan().wall_jump > 0)
+    return;
+  const Duration allowed = FromHours(*sweep->second.sweep_hours) + kLateness;
+  if (world_.now() - std::max(submitted->second, started_ - FromHours(*sweep->second.sweep_hours)) > allowed)
+    world_.Violate(absl::StrCat(name, " of sweep ", id, " starts ",
+                                FormatDuration(world_.now() - submitted->second),
+                                " after its submission, and its sweep_hours are ",
+                                FormatDuration(FromHours(*sweep->second.sweep_hours))));
+}
+
+// An attempt of an earlier life of the coordinator counts by the wall clock: those of this one are looked at.
+void Oracle::CheckLimits() {
+  for (const auto& [token, granted] : granted_at_) {
+    if (world_.now() - granted <= kLateness || yielding_.contains(token)) continue;
+    const auto attempt = attempts_.find(static_cast<std::int64_t>(token));
+    if (attempt == attempts_.end()) continue;  // Not stored yet.
+    std::optional<double> longest = 0;
+    for (const std::int64_t trial : trials_of_stage_[attempt->second.stage]) {
+      const std::optional<double>& hours = sweeps_.at(trials_.at(trial).sweep).attempt_hours;
+      longest = hours && longest ? std::optional(std::max(*longest, *hours)) : std::nullopt;
+    }
+    Must(!longest || world_.now() - granted <= FromHours(*longest) + kLateness,
+         absl::StrCat("attempt ", token, " has run for ", FormatDuration(world_.now() - granted),
+                      ", and no sweep allows it more than ", FormatDuration(FromHours(longest.value_or(0)))));
+  }
 }
 
 void Oracle::AnswerDecided(const v1::CoordinatorSync& answer) {
@@ -130,12 +166,15 @@ void Oracle::HoldAnswered(const std::string& worker, bool held, std::uint64_t de
 void Oracle::EditDecided(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response) {
   world_.Count("edits");
   ++edits_[Number(request.sweep())];
+  if (const auto sweep = sweeps_.find(Number(request.sweep())); sweep != sweeps_.end())
+    sweep->second.Allow(request.spec().limits(), /*first=*/false);
   Must(!request.has_revision() || response.revision() == request.revision() + 1,
        absl::StrCat("an edit of ", request.sweep(), " from revision ", request.revision(), " made revision ",
                     response.revision()));
   if (request.spec().has_sampling()) return;
   std::uint64_t points = 1;
-  for (const v1::Axis& axis : request.spec().axes()) points *= static_cast<std::uint64_t>(axis.values_size());
+  for (const v1::Axis& axis : request.spec().axes())
+    points *= static_cast<std::uint64_t>(axis.values_size() + axis.variants_size());
   Must(response.trials() == points && response.kept() + response.added() == points,
        absl::StrCat("an edit of ", request.sweep(), " to ", points, " points reported ", response.trials(),
                     ", ", response.kept(), " kept and ", response.added(), " added"));

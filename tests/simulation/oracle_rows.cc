@@ -26,12 +26,14 @@ struct Oracle::Statements {
       : sweep(db,
               "SELECT state, points, trials, next_point, coalesce(spec->>'$.max_parallel', 0), "
               "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 3), "
-              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec, owner "
+              "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec, "
+              "owner, "
+              "coalesce(spec->>'$.limits.attempt_hours', 0), coalesce(spec->>'$.limits.sweep_hours', 0) "
               "FROM sweep WHERE id = ?"),
         stage(
             db,
             "SELECT kind, state, coalesce(checkpoint, ''), coalesce(train_stage, 0), coalesce(result_token, "
-            "0), crashes, out_of_memory, losses, invalid FROM stage WHERE id = ?"),
+            "0), crashes, out_of_memory, losses, invalid, coalesce(start_stage, 0) FROM stage WHERE id = ?"),
         trial(db,
               "SELECT sweep, coalesce(train_stage, 0), coalesce(evaluate_stage, 0), state, point, "
               "labels FROM trial WHERE id = ?"),
@@ -51,9 +53,10 @@ struct Oracle::Statements {
                       "JOIN attempt ON attempt.token = stage.result_token "
                       "JOIN stage AS train ON train.id = coalesce(stage.train_stage, stage.id) "
                       "JOIN data ON data.id = train.data WHERE stage.id = ?"),
-        data_of_trial(db,
-                      "SELECT coalesce(data.digest, '') FROM trial JOIN stage ON stage.id = trial.train_stage "
-                      "JOIN data ON data.id = stage.data WHERE trial.id = ?") {}
+        data_of_trial(
+            db,
+            "SELECT coalesce(data.digest, '') FROM trial JOIN stage ON stage.id = trial.train_stage "
+            "JOIN data ON data.id = stage.data WHERE trial.id = ?") {}
   SQLite::Statement sweep, stage, trial, attempt, measurement, artifact, worker, pruning_decision,
       trial_pruning, data_of_stage, data_of_trial;
 };
@@ -64,8 +67,13 @@ static void ReadSpec(const std::string& text, Oracle::SweepRow& sweep) {
   sweep.axes.clear();
   for (const nlohmann::json& axis : spec.value("axes", nlohmann::json::array())) {
     if (spec.contains("sampling")) break;
-    const std::string field = axis.at("field");
     std::vector<std::string> labels;
+    if (axis.contains("variants")) {
+      for (const nlohmann::json& variant : axis.at("variants")) labels.push_back(variant.at("label"));
+      sweep.axes.emplace_back(axis.at("name"), std::move(labels));
+      continue;
+    }
+    const std::string field = axis.at("field");
     for (const nlohmann::json& value : axis.at("values")) labels.push_back(absl::StrCat(value.get<int>()));
     sweep.axes.emplace_back(field.substr(field.rfind('.') + 1), std::move(labels));
   }
@@ -123,17 +131,18 @@ void Oracle::Committed() {
 void Oracle::ReadChanged() {
   for (const std::int64_t row : changed_["worker"]) ReadWorker(row);
   for (const std::int64_t id : changed_["sweep"]) ReadSweep(id);
-  for (const std::int64_t id : changed_["trial"]) ReadTrial(id);
-  // An attempt is checked by the rows of the same transaction, and a stage by those of its attempts.
+  // A trial and an attempt are checked by the rows of the same transaction, and a stage by those of its attempts.
   const std::set<std::int64_t>& stages = changed_["stage"];
   for (const std::int64_t id : stages) {
     if (Read(sql_->stage, id)) {
       StageRow& stage = stages_[id];
       stage.kind = sql_->stage.getColumn(0).getString();
       stage.train = sql_->stage.getColumn(3).getInt64();
+      stage.start = sql_->stage.getColumn(9).getInt64();
     }
     sql_->stage.reset();
   }
+  for (const std::int64_t id : changed_["trial"]) ReadTrial(id);
   for (const std::int64_t id : changed_["artifact"]) ReadArtifact(id);
   for (const std::int64_t id : changed_["measurement"]) ReadMeasurement(id);
   for (const std::int64_t id : changed_["attempt"]) ReadAttempt(id);
@@ -141,8 +150,10 @@ void Oracle::ReadChanged() {
   for (const std::int64_t id : changed_["pruning_decision"]) ReadPruningDecision(id);
   for (const std::int64_t id : changed_["trial_pruning"]) {
     const TrialRow& trial = trials_.at(id);
-    Must(pruned_[id] != "PRUNED" ||
-             (trial.state == "CANCELLED" && prune_.contains({trial.sweep, trial.train})),
+    bool judged = false;  // Its training, or one that it starts from.
+    for (std::int64_t stage = trial.train; stage != 0; stage = stages_.at(stage).start)
+      judged = judged || prune_.contains({trial.sweep, stage});
+    Must(pruned_[id] != "PRUNED" || (trial.state == "CANCELLED" && judged),
          absl::StrCat("trial ", id, " is pruned, is ", trial.state, ", and has no verdict"));
   }
   for (const std::int64_t id : stages) ReadStage(id);
@@ -195,6 +206,10 @@ void Oracle::ReadSweep(std::int64_t id) {
   sweep.paused = sql_->sweep.getColumn(9).getInt() != 0;
   sweep.revision = sql_->sweep.getColumn(10).getInt64();
   sweep.owner = sql_->sweep.getColumn(12).getString();
+  v1::LimitsSpec limits;
+  if (const double hours = sql_->sweep.getColumn(13).getDouble(); hours > 0) limits.set_attempt_hours(hours);
+  if (const double hours = sql_->sweep.getColumn(14).getDouble(); hours > 0) limits.set_sweep_hours(hours);
+  sweep.Allow(limits, fresh);
   sweep.before = before.revision;
   sweep.max_parallel_before = before.max_parallel;
   if (sweep.revision != before.revision) ReadSpec(sql_->sweep.getColumn(11).getString(), sweep);
@@ -240,6 +255,8 @@ void Oracle::ReadTrial(std::int64_t id) {
       if (stage == 0) continue;
       trials_of_stage_[stage].insert(id);
     }
+    for (std::int64_t stage = trial.train; stage != 0; stage = stages_.at(stage).start)
+      trials_of_stage_[stage].insert(id);
   }
   if (IsResultName(trial.state) && !IsResultName(before)) CheckDataOfTrial(id, trial.sweep);
   if (IsResultName(before)) {
@@ -251,7 +268,8 @@ void Oracle::ReadTrial(std::int64_t id) {
 }
 
 void Oracle::CheckDataOfTrial(std::int64_t id, std::int64_t sweep) {
-  if (!Read(sql_->data_of_trial, id)) return Must(false, absl::StrCat("trial ", id, " has a result of no data"));
+  if (!Read(sql_->data_of_trial, id))
+    return Must(false, absl::StrCat("trial ", id, " has a result of no data"));
   const std::string digest = sql_->data_of_trial.getColumn(0).getString();
   sql_->data_of_trial.reset();
   const std::optional<Timestamp> gone = world_.GoneSince(digest);
@@ -266,8 +284,8 @@ void Oracle::CheckDataOfStage(std::int64_t id) {
   const std::string result = sql_->data_of_stage.getColumn(0).getString();
   const std::string bound = sql_->data_of_stage.getColumn(1).getString();
   sql_->data_of_stage.reset();
-  Must(result.empty() || result == bound,
-       absl::StrCat("stage ", id, " has a result of the data ", result, ", and its training is bound to ", bound));
+  Must(result.empty() || result == bound, absl::StrCat("stage ", id, " has a result of the data ", result,
+                                                       ", and its training is bound to ", bound));
 }
 
 void Oracle::ReadStage(std::int64_t id) {
@@ -297,7 +315,11 @@ void Oracle::ReadStage(std::int64_t id) {
            absl::StrCat(name, ": its checkpoint is not what its result's attempt saved"));
     }
   } else if (stage.state == "DIVERGED" && stage.result_token == 0) {
-    Must(stage.kind == "EVALUATE_STAGE", absl::StrCat(name, " DIVERGED without an attempt"));
+    const auto start = stages_.find(stage.start);
+    Must(stage.kind == "EVALUATE_STAGE" ||
+             (start != stages_.end() &&
+              (start->second.state == "DIVERGED" || changed_["stage"].contains(start->first))),
+         absl::StrCat(name, " DIVERGED without an attempt"));
   }
   // The retry counts are those of the attempts that failed since someone asked for it (again).
   std::int64_t* const counted[4] = {&stage.crashes, &stage.out_of_memory, &stage.losses, &stage.invalid};

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "coordinator/status/status.h"
+#include "google/protobuf/util/json_util.h"
 #include "spec/sweep/sweep_reader.h"
+#include "spec/trial/canonical.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -53,6 +55,22 @@ void Vary(Random& random, v1::SweepSpec& spec) {
   }
 }
 
+// Half of the trainings start from the other half.
+void FineTune(Random& random, v1::SweepSpec& spec) {
+  v1::Axis& phase = *spec.add_axes();
+  phase.set_name("phase");
+  if (spec.has_sampling()) phase.set_each(true);
+  phase.add_variants()->set_label("first");
+  v1::Variant& then = *phase.add_variants();
+  then.set_label("then");
+  v1::TrialSpec set;
+  set.mutable_training()->mutable_start_from()->set_point(random.PerMille(500) ? "phase=first"
+                                                                               : "phase=first, seed=1");
+  set.mutable_training()->set_steps(110);
+  google::protobuf::Struct& fields = *then.mutable_set();
+  INLIER_CHECK(google::protobuf::util::JsonStringToMessage(CanonicalJson(set), &fields).ok());
+}
+
 }  // namespace
 
 void People::Act() {
@@ -92,6 +110,9 @@ void People::Submit() {
   spec.mutable_base()->mutable_training()->set_steps(100 + static_cast<std::uint32_t>(random.Below(3)));
   spec.set_priority(random.Below(3));
   Vary(random, spec);
+  if (random.PerMille(250)) FineTune(random, spec);
+  if (const std::string trial = SomeTrial(); !trial.empty() && random.PerMille(150))
+    spec.mutable_base()->mutable_training()->mutable_start_from()->set_trial(trial);
   if (!CheckedGrid(spec).ok()) spec.clear_pruning();  // Too few trials to compare.
   INLIER_CHECK(CheckedGrid(spec).ok());
   if (random.PerMille(400)) spec.set_max_parallel(1 + static_cast<std::uint32_t>(random.Below(2)));
@@ -104,6 +125,14 @@ void People::Submit() {
     // The memory of every machine; with more than that two attempts do not fit at once.
     spec.mutable_resources()->set_memory_mib(500 + 500 * static_cast<std::uint32_t>(random.Below(4)));
     if (random.PerMille(500)) spec.mutable_resources()->set_gpu(0.3 + 0.35 * random.Below(3));
+  }
+  if (random.PerMille(300)) {
+    v1::LimitsSpec& limits = *spec.mutable_limits();
+    const auto hours = [&random](int from, int to) { return (from + random.Below(to - from)) / 3600.0; };
+    if (random.PerMille(600)) limits.set_attempt_hours(hours(5, 60));
+    if (random.PerMille(300)) limits.set_trial_hours(hours(20, 200));
+    if (random.PerMille(300)) limits.set_sweep_hours(hours(30, 600));
+    if (random.PerMille(300)) limits.set_gpu_hours(hours(5, 100));
   }
   if (random.PerMille(400)) {
     spec.set_preempts(true);
@@ -226,7 +255,8 @@ void People::Look() {
   Ask<v1::ListSweepsResponse>(
       [this](CoordinatorProcess::Reply<v1::ListSweepsResponse> reply) {
         coordinator_.Show<v1::ListSweepsResponse>(
-            [](const Orchestrator& o) { return *ListSweeps(o.state(), {}); }, std::move(reply));
+            [this](const Orchestrator& o) { return *ListSweeps(o.state(), {}, world_.now()); },
+            std::move(reply));
       },
       [this](const v1::ListSweepsResponse& seen) {
         for (const v1::SweepStatus& status : seen.sweeps()) oracle_.SweepShown(status);

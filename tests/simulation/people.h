@@ -59,7 +59,8 @@ class People {
   // now.
   template <typename Request, typename Response>
   void AskOnce(const Request& request, const Caller& caller,
-               absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&, const Caller&),
+               absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&,
+                                                                const Caller&),
                std::function<void(const Response&)> decided, std::function<void(const Response&)> answered);
   // Who submits; who asks for a change of this sweep or trial: its owner mostly.
   Caller Somebody();

@@ -16,7 +16,7 @@ namespace {
 void Alter(Random& random, v1::SweepSpec& spec) {
   const int axis = random.Below(2);  // Seeds, or bits.
   auto& values = *spec.mutable_axes(axis)->mutable_values();
-  switch (random.Below(7)) {
+  switch (random.Below(8)) {
     case 0: {  // One more, in front or behind.
       google::protobuf::Value value;
       value.set_number_value(axis == 0 ? 1 + random.Below(4) : 4 + random.Below(6));
@@ -48,6 +48,14 @@ void Alter(Random& random, v1::SweepSpec& spec) {
     case 6:
       spec.mutable_retry()->set_max_losses(1 + static_cast<std::uint32_t>(random.Below(3)));
       spec.mutable_retry()->set_max_crashes(1 + static_cast<std::uint32_t>(random.Below(3)));
+      break;
+    case 7:
+      if (random.PerMille(300)) {
+        spec.clear_limits();
+      } else {
+        spec.mutable_limits()->set_attempt_hours((5 + random.Below(60)) / 3600.0);
+        spec.mutable_limits()->set_sweep_hours((30 + random.Below(600)) / 3600.0);
+      }
       break;
   }
 }
@@ -98,7 +106,7 @@ void People::Edit() {
   if (id.empty() || !coordinator_.up()) return;
   const Orchestrator& orchestrator = coordinator_.orchestrator();
   const v1::SweepStatus seen =
-      StatusOf(orchestrator.state(), *FindSweep(orchestrator.state(), id), /*with_spec=*/true);
+      StatusOf(orchestrator.state(), *FindSweep(orchestrator.state(), id), world_.now(), /*with_spec=*/true);
   v1::EditSweepRequest request;
   request.set_sweep(id);
   *request.mutable_spec() = seen.spec();

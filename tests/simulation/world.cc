@@ -44,7 +44,8 @@ FaultPlan::FaultPlan(Random& random) {
   data = some(60);
 }
 
-World::World(std::uint64_t seed) : random_(seed), plan_(random_), common_data_(absl::StrFormat("%064x", 0xda7a)) {}
+World::World(std::uint64_t seed)
+    : random_(seed), plan_(random_), common_data_(absl::StrFormat("%064x", 0xda7a)) {}
 
 void World::Calm() {
   calm_ = true;

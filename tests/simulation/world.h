@@ -105,9 +105,9 @@ class World {
   std::deque<std::string> history_;  // The latest lines.
   std::map<std::string, std::uint64_t> totals_;
   std::string violation_;
-  std::map<std::string, std::string> data_;   // Machine -> digest.
-  std::string common_data_;                   // Of machines that are not in data_.
-  std::map<std::string, Timestamp> gone_;     // Digest -> since when no machine has it.
+  std::map<std::string, std::string> data_;  // Machine -> digest.
+  std::string common_data_;                  // Of machines that are not in data_.
+  std::map<std::string, Timestamp> gone_;    // Digest -> since when no machine has it.
   bool calm_ = false;
   bool verbose_ = false;
 };

@@ -29,7 +29,8 @@
 //   no_checkpoint succeeds without a final checkpoint
 //   wrong_digest  reports a digest that is not the checkpoint's
 // A file `fake_trial.data` in the data folder is its data: the attempts and `fake_trial digest SPEC.json` report its
-// digest. Without the file attempts report none, and `digest` has only zeros; an empty one cannot be read.
+// digest. Without the file attempts report none, and `digest` has only zeros; an empty one cannot be read. As long as
+// there is a file `fake_trial.reading`, `digest` has read so far as it says.
 //
 //   environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
 //
@@ -211,6 +212,11 @@ int PrintDigest(const v1::AttemptSpec& spec) {
   if (digest.empty() && fs::exists(fs::path(spec.data_dir()) / "fake_trial.data")) {
     std::fprintf(stderr, "the data are empty\n");
     return 1;
+  }
+  const fs::path reading = fs::path(spec.data_dir()) / "fake_trial.reading";
+  if (const absl::StatusOr<std::string> how_far = ReadFile(reading); how_far.ok()) {
+    WriteAll(3, "reading: " + *how_far + "\n");
+    while (fs::exists(reading)) ::usleep(10'000);
   }
   WriteAll(3, (digest.empty() ? std::string(64, '0') : digest) + "\n");
   return 0;

@@ -111,8 +111,7 @@ class ArtifactStreamingTest : public testing::Test {
          {"coordinator=" + address, "state_dir=" + (folder_ / name).string(),
           "data_dir=" + (folder_ / (name + ".data")).string(),
           std::string("trial_program=" INLIER_FAKE_TRIAL), std::string("http_listen=127.0.0.1:0"),
-          std::string("trial_environment=FAKE_*"),
-          "slots=" + std::to_string(slots), "name=" + name}) {
+          std::string("trial_environment=FAKE_*"), "slots=" + std::to_string(slots), "name=" + name}) {
       arguments.insert(arguments.end(), {"--set", set});
     }
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -244,6 +243,28 @@ TEST_F(ArtifactStreamingTest, AModelIsEvaluatedOnAnotherWorkerAndMovedOnceToEach
   EXPECT_EQ(Metric(http, "inlier_worker_artifact_bytes_total{direction=\"fetched\"}"), kModelBytes);
   // Each evaluation was counted once, and none ran where the model was not.
   EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE outcome = 'SUCCEEDED'"), std::vector<std::string>{"5"});
+}
+
+TEST_F(ArtifactStreamingTest, AFineTuningGetsTheModelThatItStartsFrom) {
+  StartCoordinator();
+  auto trainer = StartWorker("trainer", endpoint_.grpc(), 1);
+  Submit(SmallSweep("first", 1));
+  ASSERT_TRUE(WaitForSuccess(1)) << trainer->log();
+  trainer.reset();
+  v1::SweepSpec tuned = SmallSweep("tuned", 1);
+  tuned.mutable_base()->mutable_training()->mutable_start_from()->set_trial("t-1");
+  Submit(tuned);
+  const auto tuner = StartWorker("tuner", endpoint_.grpc(), 1);
+  ASSERT_TRUE(WaitForSuccess(2)) << tuner->log();
+  const std::vector<std::string> model = Sql("SELECT start_checkpoint FROM results WHERE trial = 't-2'");
+  ASSERT_EQ(model.size(), 1u);
+  const fs::path fetched = folder_ / "tuner/artifacts" / (model[0] + ".safetensors");
+  EXPECT_EQ(*Sha256HexOfFile(fetched), model[0]);
+  std::string specs;  // Of its attempts.
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "tuner/attempts")) {
+    if (entry.path().filename() == "spec.json") specs += *ReadFile(entry.path());
+  }
+  EXPECT_THAT(specs, testing::HasSubstr("\"checkpoint\": \"" + fetched.string()));
 }
 
 TEST_F(ArtifactStreamingTest, WorkersInTheCoordinatorsFolderMoveNothing) {

@@ -69,6 +69,19 @@ TEST_F(DataCheckerTest, AProblemIsReportedWithWhatTheProgramSays) {
   EXPECT_THAT(Answer(5).problem(), HasSubstr("the data are empty"));
 }
 
+TEST_F(DataCheckerTest, HowFarALargeFileIsReadGoesWithTheSyncsUntilItsDigestIsThere) {
+  SetData("old");
+  std::ofstream(folder_.path() / "data" / "fake_trial.reading") << "1 of 2 bytes";
+  WorkerRig rig(folder_.path(), coordinator_.address());
+  coordinator_.CheckData({Check(5)});
+  EXPECT_EQ(Answer(5).digest(), "reading: 1 of 2 bytes");
+  std::filesystem::remove(folder_.path() / "data" / "fake_trial.reading");
+  EXPECT_TRUE(coordinator_.WaitFor([](const State& state) {
+    const v1::WorkerSync last = state.last();
+    return last.data_checked_size() == 1 && last.data_checked(0).digest() == Sha256Hex("old");
+  }));
+}
+
 TEST_F(DataCheckerTest, ChecksNeedNoFreeSlot) {
   SetData("old");
   WorkerRig rig(folder_.path(), coordinator_.address());

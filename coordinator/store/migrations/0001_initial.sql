@@ -11,7 +11,8 @@ CREATE TABLE sweep (
   name TEXT NOT NULL,                                  -- Several sweeps may share one.
   spec TEXT NOT NULL CHECK (json_valid(spec)),         -- SweepSpec.
   state TEXT NOT NULL DEFAULT 'ACTIVE'                 -- A value of SweepState.
-    CHECK (state = 'ACTIVE' OR state = 'COMPLETE' OR state = 'SWEEP_CANCELLED' OR state = 'STOPPED_BY_FAILURES'),
+    CHECK (state = 'ACTIVE' OR state = 'COMPLETE' OR state = 'SWEEP_CANCELLED' OR state = 'STOPPED_BY_FAILURES'
+      OR state = 'STOPPED_BY_TIME' OR state = 'STOPPED_BY_BUDGET'),
   points INTEGER NOT NULL CHECK (points >= 0),         -- Size of the grid.
   trials INTEGER NOT NULL CHECK (trials >= 0),         -- Points that are not left out.
   trials_at_submit INTEGER NOT NULL DEFAULT 0,         -- Trials in the answer to the submission, which is repeated when the request is.
@@ -30,6 +31,15 @@ CREATE TABLE sweep (
 CREATE INDEX sweep_by_name ON sweep(name);
 CREATE INDEX sweep_by_id_text ON sweep('s-' || id);
 
+-- Time of a sweep's attempts together. Apart from the sweep, whose row may be large: it is written at each end of an attempt.
+CREATE TABLE sweep_usage (
+  sweep INTEGER PRIMARY KEY REFERENCES sweep(id) DEFERRABLE INITIALLY DEFERRED,  -- Its sweep.
+  attempt_ms INTEGER NOT NULL CHECK (attempt_ms >= 0),          -- Milliseconds of the attempts at stages that it needed, while it did; one that several sweeps need counts in each.
+  gpu_ms INTEGER NOT NULL CHECK (gpu_ms >= 0),                  -- The same, multiplied by the share of a GPU that each has.
+  charged_gpu_ms INTEGER NOT NULL CHECK (charged_gpu_ms >= 0),  -- GPU time of the ended attempts that are charged to it: for the budget of its owner.
+  at_ms INTEGER NOT NULL                                        -- Up to when.
+) STRICT;
+
 -- Files that trainings read: as specifications name them, and, in a row for each digest, as workers found them.
 CREATE TABLE data (
   id INTEGER PRIMARY KEY,                              -- Shown as d-<id>.
@@ -47,12 +57,14 @@ CREATE TABLE stage (
   kind TEXT NOT NULL CHECK (kind = 'TRAIN_STAGE' OR kind = 'EVALUATE_STAGE'),  -- A value of StageKind.
   fingerprint BLOB NOT NULL,                           -- SHA-256 of what decides its result, 32 bytes; unique. Of a stage that runs what another has run, on other data or once more: of that and its number.
   train_stage INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,      -- EVALUATE_STAGE: the stage whose checkpoint it needs.
+  start_stage INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,      -- TRAIN_STAGE: the training that it starts from; NULL: none of this coordinator.
   state TEXT NOT NULL DEFAULT 'PENDING'                -- A value of TrialState; PENDING also while an attempt of it is live.
     CHECK (state = 'PENDING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),
   crashes INTEGER NOT NULL DEFAULT 0,                  -- Attempts that crashed, stalled or timed out, since the last retry by a person.
   out_of_memory INTEGER NOT NULL DEFAULT 0,            -- Attempts that ran out of memory.
-  losses INTEGER NOT NULL DEFAULT 0,                   -- Attempts lost with their worker or preempted.
+  losses INTEGER NOT NULL DEFAULT 0,                   -- Attempts lost with their worker or by a sick device, or preempted.
   invalid INTEGER NOT NULL DEFAULT 0,                  -- Attempts that can never run.
+  ran_ms INTEGER NOT NULL DEFAULT 0,                   -- Milliseconds of ended attempts, since the last retry by a person; of a stage without a result. EVALUATE_STAGE: with those of the training, where trial_hours limits both.
   result_token INTEGER REFERENCES attempt(token) DEFERRABLE INITIALLY DEFERRED,  -- The attempt that produced the result.
   checkpoint TEXT,                                     -- TRAIN_STAGE: SHA-256 of the trained model.
   message TEXT NOT NULL DEFAULT '',                    -- Why it failed.
@@ -63,6 +75,7 @@ CREATE TABLE stage (
   gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- The same of a GPU.
   spec TEXT NOT NULL,                                  -- Its part of the resolved TrialSpec, defaults written, JSON. EVALUATE_STAGE: the groups quantization and evaluation; TRAIN_STAGE: everything else. Fields that do not decide the result are as in the first trial that needed the stage.
   CHECK (kind = 'EVALUATE_STAGE' OR train_stage IS NULL),
+  CHECK (kind = 'TRAIN_STAGE' OR start_stage IS NULL),
   CHECK (result_token IS NULL OR state = 'SUCCEEDED' OR state = 'DIVERGED'),
   CHECK (state <> 'SUCCEEDED' OR result_token IS NOT NULL),
   CHECK (kind <> 'TRAIN_STAGE' OR state <> 'SUCCEEDED' OR checkpoint IS NOT NULL)
@@ -100,11 +113,13 @@ CREATE TABLE attempt (
   outcome TEXT CHECK (outcome = 'SUCCEEDED' OR outcome = 'DIVERGED' OR outcome = 'FAILED' OR outcome = 'CANCELLED'),  -- How it ended.
   failure TEXT CHECK (failure IS NULL                  -- A value of FailureClass, with FAILED.
     OR failure = 'INVALID_SPEC' OR failure = 'OUT_OF_MEMORY' OR failure = 'CRASHED' OR failure = 'TIMED_OUT' OR failure = 'LOST'
-    OR failure = 'PREEMPTED' OR failure = 'STALLED' OR failure = 'OTHER_DATA'),
+    OR failure = 'PREEMPTED' OR failure = 'STALLED' OR failure = 'OTHER_DATA' OR failure = 'SICK_DEVICE'),
   message TEXT NOT NULL DEFAULT '',                    -- For people.
   yields TEXT,                                         -- Why it was asked to write a checkpoint and stop; NULL: it was not.
+  timed_out INTEGER NOT NULL DEFAULT 0 CHECK (timed_out IN (0, 1)),  -- 1: asked because it had run for its attempt_hours.
   visible_until INTEGER,                               -- Measurements after this step were overwritten by a later attempt that resumed there; NULL: none were.
   gpu_thousandths INTEGER NOT NULL DEFAULT 0 CHECK (gpu_thousandths >= 0 AND gpu_thousandths <= 1000),  -- Share of a GPU that it asked for; 0: none.
+  gpu_share_thousandths INTEGER NOT NULL DEFAULT 0 CHECK (gpu_share_thousandths >= 0 AND gpu_share_thousandths <= 1000),  -- Share of a GPU that it has: what it asked for, or its slot's part; 0: on a CPU.
   memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB of the machine that it asked for; 0: not given.
   gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- MiB of a GPU that it asked for; 0: not given.
   peak_memory_mib INTEGER,                             -- Most MiB of the machine that it held, as measured; NULL: not known.
@@ -247,6 +262,28 @@ CREATE TABLE audit_entry (
   calls INTEGER NOT NULL CHECK (calls > 0)             -- Refused calls of the caller that the row stands for: itself, and those since its last row that were too many for one each.
 ) STRICT;
 
+-- A notification for one receiver (docs/guides/notifications.md): those that wait, and the latest 10,000. The view is called notifications.
+CREATE TABLE notification (
+  id INTEGER PRIMARY KEY,                              -- In the order of the events.
+  at_ms INTEGER NOT NULL,                              -- When.
+  event TEXT NOT NULL,                                 -- end, failure or no_worker.
+  sweep INTEGER NOT NULL,                              -- Sweep.
+  trial INTEGER,                                       -- The first trial that it is about; NULL: the sweep alone.
+  hook TEXT NOT NULL,                                  -- Its receiver: the event with a command, or with the host of a URL and a part of the URL's digest.
+  body TEXT NOT NULL CHECK (json_valid(body)),         -- As it is sent, JSON.
+  state TEXT NOT NULL                                  -- GATHERING: more failures of the sweep are added to it before it is sent.
+    CHECK (state = 'GATHERING' OR state = 'WAITING' OR state = 'DELIVERED' OR state = 'GIVEN_UP'),
+  lasts INTEGER NOT NULL DEFAULT 0 CHECK (lasts IN (0, 1)),  -- 1: the condition that it reports has not ended.
+  tries INTEGER NOT NULL DEFAULT 0,                    -- So far.
+  refusals INTEGER NOT NULL DEFAULT 0,                 -- Tries that the receiver answered with a refusal.
+  next_try_ms INTEGER,                                 -- Earliest time of the next try after one that failed.
+  ended_ms INTEGER,                                    -- When it was delivered or given up.
+  error TEXT NOT NULL DEFAULT ''                       -- Of the latest try.
+) STRICT;
+CREATE INDEX notification_waiting ON notification(hook, refusals, id) WHERE state = 'WAITING';
+CREATE INDEX notification_ended ON notification(id) WHERE state = 'DELIVERED' OR state = 'GIVEN_UP';
+CREATE INDEX notification_lasting ON notification(sweep) WHERE lasts = 1;
+
 -- Facts about the database itself.
 CREATE TABLE meta (
   key TEXT PRIMARY KEY,                                -- next_token.
@@ -261,7 +298,7 @@ BEGIN
   SELECT RAISE(ROLLBACK, 'attempt: the token is not above all earlier ones');
 END;
 
--- A stage that has ended never runs again, and no evaluation starts before its checkpoint is committed.
+-- A stage that has ended never runs again, and none starts before the checkpoint that it needs is committed.
 CREATE TRIGGER attempt_may_start BEFORE INSERT ON attempt
 BEGIN
   SELECT CASE
@@ -269,6 +306,8 @@ BEGIN
     WHEN state <> 'PENDING' THEN RAISE(ROLLBACK, 'attempt: the stage has ended, and a terminal state never changes')
     WHEN train_stage IS NOT NULL AND (SELECT checkpoint FROM stage AS train WHERE train.id = stage.train_stage) IS NULL
       THEN RAISE(ROLLBACK, 'attempt: the checkpoint of the train stage is not committed')
+    WHEN start_stage IS NOT NULL AND (SELECT checkpoint FROM stage AS source WHERE source.id = stage.start_stage) IS NULL
+      THEN RAISE(ROLLBACK, 'attempt: the checkpoint of the training that it starts from is not committed')
   END
   FROM stage WHERE id = NEW.stage;
 END;

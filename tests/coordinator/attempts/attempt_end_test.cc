@@ -9,7 +9,9 @@ namespace inlier {
 namespace {
 
 using std::chrono::seconds;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Token OnlyToken(const HandWorker& worker) {
   EXPECT_EQ(worker.running().size(), 1u);
@@ -47,8 +49,8 @@ TEST(OrchestratorFailureTest, LostWorkersTrainingResumesFromItsLatestCheckpoint)
   EXPECT_EQ(reply.desired(0).resume_step(), 60u);
   const auto notices = Notices(harness, sweep);
   ASSERT_EQ(notices.size(), 1u);
-  EXPECT_THAT(notices[0],
-              HasSubstr("train t-1 (seed=1, bits=8): attempt 1 LOST: worker worker-lost has been silent"));
+  EXPECT_THAT(notices[0], StartsWith("attempt 1 LOST: worker worker-lost has been silent"));
+  EXPECT_THAT(notices[0], EndsWith(" [train t-1 (seed=1, bits=8)]"));
   EXPECT_THAT(notices[0], HasSubstr("from step 60"));
 }
 
@@ -71,6 +73,25 @@ TEST(OrchestratorFailureTest, CrashIsTriedAgainAfterAWaitAndThenFailsTheTrial) {
   EXPECT_THAT(
       notices.back(),
       HasSubstr("FAILED, CRASHED: signal 11; crashed, stalled or timed out 2 times (retry.max_crashes = 2)"));
+}
+
+TEST(OrchestratorFailureTest, WhatFailedOrWasCancelledIsNotCountedAsTrained) {
+  Harness harness;
+  const SweepId failing = harness.Submit(SmallSweep("failing", 2, {8, 4}));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), FailureEvent(v1::INVALID_SPEC, "no such corpus"));
+  harness.Sync(worker);
+  worker.Finish(OnlyToken(worker));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(failing).train_stages().ended(), 1u);
+  EXPECT_EQ(harness.CancelSweep(failing), 2u);
+  const v1::SweepStatus status = harness.Status(failing);
+  EXPECT_EQ(status.trials().failed(), 2u);
+  EXPECT_EQ(status.trials().cancelled(), 2u);
+  EXPECT_EQ(status.train_stages().ended(), 1u);
+  EXPECT_EQ(status.train_stages().total(), 2u);
+  EXPECT_EQ(status.evaluate_stages().ended(), 0u);
 }
 
 TEST(OrchestratorFailureTest, InvalidSpecIsNotTriedAgain) {

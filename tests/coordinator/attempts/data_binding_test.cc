@@ -39,11 +39,13 @@ TEST(DataBindingTest, AWorkerWithOtherDataIsRefusedByNameAndDigestAndGetsNoSuchS
   const v1::CoordinatorSync answer = harness.Sync(two);
   EXPECT_EQ(answer.desired_size(), 0);
   ASSERT_EQ(answer.stop_size(), 1);
-  EXPECT_THAT(answer.stop(0).reason(), HasSubstr("worker worker-two has other data than the trial began with: "
-                                                 "data.text.corpus kjv has digest " +
-                                                 kTwo + " there, and " + kOne + " on worker worker-one"));
-  EXPECT_EQ(harness.Query("SELECT failure, dataset_digest FROM attempts WHERE token = " + std::to_string(refused)),
-            "OTHER_DATA|" + kTwo + "\n");
+  EXPECT_THAT(answer.stop(0).reason(),
+              HasSubstr("worker worker-two has other data than the trial began with: "
+                        "data.text.corpus kjv has digest " +
+                        kTwo + " there, and " + kOne + " on worker worker-one"));
+  EXPECT_EQ(
+      harness.Query("SELECT failure, dataset_digest FROM attempts WHERE token = " + std::to_string(refused)),
+      "OTHER_DATA|" + kTwo + "\n");
   for (int i = 0; i < 3; ++i) {
     harness.Tick();
     EXPECT_EQ(harness.Sync(two).desired_size(), 0);
@@ -107,9 +109,10 @@ TEST(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
     harness.Tick();
   }
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 2u);
-  EXPECT_THAT(Why(harness, "t-1"),
-              AllOf(HasSubstr("no connected worker has the data that it began with"), HasSubstr("111111111111"),
-                    HasSubstr("worker worker-one has digest 222222222222"), HasSubstr("submit the sweep again")));
+  EXPECT_THAT(
+      Why(harness, "t-1"),
+      AllOf(HasSubstr("no connected worker has the data that it began with"), HasSubstr("111111111111"),
+            HasSubstr("worker worker-one has digest 222222222222"), HasSubstr("submit the sweep again")));
   // The old files are put back.
   EXPECT_EQ(harness.RetrySweep(sweep), 2u);
   for (int i = 0; i < 6; ++i) {

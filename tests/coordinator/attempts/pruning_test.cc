@@ -108,7 +108,7 @@ TEST(PruningTest, TheWorseTrainingIsEndedAndIsNoFailure) {
   const v1::SweepUpdate update =
       DescribeSweep(harness.orchestrator().state(), state.sweep, harness.now(), from);
   ASSERT_EQ(update.notices_size(), 1);
-  EXPECT_EQ(update.notices(0), "train t-2 (seed=2, bits=8): " + reason);
+  EXPECT_EQ(update.notices(0), reason + " [train t-2 (seed=2, bits=8)]");
 
   // The other ends well, and so does the sweep.
   state.worker.Finish(1);

@@ -70,6 +70,11 @@ TEST_F(QuarantineTest, AWorkerWhoseAttemptsAllFailGetsNoMoreAndTheSweepEndsOnThe
   EXPECT_EQ(StatusOf("sick").quarantined(0).device(), "cpu");
   EXPECT_THAT(StatusOf("sick").quarantined(0).reason(), HasSubstr("3 attempts in a row failed on it"));
   EXPECT_THAT(StatusOf("well").quarantined(), SizeIs(0));
+  EXPECT_THAT(
+      harness_.Query(
+          "SELECT failure, message FROM attempt WHERE worker = 'sick' ORDER BY token DESC LIMIT 1"),
+      HasSubstr(
+          "SICK_DEVICE|by cpu of worker worker-sick, where other attempts fail too (CRASHED: CUDA error"));
   EXPECT_THAT(Events("device_quarantined"), HasSubstr("cpu of worker worker-sick gets no attempts"));
   EXPECT_EQ(harness_.orchestrator().state().stats.quarantines, 1u);
 }

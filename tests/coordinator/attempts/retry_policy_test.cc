@@ -27,6 +27,7 @@ TEST(RetryPolicyTest, EachClassIsTriedAsOftenAsItsOwnLimit) {
   EXPECT_EQ(AttemptsUntilStop(v1::STALLED, policy), 3);
   EXPECT_EQ(AttemptsUntilStop(v1::LOST, policy), 7);
   EXPECT_EQ(AttemptsUntilStop(v1::PREEMPTED, policy), 7);
+  EXPECT_EQ(AttemptsUntilStop(v1::SICK_DEVICE, policy), 7);
 }
 
 TEST(RetryPolicyTest, DefaultsAreTwoCrashesOneOutOfMemoryTwentyLosses) {

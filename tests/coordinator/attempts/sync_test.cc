@@ -348,7 +348,8 @@ TEST(OrchestratorSyncTest, AWorkerBelongsToItsFirstCallerUntilItIsForgotten) {
   HandWorker worker("w", 1);
   const auto sync_as = [&](const std::string& caller) {
     Effects effects;
-    const auto reply = harness.orchestrator().OnSync(worker.Sync(), harness.now(), {.caller = caller}, effects);
+    const auto reply =
+        harness.orchestrator().OnSync(worker.Sync(), harness.now(), {.caller = caller}, effects);
     harness.Commit(std::move(effects));
     return reply.status();
   };
@@ -356,7 +357,8 @@ TEST(OrchestratorSyncTest, AWorkerBelongsToItsFirstCallerUntilItIsForgotten) {
   const absl::Status other = sync_as("mallory");
   EXPECT_EQ(other.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(other.message(),
-            "this incarnation of a worker does not belong to mallory; a worker gets a new incarnation at each start");
+            "this incarnation of a worker does not belong to mallory; a worker gets a new incarnation at "
+            "each start");
   EXPECT_TRUE(sync_as("alice").ok());
   harness.Advance(std::chrono::hours(2));
   harness.Tick();

@@ -98,7 +98,7 @@ TEST_F(PreemptionTest, ALostAttemptIsRecordedWithTheReasonOfItsPreemption) {
   EXPECT_EQ(harness_.Query("SELECT message FROM attempt WHERE token = 2"), reason + "\n");
   EXPECT_EQ(harness_.Query("SELECT message FROM stage WHERE id = 3"), "PREEMPTED: " + reason + "\n");
   EXPECT_EQ(harness_.Query("SELECT message FROM event WHERE kind = 'stage_preempted'"),
-            "train t-2 (seed=2, bits=8): attempt 1 PREEMPTED: " + reason + "; resumes from its beginning\n");
+            "attempt 1 PREEMPTED: " + reason + "; resumes from its beginning [train t-2 (seed=2, bits=8)]\n");
   EXPECT_EQ(harness_.Status(high).trials().running(), 1u);
 }
 

@@ -1,18 +1,11 @@
 // The real daemon with tokens and mutual TLS, and every kind of caller that it must refuse.
 #include "coordinator/services/access.h"
 
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
-
 #include <chrono>
 #include <fstream>
 #include <set>
-#include <thread>
 
-#include "base/digest.h"
-#include "inlier/v1/artifact_service.pb.h"
-#include "tests/coordinator/services/fixture.h"
-#include "tests/support/certificates.h"
+#include "tests/coordinator/services/guarded_fixture.h"
 
 namespace inlier {
 namespace {
@@ -21,71 +14,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const google::protobuf::ServiceDescriptor* const* Services() {
-  static const google::protobuf::ServiceDescriptor* const services[] = {
-      v1::SubmitSweepRequest::descriptor()->file()->FindServiceByName("SweepService"),
-      v1::WorkerSync::descriptor()->file()->FindServiceByName("WorkerService"),
-      v1::DescribeStoreRequest::descriptor()->file()->FindServiceByName("ArtifactService"), nullptr};
-  return services;
-}
-
-class AccessTest : public testing::Test {
+class AccessTest : public GuardedTest {
  protected:
-  AccessTest() : certificates_(folder_.path(), "authority") {
-    std::filesystem::create_directories(folder_.path() / "state");
-    config_.set_state_dir((folder_.path() / "state").string());
-    config_.set_listen("127.0.0.1:0");
-    config_.set_http_listen("127.0.0.1:0");
-  }
-
-  // A token of this role, in the file.
-  std::string AddToken(Role role, const std::string& name) {
-    const auto token = NewToken();
-    EXPECT_TRUE(token.ok());
-    entries_.push_back({role, name, Sha256Hex(*token)});
-    WriteTokens();
-    return *token;
-  }
-  void WriteTokens() {
-    config_.set_tokens_file((folder_.path() / "tokens").string());
-    EXPECT_TRUE(WriteTokensFile(config_.tokens_file(), entries_).ok());
-  }
-  void UseMutualTls() {
-    certificates_.Issue("coordinator");
-    config_.set_tls_certificate(certificates_.Pem("coordinator"));
-    config_.set_tls_key(certificates_.Key("coordinator"));
-    config_.set_tls_client_ca(certificates_.Pem("authority"));
-  }
-  ClientSecurity Certified(const std::string& name) {
-    certificates_.Issue(name);
-    ClientSecurity security;
-    security.tls_ca = certificates_.Pem("authority");
-    security.tls_certificate = certificates_.Pem(name);
-    security.tls_key = certificates_.Key(name);
-    return security;
-  }
-  static ClientSecurity WithToken(const std::string& token) {
-    ClientSecurity security;
-    security.token = token;
-    return security;
-  }
-
-  void Start() {
-    auto started =
-        Coordinator::Start(config_, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
-  }
-  std::string Refusal() {
-    const auto started = Coordinator::Start(config_, [](absl::Status) {});
-    return started.ok() ? "started" : std::string(started.status().message());
-  }
-
-  std::shared_ptr<grpc::Channel> Channel(const ClientSecurity& security) {
-    auto channel = MakeSecureChannel(coordinator_->grpc_address(), security);
-    EXPECT_TRUE(channel.ok()) << channel.status();
-    return *channel;
-  }
   grpc::Status List(const std::shared_ptr<grpc::Channel>& channel) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
@@ -106,50 +36,21 @@ class AccessTest : public testing::Test {
     grpc::ClientContext context;
     return v1::WorkerService::NewStub(channel)->Sync(&context, worker.Sync(), &reply);
   }
-  // Calls `path` with an empty message, as a client does that knows nothing of us, and reads the answer.
-  static grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& path) {
-    grpc::GenericStub stub(channel);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    grpc::CompletionQueue queue;
-    void* tag = nullptr;
-    bool ok = false;
-    auto call = stub.PrepareCall(&context, path, &queue);
-    call->StartCall(nullptr);
-    queue.Next(&tag, &ok);
-    const grpc::Slice empty;
-    if (ok) {
-      call->WriteLast(grpc::ByteBuffer(&empty, 1), grpc::WriteOptions(), nullptr);
-      queue.Next(&tag, &ok);
-    }
-    grpc::ByteBuffer answer;
-    call->Read(&answer, nullptr);
-    queue.Next(&tag, &ok);
-    grpc::Status status;
-    call->Finish(&status, nullptr);
-    queue.Next(&tag, &ok);
-    return status;
-  }
-
-  TemporaryFolder folder_;
-  Certificates certificates_;
-  v1::CoordinatorConfig config_;
-  std::vector<TokenEntry> entries_;
-  std::unique_ptr<Coordinator> coordinator_;
 };
 
 TEST(MethodRolesTest, EveryRpcNamesTheRoleItNeeds) {
   std::set<std::string> named, known;
   for (const MethodRole& entry : MethodRoles())
     EXPECT_TRUE(named.insert(entry.method).second) << entry.method;
-  for (auto service = Services(); *service != nullptr; ++service) {
-    for (int i = 0; i < (*service)->method_count(); ++i) {
-      const std::string method = (*service)->method(i)->name();
+  for (const auto* service : Services()) {
+    for (int i = 0; i < service->method_count(); ++i) {
+      const std::string method = service->method(i)->name();
       EXPECT_TRUE(known.insert(method).second) << "two services have a method " << method;
       EXPECT_TRUE(named.contains(method))
-          << (*service)->full_name() << "/" << method
+          << service->full_name() << "/" << method
           << " has no role, so every caller with a token is refused: add {\"" << method
-          << "\", Role::kRead} (it only shows), kSubmit (a person changes something), kAdmin (for all) or kWork (a "
+          << "\", Role::kRead} (it only shows), kSubmit (a person changes something), kAdmin (for all) or "
+             "kWork (a "
              "worker's) to "
           << "MethodRoles() in coordinator/services/access.cc";
     }
@@ -163,16 +64,16 @@ TEST_F(AccessTest, EveryRpcIsRefusedWithoutATokenAndWithAWrongOne) {
   Start();
   const auto stranger = Channel({});
   const auto forger = Channel(WithToken("inlier_" + std::string(64, '0')));
-  for (auto service = Services(); *service != nullptr; ++service) {
-    for (int i = 0; i < (*service)->method_count(); ++i) {
-      const std::string path = "/" + (*service)->full_name() + "/" + (*service)->method(i)->name();
-      const grpc::Status without = CallRaw(stranger, path);
+  for (const auto* service : Services()) {
+    for (int i = 0; i < service->method_count(); ++i) {
+      const google::protobuf::MethodDescriptor& method = *service->method(i);
+      const grpc::Status without = CallRaw(stranger, method, "");
       EXPECT_EQ(without.error_code(), grpc::StatusCode::UNAUTHENTICATED)
-          << path << " answered " << without.error_message()
+          << method.full_name() << " answered " << without.error_message()
           << "; every method enters through the Door, which admits its calls";
       EXPECT_THAT(without.error_message(), HasSubstr("--token-file"));
-      const grpc::Status wrong = CallRaw(forger, path);
-      EXPECT_EQ(wrong.error_code(), grpc::StatusCode::UNAUTHENTICATED) << path;
+      const grpc::Status wrong = CallRaw(forger, method, "");
+      EXPECT_EQ(wrong.error_code(), grpc::StatusCode::UNAUTHENTICATED) << method.full_name();
       EXPECT_THAT(wrong.error_message(),
                   AllOf(HasSubstr("does not know the token"), Not(HasSubstr("000000"))));
     }

@@ -8,10 +8,12 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/rpc.h"
@@ -72,6 +74,14 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
       return new EndlessCall(std::move(arrival), written_);
     return new Query(std::move(arrival), handler_, [this](const grpc::Status&) { ++refused_; });
   }
+  static constexpr std::size_t kLight = 10'000, kHeavy = 100'000;  // Bytes of text.
+  grpc::Status Ask(std::size_t length) {
+    grpc::ClientContext context;
+    v1::QueryRequest request;
+    if (length > 0) request.set_sql(std::string(length, 'q'));
+    v1::QueryResponse response;
+    return stub_->Query(&context, request, &response);
+  }
   static void Until(const std::function<bool()>& true_then) {
     const auto deadline = std::chrono::steady_clock::now() + seconds(60);
     while (!true_then() && std::chrono::steady_clock::now() < deadline)
@@ -100,7 +110,7 @@ TEST_F(CallStreamTest, CallIsAnsweredAndHoldsNothingAfterwards) {
   v1::QueryResponse response;
   ASSERT_TRUE(stub_->Query(&context, request, &response).ok());
   EXPECT_EQ(response.columns(0), request.sql());
-  Until([this] { return bounds_->unpacked_bytes == 0; });
+  Until([this] { return bounds_->messages.all() == 0 && bounds_->waiting.all() == 0; });
 }
 
 TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
@@ -139,17 +149,63 @@ TEST_F(CallStreamTest, CallerThatDoesNotReadIsDroppedWithACodeThatResumes) {
 }
 
 TEST_F(CallStreamTest, MessagesThatTogetherTakeTooMuchAreRefusedForNow) {
-  bounds_->unpacked_bytes += CallBounds::kUnpackedBytesMax;
-  grpc::ClientContext first, second;
-  v1::QueryResponse response;
-  const grpc::Status status = stub_->Query(&first, v1::QueryRequest(), &response);
-  EXPECT_TRUE(status.ok()) << status.error_message();  // An empty message takes nothing.
-  v1::QueryRequest request;
-  request.set_sql(std::string(10'000, 'q'));
-  const grpc::Status refused = stub_->Query(&second, request, &response);
+  const std::size_t most = CallBounds::kMessageBytes.of_caller;
+  ASSERT_TRUE(bounds_->messages.Take("", most).ok());
+  EXPECT_TRUE(Ask(0).ok()) << Ask(0).error_message();  // An empty message takes nothing.
+  for (const std::size_t length : {kLight, kHeavy}) {
+    const grpc::Status refused = Ask(length);
+    EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(refused.error_message(),
+              "the requests that are being served of callers without a name would take more than 192 MiB of "
+              "memory, the maximum; try again in a moment");
+  }
+  bounds_->messages.LetGo("", most);
+  EXPECT_TRUE(Ask(kHeavy).ok());
+}
+
+TEST_F(CallStreamTest, HeavyMessagesOfSomeLeaveRoomForTheLightOnesOfOthers) {
+  for (const char* caller : {"first", "second"})
+    ASSERT_TRUE(bounds_->messages.Take(caller, CallBounds::kMessageBytes.of_caller).ok());
+  EXPECT_TRUE(Ask(kLight).ok());
+  const grpc::Status refused = Ask(kHeavy);
   EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("try again in a moment"));
-  bounds_->unpacked_bytes -= CallBounds::kUnpackedBytesMax;
+  EXPECT_THAT(refused.error_message(), HasSubstr("served would take more than 384 MiB"));
+  for (const char* caller : {"first", "second"})
+    bounds_->messages.LetGo(caller, CallBounds::kMessageBytes.of_caller);
+}
+
+TEST_F(CallStreamTest, HeavyMessagesWaitForTheirTurnAndLightOnesDoNot) {
+  std::promise<void> release;
+  bounds_->heavy.Run(
+      "another", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
+  std::vector<std::future<grpc::Status>> waiting;
+  for (int i = 0; i < 20; ++i)
+    waiting.push_back(std::async(std::launch::async, [this] { return Ask(kHeavy); }));
+  Until([this] { return bounds_->waiting.all() > 20 * kHeavy; });
+  EXPECT_EQ(bounds_->messages.all(), 0u);  // They are as they came.
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(Ask(kLight).ok());
+  for (const auto& call : waiting) EXPECT_EQ(call.wait_for(seconds(0)), std::future_status::timeout);
+  // Nor may they be too many.
+  const std::size_t rest = CallBounds::kWaitingBytes.of_caller - bounds_->waiting.all();
+  ASSERT_TRUE(bounds_->waiting.Take("", rest).ok());
+  EXPECT_EQ(Ask(kHeavy).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  bounds_->waiting.LetGo("", rest);
+  release.set_value();
+  for (auto& call : waiting) EXPECT_TRUE(call.get().ok());
+  Until([this] { return bounds_->messages.all() == 0; });
+}
+
+TEST_F(CallStreamTest, HeavyMessagesThatWaitAreRefusedWhenTheServerStops) {
+  std::promise<void> release;
+  bounds_->heavy.Run(
+      "", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
+  std::future<grpc::Status> waiting = std::async(std::launch::async, [this] { return Ask(kHeavy); });
+  Until([this] { return bounds_->waiting.all() > 0; });
+  bounds_->Stop();
+  release.set_value();
+  const grpc::Status refused = waiting.get();
+  EXPECT_EQ(refused.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(refused.error_message(), HasSubstr("call again when it is back"));
 }
 
 TEST_F(CallStreamTest, BytesThatAreNoMessageAreRefused) {

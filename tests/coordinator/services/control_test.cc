@@ -68,14 +68,13 @@ TEST_F(ControlTest, WatchResumesFromItsSequenceAlsoAfterARestartAndBeyondMemory)
   const std::vector<std::string> all = Watch("watched", 0, 2 * kRounds);
   ASSERT_EQ(all.size(), 2u * kRounds);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    ASSERT_EQ(all[i],
-              i % 2 == 0 ? "the sweep is paused: nothing new of it is started" : "the sweep is resumed");
+    ASSERT_EQ(all[i], i % 2 == 0 ? "the sweep is paused: no new attempts start" : "the sweep is resumed");
   }
   Restart();
   Pause("watched");
   const std::vector<std::string> rest = Watch("watched", 2 * kRounds - 1, 2 * kRounds + 1);
-  EXPECT_EQ(rest, (std::vector<std::string>{"the sweep is resumed",
-                                            "the sweep is paused: nothing new of it is started"}));
+  EXPECT_EQ(rest,
+            (std::vector<std::string>{"the sweep is resumed", "the sweep is paused: no new attempts start"}));
 }
 
 TEST_F(ControlTest, PausedSweepIsShownAndSurvivesARestart) {
@@ -164,6 +163,23 @@ TEST_F(ControlTest, WhyListsPastAttemptsAndTheCauseOfTheWait) {
   request.set_trial("t-9");
   EXPECT_EQ(Call(&v1::SweepService::Stub::Explain, request, &explanation).error_code(),
             grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ControlTest, WhyShowsAnEndedTrialWithItsLabelsAndAStoppedAttemptAsNoFailure) {
+  Submit(SmallSweep("asked", 1));
+  HandWorker worker = MakeWorker("w", 1);
+  Sync(worker);
+  worker.Emit(worker.running().begin()->first, FailureEvent(v1::PREEMPTED, "stopped on request"));
+  Sync(worker);
+  RunAll(worker);
+  v1::ExplainRequest request;
+  request.set_trial("t-1");
+  v1::Explanation explanation;
+  ASSERT_TRUE(Call(&v1::SweepService::Stub::Explain, request, &explanation).ok());
+  EXPECT_EQ(explanation.text(), "trial t-1 (seed=1, bits=8)");
+  ASSERT_EQ(explanation.because_size(), 4);  // "finished", and three attempts.
+  EXPECT_THAT(explanation.because(1).text(), ::testing::EndsWith(": stopped on request"));
+  EXPECT_EQ(explanation.because(1).state(), "PREEMPTED");
 }
 
 TEST_F(ControlTest, DrainedWorkerIsShownAsSuch) {

@@ -29,6 +29,7 @@ class CoordinatorTest : public testing::Test {
     config.set_listen("127.0.0.1:0");
     config.set_http_listen("127.0.0.1:0");
     config.set_query_program(INLIER_QUERY_PROGRAM);
+    *config.mutable_hooks() = hooks_;
     return config;
   }
 
@@ -100,6 +101,7 @@ class CoordinatorTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
+  v1::HooksConfig hooks_;  // Of the next start.
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> sweeps_;

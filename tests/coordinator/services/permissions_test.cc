@@ -1,8 +1,5 @@
 // Who may make which call: every RPC of every service, by each kind of caller, about a sweep that one of them owns;
 // and the audit of all that.
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -11,28 +8,16 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "base/digest.h"
-#include "inlier/v1/artifact_service.pb.h"
-#include "rpc/credentials.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
-#include "tests/coordinator/services/fixture.h"
+#include "tests/coordinator/services/guarded_fixture.h"
 #include "tests/coordinator/store/store_fixture.h"
-#include "tests/support/certificates.h"
 
 namespace inlier {
 namespace {
 
 using testing::ElementsAreArray;
 using testing::HasSubstr;
-
-const std::vector<const google::protobuf::ServiceDescriptor*>& Services() {
-  static const std::vector<const google::protobuf::ServiceDescriptor*> services = {
-      v1::SubmitSweepRequest::descriptor()->file()->FindServiceByName("SweepService"),
-      v1::WorkerSync::descriptor()->file()->FindServiceByName("WorkerService"),
-      v1::DescribeStoreRequest::descriptor()->file()->FindServiceByName("ArtifactService")};
-  return services;
-}
 
 // A sweep of alice, whose only trial has the same number.
 struct Subject {
@@ -137,19 +122,14 @@ bool IsAudited(const Rule& rule, char answer) {
   return rule.kind == Kind::kChanges;
 }
 
-class PermissionsTest : public testing::Test {
+class PermissionsTest : public GuardedTest {
  protected:
   struct Named {
     std::string name, role;
     ClientSecurity security;
   };
 
-  PermissionsTest() : certificates_(folder_.path(), "authority") {
-    std::filesystem::create_directories(folder_.path() / "state");
-    config_.set_state_dir((folder_.path() / "state").string());
-    config_.set_listen("127.0.0.1:0");
-    config_.set_http_listen("127.0.0.1:0");
-    config_.set_query_program(INLIER_QUERY_PROGRAM);
+  PermissionsTest() {
     config_.set_lease_ttl_ms(3'600'000);  // The worker stays, however long it takes.
   }
 
@@ -159,80 +139,31 @@ class PermissionsTest : public testing::Test {
                                                               {"root", Role::kAdmin},
                                                               {"reader", Role::kRead},
                                                               {"worker", Role::kWork}};
-    std::vector<TokenEntry> entries;
-    for (const auto& [name, role] : people) {
-      ClientSecurity security;
-      security.token = *NewToken();
-      entries.push_back({role, name, Sha256Hex(security.token)});
-      callers_.push_back({name, RoleName(role), security});
-    }
+    for (const auto& [name, role] : people)
+      callers_.push_back({name, RoleName(role), WithToken(AddToken(role, name))});
     callers_.push_back({"", "", ClientSecurity()});
-    config_.set_tokens_file((folder_.path() / "tokens").string());
-    ASSERT_TRUE(WriteTokensFile(config_.tokens_file(), entries).ok());
   }
   void UseCertificates() {
-    certificates_.Issue("coordinator");
-    config_.set_tls_certificate(certificates_.Pem("coordinator"));
-    config_.set_tls_key(certificates_.Key("coordinator"));
-    config_.set_tls_client_ca(certificates_.Pem("authority"));
+    UseMutualTls();
     config_.add_admins("root");
-    for (const char* name : {"alice", "bob", "root"}) {
-      certificates_.Issue(name);
-      ClientSecurity security;
-      security.tls_ca = certificates_.Pem("authority");
-      security.tls_certificate = certificates_.Pem(name);
-      security.tls_key = certificates_.Key(name);
-      callers_.push_back({name, "certificate", security});
-    }
+    for (const char* name : {"alice", "bob", "root"})
+      callers_.push_back({name, "certificate", Certified(name)});
   }
 
   void Start() {
-    auto started =
-        Coordinator::Start(config_, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
-    for (const Named& caller : callers_) {
-      auto channel = MakeSecureChannel(coordinator_->grpc_address(), caller.security);
-      ASSERT_TRUE(channel.ok()) << channel.status();
-      channels_.push_back(*std::move(channel));
-    }
-  }
-  std::string Refusal() {
-    const auto started = Coordinator::Start(config_, [](absl::Status) {});
-    return started.ok() ? "started" : std::string(started.status().message());
+    GuardedTest::Start();
+    ASSERT_NE(coordinator_, nullptr);
+    for (const Named& caller : callers_) channels_.push_back(Channel(caller.security));
   }
 
   // The answer to one message; OK when there is any, of a stream too.
-  static grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+  static grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
                            const google::protobuf::Message& request) {
-    std::string path;
     for (const auto* service : Services()) {
-      if (service->FindMethodByName(method) != nullptr)
-        path = absl::StrCat("/", service->full_name(), "/", method);
+      if (const auto* method = service->FindMethodByName(name))
+        return CallRaw(channel, *method, request.SerializeAsString());
     }
-    grpc::GenericStub stub(channel);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    grpc::CompletionQueue queue;
-    void* tag = nullptr;
-    bool ok = false;
-    auto call = stub.PrepareCall(&context, path, &queue);
-    call->StartCall(nullptr);
-    queue.Next(&tag, &ok);
-    const grpc::Slice bytes(request.SerializeAsString());
-    if (ok) {
-      call->WriteLast(grpc::ByteBuffer(&bytes, 1), grpc::WriteOptions(), nullptr);
-      queue.Next(&tag, &ok);
-    }
-    grpc::ByteBuffer answer;
-    call->Read(&answer, nullptr);
-    queue.Next(&tag, &ok);
-    const bool answered = ok;
-    if (answered) context.TryCancel();
-    grpc::Status status;
-    call->Finish(&status, nullptr);
-    queue.Next(&tag, &ok);
-    return answered ? grpc::Status::OK : status;
+    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no service has the method " + name);
   }
 
   static char LetterOf(const grpc::Status& status) {
@@ -326,12 +257,8 @@ class PermissionsTest : public testing::Test {
                 "calls FROM audit ORDER BY number");
   }
 
-  TemporaryFolder folder_;
-  Certificates certificates_;
-  v1::CoordinatorConfig config_;
   std::vector<Named> callers_;  // In the order of Who.
   std::vector<std::shared_ptr<grpc::Channel>> channels_;
-  std::unique_ptr<Coordinator> coordinator_;
   int sweeps_ = 0;
   std::vector<std::string> audit_;  // Rows that the calls so far must have.
 };

@@ -1,9 +1,12 @@
 // People's SQL through the service: it delays no other call, has an end, and does not outlive its caller.
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "coordinator/services/calls.h"
-#include "tests/coordinator/services/fixture.h"
+#include "tests/coordinator/services/guarded_fixture.h"
 
 namespace inlier {
 namespace {
@@ -12,7 +15,8 @@ using testing::HasSubstr;
 
 // One instruction of SQLite that takes hours.
 constexpr char kHours[] =
-    "SELECT instr(replace(hex(zeroblob(8000000)), '00', 'aa'), replace(hex(zeroblob(4000000)), '00', 'aa') || 'b')";
+    "SELECT instr(replace(hex(zeroblob(8000000)), '00', 'aa'), replace(hex(zeroblob(4000000)), '00', 'aa') "
+    "|| 'b')";
 
 class QueriesTest : public CoordinatorTest {
  protected:
@@ -21,6 +25,7 @@ class QueriesTest : public CoordinatorTest {
     grpc::ClientContext context;
     v1::QueryResponse response;
     grpc::Status status;
+    std::atomic<bool> ended{false};
     std::thread thread;
   };
 
@@ -30,6 +35,7 @@ class QueriesTest : public CoordinatorTest {
       v1::QueryRequest request;
       request.set_sql(sql);
       call->status = sweeps_->Query(&call->context, request, &call->response);
+      call->ended = true;
     });
     return call;
   }
@@ -38,56 +44,101 @@ class QueriesTest : public CoordinatorTest {
     call->thread.join();
     return call->status;
   }
+  // As many queries of hours as are taken, all of them there: one more is refused.
+  std::vector<std::unique_ptr<Call>> StartAll() {
+    std::vector<std::unique_ptr<Call>> calls;
+    for (int i = 0; i <= Calls::kQueries.calls_per_caller_max; ++i) calls.push_back(Start(kHours));
+    const auto ended = [](const std::unique_ptr<Call>& call) { return call->ended.load(); };
+    EXPECT_TRUE(ComesToPass([&] { return std::ranges::any_of(calls, ended); }));
+    const auto refused = std::ranges::find_if(calls, ended);
+    (*refused)->thread.join();
+    EXPECT_EQ((*refused)->status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    calls.erase(refused);
+    return calls;
+  }
+  bool AllRun() { return Query("SELECT 1").error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED; }
+  static bool ComesToPass(const std::function<bool()>& condition) {
+    const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
+    while (!condition()) {
+      if (MonotonicNow() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
   template <typename Request, typename Response>
-  Duration TimeOf(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                  const Request& request) {
+  void ExpectAnswer(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                   Response*),
+                    const Request& request) {
     Response response;
     grpc::ClientContext context;
-    const Timestamp began = MonotonicNow();
     const grpc::Status status = (sweeps_.get()->*method)(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    return MonotonicNow() - began;
   }
 };
 
 TEST_F(QueriesTest, NothingElseWaitsForThem) {
   Submit(SmallSweep("quiet", 2));
-  std::vector<std::unique_ptr<Call>> calls;
-  for (int i = 0; i < Calls::kQueriesMax; ++i) calls.push_back(Start(kHours));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_EQ(Query("SELECT 1").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(Query("SELECT 1").error_message(), HasSubstr("too many queries at once, at most 10"));
+  const auto calls = StartAll();
+  EXPECT_THAT(Query("SELECT 1").error_message(),
+              HasSubstr("too many queries at once by callers without a name, at most 10"));
   v1::ListTrialsRequest list;
   list.set_sweep("quiet");
-  EXPECT_LT(TimeOf(&v1::SweepService::Stub::ListTrials, list), std::chrono::seconds(1));
+  ExpectAnswer(&v1::SweepService::Stub::ListTrials, list);
   v1::BuildTableRequest table;
   table.set_sweep("quiet");
-  EXPECT_LT(TimeOf(&v1::SweepService::Stub::BuildTable, table), std::chrono::seconds(1));
+  ExpectAnswer(&v1::SweepService::Stub::BuildTable, table);
   v1::GetLogsRequest logs;
   logs.set_trial("t-1");
-  EXPECT_LT(TimeOf(&v1::SweepService::Stub::GetLogs, logs), std::chrono::seconds(1));
-  v1::ListSweepsRequest sweeps;
-  EXPECT_LT(TimeOf(&v1::SweepService::Stub::ListSweeps, sweeps), std::chrono::seconds(1));
+  ExpectAnswer(&v1::SweepService::Stub::GetLogs, logs);
+  ExpectAnswer(&v1::SweepService::Stub::ListSweeps, v1::ListSweepsRequest());
+  EXPECT_TRUE(AllRun()) << "a call waited until a query had reached its time limit";
   for (const auto& call : calls) call->context.TryCancel();
   for (const auto& call : calls) call->thread.join();
-  // Their places are free again.
-  const Timestamp began = MonotonicNow();
-  while (!Query("SELECT 1").ok() && MonotonicNow() - began < std::chrono::seconds(5)) {
-  }
-  EXPECT_LT(MonotonicNow() - began, std::chrono::seconds(5));
+  EXPECT_TRUE(ComesToPass([this] { return Query("SELECT 1").ok(); })) << "their places are not free again";
 }
 
 TEST_F(QueriesTest, StopOfTheCoordinatorWaitsForNone) {
-  std::vector<std::unique_ptr<Call>> calls;
-  for (int i = 0; i < 4; ++i) calls.push_back(Start(kHours));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  const Timestamp began = MonotonicNow();
+  const auto calls = StartAll();
   coordinator_->Stop();
-  EXPECT_LT(MonotonicNow() - began, std::chrono::seconds(2));
   for (const auto& call : calls) {
     call->thread.join();
+    // Not DEADLINE_EXCEEDED, that of a query that has had its time.
     EXPECT_EQ(call->status.error_code(), grpc::StatusCode::UNAVAILABLE) << call->status.error_message();
   }
+}
+
+class SharedQueriesTest : public GuardedTest {};
+
+TEST_F(SharedQueriesTest, OneCallerCannotTakeThePlacesOfAnother) {
+  const std::string greedy = AddToken(Role::kRead, "greedy"), modest = AddToken(Role::kRead, "modest");
+  Start();
+  const auto ask = [](v1::SweepService::Stub& stub, grpc::ClientContext& context, const std::string& sql) {
+    v1::QueryRequest request;
+    request.set_sql(sql);
+    v1::QueryResponse response;
+    return stub.Query(&context, request, &response);
+  };
+  const auto greedy_stub = v1::SweepService::NewStub(Channel(WithToken(greedy)));
+  const auto modest_stub = v1::SweepService::NewStub(Channel(WithToken(modest)));
+  std::vector<grpc::ClientContext> contexts(Calls::kQueries.calls_per_caller_max);
+  std::vector<std::thread> calls;
+  for (grpc::ClientContext& context : contexts)
+    calls.emplace_back([&] { ask(*greedy_stub, context, kHours); });
+  std::string refusal;
+  while (refusal.empty()) {  // Until all of them are there.
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+    const grpc::Status status = ask(*greedy_stub, context, "SELECT 1");
+    if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) refusal = status.error_message();
+  }
+  EXPECT_EQ(refusal, "too many queries at once by greedy, at most 10; wait until one has its answer");
+  const Timestamp began = MonotonicNow();
+  grpc::ClientContext context;
+  const grpc::Status answered = ask(*modest_stub, context, "SELECT 1");
+  EXPECT_TRUE(answered.ok()) << answered.error_message();
+  EXPECT_LT(MonotonicNow() - began, std::chrono::seconds(2));  // The others have ten.
+  for (grpc::ClientContext& other : contexts) other.TryCancel();
+  for (std::thread& call : calls) call.join();
 }
 
 }  // namespace

@@ -168,5 +168,32 @@ TEST(SchedulerTest, StageAddedTwiceIsReadyOnceAndGoneAfterRemoval) {
   EXPECT_EQ(Next(scheduler), std::nullopt);
 }
 
+TEST(SchedulerTest, NothingOfAnOwnerWhoseBudgetIsUsedStarts) {
+  Scheduler scheduler;
+  Scheduler::Rules alices;
+  alices.owner = "alice";
+  alices.owner_has_budget = true;
+  alices.priority = 5;
+  alices.preempts = true;
+  scheduler.AddSweep(kFirst, alices);
+  scheduler.AddSweep(kSecond, {});
+  for (int stage : {1, 2}) AddReady(scheduler, kFirst, stage, v1::TRAIN_STAGE, stage);
+  AddReady(scheduler, kSecond, 3, v1::TRAIN_STAGE, 3);
+  EXPECT_EQ(Take(scheduler), Of(kFirst, 1));
+  scheduler.SetSpent("alice");
+  EXPECT_TRUE(scheduler.OwnerUsage("alice").spent);
+  EXPECT_EQ(scheduler.RoomOf(kFirst), 0u);
+  EXPECT_EQ(scheduler.ReadyAbove(0), 0u);
+  EXPECT_EQ(Next(scheduler), Of(kSecond, 3));
+  scheduler.Ended(kFirst);
+  scheduler.SetRules(kFirst, alices);
+  const SweepId later(3);
+  scheduler.AddSweep(later, alices);
+  AddReady(scheduler, later, 4, v1::TRAIN_STAGE, 4);
+  EXPECT_EQ(Take(scheduler), Of(kSecond, 3));
+  EXPECT_EQ(Next(scheduler), std::nullopt);
+  EXPECT_TRUE(scheduler.Idle());
+}
+
 }  // namespace
 }  // namespace inlier

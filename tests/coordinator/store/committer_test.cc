@@ -77,7 +77,6 @@ class CommitterTest : public StoreTest {
     return health;
   }
 
-
   FaultVfs vfs_;
   Answers answers_;
   Answers fatal_;
@@ -172,7 +171,7 @@ TEST_F(CommitterTest, AQuotaIsWaitedForAsAFullDiskIs) {
     answers_.For(1)(std::move(status));
   });
   EXPECT_TRUE(answers_.Wait(1).ok());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (vfs_.refused() == 0) std::this_thread::yield();
   committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
   const CommitterHealth health =
       WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });

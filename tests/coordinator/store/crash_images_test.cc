@@ -23,6 +23,12 @@ std::filesystem::path FastFolder() {
   return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
 }
 
+OrchestratorOptions WithHooks() {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.hooks.keys = {{"end", {"end /a"}}, {"failure", {"failure /a"}}};
+  return options;
+}
+
 // Every row of every table.
 std::string ContentDigest(SQLite::Database& connection) {
   std::vector<std::string> tables;
@@ -88,7 +94,7 @@ class Workload {
     database_ = *Database::Open(folder_.path());
     if (!broken_.pragma.empty()) database_->connection().exec(broken_.pragma);
     store_ = std::make_unique<Store>(*database_);
-    orchestrator_ = std::make_unique<Orchestrator>(Harness::DefaultOptions());
+    orchestrator_ = std::make_unique<Orchestrator>(WithHooks());
     const std::size_t start = vfs_.steps().size();
     Effects effects;
     EXPECT_TRUE(orchestrator_->Recover(*store_->Load(), now_, effects).ok());
@@ -109,8 +115,8 @@ class Workload {
       const auto stats = store_->Apply(effects.changes);
       ASSERT_TRUE(stats.ok()) << stats.status();
     }
-    commits_.push_back(
-        {start, vfs_.steps().size(), ContentDigest(database_->connection()), DurableState(orchestrator_->state())});
+    commits_.push_back({start, vfs_.steps().size(), ContentDigest(database_->connection()),
+                        DurableState(orchestrator_->state())});
   }
   void Do(const std::function<void(Effects&)>& call) {
     const std::size_t start = vfs_.steps().size();
@@ -184,6 +190,12 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
     return "integrity_check: " + check;
   if (SQLite::Statement keys(connection, "PRAGMA foreign_key_check"); keys.executeStep())
     return "a row refers to one that is not there";
+  if (SQLite::Statement ends(
+          connection,
+          "SELECT 1 FROM sweep WHERE state <> 'ACTIVE' AND NOT EXISTS (SELECT 1 FROM notification "
+          "WHERE notification.sweep = sweep.id AND event = 'end')");
+      ends.executeStep())
+    return "a sweep has ended without its notification";
   const std::string content = ContentDigest(connection);
   const Commit* found = nullptr;
   std::size_t at = 0;
@@ -198,13 +210,14 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
   Store store(**database);
   auto snapshot = store.Load();
   if (!snapshot.ok()) return "it does not load: " + snapshot.status().ToString();
-  Orchestrator orchestrator(Harness::DefaultOptions());
+  Orchestrator orchestrator(WithHooks());
   const Moment now{Timestamp{std::chrono::hours(2)}, WallTime{1'700'000'900'000}};
   Effects effects;
   if (const absl::Status status = orchestrator.Recover(*std::move(snapshot), now, effects); !status.ok())
     return "it does not recover: " + status.ToString();
   CheckInvariants(orchestrator.state());
-  if (found != nullptr && DurableState(orchestrator.state()) != found->durable) return "recovered to another state";
+  if (found != nullptr && DurableState(orchestrator.state()) != found->durable)
+    return "recovered to another state";
   // The work continues: a worker joins and takes ready stages.
   HandWorker worker("after the cut", 2);
   Effects joined;

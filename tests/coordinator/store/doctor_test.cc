@@ -97,6 +97,7 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
       {"specification_of_a_trial", "UPDATE trial SET train_stage = NULL, evaluate_stage = NULL, spec = ''"},
       {"trained_has_a_checkpoint", "DELETE FROM artifact"},
       {"evaluated_after_training", "UPDATE stage SET checkpoint = NULL WHERE id = 1"},
+      {"trained_after_its_start", "UPDATE stage SET start_stage = 1, checkpoint = NULL WHERE id = 1"},
       {"success_of_a_trial", "UPDATE stage SET state = 'FAILED' WHERE id = 2"},
       {"divergence_of_a_trial", "UPDATE trial SET state = 'DIVERGED'"},
       {"open_trial_has_open_stages", "UPDATE trial SET state = 'PENDING'"},
@@ -104,7 +105,8 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
        "UPDATE sweep SET state = 'COMPLETE', ended_ms = 9; UPDATE trial SET state = 'PENDING'"},
       {"token_below_next", "UPDATE meta SET value = 1"},
       {"acknowledged_sequence",
-       "INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, last_seen_ms, "
+       "INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, "
+       "last_seen_ms, "
        "acknowledged_sequence) VALUES ('w', 'n', 'h', 'v', 1, '[]', 0, 1, 1, -4)"},
       {"worker_of_a_live_attempt",
        "INSERT INTO attempt (token, stage, number, sweep, worker, slot, started_ms) VALUES (9, 1, 2, 1, "

@@ -15,13 +15,17 @@ std::atomic<bool> read_only = false;
 std::atomic<int> writes_left = 0;  // Before it is full.
 std::atomic<int> writes_done = 0;
 std::atomic<int> syncs_done = 0;
+std::atomic<int> writes_refused = 0;
 
 struct Nothing {};
 using File = ForwardingFile<Nothing>;
 
 int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   if (full && writes_left-- <= 0) return SQLITE_FULL;
-  if (over_quota) return SQLITE_IOERR_WRITE;
+  if (over_quota) {
+    ++writes_refused;
+    return SQLITE_IOERR_WRITE;
+  }
   ++writes_done;
   return File::RealMethods(file).xWrite(File::Real(file), data, size, offset);
 }
@@ -78,7 +82,7 @@ sqlite3_vfs& Ours() {
 
 FaultVfs::FaultVfs() {
   full = over_quota = sync_fails = read_only = false;
-  writes_done = syncs_done = 0;
+  writes_done = syncs_done = writes_refused = 0;
   sqlite3_vfs_register(&Ours(), /*makeDflt=*/1);
 }
 FaultVfs::~FaultVfs() {
@@ -88,6 +92,7 @@ FaultVfs::~FaultVfs() {
 }
 int FaultVfs::writes() const { return writes_done; }
 int FaultVfs::syncs() const { return syncs_done; }
+int FaultVfs::refused() const { return writes_refused; }
 void FaultVfs::SetFull(bool value, int after_writes) const {
   writes_left = after_writes;
   full = value;

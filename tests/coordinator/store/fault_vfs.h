@@ -25,6 +25,8 @@ class FaultVfs {
   // That reached a file since the object was made.
   int writes() const;
   int syncs() const;
+  // Writes that the quota refused since then.
+  int refused() const;
 };
 
 }  // namespace inlier

@@ -191,7 +191,8 @@ TEST_F(InvariantsTest, AcknowledgedSequenceNeverGoesBack) {
 }
 
 TEST_F(InvariantsTest, RowsOfTheAuditNeverChange) {
-  MustApply(AuditRow{.at = {1000}, .caller = "alice", .method = "Cancel", .sweep = SweepId(1), .outcome = "OK"});
+  MustApply(
+      AuditRow{.at = {1000}, .caller = "alice", .method = "Cancel", .sweep = SweepId(1), .outcome = "OK"});
   for (const char* sql : {"UPDATE audit_entry SET caller = 'bob'", "DELETE FROM audit_entry",
                           "DELETE FROM audit_entry WHERE outcome = 'OK'"}) {
     EXPECT_THROW(database_->connection().exec(sql), SQLite::Exception) << sql;

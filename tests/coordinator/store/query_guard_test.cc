@@ -27,8 +27,7 @@ constexpr char kOnlySelect[] =
     "INVALID_ARGUMENT: only one SELECT may be run here: the database is written by the coordinator alone";
 
 TEST_F(QueryGuardTest, SelectGivesTypedValuesAndNames) {
-  const auto response =
-      Query("SELECT 1 AS one, 2.5 AS real, 'x' AS text, x'00ff' AS blob, NULL AS absent");
+  const auto response = Query("SELECT 1 AS one, 2.5 AS real, 'x' AS text, x'00ff' AS blob, NULL AS absent");
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_THAT(response->columns(), ElementsAre("one", "real", "text", "blob", "absent"));
   EXPECT_THAT(RowTexts(*response), ElementsAre("1|2.5|x|blob|NULL"));
@@ -53,15 +52,17 @@ TEST_F(QueryGuardTest, EverythingButASelectIsRefused) {
 
 TEST_F(QueryGuardTest, QueryReachesNoFileAndNoCode) {
   for (const std::string sql :
-       {"SELECT load_extension('/tmp/x.so')", "SELECT readfile('/etc/passwd')", "SELECT writefile('/tmp/x', 'y')",
-        "SELECT edit('x')", "SELECT hex(fts3_tokenizer('simple'))",
-        "SELECT fts3_tokenizer('mine', x'4141414141414141')", "SELECT * FROM fsdir('/')", "SELECT * FROM dbstat",
-        "SELECT * FROM sqlite_stmt", "SELECT * FROM sqlite_dbpage", "SELECT * FROM fts3tokenize('simple', 'x')"}) {
+       {"SELECT load_extension('/tmp/x.so')", "SELECT readfile('/etc/passwd')",
+        "SELECT writefile('/tmp/x', 'y')", "SELECT edit('x')", "SELECT hex(fts3_tokenizer('simple'))",
+        "SELECT fts3_tokenizer('mine', x'4141414141414141')", "SELECT * FROM fsdir('/')",
+        "SELECT * FROM dbstat", "SELECT * FROM sqlite_stmt", "SELECT * FROM sqlite_dbpage",
+        "SELECT * FROM fts3tokenize('simple', 'x')"}) {
     EXPECT_THAT(QueryError(sql), StartsWith("INVALID_ARGUMENT: SQL")) << sql;
   }
-  EXPECT_EQ(QueryError("SELECT hex(fts3_tokenizer('simple'))"),
-            "INVALID_ARGUMENT: SQL: the function fts3_tokenizer is not allowed here; aggregates, window functions "
-            "and functions of numbers, texts, dates and JSON are");
+  EXPECT_EQ(
+      QueryError("SELECT hex(fts3_tokenizer('simple'))"),
+      "INVALID_ARGUMENT: SQL: the function fts3_tokenizer is not allowed here; aggregates, window functions "
+      "and functions of numbers, texts, dates and JSON are");
 }
 
 // Every function that this SQLite has, whatever it was built with.
@@ -69,13 +70,15 @@ TEST_F(QueryGuardTest, FunctionsAreThoseOfTheListAndNoOthers) {
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(":memory:", &raw), SQLITE_OK);
   sqlite3_stmt* list = nullptr;
-  ASSERT_EQ(sqlite3_prepare_v2(raw, "SELECT name, narg FROM pragma_function_list", -1, &list, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_prepare_v2(raw, "SELECT name, narg FROM pragma_function_list", -1, &list, nullptr),
+            SQLITE_OK);
   int refused = 0, allowed = 0;
   while (sqlite3_step(list) == SQLITE_ROW) {
     const std::string name = reinterpret_cast<const char*>(sqlite3_column_text(list, 0));
     if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos) continue;  // ->
     std::string arguments;
-    for (int i = 0; i < std::max(sqlite3_column_int(list, 1), 1); ++i) arguments += i == 0 ? "NULL" : ", NULL";
+    for (int i = 0; i < std::max(sqlite3_column_int(list, 1), 1); ++i)
+      arguments += i == 0 ? "NULL" : ", NULL";
     if (sqlite3_column_int(list, 1) == 0) arguments.clear();
     const std::string error = QueryError("SELECT " + name + "(" + arguments + ")");
     const bool listed = std::ranges::binary_search(AllowedFunctions(), name);
@@ -90,9 +93,9 @@ TEST_F(QueryGuardTest, FunctionsAreThoseOfTheListAndNoOthers) {
 }
 
 TEST_F(QueryGuardTest, NameOfAFunctionIsComparedWithoutItsCaseAndQuotes) {
-  for (const std::string sql : {"SELECT FTS3_Tokenizer('simple')", "SELECT \"fts3_tokenizer\"('simple')",
-                                "SELECT 1 WHERE fts3_tokenizer('simple') IS NULL",
-                                "SELECT 1 ORDER BY [fts3_tokenizer]('simple')"})
+  for (const std::string sql :
+       {"SELECT FTS3_Tokenizer('simple')", "SELECT \"fts3_tokenizer\"('simple')",
+        "SELECT 1 WHERE fts3_tokenizer('simple') IS NULL", "SELECT 1 ORDER BY [fts3_tokenizer]('simple')"})
     EXPECT_THAT(QueryError(sql), HasSubstr("the function fts3_tokenizer is not allowed here")) << sql;
   EXPECT_EQ(QueryError("SELECT Upper('a'), COUNT(*)"), "OK");
 }
@@ -100,12 +103,14 @@ TEST_F(QueryGuardTest, NameOfAFunctionIsComparedWithoutItsCaseAndQuotes) {
 // What somebody else put into the file is not trusted; the views of inlier are those of the program.
 TEST_F(QueryGuardTest, SchemaOfTheFileIsNotTrusted) {
   MustAddTrial();
-  database_->connection().exec("DROP VIEW failures; CREATE VIEW failures AS SELECT fts3_tokenizer('simple') AS x");
+  database_->connection().exec(
+      "DROP VIEW failures; CREATE VIEW failures AS SELECT fts3_tokenizer('simple') AS x");
   database_->connection().exec("CREATE VIEW foreign_view AS SELECT * FROM pragma_table_info('trial')");
   EXPECT_THAT(QueryError("SELECT x FROM failures"), StartsWith("INVALID_ARGUMENT: SQL: no such column: x"));
   EXPECT_EQ(QueryError("SELECT trial FROM failures"), "OK");
   EXPECT_THAT(QueryError("SELECT x FROM main.failures"), HasSubstr("not allowed here"));
-  EXPECT_THAT(QueryError("SELECT * FROM foreign_view"), HasSubstr("in a view of the file is not allowed here"));
+  EXPECT_THAT(QueryError("SELECT * FROM foreign_view"),
+              HasSubstr("in a view of the file is not allowed here"));
   EXPECT_TRUE(reader_->Select("SELECT labels, gamma FROM trials").ok());
   EXPECT_THAT(reader_->Select("SELECT * FROM foreign_view").status().ToString(),
               HasSubstr("unsafe use of virtual table"));

@@ -1,8 +1,7 @@
 // Lists, logs and SELECTs of the program itself.
 #include "coordinator/store/reader.h"
 
-#include <thread>
-
+#include "absl/strings/str_cat.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {
@@ -24,12 +23,16 @@ TEST_F(ReaderTest, SelectThatTakesTooLongIsEnded) {
 }
 
 TEST_F(ReaderTest, StopEndsSelectsThatRunAndThoseThatCome) {
-  std::thread stopping([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    reader_->Stop();
-  });
-  EXPECT_EQ(reader_->Select(kEndless).status().ToString(), "UNAVAILABLE: the coordinator is stopping");
-  stopping.join();
+  int rows = 0;
+  const absl::Status status =
+      reader_->ForEach(absl::StrCat("SELECT 0 UNION ALL SELECT * FROM (", kEndless, ")"), {},
+                       [&](const std::vector<SqlValue>&) {
+                         ++rows;
+                         reader_->Stop();
+                         return absl::OkStatus();
+                       });
+  EXPECT_EQ(rows, 1);
+  EXPECT_EQ(status.ToString(), "UNAVAILABLE: the coordinator is stopping");
   EXPECT_EQ(reader_->Select("SELECT 1").status().ToString(), "UNAVAILABLE: the coordinator is stopping");
 }
 

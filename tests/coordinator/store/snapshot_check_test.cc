@@ -61,7 +61,14 @@ TEST_F(SnapshotCheckTest, LiveAttemptOfAStageThatDoesNotRunIsNamed) {
 }
 TEST_F(SnapshotCheckTest, LiveEvaluationBeforeItsTrainingHasAModelIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE attempt SET stage = 2"),
-              HasSubstr("attempt 1 is live although the training of st-2 has not succeeded"));
+              HasSubstr("attempt 1 is live although the training st-1, which st-2 needs, has not succeeded"));
+}
+TEST_F(SnapshotCheckTest, StartFromNoEarlierTrainingIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE stage SET start_stage = 1 WHERE id = 1"),
+              HasSubstr("st-1 starts from st-1, which is no training before it"));
+  EXPECT_THAT(
+      AfterEditing("UPDATE stage SET start_stage = NULL; UPDATE stage SET start_stage = 1 WHERE id = 2"),
+      HasSubstr("st-2 starts from st-1, which is no training before it"));
 }
 TEST_F(SnapshotCheckTest, FinishedModelThatIsNoDigestIsNamed) {
   MustApply(Checkpoint(1, 200, true));

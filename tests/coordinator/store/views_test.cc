@@ -50,6 +50,16 @@ TEST_F(ViewsTest, ResultsAreWideAndOnlyOfTrialsThatHaveOne) {
               ElementsAre("t-1|gamma|SUCCEEDED|-0.03|4.5|20|12.5|NULL"));
 }
 
+// A trial of another sweep with the same stages has a row of its own; the stage shows that the number is one.
+TEST_F(ViewsTest, ResultsNameTheStagesThatTheyAreOf) {
+  MustFinishTrial();
+  MustApply(Sweep(2, "again"), Trial(2, 2, 0, 1, 2));
+  MustApply(TrialChange{.id = TrialId(2), .state = v1::SUCCEEDED, .message = ""});
+  EXPECT_THAT(Rows("SELECT trial, train_stage, evaluate_stage, perplexity FROM results ORDER BY trial"),
+              ElementsAre("t-1|st-1|st-2|4.5", "t-2|st-1|st-2|4.5"));
+  EXPECT_THAT(Rows("SELECT count(*), count(DISTINCT evaluate_stage) FROM results"), ElementsAre("2|1"));
+}
+
 TEST_F(ViewsTest, ResultsShowOnlyTheAttemptThatProducedThem) {
   MustAddTrial();
   MustTrain();

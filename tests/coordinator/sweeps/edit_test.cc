@@ -130,7 +130,8 @@ TEST(OrchestratorEditTest, LimitsPriorityAndWeightChangeWithoutTouchingATrial) {
   harness.Sync(worker);
   EXPECT_EQ(worker.running().size(), 3u);
   harness.Restart();
-  const v1::SweepStatus status = StatusOf(harness.orchestrator().state(), sweep, /*with_spec=*/true);
+  const v1::SweepStatus status =
+      StatusOf(harness.orchestrator().state(), sweep, harness.now().at, /*with_spec=*/true);
   EXPECT_EQ(status.spec().priority(), 7);
   EXPECT_EQ(status.spec().weight(), 2.5);
   // A smaller limit stops nothing that runs, and starts nothing until there is room.

@@ -9,7 +9,9 @@
 namespace inlier {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string kOld(64, '1'), kNew(64, '2');
 
@@ -114,7 +116,8 @@ TEST(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
   harness.Submit(SmallSweep("fourth", 1));
   RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 4);
-  EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
+  EXPECT_EQ(harness.Query(
+                "SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
             "third|" + kOld + "\n");
 }
 
@@ -195,6 +198,39 @@ TEST(KnownDataTest, AnotherWorkerIsAskedWhenOneIsLost) {
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
 }
 
+TEST(KnownDataTest, AWorkerThatReadsOnIsWaitedForAndOneThatDoesNotIsNot) {
+  Harness harness;
+  DataWorker worker("w", 1), other("other", 1);
+  harness.Submit(SmallSweep("first", 1));
+  RunToEnd(harness, {&worker});
+  const Duration stall = harness.orchestrator().state().options.stall;
+  int bytes = 0;
+  bool reads_on = true;
+  worker.CheckData([&](const v1::DataCheck&, v1::DataChecked& answer) {
+    if (reads_on) ++bytes;
+    answer.set_digest(absl::StrCat("reading: ", bytes, " of 1000000 bytes"));
+  });
+  const SweepId second = harness.Submit(SmallSweep("second", 1));
+  const auto pass = [&](Duration time) {
+    for (const Timestamp until = harness.now().at + time; harness.now().at < until;) {
+      harness.Advance(std::chrono::seconds(5));
+      harness.Tick();
+      harness.Sync(worker);
+      harness.Sync(other);
+    }
+  };
+  pass(3 * stall);
+  EXPECT_EQ(other.checks, 0);
+  EXPECT_GT(bytes, 10);
+  EXPECT_THAT(Why(harness, second), AllOf(HasSubstr("worker worker-w was asked and is reading: "),
+                                          HasSubstr(" of 1000000 bytes"), Not(HasSubstr("no answer for"))));
+  reads_on = false;
+  pass(2 * stall);
+  RunToEnd(harness, {&worker, &other});
+  EXPECT_EQ(other.checks, 1);
+  EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
+}
+
 TEST(KnownDataTest, AnAnswerToAnEarlierQuestionDoesNotCountForALaterSweep) {
   Harness harness;
   DataWorker worker("w", 1);
@@ -251,7 +287,8 @@ TEST(KnownDataTest, AgainRunsWhatIsKnownOnceMore) {
   RunToEnd(harness, {&worker});
   EXPECT_EQ(worker.attempts, 8);
   EXPECT_EQ(worker.checks, 0);
-  EXPECT_EQ(harness.Query("SELECT count(*), min(equal), min(digest_before = digest_now) FROM reruns"), "2|1|1\n");
+  EXPECT_EQ(harness.Query("SELECT count(*), min(equal), min(digest_before = digest_now) FROM reruns"),
+            "2|1|1\n");
   harness.Restart();
   // The same request again is the same sweep; without `again` it is another request.
   const auto repeated = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
@@ -139,6 +141,8 @@ TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndResumesFromItUncount
   harness.Sync(worker);
   EXPECT_TRUE(worker.running().empty());
   EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
+  EXPECT_EQ(harness.orchestrator().state().stats.attempts_ended[0],
+            (std::array<std::uint64_t, 5>{0, 0, 0, 0, 1}));  // PREEMPTED, not FAILED.
   EXPECT_TRUE(Resume(harness, sweep));
   const v1::CoordinatorSync reply = harness.Sync(worker);
   ASSERT_EQ(reply.desired_size(), 1);
@@ -149,8 +153,32 @@ TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndResumesFromItUncount
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
   EXPECT_THAT(
       Notices(harness, sweep),
-      ElementsAre("the sweep is paused: nothing new of it is started",
+      ElementsAre("the sweep is paused: no new attempts start",
                   HasSubstr("PREEMPTED: sweep s-1 is paused; resumes from step 41"), "the sweep is resumed"));
+}
+
+TEST(OrchestratorPauseTest, TheWorkThatACheckpointKeepsStaysDone) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));  // 100 steps and an evaluation that counts as 10.
+  const auto done = [&] {
+    return DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0).work_done();
+  };
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = OnlyToken(worker);
+  ASSERT_TRUE(Pause(harness, sweep, /*now=*/true).ok());
+  worker.Emit(token, CheckpointEvent(44, false));
+  worker.Emit(token, FailureEvent(v1::PREEMPTED, "stopped by a signal"));
+  harness.Sync(worker);
+  EXPECT_NEAR(done(), 0.4, 1e-9);
+  harness.Restart();
+  EXPECT_NEAR(done(), 0.4, 1e-9);
+  EXPECT_TRUE(Resume(harness, sweep));
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 1u);
+  EXPECT_NEAR(done(), 0.4, 1e-9);  // Before the first progress of the next attempt, too.
+  RunAll(harness, worker);
+  EXPECT_EQ(done(), 1);
 }
 
 TEST(OrchestratorPauseTest, AttemptThatYieldsIsRememberedOverARestart) {

@@ -131,7 +131,8 @@ TEST(OrchestratorSubmitTest, ScalesThatAClientSubmitsAreDropped) {
   v1::SweepSpec spec = SmallSweep("scaled", 1);
   (*spec.mutable_scales())["small"].set_description("smaller");
   const SweepId sweep = harness.Submit(spec);
-  const v1::SweepSpec kept = StatusOf(harness.orchestrator().state(), sweep, /*with_spec=*/true).spec();
+  const v1::SweepSpec kept =
+      StatusOf(harness.orchestrator().state(), sweep, harness.now().at, /*with_spec=*/true).spec();
   EXPECT_EQ(kept.name(), "scaled");
   EXPECT_TRUE(kept.scales().empty());
   // The same request again is still the same.

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cli/table_writer.h"
+#include "cli/tables/table_writer.h"
 #include "nlohmann/json.hpp"
 #include "tests/coordinator/store/store_fixture.h"
 
@@ -40,9 +40,9 @@ class TableBuilderTest : public StoreTest {
           ++trial;
           const std::string softmax =
               method == "vanilla" ? R"({"vanilla":{}})" : R"({"clipped":{"gamma":-0.03,"zeta":1.0}})";
-          const std::string train = R"({"seed":)" + std::to_string(seed) +
-                                    R"(,"model":{"bert":{"preset":"base"}},"attention":{"softmax":)" +
-                                    softmax + R"(,"gate":{"none":{}}}})";
+          const std::string train = R"({"seed":)" + std::to_string(seed) + R"(,"model":)" + model_ +
+                                    R"(,"attention":{"softmax":)" + softmax + R"(,"gate":{"none":{}}})" +
+                                    recipe_ + "}";
           const std::string evaluate = R"({"quantization":{"weights":{"bits":)" + std::to_string(bits) +
                                        R"(},"activations":{"bits":8}}})";
           const std::string labels = R"({"method":")" + method + R"(","bits":")" + std::to_string(bits) +
@@ -101,6 +101,13 @@ class TableBuilderTest : public StoreTest {
   }
 
   int skip_ = 0;
+  // BERT-base as Bondarenko et al. train it.
+  std::string model_ =
+      R"({"bert":{"preset":"base","layers":12,"hidden_size":768,"heads":12,"ffn_size":3072}})";
+  std::string recipe_ =
+      R"(,"dropout":0.1,"data":{"text":{"corpus":"bookcorpus-wiki","tokenizer":{"wordpiece":{}}}},"training":)"
+      R"({"steps":1000000,"batch_size":256,"optimizer":{"adamw":{"learning_rate":1e-4}},)"
+      R"("schedule":{"linear":{},"warmup_steps":10000}})";
 };
 
 TEST_F(TableBuilderTest, CellsAreMeanAndSampleDeviationOverTheSeeds) {
@@ -123,7 +130,8 @@ TEST_F(TableBuilderTest, CellsAreMeanAndSampleDeviationOverTheSeeds) {
             "method                W8               W6\n"
             "-------  ---------------  ---------------\n"
             "vanilla  18.150 +- 0.071  16.150 +- 0.071\n"
-            "clipped  28.150 +- 0.071  26.150 +- 0.071\n");
+            "clipped  28.150 +- 0.071  26.150 +- 0.071\n"
+            "\nn = 2\n");
 }
 
 TEST_F(TableBuilderTest, DivergedAndMissingTrialsAreCountedApart) {
@@ -143,6 +151,41 @@ TEST_F(TableBuilderTest, DivergedAndMissingTrialsAreCountedApart) {
   EXPECT_THAT(cell.trials(), ElementsAre("t-1", "t-2", "t-31"));
 }
 
+// A trial at another point of the grid whose evaluation is that of trial 1: the same number, not a second one.
+TEST_F(TableBuilderTest, ResultThatTrialsShareCountsOnce) {
+  MustAddSweep();
+  MustApply(Trial(31, 1, 30, 1, 2, R"({"method":"vanilla","bits":"8","seed":"3"})"),
+            Trial(32, 1, 31, 1, 2, R"({"method":"vanilla","bits":"8","seed":"4"})"));
+  MustApply(TrialChange{.id = TrialId(31), .state = v1::SUCCEEDED, .message = ""},
+            TrialChange{.id = TrialId(32), .state = v1::CANCELLED, .message = ""});
+  const auto table = BuildTable(*reader_, SweepId(1), TwoColumns());
+  ASSERT_TRUE(table.ok()) << table.status();
+  const v1::TableCell& cell = table->rows(0).cells(0);
+  EXPECT_EQ(cell.count(), 2u);
+  EXPECT_EQ(cell.missing(), 0u);
+  EXPECT_DOUBLE_EQ(cell.mean(), 18.15);
+  EXPECT_NEAR(cell.std(), std::sqrt(0.005), 1e-12);
+  EXPECT_THAT(cell.trials(), ElementsAre("t-1", "t-2", "t-31", "t-32"));
+}
+
+// Two evaluations of one training: its seconds are one number.
+TEST_F(TableBuilderTest, MeasurementOfATrainingCountsOnceForEachTraining) {
+  MustApply(Sweep(1), Train(1), Evaluate(2, 1), Evaluate(3, 1), Trial(1, 1, 0, 1, 2), Trial(2, 1, 1, 1, 3));
+  MustApply(Start(1, 1), Final(1, "train_seconds", 12.5), Checkpoint(1, 9, true), End(1, v1::SUCCEEDED));
+  for (const int stage : {2, 3}) {
+    const Token token = static_cast<Token>(stage);
+    MustApply(Start(token, stage), Final(token, "perplexity", stage), End(token, v1::SUCCEEDED),
+              TrialChange{.id = TrialId(stage - 1), .state = v1::SUCCEEDED, .message = ""});
+  }
+  v1::TableSpec spec;
+  for (const char* name : {"train_seconds", "perplexity"}) spec.add_columns()->set_measurement(name);
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows(0).cells(0).count(), 1u);
+  EXPECT_FALSE(table->rows(0).cells(0).has_std());
+  EXPECT_EQ(table->rows(0).cells(1).count(), 2u);
+}
+
 TEST_F(TableBuilderTest, RowsFollowTheAxesNotTheAlphabetOrTheTrials) {
   MustAddSweep();
   v1::TableSpec spec;
@@ -156,7 +199,8 @@ TEST_F(TableBuilderTest, RowsFollowTheAxesNotTheAlphabetOrTheTrials) {
             "8     vanilla  1.50 +- 0.71\n"
             "8     clipped  5.50 +- 0.71\n"
             "6     vanilla  3.50 +- 0.71\n"
-            "6     clipped  7.50 +- 0.71\n");
+            "6     clipped  7.50 +- 0.71\n"
+            "\nn = 2\n");
 }
 
 TEST_F(TableBuilderTest, ColumnsOfTheViewServeAsRowsAndConditions) {
@@ -171,7 +215,8 @@ TEST_F(TableBuilderTest, ColumnsOfTheViewServeAsRowsAndConditions) {
             "softmax  perplexity\n"
             "-------  ----------\n"
             "vanilla       16.20\n"
-            "clipped       26.20\n");
+            "clipped       26.20\n"
+            "\nn = 1\n");
 }
 
 TEST_F(TableBuilderTest, ConditionMayBeAListOrNull) {
@@ -208,19 +253,83 @@ TEST_F(TableBuilderTest, SweepsOwnTableIsTheDefault) {
   spec.mutable_table()->set_title("Mine");
   spec.mutable_table()->add_columns()->set_measurement("perplexity");
   MustAddSweep(spec);
-  EXPECT_EQ(TextOf({}), "Mine\n\n   perplexity\n-------------\n22.15 +- 5.45\n");
+  EXPECT_EQ(TextOf({}), "Mine\n\n   perplexity\n-------------\n22.15 +- 5.45\n\nn = 8\n");
 }
 
 TEST_F(TableBuilderTest, PublishedFiguresAreNextToTheCells) {
+  MustAddSweep();
+  v1::TableSpec spec = TwoColumns();
+  spec.set_published("bondarenko2023/1");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
+  EXPECT_EQ(table->rows(0).cells(0).published_std(), 1046);
+  EXPECT_EQ(table->rows(1).cells(0).published_mean(), 4.55);
+  EXPECT_FALSE(table->rows(0).cells(1).has_published_mean());  // The paper's table has no W6A8.
+}
+
+// Table 2 prints the best gamma, -0.025; the trials have -0.03.
+TEST_F(TableBuilderTest, FigureOfAnotherSettingIsLeftOut) {
   MustAddSweep();
   v1::TableSpec spec = TwoColumns();
   spec.set_published("bondarenko2023/2");
   const auto table = BuildTable(*reader_, SweepId(1), spec);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
-  EXPECT_EQ(table->rows(0).cells(0).published_std(), 1046);
+  EXPECT_FALSE(table->rows(1).cells(0).has_published_mean());
+}
+
+TEST_F(TableBuilderTest, FigureOfAnotherModelIsLeftOut) {
+  model_ = R"({"bert":{"preset":"base","layers":2,"hidden_size":768,"heads":12,"ffn_size":3072}})";
+  MustAddSweep();
+  v1::TableSpec spec = TwoColumns();
+  spec.set_published("bondarenko2023/1");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  for (const v1::TableRow& row : table->rows()) {
+    for (const v1::TableCell& cell : row.cells()) EXPECT_FALSE(cell.has_published_mean());
+  }
+}
+
+TEST_F(TableBuilderTest, FigureOfAnotherSettingIsShownWithItsDifferencesWhereTheTableAsksForIt) {
+  model_ = R"({"bert":{"preset":"base","layers":2,"hidden_size":768,"heads":12,"ffn_size":3072}})";
+  MustAddSweep();
+  v1::TableSpec spec = TwoColumns();
+  spec.set_published("other:bondarenko2023/2");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
+  EXPECT_THAT(table->rows(0).cells(0).published_differs_in(), ElementsAre("model"));
   EXPECT_EQ(table->rows(1).cells(0).published_mean(), 4.52);
-  EXPECT_FALSE(table->rows(0).cells(1).has_published_mean());  // The paper's table has no W6A8.
+  EXPECT_THAT(table->rows(1).cells(0).published_differs_in(), ElementsAre("model", "gamma"));
+  EXPECT_FALSE(table->rows(0).cells(1).has_published_mean());
+  EXPECT_THAT(TextOf(spec), ::testing::HasSubstr("[1294 +- 1046]^a"));
+  spec.set_published("other:bondarenko2023/22");
+  EXPECT_THAT(TextOf(spec), ::testing::StartsWith("INVALID_ARGUMENT: table.published: no published table"));
+}
+
+// f1 of a language model; a failed, a cancelled and a waiting trial.
+TEST_F(TableBuilderTest, MissingValuesAreCountedByTheirReason) {
+  MustAddSweep();
+  for (int i = 0; i < 3; ++i) {
+    MustApply(Train(31 + i),
+              Trial(31 + i, 1, 30 + i, 31 + i, 31 + i,
+                    R"({"method":"vanilla","bits":"8","seed":")" + std::to_string(3 + i) + "\"}"));
+  }
+  MustApply(TrialChange{.id = TrialId(31), .state = v1::FAILED, .message = "it broke"},
+            TrialChange{.id = TrialId(32), .state = v1::CANCELLED, .message = ""});
+  v1::TableSpec spec = TwoColumns();
+  spec.mutable_columns(1)->set_measurement("f1");
+  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  ASSERT_TRUE(table.ok()) << table.status();
+  const v1::TableCell& cell = table->rows(0).cells(0);
+  EXPECT_EQ(cell.count(), 2u);
+  EXPECT_EQ(cell.missing(), 3u);
+  EXPECT_EQ(cell.failed(), 1u);
+  EXPECT_EQ(cell.cancelled(), 1u);
+  EXPECT_EQ(cell.unmeasured(), 0u);
+  EXPECT_EQ(table->rows(0).cells(1).missing(), 2u);
+  EXPECT_EQ(table->rows(0).cells(1).unmeasured(), 2u);
 }
 
 TEST_F(TableBuilderTest, PublishedFigureNeedsAllTrialsToBeOfItsKind) {
@@ -343,7 +452,7 @@ TEST_F(LargeTableTest, CellsNameTheirTrialsUnlessTheyAreTooMany) {
   EXPECT_EQ(many->trials_left_out(), 501u * kTrials);
   for (const v1::TableCell& cell : many->rows(0).cells()) {
     EXPECT_EQ(cell.trials_size(), 0);
-    EXPECT_EQ(cell.missing(), static_cast<std::uint32_t>(kTrials));
+    EXPECT_EQ(cell.missing(), 1u);  // All trials are of one evaluation.
   }
   EXPECT_LT(many->SpaceUsedLong(), std::size_t{1} << 20);
 }
@@ -352,9 +461,10 @@ TEST_F(LargeTableTest, CellsAreBounded) {
   MustAddTrials(1000);
   v1::TableSpec spec = Columns(1000);
   spec.add_rows("seed");
-  EXPECT_EQ(BuildTable(*reader_, SweepId(1), spec).status().ToString(),
-            "INVALID_ARGUMENT: the table has 1000 rows of 1001 cells; at most 1000000 cells are made: name fewer "
-            "axes in rows, or fewer columns");
+  EXPECT_EQ(
+      BuildTable(*reader_, SweepId(1), spec).status().ToString(),
+      "INVALID_ARGUMENT: the table has 1000 rows of 1001 cells; at most 1000000 cells are made: name fewer "
+      "axes in rows, or fewer columns");
 }
 
 TEST_F(LargeTableTest, CallerThatGoesEndsIt) {

@@ -336,10 +336,10 @@ TEST_F(ImageDatasetTest, UnsupportedSettingsAreRefused) {
   EXPECT_THAT(std::string(missing.message()), HasSubstr("data.images.path: no folder"));
 }
 
-// The real data set, if it has been fetched.
+// The real data set.
 TEST_F(ImageDatasetTest, FashionMnistIsServedWhole) {
-  if (!std::filesystem::exists(std::filesystem::path(INLIER_TEST_DATA_DIR) / "fashion-mnist"))
-    GTEST_SKIP() << "not fetched: make images";
+  ASSERT_TRUE(std::filesystem::exists(std::filesystem::path(INLIER_TEST_DATA_DIR) / "fashion-mnist"))
+      << "not fetched: run `make images`";
   v1::ImageDataSpec spec;
   spec.set_dataset("fashion-mnist");
   const auto dataset =

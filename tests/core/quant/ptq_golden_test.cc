@@ -96,7 +96,7 @@ bool FollowsASearch(const json& quantization) {
 
 // A search depends on the last bit of its loss, and a range whose zero point is n + 1/2 on the last bit of its
 // ends (most of those in ptq_bert/vanilla_w6a4_mse_grid2d), so that a sum in another order upstream, on another
-// processor, leads to another range, in double too.
+// processor, leads to another range, in double too (docs/decisions/0020-golden-tolerances.md).
 bool FoundOtherRanges(const GoldenCase& golden, const PostTrainingQuantization& ptq) {
   if (!FollowsASearch(golden.json["quantization"])) return false;
   const json& expected = golden.json["expected"]["quantizers"];

@@ -198,7 +198,9 @@ void GoldenReport::Finish() {
               skipped_);
   std::fflush(stdout);
   if (failed_ > 0) ADD_FAILURE() << failed_ << " golden comparisons of " << group_ << " failed";
-  if (passed_ + failed_ + skipped_ == 0) ADD_FAILURE() << "no golden case in " << (GoldenRoot() / group_);
+  if (passed_ + failed_ == 0)
+    ADD_FAILURE() << "no golden case was compared in " << (GoldenRoot() / group_) << ", " << skipped_
+                  << " need other parts";
 }
 
 GoldenComparison::GoldenComparison(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision)

@@ -67,7 +67,14 @@ TEST_F(GoldenCaseTest, ASpecificationThatCannotBeReadFailsTheTest) {
 TEST_F(GoldenCaseTest, ADamagedCaseAndAnEmptyGroupFailTheTest) {
   Write("broken", "{");
   EXPECT_NONFATAL_FAILURE(FindGoldenCases("group"), "not JSON");
-  EXPECT_NONFATAL_FAILURE(GoldenReport("group").Finish(), "no golden case in");
+  EXPECT_NONFATAL_FAILURE(GoldenReport("group").Finish(), "no golden case was compared in");
+}
+
+TEST_F(GoldenCaseTest, AGroupOfWhichNothingIsSupportedFailsTheTest) {
+  Write("case", R"({"spec": {"new_part": 1}})");
+  GoldenReport report("group");
+  EXPECT_TRUE(report.SkipWhatIsNotSupported(FindGoldenCases("group", {"new_part"}).at(0)));
+  EXPECT_NONFATAL_FAILURE(report.Finish(), "1 need other parts");
 }
 
 TEST_F(GoldenCaseTest, AnErrorOverItsToleranceFailsTheTest) {

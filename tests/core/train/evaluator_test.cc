@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/train/batch_input.h"
 #include "core/train/prediction.h"
 #include "spec/trial/measurements.h"
 #include "tests/core/train/train_fixture.h"
@@ -63,13 +64,41 @@ TEST(EvaluatorTest, PredictCountsTheTargetsThatTheModelNames) {
   }
 }
 
-TEST(EvaluatorTest, UntrainedModelIsAboutAsGoodAsChance) {
+// -log of the probability that the logits give each target, written out, over the two batches of the evaluation.
+TEST(EvaluatorTest, LossAndAccuracyAreThoseOfTheValidationBatches) {
   CollectingSink sink;
-  const absl::StatusOr<EvaluationResult> result = EvaluateTiny(TinySpec(), sink);
+  const v1::TrialSpec spec = TinySpec();
+  const absl::StatusOr<EvaluationResult> result = EvaluateTiny(spec, sink);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_NEAR(result->scores.loss, std::log(300.0), 0.5);
+  const auto model = TinyModel(spec);
+  model->eval();
+  const auto dataset = TinyDataset(spec);
+  double mean = 0;
+  int targets = 0, correct = 0;
+  for (int number = 0; number < 2; ++number) {
+    const Batch batch = dataset->ValidationBatch(number, 4, spec.evaluation().mask_seed());
+    const at::NoGradGuard no_gradient;
+    const at::Tensor chances = model->Logits(InputOf(batch, kCpu)).to(torch::kFloat64).exp();
+    ASSERT_EQ(chances.size(-1), 300);
+    double loss = 0;
+    int of_batch = 0;
+    for (std::int64_t row = 0; row < 4; ++row) {
+      for (std::int64_t i = 0; i < batch.labels.size(1); ++i) {
+        const std::int64_t label = batch.labels[row][i].item<std::int64_t>();
+        if (label == kIgnoredLabel) continue;
+        const at::Tensor here = chances[row][i];
+        loss -= std::log(here[label].item<double>() / here.sum().item<double>());
+        ++of_batch;
+        correct += here.argmax().item<std::int64_t>() == label;
+      }
+    }
+    ASSERT_GT(of_batch, 0);
+    mean += loss / of_batch / 2;
+    targets += of_batch;
+  }
+  EXPECT_NEAR(result->scores.loss, mean, 1e-5);
   EXPECT_DOUBLE_EQ(*result->scores.perplexity, std::exp(result->scores.loss));
-  EXPECT_LT(*result->scores.accuracy, 0.2);
+  EXPECT_DOUBLE_EQ(*result->scores.accuracy, static_cast<double>(correct) / targets);
   EXPECT_EQ(result->examples, 8);
   EXPECT_GT(result->outliers.summary.max_inf_norm, 0);
   EXPECT_EQ(sink.progress.back().phase(), "evaluate");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <vector>
 
 #include "google/protobuf/text_format.h"
 #include "tests/support/temporary_folder.h"
@@ -72,8 +73,8 @@ TEST_F(DataDigestTest, VocabulariesAndTheModelToStartFromCount) {
   const std::string wordpiece =
       "data { text { " + path + " tokenizer { wordpiece { vocab: " + Path("vocabulary") + " } } } }";
   const std::string trained = "data { text { " + path + " tokenizer { byte_pair { corpus: \"gcide\" } } } }";
-  const std::string started = "data { text { " + path + " } } training { start_from { hugging_face: " +
-                              Path("model") + " } }";
+  const std::string started =
+      "data { text { " + path + " } } training { start_from { hugging_face: " + Path("model") + " } }";
   const std::string before[] = {Digest(wordpiece), Digest(trained), Digest(started)};
   for (const std::string& digest : before) EXPECT_NE(digest, plain);
   Write("vocabulary/vocab.txt", "[PAD]\n[UNK]\nthe\n");
@@ -134,6 +135,30 @@ TEST_F(DataDigestTest, TheSecondTimeItIsRemembered) {
   }
   EXPECT_EQ(*StartDigest(spec, folders), std::string(64, 'f'));
   EXPECT_NE(digest, std::string(64, 'f'));
+}
+
+TEST_F(DataDigestTest, ReadingIsReportedPieceByPieceAndWhatIsRememberedIsNot) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  Write("texts/1.txt", std::string(3 * kMiB, 'a'));
+  Write("texts/2.txt", std::string(kMiB / 2, 'b'));
+  for (const char* name : {"texts/1.txt", "texts/2.txt"})
+    fs::last_write_time(folder_.path() / name, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  v1::AttemptSpec request;
+  request.mutable_spec()->mutable_data()->mutable_text()->set_path(folder_.path() / "texts");
+  request.set_cache_dir(folder_.path() / "cache");
+  std::vector<std::uint64_t> bytes;
+  const auto note = [&bytes](std::uint64_t read, std::uint64_t total) {
+    EXPECT_EQ(total, 3 * kMiB + kMiB / 2);
+    if (!bytes.empty()) EXPECT_GT(read, bytes.back());
+    bytes.push_back(read);
+  };
+  const absl::StatusOr<std::string> digest = DigestOf(request, note);
+  ASSERT_TRUE(digest.ok()) << digest.status();
+  EXPECT_GE(bytes.size(), 14u);
+  EXPECT_EQ(bytes.back(), 3 * kMiB + kMiB / 2);
+  bytes.clear();
+  EXPECT_EQ(*DigestOf(request, note), *digest);
+  EXPECT_TRUE(bytes.empty());
 }
 
 }  // namespace

@@ -39,6 +39,27 @@ std::string BigEndian(std::uint32_t value) {
   return bytes;
 }
 
+TEST_F(TrialDataTest, TheDigestOfItsFilesIsAPhaseWithBytesAsSteps) {
+  std::string text;
+  while (text.size() < 3 << 20)
+    text += "a line of text, one of many, for the digest of a file of some size\n";
+  Write("large.txt", text);
+  v1::AttemptSpec attempt = Attempt(v1::TRAIN_STAGE, "large");
+  attempt.mutable_spec()->mutable_data()->mutable_text()->set_path(folder_ / "large.txt");
+  const Ended ended = RunToEnd(attempt);
+  ASSERT_EQ(ended.outcome.kind(), v1::Outcome::SUCCEEDED) << ended.outcome.message() << Log();
+  std::vector<std::uint64_t> steps;
+  for (const v1::TrialEvent& event : ended.events) {
+    if (event.progress().phase() != "digest") continue;
+    EXPECT_EQ(event.progress().steps_total(), text.size());
+    steps.push_back(event.progress().step());
+  }
+  // The first piece and the last one; between them at most four a second.
+  ASSERT_GE(steps.size(), 2u);
+  EXPECT_LT(steps.front(), text.size());
+  EXPECT_EQ(steps.back(), text.size());
+}
+
 // Images of 8 x 8: those of class 1 are bright in the right half, those of class 0 in the left.
 TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
   for (const auto& [part, count] : {std::pair("train", 64), std::pair("t10k", 16)}) {

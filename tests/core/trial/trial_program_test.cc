@@ -45,6 +45,61 @@ TEST_F(TrialProgramTest, TrainsThenEvaluatesInFloatAndQuantized) {
   EXPECT_EQ(numbers[0]["unigram_perplexity"], numbers[1]["unigram_perplexity"]);
 }
 
+TEST_F(TrialProgramTest, AFineTuningStartsFromTheModelThatItIsGiven) {
+  const std::string steps =
+      "training { steps: 60 measure_every: 1 optimizer { adamw { learning_rate: 0.01 } } }";
+  const auto first_loss = [](const Ended& ended) {
+    for (const v1::TrialEvent& event : ended.events) {
+      if (event.has_measurement() && event.measurement().name() == "train_loss")
+        return event.measurement().value();
+    }
+    ADD_FAILURE() << "no loss";
+    return 0.0;
+  };
+  const Ended fresh = RunToEnd(Attempt(v1::TRAIN_STAGE, "first", steps));
+  ASSERT_EQ(fresh.outcome.kind(), v1::Outcome::SUCCEEDED) << fresh.outcome.message();
+  const std::string start = "seed: 4 training { steps: 12 measure_every: 1 start_from { training: \"" +
+                            std::string(64, 'e') + "\" } }";
+  v1::AttemptSpec attempt = Attempt(v1::TRAIN_STAGE, "then", start);
+  EXPECT_THAT(FailureOf(attempt, v1::INVALID_SPEC),
+              HasSubstr("checkpoint is not given; the model of training.start_from.training"));
+  const std::filesystem::path model = folder_ / "first" / "model.safetensors";
+  attempt.set_checkpoint(model);
+  attempt.add_data_roots(
+      std::filesystem::path(INLIER_TINY_TEXT).parent_path().string());  // The model lies elsewhere.
+  const Ended tuned = RunToEnd(attempt);
+  ASSERT_EQ(tuned.outcome.kind(), v1::Outcome::SUCCEEDED) << tuned.outcome.message();
+  EXPECT_LT(first_loss(tuned), first_loss(fresh) - 0.4);
+  // The model is in the training's fingerprint, and no part of its data.
+  EXPECT_EQ(StartedOf(tuned.events)->dataset_digest(), StartedOf(fresh.events)->dataset_digest());
+
+  v1::AttemptSpec evaluation = Attempt(v1::EVALUATE_STAGE, "evaluate", start);
+  evaluation.set_checkpoint(folder_ / "then" / "model.safetensors");
+  const Ended evaluated = RunToEnd(evaluation);
+  ASSERT_EQ(evaluated.outcome.kind(), v1::Outcome::SUCCEEDED) << evaluated.outcome.message();
+  EXPECT_EQ(StartedOf(evaluated.events)->dataset_digest(), StartedOf(tuned.events)->dataset_digest());
+
+  // It resumes from its own checkpoint, also where the other model is gone.
+  v1::AttemptSpec resumed = Attempt(v1::TRAIN_STAGE, "resumed", start);
+  resumed.set_resume_from(folder_ / "then" / Checkpoints(tuned.events)[0].path());
+  const Ended rest = RunToEnd(resumed);
+  ASSERT_EQ(rest.outcome.kind(), v1::Outcome::SUCCEEDED) << rest.outcome.message();
+  EXPECT_EQ(StartedOf(rest.events)->dataset_digest(), StartedOf(tuned.events)->dataset_digest());
+  EXPECT_EQ(Checkpoints(rest.events).back().sha256(), Checkpoints(tuned.events).back().sha256());
+
+  attempt.set_checkpoint(folder_ / "nothing.safetensors");
+  EXPECT_EQ(RunToEnd(attempt).outcome.failure(), v1::CRASHED);  // Of the machine: tried again.
+}
+
+TEST_F(TrialProgramTest, OnlyACoordinatorKnowsItsTrialsAndPoints) {
+  for (const char* field : {"point: \"phase=first\"", "trial: \"t-3\""}) {
+    EXPECT_THAT(
+        FailureOf(Attempt(v1::TRAIN_STAGE, "out", "training { start_from { " + std::string(field) + " } }"),
+                  v1::INVALID_SPEC),
+        HasSubstr(": only a coordinator knows that training; submit the sweep to one"));
+  }
+}
+
 // One training is evaluated at other lengths; alpha's T stays the training's, so only the sequences change.
 TEST_F(TrialProgramTest, OneTrainingIsEvaluatedAtSeveralLengths) {
   const std::string model =

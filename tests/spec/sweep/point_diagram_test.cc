@@ -217,7 +217,8 @@ TEST(PointDiagramTest, EntangledRulesAreRefusedWithTheAxisThatWasReached) {
     EXPECT_EQ(diagram.status().code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(std::string(diagram.status().message()),
                 HasSubstr("the exclusions and conditions are too entangled: up to axis 1"));
-    EXPECT_THAT(std::string(diagram.status().message()), HasSubstr(" of " + std::to_string(n) + " they leave "));
+    EXPECT_THAT(std::string(diagram.status().message()),
+                HasSubstr(" of " + std::to_string(n) + " they leave "));
   }
 }
 

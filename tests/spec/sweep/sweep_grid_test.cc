@@ -6,6 +6,7 @@
 #include "grid_points.h"
 #include "gtest/gtest.h"
 #include "spec/schema/yaml_reader.h"
+#include "spec/sweep/point_labels.h"
 #include "tests/spec/spec_text.h"
 
 namespace inlier {
@@ -291,16 +292,18 @@ v1::SweepSpec EntangledSweep(int axes, int last_values) {
 
 // A search for the points of these took as long as there are combinations, at a submission and again at each start.
 TEST(SweepGridTest, EntangledExclusionsAreRefusedWithTheRemedy) {
-  EXPECT_THAT(ErrorOf(EntangledSweep(35, 40)),
-              ::testing::AllOf(::testing::StartsWith("exclude: the exclusions and conditions are too entangled"),
-                               ::testing::HasSubstr("name fewer axes in one exclusion")));
+  EXPECT_THAT(
+      ErrorOf(EntangledSweep(35, 40)),
+      ::testing::AllOf(::testing::StartsWith("exclude: the exclusions and conditions are too entangled"),
+                       ::testing::HasSubstr("name fewer axes in one exclusion")));
   EXPECT_EQ(ErrorOf(EntangledSweep(200, 40)), "axes: 200 axes are more than 64; split the sweep");
 }
 
 TEST(SweepGridTest, ManyAxesWithoutAPointAreKnownToHaveNone) {
   v1::SweepSpec sweep = EntangledSweep(24, 2);
   EXPECT_EQ(ErrorOf(sweep), "OK");
-  google::protobuf::ListValue& all = *(*sweep.add_exclude()->mutable_match())["mask_seed"].mutable_list_value();
+  google::protobuf::ListValue& all =
+      *(*sweep.add_exclude()->mutable_match())["mask_seed"].mutable_list_value();
   for (int value = 1; value <= 2; ++value) all.add_values()->set_number_value(value);
   EXPECT_EQ(ErrorOf(sweep), "exclude: leaves out every point; remove an exclusion");
   // The same behind an axis with two values that have points: after the last of them there is none.
@@ -407,6 +410,47 @@ TEST(SweepGridTest, ConditionsAndExclusionsMustNameWhatExists) {
             "exclude: leaves out every point; remove an exclusion");
   EXPECT_EQ(GridError(axes + "{field: seed, values: [1, 2]}], exclude: [{seed: []}]"),
             "exclude[0].seed: is an empty list; name at least one label");
+}
+
+TEST(SweepGridTest, VariantsThatSetTheSameMayDifferByTheAxesThatTheySwitchOn) {
+  const std::string methods =
+      "axes: [{name: method, variants: [{label: vanilla, set: {}}, {label: clipped gamma, set: {}}, "
+      "{label: clipped alpha, set: {}}]}, ";
+  const SweepGrid grid = *SweepGrid::Create(SweepFrom(
+      methods +
+      "{field: attention.softmax.clipped.gamma, values: [-0.1, -0.2], when: {method: clipped gamma}}, "
+      "{field: attention.softmax.clipped.alpha, values: [4, 8], when: {method: [clipped alpha]}}]"));
+  EXPECT_EQ(grid.kept(), 5u);
+  EXPECT_EQ(
+      GridError(methods + "{field: attention.softmax.clipped.gamma, values: [-0.1], when: {method: [clipped "
+                          "gamma, clipped alpha]}}]"),
+      "axes[0].variants[2]: sets the same as \"clipped gamma\"; remove one");
+}
+
+TEST(SweepGridTest, AnAxisThatIsLimitedAlreadyGetsTheOtherAdvice) {
+  EXPECT_EQ(
+      GridError("axes: [{name: method, variants: [{label: vanilla, set: {}}, {label: clipped, set: "
+                "{attention.softmax.clipped.gamma: -0.3}}]}, "
+                "{field: attention.softmax.clipped.gamma, values: [-0.1], when: {method: clipped}}]"),
+      "axes[1].values[0]: sets attention.softmax.clipped.gamma as axis method does at method=clipped, where "
+      "the "
+      "`when` of this axis lets it act; leave it out of method=clipped, or leave that label out of `when`");
+}
+
+TEST(PointLabelsTest, LabelsAreInTheOrderOfTheAxesWhichHaveTheNamesOfTheGrid) {
+  const v1::SweepSpec sweep = SweepFrom(
+      "axes: [{field: attention.softmax.clipped.gamma, values: [-0.1]}, {zip: [seed, training.steps], "
+      "values: [[1, 2]]}, "
+      "{name: method, variants: [{label: a, set: {}}]}, {field: dropout, name: drop, values: [0]}]");
+  const SweepGrid grid = *SweepGrid::Create(sweep);
+  const std::vector<std::string> names = AxisNames(sweep);
+  ASSERT_EQ(names.size(), grid.axes().size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(names[i], grid.axes()[i].name);
+  EXPECT_EQ(LabelsText(grid.At(0)->labels), "gamma=-0.1, seed+steps=1+2, method=a, drop=0");
+  google::protobuf::Map<std::string, std::string> labels;
+  for (const char* axis : {"method", "drop", "gamma", "other"}) labels[axis] = "x";
+  labels["seed+steps"] = "";
+  EXPECT_EQ(LabelsText(labels, names), "gamma=x, method=x, drop=x, other=x");
 }
 
 TEST(SweepGridTest, AxesMayNotSilentlyOverrideEachOther) {

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace inlier {
@@ -176,8 +177,8 @@ TEST(SweepReaderTest, EveryGroupOfATrialThatIsWrongIsToldAlsoWhereOnlyAnotherCha
               "  - {label: given, set: {training: {start_from: {}}}}\n"),
       "s.yaml:11:5: axes[1].variants[1]: attention.softmax.clipped: nothing is chosen: give one of gamma "
       "or alpha (in the trial seed=1, method=b, start=fresh)\n"
-      "s.yaml:16:5: axes[2].variants[1]: training.start_from: nothing is chosen: give one of hugging_face "
-      "or checkpoint (in the trial seed=1, method=a, start=given)");
+      "s.yaml:16:5: axes[2].variants[1]: training.start_from: nothing is chosen: give one of hugging_face, "
+      "checkpoint, point, trial or training (in the trial seed=1, method=a, start=given)");
 }
 
 TEST(SweepReaderTest, TablesMustNameWhatExists) {
@@ -240,6 +241,15 @@ TEST(SweepReaderTest, ResourcesAreSharesOfOneGpuAndWholeMebibytes) {
             "s.yaml:6:18: resources.gpu: 1.5 is out of range: give a number from 0.001 to 1");
   EXPECT_EQ(ErrorOf("resources: {memory_mib: 0}\n"),
             "s.yaml:6:25: resources.memory_mib: 0 is out of range: give a whole number from 1 to 1073741824");
+}
+
+TEST(SweepReaderTest, LimitsAreAboveZeroAndNeedNotFitEachOther) {
+  EXPECT_EQ(ErrorOf("limits: {attempt_hours: 4, trial_hours: 0.5, sweep_hours: 1e6, gpu_hours: 1e9}\n"),
+            "OK");
+  for (const std::string field : {"attempt_hours", "trial_hours", "sweep_hours", "gpu_hours"}) {
+    EXPECT_THAT(ErrorOf("limits: {" + field + ": 0}\n"),
+                ::testing::HasSubstr("limits." + field + ": 0 is out of range"));
+  }
 }
 
 }  // namespace

@@ -29,19 +29,24 @@ TEST(DataSourceTest, OnlyFieldsThatNameFilesCount) {
 TEST(DataSourceTest, VocabulariesAndTheModelToStartFromCount) {
   const std::string plain = DataSourceNames(Spec("text { corpus: \"kjv\" }"));
   EXPECT_NE(DataSourceNames(Spec("text { corpus: \"kjv\" tokenizer { wordpiece { } } }")), plain);
-  EXPECT_NE(DataSourceNames(Spec("text { corpus: \"kjv\" tokenizer { byte_pair { corpus: \"gcide\" } } }")), plain);
-  EXPECT_EQ(DataSourceNames(Spec("text { corpus: \"kjv\" tokenizer { byte_pair { vocab_size: 900 } } }")), plain);
-  const std::string started =
-      DataSourceNames(Spec("text { corpus: \"kjv\" }", "steps: 1 start_from { checkpoint: \"/m.safetensors\" }"));
+  EXPECT_NE(DataSourceNames(Spec("text { corpus: \"kjv\" tokenizer { byte_pair { corpus: \"gcide\" } } }")),
+            plain);
+  EXPECT_EQ(DataSourceNames(Spec("text { corpus: \"kjv\" tokenizer { byte_pair { vocab_size: 900 } } }")),
+            plain);
+  const std::string started = DataSourceNames(
+      Spec("text { corpus: \"kjv\" }", "steps: 1 start_from { checkpoint: \"/m.safetensors\" }"));
   EXPECT_NE(started, plain);
-  EXPECT_EQ(DataSourceText(started),
-            "data.text.corpus kjv, training.start_from.checkpoint /m.safetensors");
+  EXPECT_EQ(DataSourceText(started), "data.text.corpus kjv, training.start_from.checkpoint /m.safetensors");
+  // A training of the coordinator names no file: its fingerprint names its model.
+  EXPECT_EQ(DataSourceNames(Spec("text { corpus: \"kjv\" }", "steps: 1 start_from { training: \"ab\" }")),
+            plain);
 }
 
 TEST(DataSourceTest, PeopleSeeDefaultsToo) {
-  EXPECT_EQ(DataSourceText(DataSourceNames(Spec("classification { path: \"/rows\" tokenizer { wordpiece { } } }"))),
-            "data.classification.path /rows, data.classification.tokenizer.wordpiece.vocab bert-base-uncased, "
-            "data.classification.train_file train.tsv, data.classification.validation_file dev.tsv");
+  EXPECT_EQ(
+      DataSourceText(DataSourceNames(Spec("classification { path: \"/rows\" tokenizer { wordpiece { } } }"))),
+      "data.classification.path /rows, data.classification.tokenizer.wordpiece.vocab bert-base-uncased, "
+      "data.classification.train_file train.tsv, data.classification.validation_file dev.tsv");
 }
 
 }  // namespace

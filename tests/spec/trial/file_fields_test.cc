@@ -54,6 +54,19 @@ TEST(FileFieldsTest, EveryTextDeclaresWhetherItIsAFile) {
   EXPECT_GE(paths.size(), 10u);
 }
 
+TEST(FileFieldsTest, DefaultsAreVisitedAndWhatIsSetIsCopied) {
+  const v1::TrialSpec spec = TrialFrom("{seed: 3, data: {classification: {path: /rows, train_file: a.tsv}}}");
+  std::vector<std::string> seen;
+  VisitFileFields(spec, [&seen](const std::string& path, v1::FileUse use, const std::string& value) {
+    seen.push_back(path + " " + v1::FileUse_Name(use) + " " + value);
+  });
+  EXPECT_THAT(seen, testing::UnorderedElementsAre("data.classification.path FILE_PATH /rows",
+                                                  "data.classification.train_file FILE_NAME a.tsv",
+                                                  "data.classification.validation_file FILE_NAME dev.tsv"));
+  EXPECT_EQ(FileFieldsOf(spec).ShortDebugString(),
+            "data { classification { path: \"/rows\" train_file: \"a.tsv\" } }");
+}
+
 TEST(FileFieldsTest, NamesStayInTheirFolder) {
   const auto check = [](const std::string& yaml) {
     return std::string(

@@ -50,7 +50,8 @@ TEST(ValidatorTest, AStartIsAnAbsolutePath) {
             "training.start_from.checkpoint: \"model.safetensors\" is relative, and every worker has its "
             "own working folder: give an absolute path");
   EXPECT_EQ(ErrorOf(kTinyBert, "{training: {start_from: {}}}"),
-            "training.start_from: nothing is chosen: give one of hugging_face or checkpoint");
+            "training.start_from: nothing is chosen: give one of hugging_face, checkpoint, point, trial or "
+            "training");
 }
 
 TEST(ValidatorTest, NcsNeedsALengthThatTheModelHas) {

@@ -1,103 +1,17 @@
-#include "cli/table_writer.h"
+#include "cli/tables/table_writer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/output.h"
+#include "cli/tables/table_cells.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace inlier {
 namespace {
-
-enum class Markup { kPlain, kLatex };
-
-std::string Number(double value, std::uint32_t decimals, Markup markup) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) {
-    if (markup == Markup::kLatex) return value > 0 ? "\\infty" : "-\\infty";
-    return value > 0 ? "inf" : "-inf";
-  }
-  return absl::StrFormat("%.*f", static_cast<int>(std::min(decimals, 17u)), value);
-}
-
-std::string MeanAndDeviation(double mean, bool has_std, double std, std::uint32_t decimals,
-                             const std::string& plus_minus, Markup markup) {
-  std::string text = Number(mean, decimals, markup);
-  if (has_std) absl::StrAppend(&text, " ", plus_minus, " ", Number(std, decimals, markup));
-  return markup == Markup::kLatex ? absl::StrCat("$", text, "$") : text;
-}
-
-// The same text in every format; only ± and the dollars differ.
-std::string CellText(const v1::TableCell& cell, std::uint32_t decimals, const std::string& plus_minus,
-                     Markup markup) {
-  std::string text;
-  if (cell.count() > 0) {
-    text = MeanAndDeviation(cell.mean(), cell.has_std(), cell.std(), decimals, plus_minus, markup);
-    if (cell.diverged() > 0) absl::StrAppend(&text, " (", cell.diverged(), " diverged)");
-  } else if (cell.diverged() > 0) {
-    text = cell.diverged() == 1 ? "DIVERGED" : absl::StrCat("DIVERGED (", cell.diverged(), ")");
-  } else if (cell.missing() > 0) {
-    text.push_back('-');
-  }
-  if (cell.missing() > 0 && text != "-") text += markup == Markup::kLatex ? "$^{*}$" : "*";
-  if (cell.has_published_mean()) {
-    absl::StrAppend(&text, text.empty() ? "[" : " [",
-                    MeanAndDeviation(cell.published_mean(), cell.has_published_std(), cell.published_std(),
-                                     decimals, plus_minus, markup),
-                    "]");
-  }
-  return text;
-}
-
-std::uint32_t Decimals(const v1::Table& table, int column) {
-  return column < table.decimals_size() ? table.decimals(column) : 2;
-}
-
-std::string Cell(const std::string& text) { return Shown(text, Layout::kCell); }
-
-// Headings, then rows; all with the same number of cells.
-using Grid = std::vector<std::vector<std::string>>;
-
-Grid ToGrid(const v1::Table& table, const std::string& plus_minus, Markup markup) {
-  Grid grid(1);
-  for (const std::string& heading : table.row_headings()) grid[0].push_back(Cell(heading));
-  for (const std::string& heading : table.column_headings()) grid[0].push_back(Cell(heading));
-  for (const v1::TableRow& row : table.rows()) {
-    std::vector<std::string>& cells = grid.emplace_back();
-    for (const std::string& label : row.labels()) cells.push_back(Cell(label));
-    for (int i = 0; i < row.cells_size(); ++i)
-      cells.push_back(CellText(row.cells(i), Decimals(table, i), plus_minus, markup));
-    cells.resize(grid[0].size());
-  }
-  return grid;
-}
-
-// Meaning of the marks in the cells; one line each.
-std::vector<std::string> Notes(const v1::Table& table) {
-  std::uint64_t missing = 0;
-  bool starred = false;
-  bool published = false;
-  for (const v1::TableRow& row : table.rows()) {
-    for (const v1::TableCell& cell : row.cells()) {
-      missing += cell.missing();
-      starred = starred || (cell.missing() > 0 && cell.count() + cell.diverged() > 0);
-      published = published || cell.has_published_mean();
-    }
-  }
-  std::vector<std::string> notes;
-  if (missing > 0) {
-    notes.push_back(absl::StrCat(
-        starred ? "* and - " : "- ",
-        "results are missing: the trial is unfinished, failed or cancelled, or has no such measurement (",
-        missing, missing == 1 ? " value)" : " values)"));
-  }
-  if (published) notes.push_back("[ ] published figure");
-  return notes;
-}
 
 std::size_t Width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(
@@ -148,7 +62,7 @@ std::string WriteText(const v1::Table& table, const TableStyle& style) {
   const std::string side = style.utf8 ? "│" : "|";
 
   std::string out;
-  if (!table.title().empty()) absl::StrAppend(&out, Cell(table.title()), "\n\n");
+  if (!table.title().empty()) absl::StrAppend(&out, OneLine(table.title()), "\n\n");
   if (style.boxed) absl::StrAppend(&out, RuleText(top, widths));
   for (std::size_t r = 0; r < grid.size(); ++r) {
     std::string line;
@@ -195,7 +109,7 @@ std::string MarkdownEscaped(const std::string& text) {
 std::string WriteMarkdown(const v1::Table& table) {
   const Grid grid = ToGrid(table, "±", Markup::kPlain);
   std::string out;
-  if (!table.title().empty()) absl::StrAppend(&out, "**", MarkdownEscaped(Cell(table.title())), "**\n\n");
+  if (!table.title().empty()) absl::StrAppend(&out, "**", MarkdownEscaped(OneLine(table.title())), "**\n\n");
   for (std::size_t r = 0; r < grid.size(); ++r) {
     out += "|";
     for (const std::string& cell : grid[r]) absl::StrAppend(&out, " ", MarkdownEscaped(cell), " |");
@@ -222,16 +136,7 @@ std::string CsvField(const std::string& exact) {
   return quoted + "\"";
 }
 
-// Numbers in full: with as many digits as a round trip needs.
-std::string CsvNumber(bool there, double value) {
-  if (!there) return "";
-  if (!std::isfinite(value)) return Number(value, 0, Markup::kPlain);
-  for (int digits = 1; digits < 17; ++digits) {
-    std::string text = absl::StrFormat("%.*g", digits, value);
-    if (std::stod(text) == value) return text;
-  }
-  return absl::StrFormat("%.17g", value);
-}
+std::string CsvNumber(bool there, double value) { return there ? FullNumber(value) : ""; }
 
 std::string WriteCsv(const v1::Table& table) {
   std::vector<std::string> line;
@@ -244,7 +149,8 @@ std::string WriteCsv(const v1::Table& table) {
   for (const std::string& heading : table.row_headings()) line.push_back(heading);
   for (const std::string& heading : table.column_headings()) {
     for (const char* part :
-         {"", " std", " count", " diverged", " missing", " published", " published std", " trials"}) {
+         {"", " std", " count", " diverged", " missing", " failed", " cancelled", " unmeasured", " published",
+          " published std", " published differs in", " trials"}) {
       line.push_back(absl::StrCat(heading, part));
     }
   }
@@ -254,10 +160,12 @@ std::string WriteCsv(const v1::Table& table) {
     for (const v1::TableCell& cell : row.cells()) {
       line.push_back(CsvNumber(cell.has_mean(), cell.mean()));
       line.push_back(CsvNumber(cell.has_std(), cell.std()));
-      for (const std::uint32_t count : {cell.count(), cell.diverged(), cell.missing()})
+      for (const std::uint32_t count : {cell.count(), cell.diverged(), cell.missing(), cell.failed(),
+                                        cell.cancelled(), cell.unmeasured()})
         line.push_back(absl::StrCat(count));
       line.push_back(CsvNumber(cell.has_published_mean(), cell.published_mean()));
       line.push_back(CsvNumber(cell.has_published_std(), cell.published_std()));
+      line.push_back(absl::StrJoin(cell.published_differs_in(), "; "));
       std::string trials;
       for (const std::string& trial : cell.trials())
         absl::StrAppend(&trials, trials.empty() ? "" : " ", trial);
@@ -302,20 +210,25 @@ std::string WriteLatex(const v1::Table& table) {
   const Grid grid = ToGrid(table, "\\pm", Markup::kLatex);
   const std::size_t labels = static_cast<std::size_t>(table.row_headings_size());
   std::string out;
-  if (!table.title().empty()) absl::StrAppend(&out, "% ", Cell(table.title()), "\n");
+  if (!table.title().empty()) absl::StrAppend(&out, "% ", OneLine(table.title()), "\n");
   absl::StrAppend(&out, "% \\usepackage{booktabs}\n\\begin{tabular}{", std::string(labels, 'l'),
                   std::string(grid[0].size() - labels, 'r'), "}\n\\toprule\n");
   for (std::size_t r = 0; r < grid.size(); ++r) {
     for (std::size_t i = 0; i < grid[r].size(); ++i) {
-      absl::StrAppend(&out, i == 0 ? "" : " & ",
-                      r == 0 || i < labels ? LatexEscaped(grid[r][i]) : grid[r][i]);
+      const std::string cell = r == 0 || i < labels ? LatexEscaped(grid[r][i]) : grid[r][i];
+      // \\ takes a bracket or a star that follows it for its own.
+      const bool guarded = i == 0 && (cell.starts_with('[') || cell.starts_with('*'));
+      absl::StrAppend(&out, i == 0 ? "" : " & ", guarded ? "{}" : "", cell);
     }
     out += " \\\\\n";
     if (r == 0) out += "\\midrule\n";
   }
-  out += "\\bottomrule\n\\end{tabular}\n";
-  for (const std::string& note : Notes(table)) absl::StrAppend(&out, "% ", note, "\n");
-  return out;
+  out += "\\bottomrule\n";
+  for (const std::string& note : Notes(table)) {
+    absl::StrAppend(&out, "\\multicolumn{", grid[0].size(), "}{l}{\\footnotesize ", LatexEscaped(note),
+                    "} \\\\\n");
+  }
+  return out + "\\end{tabular}\n";
 }
 
 std::string WriteJson(const v1::Table& table) {

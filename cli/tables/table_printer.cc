@@ -1,11 +1,11 @@
-#include "cli/table_printer.h"
+#include "cli/tables/table_printer.h"
 
 #include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cli/table_writer.h"
+#include "cli/tables/table_writer.h"
 
 namespace inlier {
 namespace {

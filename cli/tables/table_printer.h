@@ -1,6 +1,6 @@
 // A sweep's table on standard output, in the session's output mode.
-#ifndef INLIER_CLI_TABLE_PRINTER_H_
-#define INLIER_CLI_TABLE_PRINTER_H_
+#ifndef INLIER_CLI_TABLES_TABLE_PRINTER_H_
+#define INLIER_CLI_TABLES_TABLE_PRINTER_H_
 
 #include <optional>
 #include <string>
@@ -18,4 +18,4 @@ absl::Status PrintTable(Session& session, const std::string& sweep, const std::o
 
 }  // namespace inlier
 
-#endif  // INLIER_CLI_TABLE_PRINTER_H_
+#endif  // INLIER_CLI_TABLES_TABLE_PRINTER_H_

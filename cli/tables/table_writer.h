@@ -1,10 +1,12 @@
 // A Table as text: for a terminal, Markdown, CSV, LaTeX (booktabs) or JSON. Pure functions.
 //
-// A cell shows "mean ± std" with the column's digits; with divergences "4.52 ± 0.01 (1 diverged)", "DIVERGED"
-// when all did; "-" without a finished trial; "*" after a mean with missing trials, explained below the
-// table. A published figure follows in brackets.
-#ifndef INLIER_CLI_TABLE_WRITER_H_
-#define INLIER_CLI_TABLE_WRITER_H_
+// A cell shows "mean ± std" with the column's digits; with divergences "4.52 ± 0.01 (1 diverged)"; "*" after a mean
+// with missing values. Without a mean it has a word for each reason: "-" not run yet, DIVERGED, FAILED, CANCELLED,
+// "n/a" not measured. A published figure follows in brackets, with the paper's digits; "^a" after it: of another
+// setting. The notes below the table explain the marks and have the number of values n, or the cells of all columns
+// have it where one column's cells differ.
+#ifndef INLIER_CLI_TABLES_TABLE_WRITER_H_
+#define INLIER_CLI_TABLES_TABLE_WRITER_H_
 
 #include <optional>
 #include <string>
@@ -28,4 +30,4 @@ std::string WriteTable(const v1::Table& table, TableFormat format, const TableSt
 
 }  // namespace inlier
 
-#endif  // INLIER_CLI_TABLE_WRITER_H_
+#endif  // INLIER_CLI_TABLES_TABLE_WRITER_H_

@@ -1,0 +1,92 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spec/schema/did_you_mean.h"
+
+namespace inlier {
+namespace {
+
+bool TakesValue(const CLI::App& app, const std::string& flag) {
+  const CLI::Option* option = app.get_option_no_throw(flag);
+  return option != nullptr && option->get_items_expected_min() > 0;
+}
+
+// Index of the first word that is neither a global option nor its value; the size when there is none.
+std::size_t FirstWord(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!absl::StartsWith(arguments[i], "-")) return i;
+    if (TakesValue(app, arguments[i])) ++i;
+  }
+  return arguments.size();
+}
+
+std::vector<std::string> Verbs(const CLI::App& app) {
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  return verbs;
+}
+
+void AddOptions(const CLI::App& app, std::vector<std::string>* names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names->push_back(absl::StrCat("--", name));
+  }
+}
+
+}  // namespace
+
+void AddGlobalOptionsToHelp(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option == app.get_help_ptr() || option == app.get_help_all_ptr()) continue;
+    if (!option->get_lnames().empty() && option->get_lnames()[0] != "version")
+      names.push_back(absl::StrCat("--", option->get_lnames()[0]));
+  }
+  for (CLI::App* verb : app.get_subcommands({}))
+    verb->footer(absl::StrCat("Options of every command (inlier --help):\n  ", absl::StrJoin(names, ", ")));
+}
+
+std::vector<std::string> WithoutHelpVerb(const CLI::App& app, std::vector<std::string> arguments) {
+  const std::size_t at = FirstWord(app, arguments);
+  if (at == arguments.size() || arguments[at] != "help") return arguments;
+  arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
+  arguments.push_back("--help");
+  return arguments;
+}
+
+std::string UnknownVerb(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const std::size_t at = FirstWord(app, arguments);
+  const std::vector<std::string> verbs = Verbs(app);
+  if (at == arguments.size() || std::find(verbs.begin(), verbs.end(), arguments[at]) != verbs.end())
+    return "";
+  return absl::StrCat("there is no command '", arguments[at], "'", DidYouMean(arguments[at], verbs),
+                      "\nCommands: ", absl::StrJoin(verbs, ", "), "\nHelp: inlier help, inlier help COMMAND");
+}
+
+std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> given = app.get_subcommands();
+  const std::string verb = given.empty() ? "" : given[0]->get_name();
+  const std::string where = verb.empty() ? "" : absl::StrCat(verb, ": ");
+  const std::string help = absl::StrCat("\nHelp: inlier ", verb, verb.empty() ? "" : " ", "--help");
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
+    std::string hint;
+    if (!extra.empty() && absl::StartsWith(extra[0], "-")) {
+      std::vector<std::string> known;
+      if (!given.empty()) AddOptions(*given[0], &known);
+      AddOptions(app, &known);
+      hint = DidYouMean(extra[0].substr(0, extra[0].find('=')), known);
+    }
+    return absl::StrCat(where, "unexpected ", extra.size() == 1 ? "argument" : "arguments", ": ",
+                        absl::StrJoin(extra, " "), hint, help);
+  }
+  if (given.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    return absl::StrCat("which command?\nCommands: ", absl::StrJoin(Verbs(app), ", "), help);
+  return absl::StrCat(where, error.what(), help);
+}
+
+}  // namespace inlier

@@ -1,0 +1,373 @@
+// The exact text of a table in every form.
+#include "cli/tables/table_writer.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "cli/output.h"
+
+namespace inlier {
+namespace {
+
+v1::TableCell Cell(double mean, std::optional<double> std, std::uint32_t count) {
+  v1::TableCell cell;
+  cell.set_mean(mean);
+  if (std.has_value()) cell.set_std(*std);
+  cell.set_count(count);
+  cell.add_trials("t-1");
+  return cell;
+}
+v1::TableCell Lost(std::uint32_t diverged, std::uint32_t missing) {
+  v1::TableCell cell;
+  cell.set_count(0);
+  cell.set_diverged(diverged);
+  cell.set_missing(missing);
+  return cell;
+}
+
+// Two methods, two measurements; a divergence, a missing trial, published figures.
+v1::Table Example() {
+  v1::Table table;
+  table.set_title("Gamma");
+  table.add_row_headings("method");
+  table.add_row_headings("bits");
+  table.add_column_headings("perplexity");
+  table.add_column_headings("max_inf_norm");
+  table.add_decimals(2);
+  table.add_decimals(0);
+  v1::TableRow* row = table.add_rows();
+  row->add_labels("vanilla");
+  row->add_labels("8");
+  *row->add_cells() = Cell(4.4949, 0.0123, 3);
+  *row->add_cells() = Cell(735.4, 55, 3);
+  row->mutable_cells(0)->set_published_mean(4.49);
+  row->mutable_cells(0)->set_published_std(0.01);
+  row = table.add_rows();
+  row->add_labels("clipped");
+  row->add_labels("");
+  *row->add_cells() = Cell(4.39, {}, 1);
+  row->mutable_cells(0)->set_missing(2);
+  *row->add_cells() = Lost(3, 0);
+  row = table.add_rows();
+  row->add_labels("gated");
+  row->add_labels("8");
+  *row->add_cells() = Lost(0, 2);
+  *row->add_cells() = Cell(39.2, 26, 2);
+  row->mutable_cells(1)->set_diverged(1);
+  return table;
+}
+
+TEST(TableWriterTest, TextIsAligned) {
+  EXPECT_EQ(WriteTable(Example(), TableFormat::kText),
+            "Gamma\n"
+            "\n"
+            "method   bits                       perplexity                max_inf_norm\n"
+            "───────  ────  ───────────────────────────────  ──────────────────────────\n"
+            "vanilla  8     4.49 ± 0.01 (n=3) [4.49 ± 0.01]              735 ± 55 (n=3)\n"
+            "clipped                            4.39 (n=1)*                DIVERGED (3)\n"
+            "gated    8                                   -  39 ± 26 (n=2) (1 diverged)\n"
+            "\n"
+            "* without missing values: 2 not run yet\n"
+            "- not run yet (2 values)\n"
+            "diverged: the loss was not finite; in no mean (4 values)\n"
+            "[ ] published figure\n");
+}
+
+TEST(TableWriterTest, TextIsPlainAsciiWithoutUtf8) {
+  const std::string text = WriteTable(Example(), TableFormat::kText, {.utf8 = false});
+  for (const char c : text) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
+  EXPECT_THAT(text, ::testing::HasSubstr(
+                        "-------  ----  ---------------------------------  ---------------------------\n"
+                        "vanilla  8     4.49 +- 0.01 (n=3) [4.49 +- 0.01]              735 +- 55 (n=3)\n"));
+}
+
+TEST(TableWriterTest, BoxHasLinesAroundEveryCell) {
+  v1::Table table;
+  table.add_row_headings("method");
+  table.add_column_headings("loss");
+  table.add_decimals(1);
+  v1::TableRow* row = table.add_rows();
+  row->add_labels("größer");
+  *row->add_cells() = Cell(1.25, 0.5, 2);
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = true, .boxed = true}),
+            "┌────────┬───────────┐\n"
+            "│ method │      loss │\n"
+            "├────────┼───────────┤\n"
+            "│ größer │ 1.2 ± 0.5 │\n"
+            "└────────┴───────────┘\n"
+            "\nn = 2\n");
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .boxed = true}),
+            "+--------+------------+\n"
+            "| method |       loss |\n"
+            "+--------+------------+\n"
+            "| größer | 1.2 +- 0.5 |\n"
+            "+--------+------------+\n"
+            "\nn = 2\n");
+}
+
+TEST(TableWriterTest, MarkdownIsEscapedAndRightAligned) {
+  v1::Table table = Example();
+  table.mutable_rows(0)->set_labels(0, "a|b");
+  EXPECT_EQ(WriteTable(table, TableFormat::kMarkdown),
+            "**Gamma**\n"
+            "\n"
+            "| method | bits | perplexity | max\\_inf\\_norm |\n"
+            "|---|---|---:|---:|\n"
+            "| a\\|b | 8 | 4.49 ± 0.01 (n=3) [4.49 ± 0.01] | 735 ± 55 (n=3) |\n"
+            "| clipped |  | 4.39 (n=1)\\* | DIVERGED (3) |\n"
+            "| gated | 8 | - | 39 ± 26 (n=2) (1 diverged) |\n"
+            "\n"
+            "\\* without missing values: 2 not run yet\n"
+            "\n"
+            "- not run yet (2 values)\n"
+            "\n"
+            "diverged: the loss was not finite; in no mean (4 values)\n"
+            "\n"
+            "[ ] published figure\n");
+}
+
+TEST(TableWriterTest, CsvHasFullNumbersCountsAndTrials) {
+  v1::Table table = Example();
+  table.mutable_rows(0)->set_labels(0, "say \"hi\", twice");
+  table.mutable_column_headings()->RemoveLast();
+  for (v1::TableRow& row : *table.mutable_rows()) row.mutable_cells()->RemoveLast();
+  EXPECT_EQ(WriteTable(table, TableFormat::kCsv),
+            "method,bits,perplexity,perplexity std,perplexity count,perplexity diverged,perplexity missing,"
+            "perplexity failed,perplexity cancelled,perplexity unmeasured,perplexity published,"
+            "perplexity published std,perplexity published differs in,perplexity trials\r\n"
+            "\"say \"\"hi\"\", twice\",8,4.4949,0.0123,3,0,0,0,0,0,4.49,0.01,,t-1\r\n"
+            "clipped,,4.39,,1,0,2,0,0,0,,,,t-1\r\n"
+            "gated,8,,,0,0,2,0,0,0,,,,\r\n");
+}
+
+TEST(TableWriterTest, LatexUsesBooktabsAndEscapes) {
+  v1::Table table = Example();
+  table.mutable_rows(0)->set_labels(0, "50 % of_it & ~x^2");
+  EXPECT_EQ(
+      WriteTable(table, TableFormat::kLatex),
+      "% Gamma\n"
+      "% \\usepackage{booktabs}\n"
+      "\\begin{tabular}{llrr}\n"
+      "\\toprule\n"
+      "method & bits & perplexity & max\\_inf\\_norm \\\\\n"
+      "\\midrule\n"
+      "50 \\% of\\_it \\& \\textasciitilde{}x\\textasciicircum{}2 & 8 & $4.49 \\pm 0.01$ (n=3) "
+      "[$4.49 \\pm 0.01$] & $735 \\pm 55$ (n=3) \\\\\n"
+      "clipped &  & $4.39$ (n=1)$^{*}$ & DIVERGED (3) \\\\\n"
+      "gated & 8 & - & $39 \\pm 26$ (n=2) (1 diverged) \\\\\n"
+      "\\bottomrule\n"
+      "\\multicolumn{4}{l}{\\footnotesize * without missing values: 2 not run yet} \\\\\n"
+      "\\multicolumn{4}{l}{\\footnotesize - not run yet (2 values)} \\\\\n"
+      "\\multicolumn{4}{l}{\\footnotesize diverged: the loss was not finite; in no mean (4 values)} \\\\\n"
+      "\\multicolumn{4}{l}{\\footnotesize [ ] published figure} \\\\\n"
+      "\\end{tabular}\n");
+}
+
+TEST(TableWriterTest, LatexRowThatBeginsWithABracketIsNoArgument) {
+  v1::Table table;
+  table.add_row_headings("interval");
+  table.add_column_headings("x");
+  v1::TableRow* row = table.add_rows();
+  row->add_labels("[0, 1]");
+  *row->add_cells() = Cell(1, {}, 1);
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("\\midrule\n{}[0, 1] & $1.00$"));
+}
+
+// A label, a heading and a title that would control the terminal, break out of their cell, or be markup.
+v1::Table Hostile() {
+  v1::Table table;
+  const std::string evil = "\x1b[2J\xe2\x80\xae|<b>[x](y)\\input{z}&\"\n\t\r2,\x9b";
+  table.set_title(evil);
+  table.add_row_headings(evil);
+  table.add_column_headings(evil);
+  v1::TableRow* row = table.add_rows();
+  row->add_labels(evil);
+  *row->add_cells() = Cell(1, {}, 1);
+  return table;
+}
+
+TEST(TableWriterTest, NoFormatForTerminalsControlsOne) {
+  for (const TableFormat format :
+       {TableFormat::kText, TableFormat::kMarkdown, TableFormat::kCsv, TableFormat::kLatex}) {
+    std::string text = WriteTable(Hostile(), format);
+    if (format == TableFormat::kCsv) {  // Its lines end with both.
+      for (std::size_t end = 0; (end = text.find("\r\n", end)) != std::string::npos;) text.erase(end, 1);
+    }
+    EXPECT_EQ(Shown(text, Layout::kLines), text) << static_cast<int>(format);
+  }
+}
+
+TEST(TableWriterTest, LabelsStayInTheirCellsAndAreNoMarkup) {
+  const std::string shown = R"(\x1b[2J\u202e)";
+  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kText, {.utf8 = false}),
+              ::testing::StartsWith(shown + R"(|<b>[x](y)\input{z}&"\n\t\r2,\x9b)" + "\n\n" + shown));
+  EXPECT_THAT(
+      WriteTable(Hostile(), TableFormat::kMarkdown),
+      ::testing::HasSubstr(R"(| \\x1b[2J\\u202e\|\<b>[x\](y)\\input{z}\&"\\n\\t\\r2,\\x9b | 1.00 |)"));
+  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kLatex),
+              ::testing::HasSubstr(R"(|<b>[x](y)\textbackslash{}input\{z\}\&"\textbackslash{}n)"));
+  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kCsv),
+              ::testing::HasSubstr("\"\\x1b[2J\\u202e|<b>[x](y)\\input{z}&\"\"\n\t\\r2,\\x9b\",1,,1"));
+}
+
+TEST(TableWriterTest, JsonReadsBackAsTheSameTable) {
+  const v1::Table table = Example();
+  v1::Table read;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(WriteTable(table, TableFormat::kJson), &read).ok());
+  EXPECT_EQ(read.SerializeAsString(), table.SerializeAsString());
+}
+
+// Published numbers as the paper prints them, with its digits and not those of the column.
+TEST(TableWriterTest, PublishedFigureHasThePapersDigits) {
+  v1::Table table;
+  table.add_column_headings("norm");
+  table.add_decimals(2);
+  const auto shown = [&](double mean, std::optional<double> std) {
+    table.clear_rows();
+    v1::TableCell* cell = table.add_rows()->add_cells();
+    *cell = Cell(700.5, {}, 1);
+    cell->set_published_mean(mean);
+    if (std.has_value()) cell->set_published_std(*std);
+    const std::string text = WriteTable(table, TableFormat::kText);
+    const std::size_t begin = text.find('[');
+    return text.substr(begin, text.find(']') + 1 - begin);
+  };
+  EXPECT_EQ(shown(735, 55), "[735 ± 55]");
+  EXPECT_EQ(shown(19728, 7480), "[19728 ± 7480]");
+  EXPECT_EQ(shown(21.5, 1.5), "[21.5 ± 1.5]");
+  EXPECT_EQ(shown(4.9, 0.02), "[4.90 ± 0.02]");
+  EXPECT_EQ(shown(39.2, 26), "[39.2 ± 26.0]");
+  EXPECT_EQ(shown(0.8098, {}), "[0.8098]");
+}
+
+TEST(TableWriterTest, CsvHasNumbersWithoutExponents) {
+  v1::Table table;
+  table.add_column_headings("x");
+  const auto line = [&](double mean, double published) {
+    table.clear_rows();
+    v1::TableCell* cell = table.add_rows()->add_cells();
+    *cell = Cell(mean, {}, 1);
+    cell->set_published_mean(published);
+    const std::string text = WriteTable(table, TableFormat::kCsv);
+    return text.substr(text.find("\r\n") + 2);
+  };
+  EXPECT_EQ(line(80, 340), "80,,1,0,0,0,0,0,340,,,t-1\r\n");
+  EXPECT_EQ(line(0.1, 7480), "0.1,,1,0,0,0,0,0,7480,,,t-1\r\n");
+  EXPECT_EQ(line(-0.00012, 100000000), "-0.00012,,1,0,0,0,0,0,100000000,,,t-1\r\n");
+  EXPECT_EQ(line(1e300, 0), "1e+300,,1,0,0,0,0,0,0,,,t-1\r\n");
+  EXPECT_EQ(line(1.0 / 3, 1e-9), "0.3333333333333333,,1,0,0,0,0,0,1e-09,,,t-1\r\n");
+}
+
+// The paper's setting is another one: a mark for each list of differences, and what differs below.
+TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
+  v1::Table table;
+  table.add_row_headings("m");
+  for (const char* heading : {"x", "y"}) table.add_column_headings(heading);
+  const auto add = [&](const std::vector<std::string>& differs) {
+    v1::TableCell& cell = *table.mutable_rows(0)->add_cells();
+    cell = Cell(1, {}, 1);
+    cell.set_published_mean(4.49);
+    for (const std::string& one : differs) cell.add_published_differs_in(one);
+  };
+  table.add_rows()->add_labels("a");
+  add({"model", "data"});
+  add({"gamma"});
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+            "m              x              y\n"
+            "-  -------------  -------------\n"
+            "a  1.00 [4.49]^a  1.00 [4.49]^b\n"
+            "\n"
+            "[ ]^a..^b published figure of another setting: ^a model, data; ^b gamma\n"
+            "n = 1\n");
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("[$4.49$]$^{a}$"));
+  table.mutable_rows(0)->mutable_cells(1)->add_published_differs_in("model");
+  table.mutable_rows(0)->mutable_cells(0)->set_published_decimals(1);
+  EXPECT_THAT(
+      WriteTable(table, TableFormat::kText, {.utf8 = false}),
+      ::testing::HasSubstr("[ ]^a..^b published figure of another setting: model; ^a also data; ^b also "
+                           "gamma\n"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::HasSubstr("[4.5]^a"));
+  table.mutable_rows(0)->mutable_cells()->RemoveLast();
+  EXPECT_THAT(WriteTable(table, TableFormat::kText),
+              ::testing::HasSubstr("[ ]^a published figure of another setting: model, data\n"));
+  add({"gamma"});
+  EXPECT_THAT(WriteTable(table, TableFormat::kCsv), ::testing::HasSubstr(",4.49,,model; data,t-1,"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kJson), ::testing::HasSubstr("\"published_differs_in\": ["));
+}
+
+// Each reason has its own word, and its own line below.
+TEST(TableWriterTest, MissingValuesHaveTheirReason) {
+  v1::Table table;
+  for (const char* heading : {"a", "b", "c", "d", "e", "f"}) table.add_column_headings(heading);
+  v1::TableRow* row = table.add_rows();
+  for (int i = 0; i < 6; ++i) *row->add_cells() = Lost(0, 3);
+  row->mutable_cells(1)->set_failed(3);
+  row->mutable_cells(2)->set_cancelled(3);
+  row->mutable_cells(3)->set_unmeasured(3);
+  row->mutable_cells(4)->set_failed(1);
+  row->mutable_cells(4)->set_diverged(2);
+  *row->mutable_cells(5) = Cell(1, {}, 1);
+  row->mutable_cells(5)->set_missing(4);
+  row->mutable_cells(5)->set_failed(2);
+  row->mutable_cells(5)->set_cancelled(1);
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+            "a       b          c    d                        e      f\n"
+            "-  ------  ---------  ---  -----------------------  -----\n"
+            "-  FAILED  CANCELLED  n/a  DIVERGED (2), FAILED, -  1.00*\n"
+            "\n"
+            "* without missing values: 1 not run yet, 2 failed, 1 cancelled\n"
+            "- not run yet (5 values)\n"
+            "FAILED: `inlier why TRIAL` has the reason (4 values)\n"
+            "CANCELLED: by a person or by pruning (3 values)\n"
+            "n/a: no such measurement for this data, or not a number (3 values)\n"
+            "diverged: the loss was not finite; in no mean (2 values)\n"
+            "n = 1\n");
+}
+
+// One note where the columns agree in themselves; else each cell has its own.
+TEST(TableWriterTest, NumberOfValuesIsInTheNotesOrInTheCells) {
+  v1::Table table;
+  for (const char* heading : {"ppl", "norm", "W8A8 ppl"}) table.add_column_headings(heading);
+  for (int i = 0; i < 2; ++i) {
+    v1::TableRow* row = table.add_rows();
+    for (const std::uint32_t count : {2u, 2u, 6u}) *row->add_cells() = Cell(1, 0.5, count);
+  }
+  EXPECT_THAT(WriteTable(table, TableFormat::kText),
+              ::testing::EndsWith("\n\nn = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
+  *table.mutable_rows(1)->mutable_cells(2) = Lost(0, 1);
+  EXPECT_THAT(WriteTable(table, TableFormat::kText),
+              ::testing::HasSubstr("n = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
+  table.mutable_rows(1)->mutable_cells(0)->set_count(1);
+  const std::string text = WriteTable(table, TableFormat::kText);
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("n = ")));
+  EXPECT_THAT(text, ::testing::HasSubstr("1.00 ± 0.50 (n=1)  1.00 ± 0.50 (n=2)"));
+}
+
+TEST(TableWriterTest, NumbersThatAreNotFiniteAreNamed) {
+  v1::Table table;
+  table.add_column_headings("x");
+  *table.add_rows()->add_cells() =
+      Cell(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 2);
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+            "         x\n----------\ninf +- nan\n\nn = 2\n");
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("$\\infty \\pm nan$"));
+}
+
+TEST(TableWriterTest, TableWithoutRowsHasItsHeadings) {
+  v1::Table table;
+  table.add_row_headings("method");
+  table.add_column_headings("x");
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}), "method  x\n------  -\n");
+}
+
+TEST(TableWriterTest, FormatsHaveNames) {
+  EXPECT_EQ(ParseTableFormat("md"), TableFormat::kMarkdown);
+  EXPECT_EQ(ParseTableFormat("latex"), TableFormat::kLatex);
+  EXPECT_EQ(ParseTableFormat("excel"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace inlier
