@@ -23,7 +23,6 @@ namespace {
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kNameBytesMax = 64;
 constexpr char kTokenPrefix[] = "inlier_";
-constexpr mode_t kOwnerOnly = 0600;
 
 bool IsName(const std::string& name) {
   return !name.empty() && name.size() <= kNameBytesMax &&
