@@ -1,5 +1,8 @@
+#include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +15,7 @@ namespace inlier {
 namespace {
 
 // A number that a counter can still pass.
-constexpr Token kTokenMax = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max() / 2;
 
 absl::Status Damaged(const std::string& what) {
   return absl::DataLossError(
@@ -103,7 +106,7 @@ absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
 }
 
 absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& needed) {
-  if (snapshot.next_token == 0 || snapshot.next_token > kTokenMax)
+  if (snapshot.next_token == 0 || snapshot.next_token > kNumberMax)
     return Damaged(absl::StrCat("the next token is ", snapshot.next_token));
   std::vector<bool> live(snapshot.stages.size(), false);
   Token before = 0;
@@ -136,6 +139,42 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
   return absl::OkStatus();
 }
 
+// The names of files once, then what was found behind them.
+absl::Status CheckData(const Snapshot& snapshot) {
+  std::set<std::string_view> names;
+  for (const DataRow& data : snapshot.data) {
+    if (data.digest ? !names.contains(data.names) : !names.insert(data.names).second)
+      return Damaged(
+          absl::StrCat("the names of files of ", data.id.ToString(), " are there twice, or not at all"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRequests(const Snapshot& snapshot) {
+  std::uint64_t before = 0;
+  std::set<std::string_view> ids;
+  for (const RequestRow& request : snapshot.requests) {
+    if (request.number <= before || request.number > kNumberMax || !ids.insert(request.id).second)
+      return Damaged(absl::StrCat("request ", request.number, " is there twice or has no number"));
+    before = request.number;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNotifications(const Snapshot& snapshot) {
+  if (snapshot.next_notification == 0 || snapshot.next_notification > kNumberMax)
+    return Damaged(absl::StrCat("the next notification is ", snapshot.next_notification));
+  const auto there = [&](SweepId id) { return id && Find(snapshot.sweeps, id) != nullptr; };
+  for (const NotificationRow& row : snapshot.gathering) {
+    if (!there(row.sweep)) return Damaged(absl::StrCat("notification ", row.number, " is of no sweep"));
+  }
+  for (const SweepId id : snapshot.lasting) {
+    if (!there(id))
+      return Damaged(absl::StrCat("a notification is of ", id.ToString(), ", which is not there"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckSnapshot(const Snapshot& snapshot) {
@@ -143,10 +182,13 @@ absl::Status CheckSnapshot(const Snapshot& snapshot) {
   RETURN_IF_ERROR(CheckIds(snapshot.data));
   RETURN_IF_ERROR(CheckIds(snapshot.stages));
   RETURN_IF_ERROR(CheckIds(snapshot.trials));
+  RETURN_IF_ERROR(CheckData(snapshot));
   RETURN_IF_ERROR(CheckStages(snapshot));
   std::vector<bool> needed;
   RETURN_IF_ERROR(CheckTrials(snapshot, needed));
   RETURN_IF_ERROR(CheckAttempts(snapshot, needed));
+  RETURN_IF_ERROR(CheckRequests(snapshot));
+  RETURN_IF_ERROR(CheckNotifications(snapshot));
   for (const WorkerRow& worker : snapshot.workers) {
     if (worker.slots > Limits::kSlotsMax)
       return Damaged(absl::StrCat("worker ", worker.incarnation, " has ", worker.slots, " slots"));

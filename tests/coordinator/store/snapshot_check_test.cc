@@ -75,6 +75,16 @@ TEST_F(SnapshotCheckTest, FinishedModelThatIsNoDigestIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE artifact SET sha256 = '../model'"),
               HasSubstr("the final checkpoint of attempt 1 has no SHA-256"));
 }
+TEST_F(SnapshotCheckTest, RequestOutOfItsOrderIsNamed) {
+  EXPECT_THAT(
+      AfterEditing(
+          "INSERT INTO request VALUES (-7, 'a', 'Cancel', '', x'', 0), (3, 'b', 'Cancel', '', x'', 0)"),
+      HasSubstr("is there twice or has no number"));
+}
+TEST_F(SnapshotCheckTest, FilesThatAreNamedTwiceAreNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE data SET digest = printf('%064d', 0)"),
+              HasSubstr("are there twice, or not at all"));
+}
 TEST_F(SnapshotCheckTest, SpecificationThatIsNoObjectIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE stage SET spec = '7' WHERE id = 2"),
               HasSubstr("st-2 has a specification that is no JSON object"));
