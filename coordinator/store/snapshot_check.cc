@@ -118,6 +118,10 @@ absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& ne
       return Damaged(absl::StrCat("attempt ", attempt.token, " is live although ", attempt.stage.ToString(),
                                   " is not running for a trial, or has another"));
     }
+    if (Find(snapshot.sweeps, attempt.sweep) == nullptr) {
+      return Damaged(absl::StrCat("attempt ", attempt.token, " is charged to ", attempt.sweep.ToString(),
+                                  ", which is not there"));
+    }
     if (const StageId needed_stage = stage->train_stage ? stage->train_stage : stage->start_stage) {
       const StageRow* train = Find(snapshot.stages, needed_stage);
       if (train == nullptr || train->state != v1::SUCCEEDED) {
@@ -150,6 +154,19 @@ absl::Status CheckData(const Snapshot& snapshot) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPruning(const Snapshot& snapshot) {
+  for (const TrialPruning& pruning : snapshot.trial_prunings) {
+    if (Find(snapshot.trials, pruning.id) == nullptr)
+      return Damaged(absl::StrCat("a pruning is of ", pruning.id.ToString(), ", which is not there"));
+  }
+  for (const PruningDecision& decision : snapshot.pruning_decisions) {
+    if (Find(snapshot.sweeps, decision.sweep) == nullptr)
+      return Damaged(
+          absl::StrCat("a pruning decision is of ", decision.sweep.ToString(), ", which is not there"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRequests(const Snapshot& snapshot) {
   std::uint64_t before = 0;
   std::set<std::string_view> ids;
@@ -164,7 +181,7 @@ absl::Status CheckRequests(const Snapshot& snapshot) {
 absl::Status CheckNotifications(const Snapshot& snapshot) {
   if (snapshot.next_notification == 0 || snapshot.next_notification > kNumberMax)
     return Damaged(absl::StrCat("the next notification is ", snapshot.next_notification));
-  const auto there = [&](SweepId id) { return id && Find(snapshot.sweeps, id) != nullptr; };
+  const auto there = [&](SweepId id) { return Find(snapshot.sweeps, id) != nullptr; };
   for (const NotificationRow& row : snapshot.gathering) {
     if (!there(row.sweep)) return Damaged(absl::StrCat("notification ", row.number, " is of no sweep"));
   }
@@ -187,6 +204,7 @@ absl::Status CheckSnapshot(const Snapshot& snapshot) {
   std::vector<bool> needed;
   RETURN_IF_ERROR(CheckTrials(snapshot, needed));
   RETURN_IF_ERROR(CheckAttempts(snapshot, needed));
+  RETURN_IF_ERROR(CheckPruning(snapshot));
   RETURN_IF_ERROR(CheckRequests(snapshot));
   RETURN_IF_ERROR(CheckNotifications(snapshot));
   for (const WorkerRow& worker : snapshot.workers) {

@@ -47,6 +47,7 @@ TEST_F(NotificationRowsTest, TriesAreKeptInTheRowAndPeopleSeeThem) {
 }
 
 TEST_F(NotificationRowsTest, AStartReadsBackWhatItNeeds) {
+  MustApply(Sweep(1));
   NotificationRow gathering = Row(3, "failure /a"), lasting = Row(4, "no_worker /a");
   gathering.gathering = true;
   gathering.trial = TrialId(7);

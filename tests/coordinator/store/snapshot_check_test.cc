@@ -75,6 +75,10 @@ TEST_F(SnapshotCheckTest, FinishedModelThatIsNoDigestIsNamed) {
   EXPECT_THAT(AfterEditing("UPDATE artifact SET sha256 = '../model'"),
               HasSubstr("the final checkpoint of attempt 1 has no SHA-256"));
 }
+TEST_F(SnapshotCheckTest, LiveAttemptOfNoSweepIsNamed) {
+  EXPECT_THAT(AfterEditing("UPDATE attempt SET sweep = 9"),
+              HasSubstr("attempt 1 is charged to s-9, which is not there"));
+}
 TEST_F(SnapshotCheckTest, RequestOutOfItsOrderIsNamed) {
   EXPECT_THAT(
       AfterEditing(
