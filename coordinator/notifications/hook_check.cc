@@ -31,7 +31,7 @@ absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(
 absl::Status CheckOwned(const std::filesystem::path& path, bool folder) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return Wrong(absl::StrCat(path.string(), " is not there"));
-  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+  if (!IsOurs(info)) {
     return Wrong(absl::StrCat(path.string(), " belongs to another user (uid ", info.st_uid,
                               "), who could change what runs: chown ", ::geteuid(), " ", path.string()));
   }

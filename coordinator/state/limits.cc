@@ -52,6 +52,19 @@ OwnerBudget* BudgetFor(State& state, SweepId sweep) {
   return at == state.budgets.end() ? nullptr : &at->second;
 }
 
+// From now on the stage's live attempt, if there is one, counts for the sweep, or no longer.
+void ChangeUse(Context& context, Stage& stage, SweepId id,
+               void (UsageMeter::*change)(Timestamp, std::uint32_t)) {
+  if (stage.live() == 0) return;
+  State& state = context.state;
+  Sweep& sweep = state.sweeps.at(id);
+  Attempt& attempt = state.attempts.at(stage.live());
+  (sweep.usage.*change)(context.now.at, attempt.gpu_thousandths);
+  context.used.insert(id);
+  RefreshLimit(state, sweep);
+  RefreshLimit(state, attempt);
+}
+
 }  // namespace
 
 void BeginUse(Context& context, Attempt& attempt, std::optional<WallTime> started) {
@@ -106,25 +119,12 @@ void EndUse(Context& context, const Attempt& attempt) {
 }
 
 void SweepJoins(Context& context, Stage& stage, SweepId id) {
-  if (stage.live() == 0) return;
-  State& state = context.state;
-  Sweep& sweep = state.sweeps.at(id);
-  Attempt& attempt = state.attempts.at(stage.live());
-  sweep.usage.Start(context.now.at, attempt.gpu_thousandths);
-  context.used.insert(id);  // From now on: the attempt's time before is not the sweep's, after a restart too.
-  RefreshLimit(state, sweep);
-  RefreshLimit(state, attempt);
+  ChangeUse(context, stage, id,
+            &UsageMeter::Start);  // The attempt's time before is not the sweep's, after a restart too.
 }
 
 void SweepLeaves(Context& context, Stage& stage, SweepId id) {
-  if (stage.live() == 0) return;
-  State& state = context.state;
-  Sweep& sweep = state.sweeps.at(id);
-  Attempt& attempt = state.attempts.at(stage.live());
-  sweep.usage.Stop(context.now.at, attempt.gpu_thousandths);
-  context.used.insert(id);
-  RefreshLimit(state, sweep);
-  RefreshLimit(state, attempt);
+  ChangeUse(context, stage, id, &UsageMeter::Stop);
 }
 
 Duration RunningTime(const Attempt& attempt, Timestamp now) { return now - attempt.began; }
