@@ -5,32 +5,17 @@
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <utility>
 
+#include "base/descriptor.h"
 #include "rpc/rpc.h"
 
 namespace inlier {
 namespace {
-
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket& operator=(Socket&&) = delete;
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 int Milliseconds(Duration wait) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count());
@@ -50,7 +35,7 @@ bool Connects(int fd, const addrinfo& to, Duration wait) {
 }
 
 // A connection that does not block.
-std::optional<Socket> Connect(const std::string& address, Duration wait) {
+std::optional<Descriptor> Connect(const std::string& address, Duration wait) {
   const absl::StatusOr<Address> parsed = ParseAddress(address, "address");
   if (!parsed.ok()) return std::nullopt;
   addrinfo hints{}, *found = nullptr;
@@ -59,7 +44,7 @@ std::optional<Socket> Connect(const std::string& address, Duration wait) {
     return std::nullopt;
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, &::freeaddrinfo);
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    Socket socket(::socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol));
+    Descriptor socket(::socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol));
     if (socket.fd() >= 0 && Connects(socket.fd(), *at, wait)) return socket;
   }
   return std::nullopt;
@@ -90,7 +75,7 @@ bool AcceptsConnections(const std::string& address, Duration wait) {
 
 bool SpeaksTls(const std::string& address, Duration wait) {
   constexpr unsigned char kHandshake = 22, kAlert = 21, kMajorVersion = 3;  // RFC 8446, section 5.1.
-  const std::optional<Socket> socket = Connect(address, wait);
+  const std::optional<Descriptor> socket = Connect(address, wait);
   const std::string hello = ClientHello();
   if (!socket || hello.empty()) return false;
   if (::send(socket->fd(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size()))

@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 #include "base/status.h"
 #include "coordinator/notifications/hook_check.h"
 #include "coordinator/store/hook_key.h"
@@ -26,32 +26,16 @@ namespace {
 constexpr int kLookEveryMs = 20;
 constexpr std::size_t kOutputBytesMax = 2000;
 
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor = -1) : descriptor_(descriptor) {}
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return descriptor_; }
-  void Set(int descriptor) { descriptor_ = descriptor; }
-  void Close() {
-    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  }
-
- private:
-  int descriptor_;
-};
-
 // A file without a name that holds the text, at its beginning.
 absl::Status WriteInput(const std::string& text, Descriptor& input) {
-  input.Set(::memfd_create("notification", MFD_CLOEXEC));
+  input = Descriptor(::memfd_create("notification", MFD_CLOEXEC));
   std::size_t written = 0;
-  while (input.get() >= 0 && written < text.size()) {
-    const ssize_t n = ::write(input.get(), text.data() + written, text.size() - written);
+  while (input.fd() >= 0 && written < text.size()) {
+    const ssize_t n = ::write(input.fd(), text.data() + written, text.size() - written);
     if (n <= 0) break;
     written += static_cast<std::size_t>(n);
   }
-  if (written < text.size() || ::lseek(input.get(), 0, SEEK_SET) != 0)
+  if (written < text.size() || ::lseek(input.fd(), 0, SEEK_SET) != 0)
     return ErrnoStatus("cannot make the input of the command");
   return absl::OkStatus();
 }
@@ -140,12 +124,12 @@ TryOutcome RunCommand(const v1::HookConfig& hook, const Notification& notificati
   if (::pipe2(ends, O_CLOEXEC) != 0) return failed(ErrnoStatus("cannot make a pipe for the command"));
   const Descriptor read_end(ends[0]);
   Descriptor write_end(ends[1]);
-  ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
-  const absl::StatusOr<pid_t> pid = Spawn(hook.command(), notification, input.get(), write_end.get());
+  ::fcntl(read_end.fd(), F_SETFL, O_NONBLOCK);
+  const absl::StatusOr<pid_t> pid = Spawn(hook.command(), notification, input.fd(), write_end.fd());
   if (!pid.ok()) return failed(pid.status());
   write_end.Close();
   const std::optional<int> status =
-      WaitFor(*pid, read_end.get(), std::chrono::seconds(hook.timeout_seconds()), must_stop, output);
+      WaitFor(*pid, read_end.fd(), std::chrono::seconds(hook.timeout_seconds()), must_stop, output);
   if (!status)
     return {.error = absl::StrCat("it did not end within ", hook.timeout_seconds(), " s and was killed")};
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {.kind = TryOutcome::Kind::kTaken};
