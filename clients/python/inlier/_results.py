@@ -1,0 +1,149 @@
+"""Results, trials and curves as data frames, of a coordinator or of a folder: the same SQL on both."""
+from __future__ import annotations
+
+import abc
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Union
+
+import pandas as pd
+
+from inlier._frames import make_frame
+from inlier.errors import InvalidError, TruncatedError
+
+Names = Union[str, Iterable[str], None]
+_ROWS_MAX = 1_000_000  # Of one answer of the coordinator.
+_TRIALS_IN_A_PAGE = 1_000
+_ROWS_IN_A_PAGE = 100_000
+_FIRST = ("trial", "sweep_id", "sweep", "state", "label")
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _list_of(names: Names) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())
+
+
+def _in(column: str, values: Iterable[str]) -> str:
+    return f"{column} IN ({', '.join(map(quoted, values))})"
+
+
+class Results(abc.ABC):
+    """Data frames. Each reads all pages of an answer: nothing is left out silently."""
+
+    @abc.abstractmethod
+    def _rows(self, sql: str, max_rows: int) -> tuple[list[str], list[Sequence[Any]], bool]:
+        """Columns, rows, and whether there are more rows than `max_rows`."""
+
+    @abc.abstractmethod
+    def _sweep_id(self, sweep: str) -> str:
+        """The id of a sweep that is named by its id or its name: the latest of that name. NotFoundError."""
+
+    def query(self, sql: str, max_rows: int = _ROWS_MAX) -> pd.DataFrame:
+        """One read-only SQL statement; the views are in docs/reference/schema.md. TruncatedError when there are more rows than `max_rows`."""
+        columns, rows, truncated = self._rows(sql, max_rows)
+        if truncated:
+            raise TruncatedError(f"the query has more than {max_rows:,} rows; narrow it, add LIMIT, or pass a larger max_rows (at most {_ROWS_MAX:,})")
+        return make_frame(columns, rows)
+
+    def trials(self, *sweeps: str, state: Names = None, empty_columns: bool = False) -> pd.DataFrame:
+        """A row for each trial: its state, labels, hyper-parameters, and the reason of a failure. Columns as in results()."""
+        return self._wide("trials", sweeps, _list_of(state), [], empty_columns)
+
+    def results(self, *sweeps: str, columns: Names = None, empty_columns: bool = False) -> pd.DataFrame:
+        """A row for each trial with a result: a column for each axis, hyper-parameter and measurement.
+
+        Columns without a value in any row are left out, unless `empty_columns`. `columns` names hyper-parameters and measurements to read;
+        ids, state and axes are always there. Trials with the same `evaluate_stage` have one result: drop_duplicates("evaluate_stage") where it
+        must count once.
+        """
+        return self._wide("results", sweeps, [], _list_of(columns), empty_columns)
+
+    def curves(self, *sweeps: str, names: Names = None, trials: Names = None, sites: bool = False) -> pd.DataFrame:
+        """A row for each point of a curve: trial, label, axes, name, step, value, at (UTC), and the stage that measured it, which trials may
+        share. `names`: only these measurements; `trials`: only these trials; `sites`: also curves of single modules, with the column `site`. The
+        value is NaN where it is not a number."""
+        labels = self._labels(sweeps)
+        wanted = _list_of(trials)
+        if wanted:
+            missing = sorted(set(wanted) - set(labels.trial))
+            if missing:
+                raise InvalidError(f"trials: {', '.join(missing)} are not of {', '.join(sweeps)}")
+            labels = labels[labels.trial.isin(wanted)]
+        condition = "" if sites else " AND site = ''"
+        if names is not None:
+            condition += " AND " + _in("name", _list_of(names))
+        rows: list[Sequence[Any]] = []
+        for page in self._pages("SELECT trial, name, site, step, value, at, stage FROM curves", condition, list(labels.trial)):
+            rows += page[1]
+        points = make_frame(["trial", "name", "site", "step", "value", "at", "stage"], rows)
+        points["value"] = points["value"].astype("float64")
+        points["at"] = pd.to_datetime(points["at"], utc=True)
+        frame = labels.drop(columns=["labels"]).merge(points, on="trial", validate="one_to_many")
+        frame = frame.assign(_trial=_numbers(frame.trial)).sort_values(["_trial", "name", "site", "step"], kind="stable", ignore_index=True)
+        return frame.drop(columns=["_trial"] if sites else ["_trial", "site"])
+
+    def _ids(self, sweeps: Sequence[str]) -> list[str]:
+        if not sweeps:
+            raise InvalidError('name a sweep, for example "s-1"')
+        return list(dict.fromkeys(self._sweep_id(sweep) for sweep in sweeps))
+
+    def _labels(self, sweeps: Sequence[str], condition: str = "", view: str = "trials") -> pd.DataFrame:
+        """trial, label, labels and a column for each axis, by number."""
+        ids = self._ids(sweeps)
+        frame = self.query(f"SELECT trial, label, labels FROM {view} WHERE {_in('sweep_id', ids)}{condition}")
+        frame = frame.assign(_trial=_numbers(frame.trial)).sort_values("_trial", ignore_index=True).drop(columns="_trial")
+        points = [json.loads(text) for text in frame.labels]
+        present = {name: None for point in points for name in point}
+        for axis in [*(axis for axis in self._axes(ids) if axis in present), *present]:
+            if axis not in frame.columns:
+                frame[axis] = pd.Series([point.get(axis) for point in points], dtype="object", index=frame.index)
+        return frame
+
+    def _axes(self, ids: Sequence[str]) -> list[str]:
+        """Names of the axes in the order of the sweeps' files."""
+        names: dict[str, None] = {}
+        for spec in self.query(f"SELECT spec FROM sweeps WHERE {_in('sweep_id', ids)}").spec:
+            for axis in json.loads(spec).get("axes", ()):
+                paths = [axis["field"]] if axis.get("field") else axis.get("zip", ())
+                names[axis.get("name") or "+".join(path.rpartition(".")[2] for path in paths)] = None
+        return list(names)
+
+    def _wide(self, view: str, sweeps: Sequence[str], states: list[str], columns: list[str], empty_columns: bool) -> pd.DataFrame:
+        condition = " AND " + _in("state", states) if states else ""
+        labels = self._labels(sweeps, condition, view)
+        selected = ", ".join([*_FIRST, *(f'"{name}"' for name in columns if name not in _FIRST)]) if columns else "*"
+        names: list[str] = []
+        rows: list[Sequence[Any]] = []
+        for names, page in self._pages(f"SELECT {selected} FROM {view}", condition, list(labels.trial)):
+            rows += page
+        if not names:  # No trial yet: the columns alone.
+            names = self._rows(f"SELECT {selected} FROM {view} LIMIT 0", 1)[0]
+        frame = make_frame(names, rows)
+        if not empty_columns:
+            frame = frame[[name for name in frame.columns if name in _FIRST or name in columns or frame[name].notna().any()]]
+        frame = frame.drop(columns={"labels", "spec"} - set(columns), errors="ignore")  # Columns have both already.
+        axes = [name for name in labels.columns if name not in frame.columns and name != "labels"]
+        frame = labels[["trial", *axes]].merge(frame, on="trial", validate="one_to_one")
+        return frame[[*(name for name in _FIRST if name in frame), *axes, *(name for name in frame.columns if name not in _FIRST and name not in axes)]]
+
+    def _pages(self, select: str, condition: str, trials: Sequence[str]) -> Iterator[tuple[list[str], list[Sequence[Any]]]]:
+        """The rows of these trials, page by page; a page with too many rows is read again in halves."""
+        waiting = [trials[i : i + _TRIALS_IN_A_PAGE] for i in range(0, len(trials), _TRIALS_IN_A_PAGE)]
+        waiting.reverse()
+        while waiting:
+            page = waiting.pop()
+            alone = len(page) == 1
+            columns, rows, truncated = self._rows(f"{select} WHERE {_in('trial', page)}{condition}", _ROWS_MAX if alone else _ROWS_IN_A_PAGE)
+            if not truncated:
+                yield columns, rows
+            elif alone:
+                raise TruncatedError(f"{page[0]} has more than {_ROWS_MAX:,} rows; ask for fewer names, or read the file with inlier.open_dir()")
+            else:
+                waiting += [page[len(page) // 2 :], page[: len(page) // 2]]
+
+
+def _numbers(trials: pd.Series) -> pd.Series:
+    return pd.Series([int(trial[2:]) for trial in trials], index=trials.index, dtype="int64")
