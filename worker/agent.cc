@@ -285,6 +285,11 @@ void Agent::End(const absl::Status& status) {
   on_end_(status);
 }
 
+void Agent::ShowGpus(const std::vector<v1::GpuReading>& readings) {
+  board_.SetGpus(readings);
+  metrics_.SetGpus(readings);
+}
+
 void Agent::UpdateMetrics() {
   metrics_.slots_busy.Set(static_cast<double>(running_.size()));
   metrics_.outbox_events.Set(static_cast<double>(outbox_.size()));

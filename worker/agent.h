@@ -67,6 +67,8 @@ class Agent {
   std::size_t running() const { return running_.size(); }
   // Sets the gauges; called at each scrape.
   void UpdateMetrics();
+  // Exports the readings and sends them to the coordinator. On any thread.
+  void ShowGpus(const std::vector<v1::GpuReading>& readings);
 
  private:
   enum class Phase { kRunning, kDraining, kFinished };

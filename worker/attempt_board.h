@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "inlier/v1/worker_service.pb.h"
 
@@ -42,23 +43,31 @@ class AttemptBoard {
     const std::lock_guard lock(mutex_);
     data_checked_ = std::move(checked);
   }
+  // They go with one sync.
+  void SetGpus(const std::vector<v1::GpuReading>& readings) {
+    const std::lock_guard lock(mutex_);
+    gpus_ = readings;
+  }
   void SetDraining() {
     const std::lock_guard lock(mutex_);
     draining_ = true;
   }
 
-  // Adds `attempts`, `data_checked` and `draining`.
-  void Fill(v1::WorkerSync& sync) const {
+  // Adds `attempts`, `data_checked`, `draining` and, once, the latest readings of the GPUs.
+  void Fill(v1::WorkerSync& sync) {
     const std::lock_guard lock(mutex_);
     for (const auto& [token, report] : reports_) *sync.add_attempts() = report;
     for (const auto& [token, checked] : data_checked_) *sync.add_data_checked() = checked;
+    for (v1::GpuReading& reading : gpus_) *sync.add_gpus() = std::move(reading);
+    gpus_.clear();
     if (draining_) sync.set_draining(true);
   }
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<std::uint64_t, v1::AttemptReport> reports_;
   std::map<std::uint64_t, v1::DataChecked> data_checked_;
+  std::vector<v1::GpuReading> gpus_;  // Not sent yet.
   bool draining_ = false;
 };
 

@@ -1,10 +1,8 @@
 #include "worker/gpu_inventory.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,66 +15,6 @@
 
 namespace inlier {
 namespace {
-
-// The functions of NVML that are needed. Its interface is stable C, so its header is not.
-class Nvml {
- public:
-  Nvml() {
-    library_ = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) return;
-    const auto init = Symbol<int()>("nvmlInit_v2");
-    shutdown_ = Symbol<int()>("nvmlShutdown");
-    count_ = Symbol<int(unsigned*)>("nvmlDeviceGetCount_v2");
-    handle_ = Symbol<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
-    name_ = Symbol<int(void*, char*, unsigned)>("nvmlDeviceGetName");
-    uuid_ = Symbol<int(void*, char*, unsigned)>("nvmlDeviceGetUUID");
-    memory_ = Symbol<int(void*, Memory*)>("nvmlDeviceGetMemoryInfo");
-    ready_ = init && shutdown_ && count_ && handle_ && name_ && uuid_ && init() == 0;
-  }
-  ~Nvml() {
-    if (ready_) shutdown_();
-    if (library_ != nullptr) ::dlclose(library_);
-  }
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
-
-  bool ready() const { return ready_; }
-
-  std::vector<Gpu> List() const {
-    std::vector<Gpu> gpus;
-    unsigned count = 0;
-    if (count_(&count) != 0) return gpus;
-    for (unsigned i = 0; i < count; ++i) {
-      void* device = nullptr;
-      std::array<char, 96> name{}, uuid{};
-      if (handle_(i, &device) != 0 || uuid_(device, uuid.data(), uuid.size()) != 0) continue;
-      name_(device, name.data(), name.size());
-      Memory memory;
-      const bool known = memory_ != nullptr && memory_(device, &memory) == 0;
-      gpus.push_back({uuid.data(), name.data(), known ? memory.total >> 20 : 0});
-    }
-    return gpus;
-  }
-
- private:
-  struct Memory {  // nvmlMemory_t, in bytes.
-    unsigned long long total = 0, free = 0, used = 0;
-  };
-
-  template <typename Function>
-  Function* Symbol(const char* name) const {
-    return reinterpret_cast<Function*>(::dlsym(library_, name));
-  }
-
-  void* library_ = nullptr;
-  bool ready_ = false;
-  int (*shutdown_)() = nullptr;
-  int (*count_)(unsigned*) = nullptr;
-  int (*handle_)(unsigned, void**) = nullptr;
-  int (*name_)(void*, char*, unsigned) = nullptr;
-  int (*uuid_)(void*, char*, unsigned) = nullptr;
-  int (*memory_)(void*, Memory*) = nullptr;
-};
 
 // This process' folder in the cgroup v2 tree; "" when there is none.
 std::string CgroupFolder() {

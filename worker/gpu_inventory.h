@@ -10,13 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace inlier {
+#include "worker/gpus/nvml.h"
 
-struct Gpu {
-  std::string id;                // For CUDA_VISIBLE_DEVICES: a uuid ("GPU-…") or an index.
-  std::string name;              // "NVIDIA H100 80GB HBM3".
-  std::uint64_t memory_mib = 0;  // 0: not known.
-};
+namespace inlier {
 
 struct GpuInventory {
   std::vector<Gpu> gpus;

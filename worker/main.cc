@@ -17,6 +17,7 @@
 #include "rpc/http_server.h"
 #include "worker/agent.h"
 #include "worker/gpu_inventory.h"
+#include "worker/gpus/gpu_monitor.h"
 #include "worker/slot_plan.h"
 #include "worker/worker_setup.h"
 
@@ -25,9 +26,12 @@ namespace {
 
 constexpr char kProgram[] = "inlier-worker";
 
-std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, bool trial_has_cuda) {
+GpuInventory FindVisibleGpus() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  GpuInventory inventory = FindGpus(visible == nullptr ? std::nullopt : std::optional<std::string>(visible));
+  return FindGpus(visible == nullptr ? std::nullopt : std::optional<std::string>(visible));
+}
+
+std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inventory, bool trial_has_cuda) {
   if (!inventory.gpus.empty() && !trial_has_cuda) {
     spdlog::warn(
         "gpus_not_used count={} reason=\"trial_program was built with a LibTorch without CUDA; trials run on "
@@ -52,12 +56,13 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, bool trial_has_c
 }
 
 // All but the incarnation.
-absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, const TrialProgram& trial) {
+absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, const TrialProgram& trial,
+                                              const GpuInventory& inventory) {
   Agent::Options options;
   options.name = config.name();
   options.host = HostName();
   options.version = Version();
-  options.slots = FindSlots(config, trial.has_cuda);
+  options.slots = FindSlots(config, inventory, trial.has_cuda);
   options.memory_mib = config.has_memory_mib() ? config.memory_mib() : UsableMemoryMib();
   options.attempts.state_dir = config.state_dir();
   options.attempts.data_dir = config.data_dir();
@@ -105,7 +110,8 @@ absl::Status Run(const DaemonOptions& options) {
   absl::Status ended;
   boost::asio::io_context io(1);
   HttpServer http(io);
-  ASSIGN_OR_RETURN(Agent::Options agent_options, AgentOptionsOf(config, trial));
+  const GpuInventory inventory = FindVisibleGpus();
+  ASSIGN_OR_RETURN(Agent::Options agent_options, AgentOptionsOf(config, trial, inventory));
   agent_options.incarnation = incarnation;
   Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
     ended = status;
@@ -127,6 +133,9 @@ absl::Status Run(const DaemonOptions& options) {
               {"http", http.address()},
               {"trial", trial.version_text}});
   agent.Start();
+  const GpuMonitor monitor(  // Of all of them, also where no slot is on one.
+      inventory.gpus, [&agent](const std::vector<v1::GpuReading>& readings) { agent.ShowGpus(readings); },
+      {});
   io.run();
   if (outbox->size() == 0) {
     if (const absl::Status removed = outbox->Remove(); !removed.ok())

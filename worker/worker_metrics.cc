@@ -1,18 +1,18 @@
 #include "worker/worker_metrics.h"
 
-#include "absl/strings/ascii.h"
 #include "base/version.h"
 
 namespace inlier {
 
 std::vector<MetricSpec> WorkerMetricsTable() {
-  std::vector<std::vector<std::string>> outcomes = {{"succeeded"}, {"diverged"}};
+  std::vector<std::vector<std::string>> outcomes = {{"SUCCEEDED"}, {"DIVERGED"}};
   for (int i = v1::FailureClass_MIN; i <= v1::FailureClass_MAX; ++i) {
     if (v1::FailureClass_IsValid(i)) {
-      outcomes.push_back({absl::AsciiStrToLower(v1::FailureClass_Name(static_cast<v1::FailureClass>(i)))});
+      outcomes.push_back({v1::FailureClass_Name(static_cast<v1::FailureClass>(i))});
     }
   }
   using enum MetricKind;
+  const std::vector<std::string> gpu = {"device", "model"};
   return {
       {"inlier_build_info", kGauge, "Always 1; the labels name the build.", {"version", "build"}},
       {"inlier_worker_slots", kGauge, "Places to run an attempt."},
@@ -45,27 +45,34 @@ std::vector<MetricSpec> WorkerMetricsTable() {
        "Checkpoints moved whole, from the coordinator or to it.",
        {"direction"},
        {},
-       {{"fetched"}, {"sent"}}},
+       {{"FETCHED"}, {"SENT"}}},
       {"inlier_worker_artifact_bytes_total",
        kCounter,
        "Bytes of checkpoints moved, repeated bytes included.",
        {"direction"},
        {},
-       {{"fetched"}, {"sent"}}},
+       {{"FETCHED"}, {"SENT"}}},
       {"inlier_worker_artifact_failures_total", kCounter, "Times a transfer of a checkpoint broke."},
+      {"inlier_worker_gpu_utilization_ratio", kGauge, "Share of time in which a kernel ran, 0 to 1.", gpu},
+      {"inlier_worker_gpu_memory_used_bytes", kGauge, "Memory of the GPU in use, by any program.", gpu},
+      {"inlier_worker_gpu_memory_total_bytes", kGauge, "Memory of the GPU.", gpu},
+      {"inlier_worker_gpu_temperature_celsius", kGauge, "Temperature of the GPU.", gpu},
+      {"inlier_worker_gpu_power_watts", kGauge, "Power that the GPU draws.", gpu},
+      {"inlier_worker_gpu_memory_errors", kGauge,
+       "Uncorrected errors of the GPU's memory since its driver was loaded.", gpu},
   };
 }
 
 std::string OutcomeLabel(const v1::Outcome& outcome) {
   switch (outcome.kind()) {
     case v1::Outcome::SUCCEEDED:
-      return "succeeded";
+      return "SUCCEEDED";
     case v1::Outcome::DIVERGED:
-      return "diverged";
+      return "DIVERGED";
     case v1::Outcome::FAILED:
       break;
   }
-  return absl::AsciiStrToLower(v1::FailureClass_Name(outcome.failure()));
+  return v1::FailureClass_Name(outcome.failure());
 }
 
 WorkerMetrics::WorkerMetrics()
@@ -84,12 +91,34 @@ WorkerMetrics::WorkerMetrics()
       train_steps(registry.CounterOf("inlier_worker_train_steps_total")),
       child_cpu_seconds(registry.CounterOf("inlier_worker_child_cpu_seconds_total")),
       child_resident_bytes(registry.GaugeOf("inlier_worker_child_resident_bytes")),
-      artifacts{.fetched = registry.CounterOf("inlier_worker_artifacts_total", {"fetched"}),
-                .sent = registry.CounterOf("inlier_worker_artifacts_total", {"sent"}),
-                .bytes_fetched = registry.CounterOf("inlier_worker_artifact_bytes_total", {"fetched"}),
-                .bytes_sent = registry.CounterOf("inlier_worker_artifact_bytes_total", {"sent"}),
+      artifacts{.fetched = registry.CounterOf("inlier_worker_artifacts_total", {"FETCHED"}),
+                .sent = registry.CounterOf("inlier_worker_artifacts_total", {"SENT"}),
+                .bytes_fetched = registry.CounterOf("inlier_worker_artifact_bytes_total", {"FETCHED"}),
+                .bytes_sent = registry.CounterOf("inlier_worker_artifact_bytes_total", {"SENT"}),
                 .failures = registry.CounterOf("inlier_worker_artifact_failures_total")} {
   registry.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1);
+}
+
+void WorkerMetrics::SetGpus(std::span<const v1::GpuReading> readings) {
+  using Reading = v1::GpuReading;
+  const auto replace = [&](const char* family, auto has, auto value, double scale = 1) {
+    std::vector<GaugeSample> samples;
+    for (const Reading& gpu : readings) {
+      if ((gpu.*has)())
+        samples.push_back({{gpu.device(), gpu.name()}, scale * static_cast<double>((gpu.*value)())});
+    }
+    registry.ReplaceGauge(family, samples);
+  };
+  constexpr double kMib = 1 << 20;
+  replace("inlier_worker_gpu_utilization_ratio", &Reading::has_utilization, &Reading::utilization);
+  replace("inlier_worker_gpu_memory_used_bytes", &Reading::has_memory_used_mib, &Reading::memory_used_mib,
+          kMib);
+  replace("inlier_worker_gpu_memory_total_bytes", &Reading::has_memory_total_mib, &Reading::memory_total_mib,
+          kMib);
+  replace("inlier_worker_gpu_temperature_celsius", &Reading::has_temperature_celsius,
+          &Reading::temperature_celsius);
+  replace("inlier_worker_gpu_power_watts", &Reading::has_power_watts, &Reading::power_watts);
+  replace("inlier_worker_gpu_memory_errors", &Reading::has_memory_errors, &Reading::memory_errors);
 }
 
 }  // namespace inlier

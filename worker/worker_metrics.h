@@ -2,6 +2,7 @@
 #ifndef INLIER_WORKER_WORKER_METRICS_H_
 #define INLIER_WORKER_WORKER_METRICS_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,7 @@ namespace inlier {
 
 std::vector<MetricSpec> WorkerMetricsTable();
 
-// The label `outcome` of inlier_worker_attempts_ended_total: "succeeded", "diverged", or the failure class in
-// lower case.
+// The label `outcome` of inlier_worker_attempts_ended_total: SUCCEEDED, DIVERGED, or the failure class.
 std::string OutcomeLabel(const v1::Outcome& outcome);
 
 // References into the registry, so that a name is written once. Thread-safe as the registry is.
@@ -43,6 +43,9 @@ class WorkerMetrics {
     prometheus::Counter& bytes_sent;
     prometheus::Counter& failures;
   } artifacts;
+
+  // Absent numbers have no series.
+  void SetGpus(std::span<const v1::GpuReading> readings);
 
   void AttemptEnded(const v1::Outcome& outcome) {
     registry.CounterOf("inlier_worker_attempts_ended_total", {OutcomeLabel(outcome)}).Increment();

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "tests/worker/worker_rig.h"
+#include "worker/gpus/gpu_monitor.h"
 
 namespace inlier {
 namespace {
@@ -69,6 +70,33 @@ TEST_F(AgentTest, AFinishedTrainingIsInArtifactsBeforeItsOutcomeIsReported) {
   const fs::path artifact = folder_.path() / "artifacts" / (events[7].checkpoint().sha256() + ".safetensors");
   EXPECT_EQ(*Sha256HexOfFile(artifact), events[7].checkpoint().sha256());
   EXPECT_TRUE(fs::exists(folder_.path() / "attempts/train-stage/7/spec.json"));
+}
+
+TEST_F(AgentTest, ReadingsOfTheGpusAreSentOnceEachAndExported) {
+  FakeCoordinator::Settings often;
+  often.next_sync_ms = 20;
+  StartCoordinator(often);
+  WorkerRig& rig = StartWorker({});
+  const GpuMonitor monitor(
+      {{"GPU-bbbb", "Fake Two", 8192}, {"GPU-aaaa", "Fake One", 81920}},
+      [&rig](const std::vector<v1::GpuReading>& readings) { rig.agent().ShowGpus(readings); },
+      {.period = std::chrono::milliseconds(500), .library = INLIER_FAKE_NVML_LIBRARY});
+  EXPECT_TRUE(
+      rig.WaitForMetric("inlier_worker_gpu_utilization_ratio{device=\"cuda:1\",model=\"Fake One\"} 0.73"));
+  EXPECT_TRUE(rig.WaitForMetric(
+      "inlier_worker_gpu_memory_used_bytes{device=\"cuda:0\",model=\"Fake Two\"} 5368709120"));
+  const auto with = [](const State& state) {
+    return std::count_if(state.syncs.begin(), state.syncs.end(),
+                         [](const v1::WorkerSync& sync) { return sync.gpus_size() > 0; });
+  };
+  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) { return with(state) >= 3; }));
+  const State state = coordinator_->state();
+  EXPECT_GT(static_cast<std::ptrdiff_t>(state.syncs.size()), 3 * with(state));
+  const auto first = std::find_if(state.syncs.begin(), state.syncs.end(),
+                                  [](const v1::WorkerSync& sync) { return sync.gpus_size() > 0; });
+  ASSERT_EQ(first->gpus_size(), 2);
+  EXPECT_EQ(first->gpus(1).device(), "cuda:1");
+  EXPECT_EQ(first->gpus(1).name(), "Fake One");
 }
 
 TEST_F(AgentTest, AnEvaluationReadsTheArtifactAndReportsItsResults) {

@@ -166,9 +166,9 @@ class ArtifactStreamingTest : public testing::Test {
     return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size() + 2));
   }
   double Received() {
-    return Metric(endpoint_.http(), "inlier_artifact_bytes_total{direction=\"received\"}");
+    return Metric(endpoint_.http(), "inlier_artifact_bytes_total{direction=\"RECEIVED\"}");
   }
-  double Sent() { return Metric(endpoint_.http(), "inlier_artifact_bytes_total{direction=\"sent\"}"); }
+  double Sent() { return Metric(endpoint_.http(), "inlier_artifact_bytes_total{direction=\"SENT\"}"); }
   static std::string HttpOf(const Program& program) {
     const std::string log = program.log();
     const std::size_t at = log.find(" http=");
@@ -238,9 +238,9 @@ TEST_F(ArtifactStreamingTest, AModelIsEvaluatedOnAnotherWorkerAndMovedOnceToEach
   EXPECT_EQ(Received(), kModelBytes);
   EXPECT_EQ(Sent(), kModelBytes);
   const std::string http = HttpOf(*evaluator);
-  EXPECT_EQ(Metric(http, "inlier_worker_artifacts_total{direction=\"fetched\"}"), 1);
-  EXPECT_EQ(Metric(http, "inlier_worker_artifacts_total{direction=\"sent\"}"), 0);
-  EXPECT_EQ(Metric(http, "inlier_worker_artifact_bytes_total{direction=\"fetched\"}"), kModelBytes);
+  EXPECT_EQ(Metric(http, "inlier_worker_artifacts_total{direction=\"FETCHED\"}"), 1);
+  EXPECT_EQ(Metric(http, "inlier_worker_artifacts_total{direction=\"SENT\"}"), 0);
+  EXPECT_EQ(Metric(http, "inlier_worker_artifact_bytes_total{direction=\"FETCHED\"}"), kModelBytes);
   // Each evaluation was counted once, and none ran where the model was not.
   EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE outcome = 'SUCCEEDED'"), std::vector<std::string>{"5"});
 }

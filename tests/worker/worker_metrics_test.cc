@@ -5,18 +5,20 @@
 
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "base/file.h"
 
 namespace inlier {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(WorkerMetricsTest, EveryOutcomeIsShownFromTheStart) {
   WorkerMetrics metrics;
   const std::string text = metrics.registry.Expose();
-  for (const char* outcome : {"succeeded", "diverged", "invalid_spec", "out_of_memory", "crashed", "lost",
-                              "preempted", "stalled"}) {
+  for (const char* outcome : {"SUCCEEDED", "DIVERGED", "INVALID_SPEC", "OUT_OF_MEMORY", "CRASHED", "LOST",
+                              "PREEMPTED", "STALLED"}) {
     EXPECT_THAT(text,
                 HasSubstr(std::string("inlier_worker_attempts_ended_total{outcome=\"") + outcome + "\"} 0"));
   }
@@ -29,7 +31,35 @@ TEST(WorkerMetricsTest, AnEndedAttemptCountsUnderItsOutcome) {
   outcome.set_failure(v1::OUT_OF_MEMORY);
   metrics.AttemptEnded(outcome);
   EXPECT_THAT(metrics.registry.Expose(),
-              HasSubstr("inlier_worker_attempts_ended_total{outcome=\"out_of_memory\"} 1"));
+              HasSubstr("inlier_worker_attempts_ended_total{outcome=\"OUT_OF_MEMORY\"} 1"));
+}
+
+TEST(WorkerMetricsTest, AGpuHasSeriesForWhatItsDriverReports) {
+  WorkerMetrics metrics;
+  EXPECT_THAT(metrics.registry.Expose(), Not(HasSubstr("inlier_worker_gpu")));
+  v1::GpuReading whole;
+  whole.set_device("cuda:0");
+  whole.set_name("NVIDIA A");
+  whole.set_utilization(0.5);
+  whole.set_memory_used_mib(3);
+  whole.set_memory_total_mib(8);
+  whole.set_temperature_celsius(61);
+  whole.set_power_watts(250.5);
+  whole.set_memory_errors(2);
+  v1::GpuReading bare;
+  bare.set_device("cuda:1");
+  metrics.SetGpus(std::vector{whole, bare});
+  const std::string text = metrics.registry.Expose();
+  const std::string of = "{device=\"cuda:0\",model=\"NVIDIA A\"} ";
+  EXPECT_THAT(text, HasSubstr("inlier_worker_gpu_utilization_ratio" + of + "0.5\n"));
+  EXPECT_THAT(text, HasSubstr("inlier_worker_gpu_memory_used_bytes" + of + "3145728\n"));
+  EXPECT_THAT(text, HasSubstr("inlier_worker_gpu_memory_total_bytes" + of + "8388608\n"));
+  EXPECT_THAT(text, HasSubstr("inlier_worker_gpu_temperature_celsius" + of + "61\n"));
+  EXPECT_THAT(text, HasSubstr("inlier_worker_gpu_power_watts" + of + "250.5\n"));
+  EXPECT_THAT(text, HasSubstr("inlier_worker_gpu_memory_errors" + of + "2\n"));
+  EXPECT_THAT(text, Not(HasSubstr("cuda:1")));
+  metrics.SetGpus({});  // The driver knows none of them any more.
+  EXPECT_THAT(metrics.registry.Expose(), Not(HasSubstr("inlier_worker_gpu")));
 }
 
 TEST(WorkerMetricsTest, TheReferencePageIsTheOneOfTheTable) {
@@ -49,6 +79,10 @@ TEST(WorkerMetricsTest, NamesFollowTheConventions) {
               spec.name.size() > 6 && spec.name.substr(spec.name.size() - 6) == "_total")
         << spec.name;
     EXPECT_EQ(spec.help.back(), '.') << spec.name;
+    for (const auto& labels : spec.known_labels) {
+      for (const std::string& value : labels)
+        EXPECT_EQ(value, absl::AsciiStrToUpper(value)) << spec.name;  // As in the messages.
+    }
   }
 }
 

@@ -47,6 +47,7 @@ class WorkerRig {
   bool WaitForMetric(const std::string& line);
   const std::filesystem::path& state_dir() const { return state_dir_; }
   Outbox& outbox() { return *outbox_; }
+  Agent& agent() { return *agent_; }
 
  private:
   template <typename Work>
