@@ -1,4 +1,4 @@
-// inlier table: a sweep's numbers in the layout of a paper's table.
+// inlier table: the numbers of sweeps in the layout of a paper's table.
 #include <memory>
 
 #include "cli/commands.h"
@@ -8,24 +8,61 @@
 namespace inlier {
 
 void AddTableCommand(CLI::App& app, Session& session) {
-  struct Arguments {
-    std::string sweep, spec, format = "text";
-  };
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("table", "Print the table of a sweep: mean and standard deviation over its seeds");
-  command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
-  command->add_option("--spec", arguments->spec, "A TableSpec (YAML) instead of the sweep's own");
-  command->add_option("--format,-f", arguments->format, "text, markdown, csv, latex or json")
-      ->capture_default_str();
-  command->callback([&session, arguments] {
-    std::optional<v1::TableSpec> spec;
-    if (!arguments->spec.empty()) {
-      spec.emplace();
-      if (const absl::Status status = ReadYamlFile(arguments->spec, &*spec); !status.ok())
+  auto order = std::make_shared<TableOrder>();
+  auto spec = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand(
+      "table", "Print the table of one or more sweeps: mean and standard deviation over the seeds");
+  TableFlags& flags = order->flags;
+  command
+      ->add_option("sweeps", order->sweeps, "Sweep ids, names or files; the table of the first one is drawn")
+      ->required();
+  command->add_option("--spec", *spec, "A TableSpec (YAML) instead of the sweep's own");
+  command
+      ->add_option("--rows", flags.rows, "Axes, or columns of the view trials, a row each combination: a,b")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--columns", flags.columns,
+          "Measurements, with @mean, @median or @best and :decimals: perplexity,max_inf_norm@median:2")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--by", flags.by, "Each column once for each label of these axes")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--where", flags.where,
+                   "Only trials with AXIS=LABEL; several of one axis are alternatives")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--baseline", flags.baseline,
+          "Compare with the row AXIS=LABEL: differences, intervals and tests; AXIS= where it has none")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--confidence", flags.confidence, "Of the intervals and tests, 0.95 when not given");
+  command->add_flag("--differences", order->differences, "Show the differences to the baseline");
+  command->add_flag("--no-bold", flags.no_bold, "The best of a column is not marked");
+  command->add_option("--published", flags.published,
+                      "Figures of a paper next to ours, for example bondarenko2023/2");
+  command->add_option("--title", flags.title, "Printed above");
+  command->add_option("--caption", flags.caption, "LaTeX and HTML: the caption; the title when not given");
+  command->add_option("--label", flags.label, "LaTeX: the label");
+  command->add_option("--explain", order->explain,
+                      "ROW,COL, by numbers from 1 or labels: the trials behind this cell");
+  command
+      ->add_option("--format,-f", order->format,
+                   "text, markdown, csv, latex, json or html; by the suffix of --output, else text")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "latex", "json", "html"}));
+  command->add_option("--output,-o", order->output, "Write to this file");
+  command->add_flag("--force", order->force, "Replace the file");
+  command->callback([&session, order, spec] {
+    if (!spec->empty()) {
+      order->spec.emplace();
+      if (const absl::Status status = ReadYamlFile(*spec, &*order->spec); !status.ok())
         return session.Finish(status);
     }
-    session.Finish(PrintTable(session, arguments->sweep, spec, arguments->format));
+    session.Finish(PrintTable(session, *order));
   });
 }
 

@@ -1,14 +1,28 @@
 #include "cli/tables/table_printer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/file.h"
 #include "base/status.h"
+#include "cli/tables/table_explanation.h"
 #include "cli/tables/table_writer.h"
+#include "nlohmann/json.hpp"
+#include "spec/schema/columns.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/number_text.h"
+#include "spec/sweep/default_table.h"
+#include "spec/sweep/sweep_grid.h"
+#include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool LocaleIsUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -19,22 +33,152 @@ bool LocaleIsUtf8() {
   return false;
 }
 
+constexpr char kFormats[] = "text, markdown, csv, latex, json or html";
+
+absl::StatusOr<TableFormat> FormatOf(const Session& session, const TableOrder& order) {
+  if (session.json) return TableFormat::kJson;
+  if (!order.format.empty()) {
+    if (const auto format = ParseTableFormat(order.format)) return *format;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format ", order.format, " is not known; use ", kFormats));
+  }
+  if (order.output.empty()) return TableFormat::kText;
+  const std::string suffix = fs::path(order.output).extension().string();
+  if (const auto format = ParseTableFormat(suffix.empty() ? suffix : suffix.substr(1))) return *format;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--output ", order.output, ": no format has this suffix; add --format ", kFormats));
+}
+
+// The name of a sweep, of its file, or itself.
+absl::StatusOr<std::string> SweepOf(const std::string& text) {
+  const fs::path path(text);
+  std::error_code error;
+  if ((path.extension() != ".yaml" && path.extension() != ".yml") || !fs::exists(path, error)) return text;
+  ASSIGN_OR_RETURN(const v1::SweepSpec sweep, ReadSweepFile(path, {}, ""));
+  return sweep.name();
+}
+
+absl::StatusOr<std::vector<v1::SweepStatus>> GetSweeps(Session& session,
+                                                       const std::vector<std::string>& names) {
+  std::vector<v1::SweepStatus> sweeps;
+  for (const std::string& name : names) {
+    v1::GetSweepRequest request;
+    request.set_sweep(name);
+    ASSIGN_OR_RETURN(sweeps.emplace_back(), session.Call(&v1::SweepService::Stub::GetSweep, request));
+  }
+  return sweeps;
+}
+
+void AddNew(const std::string& label, std::vector<std::string>* labels) {
+  if (std::find(labels->begin(), labels->end(), label) == labels->end()) labels->push_back(label);
+}
+
+// The values in a column of the view trials, of the trials of the sweeps.
+absl::StatusOr<std::vector<std::string>> ValuesOfColumn(Session& session,
+                                                        const std::vector<v1::SweepStatus>& sweeps,
+                                                        const std::string& column) {
+  std::vector<std::string> ids;
+  for (const v1::SweepStatus& sweep : sweeps) ids.push_back(absl::StrCat("'", sweep.sweep_id(), "'"));
+  v1::QueryRequest request;
+  request.set_sql(absl::StrCat("SELECT DISTINCT \"", column,
+                               "\" FROM trials WHERE withdrawn = 0 AND sweep_id IN (",
+                               absl::StrJoin(ids, ","), ") ORDER BY 1"));
+  ASSIGN_OR_RETURN(const v1::QueryResponse found, session.Call(&v1::SweepService::Stub::Query, request, 120));
+  std::vector<std::string> values;
+  for (const v1::QueryRow& row : found.rows()) {
+    const v1::QueryValue& value = row.values(0);
+    values.push_back(value.has_integer() ? absl::StrCat(value.integer())
+                     : value.has_real()  ? FormatNumber(value.real())
+                                         : value.text());
+  }
+  return values;
+}
+
+// The labels of an axis, or the values of a column.
+absl::StatusOr<std::vector<std::string>> LabelsOf(Session& session,
+                                                  const std::vector<v1::SweepStatus>& sweeps,
+                                                  const std::string& name) {
+  std::vector<std::string> labels, known;
+  bool is_axis = false;
+  bool drawn = false;
+  for (const v1::SweepStatus& sweep : sweeps) {
+    ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep.spec()));
+    bool has_axis = false;
+    for (const SweepGrid::AxisInfo& axis : grid.axes()) {
+      AddNew(axis.name, &known);
+      if (axis.name != name) continue;
+      has_axis = true;
+      drawn = drawn || !axis.range.empty();
+      for (const std::string& label : axis.labels) AddNew(label, &labels);
+    }
+    is_axis = is_axis || has_axis;
+  }
+  if (drawn) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--by ", name, ": the axis has a range, not labels that could head columns"));
+  }
+  if (is_axis) return labels;
+  for (const SpecColumn& column : SpecColumns()) {
+    if (column.name == name) return ValuesOfColumn(session, sweeps, name);
+    known.push_back(column.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--by ", name, ": neither an axis of the sweep nor a column of the view trials",
+                   DidYouMean(name, known)));
+}
+
+absl::StatusOr<v1::Table> RequestTable(Session& session, const TableOrder& order) {
+  v1::BuildTableRequest request;
+  std::vector<std::string> names;
+  for (const std::string& sweep : order.sweeps) {
+    ASSIGN_OR_RETURN(names.emplace_back(), SweepOf(sweep));
+  }
+  request.set_sweep(names.front());
+  request.mutable_more_sweeps()->Assign(names.begin() + 1, names.end());
+  if (order.spec.has_value()) *request.mutable_table() = *order.spec;
+  if (order.flags.any()) {
+    ASSIGN_OR_RETURN(const std::vector<v1::SweepStatus> sweeps, GetSweeps(session, names));
+    v1::TableSpec& spec = *request.mutable_table();
+    if (spec.columns_size() == 0) spec = OwnOrDefaultTable(sweeps.front().spec());
+    RETURN_IF_ERROR(ApplyTableFlags(order.flags, &spec));
+    for (const std::string& axis : order.flags.by) {
+      ASSIGN_OR_RETURN(const std::vector<std::string> labels, LabelsOf(session, sweeps, axis));
+      SplitColumns(axis, labels, &spec);
+    }
+  }
+  return session.Call(&v1::SweepService::Stub::BuildTable, request, 120);
+}
+
+absl::Status CheckOutput(const TableOrder& order) {
+  std::error_code error;
+  if (order.output.empty() || order.force || !fs::exists(order.output, error)) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(order.output, ": is there already; --force replaces it"));
+}
+
 }  // namespace
 
-absl::Status PrintTable(Session& session, const std::string& sweep, const std::optional<v1::TableSpec>& spec,
-                        const std::string& format) {
-  std::optional<TableFormat> parsed = ParseTableFormat(session.json ? "json" : format);
-  if (!parsed.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format ", format, " is not known; use text, markdown, csv, latex or json"));
+absl::Status PrintTable(Session& session, const TableOrder& order) {
+  ASSIGN_OR_RETURN(const TableFormat format, FormatOf(session, order));
+  RETURN_IF_ERROR(CheckOutput(order));
+  ASSIGN_OR_RETURN(const v1::Table table, RequestTable(session, order));
+  if (!order.explain.empty()) {
+    ASSIGN_OR_RETURN(const CellPlace place, FindCell(table, order.explain));
+    return ExplainCell(session, table, place);
   }
-  v1::BuildTableRequest request;
-  request.set_sweep(sweep);
-  if (spec.has_value()) *request.mutable_table() = *spec;
-  ASSIGN_OR_RETURN(const v1::Table table, session.Call(&v1::SweepService::Stub::BuildTable, request, 120));
+  if (order.differences && table.baseline().empty())
+    return absl::InvalidArgumentError("--differences: the table has no baseline; add --baseline AXIS=LABEL");
   TableStyle style;
-  style.utf8 = *parsed != TableFormat::kText || LocaleIsUtf8();
-  PrintExact(WriteTable(table, *parsed, style));
+  style.differences = order.differences;
+  if (order.output.empty()) {
+    style.utf8 = format != TableFormat::kText || LocaleIsUtf8();
+    style.terminal = StdoutIsTerminal();
+    style.width = style.terminal ? TerminalWidth() : 0;
+    PrintExact(WriteTable(table, format, style));
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(WriteFileAtomically(order.output, WriteTable(table, format, style)));
+  if (session.mode() == OutputMode::kJson) PrintExact(nlohmann::json{{"file", order.output}}.dump() + "\n");
+  if (session.people()) Print(absl::StrCat("written to ", order.output, "\n"));
   return absl::OkStatus();
 }
 

@@ -11,12 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "coordinator/tables/comparison.h"
 #include "coordinator/tables/published.h"
+#include "coordinator/tables/table_names.h"
 #include "coordinator/tables/trial_values.h"
-#include "spec/schema/columns.h"
-#include "spec/schema/did_you_mean.h"
 #include "spec/schema/limits.h"
-#include "spec/sweep/sweep_grid.h"
+#include "spec/schema/struct_value.h"
+#include "spec/sweep/default_table.h"
 #include "spec/trial/canonical.h"
 #include "spec/trial/measurements.h"
 
@@ -26,8 +27,6 @@ namespace {
 using google::protobuf::Value;
 using Where = google::protobuf::Map<std::string, Value>;
 
-// The measurements of the papers' tables.
-constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
 // The column of the view `trials` that selects the published figure of ours.
 constexpr char kSpecColumn[] = "spec";
 constexpr std::size_t kTrialsBetweenChecks = 64;
@@ -50,95 +49,6 @@ class Patience {
   const Timestamp end_;
 };
 
-// The names that rows and conditions may use: axes, whose labels a trial has, and columns of the view trials.
-class Names {
- public:
-  static absl::StatusOr<Names> Of(const v1::SweepSpec& sweep) {
-    ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep));
-    Names names;
-    for (const SweepGrid::AxisInfo& axis : grid.axes()) {
-      names.known_.push_back(axis.name);
-      // Of a range any number between its ends is a label.
-      names.axes_.emplace(axis.name, axis.range.empty() ? std::optional(axis.labels) : std::nullopt);
-    }
-    for (const SpecColumn& column : SpecColumns()) {
-      if (!names.axes_.contains(column.name)) names.known_.push_back(column.name);
-    }
-    return names;
-  }
-
-  bool IsAxis(const std::string& name) const { return axes_.contains(name); }
-  // nullptr: any text is a label, or it is no axis.
-  const std::vector<std::string>* LabelsOf(const std::string& name) const {
-    const auto axis = axes_.find(name);
-    return axis == axes_.end() || !axis->second ? nullptr : &*axis->second;
-  }
-
-  absl::Status Check(const std::string& place, const std::string& name) const {
-    if (std::find(known_.begin(), known_.end(), name) != known_.end()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        place, ": \"", name, "\" is neither an axis of the sweep nor a column of the view trials",
-        DidYouMean(name, known_)));
-  }
-
-  absl::Status CheckWhere(const std::string& place, const Where& where, const Patience& patience) const {
-    // A map has no order of its own: by name, so that the same mistake gives the same message.
-    const std::map<std::string, Value> sorted(where.begin(), where.end());
-    for (const auto& [name, wanted] : sorted) {
-      RETURN_IF_ERROR(Check(place, name));
-      const std::vector<std::string>* labels = LabelsOf(name);
-      if (labels == nullptr) continue;
-      std::vector<Value> each = {wanted};
-      if (wanted.kind_case() == Value::kListValue)
-        each.assign(wanted.list_value().values().begin(), wanted.list_value().values().end());
-      for (const Value& one : each) {
-        RETURN_IF_ERROR(patience.Check());
-        if (one.kind_case() == Value::kNullValue) continue;
-        if (std::any_of(labels->begin(), labels->end(),
-                        [&](const std::string& label) { return LabelMatches(label, one); }))
-          continue;
-        const std::string text = SqlTextOf(one);
-        return absl::InvalidArgumentError(absl::StrCat(place, ".", name, ": the axis has no label \"", text,
-                                                       "\"", DidYouMean(text, *labels)));
-      }
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  static std::string SqlTextOf(const Value& value) {
-    if (value.kind_case() == Value::kNumberValue) return SqlText(value.number_value());
-    if (value.kind_case() == Value::kBoolValue) return value.bool_value() ? "true" : "false";
-    return value.string_value();
-  }
-
-  std::map<std::string, std::optional<std::vector<std::string>>> axes_;
-  std::vector<std::string> known_;
-};
-
-absl::Status CheckMeasurement(const std::string& place, const std::string& name) {
-  std::vector<std::string> known;
-  for (const MeasurementInfo& info : Measurements()) {
-    if (!info.final || info.axis == "site") continue;
-    if (info.name == name) return absl::OkStatus();
-    known.emplace_back(info.name);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(place, ": \"", name, "\" is no final measurement of a trial", DidYouMean(name, known)));
-}
-
-absl::Status CheckSpec(const v1::TableSpec& spec, const Names& names, const Patience& patience) {
-  for (int i = 0; i < spec.rows_size(); ++i)
-    RETURN_IF_ERROR(names.Check(absl::StrCat("table.rows[", i, "]"), spec.rows(i)));
-  RETURN_IF_ERROR(names.CheckWhere("table.where", spec.where(), patience));
-  for (int i = 0; i < spec.columns_size(); ++i) {
-    const std::string place = absl::StrCat("table.columns[", i, "]");
-    RETURN_IF_ERROR(CheckMeasurement(place + ".measurement", spec.columns(i).measurement()));
-    RETURN_IF_ERROR(names.CheckWhere(place + ".where", spec.columns(i).where(), patience));
-  }
-  return absl::OkStatus();
-}
-
 // Empty for an axis that does not apply to the trial.
 std::string RowLabel(const TrialValues& trial, const std::string& name) {
   if (const auto label = trial.labels.find(name); label != trial.labels.end()) return label->second;
@@ -152,7 +62,7 @@ using Row = std::pair<std::vector<std::string>, std::vector<const TrialValues*>>
 // The rows: combinations of labels that trials have, in the order of the axes' labels (of a column: in the
 // order of the trials).
 std::vector<Row> GroupRows(const std::vector<const TrialValues*>& trials, const v1::TableSpec& spec,
-                           const Names& names) {
+                           const TableNames& names) {
   std::vector<std::map<std::string, std::size_t>> ranks(spec.rows_size());
   for (int i = 0; i < spec.rows_size(); ++i) {
     if (const auto* labels = names.LabelsOf(spec.rows(i))) {
@@ -229,14 +139,22 @@ std::vector<std::string> MeasurementsOf(const v1::TableSpec& spec) {
   return {names.begin(), names.end()};
 }
 
-std::size_t NumberOf(const std::vector<std::string>& measurements, const std::string& name) {
-  return static_cast<std::size_t>(std::lower_bound(measurements.begin(), measurements.end(), name) -
-                                  measurements.begin());
+// The measurement of each column.
+std::vector<MeasurementChoice> ChoicesOf(const v1::TableSpec& spec,
+                                         const std::vector<std::string>& measurements) {
+  std::vector<MeasurementChoice> choices;
+  for (const v1::TableColumn& column : spec.columns()) {
+    const auto place = std::lower_bound(measurements.begin(), measurements.end(), column.measurement());
+    const MeasurementInfo* info = FindMeasurement(column.measurement());
+    choices.push_back(
+        {static_cast<std::size_t>(place - measurements.begin()), info->source == "train", info->better});
+  }
+  return choices;
 }
 
 // The columns of the view that the table needs. Axes are none: trials have their labels, and the name of an
 // axis never reaches SQL.
-std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const Names& names) {
+std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const TableNames& names) {
   std::set<std::string> columns;
   const auto need = [&](const std::string& name) {
     if (!names.IsAxis(name)) columns.insert(name);
@@ -267,7 +185,8 @@ absl::StatusOr<std::vector<const TrialValues*>> Matching(const std::vector<const
   return matching;
 }
 
-// Names the trials of cells, unless they are too many: then of none, for a part would look like the whole.
+// Names the trials of cells, unless they are too many: then of none, for a part would look like the whole. The
+// cells' single results go with them.
 class TrialNames {
  public:
   explicit TrialNames(v1::Table& table) : table_(table) {}
@@ -277,6 +196,7 @@ class TrialNames {
     if (names_ > Limits::kTableTrialsMax) {
       if (!table_.has_trials_left_out()) RemoveAll();
       table_.set_trials_left_out(names_);
+      RemoveFrom(cell);
       return;
     }
     for (const TrialValues* trial : trials) cell.add_trials(trial->id);
@@ -285,49 +205,85 @@ class TrialNames {
  private:
   void RemoveAll() {
     for (v1::TableRow& row : *table_.mutable_rows()) {
-      for (v1::TableCell& cell : *row.mutable_cells()) {
-        google::protobuf::RepeatedPtrField<std::string> none;  // Clear() would keep the memory.
-        cell.mutable_trials()->Swap(&none);
-      }
+      for (v1::TableCell& cell : *row.mutable_cells()) RemoveFrom(cell);
     }
+  }
+  static void RemoveFrom(v1::TableCell& cell) {
+    google::protobuf::RepeatedPtrField<std::string> no_trials;  // Clear() would keep the memory.
+    google::protobuf::RepeatedField<double> no_values;
+    cell.mutable_trials()->Swap(&no_trials);
+    cell.mutable_values()->Swap(&no_values);
   }
 
   v1::Table& table_;
   std::size_t names_ = 0;
 };
 
-}  // namespace
-
-v1::TableSpec DefaultTableSpec(const v1::SweepSpec& sweep) {
-  v1::TableSpec spec;
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
-  if (grid.ok()) {
-    for (const SweepGrid::AxisInfo& axis : grid->axes()) {
-      if (axis.field != "seed" && axis.name != "seed") spec.add_rows(axis.name);
-    }
-  }
-  for (const char* measurement : kUsualMeasurements) {
-    if (FindMeasurement(measurement) != nullptr) spec.add_columns()->set_measurement(measurement);
-  }
-  return spec;
+std::string HeadingOf(const v1::TableColumn& column) {
+  if (column.has_heading()) return column.heading();
+  if (!column.has_statistic() || column.statistic() == v1::TableColumn::MEAN) return column.measurement();
+  return absl::StrCat(column.measurement(),
+                      column.statistic() == v1::TableColumn::MEDIAN ? " median" : " best");
 }
 
-absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::TableSpec& asked,
-                                     const std::function<bool()>& cancelled) {
+// Everything but the rows.
+v1::Table TableWithoutRows(const v1::TableSpec& spec, const std::vector<v1::SweepStatus>& sweeps,
+                           const TableNames& names) {
+  v1::Table table;
+  table.set_title(spec.has_title() ? spec.title() : sweeps.front().name());
+  table.set_caption(spec.has_caption() ? spec.caption() : table.title());
+  table.set_label(spec.has_label() ? spec.label() : absl::StrCat("tab:", sweeps.front().name()));
+  for (const v1::SweepStatus& sweep : sweeps) table.add_sweeps(sweep.sweep_id());
+  for (const std::string& name : spec.rows()) {
+    table.add_row_headings(name);
+    table.add_row_symbols(names.SymbolOf(name));
+    if (const auto label = spec.baseline().find(name); label != spec.baseline().end())
+      table.add_baseline(label->second.has_null_value() ? "" : ValueText(label->second));
+  }
+  if (!spec.baseline().empty()) table.set_confidence(spec.confidence());
+  *table.mutable_columns() = spec.columns();
+  for (const v1::TableColumn& column : spec.columns()) {
+    table.add_column_headings(HeadingOf(column));
+    table.add_decimals(column.decimals());
+  }
+  return table;
+}
+
+// The sweeps, each once.
+absl::StatusOr<std::vector<v1::SweepStatus>> ReadSweeps(Reader& reader, const std::vector<SweepId>& sweeps) {
+  std::vector<v1::SweepStatus> found;
+  std::set<SweepId> seen;
+  for (const SweepId sweep : sweeps) {
+    if (!seen.insert(sweep).second) continue;
+    ASSIGN_OR_RETURN(found.emplace_back(), reader.GetSweep(sweep));
+  }
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>& asked_sweeps,
+                                     const v1::TableSpec& asked, const std::function<bool()>& cancelled) {
   const Patience patience(cancelled);
-  ASSIGN_OR_RETURN(const v1::SweepStatus status, reader.GetSweep(sweep));
-  v1::TableSpec spec = asked;
-  if (spec.columns_size() == 0)
-    spec = status.spec().table().columns_size() > 0 ? status.spec().table() : DefaultTableSpec(status.spec());
-  ASSIGN_OR_RETURN(const Names names, Names::Of(status.spec()));
-  RETURN_IF_ERROR(CheckSpec(spec, names, patience));
+  ASSIGN_OR_RETURN(const std::vector<v1::SweepStatus> sweeps, ReadSweeps(reader, asked_sweeps));
+  std::vector<v1::SweepSpec> specs_of_sweeps;
+  for (const v1::SweepStatus& sweep : sweeps) specs_of_sweeps.push_back(sweep.spec());
+  const v1::TableSpec spec = asked.columns_size() > 0 ? asked : OwnOrDefaultTable(specs_of_sweeps.front());
+  ASSIGN_OR_RETURN(const TableNames names, TableNames::Of(specs_of_sweeps));
+  RETURN_IF_ERROR(names.Check(spec, [&patience] { return patience.Check(); }));
   ASSIGN_OR_RETURN(const Published published, PublishedOf(spec));
   const std::vector<std::string> measurements = MeasurementsOf(spec);
+  const std::vector<MeasurementChoice> choices = ChoicesOf(spec, measurements);
   std::set<std::string> columns = ColumnsOf(spec, names);
   if (!published.figures.empty()) columns.insert(kSpecColumn);
-  ASSIGN_OR_RETURN(const std::vector<TrialValues> trials, ReadTrials(reader, sweep, columns, measurements));
+  std::size_t bytes = 0;
+  std::vector<std::vector<TrialValues>> trials;
   std::vector<const TrialValues*> all;
-  for (const TrialValues& trial : trials) all.push_back(&trial);
+  for (const v1::SweepStatus& sweep : sweeps) {
+    ASSIGN_OR_RETURN(trials.emplace_back(),
+                     ReadTrials(reader, *SweepId::Parse(sweep.sweep_id()), columns, measurements, bytes));
+    for (const TrialValues& trial : trials.back()) all.push_back(&trial);
+  }
   ASSIGN_OR_RETURN(const std::vector<const TrialValues*> chosen, Matching(all, spec.where(), patience));
   Specs specs;
   if (!published.figures.empty()) {
@@ -338,28 +294,26 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::Ta
   const std::vector<Row> rows = GroupRows(chosen, spec, names);
   RETURN_IF_ERROR(CheckSize(rows.size(), spec));
 
-  v1::Table table;
-  table.set_title(spec.has_title() ? spec.title() : status.name());
-  for (const std::string& name : spec.rows()) table.add_row_headings(name);
-  for (const v1::TableColumn& column : spec.columns()) {
-    table.add_column_headings(column.has_heading() ? column.heading() : column.measurement());
-    table.add_decimals(column.decimals());
-  }
+  v1::Table table = TableWithoutRows(spec, sweeps, names);
   TrialNames trial_names(table);
+  const CellTrials behind = [&](int row, int column) {
+    return Matching(rows[static_cast<std::size_t>(row)].second, spec.columns(column).where(), patience);
+  };
   for (const auto& [labels, members] : rows) {
     v1::TableRow* row = table.add_rows();
     for (const std::string& label : labels) row->add_labels(label);
-    for (const v1::TableColumn& column : spec.columns()) {
-      ASSIGN_OR_RETURN(const std::vector<const TrialValues*> behind,
-                       Matching(members, column.where(), patience));
+    for (int column = 0; column < spec.columns_size(); ++column) {
+      ASSIGN_OR_RETURN(const std::vector<const TrialValues*> found, behind(table.rows_size() - 1, column));
       v1::TableCell* cell = row->add_cells();
-      const MeasurementInfo* info = FindMeasurement(column.measurement());
-      *cell = MakeCell(behind, NumberOf(measurements, column.measurement()),
-                       info != nullptr && info->source == "train");
-      if (!published.figures.empty()) AttachPublished(published, behind, specs, column.measurement(), cell);
-      trial_names.Add(behind, *cell);
+      *cell = MakeCell(found, choices[static_cast<std::size_t>(column)]);
+      if (!published.figures.empty())
+        AttachPublished(published, found, specs, spec.columns(column).measurement(), cell);
+      trial_names.Add(found, *cell);
     }
   }
+  const std::vector<RowGroup> groups = GroupsOfRows(spec, table);
+  if (spec.bold()) MarkBest(spec, groups, table);
+  if (!spec.baseline().empty()) RETURN_IF_ERROR(CompareWithBaseline(spec, groups, choices, behind, table));
   return table;
 }
 

@@ -1,5 +1,5 @@
-// A table like those of the papers, from the results of a sweep: mean and standard deviation over everything
-// not named.
+// A table like those of the papers, from the results of sweeps: mean and standard deviation over everything
+// not named, the best of each column, and differences to a baseline.
 //
 // Reads the views `trials` and `results` through a Reader (blocking). A cell's numbers come from the trials
 // of its row that match its column: SUCCEEDED ones with a value are counted and averaged, DIVERGED ones are
@@ -8,6 +8,7 @@
 #define INLIER_COORDINATOR_TABLES_TABLE_BUILDER_H_
 
 #include <functional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/time.h"
@@ -17,15 +18,14 @@
 
 namespace inlier {
 
-// The table of a sweep that names none: all axes but the seeds as rows, the usual measurements as columns.
-v1::TableSpec DefaultTableSpec(const v1::SweepSpec& sweep);
-
-// The table `spec` of `sweep`; spec absent (no columns): the sweep's own, or the default one. InvalidArgument
-// names an axis, column, measurement or published table that does not exist, and what comes close, and a table
-// with too many cells; DeadlineExceeded past kTableTime; Cancelled once `cancelled` (may be empty) is true.
+// The table `spec` of `sweeps`, whose trials are all in it; spec absent (no columns): the own one of the first sweep,
+// or the default one. An axis that a sweep has not is empty there. InvalidArgument names an axis, column, measurement
+// or published table that does not exist, and what comes close, and a table with too many cells; DeadlineExceeded
+// past kTableTime; Cancelled once `cancelled` (may be empty) is true. REQUIRES: 1 to kTableSweepsMax sweeps.
+inline constexpr int kTableSweepsMax = 100;
 inline constexpr Duration kTableTime = std::chrono::seconds(30);
-absl::StatusOr<v1::Table> BuildTable(Reader& reader, SweepId sweep, const v1::TableSpec& spec,
-                                     const std::function<bool()>& cancelled = {});
+absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>& sweeps,
+                                     const v1::TableSpec& spec, const std::function<bool()>& cancelled = {});
 
 }  // namespace inlier
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "coordinator/store/sql_name.h"
+#include "coordinator/tables/statistics.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
@@ -61,10 +62,10 @@ bool AnyOf(const Value& wanted, const Condition& matches) {
 
 absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId sweep,
                                                     const std::set<std::string>& columns,
-                                                    const std::vector<std::string>& measurements) {
+                                                    const std::vector<std::string>& measurements,
+                                                    std::size_t& bytes) {
   std::vector<TrialValues> trials;
   std::unordered_map<std::string, std::size_t> index;
-  std::size_t bytes = 0;
   RETURN_IF_ERROR(reader.ForEach(
       SelectNames("SELECT trial, state, labels, train_stage, evaluate_stage", columns) +
           " FROM trials WHERE sweep_id = ?1 AND withdrawn = 0 ORDER BY point",
@@ -93,6 +94,14 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
                        }
                        return absl::OkStatus();
                      }));
+  RETURN_IF_ERROR(reader.ForEach(
+      "SELECT 't-' || trial.id FROM trial WHERE sweep = ?1 AND state = 'PENDING' AND EXISTS (SELECT 1 FROM "
+      "attempt WHERE attempt.stage IN (trial.train_stage, trial.evaluate_stage))",
+      {sweep.value()}, [&](const std::vector<SqlValue>& row) {
+        if (const auto found = index.find(Text(row[0])); found != index.end())
+          trials[found->second].started = true;
+        return absl::OkStatus();
+      }));
   return trials;
 }
 
@@ -138,33 +147,52 @@ bool Matches(const TrialValues& trial, const google::protobuf::Map<std::string, 
     const auto label = trial.labels.find(condition.first);
     if (label != trial.labels.end()) return LabelMatches(label->second, condition.second);
     const auto column = trial.columns.find(condition.first);
-    return column != trial.columns.end() && ColumnMatches(column->second, condition.second);
+    if (column != trial.columns.end()) return ColumnMatches(column->second, condition.second);
+    return LabelMatches("", condition.second);  // An axis of another sweep.
   });
 }
 
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement,
-                       bool of_training) {
-  v1::TableCell cell;
+bool HasResult(const TrialValues& trial, const MeasurementChoice& measurement) {
+  return trial.state == v1::SUCCEEDED && !std::isnan(trial.measurements[measurement.number]);
+}
+
+const std::string& StageOf(const TrialValues& trial, const MeasurementChoice& measurement) {
+  return measurement.of_training ? trial.train_stage : trial.evaluate_stage;
+}
+
+std::vector<double> ResultsOf(const std::vector<const TrialValues*>& trials,
+                              const MeasurementChoice& measurement) {
   std::vector<double> values;
-  std::uint32_t diverged = 0;
-  std::uint32_t missing = 0;
+  std::set<std::string> seen;
+  for (const TrialValues* trial : trials) {
+    if (!HasResult(*trial, measurement)) continue;
+    const std::string& stage = StageOf(*trial, measurement);
+    if (stage.empty() || seen.insert(stage).second) values.push_back(trial->measurements[measurement.number]);
+  }
+  return values;
+}
+
+v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, const MeasurementChoice& measurement) {
+  v1::TableCell cell;
+  const std::vector<double> values = ResultsOf(trials, measurement);
   std::set<std::string> seen;  // Stages.
   const auto is_first = [&](const TrialValues& trial) {
-    const std::string& stage = of_training ? trial.train_stage : trial.evaluate_stage;
+    const std::string& stage = StageOf(trial, measurement);
     return stage.empty() || seen.insert(stage).second;
-  };
-  const auto has_value = [&](const TrialValues& trial) {
-    return trial.state == v1::SUCCEEDED && !std::isnan(trial.measurements[measurement]);
   };
   // A stage that a trial has a result of is not missing for another, which was cancelled for example.
   for (const TrialValues* trial : trials) {
-    if (has_value(*trial) && is_first(*trial)) values.push_back(trial->measurements[measurement]);
+    if (HasResult(*trial, measurement)) is_first(*trial);
   }
+  std::uint32_t diverged = 0;
+  std::uint32_t missing = 0;
+  bool not_run = values.empty();
   for (const TrialValues* trial : trials) {
     if (trial->state == v1::DIVERGED && is_first(*trial)) ++diverged;
+    if (trial->state != v1::PENDING || trial->started) not_run = false;
   }
   for (const TrialValues* trial : trials) {
-    if (has_value(*trial) || trial->state == v1::DIVERGED || !is_first(*trial)) continue;
+    if (HasResult(*trial, measurement) || trial->state == v1::DIVERGED || !is_first(*trial)) continue;
     ++missing;
     if (trial->state == v1::FAILED) cell.set_failed(cell.failed() + 1);
     if (trial->state == v1::CANCELLED) cell.set_cancelled(cell.cancelled() + 1);
@@ -173,15 +201,15 @@ v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_
   cell.set_count(static_cast<std::uint32_t>(values.size()));
   cell.set_diverged(diverged);
   cell.set_missing(missing);
+  if (not_run) cell.set_not_run(true);
   if (values.empty()) return cell;
-  double sum = 0;
-  for (const double value : values) sum += value;
-  const double mean = sum / static_cast<double>(values.size());
-  cell.set_mean(mean);
-  if (values.size() < 2) return cell;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  cell.set_std(std::sqrt(squares / static_cast<double>(values.size() - 1)));
+  cell.mutable_values()->Add(values.begin(), values.end());
+  cell.set_mean(Mean(values));
+  cell.set_median(Median(values));
+  if (measurement.better == Better::kLower) cell.set_best(*std::min_element(values.begin(), values.end()));
+  if (measurement.better == Better::kHigher) cell.set_best(*std::max_element(values.begin(), values.end()));
+  if (const auto deviation = SampleDeviation(values); deviation && std::isfinite(*deviation))
+    cell.set_std(*deviation);
   return cell;
 }
 

@@ -14,6 +14,7 @@
 #include "coordinator/store/reader.h"
 #include "google/protobuf/struct.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
+#include "spec/trial/measurements.h"
 
 namespace inlier {
 
@@ -25,15 +26,17 @@ struct TrialValues {
   std::map<std::string, std::string> labels;  // Axis -> label.
   std::map<std::string, SqlValue> columns;    // The requested ones.
   std::vector<double> measurements;           // In the requested order; NaN: it has none.
+  bool started = false;                       // One of its stages had an attempt, or a result before it.
 };
 
 // The trials of `sweep` in the order of its grid. `columns` of the view trials, `measurements` of the view
-// results. ResourceExhausted when they need more than kTrialValuesBytesMax.
-// REQUIRES: they exist there.
+// results. Adds the memory that they need to `bytes`; ResourceExhausted when it is more than kTrialValuesBytesMax
+// then. REQUIRES: the columns exist there.
 inline constexpr std::size_t kTrialValuesBytesMax = std::size_t{256} << 20;
 absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId sweep,
                                                     const std::set<std::string>& columns,
-                                                    const std::vector<std::string>& measurements);
+                                                    const std::vector<std::string>& measurements,
+                                                    std::size_t& bytes);
 
 // The text of a column's value as rows show it: "-0.03", "clipped", "" for NULL.
 std::string SqlText(const SqlValue& value);
@@ -43,14 +46,27 @@ std::string SqlText(const SqlValue& value);
 bool LabelMatches(const std::string& label, const google::protobuf::Value& wanted);
 bool ColumnMatches(const SqlValue& column, const google::protobuf::Value& wanted);
 
-// All of `where`: an axis' label if `trial` has the axis, else a column.
+// All of `where`: an axis' label if `trial` has the axis, else a column, else the empty label of an axis that
+// only other sweeps have.
 bool Matches(const TrialValues& trial,
              const google::protobuf::Map<std::string, google::protobuf::Value>& where);
 
-// Mean, sample deviation and counts over `trials`, of the measurement with this number. A result that several
-// trials share counts once: that of an evaluation, or of a training where the measurement is one `of_training`.
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, std::size_t measurement,
-                       bool of_training);
+// A measurement of the requested ones.
+struct MeasurementChoice {
+  std::size_t number = 0;
+  bool of_training = false;  // Trials with the same training have one result; else those with one evaluation.
+  Better better = Better::kNone;
+};
+
+bool HasResult(const TrialValues& trial, const MeasurementChoice& measurement);
+// The stage that the result is of.
+const std::string& StageOf(const TrialValues& trial, const MeasurementChoice& measurement);
+// Each result once, in the order of the trials.
+std::vector<double> ResultsOf(const std::vector<const TrialValues*>& trials,
+                              const MeasurementChoice& measurement);
+
+// Results, statistics over them, and counts; a result that several trials share counts once.
+v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, const MeasurementChoice& measurement);
 
 }  // namespace inlier
 

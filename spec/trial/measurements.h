@@ -8,6 +8,9 @@
 
 namespace inlier {
 
+// The better direction of a measurement; kNone: it only describes.
+enum class Better { kNone, kLower, kHigher };
+
 struct MeasurementInfo {
   std::string_view name;
   std::string_view unit;     // "1" for pure numbers.
@@ -17,6 +20,7 @@ struct MeasurementInfo {
   std::string_view source;  // The stage that reports it: "train" or "evaluate".
   bool final = false;       // Reported once at the end of the stage.
   bool curve = false;       // Reported while it runs.
+  Better better = Better::kNone;
 };
 
 const std::vector<MeasurementInfo>& Measurements();

@@ -8,57 +8,10 @@
 #include <limits>
 
 #include "cli/output.h"
+#include "tests/cli/tables/example_table.h"
 
 namespace inlier {
 namespace {
-
-v1::TableCell Cell(double mean, std::optional<double> std, std::uint32_t count) {
-  v1::TableCell cell;
-  cell.set_mean(mean);
-  if (std.has_value()) cell.set_std(*std);
-  cell.set_count(count);
-  cell.add_trials("t-1");
-  return cell;
-}
-v1::TableCell Lost(std::uint32_t diverged, std::uint32_t missing) {
-  v1::TableCell cell;
-  cell.set_count(0);
-  cell.set_diverged(diverged);
-  cell.set_missing(missing);
-  return cell;
-}
-
-// Two methods, two measurements; a divergence, a missing trial, published figures.
-v1::Table Example() {
-  v1::Table table;
-  table.set_title("Gamma");
-  table.add_row_headings("method");
-  table.add_row_headings("bits");
-  table.add_column_headings("perplexity");
-  table.add_column_headings("max_inf_norm");
-  table.add_decimals(2);
-  table.add_decimals(0);
-  v1::TableRow* row = table.add_rows();
-  row->add_labels("vanilla");
-  row->add_labels("8");
-  *row->add_cells() = Cell(4.4949, 0.0123, 3);
-  *row->add_cells() = Cell(735.4, 55, 3);
-  row->mutable_cells(0)->set_published_mean(4.49);
-  row->mutable_cells(0)->set_published_std(0.01);
-  row = table.add_rows();
-  row->add_labels("clipped");
-  row->add_labels("");
-  *row->add_cells() = Cell(4.39, {}, 1);
-  row->mutable_cells(0)->set_missing(2);
-  *row->add_cells() = Lost(3, 0);
-  row = table.add_rows();
-  row->add_labels("gated");
-  row->add_labels("8");
-  *row->add_cells() = Lost(0, 2);
-  *row->add_cells() = Cell(39.2, 26, 2);
-  row->mutable_cells(1)->set_diverged(1);
-  return table;
-}
 
 TEST(TableWriterTest, TextIsAligned) {
   EXPECT_EQ(WriteTable(Example(), TableFormat::kText),
@@ -70,8 +23,8 @@ TEST(TableWriterTest, TextIsAligned) {
             "clipped                            4.39 (n=1)*                DIVERGED (3)\n"
             "gated    8                                   -  39 ± 26 (n=2) (1 diverged)\n"
             "\n"
-            "* without missing values: 2 not run yet\n"
-            "- not run yet (2 values)\n"
+            "* without missing values: 2 not finished\n"
+            "- not finished (2 values)\n"
             "diverged: the loss was not finite; in no mean (4 values)\n"
             "[ ] published figure\n");
 }
@@ -120,9 +73,9 @@ TEST(TableWriterTest, MarkdownIsEscapedAndRightAligned) {
             "| clipped |  | 4.39 (n=1)\\* | DIVERGED (3) |\n"
             "| gated | 8 | - | 39 ± 26 (n=2) (1 diverged) |\n"
             "\n"
-            "\\* without missing values: 2 not run yet\n"
+            "\\* without missing values: 2 not finished\n"
             "\n"
-            "- not run yet (2 values)\n"
+            "- not finished (2 values)\n"
             "\n"
             "diverged: the loss was not finite; in no mean (4 values)\n"
             "\n"
@@ -134,46 +87,143 @@ TEST(TableWriterTest, CsvHasFullNumbersCountsAndTrials) {
   table.mutable_rows(0)->set_labels(0, "say \"hi\", twice");
   table.mutable_column_headings()->RemoveLast();
   for (v1::TableRow& row : *table.mutable_rows()) row.mutable_cells()->RemoveLast();
+  v1::TableCell& cell = *table.mutable_rows(0)->mutable_cells(0);
+  cell.set_published_decimals(3);
+  cell.set_is_best(true);
+  cell.set_difference(-0.25);
+  cell.set_difference_low(-1.0 / 3);
+  cell.set_difference_high(0);
+  cell.set_welch_p(0.04);
+  cell.set_paired_p(1e-9);
+  cell.set_pairs(3);
+  table.mutable_rows(2)->mutable_cells(0)->set_not_run(true);
   EXPECT_EQ(WriteTable(table, TableFormat::kCsv),
             "method,bits,perplexity,perplexity std,perplexity count,perplexity diverged,perplexity missing,"
-            "perplexity failed,perplexity cancelled,perplexity unmeasured,perplexity published,"
-            "perplexity published std,perplexity published differs in,perplexity trials\r\n"
-            "\"say \"\"hi\"\", twice\",8,4.4949,0.0123,3,0,0,0,0,0,4.49,0.01,,t-1\r\n"
-            "clipped,,4.39,,1,0,2,0,0,0,,,,t-1\r\n"
-            "gated,8,,,0,0,2,0,0,0,,,,\r\n");
+            "perplexity failed,perplexity cancelled,perplexity unmeasured,perplexity not run,perplexity mean,"
+            "perplexity median,perplexity best,perplexity is best,perplexity difference,"
+            "perplexity difference low,perplexity difference high,perplexity welch p,perplexity paired p,"
+            "perplexity pairs,perplexity published,perplexity published std,perplexity published differs in,"
+            "perplexity trials\r\n"
+            "\"say \"\"hi\"\", twice\",8,4.4949,0.0123,3,0,0,0,0,0,0,4.4949,,,1,-0.25,-0.3333333333333333,0,"
+            "0.04,1e-09,3,4.490,0.010,,t-1\r\n"
+            "clipped,,4.39,,1,0,2,0,0,0,0,4.39,,,0,,,,,,,,,,t-1\r\n"
+            "gated,8,,,0,0,2,0,0,0,1,,,,0,,,,,,,,,,\r\n");
 }
 
-TEST(TableWriterTest, LatexUsesBooktabsAndEscapes) {
-  v1::Table table = Example();
-  table.mutable_rows(0)->set_labels(0, "50 % of_it & ~x^2");
-  EXPECT_EQ(
-      WriteTable(table, TableFormat::kLatex),
-      "% Gamma\n"
-      "% \\usepackage{booktabs}\n"
-      "\\begin{tabular}{llrr}\n"
-      "\\toprule\n"
-      "method & bits & perplexity & max\\_inf\\_norm \\\\\n"
-      "\\midrule\n"
-      "50 \\% of\\_it \\& \\textasciitilde{}x\\textasciicircum{}2 & 8 & $4.49 \\pm 0.01$ (n=3) "
-      "[$4.49 \\pm 0.01$] & $735 \\pm 55$ (n=3) \\\\\n"
-      "clipped &  & $4.39$ (n=1)$^{*}$ & DIVERGED (3) \\\\\n"
-      "gated & 8 & - & $39 \\pm 26$ (n=2) (1 diverged) \\\\\n"
-      "\\bottomrule\n"
-      "\\multicolumn{4}{l}{\\footnotesize * without missing values: 2 not run yet} \\\\\n"
-      "\\multicolumn{4}{l}{\\footnotesize - not run yet (2 values)} \\\\\n"
-      "\\multicolumn{4}{l}{\\footnotesize diverged: the loss was not finite; in no mean (4 values)} \\\\\n"
-      "\\multicolumn{4}{l}{\\footnotesize [ ] published figure} \\\\\n"
-      "\\end{tabular}\n");
-}
-
-TEST(TableWriterTest, LatexRowThatBeginsWithABracketIsNoArgument) {
+TEST(TableWriterTest, CsvHasTheColumnsStatisticFirst) {
   v1::Table table;
-  table.add_row_headings("interval");
-  table.add_column_headings("x");
+  table.add_column_headings("norm median");
+  table.add_columns()->set_statistic(v1::TableColumn::MEDIAN);
+  v1::TableCell* cell = table.add_rows()->add_cells();
+  *cell = Cell(37, 20, 3);
+  cell->set_median(10);
+  cell->set_best(1);
+  EXPECT_THAT(WriteTable(table, TableFormat::kCsv),
+              ::testing::HasSubstr("\r\n10,20,3,0,0,0,0,0,0,37,10,1,0,"));
+}
+
+// Of terminals: "[1m" and "[0m" around the best, which take no room.
+TEST(TableWriterTest, BestIsBoldOnATerminalAndInMarkdown) {
+  v1::Table table = Example();
+  table.mutable_rows(2)->mutable_cells(1)->set_is_best(true);
+  const std::string text = WriteTable(table, TableFormat::kText, {.terminal = true});
+  EXPECT_THAT(text, ::testing::HasSubstr("-  \x1b[1m39 ± 26\x1b[0m (n=2) (1 diverged)\n"));
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("\nbold: the best of its column among cells without missing values\n"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::Not(::testing::HasSubstr("bold")));
+  EXPECT_THAT(WriteTable(table, TableFormat::kMarkdown),
+              ::testing::HasSubstr("| - | **39 ± 26** (n=2) (1 diverged) |\n"));
+}
+
+TEST(TableWriterTest, WideTablesGoOnBelow) {
+  v1::Table table;
+  table.set_title("a title of many words");
+  table.add_row_headings("method");
+  for (const char* heading : {"one", "two", "three"}) table.add_column_headings(heading);
   v1::TableRow* row = table.add_rows();
-  row->add_labels("[0, 1]");
-  *row->add_cells() = Cell(1, {}, 1);
-  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("\\midrule\n{}[0, 1] & $1.00$"));
+  row->add_labels("漢字");  // Two columns each.
+  for (int i = 0; i < 3; ++i) *row->add_cells() = Cell(i, 0.5, 1);
+  row->mutable_cells(2)->set_missing(1);
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .width = 34}),
+            "a title of many words\n"
+            "\n"
+            "method           one           two\n"
+            "------  ------------  ------------\n"
+            "漢字    0.00 +- 0.50  1.00 +- 0.50\n"
+            "\n"
+            "method          three\n"
+            "------  -------------\n"
+            "漢字    2.00 +- 0.50*\n"
+            "\n"
+            "* without missing values: 1 not\n"
+            "  finished\n"
+            "n = 1\n");
+  EXPECT_THAT(
+      WriteTable(table, TableFormat::kText, {.utf8 = false, .width = 5}),
+      ::testing::HasSubstr("\nmethod           one\n------  ------------\n漢字    0.00 +- 0.50\n\nmethod"))
+      << "a column at least";
+}
+
+TEST(TableWriterTest, DifferencesHaveIntervalsAndTests) {
+  v1::Table table;
+  table.add_row_headings("method");
+  table.add_column_headings("ppl");
+  table.add_baseline("vanilla");
+  table.set_confidence(0.9);
+  for (const char* label : {"vanilla", "clipped", "gated", "lost"}) {
+    v1::TableRow* row = table.add_rows();
+    row->add_labels(label);
+    *row->add_cells() = Cell(4, 0.5, 2);
+  }
+  v1::TableCell* clipped = table.mutable_rows(1)->mutable_cells(0);
+  clipped->set_difference(-0.5);
+  clipped->set_difference_low(-0.61);
+  clipped->set_difference_high(-0.385);
+  clipped->set_welch_p(0.0123);
+  clipped->set_paired_p(0.0001);
+  clipped->set_pairs(2);
+  table.mutable_rows(2)->mutable_cells(0)->set_difference(1);
+  v1::TableCell* lost = table.mutable_rows(3)->mutable_cells(0);
+  *lost = Lost(0, 2);
+  lost->set_not_run(true);
+  EXPECT_EQ(
+      WriteTable(table, TableFormat::kText, {.utf8 = false, .differences = true}),
+      "method                                                  ppl\n"
+      "-------  --------------------------------------------------\n"
+      "vanilla                                            baseline\n"
+      "clipped  -0.50 [-0.61, -0.39], p = 0.012, paired p < 0.001#\n"
+      "gated                                                  1.00\n"
+      "lost                                                not run\n"
+      "\n"
+      "not run: no trial of the cell was started (2 values)\n"
+      "# differs from vanilla: Welch's t-test, p < 0.1, not corrected for the number of cells\n"
+      "difference to vanilla, mean minus mean; [ ] 90 % bootstrap interval; p: Welch's t-test, paired p: of "
+      "results that agree in all but the baseline\n"
+      "n = 2\n");
+  const std::string text = WriteTable(table, TableFormat::kText);
+  EXPECT_THAT(text, ::testing::HasSubstr("clipped  4.00 ± 0.50†\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("gated     4.00 ± 0.50\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("lost          not run\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("; --differences has more\n"));
+}
+
+TEST(TableWriterTest, MedianHasNoDeviationAndIsNamed) {
+  v1::Table table;
+  for (const char* heading : {"ppl", "norm"}) table.add_column_headings(heading);
+  table.add_columns();
+  table.add_columns()->set_statistic(v1::TableColumn::MEDIAN);
+  v1::TableRow* row = table.add_rows();
+  for (int i = 0; i < 2; ++i) {
+    *row->add_cells() = Cell(4, 0.5, 3);
+    row->mutable_cells(i)->set_median(3);
+  }
+  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
+            "         ppl  norm\n"
+            "------------  ----\n"
+            "4.00 +- 0.50  3.00\n"
+            "\n"
+            "median: norm\n"
+            "n = 3\n");
 }
 
 // A label, a heading and a title that would control the terminal, break out of their cell, or be markup.
@@ -190,8 +240,8 @@ v1::Table Hostile() {
 }
 
 TEST(TableWriterTest, NoFormatForTerminalsControlsOne) {
-  for (const TableFormat format :
-       {TableFormat::kText, TableFormat::kMarkdown, TableFormat::kCsv, TableFormat::kLatex}) {
+  for (const TableFormat format : {TableFormat::kText, TableFormat::kMarkdown, TableFormat::kCsv,
+                                   TableFormat::kLatex, TableFormat::kHtml}) {
     std::string text = WriteTable(Hostile(), format);
     if (format == TableFormat::kCsv) {  // Its lines end with both.
       for (std::size_t end = 0; (end = text.find("\r\n", end)) != std::string::npos;) text.erase(end, 1);
@@ -207,8 +257,10 @@ TEST(TableWriterTest, LabelsStayInTheirCellsAndAreNoMarkup) {
   EXPECT_THAT(
       WriteTable(Hostile(), TableFormat::kMarkdown),
       ::testing::HasSubstr(R"(| \\x1b[2J\\u202e\|\<b>[x\](y)\\input{z}\&"\\n\\t\\r2,\\x9b | 1.00 |)"));
-  EXPECT_THAT(WriteTable(Hostile(), TableFormat::kLatex),
-              ::testing::HasSubstr(R"(|<b>[x](y)\textbackslash{}input\{z\}\&"\textbackslash{}n)"));
+  EXPECT_THAT(
+      WriteTable(Hostile(), TableFormat::kLatex),
+      ::testing::HasSubstr(
+          R"(\textbar{}\textless{}b\textgreater{}[x](y)\textbackslash{}input\{z\}\&"\textbackslash{}n)"));
   EXPECT_THAT(WriteTable(Hostile(), TableFormat::kCsv),
               ::testing::HasSubstr("\"\\x1b[2J\\u202e|<b>[x](y)\\input{z}&\"\"\n\t\\r2,\\x9b\",1,,1"));
 }
@@ -254,11 +306,12 @@ TEST(TableWriterTest, CsvHasNumbersWithoutExponents) {
     const std::string text = WriteTable(table, TableFormat::kCsv);
     return text.substr(text.find("\r\n") + 2);
   };
-  EXPECT_EQ(line(80, 340), "80,,1,0,0,0,0,0,340,,,t-1\r\n");
-  EXPECT_EQ(line(0.1, 7480), "0.1,,1,0,0,0,0,0,7480,,,t-1\r\n");
-  EXPECT_EQ(line(-0.00012, 100000000), "-0.00012,,1,0,0,0,0,0,100000000,,,t-1\r\n");
-  EXPECT_EQ(line(1e300, 0), "1e+300,,1,0,0,0,0,0,0,,,t-1\r\n");
-  EXPECT_EQ(line(1.0 / 3, 1e-9), "0.3333333333333333,,1,0,0,0,0,0,1e-09,,,t-1\r\n");
+  EXPECT_EQ(line(80, 340), "80,,1,0,0,0,0,0,0,80,,,0,,,,,,,340,,,t-1\r\n");
+  EXPECT_EQ(line(0.1, 7480), "0.1,,1,0,0,0,0,0,0,0.1,,,0,,,,,,,7480,,,t-1\r\n");
+  EXPECT_EQ(line(-0.00012, 100000000), "-0.00012,,1,0,0,0,0,0,0,-0.00012,,,0,,,,,,,100000000,,,t-1\r\n");
+  EXPECT_EQ(line(1e300, 0), "1e+300,,1,0,0,0,0,0,0,1e+300,,,0,,,,,,,0,,,t-1\r\n");
+  EXPECT_EQ(line(1.0 / 3, 1e-9),
+            "0.3333333333333333,,1,0,0,0,0,0,0,0.3333333333333333,,,0,,,,,,,1e-09,,,t-1\r\n");
 }
 
 // The paper's setting is another one: a mark for each list of differences, and what differs below.
@@ -282,7 +335,8 @@ TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
             "\n"
             "[ ]^a..^b published figure of another setting: ^a model, data; ^b gamma\n"
             "n = 1\n");
-  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("[$4.49$]$^{a}$"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex),
+              ::testing::HasSubstr("4.49 & \\textsuperscript{a} & 1.00 & 4.49 & \\textsuperscript{b} "));
   table.mutable_rows(0)->mutable_cells(1)->add_published_differs_in("model");
   table.mutable_rows(0)->mutable_cells(0)->set_published_decimals(1);
   EXPECT_THAT(
@@ -294,7 +348,7 @@ TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
   EXPECT_THAT(WriteTable(table, TableFormat::kText),
               ::testing::HasSubstr("[ ]^a published figure of another setting: model, data\n"));
   add({"gamma"});
-  EXPECT_THAT(WriteTable(table, TableFormat::kCsv), ::testing::HasSubstr(",4.49,,model; data,t-1,"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kCsv), ::testing::HasSubstr(",4.5,,model; data,t-1,"));
   EXPECT_THAT(WriteTable(table, TableFormat::kJson), ::testing::HasSubstr("\"published_differs_in\": ["));
 }
 
@@ -318,8 +372,8 @@ TEST(TableWriterTest, MissingValuesHaveTheirReason) {
             "-  ------  ---------  ---  -----------------------  -----\n"
             "-  FAILED  CANCELLED  n/a  DIVERGED (2), FAILED, -  1.00*\n"
             "\n"
-            "* without missing values: 1 not run yet, 2 failed, 1 cancelled\n"
-            "- not run yet (5 values)\n"
+            "* without missing values: 1 not finished, 2 failed, 1 cancelled\n"
+            "- not finished (5 values)\n"
             "FAILED: `inlier why TRIAL` has the reason (4 values)\n"
             "CANCELLED: by a person or by pruning (3 values)\n"
             "n/a: no such measurement for this data, or not a number (3 values)\n"
@@ -353,7 +407,7 @@ TEST(TableWriterTest, NumbersThatAreNotFiniteAreNamed) {
       Cell(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 2);
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
             "         x\n----------\ninf +- nan\n\nn = 2\n");
-  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("$\\infty \\pm nan$"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("{$\\infty$} & $\\pm$ nan"));
 }
 
 TEST(TableWriterTest, TableWithoutRowsHasItsHeadings) {
@@ -366,7 +420,10 @@ TEST(TableWriterTest, TableWithoutRowsHasItsHeadings) {
 TEST(TableWriterTest, FormatsHaveNames) {
   EXPECT_EQ(ParseTableFormat("md"), TableFormat::kMarkdown);
   EXPECT_EQ(ParseTableFormat("latex"), TableFormat::kLatex);
+  EXPECT_EQ(ParseTableFormat("tex"), TableFormat::kLatex);
+  EXPECT_EQ(ParseTableFormat("html"), TableFormat::kHtml);
   EXPECT_EQ(ParseTableFormat("excel"), std::nullopt);
+  EXPECT_EQ(ParseTableFormat(""), std::nullopt);
 }
 
 }  // namespace

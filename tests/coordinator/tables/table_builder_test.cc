@@ -96,7 +96,7 @@ class TableBuilderTest : public StoreTest {
   }
 
   std::string TextOf(const v1::TableSpec& spec) {
-    const auto table = BuildTable(*reader_, SweepId(1), spec);
+    const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
     return table.ok() ? WriteTable(*table, TableFormat::kText, {.utf8 = false}) : table.status().ToString();
   }
 
@@ -112,7 +112,7 @@ class TableBuilderTest : public StoreTest {
 
 TEST_F(TableBuilderTest, CellsAreMeanAndSampleDeviationOverTheSeeds) {
   MustAddSweep();
-  const auto table = BuildTable(*reader_, SweepId(1), TwoColumns());
+  const auto table = BuildTable(*reader_, {SweepId(1)}, TwoColumns());
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->title(), "gamma");
   EXPECT_THAT(table->row_headings(), ElementsAre("method"));
@@ -140,7 +140,7 @@ TEST_F(TableBuilderTest, DivergedAndMissingTrialsAreCountedApart) {
   MustApply(Sweep(2), Train(31), Trial(31, 1, 30, 31, 31, R"({"method":"vanilla","bits":"8","seed":"3"})"));
   MustApply(Start(90, 31), End(90, v1::DIVERGED),
             TrialChange{.id = TrialId(31), .state = v1::DIVERGED, .message = ""});
-  const auto table = BuildTable(*reader_, SweepId(1), TwoColumns());
+  const auto table = BuildTable(*reader_, {SweepId(1)}, TwoColumns());
   ASSERT_TRUE(table.ok()) << table.status();
   const v1::TableCell& cell = table->rows(0).cells(0);
   EXPECT_EQ(cell.count(), 1u);
@@ -158,7 +158,7 @@ TEST_F(TableBuilderTest, ResultThatTrialsShareCountsOnce) {
             Trial(32, 1, 31, 1, 2, R"({"method":"vanilla","bits":"8","seed":"4"})"));
   MustApply(TrialChange{.id = TrialId(31), .state = v1::SUCCEEDED, .message = ""},
             TrialChange{.id = TrialId(32), .state = v1::CANCELLED, .message = ""});
-  const auto table = BuildTable(*reader_, SweepId(1), TwoColumns());
+  const auto table = BuildTable(*reader_, {SweepId(1)}, TwoColumns());
   ASSERT_TRUE(table.ok()) << table.status();
   const v1::TableCell& cell = table->rows(0).cells(0);
   EXPECT_EQ(cell.count(), 2u);
@@ -179,7 +179,7 @@ TEST_F(TableBuilderTest, MeasurementOfATrainingCountsOnceForEachTraining) {
   }
   v1::TableSpec spec;
   for (const char* name : {"train_seconds", "perplexity"}) spec.add_columns()->set_measurement(name);
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->rows(0).cells(0).count(), 1u);
   EXPECT_FALSE(table->rows(0).cells(0).has_std());
@@ -230,7 +230,7 @@ TEST_F(TableBuilderTest, ConditionMayBeAListOrNull) {
   *list.mutable_list_value()->add_values() = Text("6");
   (*column->mutable_where())["bits"] = list;
   (*spec.mutable_where())["gamma"].set_null_value(google::protobuf::NULL_VALUE);
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   ASSERT_EQ(table->rows_size(), 1);
   EXPECT_THAT(table->rows(0).labels(), ElementsAre("vanilla"));
@@ -239,7 +239,7 @@ TEST_F(TableBuilderTest, ConditionMayBeAListOrNull) {
 
 TEST_F(TableBuilderTest, SweepWithoutATableGetsAllAxesButTheSeeds) {
   MustAddSweep();
-  const auto table = BuildTable(*reader_, SweepId(1), {});
+  const auto table = BuildTable(*reader_, {SweepId(1)}, {});
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(table->row_headings(), ElementsAre("method", "bits"));
   EXPECT_THAT(table->column_headings(), ElementsAre("perplexity", "max_inf_norm", "avg_kurtosis"));
@@ -260,7 +260,7 @@ TEST_F(TableBuilderTest, PublishedFiguresAreNextToTheCells) {
   MustAddSweep();
   v1::TableSpec spec = TwoColumns();
   spec.set_published("bondarenko2023/1");
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
   EXPECT_EQ(table->rows(0).cells(0).published_std(), 1046);
@@ -273,7 +273,7 @@ TEST_F(TableBuilderTest, FigureOfAnotherSettingIsLeftOut) {
   MustAddSweep();
   v1::TableSpec spec = TwoColumns();
   spec.set_published("bondarenko2023/2");
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
   EXPECT_FALSE(table->rows(1).cells(0).has_published_mean());
@@ -284,7 +284,7 @@ TEST_F(TableBuilderTest, FigureOfAnotherModelIsLeftOut) {
   MustAddSweep();
   v1::TableSpec spec = TwoColumns();
   spec.set_published("bondarenko2023/1");
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   for (const v1::TableRow& row : table->rows()) {
     for (const v1::TableCell& cell : row.cells()) EXPECT_FALSE(cell.has_published_mean());
@@ -296,7 +296,7 @@ TEST_F(TableBuilderTest, FigureOfAnotherSettingIsShownWithItsDifferencesWhereThe
   MustAddSweep();
   v1::TableSpec spec = TwoColumns();
   spec.set_published("other:bondarenko2023/2");
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
   EXPECT_THAT(table->rows(0).cells(0).published_differs_in(), ElementsAre("model"));
@@ -320,7 +320,7 @@ TEST_F(TableBuilderTest, MissingValuesAreCountedByTheirReason) {
             TrialChange{.id = TrialId(32), .state = v1::CANCELLED, .message = ""});
   v1::TableSpec spec = TwoColumns();
   spec.mutable_columns(1)->set_measurement("f1");
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   const v1::TableCell& cell = table->rows(0).cells(0);
   EXPECT_EQ(cell.count(), 2u);
@@ -338,7 +338,7 @@ TEST_F(TableBuilderTest, PublishedFigureNeedsAllTrialsToBeOfItsKind) {
   spec.add_rows("method");
   spec.add_columns()->set_measurement("perplexity");  // Both widths together.
   spec.set_published("bondarenko2023/2");
-  const auto table = BuildTable(*reader_, SweepId(1), spec);
+  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_FALSE(table->rows(0).cells(0).has_published_mean());
 }
@@ -375,7 +375,7 @@ TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
   EXPECT_EQ(TextOf(spec),
             "INVALID_ARGUMENT: table.published: no published table is named \"bondarenko2023/22\"; did you "
             "mean \"bondarenko2023/2\"?");
-  EXPECT_EQ(BuildTable(*reader_, SweepId(9), {}).status().ToString(), "NOT_FOUND: there is no sweep s-9");
+  EXPECT_EQ(BuildTable(*reader_, {SweepId(9)}, {}).status().ToString(), "NOT_FOUND: there is no sweep s-9");
 }
 
 // An axis with a range named as a piece of SQL, or as a column: its labels are those of the trials.
@@ -409,7 +409,7 @@ TEST_F(TableBuilderTest, NameOfAnAxisNeverReachesSql) {
     v1::TableColumn* column = spec.add_columns();
     column->set_measurement("perplexity");
     (*column->mutable_where())[name] = Number(0.001);
-    const auto table = BuildTable(reader, SweepId(1), spec);
+    const auto table = BuildTable(reader, {SweepId(1)}, spec);
     ASSERT_TRUE(table.ok()) << name << ": " << table.status();
     ASSERT_EQ(table->rows_size(), 1);
     EXPECT_THAT(table->rows(0).labels(), ElementsAre("0.001")) << name;
@@ -443,11 +443,11 @@ class LargeTableTest : public TableBuilderTest {
 TEST_F(LargeTableTest, CellsNameTheirTrialsUnlessTheyAreTooMany) {
   constexpr int kTrials = 1000;
   MustAddTrials(kTrials);
-  const auto some = BuildTable(*reader_, SweepId(1), Columns(500));
+  const auto some = BuildTable(*reader_, {SweepId(1)}, Columns(500));
   ASSERT_TRUE(some.ok()) << some.status();
   EXPECT_EQ(some->rows(0).cells(499).trials_size(), kTrials);
   EXPECT_FALSE(some->has_trials_left_out());
-  const auto many = BuildTable(*reader_, SweepId(1), Columns(501));
+  const auto many = BuildTable(*reader_, {SweepId(1)}, Columns(501));
   ASSERT_TRUE(many.ok()) << many.status();
   EXPECT_EQ(many->trials_left_out(), 501u * kTrials);
   for (const v1::TableCell& cell : many->rows(0).cells()) {
@@ -462,7 +462,7 @@ TEST_F(LargeTableTest, CellsAreBounded) {
   v1::TableSpec spec = Columns(1000);
   spec.add_rows("seed");
   EXPECT_EQ(
-      BuildTable(*reader_, SweepId(1), spec).status().ToString(),
+      BuildTable(*reader_, {SweepId(1)}, spec).status().ToString(),
       "INVALID_ARGUMENT: the table has 1000 rows of 1001 cells; at most 1000000 cells are made: name fewer "
       "axes in rows, or fewer columns");
 }
@@ -470,7 +470,7 @@ TEST_F(LargeTableTest, CellsAreBounded) {
 TEST_F(LargeTableTest, CallerThatGoesEndsIt) {
   MustAddTrials(1000);
   int checks = 0;
-  const auto table = BuildTable(*reader_, SweepId(1), Columns(900), [&checks] { return ++checks > 100; });
+  const auto table = BuildTable(*reader_, {SweepId(1)}, Columns(900), [&checks] { return ++checks > 100; });
   EXPECT_EQ(table.status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(checks, 101);
 }
@@ -480,7 +480,7 @@ TEST_F(TableBuilderTest, TrialsOfOtherSweepsDoNotCount) {
   SweepRow other = Sweep(2);
   other.spec = Spec();
   MustApply(other);
-  const auto table = BuildTable(*reader_, SweepId(2), TwoColumns());
+  const auto table = BuildTable(*reader_, {SweepId(2)}, TwoColumns());
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(table->rows(), IsEmpty());
 }

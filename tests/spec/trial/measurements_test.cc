@@ -23,6 +23,14 @@ TEST(MeasurementsTest, NamesAreUniqueAndEveryOneIsExplained) {
   }
 }
 
+TEST(MeasurementsTest, BetterDirectionIsKnownWhereThereIsOne) {
+  EXPECT_EQ(FindMeasurement("perplexity")->better, Better::kLower);
+  EXPECT_EQ(FindMeasurement("max_inf_norm")->better, Better::kLower);
+  EXPECT_EQ(FindMeasurement("accuracy")->better, Better::kHigher);
+  EXPECT_EQ(FindMeasurement("tokens_per_second")->better, Better::kHigher);
+  EXPECT_EQ(FindMeasurement("gate_mean")->better, Better::kNone);
+}
+
 TEST(MeasurementsTest, FindsByName) {
   ASSERT_NE(FindMeasurement("perplexity"), nullptr);
   EXPECT_EQ(FindMeasurement("perplexity")->formula, "exp(loss)");

@@ -1,0 +1,130 @@
+#include "cli/tables/table_flags.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/number_text.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::Value;
+
+constexpr std::uint32_t kDecimalsMax = 17;
+
+absl::StatusOr<v1::TableColumn> ColumnOf(const std::string& text) {
+  v1::TableColumn column;
+  absl::string_view rest = text;
+  if (const std::size_t colon = rest.rfind(':'); colon != absl::string_view::npos) {
+    std::uint32_t decimals = 0;
+    if (!absl::SimpleAtoi(rest.substr(colon + 1), &decimals) || decimals > kDecimalsMax) {
+      return absl::InvalidArgumentError(absl::StrCat("--columns ", text, ": \"", rest.substr(colon + 1),
+                                                     "\" is no number of decimals, 0 to ", kDecimalsMax));
+    }
+    column.set_decimals(decimals);
+    rest = rest.substr(0, colon);
+  }
+  if (const std::size_t at = rest.find('@'); at != absl::string_view::npos) {
+    const std::string statistic(rest.substr(at + 1));
+    if (statistic == "mean") {
+      column.set_statistic(v1::TableColumn::MEAN);
+    } else if (statistic == "median") {
+      column.set_statistic(v1::TableColumn::MEDIAN);
+    } else if (statistic == "best") {
+      column.set_statistic(v1::TableColumn::BEST);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("--columns ", text, ": \"", statistic,
+                                                     "\" is no statistic",
+                                                     DidYouMean(statistic, {"mean", "median", "best"})));
+    }
+    rest = rest.substr(0, at);
+  }
+  column.set_measurement(std::string(rest));
+  return column;
+}
+
+// A label as a file has it: a number, true or false, a text; empty for trials that have none.
+Value LabelValue(const std::string& label) {
+  Value value;
+  if (label.empty()) {
+    value.set_null_value(google::protobuf::NULL_VALUE);
+  } else if (label == "true" || label == "false") {
+    value.set_bool_value(label == "true");
+  } else if (const auto number = ParseNumber(label)) {
+    value.set_number_value(*number);
+  } else {
+    value.set_string_value(label);
+  }
+  return value;
+}
+
+absl::StatusOr<std::pair<std::string, Value>> ConditionOf(const char* flag, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return absl::InvalidArgumentError(absl::StrCat(flag, " ", text, ": give AXIS=LABEL"));
+  return std::pair(text.substr(0, equals), LabelValue(text.substr(equals + 1)));
+}
+
+}  // namespace
+
+bool TableFlags::any() const {
+  return !rows.empty() || !columns.empty() || !by.empty() || !where.empty() || !baseline.empty() ||
+         confidence || title || caption || label || published || no_bold;
+}
+
+absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec) {
+  if (!flags.rows.empty()) {
+    spec->mutable_rows()->Assign(flags.rows.begin(), flags.rows.end());
+    // A baseline of the table's own names rows that are not there any more.
+    spec->clear_baseline();
+  }
+  if (!flags.columns.empty()) spec->clear_columns();
+  for (const std::string& column : flags.columns) {
+    ASSIGN_OR_RETURN(*spec->add_columns(), ColumnOf(column));
+  }
+  v1::TableSpec given;
+  for (const std::string& condition : flags.where) {
+    ASSIGN_OR_RETURN(auto pair, ConditionOf("--where", condition));
+    *(*given.mutable_where())[pair.first].mutable_list_value()->add_values() = std::move(pair.second);
+  }
+  for (auto& [axis, labels] : given.where()) (*spec->mutable_where())[axis] = labels;
+  if (!flags.baseline.empty()) spec->clear_baseline();
+  for (const std::string& condition : flags.baseline) {
+    ASSIGN_OR_RETURN(auto pair, ConditionOf("--baseline", condition));
+    (*spec->mutable_baseline())[pair.first] = std::move(pair.second);
+  }
+  if (flags.confidence) {
+    if (*flags.confidence < 0.5 || *flags.confidence > 0.9999)
+      return absl::InvalidArgumentError("--confidence: give a number from 0.5 to 0.9999");
+    spec->set_confidence(*flags.confidence);
+  }
+  if (flags.title) spec->set_title(*flags.title);
+  if (flags.caption) spec->set_caption(*flags.caption);
+  if (flags.label) spec->set_label(*flags.label);
+  if (flags.published) spec->set_published(*flags.published);
+  if (flags.no_bold) spec->set_bold(false);
+  return absl::OkStatus();
+}
+
+void SplitColumns(const std::string& axis, const std::vector<std::string>& labels, v1::TableSpec* spec) {
+  v1::TableSpec split;
+  for (const v1::TableColumn& column : spec->columns()) {
+    for (const std::string& label : labels) {
+      v1::TableColumn* added = split.add_columns();
+      *added = column;
+      std::string heading = column.has_heading() ? column.heading() : column.measurement();
+      if (!column.has_heading() && column.statistic() == v1::TableColumn::MEDIAN) heading += " median";
+      if (!column.has_heading() && column.statistic() == v1::TableColumn::BEST) heading += " best";
+      added->set_heading(label.empty() ? heading : absl::StrCat(heading, " ", label));
+      (*added->mutable_where())[axis] = LabelValue(label);
+    }
+  }
+  spec->mutable_columns()->Swap(split.mutable_columns());
+}
+
+}  // namespace inlier

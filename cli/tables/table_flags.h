@@ -1,0 +1,38 @@
+// The flags of `inlier table` that change a table: rows, columns, conditions, the baseline.
+//
+// Thread safety: pure functions.
+#ifndef INLIER_CLI_TABLES_TABLE_FLAGS_H_
+#define INLIER_CLI_TABLES_TABLE_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "inlier/v1/sweep_spec.pb.h"
+
+namespace inlier {
+
+struct TableFlags {
+  std::vector<std::string> rows;
+  std::vector<std::string> columns;   // MEASUREMENT[@mean|@median|@best][:DECIMALS]
+  std::vector<std::string> by;        // Axes: each column once for each of their labels.
+  std::vector<std::string> where;     // AXIS=LABEL; those of one axis are alternatives.
+  std::vector<std::string> baseline;  // AXIS=LABEL
+  std::optional<double> confidence;
+  std::optional<std::string> title, caption, label, published;
+  bool no_bold = false;
+
+  // Some flag is given.
+  bool any() const;
+};
+
+// Applies all but `by`. InvalidArgument names the flag.
+absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec);
+
+// Each column once for each label of `axis`, which its heading gets, too.
+void SplitColumns(const std::string& axis, const std::vector<std::string>& labels, v1::TableSpec* spec);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_TABLES_TABLE_FLAGS_H_

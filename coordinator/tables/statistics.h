@@ -1,0 +1,43 @@
+// Statistics of a few results: median, tests of a difference of two means, bootstrap intervals.
+//
+// Thread safety: pure functions.
+#ifndef INLIER_COORDINATOR_TABLES_STATISTICS_H_
+#define INLIER_COORDINATOR_TABLES_STATISTICS_H_
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace inlier {
+
+// REQUIRES of all: the values are numbers; of Mean and Median: there is one.
+double Mean(const std::vector<double>& values);
+// With n - 1; nullopt for less than two.
+std::optional<double> SampleDeviation(const std::vector<double>& values);
+// Of an even number the mean of the two in the middle.
+double Median(std::vector<double> values);
+
+// Two-sided p of Welch's t-test. nullopt with less than two values on a side, or where no value differs from
+// the others of its side.
+std::optional<double> WelchP(const std::vector<double>& a, const std::vector<double>& b);
+
+// Two-sided p of the paired t-test. nullopt with less than two pairs, or where all differences are equal.
+std::optional<double> PairedP(const std::vector<std::pair<double, double>>& pairs);
+
+// Percentile bootstrap interval of Mean(a) - Mean(b): both sides are resampled, each by itself, with replacement;
+// the quantiles are interpolated between their neighbours. The same values give the same interval. nullopt with less
+// than two values on a side.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+std::optional<Interval> BootstrapDifference(const std::vector<double>& a, const std::vector<double>& b,
+                                            double confidence);
+// Of so many draws at most, that is of fewer resamples for many values.
+inline constexpr std::size_t kBootstrapResamples = 10'000;
+inline constexpr std::size_t kBootstrapDraws = 20'000'000;
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_TABLES_STATISTICS_H_

@@ -1,0 +1,26 @@
+#include "spec/sweep/default_table.h"
+
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+namespace {
+
+// The measurements of the papers' tables.
+constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
+
+}  // namespace
+
+v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
+  if (sweep.table().columns_size() > 0) return sweep.table();
+  v1::TableSpec spec;
+  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
+  if (grid.ok()) {
+    for (const SweepGrid::AxisInfo& axis : grid->axes()) {
+      if (axis.field != "seed" && axis.name != "seed") spec.add_rows(axis.name);
+    }
+  }
+  for (const char* measurement : kUsualMeasurements) spec.add_columns()->set_measurement(measurement);
+  return spec;
+}
+
+}  // namespace inlier

@@ -1,0 +1,16 @@
+// The table of a sweep that names none.
+//
+// Thread safety: pure functions.
+#ifndef INLIER_SPEC_SWEEP_DEFAULT_TABLE_H_
+#define INLIER_SPEC_SWEEP_DEFAULT_TABLE_H_
+
+#include "inlier/v1/sweep_spec.pb.h"
+
+namespace inlier {
+
+// The sweep's own table; where it has no columns: all axes but the seeds as rows, the usual measurements as columns.
+v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_DEFAULT_TABLE_H_

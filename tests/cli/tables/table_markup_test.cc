@@ -1,0 +1,162 @@
+// The exact text of tables in LaTeX, and of fragments of HTML.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/tables/table_writer.h"
+#include "tests/cli/tables/example_table.h"
+
+namespace inlier {
+namespace {
+
+TEST(LatexTableTest, HasNumbersInColumnsAndEscapes) {
+  v1::Table table = Example();
+  table.set_label("tab:gamma");
+  table.add_row_symbols("");
+  table.add_row_symbols("W");
+  table.mutable_rows(0)->set_labels(0, "50 % of_it & ~x^2");
+  EXPECT_EQ(
+      WriteTable(table, TableFormat::kLatex),
+      "% \\usepackage{booktabs,siunitx,graphicx}\n"
+      "\\begin{table}[tbp]\n"
+      "\\centering\n"
+      "\\caption{Gamma}\n"
+      "\\label{tab:gamma}\n"
+      "\\sisetup{detect-weight=true}%\n"
+      "\\setlength{\\tabcolsep}{4pt}%\n"
+      "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
+      "\\begin{tabular}{llS[table-format=1.2]@{\\,}lS[table-format=1.2]@{\\,}lS[table-format=3.0]@{\\,}l}\n"
+      "\\toprule\n"
+      "method & $W$ & \\multicolumn{4}{c}{perplexity} & \\multicolumn{2}{c}{max\\_inf\\_norm} \\\\\n"
+      "\\cmidrule(lr){3-6}\n"
+      " &  & \\multicolumn{2}{c}{ours} & \\multicolumn{2}{c}{paper} & & \\\\\n"
+      "\\midrule\n"
+      "50 \\% of\\_it \\& \\textasciitilde{}x\\textasciicircum{}2 & 8 & 4.49 & $\\pm$ 0.01 (n=3) & 4.49 & "
+      "$\\pm$ 0.01 & 735 & $\\pm$ 55 (n=3) \\\\\n"
+      "\\addlinespace\n"
+      "clipped &  & 4.39 & \\textsuperscript{*} (n=1) & \\multicolumn{2}{c}{} & \\multicolumn{2}{c}{DIVERGED "
+      "(3)} \\\\\n"
+      "\\addlinespace\n"
+      "gated & 8 & \\multicolumn{2}{c}{--} & \\multicolumn{2}{c}{} & 39 & $\\pm$ 26 (n=2) (1 diverged) \\\\\n"
+      "\\bottomrule\n"
+      "\\end{tabular}}\n"
+      "\n"
+      "\\smallskip\n"
+      "\\begin{minipage}{\\linewidth}\\footnotesize\\raggedright\n"
+      "* without missing values: 2 not finished\\par\n"
+      "-- not finished (2 values)\\par\n"
+      "diverged: the loss was not finite; in no mean (4 values)\\par\n"
+      "paper: published figure\\par\n"
+      "\\end{minipage}\n"
+      "\\end{table}\n");
+}
+
+TEST(LatexTableTest, HasBoldMarksAndMinusSigns) {
+  v1::Table table;
+  table.add_row_headings("gamma");
+  table.add_column_headings("x");
+  table.add_baseline("0");
+  table.set_confidence(0.95);
+  for (const char* label : {"0", "-0.03", "γ = -1 < a|b"}) {
+    v1::TableRow* row = table.add_rows();
+    row->add_labels(label);
+    *row->add_cells() = Cell(-1.5, 0.25, 2);
+  }
+  v1::TableCell* cell = table.mutable_rows(1)->mutable_cells(0);
+  cell->set_is_best(true);
+  cell->set_difference(-1);
+  cell->set_welch_p(0.01);
+  cell->set_published_mean(4.49);
+  cell->set_published_decimals(2);
+  cell->add_published_differs_in("model_a");
+  const std::string text = WriteTable(table, TableFormat::kLatex);
+  EXPECT_THAT(
+      text, ::testing::HasSubstr("\n$-$0.03 & \\bfseries -1.50 & {\\bfseries\\boldmath$\\pm$ "
+                                 "0.25}\\textsuperscript{$\\dagger$} & 4.49 & \\textsuperscript{a} \\\\\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("S[table-format=-1.2]@{\\,}l"));
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("\n$\\gamma$ = $-$1 \\textless{} a\\textbar{}b & -1.50 & $\\pm$ 0.25 &"));
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("\n$^{\\dagger}$ differs from 0: Welch's t-test, p \\textless{} 0.05, "));
+  EXPECT_THAT(text, ::testing::HasSubstr("\n\\textsuperscript{a} published figure of another setting: "
+                                         "model\\_a\\par\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("\nmean $\\pm$ standard deviation, n = 2\\par\n"));
+}
+
+// The second row repeats the first label of the one above.
+TEST(LatexTableTest, LeavesOutLabelsThatRepeat) {
+  v1::Table table;
+  for (const char* heading : {"a", "b"}) table.add_row_headings(heading);
+  table.add_column_headings("x");
+  for (const auto& [a, b] : {std::pair("p", "q"), std::pair("p", "r"), std::pair("s", "r")}) {
+    v1::TableRow* row = table.add_rows();
+    row->add_labels(a);
+    row->add_labels(b);
+    *row->add_cells() = Cell(1, {}, 1);
+  }
+  EXPECT_THAT(
+      WriteTable(table, TableFormat::kLatex),
+      ::testing::HasSubstr("\\begin{tabular}{llS[table-format=1.2]}\n\\toprule\na & b & {x} "
+                           "\\\\\n\\midrule\np & q & 1.00 \\\\\n & r & 1.00 \\\\\n\\addlinespace\ns & r "
+                           "& 1.00 \\\\\n"));
+}
+
+TEST(LatexTableTest, RowThatBeginsWithABracketIsNoArgument) {
+  v1::Table table;
+  table.add_row_headings("interval");
+  table.add_column_headings("x");
+  v1::TableRow* row = table.add_rows();
+  row->add_labels("[0, 1]");
+  *row->add_cells() = Cell(1, {}, 1);
+  EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("\\midrule\n{}[0, 1] & 1.00"));
+}
+
+// A column without numbers, and the caption of differences.
+TEST(LatexTableTest, DifferencesAreTexts) {
+  v1::Table table;
+  table.set_title("All");
+  table.set_label("tab:all");
+  table.add_row_headings("method");
+  table.add_column_headings("ppl");
+  table.add_baseline("vanilla");
+  for (const char* label : {"vanilla", "clipped"}) {
+    v1::TableRow* row = table.add_rows();
+    row->add_labels(label);
+    *row->add_cells() = Cell(4, 0.5, 2);
+  }
+  table.mutable_rows(1)->mutable_cells(0)->set_difference(-0.5);
+  const std::string text = WriteTable(table, TableFormat::kLatex, {.differences = true});
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("\\caption{All; differences to vanilla}\n\\label{tab:all-differences}\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("\\begin{tabular}{lc}\n\\toprule\nmethod & {ppl} \\\\\n\\midrule\n"
+                                         "vanilla & {baseline} \\\\\nclipped & {$-$0.50} \\\\\n"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("standard deviation")));
+}
+
+TEST(HtmlTableTest, IsEscapedAndStandsAlone) {
+  v1::Table table = Example();
+  table.set_caption("Gamma & <beta>");
+  table.mutable_rows(0)->set_labels(0, "<script>alert('x')</script>");
+  table.mutable_rows(0)->mutable_cells(0)->set_is_best(true);
+  table.mutable_rows(0)->mutable_cells(0)->add_published_differs_in("a\"b");
+  const std::string html = WriteTable(table, TableFormat::kHtml);
+  EXPECT_THAT(html, ::testing::StartsWith("<div class=\"inlier-table\""));
+  EXPECT_THAT(html, ::testing::EndsWith("</div>\n"));
+  EXPECT_THAT(html, ::testing::HasSubstr(">Gamma &amp; &lt;beta&gt;</caption>"));
+  EXPECT_THAT(html, ::testing::HasSubstr(">&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;</th>"));
+  EXPECT_THAT(html, ::testing::Not(::testing::HasSubstr("<script")));
+  EXPECT_THAT(html, ::testing::HasSubstr("<b>4.49 ± 0.01</b> (n=3) [4.49 ± 0.01]<sup>a</sup></td>"));
+  EXPECT_THAT(html,
+              ::testing::HasSubstr("[ ]<sup>a</sup> published figure of another setting: a&quot;b</p>"));
+  EXPECT_THAT(html,
+              ::testing::HasSubstr(">bold: the best of its column among cells without missing values</p>"));
+  std::size_t open = 0;
+  std::size_t closed = 0;
+  for (std::size_t i = 0; i + 1 < html.size(); ++i) {
+    if (html[i] != '<') continue;
+    ++(html[i + 1] == '/' ? closed : open);
+  }
+  EXPECT_EQ(open, closed);
+}
+
+}  // namespace
+}  // namespace inlier

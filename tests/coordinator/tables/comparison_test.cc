@@ -1,0 +1,338 @@
+// Tables with a baseline, of several sweeps, with the best in bold: from a real database.
+#include "coordinator/tables/comparison.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/tables/statistics.h"
+#include "coordinator/tables/table_builder.h"
+#include "nlohmann/json.hpp"
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace inlier {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+google::protobuf::Value Text(const std::string& text) {
+  google::protobuf::Value value;
+  value.set_string_value(text);
+  return value;
+}
+
+using Labels = std::map<std::string, std::string>;
+
+class ComparisonTest : public StoreTest {
+ protected:
+  // Axes by name, each with its labels; each has a field of its own, so that any text can be a label.
+  void MustAddSweep(int id, const std::string& name,
+                    const std::vector<std::pair<std::string, std::vector<std::string>>>& axes) {
+    SweepRow row = Sweep(id);
+    row.spec.Clear();
+    row.spec.set_name(name);
+    for (const auto& [axis, labels] : axes) {
+      v1::Axis* added = row.spec.add_axes();
+      added->set_name(axis);
+      const std::string field = kFields[axes_++ % std::size(kFields)];
+      for (const std::string& label : labels) {
+        v1::Variant* variant = added->add_variants();
+        variant->set_label(label);
+        (*variant->mutable_set()->mutable_fields())[field].set_number_value(added->variants_size());
+      }
+    }
+    MustApply(row);
+  }
+
+  // A trial, with a result where there is a value.
+  void MustAddTrial(int sweep, const Labels& labels, std::optional<double> perplexity,
+                    std::optional<double> accuracy = std::nullopt) {
+    const int trial = ++trials_;
+    MustApply(Train(2 * trial - 1, R"({"seed":)" + std::to_string(trial) + "}"),
+              Evaluate(2 * trial, 2 * trial - 1),
+              Trial(trial, sweep, trial - 1, 2 * trial - 1, 2 * trial, nlohmann::json(labels).dump()));
+    if (!perplexity && !accuracy) return;
+    const Token token = static_cast<Token>(2 * trial);
+    MustApply(Start(token - 1, 2 * trial - 1), Checkpoint(token - 1, 9, true), End(token - 1, v1::SUCCEEDED),
+              Start(token, 2 * trial));
+    if (perplexity) MustApply(Final(token, "perplexity", *perplexity));
+    if (accuracy) MustApply(Final(token, "accuracy", *accuracy));
+    MustApply(End(token, v1::SUCCEEDED),
+              TrialChange{.id = TrialId(trial), .state = v1::SUCCEEDED, .message = ""});
+  }
+
+  // Two models, two methods, three seeds: clipped is 0.5, 0.6, 0.4 better in A and 1 worse in B, without spread.
+  void MustAddMethods() {
+    MustAddSweep(1, "methods",
+                 {{"model", {"A", "B"}}, {"method", {"vanilla", "clipped"}}, {"seed", {"1", "2", "3"}}});
+    const double better[] = {0.5, 0.6, 0.4};
+    for (int seed = 1; seed <= 3; ++seed) {
+      const std::string label = std::to_string(seed);
+      MustAddTrial(1, {{"model", "A"}, {"method", "vanilla"}, {"seed", label}}, 10 + seed);
+      MustAddTrial(1, {{"model", "A"}, {"method", "clipped"}, {"seed", label}}, 10 + seed - better[seed - 1]);
+      MustAddTrial(1, {{"model", "B"}, {"method", "vanilla"}, {"seed", label}}, 20);
+      MustAddTrial(1, {{"model", "B"}, {"method", "clipped"}, {"seed", label}}, 21);
+    }
+  }
+
+  static v1::TableSpec Methods() {
+    v1::TableSpec spec;
+    spec.add_rows("model");
+    spec.add_rows("method");
+    spec.add_columns()->set_measurement("perplexity");
+    (*spec.mutable_baseline())["method"] = Text("vanilla");
+    return spec;
+  }
+
+  v1::Table MustBuild(const v1::TableSpec& spec, const std::vector<SweepId>& sweeps = {SweepId(1)}) {
+    auto table = BuildTable(*reader_, sweeps, spec);
+    EXPECT_TRUE(table.ok()) << table.status();
+    return table.ok() ? *table : v1::Table();
+  }
+  std::string ErrorOf(const v1::TableSpec& spec) {
+    return std::string(BuildTable(*reader_, {SweepId(1)}, spec).status().message());
+  }
+
+  static constexpr const char* kFields[] = {"training.steps", "training.batch_size", "seed"};
+  std::size_t axes_ = 0;
+  int trials_ = 0;
+};
+
+TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
+  MustAddMethods();
+  const v1::Table table = MustBuild(Methods());
+  ASSERT_EQ(table.rows_size(), 4);
+  EXPECT_THAT(table.baseline(), ElementsAre("vanilla"));
+  EXPECT_EQ(table.confidence(), 0.95);
+  const v1::TableCell& vanilla = table.rows(0).cells(0);
+  EXPECT_FALSE(vanilla.has_difference());
+  EXPECT_FALSE(vanilla.has_pairs());
+  const v1::TableCell& clipped = table.rows(1).cells(0);
+  EXPECT_THAT(clipped.values(), ElementsAre(10.5, DoubleEq(11.4), DoubleEq(12.6)));
+  EXPECT_THAT(clipped.difference(), DoubleEq(11.5 - 12));
+  EXPECT_LT(clipped.difference_low(), clipped.difference());
+  EXPECT_GT(clipped.difference_high(), clipped.difference());
+  EXPECT_EQ(clipped.welch_p(), *WelchP({10.5, 11.4, 12.6}, {11, 12, 13}));
+  EXPECT_EQ(clipped.pairs(), 3u);
+  // t = 0.5 / (0.1 / sqrt(3)) with two degrees of freedom; the seeds vary more than the difference.
+  EXPECT_NEAR(clipped.paired_p(), 0.013072457560346446, 1e-9);
+  EXPECT_GT(clipped.welch_p(), 0.5);
+  const v1::TableCell& other = table.rows(3).cells(0);
+  EXPECT_EQ(other.difference(), 1);
+  EXPECT_EQ(other.difference_low(), 1);
+  EXPECT_FALSE(other.has_welch_p());
+  EXPECT_FALSE(other.has_paired_p());
+  EXPECT_EQ(other.pairs(), 3u);
+}
+
+TEST_F(ComparisonTest, BestOfEachGroupIsMarked) {
+  MustAddMethods();
+  v1::Table table = MustBuild(Methods());
+  EXPECT_FALSE(table.rows(0).cells(0).is_best());
+  EXPECT_TRUE(table.rows(1).cells(0).is_best());
+  EXPECT_TRUE(table.rows(2).cells(0).is_best());
+  v1::TableSpec spec = Methods();
+  spec.clear_baseline();
+  table = MustBuild(spec);
+  EXPECT_TRUE(table.rows(1).cells(0).is_best());
+  EXPECT_FALSE(table.rows(2).cells(0).is_best()) << "one of the whole column";
+  EXPECT_FALSE(table.rows(1).cells(0).has_difference());
+  spec.set_bold(false);
+  EXPECT_FALSE(MustBuild(spec).rows(1).cells(0).is_best());
+}
+
+TEST_F(ComparisonTest, IncompleteCellsAreNotTheBestAndEqualOnesBothAre) {
+  MustAddSweep(1, "s", {{"method", {"a", "b", "c", "d"}}, {"seed", {"1", "2"}}});
+  MustAddTrial(1, {{"method", "a"}, {"seed", "1"}}, 5.001, 0.8);
+  MustAddTrial(1, {{"method", "b"}, {"seed", "1"}}, 5.004, 0.9);
+  MustAddTrial(1, {{"method", "c"}, {"seed", "1"}}, 6, 0.7);
+  MustAddTrial(1, {{"method", "d"}, {"seed", "1"}}, 1, 0.99);
+  MustAddTrial(1, {{"method", "d"}, {"seed", "2"}}, std::nullopt);
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  for (const char* name : {"perplexity", "accuracy", "attention_zero_share"})
+    spec.add_columns()->set_measurement(name);
+  const v1::Table table = MustBuild(spec);
+  const auto best = [&](int row, int column) { return table.rows(row).cells(column).is_best(); };
+  EXPECT_TRUE(best(0, 0));
+  EXPECT_TRUE(best(1, 0)) << "5.00, as printed";
+  EXPECT_FALSE(best(2, 0));
+  EXPECT_FALSE(best(3, 0)) << "a value is missing";
+  EXPECT_TRUE(best(1, 1));
+  EXPECT_FALSE(best(0, 1));
+  EXPECT_FALSE(best(3, 1));
+}
+
+TEST_F(ComparisonTest, MedianAndBestAreBesideTheMean) {
+  MustAddSweep(1, "s", {{"seed", {"1", "2", "3"}}});
+  const double accuracy[] = {0.5, 0.7, 0.9};
+  for (int i = 0; i < 3; ++i)
+    MustAddTrial(1, {{"seed", std::to_string(i + 1)}}, std::pow(10.0, i), accuracy[i]);
+  v1::TableSpec spec;
+  for (const auto statistic : {v1::TableColumn::MEAN, v1::TableColumn::MEDIAN, v1::TableColumn::BEST}) {
+    v1::TableColumn* column = spec.add_columns();
+    column->set_measurement("perplexity");
+    column->set_statistic(statistic);
+  }
+  spec.add_columns()->set_measurement("accuracy");
+  const v1::Table table = MustBuild(spec);
+  EXPECT_THAT(table.column_headings(),
+              ElementsAre("perplexity", "perplexity median", "perplexity best", "accuracy"));
+  EXPECT_EQ(table.columns(1).statistic(), v1::TableColumn::MEDIAN);
+  const v1::TableCell& cell = table.rows(0).cells(1);
+  EXPECT_EQ(cell.mean(), 37);
+  EXPECT_EQ(cell.median(), 10);
+  EXPECT_EQ(cell.best(), 1);
+  EXPECT_EQ(table.rows(0).cells(3).best(), 0.9);
+  EXPECT_EQ(ShownNumber(cell, v1::TableColumn::MEDIAN), 10);
+  EXPECT_EQ(ShownNumber(v1::TableCell(), v1::TableColumn::MEDIAN), std::nullopt);
+  spec.mutable_columns(2)->set_measurement("attention_zero_share");
+  EXPECT_EQ(
+      ErrorOf(spec),
+      "table.columns[2].statistic: attention_zero_share has no better direction, thus no best; use MEAN "
+      "or MEDIAN");
+}
+
+// A result that two trials share is one value, and makes one pair.
+TEST_F(ComparisonTest, SharedResultsMakeOnePair) {
+  MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}, {"copy", {"x", "y"}}});
+  for (const std::string method : {"a", "b"}) {
+    for (const std::string seed : {"1", "2"}) {
+      MustAddTrial(1, {{"method", method}, {"seed", seed}, {"copy", "x"}}, 5 + trials_);
+      const int shared = trials_;
+      MustApply(Trial(100 + shared, 1, 100 + shared, 2 * shared - 1, 2 * shared,
+                      nlohmann::json(Labels{{"method", method}, {"seed", seed}, {"copy", "y"}}).dump()),
+                TrialChange{.id = TrialId(100 + shared), .state = v1::SUCCEEDED, .message = ""});
+    }
+  }
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_baseline())["method"] = Text("a");
+  const v1::Table table = MustBuild(spec);
+  EXPECT_EQ(table.rows(1).cells(0).count(), 2u);
+  EXPECT_EQ(table.rows(1).cells(0).trials_size(), 4);
+  EXPECT_EQ(table.rows(1).cells(0).pairs(), 2u);
+}
+
+TEST_F(ComparisonTest, InfiniteResultsHaveAMeanAndNoDeviation) {
+  MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}});
+  for (const std::string seed : {"1", "2"}) {
+    MustAddTrial(1, {{"method", "a"}, {"seed", seed}}, 5);
+    MustAddTrial(1, {{"method", "b"}, {"seed", seed}}, INFINITY);
+  }
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_baseline())["method"] = Text("a");
+  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  EXPECT_EQ(cell.mean(), INFINITY);
+  EXPECT_FALSE(cell.has_std());
+  EXPECT_EQ(cell.difference(), INFINITY);
+  EXPECT_FALSE(cell.has_difference_low());
+  EXPECT_FALSE(cell.is_best());
+}
+
+TEST_F(ComparisonTest, BaselineThatIsNoRowIsAMistake) {
+  MustAddMethods();
+  v1::TableSpec spec = Methods();
+  (*spec.mutable_baseline())["metod"] = Text("vanilla");
+  EXPECT_EQ(ErrorOf(spec),
+            "table.baseline: \"metod\" is not among the table's rows; did you mean \"method\"?");
+  spec = Methods();
+  (*spec.mutable_baseline())["method"] = Text("vanila");
+  EXPECT_EQ(ErrorOf(spec),
+            "table.baseline.method: the axis has no label \"vanila\"; did you mean \"vanilla\"?");
+  (*spec.mutable_baseline())["method"].mutable_list_value()->add_values();
+  EXPECT_EQ(ErrorOf(spec), "table.baseline.method: give one label");
+}
+
+TEST_F(ComparisonTest, SeveralSweepsMakeOneTable) {
+  MustAddSweep(1, "old", {{"method", {"vanilla"}}, {"seed", {"1", "2"}}});
+  MustAddSweep(2, "new", {{"method", {"clipped"}}, {"gamma", {"-0.1", "-0.2"}}, {"seed", {"1", "2"}}});
+  for (const std::string seed : {"1", "2"}) {
+    MustAddTrial(1, {{"method", "vanilla"}, {"seed", seed}}, 10 + std::stoi(seed));
+    for (const std::string gamma : {"-0.1", "-0.2"})
+      MustAddTrial(2, {{"method", "clipped"}, {"gamma", gamma}, {"seed", seed}}, 9 + std::stoi(seed));
+  }
+  v1::TableSpec spec;
+  for (const char* name : {"sweep", "method", "gamma"}) spec.add_rows(name);
+  spec.add_columns()->set_measurement("perplexity");
+  const v1::Table table = MustBuild(spec, {SweepId(1), SweepId(2), SweepId(1)});
+  EXPECT_THAT(table.sweeps(), ElementsAre("s-1", "s-2"));
+  EXPECT_EQ(table.title(), "old");
+  ASSERT_EQ(table.rows_size(), 3);
+  EXPECT_THAT(table.rows(0).labels(), ElementsAre("old", "vanilla", ""));
+  EXPECT_THAT(table.rows(1).labels(), ElementsAre("new", "clipped", "-0.1"));
+  EXPECT_THAT(table.rows(2).labels(), ElementsAre("new", "clipped", "-0.2"));
+  for (const v1::TableRow& row : table.rows()) EXPECT_EQ(row.cells(0).count(), 2u);
+
+  v1::TableSpec without = spec;
+  (*without.mutable_where())["gamma"].set_null_value({});
+  EXPECT_EQ(MustBuild(without, {SweepId(1), SweepId(2)}).rows_size(), 1) << "trials without the axis";
+
+  // An axis that the baseline has not is one of the baseline's.
+  spec.mutable_rows()->erase(spec.rows().begin());
+  (*spec.mutable_baseline())["method"] = Text("vanilla");
+  EXPECT_FALSE(MustBuild(spec, {SweepId(1), SweepId(2)}).rows(1).cells(0).has_difference());
+  (*spec.mutable_baseline())["gamma"].set_null_value({});
+  const v1::Table both = MustBuild(spec, {SweepId(1), SweepId(2)});
+  EXPECT_THAT(both.baseline(), ElementsAre("vanilla", ""));
+  ASSERT_EQ(both.rows_size(), 3);
+  EXPECT_FALSE(both.rows(0).cells(0).has_difference());
+  for (const int row : {1, 2}) {
+    EXPECT_EQ(both.rows(row).cells(0).difference(), -1);
+    EXPECT_EQ(both.rows(row).cells(0).pairs(), 2u);
+  }
+}
+
+TEST_F(ComparisonTest, CellsOfWhichNothingStartedAreNotRun) {
+  MustAddSweep(1, "s", {{"method", {"a", "b", "c"}}, {"seed", {"1"}}});
+  MustAddTrial(1, {{"method", "a"}, {"seed", "1"}}, std::nullopt);
+  MustAddTrial(1, {{"method", "b"}, {"seed", "1"}}, std::nullopt);
+  MustAddTrial(1, {{"method", "c"}, {"seed", "1"}}, 5);
+  // Trained, waits for its evaluation: neither runs nor has a result.
+  MustApply(Start(90, 3), Checkpoint(90, 9, true), End(90, v1::SUCCEEDED));
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");
+  v1::TableColumn* none = spec.add_columns();
+  none->set_measurement("perplexity");
+  (*none->mutable_where())["seed"].set_null_value({});
+  const v1::Table table = MustBuild(spec);
+  EXPECT_TRUE(table.rows(0).cells(0).not_run());
+  EXPECT_FALSE(table.rows(1).cells(0).not_run());
+  EXPECT_FALSE(table.rows(2).cells(0).not_run());
+  EXPECT_TRUE(table.rows(2).cells(1).not_run()) << "no trial is of the cell";
+}
+
+TEST_F(ComparisonTest, SymbolsAreThoseOfTheSchema) {
+  SweepRow row = Sweep(1);
+  row.spec.Clear();
+  row.spec.set_name("gammas");
+  v1::Axis* gamma = row.spec.add_axes();
+  gamma->set_name("lower limit");
+  gamma->set_field("attention.softmax.clipped.gamma");
+  for (const double value : {-0.1, -0.2}) gamma->add_values()->set_number_value(value);
+  MustApply(row);
+  v1::TableSpec spec;
+  for (const char* name : {"lower limit", "pi_init", "corpus"}) spec.add_rows(name);
+  spec.add_columns()->set_measurement("perplexity");
+  const v1::Table table = MustBuild(spec);
+  EXPECT_THAT(table.row_symbols(), ElementsAre("\\gamma", "\\pi_{init}", ""));
+  EXPECT_EQ(table.caption(), "gammas");
+  EXPECT_EQ(table.label(), "tab:gammas");
+  EXPECT_THAT(table.baseline(), IsEmpty());
+  spec.set_caption("Gammas");
+  spec.set_label("tab:g");
+  EXPECT_EQ(MustBuild(spec).caption(), "Gammas");
+  EXPECT_EQ(MustBuild(spec).label(), "tab:g");
+}
+
+}  // namespace
+}  // namespace inlier
