@@ -1,6 +1,9 @@
 #include "cli/analysis_report.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,14 +23,14 @@ std::string Number(const Json& measurements, const char* name) {
   return found->is_number() ? absl::StrFormat("%.4g", found->get<double>()) : "not finite";
 }
 
-// A line of name and value for every measurement in the report.
-std::string Lines(const Json& measurements, const std::vector<std::pair<const char*, const char*>>& names) {
-  std::string text;
+// A row of name, value and meaning for every measurement in the report.
+std::string Rows(const Json& measurements, const std::vector<std::pair<const char*, const char*>>& names) {
+  TextTable table({"measurement", "value", "meaning"});
   for (const auto& [name, meaning] : names) {
     const std::string value = Number(measurements, name);
-    if (!value.empty()) absl::StrAppend(&text, absl::StrFormat("  %-26s %10s  %s\n", name, value, meaning));
+    if (!value.empty()) table.AddRow({name, value, meaning});
   }
-  return text;
+  return table.ToString();
 }
 
 // The tensors with the largest elements.
@@ -64,6 +67,48 @@ bool AnalysisReport::Add(const Json& line) {
 
 Json AnalysisReport::ToJson() const { return {{"model", model_}, {"settings", settings_}}; }
 
+v1::StoreAnalysisRequest AnalysisReport::ToRequest() const {
+  v1::StoreAnalysisRequest request;
+  const auto add = [&request](const Json& setting, const std::string& name, const std::string& site,
+                              const Json& value) {
+    v1::AnalysisNumber& number = *request.add_numbers();
+    number.set_setting(setting.value("name", ""));
+    number.set_name(name);
+    number.set_site(site);
+    if (value.is_number()) number.set_value(value.get<double>());
+  };
+  for (const Json& setting : settings_) {
+    for (const auto& [name, value] : setting["measurements"].items()) add(setting, name, "", value);
+    for (const auto& [name, sites] : setting["sites"].items())
+      for (const auto& [site, value] : sites.items()) add(setting, name, site, value);
+  }
+  return request;
+}
+
+std::string AnalysisReport::ToCsv() const {
+  std::set<std::string> names;
+  for (const Json& setting : settings_)
+    for (const auto& [name, sites] : setting["sites"].items()) names.insert(name);
+  std::string text = "setting,site";
+  for (const std::string& name : names) absl::StrAppend(&text, ",", name);
+  text += "\n";
+  for (const Json& setting : settings_) {
+    std::map<std::string, std::map<std::string, Json>> by_site;
+    for (const auto& [name, sites] : setting["sites"].items())
+      for (const auto& [site, value] : sites.items()) by_site[site][name] = value;
+    for (const auto& [site, values] : by_site) {
+      absl::StrAppend(&text, setting.value("name", ""), ",", site);
+      for (const std::string& name : names) {
+        const auto found = values.find(name);
+        const bool known = found != values.end() && found->second.is_number();
+        absl::StrAppend(&text, ",", known ? found->second.dump() : "");
+      }
+      text += "\n";
+    }
+  }
+  return text;
+}
+
 std::string AnalysisReport::ToString() const {
   if (model_.is_null() || settings_.empty()) return "";
   const bool has_head = model_.value("has_head", true);
@@ -76,15 +121,15 @@ std::string AnalysisReport::ToString() const {
       model_.value("sequence_length", 0), model_.value("tokenizer", ""));
   const Json& exact = settings_[0]["measurements"];
   absl::StrAppend(&text, "Outliers, in float\n",
-                  Lines(exact, {{"max_inf_norm", "the figure of the papers' tables"},
-                                {"avg_kurtosis", "of whole sequences; a Gaussian has 3"},
-                                {"max_kurtosis", "its largest over tensors"},
-                                {"kurtosis_first", "of the first token's hidden states"},
-                                {"kurtosis_rest", "of all other tokens'"},
-                                {"max_abs_first", "largest element of the first token"},
-                                {"max_abs_rest", "largest element of the others"},
-                                {"first_attention_share", "queries with most attention on the first token"},
-                                {"first_key_mass", "attention that the first token gets"}}),
+                  Rows(exact, {{"max_inf_norm", "the figure of the papers' tables"},
+                               {"avg_kurtosis", "of whole sequences; a Gaussian has 3"},
+                               {"max_kurtosis", "its largest over tensors"},
+                               {"kurtosis_first", "of the first token's hidden states"},
+                               {"kurtosis_rest", "of all other tokens'"},
+                               {"max_abs_first", "largest element of the first token"},
+                               {"max_abs_rest", "largest element of the others"},
+                               {"first_attention_share", "queries with most attention on the first token"},
+                               {"first_key_mass", "attention that the first token gets"}}),
                   "\n", WorstSites(settings_[0]["sites"]), "\nQuantized\n");
   std::vector<std::string> headings = {"setting"};
   if (has_head) headings.insert(headings.end(), {"perplexity", "accuracy"});

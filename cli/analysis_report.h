@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "inlier/v1/sweep_service.pb.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -16,6 +17,12 @@ class AnalysisReport {
 
   // {"model": {...}, "settings": [{"name", "measurements", "sites"}, ...]}
   nlohmann::ordered_json ToJson() const;
+
+  // Every number, for the coordinator; without the model's name.
+  v1::StoreAnalysisRequest ToRequest() const;
+
+  // A row for each setting and site, a column for each measurement of sites. Not measured, or not a number: empty.
+  std::string ToCsv() const;
 
   // For people: the model, its outliers, the layers with the largest ones, and a row for float and every
   // setting.

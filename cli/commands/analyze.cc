@@ -1,17 +1,19 @@
 // inlier analyze: outliers of a Hugging Face model, and the effect of quantization.
-#include <unistd.h>
-
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "cli/analysis_report.h"
 #include "cli/commands.h"
+#include "cli/hub_cache.h"
+#include "cli/temporary_file.h"
 #include "cli/trial_program.h"
 #include "inlier/v1/analysis.pb.h"
 
@@ -19,15 +21,17 @@ namespace inlier {
 namespace {
 
 struct Arguments {
-  std::string folder;
+  std::string model;
   std::string corpus = "gcide";
   std::string text;
   std::string data_dir;  // The build's own when empty.
   std::string device = "cpu";
   std::vector<std::string> bits;
   std::uint32_t sequence_length = 128;
-  std::uint32_t batches = 8;
-  std::uint32_t batch_size = 16;
+  std::string layers;
+  bool no_store = false;
+  std::uint32_t batches = 16;
+  std::uint32_t batch_size = 8;
   std::uint32_t threads = 0;
 };
 
@@ -51,7 +55,8 @@ absl::StatusOr<v1::QuantizationSpec> SettingOf(const std::string& text) {
 absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const Arguments& arguments) {
   namespace fs = std::filesystem;
   v1::AnalysisSpec spec;
-  spec.set_folder(fs::absolute(arguments.folder).lexically_normal().string());
+  ASSIGN_OR_RETURN(const fs::path folder, FindModel(arguments.model, HubCache(&std::getenv)));
+  spec.set_folder(folder.string());
   v1::TextDataSpec* text = spec.mutable_text();
   if (arguments.text.empty()) {
     text->set_corpus(arguments.corpus);
@@ -73,27 +78,36 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const Arguments&
   return spec;
 }
 
-// A file that is removed on destruction.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& content) {
-    std::string name = (std::filesystem::temp_directory_path() / "inlier-analysis-XXXXXX").string();
-    const int descriptor = ::mkstemp(name.data());
-    if (descriptor >= 0) ::close(descriptor);
-    path_ = name;
-    std::ofstream(path_) << content;
-  }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
+// True when the result is to be stored: a coordinator answers. Asked before the work, which takes minutes; a server
+// that was named must answer.
+absl::StatusOr<bool> Stores(const Session& session, bool no_store) {
+  if (no_store) return false;
+  const absl::StatusOr<Answerer> answerer = session.FindAnswerer();
+  if (!answerer.ok() && !session.choice().server.empty()) return answerer.status();
+  return answerer.ok() && answerer->kind != Answerer::kStored;
+}
 
- private:
-  std::string path_;
-};
+absl::StatusOr<std::string> Store(Session& session, const std::string& model, const v1::AnalysisSpec& spec,
+                                  const AnalysisReport& report) {
+  v1::StoreAnalysisRequest request = report.ToRequest();
+  request.set_model(model);
+  // Of a model in shards: not known.
+  const auto digest = Sha256HexOfFile(std::filesystem::path(spec.folder()) / "model.safetensors");
+  if (digest.ok()) request.set_model_sha256(*digest);
+  request.set_spec_json(SpecToJson(spec));
+  ASSIGN_OR_RETURN(const v1::StoreAnalysisResponse stored,
+                   session.CallOnce(&v1::SweepService::Stub::StoreAnalysis, request));
+  return stored.analysis_id();
+}
+
+absl::Status WriteLayers(const AnalysisReport& report, const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  return WriteFileAtomically(path, report.ToCsv());
+}
 
 absl::Status Analyze(Session& session, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const v1::AnalysisSpec spec, SpecOf(session, arguments));
+  ASSIGN_OR_RETURN(const bool stores, Stores(session, arguments.no_store));
   const TemporaryFile request(SpecToJson(spec));
   AnalysisReport report;
   const bool shows_progress = session.people() && StderrIsTerminal();
@@ -104,10 +118,23 @@ absl::Status Analyze(Session& session, const Arguments& arguments) {
     if (shows_progress) PrintProgress(found ? "" : report.progress());
   }));
   if (shows_progress) PrintProgress("");
+  RETURN_IF_ERROR(WriteLayers(report, arguments.layers));
+  absl::StatusOr<std::string> id = std::string();
+  if (stores) id = Store(session, arguments.model, spec, report);
   if (session.mode() == OutputMode::kJson) {
-    PrintExact(report.ToJson().dump(2) + "\n");
-  } else {
-    Print(report.ToString());
+    nlohmann::ordered_json answer = report.ToJson();
+    if (id.ok() && !id->empty()) answer["analysis"] = *id;
+    PrintExact(answer.dump(2) + "\n");
+    return id.status();
+  }
+  Print(report.ToString());
+  if (!id.ok() || !session.people()) return id.status();
+  if (stores) {
+    Print(absl::StrCat("\nstored as ", *id,
+                       "; to see it: inlier query \"SELECT * FROM analyses WHERE analysis = '", *id,
+                       "'\"\n"));
+  } else if (!arguments.no_store) {
+    Print("\nnot stored: no coordinator answers; `inlier up` starts one\n");
   }
   return absl::OkStatus();
 }
@@ -119,7 +146,10 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("analyze",
                                          "Measure the outliers of a Hugging Face model (BERT, OPT, GPT-2, "
                                          "Llama), and the effect of quantization");
-  command->add_option("folder", arguments->folder, "config.json, model.safetensors and the tokenizer's files")
+  command
+      ->add_option("model", arguments->model,
+                   "A folder with config.json, model.safetensors and the tokenizer's files, or the name of a "
+                   "model in the hub's local cache (org/name)")
       ->required();
   command->add_option("--corpus", arguments->corpus, "Corpus of the data folder")->capture_default_str();
   command->add_option("--text", arguments->text, "A text file, folder or .jsonl in place of a corpus");
@@ -129,8 +159,11 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
       ->delimiter(',');
   command->add_option("--sequence-length", arguments->sequence_length, "Tokens in a sequence")
       ->capture_default_str();
-  command->add_option("--batches", arguments->batches, "Batches to measure on")->capture_default_str();
+  command->add_option("--batches", arguments->batches, "Batches to measure on, and to calibrate with")
+      ->capture_default_str();
   command->add_option("--batch-size", arguments->batch_size, "Sequences in a batch")->capture_default_str();
+  command->add_option("--layers", arguments->layers, "Write the numbers of each layer to this CSV file");
+  command->add_flag("--no-store", arguments->no_store, "Do not store the result with the coordinator");
   command->add_option("--data-dir", arguments->data_dir,
                       "Folder of corpora and vocabularies; default: the one that `make setup` fills");
   command->add_option("--device", arguments->device, "cpu or cuda")->capture_default_str();

@@ -1,54 +1,83 @@
 // inlier export: a trained model as a folder that Hugging Face transformers loads.
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/programs/model_of_trial.h"
+#include "cli/temporary_file.h"
 #include "cli/trial_program.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
 namespace {
 
-bool IsTrialId(const std::string& text) {
-  return text.size() > 2 && text.compare(0, 2, "t-") == 0 &&
-         std::all_of(text.begin() + 2, text.end(), [](unsigned char c) { return std::isdigit(c); });
-}
+using nlohmann::json;
 
-// The file of a trial's trained model; it is in the state folder of the worker that trained it.
-absl::StatusOr<std::filesystem::path> ModelOfTrial(Session& session, const std::string& trial) {
+struct Arguments {
+  std::string model;
+  std::string folder;
+  std::string data_dir;  // The build's own when empty.
+  bool force = false;
+  bool weights_only = false;
+};
+
+// `checkpoint` and `spec` of a trial.
+absl::StatusOr<json> AttemptOfTrial(Session& session, const std::string& trial) {
+  ASSIGN_OR_RETURN(const std::filesystem::path file, ModelOfTrial(session, trial));
   v1::QueryRequest request;
-  request.set_sql(absl::StrCat(
-      "SELECT stage.checkpoint FROM trial JOIN stage ON stage.id = trial.train_stage WHERE trial.id = ",
-      trial.substr(2)));
+  request.set_sql(absl::StrCat("SELECT spec FROM trials WHERE trial = '", trial, "'"));
   ASSIGN_OR_RETURN(const v1::QueryResponse response, session.Call(&v1::SweepService::Stub::Query, request));
-  if (response.rows().empty())
-    return absl::NotFoundError(absl::StrCat(trial, ": there is no such trial; `inlier status` lists sweeps"));
-  const std::string& digest = response.rows(0).values(0).text();
-  if (digest.empty())
-    return absl::FailedPreconditionError(
-        absl::StrCat(trial, ": has no trained model yet; `inlier watch` waits for it"));
-  const std::filesystem::path file = session.dir / "artifacts" / (digest + ".safetensors");
-  if (std::filesystem::exists(file)) return file;
-  return absl::NotFoundError(absl::StrCat(
-      file.string(), ": the model of ", trial,
-      " is not in this folder; name the state folder with --dir, or run this on the worker that trained it"));
+  if (response.rows().empty()) return absl::NotFoundError(absl::StrCat(trial, ": there is no such trial"));
+  return json{{"checkpoint", std::filesystem::absolute(file).string()},
+              {"spec", json::parse(response.rows(0).values(0).text())}};
 }
 
-absl::Status Export(Session& session, const std::string& model, const std::string& folder) {
-  std::filesystem::path file = model;
-  if (!std::filesystem::exists(file) && IsTrialId(model)) {
-    ASSIGN_OR_RETURN(file, ModelOfTrial(session, model));
+// The cache of the state folder that the model is in: it has the vocabularies that were trained there.
+std::filesystem::path CacheBeside(const std::filesystem::path& model, const std::filesystem::path& dir) {
+  const std::filesystem::path artifacts = std::filesystem::absolute(model).parent_path();
+  const bool in_state = artifacts.filename() == "artifacts";
+  return (in_state ? artifacts.parent_path() : std::filesystem::absolute(dir)) / "cache";
+}
+
+std::string ForPeople(const std::string& folder, const json& exported) {
+  const bool own_code = exported.value("own_code", false);
+  std::string text = absl::StrCat("written to ", folder);
+  if (exported.value("quantized", false))
+    absl::StrAppend(&text, ": float weights, and the scales of its quantization in inlier_quantization.json");
+  absl::StrAppend(&text, "\nin Python: transformers.", exported.value("auto_class", "AutoModel"),
+                  ".from_pretrained(\"", folder, "\"", own_code ? ", trust_remote_code=True" : "", ")\n");
+  return text;
+}
+
+absl::Status Export(Session& session, const Arguments& arguments) {
+  namespace fs = std::filesystem;
+  json attempt = {{"checkpoint", arguments.model}};
+  if (!fs::exists(arguments.model) && IsTrialId(arguments.model)) {
+    ASSIGN_OR_RETURN(attempt, AttemptOfTrial(session, arguments.model));
   }
-  RETURN_IF_ERROR(RunTrialProgram({"export", file.string(), folder}));
+  const std::string file = attempt["checkpoint"];
+  attempt["data_dir"] = arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR)
+                                                   : fs::absolute(arguments.data_dir).string();
+  attempt["cache_dir"] = CacheBeside(file, session.dir).string();
+  attempt["threads"] = std::max(1U, std::thread::hardware_concurrency());
+  const TemporaryFile request(attempt.dump());
+  std::vector<std::string> command = {"export", request.path(), arguments.folder};
+  if (arguments.force) command.push_back("--force");
+  if (arguments.weights_only) command.push_back("--weights-only");
+  json exported;
+  RETURN_IF_ERROR(RunTrialProgram(command, [&exported](const std::string& line) {
+    exported = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  }));
   if (session.mode() == OutputMode::kJson) {
-    PrintExact(nlohmann::json{{"model", file.string()}, {"folder", folder}}.dump() + "\n");
+    json answer = {{"model", file}, {"folder", arguments.folder}};
+    answer.update(exported);
+    PrintExact(answer.dump() + "\n");
   } else if (session.people()) {
-    Print(absl::StrCat("written to ", folder, "; in Python: transformers.AutoModel.from_pretrained(\"",
-                       folder, "\")\n"));
+    Print(ForPeople(arguments.folder, exported));
   }
   return absl::OkStatus();
 }
@@ -56,14 +85,23 @@ absl::Status Export(Session& session, const std::string& model, const std::strin
 }  // namespace
 
 void AddExportCommand(CLI::App& app, Session& session) {
-  auto model = std::make_shared<std::string>();
-  auto folder = std::make_shared<std::string>();
+  auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("export", "Export a trained model as a folder for Hugging Face transformers");
-  command->add_option("model", *model, "Trial id, for example t-17, or a model.safetensors of inlier")
+  command
+      ->add_option("model", arguments->model, "Trial id, for example t-17, or a model.safetensors of inlier")
       ->required();
-  command->add_option("folder", *folder, "Folder for config.json and model.safetensors")->required();
-  command->callback([&session, model, folder] { session.Finish(Export(session, *model, *folder)); });
+  command
+      ->add_option("folder", arguments->folder,
+                   "Folder for config.json, model.safetensors, the tokenizer, and what else the model needs")
+      ->required();
+  command->add_flag("--force", arguments->force, "Replace a model that is in the folder");
+  command->add_flag("--weights-only", arguments->weights_only,
+                    "The float model alone: no tokenizer and no scales, for which the training's data are "
+                    "needed");
+  command->add_option("--data-dir", arguments->data_dir,
+                      "Folder of corpora and vocabularies; default: the one that `make setup` fills");
+  command->callback([&session, arguments] { session.Finish(Export(session, *arguments)); });
 }
 
 }  // namespace inlier

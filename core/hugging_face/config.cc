@@ -6,9 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
+#include "core/hugging_face/own_parts.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -119,7 +121,8 @@ void ReadBert(ConfigReader& config, v1::TrialSpec* spec) {
   spec->set_dropout(config.Number("hidden_dropout_prob", 0.1));
   spec->mutable_attention()->set_dropout(config.Number("attention_probs_dropout_prob", 0.1));
   const json* architectures = config.Find("architectures");
-  if (architectures != nullptr && *architectures == json::array({"BertForSequenceClassification"}))
+  if (architectures != nullptr && (*architectures == json::array({"BertForSequenceClassification"}) ||
+                                   *architectures == json::array({"InlierBertForSequenceClassification"})))
     ReadBertClassifier(config, spec);
 }
 
@@ -231,7 +234,8 @@ absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const json& config) {
   ConfigReader reader(config);
   v1::TrialSpec spec;
   const json* named = reader.Find("model_type");
-  const std::string type = named != nullptr && named->is_string() ? named->get<std::string>() : "";
+  const std::string whole = named != nullptr && named->is_string() ? named->get<std::string>() : "";
+  const std::string type(absl::StripPrefix(whole, "inlier_"));
   if (type == "bert") {
     ReadBert(reader, &spec);
   } else if (type == "opt") {
@@ -246,6 +250,7 @@ absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const json& config) {
     return Refuse("model_type", "is not known: bert, opt, gpt2, llama and vit are");
   }
   RETURN_IF_ERROR(reader.status());
+  if (type != whole) RETURN_IF_ERROR(ReadOwnParts(config, &spec));
   return spec;
 }
 

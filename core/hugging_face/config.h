@@ -14,20 +14,20 @@
 
 namespace inlier {
 
-// model, attention, norm and dropout of the model in `folder`: model_type bert, opt, gpt2, llama or vit; of a
-// BertForSequenceClassification also data.classification with its target. NotFound, or InvalidArgument with
+// model, attention, norm and dropout of the model in `folder`: model_type bert, opt, gpt2, llama or vit, or one
+// of these as inlier exports it (inlier_bert, …; own_parts.h); of a BertForSequenceClassification also data.classification with its target. NotFound, or InvalidArgument with
 // file, key and remedy.
 absl::StatusOr<v1::TrialSpec> ReadHuggingFaceConfig(const std::filesystem::path& folder);
 
 // The same from the parsed file; errors begin with the key.
 absl::StatusOr<v1::TrialSpec> SpecOfHuggingFaceConfig(const nlohmann::json& config);
 
-// The config.json with which transformers makes the model of `resolved`. FailedPrecondition names a field
-// that it does not support. Some variants are exported as an equal model: absent biases and positions as
+// The config.json with which transformers makes the model of `resolved`, with the Python files of own_parts.h
+// where HasOwnParts or `quantized`. FailedPrecondition names a field that neither supports. Some variants are exported as an equal model: absent biases and positions as
 // zeros, one gain for all channels (RMS_NORM_S) as a vector of it. With data.classification a
 // BertForSequenceClassification of `outputs` outputs. REQUIRES: outputs >= 1 then.
 absl::StatusOr<nlohmann::json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved,
-                                                       std::int64_t outputs = 0);
+                                                       std::int64_t outputs = 0, bool quantized = false);
 
 }  // namespace inlier
 

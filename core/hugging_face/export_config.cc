@@ -5,8 +5,8 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "core/hugging_face/config.h"
+#include "core/hugging_face/own_parts.h"
 #include "nlohmann/json.hpp"
-#include "spec/trial/architecture.h"
 
 namespace inlier {
 namespace {
@@ -30,23 +30,6 @@ const char* ActivationName(v1::Activation activation) {
       return "silu";
   }
   return "gelu";
-}
-
-absl::Status CheckAttention(const v1::TrialSpec& spec, const std::string& type) {
-  const v1::SoftmaxSpec& softmax = spec.attention().softmax();
-  if (softmax.kind_case() != v1::SoftmaxSpec::kVanilla &&
-      softmax.kind_case() != v1::SoftmaxSpec::KIND_NOT_SET) {
-    return Unsupported("attention.softmax", "softmax but the vanilla one in its " + type + " model");
-  }
-  if (!spec.attention().gate().has_none() &&
-      spec.attention().gate().kind_case() != v1::GateSpec::KIND_NOT_SET) {
-    return Unsupported("attention.gate", "gated attention in its " + type + " model");
-  }
-  const bool llama = spec.model().has_llama();
-  if (llama != (spec.norm() != v1::LAYER_NORM)) {
-    return Unsupported("norm", v1::NormKind_Name(spec.norm()) + " in its " + type + " model");
-  }
-  return absl::OkStatus();
 }
 
 template <typename Spec>
@@ -101,8 +84,6 @@ absl::StatusOr<json> BertConfig(const v1::TrialSpec& spec, std::int64_t outputs)
 
 absl::StatusOr<json> OptConfig(const v1::TrialSpec& spec) {
   const v1::OptSpec& opt = spec.model().opt();
-  if (opt.norm_epsilon() != 1e-5)
-    return Unsupported("model.opt.norm_epsilon", "norm epsilon but 1e-5 in its opt model");
   json config = {{"model_type", "opt"},
                  {"architectures", {"OPTForCausalLM"}},
                  {"ffn_dim", opt.ffn_size()},
@@ -170,7 +151,6 @@ absl::StatusOr<json> VitConfig(const v1::TrialSpec& spec) {
   const v1::VitSpec& vit = spec.model().vit();
   if (vit.norm_placement() != v1::PRE)
     return Unsupported("model.vit.norm_placement", "POST norms in its vit model");
-  if (vit.patch_norm()) return Unsupported("model.vit.patch_norm", "norm of patches in its vit model");
   json config = {{"model_type", "vit"},
                  {"architectures", {"ViTForImageClassification"}},
                  {"intermediate_size", vit.ffn_size()},
@@ -189,8 +169,8 @@ absl::StatusOr<json> VitConfig(const v1::TrialSpec& spec) {
 
 }  // namespace
 
-absl::StatusOr<json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved, std::int64_t outputs) {
-  RETURN_IF_ERROR(CheckAttention(resolved, std::string(ArchitectureName(resolved.model()))));
+absl::StatusOr<json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved, std::int64_t outputs,
+                                             bool quantized) {
   absl::StatusOr<json> config = absl::InvalidArgumentError("model: nothing is chosen");
   switch (resolved.model().architecture_case()) {
     case v1::ModelSpec::kBert:
@@ -211,7 +191,9 @@ absl::StatusOr<json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved, std:
     case v1::ModelSpec::ARCHITECTURE_NOT_SET:
       break;
   }
-  if (config.ok()) (*config)["torch_dtype"] = "float32";
+  RETURN_IF_ERROR(config.status());
+  (*config)["torch_dtype"] = "float32";
+  if (quantized || HasOwnParts(resolved)) AddOwnParts(resolved, quantized, &*config);
   return config;
 }
 

@@ -3,7 +3,6 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -18,6 +17,8 @@
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/hugging_face/config.h"
+#include "core/hugging_face/export_folder.h"
+#include "core/hugging_face/own_parts.h"
 #include "core/io/safetensors.h"
 #include "core/models/bert_classifier.h"
 #include "core/models/make_model.h"
@@ -216,7 +217,7 @@ absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, c
 TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
   TensorMap tensors;
   for (const auto& item : model.named_parameters()) tensors[item.key()] = item.value().detach();
-  if (spec.norm() == v1::RMS_NORM_S) {
+  if (spec.norm() == v1::RMS_NORM_S && spec.model().has_llama()) {
     // One gain for all channels equals a vector of it.
     for (auto& [name, tensor] : tensors) {
       if (absl::StrContains(name, "norm.weight") && tensor.numel() == 1)
@@ -229,6 +230,10 @@ TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
   if (spec.model().has_bert()) {
     const v1::BertSpec& bert = spec.model().bert();
     zeros("bert.embeddings.position_embeddings.weight", {bert.max_positions(), bert.hidden_size()});
+  }
+  if (spec.model().has_vit()) {
+    const std::int64_t side = spec.model().vit().image_size() / spec.model().vit().patch_size();
+    zeros("vit.embeddings.position_embeddings", {1, side * side + 1, spec.model().vit().hidden_size()});
   }
   if (spec.model().has_gpt2()) {
     const v1::Gpt2Spec& gpt2 = spec.model().gpt2();
@@ -290,22 +295,20 @@ absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesyst
 }
 
 absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,
-                                    const std::filesystem::path& folder) {
+                                    const std::filesystem::path& folder, const ExportOptions& options) {
   const auto* classifier = dynamic_cast<const BertClassifier*>(&model);
   ASSIGN_OR_RETURN(const nlohmann::json config,
-                   HuggingFaceConfigOfSpec(resolved, classifier == nullptr ? 0 : classifier->outputs()));
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return absl::UnavailableError(absl::StrCat(folder.string(), ": cannot be made: ", error.message()));
-  RETURN_IF_ERROR(
-      SaveSafetensors(folder / "model.safetensors", TensorsToExport(resolved, model), {{"format", "pt"}}));
-  const std::filesystem::path path = folder / "config.json";
-  std::ofstream file(path);
-  file << config.dump(2) << '\n';
-  file.close();
-  return file ? absl::OkStatus()
-              : absl::UnavailableError(absl::StrCat(path.string(), ": cannot be written; is the disk full?"));
+                   HuggingFaceConfigOfSpec(resolved, classifier == nullptr ? 0 : classifier->outputs(),
+                                           options.quantized));
+  ASSIGN_OR_RETURN(ExportFolder made, ExportFolder::Make(folder, options.replace));
+  RETURN_IF_ERROR(SaveSafetensors(made.path() / "model.safetensors", TensorsToExport(resolved, model),
+                                  {{"format", "pt"}}));
+  RETURN_IF_ERROR(made.Write("config.json", config.dump(2) + "\n"));
+  if (config.contains("auto_map")) {
+    for (const auto& [name, content] : OwnCode()) RETURN_IF_ERROR(made.Write(name, content));
+  }
+  for (const auto& [name, content] : options.files) RETURN_IF_ERROR(made.Write(name, content));
+  return made.Commit();
 }
 
 }  // namespace inlier

@@ -8,6 +8,7 @@
 #define INLIER_CORE_HUGGING_FACE_WEIGHTS_H_
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,11 +42,18 @@ absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
                                                              Model& model, const DataRoots& roots = {});
 
-// Writes config.json and model.safetensors, so that transformers' from_pretrained gives the same logits.
-// Creates the folder; replaces existing files. FailedPrecondition names a field of the spec that transformers
-// does not support; nothing is written then. REQUIRES: `model` was made from `resolved`.
+struct ExportOptions {
+  bool replace = false;                      // A model that is at the place already.
+  bool quantized = false;                    // `files` has kQuantizationFile (own_parts.h).
+  std::map<std::string, std::string> files;  // More files of the folder: name -> content.
+};
+
+// Writes config.json, model.safetensors and what else the model needs (own_parts.h), so that transformers'
+// from_pretrained gives the same logits. The folder appears whole (export_folder.h, with its errors).
+// FailedPrecondition names a field of the spec that is not supported; nothing is written then.
+// REQUIRES: `model` was made from `resolved`.
 absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,
-                                    const std::filesystem::path& folder);
+                                    const std::filesystem::path& folder, const ExportOptions& options = {});
 
 }  // namespace inlier
 

@@ -154,6 +154,7 @@ std::int64_t ClassificationDataset::classes() const {
   return state_->numbers.empty() ? static_cast<std::int64_t>(state_->class_names.size()) : 1;
 }
 const std::vector<std::string>& ClassificationDataset::class_names() const { return state_->class_names; }
+const Tokenizer& ClassificationDataset::tokenizer() const { return state_->cache.tokenizer(); }
 std::int64_t ClassificationDataset::vocab_size() const { return state_->cache.tokenizer().size(); }
 double ClassificationDataset::majority_share() const { return state_->majority_share; }
 const std::string& ClassificationDataset::dataset_digest() const { return state_->digest; }

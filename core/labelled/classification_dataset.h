@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/dataset.h"
 #include "core/text/corpus.h"
+#include "core/text/tokenizer.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
@@ -45,6 +46,7 @@ class ClassificationDataset : public Dataset {
   const std::vector<std::string>& class_names() const;
   // Tokens in the vocabulary, special ones included.
   std::int64_t vocab_size() const;
+  const Tokenizer& tokenizer() const;  // As long as the dataset.
   // The accuracy on validation of the training part's most frequent class (the first of equals); 0 for
   // NUMBER.
   double majority_share() const;

@@ -144,6 +144,7 @@ absl::StatusOr<std::unique_ptr<InstructionDataset>> InstructionDataset::Open(
   return std::unique_ptr<InstructionDataset>(new InstructionDataset(std::move(state)));
 }
 
+const Tokenizer& InstructionDataset::tokenizer() const { return state_->cache.tokenizer(); }
 std::int64_t InstructionDataset::vocab_size() const { return state_->cache.tokenizer().size(); }
 std::int64_t InstructionDataset::left_out() const { return state_->left_out; }
 const std::string& InstructionDataset::dataset_digest() const { return state_->digest; }

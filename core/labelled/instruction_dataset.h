@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/dataset.h"
 #include "core/text/corpus.h"
+#include "core/text/tokenizer.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
@@ -39,6 +40,7 @@ class InstructionDataset : public Dataset {
 
   // Tokens in the vocabulary, special ones included.
   std::int64_t vocab_size() const;
+  const Tokenizer& tokenizer() const;  // As long as the dataset.
   // Pairs of both parts whose prompt alone fills a sequence.
   std::int64_t left_out() const;
 

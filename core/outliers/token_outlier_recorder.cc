@@ -7,11 +7,10 @@
 #include <c10/core/GradMode.h>
 
 #include <cmath>
-#include <string_view>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "base/check.h"
+#include "core/outliers/block_site.h"
 #include "core/outliers/outlier_metrics.h"
 #include "core/outliers/token_metrics.h"
 
@@ -69,18 +68,8 @@ Group Summarise(const std::vector<TokenOutliers>& blocks, std::int64_t width) {
 
 }  // namespace
 
-std::optional<int> TokenOutlierRecorder::BlockNumber(const std::string& site) const {
-  const bool is_opt = architecture_ == v1::ModelSpec::kOpt;
-  const std::string_view scope = is_opt ? "model.decoder.layers." : "hidden.";
-  int number = 0;
-  if (std::string_view(site).substr(0, scope.size()) != scope) return std::nullopt;
-  if (!absl::SimpleAtoi(site.substr(scope.size()), &number)) return std::nullopt;
-  if (!is_opt && number == 0) return std::nullopt;  // The embeddings.
-  return number;
-}
-
 at::Tensor TokenOutlierRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
-  const std::optional<int> number = BlockNumber(site);
+  const std::optional<int> number = BlockOfSite(architecture_, site);
   if (!number) return activation;
   INLIER_CHECK(activation.dim() == 3 && activation.numel() > 0);
   const c10::NoGradGuard no_grad;

@@ -1,9 +1,8 @@
 // Outliers in the hidden states of single tokens, the first of each sequence apart from the rest, over an
 // evaluation, as a tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
-// Measured at the output of each block, (B, T, d), after its last residual sum and before the final norm:
-// "model.decoder.layers.<i>" of OPT, "hidden.<i>" with i >= 1 of the other architectures
-// (core/models/sites.h).
+// Measured at the output of each block, (B, T, d), after its last residual sum and before the final norm
+// (block_site.h).
 //
 //   kurtosis         per token (token_metrics.h); mean over the group's tokens and sequences, then blocks
 //   norm_ratio       the same
@@ -83,9 +82,6 @@ class TokenOutlierRecorder : public ActivationTap {
     at::Tensor sums;                // Of the metrics, as listed in the source; on the device, in double.
     at::Tensor maxima;              // Of the two groups.
   };
-
-  // The number of the block with output `site`.
-  std::optional<int> BlockNumber(const std::string& site) const;
 
   const v1::ModelSpec::ArchitectureCase architecture_;
   std::map<int, Block> blocks_;

@@ -178,6 +178,7 @@ absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::WithSequenceLength(int
 }
 
 int64_t TextDataset::vocab_size() const { return state_->cache->tokenizer().size(); }
+const Tokenizer& TextDataset::tokenizer() const { return state_->cache->tokenizer(); }
 int64_t TextDataset::sequence_length() const { return state_->sequence_length; }
 v1::Objective TextDataset::objective() const { return state_->objective; }
 int64_t TextDataset::train_examples() const { return state_->train->size(); }

@@ -21,6 +21,7 @@
 #include "core/data/dataset.h"
 #include "core/text/corpus.h"
 #include "core/text/special_tokens.h"
+#include "core/text/tokenizer.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
@@ -51,6 +52,7 @@ class TextDataset : public Dataset {
   // Tokens in the vocabulary, special ones included. A vocabulary trained here has at most the size in the
   // spec; fewer when the corpus is so small that no pair of tokens occurs twice any more.
   int64_t vocab_size() const;
+  const Tokenizer& tokenizer() const;  // As long as the dataset.
   int64_t sequence_length() const override;
   v1::Objective objective() const;
 

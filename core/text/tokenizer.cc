@@ -27,6 +27,9 @@ class BytePairTokenizer final : public Tokenizer {
   }
   std::optional<SpecialTokens> masked_tokens() const override { return masked_; }
   std::optional<SpecialTokens> causal_tokens() const override { return causal_; }
+  std::map<std::string, std::string> Files() const override {
+    return {{"vocab.json", vocabulary_.VocabJson()}, {"merges.txt", vocabulary_.MergesTxt()}};
+  }
 
   std::unique_ptr<TextEncoder> MakeEncoder() const override {
     class Encoder final : public TextEncoder {
@@ -68,6 +71,14 @@ class WordPieceTokenizer final : public Tokenizer {
   }
   // It drops case and white space, so no causal model could write its decoded text.
   std::optional<SpecialTokens> causal_tokens() const override { return std::nullopt; }
+  std::map<std::string, std::string> Files() const override {
+    std::string text;
+    for (uint32_t id = 0; id < vocabulary_.size(); ++id) {
+      text += vocabulary_.Spelling(id);
+      text += '\n';
+    }
+    return {{"vocab.txt", text}};
+  }
 
   std::unique_ptr<TextEncoder> MakeEncoder() const override {
     class Encoder final : public TextEncoder {
@@ -87,10 +98,15 @@ class WordPieceTokenizer final : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> MakeOwnTokenizer(BytePairVocabulary vocabulary) {
+bool IsOwnVocabulary(const BytePairVocabulary& vocabulary) {
   for (uint32_t id = 0; id < kOwnSpecialTokens.size(); ++id) {
-    INLIER_CHECK(vocabulary.SpecialId(kOwnSpecialTokens[id]) == id);
+    if (vocabulary.SpecialId(kOwnSpecialTokens[id]) != id) return false;
   }
+  return true;
+}
+
+std::unique_ptr<Tokenizer> MakeOwnTokenizer(BytePairVocabulary vocabulary) {
+  INLIER_CHECK(IsOwnVocabulary(vocabulary));
   return std::make_unique<BytePairTokenizer>(std::move(vocabulary), kOwnMaskedTokens, kOwnCausalTokens,
                                              BytePairTokenizer::SpelledSpecial::kIsText);
 }

@@ -5,6 +5,7 @@
 #define INLIER_CORE_TEXT_TOKENIZER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,9 +44,15 @@ class Tokenizer {
   // The special tokens for MLM and CLM; nothing where the vocabulary has none.
   virtual std::optional<SpecialTokens> masked_tokens() const = 0;
   virtual std::optional<SpecialTokens> causal_tokens() const = 0;
+
+  // Its vocabulary in Hugging Face's form, name -> content: vocab.txt, or vocab.json and merges.txt.
+  virtual std::map<std::string, std::string> Files() const = 0;
 };
 
-// REQUIRES: the vocabulary's first tokens are kOwnSpecialTokens. A special token spelt in a text is ordinary
+// True when its first tokens are kOwnSpecialTokens: it was trained here.
+bool IsOwnVocabulary(const BytePairVocabulary& vocabulary);
+
+// REQUIRES: IsOwnVocabulary. A special token spelt in a text is ordinary
 // text.
 std::unique_ptr<Tokenizer> MakeOwnTokenizer(BytePairVocabulary vocabulary);
 

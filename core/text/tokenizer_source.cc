@@ -136,7 +136,9 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const TokenizerSource& 
   }
   ASSIGN_OR_RETURN(BytePairVocabulary vocabulary,
                    BytePairVocabulary::Load(files[0], files[1], RootsOf(source)));
-  if (!std::holds_alternative<Gpt2Files>(source)) return MakeOwnTokenizer(std::move(vocabulary));
+  // The files of a vocabulary trained here may be anywhere, as in an exported model.
+  if (!std::holds_alternative<Gpt2Files>(source) || IsOwnVocabulary(vocabulary))
+    return MakeOwnTokenizer(std::move(vocabulary));
   absl::StatusOr<std::unique_ptr<Tokenizer>> gpt2 = MakeGpt2Tokenizer(std::move(vocabulary));
   if (gpt2.ok()) return gpt2;
   return absl::InvalidArgumentError(

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -119,8 +120,7 @@ v1::QuantizationSpec BitsOf(std::uint32_t weights, std::uint32_t activations) {
   v1::QuantizationSpec setting;
   setting.mutable_weights()->set_bits(weights);
   if (activations != 0) setting.mutable_activations()->set_bits(activations);
-  // As Liao and Monz 2024: sixteen batches of eight sequences.
-  if (activations != 0) setting.mutable_calibration()->set_batch_size(8);
+  if (activations != 0) setting.mutable_calibration()->set_batch_size(8);  // As Liao and Monz 2024.
   return setting;
 }
 
@@ -190,6 +190,12 @@ class Analysis {
       ASSIGN_OR_RETURN(*text.mutable_tokenizer(),
                        TokenizerOf(request_.folder(), spec_.model(), model_->vocab_size()));
     }
+    if (text.tokenizer().has_gpt2() && spec_.model().has_bert()) {
+      // Of these files only a vocabulary that was trained here has tokens for MLM; OpenText finds out.
+      own_vocabulary_ = text.tokenizer();
+      text.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(
+          static_cast<std::uint32_t>(model_->vocab_size()));
+    }
     if (text.sequence_length() > model_->max_positions())
       text.set_sequence_length(static_cast<std::uint32_t>(model_->max_positions()));
     ASSIGN_OR_RETURN(spec_, ResolveAndValidate(spec_));
@@ -211,7 +217,8 @@ class Analysis {
                {"step", std::lround(fraction * 100)},
                {"steps_total", 100}}}});
     };
-    const v1::TextDataSpec& text = spec_.data().text();
+    v1::TextDataSpec text = spec_.data().text();
+    if (own_vocabulary_) *text.mutable_tokenizer() = *own_vocabulary_;
     ASSIGN_OR_RETURN(dataset_, TextDataset::Open(text, text.objective(), options));
     if (dataset_->vocab_size() > model_->vocab_size()) {
       return absl::InvalidArgumentError(absl::StrCat(request_.folder(), ": the tokenizer has ",
@@ -232,7 +239,7 @@ class Analysis {
     });
     about["parameters"] = CountParameters(*model_);
     about["has_head"] = has_head_;
-    about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "gpt2";
+    about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "byte-level BPE";
     about["sequence_length"] = dataset_->sequence_length();
     about["sequences"] = SequencesUsed();
     sink_({{"model", about}});
@@ -259,6 +266,11 @@ class Analysis {
     v1::TrialSpec spec = spec_;
     *spec.mutable_quantization() = asked;
     ASSIGN_OR_RETURN(spec, ResolveAndValidate(spec));
+    // Calibrated on as many sequences as it is measured on.
+    v1::CalibrationSpec& calibration = *spec.mutable_quantization()->mutable_calibration();
+    if (request_.evaluation().has_batches()) calibration.set_batches(request_.evaluation().batches());
+    if (request_.evaluation().has_batch_size())
+      calibration.set_batch_size(request_.evaluation().batch_size());
     const std::string name = NameOf(spec.quantization());
     SettingSink setting(name, sink_);
     ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
@@ -303,6 +315,7 @@ class Analysis {
   std::shared_ptr<LanguageModel> model_;
   bool has_head_ = true;
   std::unique_ptr<TextDataset> dataset_;
+  std::optional<v1::TokenizerSpec> own_vocabulary_;  // In the place of spec_'s.
   Baseline baseline_;  // Of the texts, so the same for all settings; only with a head.
 };
 

@@ -35,13 +35,16 @@ bool EventWriter::IsWritable(int descriptor) {
 
 void EventWriter::OnProgress(const v1::Progress& progress) {
   const Timestamp now = MonotonicNow();
+  const std::optional<std::string> line = log_.Line(progress, now);
   const bool edge = progress.phase() != phase_ || progress.step() == progress.steps_total();
-  if (!edge && last_progress_ && now - *last_progress_ < kProgressPeriod) return;
-  phase_ = progress.phase();
-  last_progress_ = now;
-  v1::TrialEvent event;
-  *event.mutable_progress() = progress;
-  Write(std::move(event));
+  if (edge || !last_progress_ || now - *last_progress_ >= kProgressPeriod) {
+    phase_ = progress.phase();
+    last_progress_ = now;
+    v1::TrialEvent event;
+    *event.mutable_progress() = progress;
+    Write(std::move(event));
+  }
+  if (line) Log(*line);
 }
 
 void EventWriter::OnMeasurement(const v1::MeasurementPoint& point) {

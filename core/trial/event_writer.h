@@ -2,7 +2,7 @@
 //
 // One line is one TrialEvent as proto JSON with the field names of the .proto file, written by one call of
 // write(2). NaN and infinities are the strings "NaN", "Infinity", "-Infinity". Progress is thinned to four
-// lines a second; the first and the last of a phase always pass.
+// lines a second; the first and the last of a phase always pass. Some progress is a line of the log too (progress_log.h).
 //
 // Thread safety: OnOutcome may be called from any thread; all else from one.
 #ifndef INLIER_CORE_TRIAL_EVENT_WRITER_H_
@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "core/train/trial_sink.h"
+#include "core/trial/progress_log.h"
 #include "inlier/v1/attempt.pb.h"
 
 namespace inlier {
@@ -50,6 +51,7 @@ class EventWriter : public TrialSink {
   bool ended_ = false;  // Under mutex_.
   std::string phase_;
   std::optional<Timestamp> last_progress_;
+  ProgressLog log_;
 };
 
 }  // namespace inlier

@@ -1,24 +1,132 @@
 #include "core/trial/export_checkpoint.h"
 
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "core/hugging_face/export_folder.h"
+#include "core/hugging_face/own_parts.h"
 #include "core/hugging_face/weights.h"
+#include "core/labelled/classification_dataset.h"
+#include "core/labelled/instruction_dataset.h"
 #include "core/models/bert_classifier.h"
+#include "core/models/language_model.h"
 #include "core/models/make_model.h"
+#include "core/text/text_dataset.h"
+#include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
+#include "core/train/evaluator.h"
+#include "core/trial/data_digest.h"
+#include "core/trial/open_data.h"
+#include "core/trial/processor_files.h"
+#include "core/trial/quantization_file.h"
+#include "core/trial/runtime.h"
+#include "spec/trial/validator.h"
 
 namespace inlier {
+namespace {
 
-absl::Status ExportCheckpoint(const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
-  ASSIGN_OR_RETURN(const Checkpoint opened, Checkpoint::Open(checkpoint));
-  // The number of classes is in the data, which need not be here, and in the weights.
-  const std::vector<std::int64_t> classifier = opened.WeightShape(kClassifierWeight);
-  const ModelShape shape{.classes = classifier.empty() ? 0 : classifier[0]};
-  ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, MakeModel(opened.info().spec, shape));
-  RETURN_IF_ERROR(opened.LoadWeights(*model));
-  return ExportHuggingFaceModel(opened.info().spec, *model, folder);
+class NoReports : public TrialSink {
+ public:
+  void OnProgress(const v1::Progress&) override {}
+  void OnMeasurement(const v1::MeasurementPoint&) override {}
+  void OnCheckpoint(const v1::CheckpointSaved&) override {}
+};
+
+const Tokenizer* TokenizerOf(const Dataset& data) {
+  if (const auto* text = dynamic_cast<const TextDataset*>(&data)) return &text->tokenizer();
+  if (const auto* rows = dynamic_cast<const ClassificationDataset*>(&data)) return &rows->tokenizer();
+  if (const auto* pairs = dynamic_cast<const InstructionDataset*>(&data)) return &pairs->tokenizer();
+  return nullptr;
+}
+
+FileContents ProcessorOf(const v1::TrialSpec& spec, const TrialData& data) {
+  const Tokenizer* tokenizer = TokenizerOf(*data.dataset);
+  if (tokenizer == nullptr) return ImageProcessorFiles(spec);
+  const auto* language = dynamic_cast<const LanguageModel*>(data.model.get());
+  const std::int64_t positions =
+      language == nullptr ? data.dataset->sequence_length() : language->max_positions();
+  return TokenizerFiles(*tokenizer, data.model->causal(), positions);
+}
+
+// The scales of the trial's evaluation, and those of weights and linears, which appear with the first batch.
+absl::StatusOr<std::string> ScalesOf(const v1::TrialSpec& spec, const TrialData& data, c10::Device device) {
+  NoReports sink;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
+                   CalibrateQuantization(*data.model, data.evaluated(), spec, device, sink, nullptr));
+  const c10::InferenceMode inference;
+  const Batch batch =
+      data.evaluated().ValidationBatch(0, spec.evaluation().batch_size(), spec.evaluation().mask_seed());
+  data.model->Logits(InputOf(batch, device), quantization.get());
+  return QuantizationFile(spec.quantization(), quantization->Table());
+}
+
+// The data that the checkpoint was trained on, with its model.
+absl::StatusOr<TrialData> OpenDataOf(const v1::AttemptSpec& attempt, const v1::TrialSpec& spec,
+                                     const Checkpoint& checkpoint, bool for_evaluation) {
+  TextOpenOptions options = FoldersOf(attempt);
+  options.threads = at::get_num_threads();
+  absl::StatusOr<TrialData> data = OpenTrialData(spec, options, for_evaluation);
+  const absl::Status status =
+      data.ok() ? checkpoint.CheckMatches(spec, data->dataset->dataset_digest()) : data.status();
+  if (status.ok()) return data;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(
+          std::string(status.message()),
+          "; the tokenizer and the scales of a quantization come from the training's data: give their "
+          "folder with --data-dir, or export the float model alone with --weights-only"));
+}
+
+std::string AutoClass(const v1::TrialSpec& spec) {
+  if (spec.model().has_vit()) return "AutoModelForImageClassification";
+  if (!spec.model().has_bert()) return "AutoModelForCausalLM";
+  return spec.data().has_classification() ? "AutoModelForSequenceClassification" : "AutoModelForMaskedLM";
+}
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportCheckpoint(const ExportRequest& request) {
+  const v1::AttemptSpec& attempt = request.attempt;
+  RETURN_IF_ERROR(ExportFolder::Check(request.folder, request.replace));
+  ASSIGN_OR_RETURN(const Checkpoint opened, Checkpoint::Open(attempt.checkpoint()));
+  v1::TrialSpec spec = opened.info().spec;
+  if (attempt.has_spec()) {
+    ASSIGN_OR_RETURN(spec, ResolveAndValidate(attempt.spec()));
+  }
+  if (!request.processor) spec.clear_quantization();
+  const bool quantized = attempt.has_spec() && spec.has_quantization();
+
+  ExportOptions options{.replace = request.replace, .quantized = quantized, .files = {}};
+  std::shared_ptr<Model> model;
+  if (request.processor) {
+    ASSIGN_OR_RETURN(const TrialData data, OpenDataOf(attempt, spec, opened, quantized));
+    RETURN_IF_ERROR(opened.LoadWeights(*data.model));
+    model = data.model;
+    options.files = ProcessorOf(spec, data);
+    if (quantized) {
+      ASSIGN_OR_RETURN(const c10::Device device,
+                       ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
+      model->to(device);
+      ASSIGN_OR_RETURN(options.files[kQuantizationFile], ScalesOf(spec, data, device));
+      model->to(c10::kCPU);
+    }
+  } else {
+    // The number of classes is in the data, which need not be here, and in the weights.
+    const std::vector<std::int64_t> classifier = opened.WeightShape(kClassifierWeight);
+    const ModelShape shape{.classes = classifier.empty() ? 0 : classifier[0]};
+    ASSIGN_OR_RETURN(model, MakeModel(spec, shape));
+    RETURN_IF_ERROR(opened.LoadWeights(*model));
+  }
+  RETURN_IF_ERROR(ExportHuggingFaceModel(spec, *model, request.folder, options));
+  return Exported{
+      .auto_class = AutoClass(spec), .own_code = quantized || HasOwnParts(spec), .quantized = quantized};
 }
 
 }  // namespace inlier

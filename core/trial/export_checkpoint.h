@@ -3,14 +3,33 @@
 #define INLIER_CORE_TRIAL_EXPORT_CHECKPOINT_H_
 
 #include <filesystem>
+#include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/attempt.pb.h"
 
 namespace inlier {
 
-// Writes config.json and model.safetensors of the model in `checkpoint` into `folder`. FailedPrecondition
-// names a variant that transformers does not support; nothing is written then.
-absl::Status ExportCheckpoint(const std::filesystem::path& checkpoint, const std::filesystem::path& folder);
+struct ExportRequest {
+  v1::AttemptSpec
+      attempt;  // `checkpoint`, `data_dir`, `cache_dir`; with `spec` that trial's, quantized where it is.
+  std::filesystem::path folder;
+  bool replace = false;  // As ExportOptions.
+  bool processor =
+      true;  // With the tokenizer or image processor, and a quantized model's scales, which need the data.
+};
+
+// The name of the class in transformers that loads the folder, for example "AutoModelForMaskedLM", and whether
+// it needs trust_remote_code.
+struct Exported {
+  std::string auto_class;
+  bool own_code = false;
+  bool quantized = false;
+};
+
+// Writes the folder. Errors as ExportHuggingFaceModel, and those of the data, with the remedy. The scales of a
+// quantization are made again from the data, as the trial's evaluation made them.
+absl::StatusOr<Exported> ExportCheckpoint(const ExportRequest& request);
 
 }  // namespace inlier
 

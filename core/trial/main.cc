@@ -12,7 +12,10 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "base/version.h"
@@ -20,6 +23,7 @@
 #include "core/trial/data_digest.h"
 #include "core/trial/event_writer.h"
 #include "core/trial/export_checkpoint.h"
+#include "core/trial/model_numbers.h"
 #include "core/trial/runtime.h"
 #include "core/trial/stop_request.h"
 #include "core/trial/trial_runner.h"
@@ -36,7 +40,14 @@ constexpr char kUsage[] =
     "(AnalysisSpec)\n"
     "       inlier-trial digest SPEC.json              the digest of the files that an AttemptSpec's spec "
     "names\n"
-    "       inlier-trial export CHECKPOINT FOLDER      a trained model as a folder that transformers loads\n"
+    "       inlier-trial export REQUEST.json FOLDER [--force] [--weights-only]   the model of an "
+    "AttemptSpec's\n"
+    "                                                  checkpoint as a folder that transformers loads\n"
+    "       inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR dimensions | tokens | attention LAYER HEAD\n"
+    "                                                  the largest magnitudes by hidden dimension or token, "
+    "or "
+    "the\n"
+    "                                                  attention of one head, as JSON\n"
     "       inlier-trial --help | --version\n"
     "\n"
     "Events are JSON lines (TrialEvent): on descriptor 3 where it is open, as under a worker, else on "
@@ -78,11 +89,70 @@ int PrintVersion() {
   return 0;
 }
 
-int Export(const char* checkpoint, const char* folder) {
-  const absl::Status exported = inlier::ExportCheckpoint(checkpoint, folder);
-  if (exported.ok()) return 0;
-  std::fprintf(stderr, "inlier-trial: %s\n", std::string(exported.message()).c_str());
-  return kExitFailed;
+int PrintUsage() {
+  std::fputs(kUsage, stderr);
+  return kExitUsage;
+}
+
+// The arguments after "numbers". The answer goes to standard output, as one object.
+int PrintModelNumbers(const std::vector<std::string_view>& arguments) {
+  if (arguments.size() < 4) return PrintUsage();
+  inlier::ModelQuestion question;
+  question.checkpoint = arguments[0];
+  question.data.data_dir = arguments[1];
+  question.data.cache_dir = arguments[2];
+  if (arguments[3] == "dimensions" && arguments.size() == 4) {
+    question.numbers = inlier::ModelNumbers::kDimensions;
+  } else if (arguments[3] == "tokens" && arguments.size() == 4) {
+    question.numbers = inlier::ModelNumbers::kTokens;
+  } else if (arguments[3] == "attention" && arguments.size() == 6 &&
+             absl::SimpleAtoi(std::string(arguments[4]), &question.layer) &&
+             absl::SimpleAtoi(std::string(arguments[5]), &question.head)) {
+    question.numbers = inlier::ModelNumbers::kAttention;
+  } else {
+    return PrintUsage();
+  }
+  inlier::SetUpRuntime(1);
+  const auto numbers = inlier::ReadModelNumbers(question);
+  if (!numbers.ok()) {
+    std::fprintf(stderr, "inlier-trial: %s\n", std::string(numbers.status().message()).c_str());
+    return kExitFailed;
+  }
+  // A token may end within a character.
+  std::printf("%s\n",
+              numbers->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  return 0;
+}
+
+// What was written goes to standard output, as one object.
+int Export(int argc, char** argv) {
+  inlier::ExportRequest request;
+  request.folder = argv[3];
+  for (int i = 4; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--force") == 0) {
+      request.replace = true;
+    } else if (std::strcmp(argv[i], "--weights-only") == 0) {
+      request.processor = false;
+    } else {
+      return PrintUsage();
+    }
+  }
+  const auto attempt = inlier::ReadAttempt(argv[2]);
+  if (attempt.ok()) {
+    inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
+    request.attempt = *attempt;
+  }
+  const absl::StatusOr<inlier::Exported> exported =
+      attempt.ok() ? inlier::ExportCheckpoint(request) : absl::StatusOr<inlier::Exported>(attempt.status());
+  if (!exported.ok()) {
+    std::fprintf(stderr, "inlier-trial: %s\n", std::string(exported.status().message()).c_str());
+    return kExitFailed;
+  }
+  const nlohmann::ordered_json answer = {{"auto_class", exported->auto_class},
+                                         {"own_code", exported->own_code},
+                                         {"quantized", exported->quantized}};
+  std::printf("%s\n", answer.dump().c_str());
+  return 0;
 }
 
 // Results go to standard output, an object a line.
@@ -141,11 +211,9 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return PrintVersion();
   if (argc == 3 && std::strcmp(argv[1], "analyze") == 0) return AnalyzeModel(argv[2]);
   if (argc == 3 && std::strcmp(argv[1], "digest") == 0) return PrintDigest(argv[2]);
-  if (argc == 4 && std::strcmp(argv[1], "export") == 0) return Export(argv[2], argv[3]);
-  if (argc != 2 || argv[1][0] == '-') {
-    std::fputs(kUsage, stderr);
-    return kExitUsage;
-  }
+  if (argc >= 4 && std::strcmp(argv[1], "export") == 0) return Export(argc, argv);
+  if (argc > 2 && std::strcmp(argv[1], "numbers") == 0) return PrintModelNumbers({argv + 2, argv + argc});
+  if (argc != 2 || argv[1][0] == '-') return PrintUsage();
 
   const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
   // Under a worker: ends with it. In a user's shell it may outlive the shell (nohup).

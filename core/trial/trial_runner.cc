@@ -24,6 +24,7 @@
 #include "core/trial/data_digest.h"
 #include "core/trial/failure.h"
 #include "core/trial/open_data.h"
+#include "core/trial/progress_log.h"
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
 #include "spec/schema/yaml_reader.h"
@@ -171,6 +172,7 @@ void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWr
   started.set_dataset_digest(prepared.data_digest);
   started.set_parameters(static_cast<std::uint64_t>(CountParameters(*prepared.data.model)));
   events.OnStarted(started);
+  events.Log(StartedLine(started));
 }
 
 // The trained weights that the trial starts from, over the initial ones.
@@ -263,6 +265,7 @@ absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path) {
 }
 
 v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events, StopRequest& stop) {
+  const Timestamp began = MonotonicNow();
   const StopRequested requested = [&events, &stop] { return events.broken() || stop.asked(); };
   v1::Outcome outcome = CatchFailures([&attempt, &events, &requested, &stop] {
     absl::StatusOr<v1::Outcome> result = attempt.kind() == v1::EVALUATE_STAGE
@@ -271,6 +274,7 @@ v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events, Stop
     return result.ok() ? *std::move(result) : FailedWith(result.status());
   });
   if (const std::uint64_t peak = PeakGpuMemoryMib(); peak > 0) outcome.set_peak_gpu_memory_mib(peak);
+  events.Log(EndedLine(outcome, MonotonicNow() - began));
   events.OnOutcome(outcome);
   return outcome;
 }

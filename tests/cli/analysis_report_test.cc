@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace inlier {
 namespace {
@@ -61,6 +62,25 @@ TEST(AnalysisReportTest, ARowASettingAndTheWorstTensorsFirst) {
   EXPECT_THAT(text, Not(HasSubstr("layer.2"))) << "only the worst are shown";
   EXPECT_THAT(text, HasSubstr("not finite")) << "a number that JSON cannot carry";
   EXPECT_THAT(text, HasSubstr("0.25"));
+}
+
+TEST(AnalysisReportTest, EveryNumberIsStoredAndThoseOfLayersAreInTheCsv) {
+  AnalysisReport report;
+  report.Add(Model(true));
+  report.Add(
+      Setting("float", {{"perplexity", 12.5}},
+              {{"inf_norm", {{"layer.0", 1.5}, {"layer.1", nullptr}}}, {"kurtosis", {{"layer.0", 3}}}}));
+  report.Add(Setting("W8A8", {{"hidden_change", 0.25}}, {{"inf_norm", {{"layer.0", 1.25}}}}));
+  EXPECT_EQ(report.ToCsv(),
+            "setting,site,inf_norm,kurtosis\nfloat,layer.0,1.5,3\nfloat,layer.1,,\nW8A8,layer.0,1.25,\n");
+  std::vector<std::string> numbers;
+  const v1::StoreAnalysisRequest request = report.ToRequest();
+  for (const v1::AnalysisNumber& number : request.numbers())
+    numbers.push_back(number.setting() + " " + number.name() + " " + number.site() + " " +
+                      (number.has_value() ? std::to_string(number.value()).substr(0, 4) : "none"));
+  EXPECT_THAT(numbers, ::testing::ElementsAre("float perplexity  12.5", "float inf_norm layer.0 1.50",
+                                              "float inf_norm layer.1 none", "float kurtosis layer.0 3.00",
+                                              "W8A8 hidden_change  0.25", "W8A8 inf_norm layer.0 1.25"));
 }
 
 TEST(AnalysisReportTest, WithoutAHeadThereIsNoPerplexity) {

@@ -43,22 +43,36 @@ class SmokeTest(unittest.TestCase):
         self.assertGreater(len(curve), 5)
         self.assertLess(curve[-1][1], curve[0][1])
 
-    def test_vanilla_models_are_exported_and_gated_ones_refused_by_name(self):
-        models = sorted(self.folder.glob("artifacts/*.safetensors"))
-        self.assertEqual(4, len(models))
-        exported = 0
-        for number, model in enumerate(models):
-            target = self.folder / "exports" / str(number)
-            done = harness.inlier("export", model, target, check=False)
-            if done.returncode == 0:
-                exported += 1
-                self.assertEqual({"config.json", "model.safetensors"}, {file.name for file in target.iterdir()})
-                self.assertIn(json.loads((target / "config.json").read_text())["model_type"], ("bert", "opt"))
-            else:
-                self.assertEqual(6, done.returncode, done.stderr)
-                self.assertIn("attention.gate: transformers has no gated attention", done.stderr)
-                self.assertFalse(target.exists())
-        self.assertEqual(2, exported)
+    def test_every_model_is_exported_with_its_tokenizer_and_what_loads_it(self):
+        weights = {"config.json", "model.safetensors"}
+        tokenizer = {"vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
+        code = {"configuration_inlier.py", "modeling_inlier.py"}
+        classes = []
+        for model in sorted(self.folder.glob("artifacts/*.safetensors")):
+            target = self.folder / "exports" / model.stem
+            done = harness.inlier("export", model, target)
+            kind = json.loads((target / "config.json").read_text())["model_type"]
+            self.assertEqual(weights | tokenizer | (code if kind.startswith("inlier_") else set()), {file.name for file in target.iterdir()})
+            classes.append(f"{kind}: {done.stdout.split('transformers.')[1].split('.')[0]}{' trust_remote_code' * ('trust_remote_code=True' in done.stdout)}")
+        self.assertEqual(["bert: AutoModelForMaskedLM", "inlier_bert: AutoModelForMaskedLM trust_remote_code", "inlier_opt: AutoModelForCausalLM trust_remote_code",
+                          "opt: AutoModelForCausalLM"], sorted(classes))
+
+    def test_a_quantized_trial_is_exported_with_its_scales_and_nothing_is_overwritten(self):
+        quantized, plain = (harness.sql(self.folder, f"SELECT trial FROM trials WHERE weight_bits IS {bits} ORDER BY trial LIMIT 1")[0][0] for bits in ("8", "NULL"))
+        target = self.folder / "exports" / "quantized"
+        done = harness.inlier("export", quantized, target, "--dir", self.folder)
+        self.assertIn("inlier_quantization.json", done.stdout)
+        rules = json.loads((target / "inlier_quantization.json").read_text())
+        self.assertEqual({8}, {rule["bits"] for part in ("weights", "activations") for rule in rules[part].values()})
+        before = (target / "config.json").read_text()
+        refused = harness.inlier("export", plain, target, "--dir", self.folder, check=False)
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("nothing in it is overwritten; name another folder, or give --force", refused.stderr)
+        self.assertEqual(before, (target / "config.json").read_text())
+        harness.inlier("export", plain, target, "--dir", self.folder, "--force")
+        self.assertFalse((target / "inlier_quantization.json").exists())
+        harness.inlier("export", quantized, target, "--dir", self.folder, "--force", "--weights-only")
+        self.assertEqual({"config.json", "model.safetensors"}, {file.name for file in target.iterdir()})
 
     def test_again_nothing_runs_and_the_table_is_the_same(self):
         attempts = harness.sql(self.folder, "SELECT count(DISTINCT token) FROM attempts")

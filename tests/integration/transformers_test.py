@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """transformers loads our exports and gives our logits, we load its models and give its logits (all five architectures and BERT as a classifier), and analyze one."""
+import atexit
 import json
 import os
 import pathlib
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_MODULES_CACHE"] = tempfile.mkdtemp()  # Copies of the exports' Python files.
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
 INLIER = pathlib.Path(os.environ["INLIER_BIN"]) / "inlier"
 HUB_TOOL = pathlib.Path(os.environ["INLIER_HUB_TOOL"])
+VOCABULARY = pathlib.Path(__file__).resolve().parents[1] / "golden/tokenizers/bert-base-uncased-vocab.txt"
 TOLERANCE = 1e-5  # Of the largest logit.
 
 # Every kind of model that transformers can express, in our words.
@@ -32,6 +37,42 @@ OURS = {
     "bert, a number": "model { bert {} } data { classification { target: NUMBER } }",
 }
 
+# Parts that transformers has not, and loads with trust_remote_code.
+OWN_PARTS = {
+    "bert, clipped": "model { bert {} } attention { softmax { clipped { gamma: -0.03 } } }",
+    "bert, clipped by alpha": "model { bert {} } attention { softmax { clipped { alpha: 1.6 zeta: 1.01 } } } data { text { sequence_length: 12 } }",
+    "bert, normalized clipped, padded": "model { bert {} } attention { softmax { ncs { beta: -2.175 length: UNPADDED } } }",
+    "bert, softmax-1, RMSNorm-S": "model { bert {} } attention { softmax { softmax_n {} } } norm: RMS_NORM_S",
+    "bert, sigmoid": "model { bert {} } attention { softmax { sigmoid {} } }",
+    "bert, a gate a head": "model { bert {} } attention { gate { linear {} } }",
+    "bert, pooled networks, softpick": "model { bert {} } attention { softmax { softpick {} } gate { mlp { hidden_size: 3 } pooled: true } }",
+    "bert, clipped, three classes": "model { bert {} } attention { softmax { clipped { gamma: -0.03 } } } data { classification {} }",
+    "opt, clipped, RMSNorm-M": "model { opt {} } attention { softmax { clipped { gamma: -0.03 zeta: 1.003 } } } norm: RMS_NORM_M",
+    "opt, normalized clipped": "model { opt {} } attention { softmax { ncs { beta: 0.9 length: ROW } } }",
+    "opt, softmax-1, epsilon": "model { opt { norm_epsilon: 1e-3 } } attention { softmax { softmax_n { n: 2 } } }",
+    "opt, sinks, all heads' gate": "model { opt {} } attention { softmax { sink {} } gate { all_heads_linear {} } }",
+    "opt, post-LN, unconditional gate": "model { opt { norm_placement: POST embedding_size: 8 } } attention { gate { unconditional {} output_factor: 2 } }",
+    "gpt2, softpick, RMSNorm-S": "model { gpt2 { biases: false } } attention { softmax { softpick {} } } norm: RMS_NORM_S",
+    "gpt2, clipped, networks": "model { gpt2 {} } attention { softmax { clipped { gamma: -0.03 } } gate { mlp { hidden_size: 4 } } }",
+    "llama, softmax-1, gates, one gain": "model { llama { kv_heads: 2 } } attention { softmax { softmax_n {} } gate { linear {} } } norm: RMS_NORM_S",
+    "llama, sigmoid, LayerNorm": "model { llama {} } attention { softmax { sigmoid {} } } norm: LAYER_NORM",
+    "vit, clipped, gates, patch norm": "model { vit { patch_norm: true } } attention { softmax { clipped { gamma: -0.03 } } gate { linear {} } }",
+    "vit, normalized clipped": "model { vit { position: NONE } } attention { softmax { ncs { beta: 0.5 length: RUN } } }",
+}
+W8A8 = "weights { bits: 8 } activations { bits: 8 }"
+QUANTIZED = {
+    "bert": f"model {{ bert {{}} }} quantization {{ {W8A8} reference {{}} }}",
+    "bert, clipped, rows": f"model {{ bert {{}} }} attention {{ softmax {{ clipped {{ gamma: -0.03 }} }} }} quantization {{ weights {{ bits: 6 per_channel: true }} activations {{ bits: 8 }} reference {{}} }}",
+    "opt, gated, head too": f"model {{ opt {{}} }} attention {{ gate {{ linear {{}} }} }} quantization {{ {W8A8} reference {{ setup: ALL }} }}",
+    "opt, post-LN": f"model {{ opt {{ norm_placement: POST embedding_size: 8 }} }} quantization {{ {W8A8} reference {{}} }}",
+    "vit": f"model {{ vit {{ patch_norm: true }} }} quantization {{ {W8A8} reference {{ setup: ALL }} }}",
+    "gpt2, absmax by token": f"model {{ gpt2 {{}} }} quantization {{ {W8A8} absmax {{ granularity: FINE }} }}",
+    "gpt2, absmax, outputs too": f"model {{ gpt2 {{}} }} quantization {{ {W8A8} absmax {{ granularity: COARSE calibrated: true head: true }} }}",
+    "llama, zero point": f"model {{ llama {{ kv_heads: 2 }} }} norm: RMS_NORM_M quantization {{ {W8A8} zeropoint {{}} }}",
+    "bert, absmax": f"model {{ bert {{}} }} quantization {{ {W8A8} absmax {{ granularity: MODERATE }} }}",
+    "opt, weights": "model { opt {} } quantization { weights { bits: 4 } zeropoint {} }",
+}
+
 SIZES = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=4)
 
 
@@ -47,13 +88,34 @@ def theirs():
     yield "vit", transformers.ViTForImageClassification(transformers.ViTConfig(**SIZES, intermediate_size=24, image_size=8, patch_size=4, num_labels=5))
 
 
-def load(folder):
-    config = transformers.AutoConfig.from_pretrained(folder)
-    auto = {"bert": transformers.AutoModelForMaskedLM, "vit": transformers.AutoModelForImageClassification}.get(config.model_type, transformers.AutoModelForCausalLM)
-    if config.architectures == ["BertForSequenceClassification"]:
+def load(folder, **arguments):
+    config = transformers.AutoConfig.from_pretrained(folder, **arguments)
+    auto = {"bert": transformers.AutoModelForMaskedLM, "vit": transformers.AutoModelForImageClassification}.get(config.model_type.removeprefix("inlier_"),
+                                                                                                              transformers.AutoModelForCausalLM)
+    if config.architectures[0].endswith("BertForSequenceClassification"):
         auto = transformers.AutoModelForSequenceClassification
-    model, report = auto.from_pretrained(folder, output_loading_info=True)
+    model, report = auto.from_pretrained(folder, output_loading_info=True, **arguments)
     return model.eval(), report
+
+
+def some_input(spec):
+    if "vit {" in spec:
+        return {"pixels": torch.randn(2, 3, 8, 8)}
+    tensors = {"ids": torch.randint(2, 31, (2, 10))}
+    if "UNPADDED" in spec:
+        tensors["attention_mask"] = torch.ones(2, 10, dtype=torch.int64)
+        tensors["attention_mask"][1, 6:] = 0
+    return tensors
+
+
+def logits_of(model, tensors):
+    names = {"pixels": "pixel_values", "ids": "input_ids"}
+    with torch.no_grad():
+        return model(**{names.get(name, name): tensor for name, tensor in tensors.items()}).logits
+
+
+def difference(ours, theirs):
+    return ((ours - theirs).abs().max() / theirs.abs().max()).item()
 
 
 class TransformersTest(unittest.TestCase):
@@ -97,6 +159,50 @@ class TransformersTest(unittest.TestCase):
                     self.assertEqual(("regression", 1) if number else ("single_label_classification", 5), (model.config.problem_type, model.config.num_labels))
                 print(f"ours, read by transformers: {name}: {self.compare(self.folder / 'model', model):.1e}")
 
+    def own_parts(self, number, name, spec):
+        """The exported model as transformers loads it, its logits and ours. A folder each: transformers keeps modules by the folder's name."""
+        folder, tensors = self.folder / f"own-{number}", some_input(spec)
+        (self.folder / "spec.txt").write_text(spec)
+        save_file(tensors, self.folder / "in")
+        self.run_tool("make", self.folder / "spec.txt", folder, self.folder / "in", self.folder / "out")
+        model, report = load(folder, trust_remote_code=True)
+        self.assertEqual([], sorted(report["missing_keys"]) + sorted(report["unexpected_keys"]))
+        return folder, model, logits_of(model, tensors), load_file(self.folder / "out")["logits"]
+
+    def test_models_with_our_own_parts_load_with_trust_remote_code(self):
+        for number, (name, spec) in enumerate(OWN_PARTS.items()):
+            with self.subTest(name):
+                folder, model, theirs, ours = self.own_parts(number, name, spec)
+                print(f"own parts: {name}: {difference(ours, theirs):.1e}")
+                self.assertLess(difference(ours, theirs), TOLERANCE)
+                # The parts are in use: without them the logits are others.
+                for module in model.modules():
+                    if hasattr(module, "inlier_softmax"):
+                        module.inlier_softmax = ("vanilla", {})
+                        module.inlier_gate = {"output_factor": 3.0}
+                self.assertGreater(difference(logits_of(model, load_file(self.folder / "in")), ours), 10 * TOLERANCE)
+                # We read the folder back as the same model.
+                self.run_tool("logits", folder, self.folder / "in", self.folder / "again")
+                self.assertLess(difference(load_file(self.folder / "again")["logits"], ours), TOLERANCE)
+        with self.assertRaisesRegex(ValueError, "trust_remote_code"):
+            transformers.AutoModelForMaskedLM.from_pretrained(self.folder / "own-0", trust_remote_code=False)
+        model = transformers.AutoModelForMaskedLM.from_pretrained(self.folder / "own-0", trust_remote_code=True)
+        model.save_pretrained(self.folder / "saved")
+        again = transformers.AutoModelForMaskedLM.from_pretrained(self.folder / "saved", trust_remote_code=True)
+        tensors = {"ids": torch.randint(2, 31, (2, 10))}
+        self.assertTrue(torch.equal(logits_of(model.eval(), tensors), logits_of(again.eval(), tensors)), "saved by transformers and loaded again")
+
+    def test_quantized_models_round_as_we_do(self):
+        for number, (name, spec) in enumerate(QUANTIZED.items(), 100):
+            with self.subTest(name):
+                folder, model, theirs, ours = self.own_parts(number, name, spec)
+                print(f"quantized: {name}: {difference(ours, theirs):.1e}")
+                # A sum that float32 rounds the other way may take the next step of a grid, and moves a few logits.
+                self.assertLess((ours - theirs).abs().median() / theirs.abs().max(), TOLERANCE)
+                self.assertLess(difference(ours, theirs), 0.02)
+                self.run_tool("logits", folder, self.folder / "in", self.folder / "float")
+                self.assertGreater(difference(load_file(self.folder / "float")["logits"], ours), max(1e-4, 20 * difference(ours, theirs)))
+
     def test_we_load_its_models_and_give_its_logits(self):
         for name, model in theirs():
             with self.subTest(name):
@@ -138,5 +244,120 @@ class TransformersTest(unittest.TestCase):
         self.assertIn('config.json: model_type: is not known: bert, opt, gpt2, llama and vit are', refused.stderr)
 
 
+SWEEP = """
+name: exports
+base:
+  data: {text: {path: TEXT, tokenizer: {byte_pair: {vocab_size: 300}}, sequence_length: 16}}
+  training: {steps: 4, batch_size: 4}
+  evaluation: {batches: 2, batch_size: 8}
+  attention: {softmax: {clipped: {gamma: -0.03}}}
+axes:
+  - name: model
+    variants:
+      - {label: BERT, set: {model: {bert: {layers: 2, hidden_size: 32, heads: 4, ffn_size: 64, max_positions: 64}}}}
+      - {label: OPT, set: {model: {opt: {layers: 2, hidden_size: 32, heads: 4, ffn_size: 64, max_positions: 64}}}}
+      - label: WordPiece
+        set:
+          model: {bert: {layers: 1, hidden_size: 16, heads: 4, ffn_size: 16, max_positions: 64, vocab_size: 30522}}
+          data: {text: {tokenizer: {wordpiece: {vocab: VOCAB}}}}
+  - name: bits
+    variants:
+      - {label: float, set: {}}
+      - {label: W8A8, set: {quantization: {weights: {bits: 8}, activations: {bits: 8}, calibration: {batches: 2, batch_size: 4}}}}
+"""
+LINES = ["In the beginning God created the heaven and the earth.", "  [MASK] is text here, and so is </s>; it's 1611,\ttabs", "Über naïve 日本 🙂 don't", "x"]
+
+
+class ExportTest(unittest.TestCase):
+    """Trials of a small sweep, exported by `inlier export`, then loaded by transformers and measured by `inlier analyze`."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.text = cls.folder / "text.txt"
+        cls.text.write_text("".join(f"{number} {LINES[number % 3]}\n" for number in range(600)))
+        (cls.folder / "sweep.yaml").write_text(SWEEP.replace("TEXT", str(cls.text)).replace("VOCAB", str(VOCABULARY)))
+        cls.inlier("run", cls.folder / "sweep.yaml")
+        cls.trials = {(model, bits): trial for trial, model, bits in cls.sql("SELECT trial, labels->>'model', labels->>'bits' FROM trials")}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    @classmethod
+    def inlier(cls, *arguments, status=0, **options):
+        done = subprocess.run([INLIER, *map(str, arguments), "--dir", cls.folder / "state"], capture_output=True, text=True, **options)
+        assert done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    @classmethod
+    def sql(cls, statement):
+        return [tuple(row.values()) for row in json.loads(cls.inlier("query", statement, "--json").stdout)]
+
+    def export(self, model, bits):
+        folder = self.folder / f"{model}-{bits}"
+        if not folder.exists():
+            self.inlier("export", self.trials[model, bits], folder)
+        return folder
+
+    def test_its_tokenizer_gives_our_ids(self):
+        lines = self.folder / "lines.txt"
+        lines.write_text("\n".join(LINES) + "\n")
+        for model, begin, end in (("BERT", [3], [4]), ("OPT", [2], []), ("WordPiece", [101], [102])):
+            folder = self.export(model, "float")
+            ours = [[int(number) for number in line.split()]
+                    for line in subprocess.run([HUB_TOOL, "ids", folder, lines], capture_output=True, text=True, check=True).stdout.splitlines()]
+            self.assertEqual(len(LINES), len(ours))
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+            for line, ids in zip(LINES, ours):
+                self.assertEqual(ids, tokenizer(line, add_special_tokens=False)["input_ids"], line)
+                self.assertEqual(begin + ids + end, tokenizer(line)["input_ids"], line)
+                if model != "WordPiece":  # Which drops case and white space.
+                    self.assertEqual(line, tokenizer.decode(ids))
+            self.assertEqual(1 if model == "OPT" else 0, tokenizer.pad_token_id)
+
+    def test_a_quantized_trial_loads_and_rounds(self):
+        for model in ("BERT", "OPT"):
+            exact, _ = load(self.export(model, "float"), trust_remote_code=True)
+            rounds, report = load(self.export(model, "W8A8"), trust_remote_code=True)
+            self.assertEqual([], report["missing_keys"] + report["unexpected_keys"])
+            ids = {"ids": torch.randint(6, 300, (2, 16))}
+            apart = difference(logits_of(rounds, ids), logits_of(exact, ids))
+            self.assertGreater(apart, 1e-4)
+            self.assertLess(apart, 0.5)
+
+    def test_analyze_reads_an_export_and_stores_what_it_measures(self):
+        """Also by the name of a model in the hub's cache; the coordinator is killed after it has answered."""
+        flags = ("--text", self.text, "--batches", 1, "--batch-size", 2, "--sequence-length", 16, "--bits", "W8A8")
+        done = self.inlier("analyze", self.export("BERT", "float"), *flags)
+        self.assertIn("not stored: no coordinator answers", done.stdout)
+        snapshot = self.folder / "hub" / "models--me--opt" / "snapshots" / "abc"
+        snapshot.parent.mkdir(parents=True)
+        (snapshot.parents[1] / "refs").mkdir()
+        (snapshot.parents[1] / "refs" / "main").write_text("abc")
+        snapshot.symlink_to(self.export("OPT", "float"))
+        up = subprocess.Popen([INLIER, "up", "--dir", self.folder / "state", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            up.stdout.readline()
+            environment = {**os.environ, "HF_HUB_CACHE": str(self.folder / "hub")}
+            refused = self.inlier("analyze", "me/bert", *flags, env=environment, status=5)
+            self.assertIn("hf download me/bert", refused.stderr)
+            done = self.inlier("analyze", "me/opt", *flags, "--layers", self.folder / "layers.csv", env=environment)
+            self.assertIn("2 sequences of 16 tokens", done.stdout)
+            self.assertIn("stored as a-1", done.stdout)
+            coordinator = int(subprocess.run(["pgrep", "-f", f"inlier-coordinator.*{self.folder}"], capture_output=True, text=True, check=True).stdout.split()[0])
+            os.kill(coordinator, signal.SIGKILL)
+        finally:
+            up.send_signal(signal.SIGINT)
+            up.communicate(timeout=60)
+        rows = self.sql("SELECT analysis, model, setting, max_inf_norm > 0, hidden_change > 0, length(model_sha256) FROM analyses ORDER BY setting")
+        self.assertEqual([("a-1", "me/opt", "W8A8", 1, 1, 64), ("a-1", "me/opt", "float", 1, None, 64)], rows)
+        heading, *layers = (self.folder / "layers.csv").read_text().splitlines()
+        self.assertTrue(heading.startswith("setting,site,"))
+        self.assertEqual([(len(layers),)], self.sql("SELECT count(DISTINCT setting || site) FROM analysis_sites"))
+
+
 if __name__ == "__main__":
+    atexit.register(shutil.rmtree, os.environ["HF_MODULES_CACHE"], ignore_errors=True)
     sys.exit(unittest.main())

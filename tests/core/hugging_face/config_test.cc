@@ -38,22 +38,80 @@ TEST(HuggingFaceConfigTest, AWrittenConfigIsReadAsTheSameModel) {
   }
 }
 
-TEST(HuggingFaceConfigTest, SettingsThatTransformersLacksAreRefusedByName) {
+TEST(HuggingFaceConfigTest, SettingsThatNeitherTransformersNorOurCodeHasAreRefusedByName) {
   const auto error = [](const std::string& text) { return ExportError(SmallHubSpec(text)); };
-  EXPECT_THAT(error("model { bert {} } attention { softmax { clipped { gamma: -0.03 } } }"),
-              ::testing::StartsWith("attention.softmax: transformers has no softmax but the vanilla one"));
-  EXPECT_THAT(error("model { opt {} } attention { gate { linear {} } }"),
-              ::testing::StartsWith("attention.gate: transformers has no gated attention"));
-  EXPECT_THAT(error("model { gpt2 {} } norm: RMS_NORM_S"),
-              ::testing::StartsWith("norm: transformers has no RMS_NORM_S"));
-  EXPECT_THAT(error("model { llama {} } norm: LAYER_NORM"),
-              ::testing::StartsWith("norm: transformers has no LAYER_NORM"));
-  EXPECT_THAT(error("model { gpt2 { position: ROTARY } }"), ::testing::StartsWith("model.gpt2.position: "));
+  EXPECT_THAT(error("model { gpt2 { position: ROTARY } }"),
+              ::testing::StartsWith("model.gpt2.position: transformers has no ROTARY positions"));
   EXPECT_THAT(error("model { llama { position: NONE } } norm: RMS_NORM_M"),
               ::testing::StartsWith("model.llama.position: "));
   EXPECT_THAT(error("model { bert { norm_placement: PRE } }"),
               ::testing::StartsWith("model.bert.norm_placement: "));
-  EXPECT_THAT(error("model { vit { patch_norm: true } }"), ::testing::StartsWith("model.vit.patch_norm: "));
+}
+
+// `inlier` in config.json of the model.
+json OwnPartsOf(const std::string& text) {
+  const auto config = HuggingFaceConfigOfSpec(SmallHubSpec(text), SmallHubShape(SmallHubSpec(text)).classes);
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? config->value("inlier", json()) : json();
+}
+
+TEST(HuggingFaceConfigTest, OurOwnPartsAreNamedWithWhatLoadsThem) {
+  const auto config = HuggingFaceConfigOfSpec(
+      SmallHubSpec("model { bert {} } attention { softmax { clipped { gamma: -0.03 } } }"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ((*config)["model_type"], "inlier_bert") << "transformers' own class must not load it";
+  EXPECT_EQ((*config)["architectures"], json::array({"InlierBertForMaskedLM"}));
+  EXPECT_EQ((*config)["auto_map"], (json{{"AutoConfig", "configuration_inlier.InlierBertConfig"},
+                                         {"AutoModelForMaskedLM", "modeling_inlier.InlierBertForMaskedLM"}}));
+  EXPECT_EQ((*config)["inlier"],
+            (json{{"attention", {{"softmax", {{"clipped", {{"gamma", -0.03}, {"zeta", 1}}}}}}},
+                  {"quantized", false}}));
+  const auto plain = HuggingFaceConfigOfSpec(SmallHubSpec("model { bert {} }"));
+  EXPECT_FALSE(plain->contains("auto_map"));
+  const auto quantized = HuggingFaceConfigOfSpec(SmallHubSpec("model { bert {} }"), 0, /*quantized=*/true);
+  EXPECT_EQ((*quantized)["inlier"]["quantized"], true);
+}
+
+TEST(HuggingFaceConfigTest, SettingsThatDependOnTheTrainingsLengthAreWrittenAsNumbers) {
+  const auto softmax = [](const std::string& text) {
+    return OwnPartsOf("model { bert {} } data { text { sequence_length: 12 } } attention { softmax { " +
+                      text + " } }")["attention"]["softmax"];
+  };
+  EXPECT_EQ(softmax("clipped { alpha: 1.5 }"), (json{{"clipped", {{"gamma", -0.125}, {"zeta", 1}}}}));
+  EXPECT_EQ(softmax("ncs { beta: -10 length: CONFIGURED }"),
+            (json{{"clipped", {{"gamma", -1}, {"zeta", 1}}}}));
+  EXPECT_EQ(softmax("ncs { beta: 0.5 length: RUN }"),
+            (json{{"ncs", {{"beta", 0.5}, {"zeta", 1}, {"length", "RUN"}}}}));
+}
+
+TEST(HuggingFaceConfigTest, OurOwnPartsAreReadBack) {
+  for (const char* text :
+       {"model { bert {} } attention { softmax { ncs { beta: 0.5 zeta: 1.5 length: UNPADDED } } } norm: "
+        "RMS_NORM_S",
+        "model { opt { norm_epsilon: 0.001 } } attention { softmax { sink {} } gate { mlp { hidden_size: 3 } "
+        "pooled: true "
+        "} }",
+        "model { llama {} } attention { softmax { softmax_n { n: 2 } } } norm: LAYER_NORM",
+        "model { gpt2 {} } attention { gate { linear {} output_factor: 2 } }",
+        "model { bert {} } data { classification {} } attention { softmax { softpick {} } }",
+        "model { vit { patch_norm: true } } attention { softmax { sigmoid {} } }"}) {
+    const v1::TrialSpec spec = SmallHubSpec(text);
+    const std::int64_t outputs = SmallHubShape(spec).classes;
+    const auto config = HuggingFaceConfigOfSpec(spec, outputs);
+    ASSERT_TRUE(config.ok()) << text << ": " << config.status();
+    const auto read = SpecOfHuggingFaceConfig(*config);
+    ASSERT_TRUE(read.ok()) << text << ": " << read.status();
+    const auto again = HuggingFaceConfigOfSpec(*read, outputs);
+    ASSERT_TRUE(again.ok()) << text << ": " << again.status();
+    EXPECT_EQ(config->dump(), again->dump()) << text;
+  }
+  json config = *HuggingFaceConfigOfSpec(SmallHubSpec("model { gpt2 {} } norm: RMS_NORM_M"));
+  config["inlier"]["norm"] = "BATCH_NORM";
+  EXPECT_EQ(ReadError(config), "inlier.norm: is not known: LAYER_NORM, RMS_NORM_M and RMS_NORM_S are");
+  config["inlier"] = json{{"attention", {{"softmax", {{"hard", json::object()}}}}}};
+  EXPECT_THAT(ReadError(config), ::testing::StartsWith("inlier.attention: "));
+  config["inlier"] = 3;
+  EXPECT_EQ(ReadError(config), "inlier: has no attention; export the model again");
 }
 
 TEST(HuggingFaceConfigTest, SettingsThatInlierLacksAreRefusedByKey) {

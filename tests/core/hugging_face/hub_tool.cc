@@ -1,64 +1,133 @@
 // The inlier side of the comparison with transformers (tests/integration/transformers_test.py):
-//   hub_tool make SPEC.txt FOLDER     a model of a TrialSpec (text form), random weights, exported to FOLDER
-//   hub_tool logits FOLDER IN OUT     logits of the model in FOLDER for IN's tensors `ids` (and perhaps
-//                                     `attention_mask` and `token_type_ids`) or `pixels`
-// IN and OUT are safetensors files.
+//   hub_tool make SPEC.txt FOLDER [IN OUT]   a model of a TrialSpec (text form) with random weights, quantized if the
+//                                            spec is, exported to FOLDER; its logits for IN
+//   hub_tool logits FOLDER IN OUT            logits of the model in FOLDER
+//   hub_tool ids FOLDER TEXT.txt             the ids of each line of the text, by the vocabulary in FOLDER
+// IN has the tensors `ids` (and perhaps `attention_mask` and `token_type_ids`) or `pixels`. IN and OUT are
+// safetensors files.
 #include <torch/torch.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/status.h"
+#include "core/hugging_face/own_parts.h"
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
+#include "core/quant/make_quantization.h"
+#include "core/text/tokenizer_source.h"
+#include "core/trial/quantization_file.h"
 #include "tests/core/hugging_face/small_specs.h"
 
 namespace inlier {
 namespace {
 
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "hub_tool: %s\n", std::string(status.message()).c_str());
-  return 1;
-}
-
-int Make(const char* spec_file, const char* folder) {
-  std::ifstream file(spec_file);
-  const v1::TrialSpec spec = SmallHubSpec({std::istreambuf_iterator<char>(file), {}});
-  const auto model = MakeModel(spec, SmallHubShape(spec));
-  if (!model.ok()) return Fail(model.status());
-  torch::manual_seed(3);
-  const at::NoGradGuard no_grad;
-  for (at::Tensor& parameter : (*model)->parameters()) parameter.normal_(0, 0.2);
-  const absl::Status exported = ExportHuggingFaceModel(spec, **model, folder);
-  return exported.ok() ? 0 : Fail(exported);
-}
-
-int Logits(const char* folder, const char* in, const char* out) {
-  const auto opened = OpenHuggingFaceModel(folder);
-  if (!opened.ok()) return Fail(opened.status());
-  const auto tensors = LoadSafetensors(in);
-  if (!tensors.ok()) return Fail(tensors.status());
+absl::StatusOr<ModelInput> ReadInput(const char* in) {
+  ASSIGN_OR_RETURN(const TensorMap tensors, LoadSafetensors(in));
   ModelInput input;
   for (const auto& [name, tensor] : {std::pair("ids", &input.ids), std::pair("pixels", &input.pixels),
                                      std::pair("attention_mask", &input.attention_mask),
                                      std::pair("token_type_ids", &input.token_type_ids)}) {
-    if (tensors->count(name) != 0) *tensor = tensors->at(name);
+    if (tensors.count(name) != 0) *tensor = tensors.at(name);
   }
+  return input;
+}
+
+absl::Status WriteLogits(Model& model, const char* in, const char* out, ActivationTap* tap) {
+  ASSIGN_OR_RETURN(const ModelInput input, ReadInput(in));
   const at::NoGradGuard no_grad;
-  const absl::Status saved = SaveSafetensors(out, {{"logits", opened->model->Logits(input)}});
-  return saved.ok() ? 0 : Fail(saved);
+  return SaveSafetensors(out, {{"logits", model.Logits(input, tap)}});
+}
+
+// Ranges of four batches of random tokens or pixels.
+absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(const v1::TrialSpec& spec, Model& model) {
+  ASSIGN_OR_RETURN(auto quantization,
+                   MakeQuantization(spec.quantization(), spec.model().architecture_case()));
+  for (int i = 0; i < 5; ++i) {
+    if (i == 4) quantization->Freeze();
+    ModelInput input;
+    if (spec.model().has_vit()) {
+      input.pixels = torch::randn({2, 3, 8, 8});
+    } else {
+      input.ids = torch::randint(2, 31, {2, 10}, at::kLong);
+    }
+    model.Logits(input, quantization.get());
+  }
+  return quantization;
+}
+
+absl::Status Make(const char* spec_file, const char* folder, const char* in, const char* out) {
+  std::ifstream file(spec_file);
+  const v1::TrialSpec spec = SmallHubSpec({std::istreambuf_iterator<char>(file), {}});
+  ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, MakeModel(spec, SmallHubShape(spec)));
+  torch::manual_seed(3);
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& parameter : model->parameters()) parameter.normal_(0, 0.2);
+  model->eval();
+  ExportOptions options{.replace = true, .quantized = spec.has_quantization(), .files = {}};
+  std::unique_ptr<Quantization> quantization;
+  if (options.quantized) {
+    ASSIGN_OR_RETURN(quantization, Calibrate(spec, *model));
+    ASSIGN_OR_RETURN(options.files[kQuantizationFile],
+                     QuantizationFile(spec.quantization(), quantization->Table()));
+  }
+  RETURN_IF_ERROR(ExportHuggingFaceModel(spec, *model, folder, options));
+  return in == nullptr ? absl::OkStatus() : WriteLogits(*model, in, out, quantization.get());
+}
+
+absl::Status Logits(const char* folder, const char* in, const char* out) {
+  ASSIGN_OR_RETURN(const HuggingFaceModel opened, OpenHuggingFaceModel(folder));
+  return WriteLogits(*opened.model, in, out, nullptr);
+}
+
+absl::Status Ids(const char* folder, const char* text) {
+  const bool word_piece = std::filesystem::exists(std::filesystem::path(folder) / "vocab.txt");
+  TokenizerSource source;
+  if (word_piece) {
+    ASSIGN_OR_RETURN(source, FindWordPiece(folder, "", "folder"));
+  } else {
+    ASSIGN_OR_RETURN(source, FindGpt2(folder, "", "folder"));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(source, ""));
+  const std::unique_ptr<TextEncoder> encoder = tokenizer->MakeEncoder();
+  std::ifstream file(text);
+  for (std::string line; std::getline(file, line);) {
+    std::vector<std::uint32_t> ids;
+    encoder->Encode(line, &ids);
+    for (const std::uint32_t id : ids) std::printf("%u ", id);
+    std::printf("\n");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
+
+int Exit(const absl::Status& status) {
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "hub_tool: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
 }  // namespace inlier
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::strcmp(argv[1], "make") == 0) return inlier::Make(argv[2], argv[3]);
-  if (argc == 5 && std::strcmp(argv[1], "logits") == 0) return inlier::Logits(argv[2], argv[3], argv[4]);
-  std::fprintf(stderr, "usage: hub_tool make SPEC.txt FOLDER | hub_tool logits FOLDER IN OUT\n");
+  if (argc == 4 && std::strcmp(argv[1], "make") == 0)
+    return inlier::Exit(inlier::Make(argv[2], argv[3], nullptr, nullptr));
+  if (argc == 6 && std::strcmp(argv[1], "make") == 0)
+    return inlier::Exit(inlier::Make(argv[2], argv[3], argv[4], argv[5]));
+  if (argc == 5 && std::strcmp(argv[1], "logits") == 0)
+    return inlier::Exit(inlier::Logits(argv[2], argv[3], argv[4]));
+  if (argc == 4 && std::strcmp(argv[1], "ids") == 0) return inlier::Exit(inlier::Ids(argv[2], argv[3]));
+  std::fprintf(
+      stderr, "usage: hub_tool make SPEC.txt FOLDER [IN OUT] | logits FOLDER IN OUT | ids FOLDER TEXT.txt\n");
   return 2;
 }

@@ -41,10 +41,15 @@ ModelInput SomeInput(const v1::TrialSpec& spec) {
 
 class HuggingFaceWeightsTest : public ::testing::Test {
  protected:
+  // Into the folder; replaces the model in it.
+  absl::Status Export(const v1::TrialSpec& spec, const Model& model) {
+    return ExportHuggingFaceModel(spec, model, folder_.path(),
+                                  {.replace = true, .quantized = false, .files = {}});
+  }
   // An exported small BERT; a test may then damage its tensors.
   void ExportBert() {
     const v1::TrialSpec spec = SmallHubSpec("model { bert {} }");
-    ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), folder_.path()).ok());
+    ASSERT_TRUE(Export(spec, *RandomModel(spec)).ok());
   }
   TensorMap Tensors() {
     auto tensors = LoadSafetensors(folder_.path() / "model.safetensors");
@@ -64,7 +69,7 @@ TEST_F(HuggingFaceWeightsTest, AnExportedModelIsReadBackWithTheSameLogits) {
   for (const std::string& text : ExportableSpecs()) {
     const v1::TrialSpec spec = SmallHubSpec(text);
     const auto model = RandomModel(spec);
-    ASSERT_TRUE(ExportHuggingFaceModel(spec, *model, folder_.path()).ok()) << text;
+    ASSERT_TRUE(Export(spec, *model).ok()) << text;
     const auto opened = OpenHuggingFaceModel(folder_.path());
     ASSERT_TRUE(opened.ok()) << text << ": " << opened.status();
     EXPECT_TRUE(opened->has_head);
@@ -74,11 +79,38 @@ TEST_F(HuggingFaceWeightsTest, AnExportedModelIsReadBackWithTheSameLogits) {
 }
 
 TEST_F(HuggingFaceWeightsTest, NothingIsWrittenForAModelThatTransformersCannotExpress) {
-  const v1::TrialSpec spec = SmallHubSpec("model { bert {} } attention { gate { linear {} } }");
+  const v1::TrialSpec spec = SmallHubSpec("model { bert { norm_placement: PRE } }");
   const auto target = folder_.path() / "out";
   EXPECT_EQ(ExportHuggingFaceModel(spec, *RandomModel(spec), target).code(),
             absl::StatusCode::kFailedPrecondition);
-  EXPECT_FALSE(std::filesystem::exists(target));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(HuggingFaceWeightsTest, NothingIsOverwrittenUnlessAModelIsToBeReplaced) {
+  const v1::TrialSpec spec = SmallHubSpec("model { bert {} }");
+  const v1::TrialSpec clipped =
+      SmallHubSpec("model { bert {} } attention { softmax { clipped { gamma: -0.03 } } }");
+  const auto target = folder_.path() / "deep" / "out/";  // A slash at the end is the same folder.
+  ASSERT_TRUE(ExportHuggingFaceModel(clipped, *RandomModel(clipped), target).ok());
+  EXPECT_TRUE(std::filesystem::exists(target / "modeling_inlier.py"));
+  const absl::Status refused = ExportHuggingFaceModel(spec, *RandomModel(spec), target);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(refused.message()), ::testing::EndsWith("or give --force"));
+  EXPECT_TRUE(std::filesystem::exists(target / "modeling_inlier.py")) << "it is as it was";
+
+  const ExportOptions replace{.replace = true, .quantized = false, .files = {{"vocab.txt", "x\n"}}};
+  ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), target, replace).ok());
+  EXPECT_FALSE(std::filesystem::exists(target / "modeling_inlier.py")) << "the old model has gone whole";
+  EXPECT_TRUE(std::filesystem::exists(target / "vocab.txt"));
+
+  std::filesystem::create_directory(target / "thesis");
+  const absl::Status kept = ExportHuggingFaceModel(spec, *RandomModel(spec), target, replace);
+  EXPECT_THAT(std::string(kept.message()), ::testing::HasSubstr("is not a folder with a model alone"));
+  EXPECT_TRUE(std::filesystem::exists(target / "thesis"));
+  int entries = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_.path() / "deep"))
+    ++entries;
+  EXPECT_EQ(entries, 1) << "nothing else is left";
 }
 
 TEST_F(HuggingFaceWeightsTest, ABaseModelBuffersAndOldNamesAreUnderstood) {
@@ -131,7 +163,7 @@ TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFre
 
 TEST_F(HuggingFaceWeightsTest, TheBodyOfAClassifierIsALanguageModelWithoutAHead) {
   const v1::TrialSpec spec = SmallHubSpec("model { bert {} } data { classification {} }");
-  ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), folder_.path()).ok());
+  ASSERT_TRUE(Export(spec, *RandomModel(spec)).ok());
   const auto body = OpenHuggingFaceBody(folder_.path());
   ASSERT_TRUE(body.ok()) << body.status();
   EXPECT_FALSE(body->has_head);
@@ -175,7 +207,7 @@ TEST_F(HuggingFaceWeightsTest, GatesAddedToATrainedModelChangeNothingAtFirst) {
   for (const std::string architecture : {"opt", "bert"}) {
     const v1::TrialSpec trained = SmallHubSpec("model { " + architecture + " {} }");
     const auto model = RandomModel(trained);
-    ASSERT_TRUE(ExportHuggingFaceModel(trained, *model, folder_.path()).ok());
+    ASSERT_TRUE(Export(trained, *model).ok());
     const ModelInput input = SomeInput(trained);
     const at::Tensor before = model->Logits(input);
     const auto difference = [&](const std::string& initial_std) {
@@ -200,7 +232,7 @@ TEST_F(HuggingFaceWeightsTest, GatesAddedToATrainedModelChangeNothingAtFirst) {
 
 TEST_F(HuggingFaceWeightsTest, AStartThatDoesNotFitIsNamedWithItsTensor) {
   const v1::TrialSpec spec = SmallHubSpec("model { opt {} }");
-  ASSERT_TRUE(ExportHuggingFaceModel(spec, *RandomModel(spec), folder_.path()).ok());
+  ASSERT_TRUE(Export(spec, *RandomModel(spec)).ok());
   v1::TrialSpec wider = spec;
   wider.mutable_model()->mutable_opt()->set_vocab_size(40);
   EXPECT_THAT(std::string(LoadStartingWeights(folder_.path(), *RandomModel(wider)).status().message()),

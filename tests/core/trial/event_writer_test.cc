@@ -92,7 +92,17 @@ TEST_F(EventWriterTest, ProgressIsThinnedButEachPhasesFirstAndLastPass) {
   writer.OnProgress(ProgressOf("evaluate", 1, 2));
   const double seconds = ToSeconds(MonotonicNow() - began);
   std::vector<std::uint64_t> steps;
-  for (const std::string& line : Lines()) steps.push_back(Parse(line).progress().step());
+  int log_lines = 0;
+  for (const std::string& line : Lines()) {
+    const v1::TrialEvent event = Parse(line);
+    if (event.has_progress()) {
+      steps.push_back(event.progress().step());
+    } else {
+      EXPECT_EQ(event.log().text(), "train 100/100 (100 %)");
+      ++log_lines;
+    }
+  }
+  EXPECT_EQ(log_lines, 1);
   ASSERT_GE(steps.size(), 3u);
   EXPECT_LE(static_cast<double>(steps.size()), 3 + 4 * seconds);  // Four lines a second, besides those.
   EXPECT_EQ(steps.front(), 1u);

@@ -92,6 +92,8 @@ TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
   EXPECT_GT(values.at("max_inf_norm"), 0);
   EXPECT_TRUE(values.contains("first_attention_share"));
   EXPECT_FALSE(values.contains("perplexity"));
+  EXPECT_EQ(Numbers("vit", {"tokens"})["tokens"], nlohmann::json({"class", "1,1", "1,2", "2,1", "2,2"}));
+  EXPECT_EQ(Numbers("vit", {"attention", "1", "0"})["values"].size(), 5u);
   EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "nowhere", changes("nowhere", 2)), v1::INVALID_SPEC),
               HasSubstr((folder_ / "nowhere").string()));
   std::string labels = BigEndian(2049) + BigEndian(64) + std::string(64, '\2');
@@ -122,6 +124,12 @@ TEST_F(TrialDataTest, ABertLearnsToDistinguishSentences) {
   EXPECT_GT(values.at("majority_accuracy"), 0.5);
   EXPECT_LT(values.at("majority_accuracy"), 0.9);
   EXPECT_FALSE(values.contains("perplexity"));
+  // Without padding.
+  const nlohmann::json tokens = Numbers("classes", {"tokens"});
+  EXPECT_LT(tokens["tokens"].size(), 24u);
+  EXPECT_EQ(tokens["tokens"].size(), tokens["values"][0].size());
+  EXPECT_EQ(tokens["tokens"].front(), "[CLS]");
+  EXPECT_EQ(tokens["tokens"].back(), "[SEP]");
 }
 
 TEST_F(TrialDataTest, ACausalModelLearnsAnswers) {
@@ -142,6 +150,7 @@ TEST_F(TrialDataTest, ACausalModelLearnsAnswers) {
   EXPECT_GT(values.at("accuracy"), 0.6);
   ASSERT_FALSE(losses_.empty());
   EXPECT_LT(losses_.back(), losses_.front() / 2);
+  EXPECT_NE(Numbers("answers", {"attention", "0", "0"})["tokens"][0], "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "google/protobuf/text_format.h"
+#include "nlohmann/json.hpp"
 #include "tests/core/trial/child_process.h"
 
 namespace inlier {
@@ -88,6 +90,15 @@ class TrialProgramTest : public testing::Test {
     EXPECT_EQ(ended.outcome.failure(), failure) << ended.outcome.message();
     EXPECT_EQ(ended.exit_code, 1);
     return ended.outcome.message();
+  }
+
+  // What `inlier-trial numbers` prints of the model in folder_/<name>.
+  nlohmann::json Numbers(const std::string& name, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"numbers", folder_ / name / "model.safetensors", folder_ / "data", folder_ / "cache"});
+    EXPECT_EQ(StartWith(arguments)->Wait(), 0) << Log();
+    const std::string log = Log();
+    return nlohmann::json::parse(log.substr(std::min(log.size(), log.find('{'))), nullptr, false);
   }
 
   std::string Log() {

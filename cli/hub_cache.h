@@ -1,0 +1,26 @@
+// Models in the local cache of Hugging Face's hub, as `hf download` and transformers leave them.
+#ifndef INLIER_CLI_HUB_CACHE_H_
+#define INLIER_CLI_HUB_CACHE_H_
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+// The value of an environment variable; null: not set.
+using Environment = std::function<const char*(const char* name)>;
+
+// $HF_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub.
+std::filesystem::path HubCache(const Environment& environment);
+
+// The folder of a model that is named by its folder or, where there is none, by its name in the hub
+// ("org/name", "name"): the snapshot of the branch main in `cache`. NotFound names the command that downloads
+// it.
+absl::StatusOr<std::filesystem::path> FindModel(const std::string& name, const std::filesystem::path& cache);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_HUB_CACHE_H_

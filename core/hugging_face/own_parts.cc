@@ -1,0 +1,145 @@
+#include "core/hugging_face/own_parts.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/check.h"
+#include "google/protobuf/util/json_util.h"
+#include "nlohmann/json.hpp"
+#include "spec/trial/data_kind.h"
+
+namespace inlier {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kKey[] = "inlier";
+
+// transformers' names: the class of a model below "Auto", and the configuration's.
+struct Names {
+  const char* type;
+  const char* automatic;
+  const char* config;
+};
+constexpr Names kNames[] = {{"bert", "AutoModelForMaskedLM", "InlierBertConfig"},
+                            {"opt", "AutoModelForCausalLM", "InlierOPTConfig"},
+                            {"gpt2", "AutoModelForCausalLM", "InlierGPT2Config"},
+                            {"llama", "AutoModelForCausalLM", "InlierLlamaConfig"},
+                            {"vit", "AutoModelForImageClassification", "InlierViTConfig"}};
+
+bool HasGate(const v1::GateSpec& gate) {
+  return gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none();
+}
+
+bool HasSoftmax(const v1::SoftmaxSpec& softmax) {
+  return softmax.kind_case() != v1::SoftmaxSpec::KIND_NOT_SET && !softmax.has_vanilla();
+}
+
+// RMSNorm-S of a Llama is exported as a vector of one gain, which its own class reads.
+bool HasNorm(const v1::TrialSpec& spec) {
+  return spec.model().has_llama() ? spec.norm() == v1::LAYER_NORM : spec.norm() != v1::LAYER_NORM;
+}
+
+bool HasEpsilon(const v1::TrialSpec& spec) {
+  return spec.model().has_opt() && spec.model().opt().norm_epsilon() != 1e-5;
+}
+
+// gamma in place of what depends on the training's length, and every default.
+v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
+  v1::SoftmaxSpec softmax = spec.attention().softmax();
+  const double length = SequenceLength(spec);
+  if (softmax.has_ncs() && softmax.ncs().length() == v1::NcsSpec::CONFIGURED) {
+    const v1::NcsSpec ncs = softmax.ncs();
+    softmax.mutable_clipped()->set_gamma(length <= 1 ? 0 : (ncs.beta() - ncs.zeta()) / (length - 1));
+    softmax.mutable_clipped()->set_zeta(ncs.zeta());
+  }
+  switch (softmax.kind_case()) {
+    case v1::SoftmaxSpec::kClipped: {
+      v1::ClippedSoftmaxSpec& clipped = *softmax.mutable_clipped();
+      if (clipped.has_alpha()) clipped.set_gamma(-clipped.alpha() / length);
+      clipped.set_zeta(clipped.zeta());
+      break;
+    }
+    case v1::SoftmaxSpec::kNcs:
+      softmax.mutable_ncs()->set_zeta(softmax.ncs().zeta());
+      softmax.mutable_ncs()->set_length(softmax.ncs().length());
+      break;
+    case v1::SoftmaxSpec::kSoftmaxN:
+      softmax.mutable_softmax_n()->set_n(softmax.softmax_n().n());
+      break;
+    case v1::SoftmaxSpec::kSoftpick:
+      softmax.mutable_softpick()->set_epsilon(softmax.softpick().epsilon());
+      break;
+    case v1::SoftmaxSpec::kSink:
+    case v1::SoftmaxSpec::kSigmoid:
+    case v1::SoftmaxSpec::kVanilla:
+      break;
+    case v1::SoftmaxSpec::KIND_NOT_SET:
+      softmax.mutable_vanilla();
+  }
+  return softmax;
+}
+
+}  // namespace
+
+bool HasOwnParts(const v1::TrialSpec& spec) {
+  return HasSoftmax(spec.attention().softmax()) || HasGate(spec.attention().gate()) || HasNorm(spec) ||
+         HasEpsilon(spec) || spec.model().vit().patch_norm();
+}
+
+void AddOwnParts(const v1::TrialSpec& spec, bool quantized, json* config) {
+  v1::AttentionSpec attention;
+  *attention.mutable_softmax() = Explicit(spec);
+  if (HasGate(spec.attention().gate())) *attention.mutable_gate() = spec.attention().gate();
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  INLIER_CHECK(google::protobuf::util::MessageToJsonString(attention, &text, options).ok());
+  json parts = {{"attention", json::parse(text)}, {"quantized", quantized}};
+  if (HasNorm(spec) || HasEpsilon(spec)) parts["norm"] = v1::NormKind_Name(spec.norm());
+  if (HasEpsilon(spec)) parts["norm_epsilon"] = spec.model().opt().norm_epsilon();
+  if (spec.model().vit().patch_norm()) parts["patch_norm"] = true;
+  (*config)[kKey] = parts;
+
+  const std::string type = (*config)["model_type"];
+  const std::string own_class = absl::StrCat("Inlier", (*config)["architectures"][0].get<std::string>());
+  for (const Names& names : kNames) {
+    if (type != names.type) continue;
+    const bool classifies = absl::StrContains(own_class, "ForSequenceClassification");
+    (*config)["auto_map"] = {{"AutoConfig", absl::StrCat("configuration_inlier.", names.config)},
+                             {classifies ? "AutoModelForSequenceClassification" : names.automatic,
+                              absl::StrCat("modeling_inlier.", own_class)}};
+  }
+  (*config)["model_type"] = absl::StrCat("inlier_", type);
+  (*config)["architectures"] = {own_class};
+}
+
+absl::Status ReadOwnParts(const json& config, v1::TrialSpec* spec) {
+  const auto found = config.find(kKey);
+  if (found == config.end()) return absl::OkStatus();
+  const auto fail = [](const std::string& key, const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat(kKey, key, ": ", what));
+  };
+  if (!found->is_object() || !found->contains("attention"))
+    return fail("", "has no attention; export the model again");
+  v1::AttentionSpec attention;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(found->at("attention").dump(), &attention);
+  if (!parsed.ok()) return fail(".attention", std::string(parsed.message()));
+  spec->mutable_attention()->MergeFrom(attention);
+  if (const auto norm = found->find("norm"); norm != found->end()) {
+    v1::NormKind kind;
+    if (!norm->is_string() || !v1::NormKind_Parse(norm->get<std::string>(), &kind))
+      return fail(".norm", "is not known: LAYER_NORM, RMS_NORM_M and RMS_NORM_S are");
+    spec->set_norm(kind);
+  }
+  if (const auto epsilon = found->find("norm_epsilon"); epsilon != found->end()) {
+    if (!epsilon->is_number() || !spec->model().has_opt())
+      return fail(".norm_epsilon", "must be a number, of an OPT model");
+    spec->mutable_model()->mutable_opt()->set_norm_epsilon(epsilon->get<double>());
+  }
+  if (found->value("patch_norm", json(false)) == json(true) && spec->model().has_vit())
+    spec->mutable_model()->mutable_vit()->set_patch_norm(true);
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

@@ -1,0 +1,33 @@
+// The parts of a model that transformers' own classes have not: its softmax, gate, norms, and the scales of a
+// quantization. An export with any of them carries two Python files, which from_pretrained loads with
+// trust_remote_code, and config.json has their settings under `inlier`.
+#ifndef INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_
+#define INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace inlier {
+
+inline constexpr char kQuantizationFile[] = "inlier_quantization.json";
+
+// True when transformers' own class of the architecture is another model than that of `resolved`.
+bool HasOwnParts(const v1::TrialSpec& resolved);
+
+// Makes `config`, which transformers' own class would read, that of the Python files. `quantized`: the folder
+// has kQuantizationFile.
+void AddOwnParts(const v1::TrialSpec& resolved, bool quantized, nlohmann::json* config);
+
+// Puts the settings under `inlier` into `spec`. InvalidArgument begins with the key.
+absl::Status ReadOwnParts(const nlohmann::json& config, v1::TrialSpec* spec);
+
+// The Python files: name -> content.
+const std::map<std::string, std::string>& OwnCode();
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_

@@ -1,0 +1,325 @@
+"""Models that inlier trained with a softmax, gate or norm that transformers has not, or quantized.
+
+transformers' own classes, with three parts replaced: from attention scores to the context, the norms, and, where the
+folder has inlier_quantization.json, the tensors that inlier rounded. Logits equal inlier's up to the rounding of float32.
+Tested with transformers 4.57.6.
+"""
+import functools
+import math
+
+import torch
+from torch import nn
+from transformers import (AttentionInterface, AttentionMaskInterface, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel,
+                          LlamaForCausalLM, OPTForCausalLM, ViTForImageClassification)
+from transformers.masking_utils import eager_mask
+from transformers.models.bert.modeling_bert import BertEmbeddings, BertSelfAttention
+from transformers.pytorch_utils import Conv1D
+
+from .configuration_inlier import InlierBertConfig, InlierGPT2Config, InlierLlamaConfig, InlierOPTConfig, InlierViTConfig
+
+
+# ---- Softmax. scores: (B, H, T, K), masked; hidden: what the mask hides, or None.
+def clipped(scores, gamma, zeta):
+    return (gamma + (zeta - gamma) * scores.softmax(-1)).clamp(0, 1)
+
+
+def ncs_gamma(beta, zeta, n):
+    return ((beta - zeta) / (n - 1)).masked_fill(n <= 1, 0)
+
+
+def null_key(scores, z):
+    largest = torch.maximum(scores.amax(-1, keepdim=True), z)
+    weights = (scores - largest).exp()
+    return weights / (weights.sum(-1, keepdim=True) + (z - largest).exp())
+
+
+def softpick(scores, epsilon):
+    largest = scores.detach().amax(-1, keepdim=True)
+    largest = largest.masked_fill(largest.isneginf(), 0)
+    r = ((scores - largest).exp() - (-largest).exp()).masked_fill(scores.isneginf(), 0)
+    return r.relu() / (r.abs().sum(-1, keepdim=True) + epsilon)
+
+
+def probabilities(module, scores, hidden):
+    kind, options = module.inlier_softmax
+    seen = torch.ones_like(scores[:, :1], dtype=torch.bool) if hidden is None else ~hidden
+    if kind == "clipped":
+        return clipped(scores, options["gamma"], options["zeta"])
+    if kind == "ncs":
+        queries, keys = scores.shape[-2:]
+        if options["length"] == "ROW":  # Position of the query, from 1.
+            n = torch.arange(keys - queries + 1, keys + 1, device=scores.device, dtype=scores.dtype).view(1, 1, -1, 1)
+        elif options["length"] == "UNPADDED":  # Real tokens: what the last query sees.
+            n = seen.sum(-1, keepdim=True).to(scores.dtype)[..., -1:, :]
+        else:  # RUN
+            n = scores.new_full((1, 1, 1, 1), keys)
+        return clipped(scores, ncs_gamma(options["beta"], options["zeta"], n), options["zeta"])
+    if kind == "softmax_n":
+        return null_key(scores, scores.new_tensor(math.log(options["n"])))
+    if kind == "sink":
+        return null_key(scores, module.sinks.view(1, -1, 1, 1).to(scores.dtype))
+    if kind == "softpick":
+        return softpick(scores if hidden is None else scores.masked_fill(hidden, -math.inf), options["epsilon"])
+    if kind == "sigmoid":
+        return (scores - seen.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype).log()).sigmoid()
+    return scores.softmax(-1)
+
+
+# ---- Gates: each head's context times sigmoid(logit), from what feeds query, key and value.
+def add_gate(attention, gate, hidden_size, heads):
+    size = hidden_size // heads
+    if "linear" in gate:
+        attention.gate = nn.ModuleList(nn.Linear(size, 1) for _ in range(heads))
+    elif "mlp" in gate:
+        inner = gate["mlp"]["hidden_size"]
+        attention.gate = nn.ModuleList(nn.Sequential(nn.Linear(size, inner), nn.ReLU(), nn.Linear(inner, 1)) for _ in range(heads))
+    elif "all_heads_linear" in gate:
+        attention.gate = nn.Linear(hidden_size, heads)
+    elif "unconditional" in gate:
+        attention.gate = nn.Parameter(torch.zeros(heads))
+
+
+def gate_of(module, x):
+    """(B, H, T, 1), or what broadcasts to it."""
+    gate, spec = module.gate, module.inlier_gate
+    if isinstance(gate, nn.Parameter):
+        return gate.sigmoid().view(1, -1, 1, 1)
+    if isinstance(gate, nn.ModuleList):
+        logits = torch.cat([one(part) for one, part in zip(gate, x.chunk(len(gate), -1))], -1)
+    else:
+        logits = gate(x)
+    logits = logits.transpose(1, 2).unsqueeze(-1)
+    return (logits.mean(2, keepdim=True) if spec.get("pooled") else logits).sigmoid()
+
+
+# ---- Attention
+def inlier_attention(module, query, key, value, attention_mask=None, scaling=None, dropout=0.0, **kwargs):
+    """query (B, H, T, h); key and value (B, kv_heads, K, h). Returns the context (B, T, H, h) and the probabilities."""
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    scores = query @ key.transpose(-1, -2)
+    if scaling != 1.0:  # OPT has scaled the query.
+        scores = scores / math.sqrt(query.shape[-1])
+    scores = round_at(module, "attn_scores_act_quantizer", scores.float())
+    hidden = None
+    if attention_mask is not None:
+        attention_mask = attention_mask[..., : scores.shape[-1]]
+        hidden = attention_mask < torch.finfo(attention_mask.dtype).min / 2
+    elif getattr(module, "is_causal", False):
+        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(scores.shape[-1] - scores.shape[-2] + 1)[None, None]
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
+    probs = round_at(module, "attn_probs_act_quantizer", probabilities(module, scores, hidden)).to(value.dtype)
+    context = nn.functional.dropout(probs, dropout, module.training) @ value
+    if module.inlier_rounds_first:
+        context = round_at(module, "context_act_quantizer", context)
+    if hasattr(module, "gate"):
+        context = context * (gate_of(module, module.__dict__.pop("inlier_input")) * module.inlier_gate.get("output_factor", 1.0))
+    if not module.inlier_rounds_first:
+        context = round_at(module, "context_act_quantizer", context)
+    return context.transpose(1, 2).contiguous(), probs
+
+
+AttentionInterface.register("inlier", inlier_attention)
+AttentionMaskInterface.register("inlier", eager_mask)
+
+
+class InlierBertSelfAttention(BertSelfAttention):
+    def forward(self, hidden_states, attention_mask=None, *args, **kwargs):
+        def heads(x):
+            return x.unflatten(-1, (self.num_attention_heads, -1)).transpose(1, 2)
+
+        q, k, v = heads(self.query(hidden_states)), heads(self.key(hidden_states)), heads(self.value(hidden_states))
+        context, probs = inlier_attention(self, q, k, v, attention_mask, dropout=self.dropout.p)
+        return context.flatten(-2), probs
+
+
+class InlierBertEmbeddings(BertEmbeddings):
+    """Both sums are rounded."""
+
+    def forward(self, input_ids=None, token_type_ids=None, position_ids=None, inputs_embeds=None, past_key_values_length=0, **kwargs):
+        x = self.word_embeddings(input_ids) if inputs_embeds is None else inputs_embeds
+        types = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device) if token_type_ids is None else token_type_ids
+        positions = self.position_ids[:, : x.shape[1]] if position_ids is None else position_ids
+        x = round_at(self, "sum_input_token_type_embd_act_quantizer", x + self.token_type_embeddings(types))
+        x = round_at(self, "sum_pos_embd_act_quantizer", x + self.position_embeddings(positions))
+        return self.dropout(self.LayerNorm(x))
+
+
+# ---- Norms
+class InlierRMSNorm(nn.Module):
+    """gain * x / sqrt(mean(x^2) + epsilon), with one gain a channel or one for all."""
+
+    def __init__(self, size, epsilon, single):
+        super().__init__()
+        self.weight, self.size, self.epsilon = nn.Parameter(torch.ones(1 if single else size)), size, epsilon
+
+    def forward(self, x):
+        return nn.functional.rms_norm(x.float(), (self.size,), eps=self.epsilon).to(x.dtype) * self.weight
+
+
+def new_norm(old, kind, epsilon):
+    size = old.weight.shape[0]
+    epsilon = epsilon or getattr(old, "eps", None) or old.variance_epsilon
+    return nn.LayerNorm(size, eps=epsilon) if kind == "LAYER_NORM" else InlierRMSNorm(size, epsilon, kind == "RMS_NORM_S")
+
+
+# ---- Rounding. A rule is a fixed grid (scale, zero_point, integer_min, integer_max), or that of each tensor or of each of
+# its rows or columns: `grid` (absmax, zeropoint) and `scope`.
+def grid_of(x, rule):
+    if "scale" in rule:
+        shape = [-1] + [1] * (x.dim() - 1) if len(rule["scale"]) > 1 else []
+        return tuple(torch.tensor(rule[key], dtype=torch.float64, device=x.device).to(x.dtype).reshape(shape) for key in ("scale", "zero_point"))
+    axes = {"tensor": tuple(range(x.dim())), "row": (-1,), "column": tuple(range(x.dim() - 1))}[rule["scope"]]
+    if rule["grid"] == "absmax":
+        scale = x.abs().amax(axes, keepdim=True) / rule["integer_max"]
+        return scale.masked_fill(scale == 0, 1), torch.zeros_like(scale)
+    low = x.amin(axes, keepdim=True)
+    scale = (x.amax(axes, keepdim=True) - low) / rule["integer_max"]
+    return scale, torch.round(-low / scale)
+
+
+def rounded(x, rule):
+    scale, zero = grid_of(x, rule)
+    result = (torch.clamp(torch.round(x / scale) + zero, rule["integer_min"], rule["integer_max"]) - zero) * scale
+    return torch.where(scale == 0, x, result)
+
+
+def round_at(module, name, x):
+    rule = module.inlier_rules.get(name)
+    return x if rule is None else rounded(x, rule)
+
+
+def round_input(module, args, rule):
+    return (rounded(args[0], rule), *args[1:])
+
+
+def round_sum(module, args, rule):
+    args[0].copy_(rounded(args[0], rule))  # In place: the residual path reads the same tensor.
+
+
+def round_output(module, args, output, rule):
+    return (rounded(output[0], rule), *output[1:]) if isinstance(output, tuple) else rounded(output, rule)
+
+
+def use_rounded_weight(module, args, rule):
+    weight = module._parameters["weight"]
+    module.__dict__["inlier_weight"] = weight
+    module._parameters["weight"] = rounded(weight.t(), rule).t() if isinstance(module, Conv1D) else rounded(weight, rule)
+
+
+def restore_weight(module, args, output):
+    module._parameters["weight"] = module.__dict__.pop("inlier_weight")
+
+
+# Where a site of inlier (its end) is in transformers' modules, if not at the module of that name.
+WEIGHTS = {"intermediate.0": "intermediate.dense", "quant_embedding": "", "fc1_act": "fc1"}
+SUMS = {  # Rounded at the input of a module.
+    "bert": {"attention.output.res_act_quantizer": "attention.output.LayerNorm", "output.res_act_quantizer": "output.LayerNorm"},
+    "opt": {"embed_sum_act_quantizer": "layers.0", "self_attn_res_act_quantizer": "final_layer_norm"},
+    "opt post": {"embed_sum_act_quantizer": "layers.0", "self_attn_res_act_quantizer": "self_attn_layer_norm", "ffn_res_act_quantizer": "final_layer_norm"},
+    "vit": {"attention.output.res_act_quantizer": "layernorm_after"},
+}
+OUTPUTS = {
+    "bert": {"intermediate.0": "intermediate"},
+    "opt": {"ffn_res_act_quantizer": "", "fc1_act": "activation_fn"},
+    "opt post": {"fc1_act": "activation_fn"},
+    "vit": {"output.res_act_quantizer": "", "intermediate.act_quantizer": "intermediate", "sum_pos_embd_act_quantizer": ""},
+}
+
+
+def place(site, places):
+    """The path of the module, or None."""
+    for end, module in places.items():
+        if site.endswith("." + end):
+            return (site[: -len(end)] + module).rstrip(".")
+    return None
+
+
+def add_rounding(model, kind, rules):
+    for site, rule in rules.get("weights", {}).items():
+        module = model.get_submodule(place(site, WEIGHTS) or site)
+        module.register_forward_pre_hook(functools.partial(use_rounded_weight, rule=rule))
+        module.register_forward_hook(restore_weight, always_call=True)
+    for site, rule in rules.get("inputs", {}).items():
+        model.get_submodule(place(site, WEIGHTS) or site).register_forward_pre_hook(functools.partial(round_input, rule=rule))
+    for site, rule in rules.get("outputs", {}).items():
+        model.get_submodule(place(site, WEIGHTS) or site).register_forward_hook(functools.partial(round_output, rule=rule))
+    for site, rule in rules.get("activations", {}).items():
+        owner, _, name = site.rpartition(".")
+        at_input, at_output = place(site, SUMS.get(kind, {})), place(site, OUTPUTS.get(kind, {}))
+        if at_input is not None:
+            model.get_submodule(at_input).register_forward_pre_hook(functools.partial(round_sum, rule=rule))
+        elif at_output is not None:
+            model.get_submodule(at_output).register_forward_hook(functools.partial(round_output, rule=rule))
+        elif name.endswith("_act_quantizer"):  # round_at applies it where the tensor is computed.
+            model.get_submodule(owner).inlier_rules[name] = rule
+        else:
+            model.get_submodule(site).register_forward_hook(functools.partial(round_output, rule=rule))
+
+
+# ---- Models
+ATTENTIONS = ("BertSelfAttention", "OPTAttention", "GPT2Attention", "LlamaAttention", "ViTSelfAttention")
+
+
+def keep_input(module, args, kwargs):
+    module.inlier_input = args[0] if args else kwargs["hidden_states"]
+
+
+def norm_patches(module, args, output):
+    return module.norm(output)
+
+
+class WithInlier:
+    def __init__(self, config, *args, **kwargs):
+        kind = config.model_type.removeprefix("inlier_")
+        config._attn_implementation = "eager" if kind == "bert" else "inlier"
+        super().__init__(config, *args, **kwargs)
+        options = config.inlier
+        (softmax,) = options["attention"]["softmax"].items()
+        gate = options["attention"].get("gate", {})
+        for path, module in list(self.named_modules()):
+            if "norm" in options and type(module).__name__ in ("LayerNorm", "LlamaRMSNorm"):
+                parent, _, name = path.rpartition(".")
+                setattr(self.get_submodule(parent), name, new_norm(module, options["norm"], options.get("norm_epsilon")))
+            elif type(module).__name__ in ATTENTIONS:
+                if kind == "bert":
+                    module.__class__ = InlierBertSelfAttention
+                module.inlier_softmax, module.inlier_gate, module.inlier_rules, module.inlier_rounds_first = softmax, gate, {}, kind == "opt"
+                if softmax[0] == "sink":
+                    module.sinks = nn.Parameter(torch.zeros(config.num_attention_heads))
+                add_gate(module, gate, config.hidden_size, config.num_attention_heads)
+                if hasattr(module, "gate"):
+                    module.register_forward_pre_hook(keep_input, with_kwargs=True)
+        if options.get("patch_norm"):
+            self.vit.embeddings.patch_embeddings.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+            self.vit.embeddings.patch_embeddings.register_forward_hook(norm_patches)
+        rules = getattr(config, "inlier_quantization", None)
+        if rules:
+            if kind == "bert":
+                self.bert.embeddings.__class__, self.bert.embeddings.inlier_rules = InlierBertEmbeddings, {}
+            add_rounding(self, "opt post" if kind == "opt" and not config.do_layer_norm_before else kind, rules)
+
+
+class InlierBertForMaskedLM(WithInlier, BertForMaskedLM):
+    config_class = InlierBertConfig
+
+
+class InlierBertForSequenceClassification(WithInlier, BertForSequenceClassification):
+    config_class = InlierBertConfig
+
+
+class InlierOPTForCausalLM(WithInlier, OPTForCausalLM):
+    config_class = InlierOPTConfig
+
+
+class InlierGPT2LMHeadModel(WithInlier, GPT2LMHeadModel):
+    config_class = InlierGPT2Config
+
+
+class InlierLlamaForCausalLM(WithInlier, LlamaForCausalLM):
+    config_class = InlierLlamaConfig
+
+
+class InlierViTForImageClassification(WithInlier, ViTForImageClassification):
+    config_class = InlierViTConfig

@@ -1,0 +1,94 @@
+#include "core/trial/quantization_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "core/quant/linear_quantization.h"
+#include "google/protobuf/util/json_util.h"
+#include "nlohmann/json.hpp"
+
+namespace inlier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kFormula[] =
+    "x' = scale * (clamp(round(x / scale) + zero_point, integer_min, integer_max) - zero_point), round half "
+    "to "
+    "even, one scale a tensor or one for each slice of its first axis (weights: out, in)";
+
+const char* Section(QuantizedPart part) {
+  switch (part) {
+    case QuantizedPart::kWeight:
+      return "weights";
+    case QuantizedPart::kActivation:
+      return "activations";
+    case QuantizedPart::kInput:
+      return "inputs";
+    case QuantizedPart::kOutput:
+      return "outputs";
+  }
+  return "";
+}
+
+const char* ScopeName(ScaleScope scope) {
+  switch (scope) {
+    case ScaleScope::kTensor:
+      return "tensor";
+    case ScaleScope::kRow:
+      return "row";
+    case ScaleScope::kColumn:
+      return "column";
+  }
+  return "";
+}
+
+bool AreFinite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> QuantizationFile(const v1::QuantizationSpec& spec,
+                                             const std::vector<QuantizerReport>& table) {
+  std::optional<LinearQuantizationOptions> linear;
+  if (spec.has_absmax() || spec.has_zeropoint()) {
+    ASSIGN_OR_RETURN(linear, LinearQuantizationOptionsFromSpec(spec));
+  }
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string spec_json;
+  INLIER_CHECK(google::protobuf::util::MessageToJsonString(spec, &spec_json, options).ok());
+  Json file = {{"spec", Json::parse(spec_json)}, {"formula", kFormula}};
+  for (const QuantizerReport& report : table) {
+    Json rule = {{"bits", report.bits},
+                 {"symmetric", report.symmetric},
+                 {"integer_min", report.grid.integer_min},
+                 {"integer_max", report.grid.integer_max}};
+    const bool each_tensor = linear && !linear->calibrated && !report.is_weight();
+    if (each_tensor) {
+      const auto& part = report.part == QuantizedPart::kInput ? linear->inputs : linear->outputs;
+      rule["grid"] = linear->grid == LinearQuantizationOptions::Grid::kAbsmax ? "absmax" : "zeropoint";
+      rule["scope"] = ScopeName(part->scope);
+    } else {
+      if (!AreFinite(report.grid.scale) || !AreFinite(report.grid.zero_point)) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(report.site,
+                         ": its range is not finite, so the quantized model gives no numbers; "
+                         "export the trial without quantization"));
+      }
+      rule["scale"] = report.grid.scale;
+      rule["zero_point"] = report.grid.zero_point;
+      if (!report.range.minimum.empty())
+        rule["range"] = {{"minimum", report.range.minimum}, {"maximum", report.range.maximum}};
+    }
+    file[Section(report.part)][report.site] = rule;
+  }
+  return file.dump(1) + "\n";
+}
+
+}  // namespace inlier

@@ -1,0 +1,89 @@
+// inlier-trial numbers: magnitudes by dimension and token, attention of a head, of every architecture that reads text.
+#include <algorithm>
+
+#include "tests/core/trial/trial_program.h"
+
+namespace inlier {
+namespace {
+
+using testing::HasSubstr;
+using Rows = std::vector<std::vector<double>>;
+
+class ModelNumbersTest : public TrialProgramTest {
+ protected:
+  void Train(const std::string& changes) {
+    const Ended trained = RunToEnd(Attempt(v1::TRAIN_STAGE, "train", changes + "training { steps: 3 }"));
+    ASSERT_EQ(trained.outcome.kind(), v1::Outcome::SUCCEEDED) << trained.outcome.message();
+  }
+};
+
+double Largest(const std::vector<double>& row) { return *std::max_element(row.begin(), row.end()); }
+
+TEST_F(ModelNumbersTest, MagnitudesAreThoseThatTheEvaluationMeasures) {
+  const std::string evaluation = "evaluation { batches: 1 batch_size: 32 } ";
+  Train(evaluation);
+  v1::AttemptSpec attempt = Attempt(v1::EVALUATE_STAGE, "evaluate", evaluation + "training { steps: 3 }");
+  attempt.set_checkpoint(folder_ / "train" / "model.safetensors");
+  std::map<std::string, double> largest;  // By layer.
+  for (const v1::TrialEvent& event : RunToEnd(attempt).events) {
+    const v1::MeasurementPoint& point = event.measurement();
+    if (point.name() == "layer_max_abs_first" || point.name() == "layer_max_abs_rest")
+      largest[point.site()] = std::max(largest[point.site()], point.value());
+  }
+  ASSERT_EQ(largest.size(), 2u);
+  const nlohmann::json by_dimension = Numbers("train", {"dimensions"});
+  EXPECT_EQ(by_dimension["examples"], 32);
+  const Rows rows = by_dimension["values"].get<Rows>();
+  ASSERT_EQ(rows.size(), 2u);
+  ASSERT_EQ(rows[0].size(), 32u);
+  EXPECT_NEAR(Largest(rows[0]), largest.begin()->second, 1e-6);
+  EXPECT_NEAR(Largest(rows[1]), largest.rbegin()->second, 1e-6);
+
+  const nlohmann::json by_token = Numbers("train", {"tokens"});
+  EXPECT_EQ(by_token["examples"], 1);
+  ASSERT_EQ(by_token["values"][0].size(), 16u);
+  ASSERT_EQ(by_token["tokens"].size(), 16u);
+  EXPECT_NE(by_token["tokens"][1], by_token["tokens"][2]);
+  EXPECT_LE(Largest(by_token["values"][0].get<std::vector<double>>()), Largest(rows[0]) + 1e-6);
+  EXPECT_GT(Largest(by_token["values"][0].get<std::vector<double>>()), 0);
+}
+
+TEST_F(ModelNumbersTest, AttentionOfAHeadSumsToOneAndSeesWhatTheModelSees) {
+  const std::pair<const char*, bool> models[] = {
+      {"model { bert { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ", false},
+      {"model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ", true},
+      {"model { gpt2 { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ", true},
+      {"model { llama { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ", true}};
+  for (const auto& [model, causal] : models) {
+    Train(model);
+    const nlohmann::json found = Numbers("train", {"attention", "1", "1"});
+    const Rows rows = found["values"].get<Rows>();
+    ASSERT_EQ(rows.size(), 16u) << model;
+    for (std::size_t query = 0; query < rows.size(); ++query) {
+      double sum = 0;
+      for (const double weight : rows[query]) sum += weight;
+      EXPECT_NEAR(sum, 1, 1e-5) << model << query;
+      EXPECT_EQ(rows[query].size(), 16u);
+      if (causal && query + 1 < 16) {
+        EXPECT_EQ(rows[query][query + 1], 0) << model << query;
+      }
+    }
+    EXPECT_EQ(Numbers("train", {"tokens"})["values"].size(), 2u) << model;
+  }
+}
+
+TEST_F(ModelNumbersTest, WhatIsNotThereIsNamed) {
+  Train("");
+  const std::string model = folder_ / "train" / "model.safetensors";
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "2", "0"})->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("layer: 2 is not there; the model has layers 0 to 1"));
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "0", "7"})->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("head: 7 is not there; the model has heads 0 to 1"));
+  EXPECT_EQ(StartWith({"numbers", folder_ / "none", folder_, folder_ / "cache", "tokens"})->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr((folder_ / "none").string()));
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "words"})->Wait(), 2);
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "x", "0"})->Wait(), 2);
+}
+
+}  // namespace
+}  // namespace inlier
