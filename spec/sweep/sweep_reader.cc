@@ -5,12 +5,12 @@
 
 #include "base/status.h"
 #include "base/utf8.h"
-#include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/overrides.h"
 #include "spec/schema/param_range.h"
-#include "spec/schema/struct_value.h"
 #include "spec/schema/yaml_reader.h"
+#include "spec/sweep/figure_checks.h"
+#include "spec/sweep/point_names.h"
 #include "spec/sweep/pruning_checks.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_scale.h"
@@ -37,10 +37,7 @@ void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
 // Names that rows and conditions of a table may use.
 class TableChecker {
  public:
-  TableChecker(const SweepGrid& grid, Problems* problems) : grid_(grid), problems_(problems) {
-    for (const SweepGrid::AxisInfo& axis : grid.axes()) names_.push_back(axis.name);
-    for (const SpecColumn& column : SpecColumns()) names_.push_back(column.name);
-  }
+  TableChecker(const SweepGrid& grid, Problems* problems) : names_(grid), problems_(problems) {}
 
   void Check(const v1::TableSpec& table) {
     for (int i = 0; i < table.rows_size(); ++i)
@@ -66,41 +63,14 @@ class TableChecker {
 
  private:
   void CheckName(const std::string& name, const std::string& path) {
-    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
-    problems_->Add(path, Quoted(name) + " is neither an axis of this sweep nor a column of trials" +
-                             DidYouMean(name, names_));
+    names_.CheckName(name, path, problems_);
+  }
+  void CheckWhere(const google::protobuf::Map<std::string, Value>& where, const std::string& prefix) {
+    names_.CheckWhere(where, prefix, problems_);
   }
 
-  template <typename MapType>
-  void CheckWhere(const MapType& where, const std::string& prefix) {
-    const std::map<std::string, Value> sorted(where.begin(), where.end());
-    for (const auto& [name, value] : sorted) {
-      const std::string path = prefix + "." + name;
-      CheckName(name, path);
-      for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
-        if (axis.name != name) continue;
-        if (value.kind_case() != Value::kListValue) {
-          CheckLabel(axis, value, path);
-          continue;
-        }
-        for (int i = 0; i < value.list_value().values_size(); ++i) {
-          CheckLabel(axis, value.list_value().values(i), path + "[" + std::to_string(i) + "]");
-        }
-      }
-    }
-  }
-
-  void CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path) {
-    if (!axis.range.empty()) return;  // Any number between its ends.
-    const std::string text = ValueText(value);
-    if (text.empty() || std::find(axis.labels.begin(), axis.labels.end(), text) != axis.labels.end()) return;
-    problems_->Add(path,
-                   Quoted(text) + " is not a label of axis " + axis.name + DidYouMean(text, axis.labels));
-  }
-
-  const SweepGrid& grid_;
+  const PointNames names_;
   Problems* problems_;
-  std::vector<std::string> names_;
 };
 
 // `--set` of a field that an axis sets at every point would do nothing.
@@ -135,6 +105,7 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t v
   grid->CheckValues(problems, values_max);
   if (sweep.has_pruning()) CheckPruning(sweep, *grid, problems);
   if (sweep.has_table()) TableChecker(*grid, problems).Check(sweep.table());
+  CheckFigures(sweep, *grid, problems);
   return grid;
 }
 

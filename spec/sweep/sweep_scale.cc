@@ -144,6 +144,7 @@ std::string ScaleOrigins::PathInDocument(const std::string& path, const KnownDep
     return known_depth(scaled) - words_before >= known_depth(path) ? scaled : path;
   }
   if (IsWithin(path, "table")) return has_table_ ? scaled : path;
+  if (IsWithin(path, "figures")) return has_figures_ ? scaled : path;
   if (IsWithin(path, "pruning")) return has_pruning_ ? scaled : path;
   if (IsWithin(path, "sampling")) return has_sampling_ ? scaled : path;
   const auto item_of = [&path](const char* list, const std::vector<std::string>& origins) {
@@ -192,6 +193,8 @@ ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems*
   origins.has_pruning_ = scale.has_pruning();
   if (scale.has_table()) *sweep->mutable_table() = scale.table();
   origins.has_table_ = scale.has_table();
+  if (scale.figures_size() > 0) *sweep->mutable_figures() = scale.figures();
+  origins.has_figures_ = scale.figures_size() > 0;
   if (scale.has_description()) sweep->set_description(scale.description());
   if (sweep->has_name()) sweep->set_name(sweep->name() + "-" + name);
   return origins;

@@ -38,6 +38,7 @@ class ScaleOrigins {
   std::vector<std::string> axes_;
   std::vector<std::string> exclude_;
   bool has_table_ = false;
+  bool has_figures_ = false;
   bool has_sampling_ = false;
   bool has_pruning_ = false;
 };

@@ -1,0 +1,279 @@
+// inlier plot: a sweep's numbers as pictures.
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/plots/figure_builder.h"
+#include "cli/plots/figure_choice.h"
+#include "cli/plots/model_figure.h"
+#include "cli/plots/picture_writer.h"
+#include "cli/plots/plot_trials.h"
+#include "cli/programs/model_of_trial.h"
+#include "cli/trial_program.h"
+#include "nlohmann/json.hpp"
+#include "spec/schema/yaml_reader.h"
+#include "spec/sweep/figure_checks.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Rows of one answer; longer ones are continued.
+constexpr std::uint32_t kRowsOfAnAnswer = 20'000;
+
+struct Arguments {
+  std::string sweep;
+  std::vector<std::string> names;
+  std::string spec;  // File.
+  // A figure of its own.
+  std::string kind, x, y, by, trial, title;
+  std::vector<std::string> series, where;
+  bool log_x = false, log_y = false;
+  std::optional<std::uint32_t> layer, head;
+  std::optional<double> width_mm, height_mm;
+
+  std::string output;
+  std::string format = "svg";
+  bool force = false;
+  std::string data_dir;
+};
+
+// The figure that the flags describe; nothing without one of them.
+absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const Arguments& arguments) {
+  v1::FigureSpec figure;
+  if (!arguments.spec.empty()) RETURN_IF_ERROR(ReadYamlFile(arguments.spec, &figure));
+  if (!arguments.kind.empty()) {
+    ASSIGN_OR_RETURN(const v1::FigureSpec::Kind kind, ParseFigureKind(arguments.kind));
+    figure.set_kind(kind);
+  }
+  if (!arguments.x.empty()) figure.set_x(arguments.x);
+  if (!arguments.y.empty()) figure.set_y(arguments.y);
+  if (!arguments.by.empty()) figure.set_by(arguments.by);
+  if (!arguments.trial.empty()) figure.set_trial(arguments.trial);
+  if (!arguments.title.empty()) figure.set_title(arguments.title);
+  if (!arguments.series.empty()) figure.clear_series();
+  for (const std::string& name : arguments.series) figure.add_series(name);
+  for (const std::string& condition : arguments.where) RETURN_IF_ERROR(AddCondition(condition, &figure));
+  if (arguments.log_x) figure.set_log_x(true);
+  if (arguments.log_y) figure.set_log_y(true);
+  if (arguments.layer) figure.set_layer(*arguments.layer);
+  if (arguments.head) figure.set_head(*arguments.head);
+  if (arguments.width_mm) figure.set_width_mm(*arguments.width_mm);
+  if (arguments.height_mm) figure.set_height_mm(*arguments.height_mm);
+  if (figure.ByteSizeLong() == 0) return std::optional<v1::FigureSpec>();
+  if (!figure.has_kind())
+    return absl::InvalidArgumentError(
+        "--kind is not given; a figure of its own needs one, such as --kind curves --y train_loss");
+  return std::optional(figure);
+}
+
+// "t-3 (BERT, clipped, 1)".
+std::string NameOf(const PlotTrial& trial, const SweepGrid& grid) {
+  std::string labels;
+  for (const SweepGrid::AxisInfo& axis : grid.axes()) {
+    const std::string& label = TextOf(trial, axis.name);
+    if (!label.empty()) absl::StrAppend(&labels, labels.empty() ? "" : ", ", label);
+  }
+  return labels.empty() ? trial.id : absl::StrCat(trial.id, " (", labels, ")");
+}
+
+class Plotting {
+ public:
+  Plotting(Session& session, const Arguments& arguments) : session_(session), arguments_(arguments) {}
+
+  absl::Status Run() {
+    v1::GetSweepRequest request;
+    request.set_sweep(arguments_.sweep);
+    ASSIGN_OR_RETURN(sweep_, session_.Call(&v1::SweepService::Stub::GetSweep, request));
+    ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep_.spec()));
+    ASSIGN_OR_RETURN(const std::vector<v1::FigureSpec> figures, Figures(grid));
+    ASSIGN_OR_RETURN(const std::vector<FigureFiles> files, Files(figures));
+    if (!arguments_.force) RETURN_IF_ERROR(CheckAbsent(files));
+    absl::Status failed;
+    std::size_t drawn = 0;
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      const absl::Status status = Draw(figures[i], grid, files[i]);
+      if (status.ok()) ++drawn;
+      if (!status.ok()) {
+        // Each figure for itself: the others are drawn all the same.
+        const std::string text = absl::StrCat(figures[i].name(), ": ", std::string(status.message()));
+        failed = failed.ok()
+                     ? absl::Status(status.code(), text)
+                     : absl::Status(failed.code(), absl::StrCat(std::string(failed.message()), "\n", text));
+      }
+    }
+    if (session_.mode() == OutputMode::kJson && drawn > 0) PrintExact(written_.dump(2) + "\n");
+    // The usual figures: a number that is not there is no mistake.
+    if (usual_ && drawn > 0 && absl::IsNotFound(failed)) return absl::OkStatus();
+    return failed;
+  }
+
+ private:
+  RunQuery Queries() {
+    return [this](const std::string& sql) {
+      v1::QueryRequest request;
+      request.set_sql(sql);
+      request.set_max_rows(kRowsOfAnAnswer);
+      return session_.Call(&v1::SweepService::Stub::Query, request, 120);
+    };
+  }
+
+  absl::StatusOr<std::vector<v1::FigureSpec>> Figures(const SweepGrid& grid) {
+    ASSIGN_OR_RETURN(std::optional<v1::FigureSpec> own, FigureOfFlags(arguments_));
+    if (!own) {
+      usual_ = sweep_.spec().figures_size() == 0;
+      return ChooseFigures(sweep_.spec(), arguments_.names);
+    }
+    if (!arguments_.names.empty())
+      return absl::InvalidArgumentError(absl::StrCat(
+          arguments_.names[0],
+          ": the name of a figure of the sweep, together with flags of a figure of its own; give either"));
+    RETURN_IF_ERROR(CheckAlone(*own, grid));
+    if (!own->has_name())
+      own->set_name(absl::StrCat(sweep_.spec().name(), "-",
+                                 absl::AsciiStrToLower(v1::FigureSpec::Kind_Name(own->kind()))));
+    return std::vector<v1::FigureSpec>{*own};
+  }
+
+  absl::StatusOr<std::vector<FigureFiles>> Files(const std::vector<v1::FigureSpec>& figures) const {
+    std::vector<FigureFiles> files;
+    if (!arguments_.output.empty()) {
+      if (figures.size() > 1)
+        return absl::InvalidArgumentError(absl::StrCat("-o ", arguments_.output, ": names one file, and ",
+                                                       figures.size(),
+                                                       " figures would be drawn; name one of them"));
+      ASSIGN_OR_RETURN(files.emplace_back(), FilesOf(arguments_.output));
+      return files;
+    }
+    for (const v1::FigureSpec& figure : figures) {
+      ASSIGN_OR_RETURN(files.emplace_back(), FilesOf(absl::StrCat(figure.name(), ".", arguments_.format)));
+    }
+    return files;
+  }
+
+  absl::Status Draw(const v1::FigureSpec& spec, const SweepGrid& grid, const FigureFiles& files) {
+    // Of a sweep that was stored by an earlier version, too.
+    RETURN_IF_ERROR(CheckAlone(spec, grid));
+    ASSIGN_OR_RETURN(
+        const std::vector<PlotTrial> trials,
+        ReadPlotTrials(Queries(), sweep_.sweep_id(), ColumnsOf(spec, grid), MeasurementsOf(spec)));
+    absl::StatusOr<Figure> figure =
+        IsOfModel(spec.kind()) ? OfModel(spec, grid, trials)
+                               : BuildFigure(spec, grid, trials, [&](const std::vector<std::string>& of) {
+                                   return ReadCurves(Queries(), of, spec.y());
+                                 });
+    RETURN_IF_ERROR(figure.status());
+    RETURN_IF_ERROR(WriteFigure(*figure, files));
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const fs::path& file : files.All()) {
+      names.push_back(file.string());
+      if (session_.mode() != OutputMode::kJson) Print(file.string() + "\n");
+    }
+    written_.push_back({{"name", spec.name()},
+                        {"kind", v1::FigureSpec::Kind_Name(spec.kind())},
+                        {"files", names},
+                        {"notes", figure->notes}});
+    return absl::OkStatus();
+  }
+
+  // The trial that is named, or the first with a model here.
+  absl::StatusOr<std::pair<const PlotTrial*, fs::path>> TrialWithModel(const v1::FigureSpec& spec,
+                                                                       const std::vector<PlotTrial>& trials) {
+    std::vector<const PlotTrial*> matching = MatchingTrials(spec, trials);
+    if (spec.has_trial())
+      std::erase_if(matching, [&](const PlotTrial* trial) { return trial->id != spec.trial(); });
+    absl::Status reason =
+        absl::NotFoundError(spec.has_trial() ? absl::StrCat(spec.trial(), ": is no trial of ",
+                                                            arguments_.sweep, " that matches `where`")
+                                             : "no trial of the sweep matches `where`");
+    std::set<std::string> trainings;
+    for (const PlotTrial* trial : matching) {
+      if (!trainings.insert(trial->train_stage).second) continue;
+      const absl::StatusOr<fs::path> model = ModelOfTrial(session_, trial->id);
+      if (model.ok()) return std::pair(trial, *model);
+      reason = model.status();
+    }
+    return reason;
+  }
+
+  absl::StatusOr<Figure> OfModel(const v1::FigureSpec& spec, const SweepGrid& grid,
+                                 const std::vector<PlotTrial>& trials) {
+    ASSIGN_OR_RETURN(const auto found, TrialWithModel(spec, trials));
+    const auto& [trial, model] = found;
+    const std::string data_dir = arguments_.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR)
+                                                             : fs::absolute(arguments_.data_dir).string();
+    std::vector<std::string> command = {"numbers", model.string(), data_dir,
+                                        (fs::absolute(session_.dir) / "cache").string(),
+                                        absl::AsciiStrToLower(v1::FigureSpec::Kind_Name(spec.kind()))};
+    if (spec.kind() == v1::FigureSpec::ATTENTION)
+      command.insert(command.end(), {absl::StrCat(spec.layer()), absl::StrCat(spec.head())});
+    std::string numbers;
+    RETURN_IF_ERROR(RunTrialProgram(command, [&](const std::string& line) {
+      if (!line.empty() && line[0] == '{') numbers = line;
+    }));
+    return BuildModelFigure(spec, NameOf(*trial, grid), numbers);
+  }
+
+  Session& session_;
+  const Arguments& arguments_;
+  v1::SweepStatus sweep_;
+  bool usual_ = false;
+  nlohmann::ordered_json written_ = nlohmann::ordered_json::array();
+};
+
+}  // namespace
+
+void AddPlotCommand(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "plot", "Draw the figures of a sweep, each with a CSV of its numbers (needs gnuplot)");
+  command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
+  command->add_option("names", arguments->names, "Figures of the sweep; default: all of its `figures`");
+  command->add_option(
+      "--kind", arguments->kind,
+      "A figure of its own: curves, against, bars, heat-map, scatter, dimensions, tokens, attention");
+  command->add_option("--y", arguments->y, "Measurement, for example train_loss or max_inf_norm");
+  command->add_option(
+      "--x", arguments->x,
+      "against, heat-map: an axis or column of `trials`, for example gamma; scatter: a measurement");
+  command->add_option("--by", arguments->by, "heat-map: the second axis");
+  command
+      ->add_option("--series", arguments->series,
+                   "Axes whose labels are the lines or bars; default: all but seeds")
+      ->delimiter(',');
+  command
+      ->add_option("--where", arguments->where,
+                   "Only these trials, for example method=vanilla; repeat it for more")
+      ->allow_extra_args(false);
+  command->add_flag("--log-x", arguments->log_x, "Logarithmic");
+  command->add_flag("--log-y", arguments->log_y, "Logarithmic; of a heat map its colours");
+  command->add_option(
+      "--trial", arguments->trial,
+      "dimensions, tokens, attention: of this trial; default: the first with a model in --dir");
+  command->add_option("--layer", arguments->layer, "attention: counted from 0");
+  command->add_option("--head", arguments->head, "attention: counted from 0");
+  command->add_option("--title", arguments->title, "Printed above");
+  command->add_option("--width", arguments->width_mm, "Millimetres; default: 120");
+  command->add_option("--height", arguments->height_mm, "Millimetres; default: 80");
+  command->add_option("--spec", arguments->spec,
+                      "A FigureSpec (YAML) in place of these flags, or changed by them");
+  command->add_option("--output,-o", arguments->output,
+                      "File of one figure: .svg, .pdf, .png, or .csv for the numbers alone");
+  command
+      ->add_option("--format,-f", arguments->format,
+                   "svg, pdf, png or csv, for figures in the current folder")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"svg", "pdf", "png", "csv"}));
+  command->add_flag("--force", arguments->force, "Replace files");
+  command->add_option(
+      "--data-dir", arguments->data_dir,
+      "Folder of corpora, for the kinds of one model; default: the one that `make setup` fills");
+  command->callback([&session, arguments] { session.Finish(Plotting(session, *arguments).Run()); });
+}
+
+}  // namespace inlier

@@ -1,0 +1,117 @@
+#include "cli/plots/figure.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "cli/output.h"
+#include "spec/schema/number_text.h"
+
+namespace inlier {
+namespace {
+
+using v1::FigureSpec;
+
+std::string Field(const std::string& exact) {
+  const std::string text = Shown(exact, Layout::kCell);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) absl::StrAppend(&quoted, c == '"' ? "\"\"" : std::string(1, c));
+  return quoted + "\"";
+}
+
+std::string Number(double value) { return std::isfinite(value) ? FormatNumber(value) : ""; }
+
+void AppendLine(const std::vector<std::string>& fields, std::string* out) {
+  for (std::size_t i = 0; i < fields.size(); ++i) absl::StrAppend(out, i == 0 ? "" : ",", Field(fields[i]));
+  absl::StrAppend(out, "\r\n");
+}
+
+void AppendSummary(const Summary& y, std::vector<std::string>* fields) {
+  fields->insert(fields->end(),
+                 {Number(y.mean), Number(y.std), absl::StrCat(y.n), Number(y.min), Number(y.max)});
+}
+
+constexpr const char* kSummaryHeadings[] = {"std", "n", "min", "max"};
+
+std::string SeriesCsv(const Figure& figure) {
+  std::string out;
+  const bool has_x = figure.kind != FigureSpec::BARS, scatter = figure.kind == FigureSpec::SCATTER;
+  std::vector<std::string> line = figure.series_headings;
+  if (scatter) line.insert(line.begin(), "trial");
+  if (has_x) line.push_back(figure.x_heading);
+  line.push_back(scatter ? figure.y_heading : figure.y_heading + " mean");
+  if (!scatter) line.insert(line.end(), std::begin(kSummaryHeadings), std::end(kSummaryHeadings));
+  AppendLine(line, &out);
+  for (const FigureSeries& series : figure.series) {
+    for (const FigurePoint& point : series.points) {
+      line = series.labels;
+      if (scatter) line.insert(line.begin(), point.trial);
+      if (has_x) line.push_back(Number(point.x));
+      if (scatter) {
+        line.push_back(Number(point.y.mean));
+      } else {
+        AppendSummary(point.y, &line);
+      }
+      AppendLine(line, &out);
+    }
+  }
+  return out;
+}
+
+std::string GridCsv(const Figure& figure) {
+  std::string out;
+  const bool of_model = figure.kind != FigureSpec::HEAT_MAP;
+  // One token may be at several positions: they are numbered, from 0.
+  std::vector<std::string> line;
+  if (of_model) {
+    line = {figure.y_heading, figure.x_heading};
+    if (figure.kind != FigureSpec::DIMENSIONS) line.push_back("token");
+    if (figure.kind == FigureSpec::ATTENTION) line.insert(line.begin() + 1, "query_token");
+    line.push_back(figure.value_title);
+  } else {
+    line = {figure.x_heading, figure.y_heading, figure.value_title + " mean"};
+    line.insert(line.end(), std::begin(kSummaryHeadings), std::end(kSummaryHeadings));
+  }
+  AppendLine(line, &out);
+  for (std::size_t r = 0; r < figure.rows.size(); ++r) {
+    for (std::size_t c = 0; c < figure.columns.size(); ++c) {
+      const Summary& cell = figure.cells[r][c];
+      if (!of_model) {
+        if (cell.n == 0) continue;
+        line = {figure.columns[c], figure.rows[r]};
+        AppendSummary(cell, &line);
+      } else if (figure.kind == FigureSpec::ATTENTION) {
+        line = {absl::StrCat(r), figure.rows[r], absl::StrCat(c), figure.columns[c], Number(cell.mean)};
+      } else if (figure.kind == FigureSpec::TOKENS) {
+        line = {figure.rows[r], absl::StrCat(c), figure.columns[c], Number(cell.mean)};
+      } else {
+        line = {figure.rows[r], figure.columns[c], Number(cell.mean)};
+      }
+      AppendLine(line, &out);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool HasGrid(FigureSpec::Kind kind) {
+  return kind != FigureSpec::CURVES && kind != FigureSpec::AGAINST && kind != FigureSpec::BARS &&
+         kind != FigureSpec::SCATTER;
+}
+
+std::string SeriesName(const FigureSeries& series) {
+  std::string name;
+  const auto add = [&name](const std::string& word) {
+    if (!word.empty()) absl::StrAppend(&name, name.empty() ? "" : ", ", word);
+  };
+  for (const std::string& label : series.labels) add(label);
+  add(series.level_name);
+  return name;
+}
+
+std::string FigureCsv(const Figure& figure) {
+  return HasGrid(figure.kind) ? GridCsv(figure) : SeriesCsv(figure);
+}
+
+}  // namespace inlier

@@ -1,0 +1,57 @@
+// A figure as numbers and words: what is drawn, and what its CSV holds.
+#ifndef INLIER_CLI_PLOTS_FIGURE_H_
+#define INLIER_CLI_PLOTS_FIGURE_H_
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cli/plots/statistics.h"
+#include "inlier/v1/sweep_spec.pb.h"
+
+namespace inlier {
+
+struct FigurePoint {
+  double x = std::numeric_limits<double>::quiet_NaN();  // NaN: it has none (BARS, a level).
+  Summary y;
+  std::string trial;  // SCATTER.
+};
+
+struct FigureSeries {
+  std::vector<std::string> labels;  // As many as Figure.series_headings.
+  std::vector<FigurePoint> points;  // CURVES, AGAINST: by growing x.
+  // AGAINST: its one point has no x (vanilla has no gamma): a horizontal line, with this name after the labels.
+  bool level = false;
+  std::string level_name;
+};
+
+struct Figure {
+  v1::FigureSpec::Kind kind = v1::FigureSpec::CURVES;
+  std::string title;
+  std::string x_title, y_title;
+  std::string value_title;            // Of the colours of a grid.
+  bool log_x = false, log_y = false;  // log_y: of a grid its colours.
+  double width_mm = 120, height_mm = 80;
+  std::vector<std::string> notes;  // The meaning and the extent of n; trials that are not drawn.
+
+  std::string x_heading, y_heading;  // In the CSV.
+  std::vector<std::string> series_headings;
+  std::vector<FigureSeries> series;
+
+  // A grid, of HEAT_MAP and of models: cells[row][column], rows from the bottom, ATTENTION from the top.
+  std::vector<std::string> rows, columns;
+  std::vector<std::vector<Summary>> cells;
+};
+
+// CURVES, AGAINST, BARS and SCATTER have series, the others a grid.
+bool HasGrid(v1::FigureSpec::Kind kind);
+
+// "BERT, clipped"; "" for a series without labels.
+std::string SeriesName(const FigureSeries& series);
+
+// Everything that is drawn, comma-separated, a row a point; numbers with all digits. Control characters are spelt out.
+std::string FigureCsv(const Figure& figure);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_PLOTS_FIGURE_H_

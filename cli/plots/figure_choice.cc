@@ -1,0 +1,97 @@
+#include "cli/plots/figure_choice.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/number_text.h"
+#include "spec/schema/param_range.h"
+#include "spec/sweep/figure_checks.h"
+
+namespace inlier {
+namespace {
+
+using v1::FigureSpec;
+
+FigureSpec Usual(FigureSpec::Kind kind, const char* measurement) {
+  FigureSpec figure;
+  figure.set_kind(kind);
+  figure.set_y(measurement);
+  return figure;
+}
+
+}  // namespace
+
+absl::StatusOr<FigureSpec::Kind> ParseFigureKind(const std::string& text) {
+  std::vector<std::string> known;
+  const std::string asked = absl::StrReplaceAll(absl::AsciiStrToLower(text), {{"_", "-"}});
+  for (int i = FigureSpec::Kind_MIN; i <= FigureSpec::Kind_MAX; ++i) {
+    const auto kind = static_cast<FigureSpec::Kind>(i);
+    known.push_back(absl::StrReplaceAll(absl::AsciiStrToLower(FigureSpec::Kind_Name(kind)), {{"_", "-"}}));
+    if (known.back() == asked) return kind;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--kind ", text, ": is no kind of figure", DidYouMean(asked, known)));
+}
+
+absl::Status AddCondition(const std::string& text, FigureSpec* figure) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--where ", text, ": write an axis or column, \"=\" and a label, such as method=vanilla"));
+  }
+  google::protobuf::Value value;
+  const std::string label = text.substr(equals + 1);
+  if (const std::optional<double> number = ParseNumber(label); number && FormatNumber(*number) == label) {
+    value.set_number_value(*number);
+  } else {
+    value.set_string_value(label);
+  }
+  google::protobuf::Value& wanted = (*figure->mutable_where())[text.substr(0, equals)];
+  if (wanted.kind_case() == google::protobuf::Value::KIND_NOT_SET) {
+    wanted = std::move(value);
+    return absl::OkStatus();
+  }
+  if (wanted.kind_case() != google::protobuf::Value::kListValue) {
+    const google::protobuf::Value first = wanted;
+    *wanted.mutable_list_value()->add_values() = first;
+  }
+  *wanted.mutable_list_value()->add_values() = std::move(value);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<FigureSpec>> ChooseFigures(const v1::SweepSpec& sweep,
+                                                      const std::vector<std::string>& names) {
+  std::vector<FigureSpec> all(sweep.figures().begin(), sweep.figures().end());
+  if (all.empty()) {
+    all = {Usual(FigureSpec::CURVES, "train_loss"), Usual(FigureSpec::BARS, "max_inf_norm"),
+           Usual(FigureSpec::BARS, "avg_kurtosis")};
+  }
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].has_name()) all[i].set_name(absl::StrCat(sweep.name(), "-", i + 1));
+    known.push_back(all[i].name());
+  }
+  if (names.empty()) return all;
+  std::vector<FigureSpec> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("\"", name, "\" is no figure of the sweep", DidYouMean(name, known)));
+    }
+    chosen.push_back(all[static_cast<std::size_t>(found - known.begin())]);
+  }
+  return chosen;
+}
+
+absl::Status CheckAlone(const FigureSpec& figure, const SweepGrid& grid) {
+  Problems problems;
+  CheckDeclarations(figure, "", &problems);
+  CheckFigure(figure, grid, "", &problems);
+  return problems.ToStatus();
+}
+
+}  // namespace inlier

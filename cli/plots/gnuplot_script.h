@@ -1,0 +1,31 @@
+// A figure as a script of gnuplot with its data.
+//
+// Words of people are in single quotes, without control characters, in which gnuplot expands nothing; "'" becomes "’", as
+// gnuplot does not always take a doubled one for a quote in a text. No text is "enhanced" (where "^" and "_" would mean
+// something).
+//
+// Thread safety: pure functions.
+#ifndef INLIER_CLI_PLOTS_GNUPLOT_SCRIPT_H_
+#define INLIER_CLI_PLOTS_GNUPLOT_SCRIPT_H_
+
+#include <string>
+
+#include "cli/plots/figure.h"
+
+namespace inlier {
+
+enum class PictureFormat { kSvg, kPdf, kPng };
+
+// A text as a gnuplot constant.
+std::string GnuplotText(const std::string& text);
+
+// Blocks of numbers, separated as `index` counts them: one a series, or one a grid.
+std::string GnuplotData(const Figure& figure);
+
+// Draws the numbers of `data_file` into `picture_file`; both are names without a quote or a control character.
+std::string GnuplotScript(const Figure& figure, PictureFormat format, const std::string& data_file,
+                          const std::string& picture_file);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_PLOTS_GNUPLOT_SCRIPT_H_

@@ -1,0 +1,141 @@
+#include "cli/plots/picture_writer.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/programs/child_program.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kGnuplot[] = "gnuplot";
+
+// A folder of this user alone, removed with its content.
+class Scratch {
+ public:
+  Scratch() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "inlier-plot-XXXXXX").string();
+    if (!error && ::mkdtemp(name.data()) != nullptr) folder_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& folder() const { return folder_; }  // Empty: it could not be made.
+
+ private:
+  fs::path folder_;
+};
+
+absl::Status WriteText(const fs::path& file, const std::string& text) {
+  errno = 0;
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (out) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(file.string(), ": cannot be written: ", std::strerror(errno)));
+}
+
+// By a temporary file in the same folder, so that no reader sees a part.
+absl::Status Place(const fs::path& from, const fs::path& to) {
+  const fs::path partial = to.string() + ".tmp";
+  std::error_code error;
+  fs::copy_file(from, partial, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(partial, to, error);
+  if (!error) return absl::OkStatus();
+  std::error_code ignored;
+  fs::remove(partial, ignored);
+  return absl::FailedPreconditionError(absl::StrCat(to.string(), ": cannot be written: ", error.message()));
+}
+
+absl::Status RunGnuplot(const std::string& script) {
+  // -d: not the user's own settings.
+  ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(kGnuplot, {"-d", script}));
+  if (end.succeeded()) return absl::OkStatus();
+  if (end.not_started()) {
+    return absl::FailedPreconditionError(
+        "gnuplot draws the pictures and is not installed: apt-get install gnuplot-nox (or make setup); the "
+        "numbers alone "
+        "need none: --format csv");
+  }
+  return absl::FailedPreconditionError(absl::StrCat("gnuplot failed: ", end.last_error));
+}
+
+}  // namespace
+
+std::vector<fs::path> FigureFiles::All() const {
+  if (picture.empty()) return {numbers};
+  return {picture, numbers};
+}
+
+absl::StatusOr<FigureFiles> FilesOf(const fs::path& file) {
+  const std::string ending = absl::AsciiStrToLower(file.extension().string());
+  FigureFiles files;
+  files.numbers = file;
+  if (ending == ".csv") return files;
+  files.picture = file;
+  files.numbers.replace_extension(".csv");
+  if (ending == ".svg") {
+    files.format = PictureFormat::kSvg;
+  } else if (ending == ".pdf") {
+    files.format = PictureFormat::kPdf;
+  } else if (ending == ".png") {
+    files.format = PictureFormat::kPng;
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.string(), ": is no kind of picture; end its name with .svg, .pdf, .png or .csv"));
+  }
+  return files;
+}
+
+absl::Status CheckAbsent(const std::vector<FigureFiles>& files) {
+  std::string there;
+  for (const FigureFiles& each : files) {
+    for (const fs::path& file : each.All()) {
+      std::error_code error;
+      if (fs::exists(fs::symlink_status(file, error)))
+        absl::StrAppend(&there, there.empty() ? "" : ", ", file.string());
+    }
+  }
+  if (there.empty()) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat(there, ": there already; --force replaces, -o names another file"));
+}
+
+absl::Status WriteFigure(const Figure& figure, const FigureFiles& files) {
+  const Scratch scratch;
+  const fs::path& folder = scratch.folder();
+  if (folder.empty())
+    return absl::FailedPreconditionError("cannot make a temporary folder; name a place for it with TMPDIR");
+  const fs::path data = folder / "data.txt", script = folder / "script.gp", picture = folder / "picture";
+  const fs::path numbers = folder / "numbers.csv";
+  RETURN_IF_ERROR(WriteText(numbers, FigureCsv(figure)));
+  if (!files.picture.empty()) {
+    for (const char c : folder.string()) {
+      if (c == '\'' || static_cast<unsigned char>(c) < ' ')
+        return absl::FailedPreconditionError(
+            "the temporary folder has a quote in its name; name another one with TMPDIR");
+    }
+    RETURN_IF_ERROR(WriteText(data, GnuplotData(figure)));
+    RETURN_IF_ERROR(WriteText(script, GnuplotScript(figure, files.format, data.string(), picture.string())));
+    RETURN_IF_ERROR(RunGnuplot(script.string()));
+    RETURN_IF_ERROR(Place(picture, files.picture));
+  }
+  return Place(numbers, files.numbers);
+}
+
+}  // namespace inlier

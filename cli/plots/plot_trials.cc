@@ -1,0 +1,177 @@
+#include "cli/plots/plot_trials.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/status.h"
+#include "nlohmann/json.hpp"
+#include "spec/schema/number_text.h"
+#include "spec/schema/struct_value.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::Value;
+
+constexpr std::size_t kTrialsOfAQuery = 50;  // Whose curves are read together.
+
+std::string SqlText(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+std::string SqlName(const std::string& name) {
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
+}
+
+std::string Text(const v1::QueryValue& value) {
+  switch (value.value_case()) {
+    case v1::QueryValue::kInteger:
+      return absl::StrCat(value.integer());
+    case v1::QueryValue::kReal:
+      return FormatNumber(value.real());
+    case v1::QueryValue::kText:
+      return value.text();
+    default:
+      return "";
+  }
+}
+
+double Number(const v1::QueryValue& value) {
+  if (value.has_real()) return value.real();
+  return value.has_integer() ? static_cast<double>(value.integer())
+                             : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Runs `statement(condition)` until all rows are there: the condition holds for the rows after the last one.
+absl::Status ForEachRow(const RunQuery& query,
+                        const std::function<std::string(const v1::QueryRow* last)>& statement,
+                        const std::function<void(const v1::QueryRow&)>& on_row) {
+  v1::QueryResponse response;
+  const v1::QueryRow* last = nullptr;
+  do {
+    ASSIGN_OR_RETURN(v1::QueryResponse next, query(statement(last)));
+    for (const v1::QueryRow& row : next.rows()) on_row(row);
+    if (next.truncated() && next.rows().empty())
+      return absl::ResourceExhaustedError("one row is too large for an answer of the coordinator");
+    response = std::move(next);
+    last = response.rows().empty() ? nullptr : &response.rows(response.rows_size() - 1);
+  } while (response.truncated());
+  return absl::OkStatus();
+}
+
+std::string Names(const auto& names) {
+  std::string list;
+  for (const std::string& name : names) absl::StrAppend(&list, ", ", SqlName(name));
+  return list;
+}
+
+bool TextMatches(const std::string& text, const Value& wanted) {
+  if (wanted.kind_case() == Value::kListValue) {
+    const auto& values = wanted.list_value().values();
+    return std::any_of(values.begin(), values.end(),
+                       [&](const Value& one) { return TextMatches(text, one); });
+  }
+  if (wanted.kind_case() == Value::kNullValue) return text.empty();
+  if (text == ValueText(wanted)) return true;
+  // A column has true as 1.
+  if (wanted.kind_case() == Value::kBoolValue) return text == (wanted.bool_value() ? "1" : "0");
+  const std::optional<double> number = ParseNumber(text);
+  return wanted.kind_case() == Value::kNumberValue && number.has_value() && *number == wanted.number_value();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<PlotTrial>> ReadPlotTrials(const RunQuery& query, const std::string& sweep_id,
+                                                      const std::set<std::string>& columns,
+                                                      const std::vector<std::string>& measurements) {
+  std::vector<PlotTrial> trials;
+  std::unordered_map<std::string, std::size_t> index;
+  const std::string of_sweep = absl::StrCat(" WHERE sweep_id = ", SqlText(sweep_id), " AND withdrawn = 0");
+  RETURN_IF_ERROR(ForEachRow(
+      query,
+      [&](const v1::QueryRow* last) {
+        return absl::StrCat("SELECT point, trial, state, labels, train_stage, evaluate_stage", Names(columns),
+                            " FROM trials", of_sweep,
+                            last == nullptr ? "" : absl::StrCat(" AND point > ", Text(last->values(0))),
+                            " ORDER BY point");
+      },
+      [&](const v1::QueryRow& row) {
+        PlotTrial& trial = trials.emplace_back();
+        trial.id = Text(row.values(1));
+        trial.state = Text(row.values(2));
+        const auto labels = nlohmann::json::parse(Text(row.values(3)), nullptr, /*allow_exceptions=*/false);
+        if (labels.is_object()) {
+          for (const auto& [axis, label] : labels.items())
+            trial.labels[axis] = label.is_string() ? label.get<std::string>() : label.dump();
+        }
+        trial.train_stage = Text(row.values(4));
+        trial.evaluate_stage = Text(row.values(5));
+        int i = 6;
+        for (const std::string& column : columns) trial.columns[column] = Text(row.values(i++));
+        trial.measurements.assign(measurements.size(), std::numeric_limits<double>::quiet_NaN());
+        index[trial.id] = trials.size() - 1;
+      }));
+  if (measurements.empty()) return trials;
+  RETURN_IF_ERROR(ForEachRow(
+      query,
+      [&](const v1::QueryRow* last) {
+        return absl::StrCat(
+            "SELECT trial", Names(measurements), " FROM results", of_sweep, " AND state = 'SUCCEEDED'",
+            last == nullptr ? "" : absl::StrCat(" AND trial > ", SqlText(Text(last->values(0)))),
+            " ORDER BY trial");
+      },
+      [&](const v1::QueryRow& row) {
+        const auto found = index.find(Text(row.values(0)));
+        if (found == index.end()) return;  // Stored after the first statement.
+        PlotTrial& trial = trials[found->second];
+        trial.state = "SUCCEEDED";
+        for (std::size_t i = 0; i < measurements.size(); ++i)
+          trial.measurements[i] = Number(row.values(static_cast<int>(i) + 1));
+      }));
+  return trials;
+}
+
+absl::StatusOr<std::map<std::string, Curve>> ReadCurves(const RunQuery& query,
+                                                        const std::vector<std::string>& trials,
+                                                        const std::string& measurement) {
+  std::map<std::string, Curve> curves;
+  for (std::size_t begin = 0; begin < trials.size(); begin += kTrialsOfAQuery) {
+    std::string some;
+    for (std::size_t i = begin; i < std::min(begin + kTrialsOfAQuery, trials.size()); ++i)
+      absl::StrAppend(&some, some.empty() ? "" : ", ", SqlText(trials[i]));
+    RETURN_IF_ERROR(ForEachRow(
+        query,
+        [&](const v1::QueryRow* last) {
+          return absl::StrCat("SELECT trial, step, value FROM curves WHERE trial IN (", some,
+                              ") AND kind = 'TRAIN' AND site = '' AND name = ", SqlText(measurement),
+                              last == nullptr
+                                  ? ""
+                                  : absl::StrCat(" AND (trial, step) > (", SqlText(Text(last->values(0))),
+                                                 ", ", Text(last->values(1)), ")"),
+                              " ORDER BY trial, step");
+        },
+        [&](const v1::QueryRow& row) {
+          const double value = Number(row.values(2));
+          if (!std::isnan(value)) curves[Text(row.values(0))].emplace_back(Number(row.values(1)), value);
+        }));
+  }
+  return curves;
+}
+
+const std::string& TextOf(const PlotTrial& trial, const std::string& name) {
+  static const std::string none;
+  if (const auto label = trial.labels.find(name); label != trial.labels.end()) return label->second;
+  const auto column = trial.columns.find(name);
+  return column == trial.columns.end() ? none : column->second;
+}
+
+bool Matches(const PlotTrial& trial, const google::protobuf::Map<std::string, Value>& where) {
+  return std::all_of(where.begin(), where.end(), [&](const auto& condition) {
+    return TextMatches(TextOf(trial, condition.first), condition.second);
+  });
+}
+
+}  // namespace inlier

@@ -1,0 +1,77 @@
+#include "cli/programs/child_program.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace inlier {
+namespace {
+
+// Reads a pipe to its end, line by line.
+void ReadLines(int descriptor, const std::function<void(const std::string&)>& on_line) {
+  std::string line;
+  char buffer[4096];
+  while (true) {
+    const ssize_t size = ::read(descriptor, buffer, sizeof(buffer));
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    for (const char* at = buffer; at < buffer + size; ++at) {
+      if (*at != '\n') {
+        line += *at;
+        continue;
+      }
+      if (on_line) on_line(line);
+      line.clear();
+    }
+  }
+  if (!line.empty() && on_line) on_line(line);
+  ::close(descriptor);
+}
+
+constexpr int kNotStarted = 127;
+
+}  // namespace
+
+bool ProgramEnd::succeeded() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+bool ProgramEnd::not_started() const { return WIFEXITED(status) && WEXITSTATUS(status) == kNotStarted; }
+
+absl::StatusOr<ProgramEnd> RunProgram(const std::string& program, const std::vector<std::string>& arguments,
+                                      const std::function<void(const std::string&)>& on_line) {
+  int out[2], err[2];
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0)
+    return absl::ResourceExhaustedError(absl::StrCat("no pipe: ", std::strerror(errno)));
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) return absl::ResourceExhaustedError(absl::StrCat("no process: ", std::strerror(errno)));
+  if (child == 0) {
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(out[1], STDOUT_FILENO);
+    ::dup2(err[1], STDERR_FILENO);
+    ::execvp(argv[0], argv.data());
+    ::_exit(kNotStarted);
+  }
+  ::close(out[1]);
+  ::close(err[1]);
+  ProgramEnd end;
+  std::thread errors([&] {
+    ReadLines(err[0], [&](const std::string& line) {
+      if (!line.empty()) end.last_error = line;
+    });
+  });
+  ReadLines(out[0], on_line);
+  errors.join();
+  while (::waitpid(child, &end.status, 0) < 0 && errno == EINTR) {
+  }
+  return end;
+}
+
+}  // namespace inlier

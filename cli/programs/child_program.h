@@ -1,0 +1,30 @@
+// Runs another program to its end.
+//
+// Thread safety: safe from any thread.
+#ifndef INLIER_CLI_PROGRAMS_CHILD_PROGRAM_H_
+#define INLIER_CLI_PROGRAMS_CHILD_PROGRAM_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace inlier {
+
+struct ProgramEnd {
+  int status = 0;          // Of waitpid(2); the exit status is 127 where the program could not be started.
+  std::string last_error;  // The last line of its standard error that is not empty.
+
+  bool succeeded() const;
+  bool not_started() const;
+};
+
+// Runs `program` (without "/": one of PATH) with `arguments`, without input, passes every line of its standard output to
+// `on_line` (null: dropped) as it comes, and waits for it. ResourceExhausted: no pipe or process.
+absl::StatusOr<ProgramEnd> RunProgram(const std::string& program, const std::vector<std::string>& arguments,
+                                      const std::function<void(const std::string&)>& on_line = nullptr);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_PROGRAMS_CHILD_PROGRAM_H_

@@ -1,0 +1,32 @@
+// Checks of figures of a sweep: fields that fit the kind, names that exist.
+//
+// Thread safety: pure functions.
+#ifndef INLIER_SPEC_SWEEP_FIGURE_CHECKS_H_
+#define INLIER_SPEC_SWEEP_FIGURE_CHECKS_H_
+
+#include <string>
+
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/schema/problems.h"
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+
+inline constexpr int kFiguresMax = 32;           // Of one sweep.
+inline constexpr int kFigureSeriesMax = 16;      // Names in `series`.
+inline constexpr int kFigureConditionsMax = 32;  // Values in the conditions of one figure.
+
+// DIMENSIONS, TOKENS and ATTENTION: the numbers of one trained model, which the database has not.
+bool IsOfModel(v1::FigureSpec::Kind kind);
+
+// Problems of one figure, under `path` (empty: its fields have no prefix). REQUIRES: its declarations hold but for
+// `kind`, which may be missing.
+void CheckFigure(const v1::FigureSpec& figure, const SweepGrid& grid, const std::string& path,
+                 Problems* problems);
+
+// Problems of all figures of `sweep`, and of names that two of them share.
+void CheckFigures(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_FIGURE_CHECKS_H_

@@ -1,0 +1,53 @@
+#include "spec/sweep/point_names.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/utf8.h"
+#include "spec/schema/columns.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/struct_value.h"
+
+namespace inlier {
+
+using google::protobuf::Value;
+
+PointNames::PointNames(const SweepGrid& grid) : grid_(grid) {
+  for (const SweepGrid::AxisInfo& axis : grid.axes()) names_.push_back(axis.name);
+  for (const SpecColumn& column : SpecColumns()) names_.push_back(column.name);
+}
+
+void PointNames::CheckName(const std::string& name, const std::string& path, Problems* problems) const {
+  if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+  problems->Add(path, Quoted(name) + " is neither an axis of this sweep nor a column of trials" +
+                          DidYouMean(name, names_));
+}
+
+void PointNames::CheckWhere(const google::protobuf::Map<std::string, Value>& where, const std::string& prefix,
+                            Problems* problems) const {
+  const std::map<std::string, Value> sorted(where.begin(), where.end());
+  for (const auto& [name, value] : sorted) {
+    const std::string path = prefix + "." + name;
+    CheckName(name, path, problems);
+    for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
+      if (axis.name != name) continue;
+      if (value.kind_case() != Value::kListValue) {
+        CheckLabel(axis, value, path, problems);
+        continue;
+      }
+      for (int i = 0; i < value.list_value().values_size(); ++i) {
+        CheckLabel(axis, value.list_value().values(i), path + "[" + std::to_string(i) + "]", problems);
+      }
+    }
+  }
+}
+
+void PointNames::CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path,
+                            Problems* problems) {
+  if (!axis.range.empty()) return;  // Any number between its ends.
+  const std::string text = ValueText(value);
+  if (text.empty() || std::find(axis.labels.begin(), axis.labels.end(), text) != axis.labels.end()) return;
+  problems->Add(path, Quoted(text) + " is not a label of axis " + axis.name + DidYouMean(text, axis.labels));
+}
+
+}  // namespace inlier

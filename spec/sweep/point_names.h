@@ -1,0 +1,38 @@
+// Names and conditions by which tables and figures pick points of a sweep: axes with their labels, and columns of the
+// view `trials`.
+//
+// Thread safety: none.
+#ifndef INLIER_SPEC_SWEEP_POINT_NAMES_H_
+#define INLIER_SPEC_SWEEP_POINT_NAMES_H_
+
+#include <string>
+#include <vector>
+
+#include "google/protobuf/struct.pb.h"
+#include "spec/schema/problems.h"
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+
+class PointNames {
+ public:
+  // `grid` must outlive it.
+  explicit PointNames(const SweepGrid& grid);
+
+  // Adds a problem under `path` where `name` is neither an axis nor a column.
+  void CheckName(const std::string& name, const std::string& path, Problems* problems) const;
+  // The same for every name of a condition, and for labels that their axis has not.
+  void CheckWhere(const google::protobuf::Map<std::string, google::protobuf::Value>& where,
+                  const std::string& prefix, Problems* problems) const;
+
+ private:
+  static void CheckLabel(const SweepGrid::AxisInfo& axis, const google::protobuf::Value& value,
+                         const std::string& path, Problems* problems);
+
+  const SweepGrid& grid_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_POINT_NAMES_H_
