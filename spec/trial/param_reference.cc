@@ -77,38 +77,6 @@ std::string GroupComment(const FieldDescriptor* field) {
   return prefer_type && !type.empty() ? type : own;
 }
 
-ParamInfo Describe(const FieldDescriptor* field, const std::string& prefix) {
-  const v1::ParamOptions& param = field->options().GetExtension(v1::param);
-  ParamInfo info;
-  info.path = JoinPath(prefix, field->name());
-  info.symbol = param.symbol();
-  info.column = param.column();
-  info.required = param.required();
-  info.incidental = param.incidental();
-  if (const OneofDescriptor* choice = field->containing_oneof())
-    info.choice = JoinPath(prefix, choice->name());
-  info.is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-  if (!info.is_group) {
-    info.type = TypeText(field);
-    info.default_text = DefaultText(field);
-    info.range = RangeText(field);
-    info.comment = CommentOf(field->full_name());
-    return info;
-  }
-  info.type = field->message_type()->field_count() == 0 ? "{}" : "group";
-  info.comment = GroupComment(field);
-  if (const OneofDescriptor* choice = ChoiceOf(field->message_type())) {
-    info.type = "choice: ";
-    for (int i = 0; i < choice->field_count(); ++i)
-      info.type += (i == 0 ? "" : " | ") + choice->field(i)->name();
-    const v1::ChoiceOptions& options = choice->options().GetExtension(v1::choice);
-    info.default_text = options.default_member();
-    info.column = options.column();
-    info.required = options.required();
-  }
-  return info;
-}
-
 void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vector<ParamInfo>* infos) {
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
@@ -116,7 +84,7 @@ void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vecto
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
         field->message_type()->file()->package() == "google.protobuf")
       continue;
-    infos->push_back(Describe(field, prefix));
+    infos->push_back(DescribeField(field, prefix));
     if (infos->back().is_group) DescribeBelow(field->message_type(), JoinPath(prefix, field->name()), infos);
   }
 }
@@ -128,17 +96,6 @@ std::string Escaped(const std::string& text) {
 }
 
 std::string Code(const std::string& text) { return text.empty() ? "" : "`" + Escaped(text) + "`"; }
-
-// "required", "default x", the range and so on, in one cell or line.
-std::string Facts(const ParamInfo& info) {
-  std::string text = info.type;
-  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (!info.range.empty()) add(info.range);
-  if (!info.default_text.empty()) add("default " + info.default_text);
-  if (info.required) add("required");
-  if (info.incidental) add("does not decide the result");
-  return text;
-}
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -204,6 +161,48 @@ std::string PresetTable() {
 }
 
 }  // namespace
+
+ParamInfo DescribeField(const FieldDescriptor* field, const std::string& prefix) {
+  const v1::ParamOptions& param = field->options().GetExtension(v1::param);
+  ParamInfo info;
+  info.path = JoinPath(prefix, field->name());
+  info.symbol = param.symbol();
+  info.column = param.column();
+  info.required = param.required();
+  info.incidental = param.incidental();
+  if (const OneofDescriptor* choice = field->containing_oneof())
+    info.choice = JoinPath(prefix, choice->name());
+  info.is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  if (!info.is_group) {
+    info.type = TypeText(field);
+    info.default_text = DefaultText(field);
+    info.range = RangeText(field);
+    info.comment = CommentOf(field->full_name());
+    return info;
+  }
+  info.type = field->message_type()->field_count() == 0 ? "{}" : "group";
+  info.comment = GroupComment(field);
+  if (const OneofDescriptor* choice = ChoiceOf(field->message_type())) {
+    info.type = "choice: ";
+    for (int i = 0; i < choice->field_count(); ++i)
+      info.type += (i == 0 ? "" : " | ") + choice->field(i)->name();
+    const v1::ChoiceOptions& options = choice->options().GetExtension(v1::choice);
+    info.default_text = options.default_member();
+    info.column = options.column();
+    info.required = options.required();
+  }
+  return info;
+}
+
+std::string Facts(const ParamInfo& info) {
+  std::string text = info.type;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (!info.range.empty()) add(info.range);
+  if (!info.default_text.empty()) add("default " + info.default_text);
+  if (info.required) add("required");
+  if (info.incidental) add("does not decide the result");
+  return text;
+}
 
 std::vector<ParamInfo> DescribeParams(const Descriptor* root) {
   std::vector<ParamInfo> infos;

@@ -32,8 +32,14 @@ struct ParamInfo {
 // All groups and leaves below `root`, parents first, in field order. Repeated fields and maps are left out.
 std::vector<ParamInfo> DescribeParams(const google::protobuf::Descriptor* root);
 
+// The field itself; of a repeated one, what each of its elements takes.
+ParamInfo DescribeField(const google::protobuf::FieldDescriptor* field, const std::string& prefix);
+
 // DescribeParams of TrialSpec.
 const std::vector<ParamInfo>& TrialParams();
+
+// "number; from 0 to 1; default 0.5", in one cell or line.
+std::string Facts(const ParamInfo& info);
 
 // The page docs/reference/parameters.md.
 std::string ParamsMarkdown();

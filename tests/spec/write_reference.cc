@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frozen_fields.h"
+#include "message_page.h"
 #include "spec/trial/measurements.h"
 #include "spec/trial/param_reference.h"
 #include "sweeps_page.h"
@@ -22,5 +23,10 @@ int main(int argc, char** argv) {
   frozen << inlier::FrozenFields();
   std::ofstream sweeps(root + "/docs/reference/sweeps.md");
   sweeps << inlier::SweepsMarkdown(root);
+  std::ofstream sweep_file(root + "/docs/reference/sweep.md");
+  sweep_file << inlier::SweepFileMarkdown();
+  std::ofstream configuration(root + "/docs/reference/configuration.md");
+  configuration << inlier::ConfigurationMarkdown();
+  if (!sweep_file.good() || !configuration.good()) return 1;
   return parameters.good() && measurements.good() && frozen.good() && sweeps.good() ? 0 : 1;
 }
