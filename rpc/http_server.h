@@ -1,16 +1,17 @@
-// A small HTTP/1.1 server for /metrics and /healthz: GET and HEAD of fixed paths.
+// A small HTTP/1.1 server for /metrics, /healthz and the page: GET and HEAD, and POST with a small body; answers that
+// come later, from other threads, and answers without end (server-sent events).
 //
-// Bounds: 8 KiB of request head, no body, and HttpLimits: by default 10 s for a request to arrive whole (a
-// kept connection that sends nothing included) and for an answer to leave, 256 connections at once. Anything
-// beyond is answered 4xx, or closed: a connection above the limit takes the place of one that has sent no
-// request, the longest silent of the peer that has most of them, so that no caller shuts others out with
-// connections.
+// Bounds: 8 KiB of request head, the body that a route allows, and HttpLimits: by default 10 s for a request to
+// arrive whole (a kept connection that sends nothing included), for an answer to leave and for each piece of an
+// answer without end, 256 connections at once. Anything beyond is answered 4xx, or closed: a connection above the
+// limit takes the place of one that has sent no request, the longest silent of the peer that has most of them, so
+// that no caller shuts others out with connections.
 //
 // On loopback a request must name a host of loopback: a page in a browser on this machine must not read what
 // is served here by giving its own name this machine's address (DNS rebinding).
 //
-// Thread safety: none. Everything runs on the one thread that runs the io_context; calls may also be made while
-// no thread runs it.
+// Thread safety: none, but for HttpCall. Everything runs on the one thread that runs the io_context; calls may also
+// be made while no thread runs it.
 #ifndef INLIER_RPC_HTTP_SERVER_H_
 #define INLIER_RPC_HTTP_SERVER_H_
 
@@ -19,16 +20,50 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/time.h"
+#include "rpc/credentials.h"
 
 namespace inlier {
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
+  std::string body = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};  // Further ones.
+};
+
+struct HttpRequest {
+  std::string method;  // "GET", "HEAD", "POST".
+  std::string path;    // Without the query.
   std::string body;
+  std::string peer;  // "127.0.0.1:40312".
+  bool from_loopback = false;
+  bool encrypted = false;  // By TLS.
+  bool certified = false;  // With a certificate that ServerTls::client_ca signed.
+  // Headers; empty when absent.
+  std::string host, authorization, content_type, origin, fetch_site, accept_encoding, if_none_match;
+};
+
+// A request that is being answered: by one Reply, or by Begin, any number of Sends, and End.
+//
+// Thread safety: from any thread, one call at a time. The io_context must outlive it. One that is dropped without an
+// answer closes its connection.
+class HttpCall {
+ public:
+  virtual ~HttpCall() = default;
+  virtual const HttpRequest& request() const = 0;
+  virtual void Reply(HttpResponse response) = 0;
+  // Sends the head of an answer without end; the body of `head` is not used. `gone` runs once, on the server's
+  // thread, when the client closes or a Send takes too long; not after End.
+  virtual void Begin(HttpResponse head, std::function<void()> gone) = 0;
+  // `sent` runs on the server's thread when the bytes have left; not when the client is gone. One at a time.
+  virtual void Send(std::string bytes, std::function<void()> sent) = 0;
+  // Closes, after the Send that is under way.
+  virtual void End() = 0;
 };
 
 struct HttpLimits {
@@ -38,6 +73,8 @@ struct HttpLimits {
 
 class HttpServer {
  public:
+  using Handler = std::function<void(std::shared_ptr<HttpCall>)>;
+
   explicit HttpServer(boost::asio::io_context& io, HttpLimits limits = {});
   ~HttpServer();  // Stops.
   HttpServer(const HttpServer&) = delete;
@@ -45,11 +82,17 @@ class HttpServer {
 
   // Answers GET `path` (a query is ignored) with the result of `handler`. REQUIRES: before Start.
   void Get(const std::string& path, std::function<HttpResponse()> handler);
+  // The same for an answer that may come later.
+  void GetLater(const std::string& path, Handler handler);
+  // The same for every path that begins with `prefix`, which ends in "/".
+  void GetBelow(const std::string& prefix, Handler handler);
+  // Answers POST of every path that begins with `prefix`, with a body of at most `body_bytes_max`.
+  void PostBelow(const std::string& prefix, std::size_t body_bytes_max, Handler handler);
 
-  // Listens on `address` ("127.0.0.1:7421", port 0 for a free one). `field` is the configuration's name for
-  // the address, for the message: AlreadyExists when it is in use (named, with the remedy), InvalidArgument
-  // when it cannot be read.
-  absl::Status Start(const std::string& address, const std::string& field);
+  // Listens on `address` ("127.0.0.1:7421", port 0 for a free one), by TLS if `tls` names files; its client_ca is
+  // optional to callers. `field` is the configuration's name for the address, for the message: AlreadyExists when it
+  // is in use (named, with the remedy), InvalidArgument when it cannot be read, or a file of `tls`.
+  absl::Status Start(const std::string& address, const std::string& field, const ServerTls& tls = {});
 
   // "127.0.0.1:34567". REQUIRES: Start succeeded.
   const std::string& address() const;

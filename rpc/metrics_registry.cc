@@ -123,7 +123,7 @@ struct MetricsRegistry::State {
     prometheus::Family<prometheus::Counter>* counter = nullptr;
     prometheus::Family<prometheus::Gauge>* gauge = nullptr;
     prometheus::Family<prometheus::Histogram>* histogram = nullptr;
-    std::vector<prometheus::Gauge*> gauges;  // Guarded by mutex.
+    std::vector<prometheus::ClientMetric> replaced;  // Of ReplaceGauge. Guarded by mutex.
   };
 
   // The entry of `name` and the labels as prometheus-cpp wants them.
@@ -195,12 +195,8 @@ prometheus::Counter& MetricsRegistry::CounterOf(const std::string& name,
 
 prometheus::Gauge& MetricsRegistry::GaugeOf(const std::string& name, const std::vector<std::string>& labels) {
   prometheus::Labels map;
-  State::Entry& entry = state_->Find(name, MetricKind::kGauge, labels, &map);
-  const std::lock_guard lock(state_->mutex);
-  prometheus::Gauge& gauge = entry.gauge->Add(map);
-  if (std::find(entry.gauges.begin(), entry.gauges.end(), &gauge) == entry.gauges.end())
-    entry.gauges.push_back(&gauge);
-  return gauge;
+  const State::Entry& entry = state_->Find(name, MetricKind::kGauge, labels, &map);
+  return entry.gauge->Add(map);
 }
 
 prometheus::Histogram& MetricsRegistry::HistogramOf(const std::string& name,
@@ -215,12 +211,19 @@ void MetricsRegistry::OnScrape(std::function<void(MetricsRegistry&)> update) {
   state_->on_scrape.push_back(std::move(update));
 }
 
-void MetricsRegistry::ClearGauge(const std::string& name) {
-  const auto found = state_->entries.find(name);
-  INLIER_CHECK(found != state_->entries.end() && found->second.gauge != nullptr);
+// A family of the library removes a series in a time that grows with their number; these are made again each time.
+void MetricsRegistry::ReplaceGauge(const std::string& name, const std::vector<GaugeSample>& samples) {
+  State::Entry* entry = nullptr;
+  std::vector<prometheus::ClientMetric> series(samples.size());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    prometheus::Labels labels;
+    entry = &state_->Find(name, MetricKind::kGauge, samples[i].labels, &labels);
+    for (const auto& [label, value] : labels) series[i].label.push_back({label, value});
+    series[i].gauge.value = samples[i].value;
+  }
+  if (entry == nullptr) entry = &state_->entries.at(name);
   const std::lock_guard lock(state_->mutex);
-  for (prometheus::Gauge* gauge : found->second.gauges) found->second.gauge->Remove(gauge);
-  found->second.gauges.clear();
+  entry->replaced = std::move(series);
 }
 
 std::string MetricsRegistry::Expose() {
@@ -232,6 +235,13 @@ std::string MetricsRegistry::Expose() {
   for (const auto& update : updates) update(*this);
   std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
   for (prometheus::MetricFamily& family : CollectProcess()) families.push_back(std::move(family));
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& [name, entry] : state_->entries) {
+      if (entry.replaced.empty()) continue;
+      families.push_back({name, entry.spec->help, prometheus::MetricType::Gauge, entry.replaced});
+    }
+  }
   std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return prometheus::TextSerializer().Serialize(families);
 }

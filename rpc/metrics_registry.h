@@ -33,6 +33,12 @@ struct MetricSpec {
   std::vector<std::vector<std::string>> known_labels = {};
 };
 
+// One series of a gauge: its label values, in the table's order, and its value.
+struct GaugeSample {
+  std::vector<std::string> labels;
+  double value = 0;
+};
+
 // Edges from 0.5 ms to 10 s, for durations of calls.
 std::vector<double> LatencyBuckets();
 
@@ -51,8 +57,9 @@ class MetricsRegistry {
   // Called at the start of every Expose(): sets the gauges that are read at scrape. Must not block.
   void OnScrape(std::function<void(MetricsRegistry&)> update);
 
-  // Removes every series of a gauge: for label values that no longer exist.
-  void ClearGauge(const std::string& name);
+  // From now on the series of a gauge are these: for things that come and go. REQUIRES: no series of it is set
+  // by GaugeOf, no two have the same labels.
+  void ReplaceGauge(const std::string& name, const std::vector<GaugeSample>& samples);
 
   // Prometheus' text format 0.0.4, to be served as kMetricsContentType.
   std::string Expose();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
@@ -24,13 +25,26 @@ class HttpServerTest : public testing::Test {
   void SetUp() override {
     server_.Get("/metrics", [] { return HttpResponse{200, "text/plain; version=0.0.4", "m 1\n"}; });
     server_.Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
+    server_.PostBelow("/echo/", 10, [this](const std::shared_ptr<HttpCall>& call) {
+      // From another thread, as the services answer.
+      others_.emplace_back(
+          [call] { call->Reply({.body = call->request().path + " " + call->request().body}); });
+    });
+    server_.GetLater("/ticks", [this](const std::shared_ptr<HttpCall>& call) {
+      ticking_ = call;
+      call->Begin({.content_type = "text/event-stream"}, [this] { gone_ = true; });
+      call->Send("tick 1\n", [call] { call->Send("tick 2\n", nullptr); });
+    });
+    server_.GetLater("/dropped", [](const std::shared_ptr<HttpCall>&) {});
     ASSERT_TRUE(server_.Start("127.0.0.1:0", "http_listen").ok());
     thread_ = std::thread([this] { io_.run(); });
   }
   void TearDown() override {
+    for (std::thread& other : others_) other.join();
     Stop();
     guard_.reset();
     thread_.join();
+    ticking_.reset();
   }
   void Stop() {
     asio::post(io_, [this] { server_.Stop(); });
@@ -57,6 +71,9 @@ class HttpServerTest : public testing::Test {
   asio::io_context io_, client_io_;
   asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
   HttpServer server_{io_};
+  std::vector<std::thread> others_;
+  std::shared_ptr<HttpCall> ticking_;
+  std::atomic<bool> gone_{false};
   std::thread thread_;
 };
 
@@ -88,7 +105,7 @@ TEST_F(HttpServerTest, AConnectionServesSeveralRequests) {
 TEST_F(HttpServerTest, WhatIsNotThereIsNamed) {
   const std::string answer = Get("/metric");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
-  EXPECT_THAT(answer, HasSubstr("nothing at /metric; there is /healthz /metrics\n"));
+  EXPECT_THAT(answer, HasSubstr("nothing at /metric; there is /dropped /echo/ /healthz /metrics /ticks\n"));
 }
 
 TEST_F(HttpServerTest, WrongRequestsAreRefused) {
@@ -100,6 +117,58 @@ TEST_F(HttpServerTest, WrongRequestsAreRefused) {
   EXPECT_THAT(Get("/%zz"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(Get("/metrics HTTP/1.1\r\nX: " + std::string(9000, 'x')), StartsWith("HTTP/1.1 431 "));
 }
+
+TEST_F(HttpServerTest, APostIsAnsweredFromAnotherThread) {
+  const auto post = [this](const std::string& path, const std::string& body) {
+    return Exchange("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body);
+  };
+  EXPECT_THAT(post("/echo/a/b", "hello"), EndsWith("\r\n\r\n/echo/a/b hello"));
+  EXPECT_THAT(post("/echo/", ""), EndsWith("\r\n\r\n/echo/ "));
+  EXPECT_THAT(post("/echo/a", "12345678901"), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(post("/echo", "hello"), StartsWith("HTTP/1.1 413 "));  // No route.
+  EXPECT_THAT(Get("/echo/a"), StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(Exchange("POST /echo/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+                       "14\r\n12345678901234567890\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, AConnectionServesGetAfterPost) {
+  const std::string answer = Exchange(
+      "POST /echo/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi"
+      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("/echo/x hi"));
+  EXPECT_THAT(answer, EndsWith("m 1\n"));
+}
+
+TEST_F(HttpServerTest, AnAnswerWithoutEndIsSentInPieces) {
+  asio::ip::tcp::socket socket = Connect();
+  asio::write(socket, asio::buffer(std::string("GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+  std::string answer;
+  asio::read_until(socket, asio::dynamic_buffer(answer), "tick 2\n");
+  EXPECT_THAT(answer, HasSubstr("Content-Type: text/event-stream\r\n"));
+  EXPECT_THAT(answer, EndsWith("tick 1\ntick 2\n"));
+  ticking_->Send("tick 3\n", nullptr);
+  ticking_->End();
+  boost::system::error_code error;
+  asio::read(socket, asio::dynamic_buffer(answer), error);
+  EXPECT_EQ(error, asio::error::eof);
+  EXPECT_THAT(answer, EndsWith("tick 2\ntick 3\n"));
+  EXPECT_FALSE(gone_);
+}
+
+TEST_F(HttpServerTest, AClientThatClosesIsNoticed) {
+  {
+    asio::ip::tcp::socket socket = Connect();
+    asio::write(socket, asio::buffer(std::string("GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+    std::string answer;
+    asio::read_until(socket, asio::dynamic_buffer(answer), "tick 2\n");
+  }
+  for (int i = 0; i < 1000 && !gone_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(gone_);
+}
+
+TEST_F(HttpServerTest, ACallThatIsDroppedEndsItsConnection) { EXPECT_EQ(Get("/dropped"), ""); }
 
 // A client that holds a connection and sends little or nothing must not keep it: the server closes each one
 // without a byte of answer, although the client keeps sending.

@@ -38,14 +38,16 @@ TEST(MetricsRegistryTest, ValuesAreExposed) {
   EXPECT_THAT(text, HasSubstr("t_depth 7\n"));
 }
 
-TEST(MetricsRegistryTest, GaugesOfThingsThatAreGoneCanBeCleared) {
+TEST(MetricsRegistryTest, SeriesOfThingsThatComeAndGoAreReplaced) {
   MetricsRegistry registry(Table());
-  registry.GaugeOf("t_state", {"x"}).Set(1);
-  EXPECT_THAT(registry.Expose(), HasSubstr("t_state{name=\"x\"} 1\n"));
-  registry.ClearGauge("t_state");
-  registry.GaugeOf("t_state", {"y"}).Set(2);
+  registry.ReplaceGauge("t_state", {{{"x"}, 1}});
+  EXPECT_THAT(registry.Expose(),
+              HasSubstr("# HELP t_state By name.\n# TYPE t_state gauge\nt_state{name=\"x\"} 1\n"));
+  registry.ReplaceGauge("t_state", {{{"y\n"}, 2}, {{"z"}, 3}});
   EXPECT_THAT(registry.Expose(), Not(HasSubstr("name=\"x\"")));
-  EXPECT_THAT(registry.Expose(), HasSubstr("t_state{name=\"y\"} 2\n"));
+  EXPECT_THAT(registry.Expose(), HasSubstr("t_state{name=\"y\\n\"} 2\nt_state{name=\"z\"} 3\n"));
+  registry.ReplaceGauge("t_state", {});
+  EXPECT_THAT(registry.Expose(), Not(HasSubstr("t_state")));
 }
 
 TEST(MetricsRegistryTest, TheProcessIsDescribed) {

@@ -1,0 +1,133 @@
+// inlier page: the coordinator's page in a browser, or a sweep as one file.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/saved_page.h"
+#include "nlohmann/json.hpp"
+#include "rpc/endpoint_file.h"
+#include "rpc/rpc.h"
+#include "rpc/server_probe.h"
+
+namespace inlier {
+namespace {
+
+struct Arguments {
+  std::string sweep, output, address;
+  bool print = false;
+};
+
+// host:port of the page: as named, else of the endpoint file, else the default port of the coordinator's host.
+absl::StatusOr<std::string> PageAddress(const Session& session, const Arguments& arguments) {
+  if (!arguments.address.empty()) {
+    ASSIGN_OR_RETURN(const Address address, ParseAddress(arguments.address, "--address"));
+    return address.ToString();
+  }
+  ASSIGN_OR_RETURN(const Answerer answerer, session.FindAnswerer());
+  switch (answerer.kind) {
+    case Answerer::kFolder: {
+      ASSIGN_OR_RETURN(const v1::Endpoint endpoint, ReadEndpointFile(session.dir));
+      return endpoint.http();
+    }
+    case Answerer::kStored:
+      return absl::FailedPreconditionError(
+          absl::StrCat("no coordinator is running in ", session.dir.string(),
+                       " to serve the page; start one (`inlier up --dir ", session.dir.string(),
+                       "`), or save a sweep as a file: inlier page SWEEP -o sweep.html"));
+    default: {
+      ASSIGN_OR_RETURN(Address address, ParseAddress(answerer.address, "--server"));
+      ASSIGN_OR_RETURN(const Address usual,
+                       ParseAddress(v1::CoordinatorConfig().http_listen(), "http_listen"));
+      address.port = usual.port;
+      return address.ToString();
+    }
+  }
+}
+
+bool HasBrowser() {
+  const char* display = std::getenv("DISPLAY");
+  const char* wayland = std::getenv("WAYLAND_DISPLAY");
+  const bool screen = (display != nullptr && *display != '\0') || (wayland != nullptr && *wayland != '\0');
+  return screen && std::filesystem::exists("/usr/bin/xdg-open");
+}
+
+// The address has a token, which the arguments of a process would show to every user: the browser gets a private file
+// that leads there.
+absl::Status OpenBrowser(const std::filesystem::path& dir, const std::string& url) {
+  const std::filesystem::path file = std::filesystem::absolute(dir) / "page.html";
+  const std::string target = nlohmann::json(url).dump();
+  RETURN_IF_ERROR(WriteFileAtomically(
+      file,
+      absl::StrCat("<!doctype html><meta charset=\"utf-8\"><title>inlier</title><script>location.replace(",
+                   target, ")</script>\n"),
+      0600));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    ::execl("/usr/bin/xdg-open", "xdg-open", file.c_str(), nullptr);
+    ::_exit(127);
+  }
+  if (child < 0) return absl::UnavailableError("xdg-open could not be started; open the address by hand");
+  return absl::OkStatus();
+}
+
+absl::Status ShowPage(Session& session, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::string address, PageAddress(session, arguments));
+  ASSIGN_OR_RETURN(const ClientSecurity security, session.Security());
+  const std::string base = absl::StrCat(SpeaksTls(address) ? "https://" : "http://", address, "/");
+  const std::string place = arguments.sweep.empty() ? "/sweeps" : absl::StrCat("/sweep/", arguments.sweep);
+  const std::string url = security.token.empty()
+                              ? absl::StrCat(base, "#", place)
+                              : absl::StrCat(base, "#token=", security.token, "&to=", place);
+  if (session.mode() == OutputMode::kJson) {
+    PrintExact(nlohmann::json{{"url", url}}.dump(2) + "\n");
+    return absl::OkStatus();
+  }
+  Print(url + "\n");
+  if (arguments.print || !session.people() || !HasBrowser() || !std::filesystem::is_directory(session.dir))
+    return absl::OkStatus();
+  return OpenBrowser(session.dir, url);
+}
+
+absl::Status SavePage(Session& session, const Arguments& arguments) {
+  if (arguments.sweep.empty())
+    return absl::InvalidArgumentError("-o saves one sweep; name it: inlier page SWEEP -o sweep.html");
+  ASSIGN_OR_RETURN(const std::string page, SavedPage(session, arguments.sweep));
+  RETURN_IF_ERROR(WriteFileAtomically(arguments.output, page));
+  if (session.mode() == OutputMode::kJson) {
+    PrintExact(nlohmann::json{{"file", arguments.output}, {"bytes", page.size()}}.dump(2) + "\n");
+  } else if (session.people()) {
+    Print(absl::StrCat("written to ", arguments.output, " (", page.size() / 1024,
+                       " KiB); it opens without a server\n"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPageCommand(CLI::App& app, Session& session) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "page",
+      "Print the address of the coordinator's page, with the token, and open it; or save a sweep as a file");
+  command->add_option("sweep", arguments->sweep, "Sweep id or name");
+  CLI::Option* output = command->add_option("-o,--output", arguments->output,
+                                            "Save the sweep as this HTML file, which needs no server");
+  command->add_flag("--print", arguments->print, "Only print the address")->excludes(output);
+  command
+      ->add_option("--address", arguments->address,
+                   "HOST:PORT of the page; default: that of --dir, else port 7421 of the host of --server")
+      ->excludes(output);
+  command->callback([&session, arguments] {
+    session.Finish(arguments->output.empty() ? ShowPage(session, *arguments) : SavePage(session, *arguments));
+  });
+}
+
+}  // namespace inlier

@@ -1,0 +1,355 @@
+#include "coordinator/web/api.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "base/utf8.h"
+#include "coordinator/web/api_gate.h"
+#include "inlier/v1/sweep_service.pb.h"
+#include "nlohmann/json.hpp"
+#include "rpc/rpc.h"
+
+namespace inlier {
+namespace {
+
+using Messages = google::protobuf::MessageFactory;
+using google::protobuf::MethodDescriptor;
+
+// The longest calls are people's SQL and tables, which have shorter limits of their own.
+constexpr std::chrono::seconds kCallTime{120};
+constexpr std::size_t kTokenBytesMax = 4096;
+constexpr std::size_t kCompressedBytesMin = 16 << 10;
+constexpr char kPeerHeader[] = "inlier-http-peer";
+
+std::unique_ptr<google::protobuf::Message> NewMessage(const google::protobuf::Descriptor* type) {
+  return std::unique_ptr<google::protobuf::Message>(Messages::generated_factory()->GetPrototype(type)->New());
+}
+
+absl::StatusOr<std::string> Json(const google::protobuf::Descriptor* type, const grpc::ByteBuffer& bytes) {
+  const auto message = NewMessage(type);
+  std::vector<grpc::Slice> slices;
+  std::string whole;
+  if (!bytes.Dump(&slices).ok()) return absl::InternalError("an answer could not be read");
+  for (const grpc::Slice& slice : slices)
+    whole.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  if (!message->ParseFromString(whole)) return absl::InternalError("an answer could not be read");
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(*message, &json, options).ok())
+    return absl::InternalError("an answer has a text that is not UTF-8");
+  return json;
+}
+
+// Of JSON. Errors are the parser's, on one line.
+absl::StatusOr<grpc::ByteBuffer> ReadRequest(const google::protobuf::Descriptor* type,
+                                             const std::string& body) {
+  const auto message = NewMessage(type);
+  const auto parsed = google::protobuf::util::JsonStringToMessage(body.empty() ? "{}" : body, message.get());
+  if (!parsed.ok()) {
+    std::string reason(parsed.message().data(), parsed.message().size());
+    std::replace(reason.begin(), reason.end(), '\n', ' ');
+    reason.resize(ValidUtf8Prefix(reason));
+    return absl::InvalidArgumentError(absl::StrCat("the request is no ", type->name(), ": ", reason));
+  }
+  const grpc::Slice slice(message->SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+// True for a text that gRPC sends as metadata; others would end the program.
+bool IsHeaderValue(const std::string& text) {
+  return text.size() <= kTokenBytesMax &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+std::string StatusJson(const absl::Status& status) {
+  return nlohmann::json{{"code", absl::StatusCodeToString(status.code())},
+                        {"message", std::string(status.message())}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+int HttpStatus(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:
+      return 200;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kOutOfRange:
+      return 400;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
+    case absl::StatusCode::kNotFound:
+      return 404;
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kAborted:
+      return 409;
+    case absl::StatusCode::kResourceExhausted:
+      return 429;
+    case absl::StatusCode::kUnimplemented:
+      return 501;
+    case absl::StatusCode::kUnavailable:
+      return 503;
+    case absl::StatusCode::kDeadlineExceeded:
+      return 504;
+    default:
+      return 500;
+  }
+}
+
+}  // namespace
+
+HttpResponse ErrorResponse(const absl::Status& status) {
+  return {
+      .status = HttpStatus(status.code()), .content_type = "application/json", .body = StatusJson(status)};
+}
+
+void Compress(const HttpRequest& request, HttpResponse& response) {
+  if (response.body.size() < kCompressedBytesMin || !absl::StrContains(request.accept_encoding, "gzip"))
+    return;
+  z_stream stream{};
+  constexpr int kGzip = 15 + 16;
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) return;
+  std::string out(deflateBound(&stream, response.body.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(response.body.data());
+  stream.avail_in = static_cast<uInt>(response.body.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool whole = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (!whole) return;
+  response.body = std::move(out);
+  response.headers.emplace_back("Content-Encoding", "gzip");
+}
+
+// One call and its answer; deletes itself.
+class Api::UnaryCall {
+ public:
+  UnaryCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
+            grpc::ByteBuffer request)
+      : api_(api), http_(std::move(http)), method_(method), request_(std::move(request)) {}
+
+  grpc::ClientContext& context() { return context_; }
+
+  void Start(const std::string& path) {
+    grpc::GenericStub(api_.channel_)
+        .UnaryCall(&context_, path, grpc::StubOptions(), &request_, &response_,
+                   [this](const grpc::Status& status) {
+                     const auto answer = [this, status] { Answer(FromGrpcStatus(status)); };
+                     api_.pool_.Run("", answer,
+                                    [this](const absl::Status& refused) { Finish(ErrorResponse(refused)); });
+                   });
+  }
+
+ private:
+  void Answer(const absl::Status& status) {
+    if (!status.ok()) return Finish(ErrorResponse(status));
+    absl::StatusOr<std::string> json = Json(method_->output_type(), response_);
+    if (!json.ok()) return Finish(ErrorResponse(json.status()));
+    HttpResponse response{.content_type = "application/json", .body = *std::move(json)};
+    Compress(http_->request(), response);
+    Finish(std::move(response));
+  }
+  void Finish(HttpResponse response) {
+    response.headers.emplace_back("Cache-Control", "no-store");
+    http_->Reply(std::move(response));
+    http_.reset();
+    Api& api = api_;
+    delete this;
+    api.Ended();
+  }
+
+  Api& api_;
+  std::shared_ptr<HttpCall> http_;
+  const MethodDescriptor* const method_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_, response_;
+};
+
+// A call whose answers go to the client one by one; kept by itself until OnDone. Each answer is held by gRPC (a read),
+// then by the pool (JSON is made), then by HTTP (it is sent). While gRPC does not hold it, AddHold keeps the call.
+class Api::StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                              public std::enable_shared_from_this<StreamCall> {
+ public:
+  StreamCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
+             grpc::ByteBuffer request)
+      : api_(api), http_(std::move(http)), method_(method), request_(std::move(request)) {}
+
+  grpc::ClientContext& context() { return context_; }
+
+  void Start(const std::string& path) {
+    self_ = shared_from_this();
+    grpc::GenericStub(api_.channel_).PrepareBidiStreamingCall(&context_, path, grpc::StubOptions(), this);
+    AddHold();
+    StartWriteLast(&request_, grpc::WriteOptions());
+    StartRead(&message_);
+    StartCall();
+  }
+
+ private:
+  enum class Holder { kGrpc, kPool, kHttp, kNone };
+
+  void OnReadDone(bool ok) override {
+    {
+      const std::lock_guard lock(mutex_);
+      holder_ = ok && !gone_ ? Holder::kPool : Holder::kNone;
+      if (holder_ == Holder::kNone) return RemoveHold();
+    }
+    api_.pool_.Run(
+        "", [self = self_] { self->SendUpdate(); }, [self = self_](const absl::Status&) { self->Stop(); });
+  }
+
+  void SendUpdate() {
+    const absl::StatusOr<std::string> json = Json(method_->output_type(), message_);
+    if (!json.ok()) return Stop();
+    if (!std::exchange(begun_, true)) Begin();
+    {
+      const std::lock_guard lock(mutex_);
+      if (gone_) {
+        holder_ = Holder::kNone;
+        return RemoveHold();
+      }
+      holder_ = Holder::kHttp;
+    }
+    http_->Send(absl::StrCat("event: update\ndata: ", *json, "\n\n"), [self = self_] { self->ReadNext(); });
+  }
+  // The answer could not be made.
+  void Stop() {
+    context_.TryCancel();
+    const std::lock_guard lock(mutex_);
+    holder_ = Holder::kNone;
+    RemoveHold();
+  }
+  void ReadNext() {
+    const std::lock_guard lock(mutex_);
+    if (holder_ != Holder::kHttp) return;
+    holder_ = Holder::kGrpc;
+    message_.Clear();
+    StartRead(&message_);
+  }
+  void Gone() {
+    const std::lock_guard lock(mutex_);
+    gone_ = true;
+    context_.TryCancel();
+    if (std::exchange(holder_, holder_ == Holder::kHttp ? Holder::kNone : holder_) == Holder::kHttp)
+      RemoveHold();
+  }
+  void Begin() {
+    http_->Begin({.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}},
+                 [self = self_] { self->Gone(); });
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    if (!begun_ && !status.ok()) {
+      http_->Reply(ErrorResponse(FromGrpcStatus(status)));
+    } else {
+      if (!begun_) Begin();
+      http_->Send(absl::StrCat("event: end\ndata: ", StatusJson(FromGrpcStatus(status)), "\n\n"), nullptr);
+      http_->End();
+    }
+    http_.reset();
+    Api& api = api_;
+    {
+      const std::lock_guard lock(api.mutex_);
+      --api.streams_;
+    }
+    self_.reset();  // May delete it.
+    api.Ended();
+  }
+
+  Api& api_;
+  std::shared_ptr<HttpCall> http_;
+  const MethodDescriptor* const method_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_, message_;
+  std::shared_ptr<StreamCall> self_;
+  bool begun_ = false;
+  std::mutex mutex_;
+  Holder holder_ = Holder::kGrpc;
+  bool gone_ = false;
+};
+
+void Api::UseServer(grpc::Server& server) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  channel_ = server.InProcessChannel(arguments);
+}
+
+void Api::Handle(const std::shared_ptr<HttpCall>& call) {
+  const absl::Status started = Start(call);
+  if (!started.ok()) call->Reply(ErrorResponse(started));
+}
+
+absl::Status Api::Start(const std::shared_ptr<HttpCall>& call) {
+  const HttpRequest& request = call->request();
+  RETURN_IF_ERROR(CheckTransport(request, config_));
+  RETURN_IF_ERROR(CheckOrigin(request));
+  if (!IsHeaderValue(request.authorization))
+    return absl::UnauthenticatedError("the header Authorization must be: Bearer TOKEN");
+  const std::string name = request.path.substr(sizeof(kPrefix) - 1);
+  const auto* service = v1::SubmitSweepRequest::descriptor()->file()->FindServiceByName("SweepService");
+  const MethodDescriptor* method = service->FindMethodByName(name);
+  if (method == nullptr)
+    return absl::UnimplementedError(absl::StrCat("there is no method ", name.substr(0, 100), " here"));
+  ASSIGN_OR_RETURN(grpc::ByteBuffer message, ReadRequest(method->input_type(), request.body));
+  const auto prepare = [&request](grpc::ClientContext& context) {
+    if (!request.authorization.empty()) context.AddMetadata(kTokenHeader, request.authorization);
+    context.AddMetadata(kPeerHeader, request.peer);
+  };
+  const std::string path = absl::StrCat("/", service->full_name(), "/", name);
+  if (!method->server_streaming()) {
+    Began();
+    auto* unary = new UnaryCall(*this, call, method, std::move(message));
+    prepare(unary->context());
+    unary->context().set_deadline(std::chrono::system_clock::now() + kCallTime);
+    unary->Start(path);
+    return absl::OkStatus();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (streams_ >= kStreamsMax) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(kStreamsMax, " pages watch a sweep, the most at once; close some of them"));
+    }
+    ++streams_;
+  }
+  Began();
+  const auto stream = std::make_shared<StreamCall>(*this, call, method, std::move(message));
+  prepare(stream->context());
+  stream->Start(path);
+  return absl::OkStatus();
+}
+
+void Api::Began() {
+  const std::lock_guard lock(mutex_);
+  ++open_;
+}
+
+void Api::Ended() {
+  const std::lock_guard lock(mutex_);
+  if (--open_ == 0) ended_.notify_all();
+}
+
+void Api::Join() {
+  {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return open_ == 0; });
+  }
+  pool_.Join();
+}
+
+}  // namespace inlier

@@ -1,0 +1,158 @@
+// The inside of HttpServer: its routes, and a connection of a client. For the .cc files of the server.
+#ifndef INLIER_RPC_HTTP_CONNECTION_H_
+#define INLIER_RPC_HTTP_CONNECTION_H_
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "rpc/http_server.h"
+#include "rpc/http_tls.h"
+
+namespace inlier {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+
+inline constexpr std::uint32_t kHeadBytesMax = 8 << 10;
+inline constexpr std::uint64_t kBodyBytesMax = 1 << 20;  // Of any route.
+
+struct HttpServer::State : std::enable_shared_from_this<State> {
+  class Connection;
+  class Call;
+  struct Route {
+    bool post = false;
+    std::size_t body_bytes_max = 0;
+    Handler handler;
+  };
+
+  State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits) {}
+
+  void Accept();
+  // Closes the connection that loses its place to another. False: all of them are being answered.
+  bool MakeRoom();
+  void Add(const std::string& path, Route route) {
+    INLIER_CHECK(!acceptor);
+    INLIER_CHECK(routes.emplace(path, std::move(route)).second);
+  }
+  // Of the path, or the longest prefix of it.
+  const Route* Find(std::string_view path) const {
+    if (const auto exact = routes.find(path); exact != routes.end()) return &exact->second;
+    for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0;
+         slash = path.rfind('/', slash - 1)) {
+      if (const auto below = routes.find(path.substr(0, slash + 1)); below != routes.end())
+        return &below->second;
+    }
+    return nullptr;
+  }
+
+  asio::io_context& io;
+  const HttpLimits limits;
+  std::map<std::string, Route, std::less<>> routes;  // A prefix ends in "/".
+  std::unique_ptr<HttpTls> tls;
+  std::optional<tcp::acceptor> acceptor;
+  std::string address;
+  std::uint16_t port = 0;
+  bool loopback = false;
+  bool stopped = false;
+  std::set<Connection*> connections;
+};
+
+// One client: reads a request, answers it, and reads the next one while the client keeps the connection.
+class HttpServer::State::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(tcp::socket socket, std::shared_ptr<State> state)
+      : stream_(std::move(socket)), state_(std::move(state)) {
+    beast::error_code ignored;
+    peer_ = stream_.socket().remote_endpoint(ignored);
+    state_->connections.insert(this);
+  }
+  ~Connection() { state_->connections.erase(this); }
+
+  // Reads the first request, by TLS if the server has it.
+  void Begin();
+
+  void Close();
+
+  // Since when it waits for a request; absent: it is being answered.
+  std::optional<Timestamp> silent_since() const { return silent_since_; }
+  const asio::ip::address peer() const { return peer_.address(); }
+  const std::shared_ptr<State>& state() const { return state_; }
+
+  void Write(HttpResponse response);
+
+  // An answer without end.
+  void BeginStream(const HttpResponse& head, std::function<void()> gone);
+  void Send(std::string bytes, std::function<void()> sent);
+  void EndStream();
+  // The handler has dropped the call.
+  void Abandon();
+
+ private:
+  template <typename Use>
+  void With(Use use);
+
+  template <typename Message>
+  void FillHead(Message& message, const HttpResponse& response);
+
+  void Read();
+
+  void OnHead(beast::error_code error);
+
+  void OnBody(beast::error_code error);
+
+  // False: answered, or closed.
+  bool CheckRead(beast::error_code error);
+
+  void FillRequest();
+
+  void Handle();
+
+  void NotFound();
+  void TooLarge(std::size_t most);
+  void Refuse(int status, std::string_view reason);
+
+  void WriteWaiting();
+  void Sent(beast::error_code error);
+  void Gone();
+
+  void Shutdown();
+
+  beast::tcp_stream stream_;
+  std::shared_ptr<asio::ssl::context> context_;
+  std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
+  std::shared_ptr<State> state_;
+  tcp::endpoint peer_;
+  std::optional<Timestamp> silent_since_;
+  beast::flat_buffer buffer_{kHeadBytesMax + 1024};
+  std::optional<http::request_parser<http::string_body>> parser_;
+  std::shared_ptr<HttpRequest> request_;
+  const Route* route_ = nullptr;
+  http::response<http::string_body> response_;
+  bool keep_alive_ = false;
+  bool head_only_ = false;
+  bool answered_ = false;
+  // Of an answer without end.
+  struct Endless {
+    http::response<http::empty_body> head;
+    std::optional<http::response_serializer<http::empty_body>> serializer;
+    std::function<void()> gone, sent;
+    std::string waiting, leaving;
+    bool writing = false;
+    bool ended = false;
+    char unread = 0;
+  } endless_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_RPC_HTTP_CONNECTION_H_

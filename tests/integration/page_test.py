@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""The page in Chromium: a live sweep to its end, a failed trial's reason, keys alone, both schemes, 400 pixels, and a saved file."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+import urllib.error
+import urllib.request
+
+from selenium.webdriver.common.keys import Keys
+
+import harness
+from browser import Browser
+
+# Labels and messages of people must not run.
+EVIL = "<img src=x onerror=window.owned=1>"
+EVIL_PATH = "/no/such</script><script>window.owned=2</script>"
+PICTURES = os.environ.get("INLIER_PICTURES")  # A folder: what was seen is kept there.
+PARTS = ("matrix", "curves", "table", "figure", "parallel", "failures")
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.local = cls.enterClassContext(harness.Local("--slots", "2", "--coordinator-set", "materialised_trials_max=200000"))
+        cls.browser = cls.enterClassContext(Browser())
+        cls.folder = pathlib.Path(cls.local.dir)
+        base = harness.SMOKE.read_text().split("axes:")[0].replace("corpus: kjv, ", "")
+        model = "{bert: {layers: 1, hidden_size: 8, heads: 1, ffn_size: 8}}"
+        failing = cls.folder / "failing.yaml"
+        failing.write_text(base.replace("base:", f"base:\n  model: {model}", 1).replace("name: smoke", "name: failing")
+                           .replace("description: A small", f"description: {EVIL} A small") + f"""
+axes:
+  - name: path
+    variants: [{{label: {json.dumps(EVIL)}, set: {{data: {{text: {{path: {json.dumps(EVIL_PATH)}}}}}}}}}]
+  - {{field: seed, values: [1, 2, 3]}}
+table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perplexity, heading: {json.dumps(EVIL)}}}]}}
+""")
+        cls.address = cls.local.inlier("page", "--print").stdout.strip()
+        cls.failed = cls.local.submit(failing)
+        cls.sweep = None
+
+    def setUp(self):
+        self.browser.size(1200)
+        self.browser.scheme("light")
+
+    def tearDown(self):
+        self.assertEqual([], self.browser.errors())
+        self.assertIsNone(self.browser.js("return window.owned ?? null"))
+
+    def go(self, place):
+        self.browser.js("location.hash = arguments[0]", place)
+
+    def about(self, token):
+        request = urllib.request.Request(self.address.split("#")[0] + "api/about", headers={"Authorization": f"Bearer {token}"})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError:
+            return None
+
+    def picture(self, name):
+        if PICTURES:
+            self.browser.picture(pathlib.Path(PICTURES) / f"{name}.png")
+
+    # The first one: the others show its sweep.
+    def test_a_a_live_sweep_is_followed_to_its_end(self):
+        browser = self.browser
+        browser.open(self.address)
+        browser.wait_text("Sweeps", "h1")
+        self.assertIn("token=", self.address)
+        self.assertNotIn("token", browser.js("return location.href"))
+        sweep = self.local.submit(harness.SMOKE, "--set", "training.steps=60")
+        type(self).sweep = sweep
+        browser.wait_text("smoke")
+        self.go(f"/sweep/{sweep}")
+        browser.wait_text("active")
+        browser.wait_text("running", seconds=120)
+        self.picture("live")
+        self.go(f"/sweep/{sweep}?tab=curves")
+        browser.wait("a curve", lambda: browser.find(".chart canvas[aria-label*='line']"), 120)
+        browser.wait_text("complete", ".state", 240)
+        browser.wait_text("8 of 8 trials ended")
+        self.picture("curves")
+        self.go(f"/sweep/{sweep}?color=perplexity")
+        browser.wait("the matrix", lambda: browser.find("[data-trials='8']"))
+        browser.wait_text("no value", ".legend")
+        self.picture("matrix")
+        self.go(f"/sweep/{sweep}?tab=table")
+        browser.wait_text("W8A8 ppl", "table.paper")
+        self.assertEqual(4, len(browser.find("table.paper tbody tr")))
+        self.picture("table")
+        self.go(f"/sweep/{sweep}?tab=figure&x=method")
+        browser.wait("the figure", lambda: browser.find(".chart canvas[aria-label*='against method']"))
+        self.picture("figure")
+        self.go(f"/sweep/{sweep}?tab=parallel")
+        browser.wait("the lines", lambda: browser.find(".parallel canvas[aria-label*='of 8 trials']"))
+        self.picture("parallel")
+        trial = self.local.sql("SELECT min(id) FROM trial WHERE sweep = " + sweep[2:])[0][0]
+        self.go(f"/trial/t-{trial}")
+        for text in ("Attempts", "perplexity", "train_loss", "Differences from its neighbours", "attention.gate", "succeeded"):
+            browser.wait_text(text)
+        self.picture("trial")
+
+    def test_b_numbers_are_those_of_the_database(self):
+        browser = self.browser
+        rows = dict(self.local.sql("SELECT 't-' || trial.id, printf('%.6g', value) FROM trial JOIN stage ON stage.id = evaluate_stage "
+                                   "JOIN measurement ON token = result_token AND measurement.name = 'perplexity' AND final = 1 AND site = '' "
+                                   f"WHERE sweep = {self.sweep[2:]}"))
+        self.assertEqual(8, len(rows))
+        for trial, value in list(rows.items())[:2]:
+            self.go(f"/trial/{trial}")
+            browser.wait_text(trial, "h1")
+            cells = browser.wait("the results", lambda: browser.js(
+                "return [...document.querySelectorAll('table.compact tr')].filter(r => r.cells[0].innerText === 'perplexity').map(r => r.cells[1].innerText)"))
+            self.assertAlmostEqual(float(value), float(cells[0]), delta=1e-4 * float(value))
+
+    def test_c_a_failed_trial_has_its_reason(self):
+        browser = self.browser
+        harness.wait_for("the failures", lambda: self.local.sql(f"SELECT 1 FROM sweep WHERE id = {self.failed[2:]} AND ended_ms IS NOT NULL"), 120)
+        self.go("/sweeps")
+        browser.wait_text("failing")
+        self.go(f"/sweep/{self.failed}?tab=failures")
+        browser.wait_text(EVIL)
+        browser.wait_text("/no/such</script>")
+        reason = browser.text("tbody tr th")
+        self.assertEqual(1, len(browser.find("tbody tr")), "three failures of one reason are one row")
+        self.assertIn("3", browser.text("tbody tr td.number"))
+        self.picture("failures")
+        self.go(f"/sweep/{self.failed}?tab=table")
+        browser.wait_text(EVIL, "table.paper")
+        self.go(f"/sweep/{self.failed}")
+        browser.wait("the matrix", lambda: browser.find("[data-trials='3']"))
+        trial = self.local.sql("SELECT min(id) FROM trial WHERE sweep = " + self.failed[2:])[0][0]
+        self.go(f"/trial/t-{trial}")
+        browser.wait_text(reason.splitlines()[0][:60], ".notice")
+        self.picture("failed")
+
+    def test_d_keys_alone_lead_from_the_list_to_a_trial(self):
+        browser = self.browser
+        self.go("/workers")
+        browser.wait_text("2 slots")
+        browser.keys("s")
+        browser.wait_text("smoke")
+        browser.tab_to("smoke")
+        self.assertTrue(browser.js("return document.activeElement.matches(':focus-visible')"))
+        browser.keys(Keys.ENTER)
+        browser.wait("the matrix", lambda: browser.find("[data-trials='8']"))
+        browser.tab_to("Matrix of trials")
+        browser.wait_text("t-", ".matrix-cell")
+        seen = [browser.text(".matrix-cell")]
+        for key in (Keys.ARROW_DOWN, Keys.ARROW_RIGHT):
+            browser.keys(key)
+            seen.append(browser.wait("another cell", lambda: browser.text(".matrix-cell") not in seen and browser.text(".matrix-cell")))
+        browser.keys(" ")
+        browser.wait("the mark in the address", lambda: "trials=t-" in browser.js("return location.hash"))
+        browser.keys("2")
+        browser.wait("its curve", lambda: browser.find(".chart canvas[aria-label*='1 line']"))
+        browser.keys("1")
+        browser.wait("the matrix", lambda: browser.find("[data-trials='8']"))
+        browser.tab_to("Matrix of trials")
+        browser.keys(Keys.END, Keys.ENTER)
+        browser.wait_text("Specification")
+        self.assertIn("#/trial/t-", browser.js("return location.href"))
+        browser.keys("?")
+        browser.wait_text("arrow keys", "dialog")
+        browser.keys(Keys.ESCAPE)
+        browser.wait("the end of the dialog", lambda: not browser.find("dialog"))
+
+    def test_e_every_view_fits_and_is_accessible(self):
+        browser = self.browser
+        trial = self.local.sql("SELECT min(id) FROM trial WHERE sweep = " + self.failed[2:])[0][0]
+        places = ["/sweeps", "/workers", f"/trial/t-{trial}", *(f"/sweep/{self.sweep}?tab={part}" for part in PARTS)]
+        for scheme, width in (("light", 1200), ("dark", 400)):
+            browser.scheme(scheme)
+            browser.size(width)
+            for place in places:
+                with self.subTest(place=place, scheme=scheme, width=width):
+                    self.go(place)
+                    browser.wait("the view", lambda: browser.find("main .panel, main table") and "Loading" not in browser.text())
+                    self.assertEqual(scheme, browser.js("return document.documentElement.dataset.theme"))
+                    self.assertLessEqual(browser.overflow(), 0)
+                    self.assertEqual([], browser.violations())
+                    self.picture(f"{scheme}-{width}-{re.sub('[^a-z]+', '-', place.split('?tab=')[-1])}")
+
+    def test_f_a_sweep_is_saved_as_a_file(self):
+        browser = self.browser
+        file = self.folder / "sweep.html"
+        self.local.inlier("page", self.sweep, "-o", file)
+        evil = self.folder / "evil.html"
+        self.local.inlier("page", self.failed, "-o", evil)
+        browser.driver.execute_cdp_cmd("Network.enable", {})
+        browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0})
+        try:
+            browser.open(file.as_uri())
+            browser.wait("the matrix", lambda: browser.find("[data-trials='8']"))
+            for part, text in (("table", "W8A8 ppl"), ("failures", "No trial has failed"), ("figure", "Mean over")):
+                self.go(f"/sweep/{self.sweep}?tab={part}")
+                browser.wait_text(text)
+            self.go(f"/sweep/{self.sweep}?tab=curves")
+            browser.wait("the curves", lambda: browser.find(".chart canvas[aria-label*='line']"))
+            self.assertEqual([], browser.violations())
+            self.picture("saved")
+            browser.open(evil.as_uri() + "#/sweep/x?tab=failures")
+            browser.wait_text("/no/such</script>")
+        finally:
+            browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+
+    def test_g_who_may_not_change_gets_no_buttons(self):
+        browser = self.browser
+        reader = self.local.inlier("token", "add", "--role", "read", "--name", "guest", "--quiet").stdout.strip()
+        # The coordinator looks at its tokens at most once a second.
+        harness.wait_for("the token", lambda: self.about(reader), 30)
+        browser.open("about:blank")
+        browser.open(self.address.split("#")[0] + f"#token={reader}&to=/sweep/{self.failed}")
+        browser.wait_text("guest (read)", "header", 30)
+        browser.wait_text("failed", ".legend")
+        self.assertEqual([], browser.find("main button"))
+        browser.open(self.address)
+        self.go(f"/sweep/{self.failed}")
+        browser.wait_text("Retry failed", "main button")
+        # Without a token the page asks for one.
+        browser.js("sessionStorage.clear()")
+        browser.open(self.address.split("#")[0])
+        browser.wait_text("A token, please", "h1")
+        browser.find("#token")[0].send_keys(reader, Keys.ENTER)
+        browser.wait_text("Sweeps", "h1")
+        # The refusal that made the page ask is an error in the console.
+        self.assertEqual([], [error for error in browser.errors() if "401" not in error])
+
+    def test_h_a_hundred_thousand_trials_are_all_there(self):
+        browser = self.browser
+        self.local.inlier("drain", self.local.inlier_json("workers")["workers"][0]["name"])
+        # Workers of the benchmark, which end trials at once: 2,000 trainings with 50 evaluations each.
+        subprocess.run([harness.BIN / "dispatch_load", "throughput", "--address", self.local.addresses["grpc"], "--trials", "100000", "--evaluations", "50",
+                        "--token-file", self.folder / "token", "--worker-token-file", self.folder / "worker.token"], check=True, capture_output=True, timeout=300)
+        sweep = f"s-{self.local.sql('SELECT max(id) FROM sweep')[0][0]}"
+        browser.open(self.address)
+        browser.wait_text("Sweeps", "h1")
+        self.go(f"/sweep/{sweep}")
+        browser.wait("the matrix", lambda: browser.find("[data-trials='100000']"), 60)
+        browser.tab_to("Matrix of trials")
+        browser.js("const m = document.querySelector('.matrix'); m.scrollTop = m.scrollHeight")
+        for _ in range(100):
+            browser.keys(*([Keys.PAGE_DOWN] * 20))
+            if "seed=2000" in browser.text(".matrix-cell"):
+                break
+        browser.keys(Keys.END)
+        browser.wait_text("seed=2000, calibration_seed=50", ".matrix-cell")
+        self.picture("large")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
