@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands/verbs.h"
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
@@ -27,7 +29,9 @@ std::size_t FirstWord(const CLI::App& app, const std::vector<std::string>& argum
 
 std::vector<std::string> Verbs(const CLI::App& app) {
   std::vector<std::string> verbs;
-  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    if (!IsHidden(*verb)) verbs.push_back(verb->get_name());
+  }
   return verbs;
 }
 
@@ -35,6 +39,16 @@ void AddOptions(const CLI::App& app, std::vector<std::string>* names) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names->push_back(absl::StrCat("--", name));
   }
+}
+
+// "; did you mean "markdown"?" for "--format: markdwon not in {text,markdown}".
+std::string NearestOfSet(const std::string& message) {
+  constexpr char kNotIn[] = " not in {";
+  const std::size_t at = message.find(kNotIn), end = message.rfind('}');
+  if (at == std::string::npos || end == std::string::npos || end < at) return "";
+  const std::size_t word = message.rfind(' ', at - 1) + 1;  // The whole text where there is none.
+  const std::size_t first = at + sizeof(kNotIn) - 1;
+  return DidYouMean(message.substr(word, at - word), absl::StrSplit(message.substr(first, end - first), ','));
 }
 
 }  // namespace
@@ -47,7 +61,8 @@ void AddGlobalOptionsToHelp(CLI::App& app) {
       names.push_back(absl::StrCat("--", option->get_lnames()[0]));
   }
   for (CLI::App* verb : app.get_subcommands({}))
-    verb->footer(absl::StrCat("Options of every command (inlier --help):\n  ", absl::StrJoin(names, ", ")));
+    verb->footer(absl::StrCat(verb->get_footer(), verb->get_footer().empty() ? "" : "\n",
+                              "Options of every command (inlier --help):\n  ", absl::StrJoin(names, ", ")));
 }
 
 std::vector<std::string> WithoutHelpVerb(const CLI::App& app, std::vector<std::string> arguments) {
@@ -60,9 +75,11 @@ std::vector<std::string> WithoutHelpVerb(const CLI::App& app, std::vector<std::s
 
 std::string UnknownVerb(const CLI::App& app, const std::vector<std::string>& arguments) {
   const std::size_t at = FirstWord(app, arguments);
+  if (at == arguments.size()) return "";
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    if (verb->get_name() == arguments[at]) return "";
+  }
   const std::vector<std::string> verbs = Verbs(app);
-  if (at == arguments.size() || std::find(verbs.begin(), verbs.end(), arguments[at]) != verbs.end())
-    return "";
   return absl::StrCat("there is no command '", arguments[at], "'", DidYouMean(arguments[at], verbs),
                       "\nCommands: ", absl::StrJoin(verbs, ", "), "\nHelp: inlier help, inlier help COMMAND");
 }
@@ -86,7 +103,7 @@ std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error
   }
   if (given.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
     return absl::StrCat("which command?\nCommands: ", absl::StrJoin(Verbs(app), ", "), help);
-  return absl::StrCat(where, error.what(), help);
+  return absl::StrCat(where, error.what(), NearestOfSet(error.what()), help);
 }
 
 }  // namespace inlier

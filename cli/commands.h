@@ -14,7 +14,10 @@ void AddCheckCommand(CLI::App& app, Session& session);
 void AddSubmitCommand(CLI::App& app, Session& session);
 void AddStatusCommand(CLI::App& app, Session& session);
 void AddWatchCommand(CLI::App& app, Session& session);
+void AddTopCommand(CLI::App& app, Session& session);
 void AddTableCommand(CLI::App& app, Session& session);
+void AddPlotCommand(CLI::App& app, Session& session);
+void AddPageCommand(CLI::App& app, Session& session);
 void AddQueryCommand(CLI::App& app, Session& session);
 void AddExportCommand(CLI::App& app, Session& session);
 void AddLogsCommand(CLI::App& app, Session& session);
@@ -34,6 +37,8 @@ void AddAuditCommand(CLI::App& app, Session& session);
 void AddTokenCommand(CLI::App& app, Session& session);
 void AddParamsCommand(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);
+// Hidden: what the completion scripts ask.
+void AddCompleteCommand(CLI::App& app, Session& session);
 
 }  // namespace inlier
 

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/commands/verbs.h"
 #include "cli/connection/client_settings.h"
 #include "cli/output.h"
 #include "cli/session.h"
@@ -19,8 +20,8 @@ namespace inlier {
 namespace {
 
 // The verbs that change nothing: they read the folder's database where no coordinator runs.
-constexpr std::string_view kReadingVerbs[] = {"status",  "table", "query",  "logs", "why",
-                                              "workers", "audit", "export", "where"};
+constexpr std::string_view kReadingVerbs[] = {"status",  "table", "plot",   "query", "logs", "why",
+                                              "workers", "audit", "export", "where", "page", "check"};
 
 bool Reads(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();
@@ -35,7 +36,10 @@ void AddCommands(CLI::App& app, Session& session) {
   AddSubmitCommand(app, session);
   AddStatusCommand(app, session);
   AddWatchCommand(app, session);
+  AddTopCommand(app, session);
   AddTableCommand(app, session);
+  AddPlotCommand(app, session);
+  AddPageCommand(app, session);
   AddQueryCommand(app, session);
   AddExportCommand(app, session);
   AddAnalyzeCommand(app, session);
@@ -56,6 +60,7 @@ void AddCommands(CLI::App& app, Session& session) {
   AddTokenCommand(app, session);
   AddParamsCommand(app, session);
   AddCompletionCommand(app, session);
+  AddCompleteCommand(app, session);
 }
 
 void AddGlobalFlags(CLI::App& app, Session& session, ClientSettings& flags) {
@@ -118,6 +123,7 @@ int main(int argc, char** argv) {
     }
   });
 
+  inlier::DescribeVerbs(app);
   inlier::AddGlobalOptionsToHelp(app);
   std::vector<std::string> arguments = inlier::WithoutHelpVerb(app, {argv + std::min(1, argc), argv + argc});
   if (const std::string unknown = inlier::UnknownVerb(app, arguments); !unknown.empty()) {

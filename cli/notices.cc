@@ -9,6 +9,13 @@
 #include "cli/output.h"
 
 namespace inlier {
+namespace {
+
+bool IsFailure(const std::string& reason) {
+  return absl::StartsWith(reason, "FAILED") || absl::StrContains(reason, " FAILED: ");
+}
+
+}  // namespace
 
 void Notices::Add(const std::string& notice) {
   Group group{.reason = Shown(notice, Layout::kCell), .trial = "", .count = 1};
@@ -38,6 +45,14 @@ std::string Notices::TextOf(const Group& group) {
 std::vector<std::string> Notices::Texts() const {
   std::vector<std::string> texts;
   for (const Group& group : groups_) texts.push_back(TextOf(group));
+  return texts;
+}
+
+std::vector<std::string> Notices::TextsOf(bool failures) const {
+  std::vector<std::string> texts;
+  for (const Group& group : groups_) {
+    if (IsFailure(group.reason) == failures) texts.push_back(TextOf(group));
+  }
   return texts;
 }
 

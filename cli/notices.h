@@ -18,6 +18,9 @@ class Notices {
 
   // The groups, the oldest first: "FAILED, INVALID_SPEC: no corpus x (x 28) [last: train t-28 (seed=4)]".
   std::vector<std::string> Texts() const;
+  // The same of trials that failed, and of all else.
+  std::vector<std::string> Failures() const { return TextsOf(true); }
+  std::vector<std::string> Others() const { return TextsOf(false); }
 
   // Removes and returns the oldest groups beyond the latest `kept`.
   std::vector<std::string> TakeAllBut(std::size_t kept);
@@ -29,6 +32,7 @@ class Notices {
     std::uint64_t count = 0;
   };
   static std::string TextOf(const Group& group);
+  std::vector<std::string> TextsOf(bool failures) const;
 
   std::deque<Group> groups_;  // By their latest notice.
 };

@@ -7,7 +7,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
+#include "spec/schema/number_text.h"
 
 namespace inlier {
 namespace {
@@ -41,9 +43,32 @@ nlohmann::json ValueJson(const v1::QueryValue& value) {
   }
 }
 
+std::string CsvCell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+std::string CsvText(const v1::QueryResponse& response) {
+  std::string text;
+  const auto append = [&text](const std::string& cell, bool first) {
+    absl::StrAppend(&text, first ? "" : ",", CsvCell(cell));
+  };
+  for (int i = 0; i < response.columns_size(); ++i) append(response.columns(i), i == 0);
+  text += "\n";
+  for (const v1::QueryRow& row : response.rows()) {
+    for (int i = 0; i < row.values_size(); ++i) {
+      const v1::QueryValue& value = row.values(i);
+      append(value.has_real() ? FormatNumber(value.real()) : ValueText(value), i == 0);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
-void PrintRows(const Session& session, const v1::QueryResponse& response) {
+void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv) {
+  if (csv) return PrintExact(CsvText(response));
   if (session.mode() == OutputMode::kJson) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const v1::QueryRow& row : response.rows()) {

@@ -1,4 +1,5 @@
-// The rows of a query on standard output: a JSON list of objects with --json, else a table.
+// The rows of a query on standard output: a JSON list of objects with --json, CSV (RFC 4180, numbers in full, NULL
+// empty) with `csv`, else a table.
 #ifndef INLIER_CLI_QUERY_ROWS_H_
 #define INLIER_CLI_QUERY_ROWS_H_
 
@@ -6,7 +7,7 @@
 
 namespace inlier {
 
-void PrintRows(const Session& session, const v1::QueryResponse& response);
+void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv = false);
 
 }  // namespace inlier
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,7 +21,16 @@ struct WatchOptions {
   Duration patience = std::chrono::seconds(60);
   // With --json: one update a line. Otherwise only the result of the whole command is written.
   bool json_updates = true;
+  // Plain lines on a terminal too.
+  bool plain = false;
 };
+
+// The names of the sweep's axes, in the order of its file; none where it cannot be asked for, and the labels are sorted.
+// Errors: those of the connection, which exists afterwards.
+absl::StatusOr<std::vector<std::string>> AxesOfSweep(Session& session, const std::string& sweep);
+
+// Cancelled: the watch of the sweep was interrupted.
+absl::Status InterruptedWatch(const std::string& sweep);
 
 // Shows the sweep in the session's output mode until it finishes; returns its last status.
 // Cancelled when interrupted; the sweep keeps running.

@@ -1,13 +1,25 @@
 // inlier completion SHELL: a completion script, generated from the commands.
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "cli/commands.h"
+#include "cli/commands/verbs.h"
 
 namespace inlier {
 namespace {
+
+std::vector<std::string> NamesOf(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_lnames()) names.push_back(absl::StrCat("--", name));
+  for (const std::string& name : option.get_snames()) names.push_back(absl::StrCat("-", name));
+  return names;
+}
 
 std::vector<std::string> Flags(const CLI::App& app) {
   std::set<std::string> flags;
@@ -17,50 +29,114 @@ std::vector<std::string> Flags(const CLI::App& app) {
   return {flags.begin(), flags.end()};
 }
 
+// "a b c" for an option that takes one of a set; CLI11 has it in the type's name, "TEXT:{a,b,c}".
+std::string ValuesOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t from = type.find('{'), to = type.rfind('}');
+  if (from == std::string::npos || to == std::string::npos || to < from) return "";
+  return absl::StrReplaceAll(type.substr(from + 1, to - from - 1), {{",", " "}});
+}
+
+// The question to `inlier __complete` for the first word after the verb; "" for files.
+std::string AskedFor(const CLI::App& verb) {
+  static const std::map<std::string, std::string> kKinds = {
+      {"sweep", "sweeps"},        {"sweeps", "sweeps"},       {"trial", "trials"},  {"model", "trials"},
+      {"sweep-or-trial", "both"}, {"trial-or-sweep", "both"}, {"worker", "workers"}};
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional()) continue;
+    const auto kind = kKinds.find(option->get_name(/*positional=*/true));
+    return kind == kKinds.end() ? "" : kind->second;
+  }
+  return "";
+}
+
+// Global options that take a value, which is no verb.
+std::vector<std::string> ValueFlags(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_min() == 0) continue;
+    for (const std::string& name : NamesOf(*option)) flags.push_back(name);
+  }
+  return flags;
+}
+
 std::string BashScript(const CLI::App& app) {
   std::vector<std::string> verbs;
-  std::string cases;
+  std::string cases, values;
   for (const CLI::App* command : app.get_subcommands({})) {
-    verbs.push_back(command->get_name());
-    absl::StrAppend(&cases, "    ", command->get_name(), ") words='", absl::StrJoin(Flags(*command), " "),
-                    "' ;;\n");
+    if (IsHidden(*command)) continue;
+    const std::string& verb = command->get_name();
+    verbs.push_back(verb);
+    const std::string asked = AskedFor(*command);
+    absl::StrAppend(&cases, "    ", verb, ") words='", absl::StrJoin(Flags(*command), " "), "'",
+                    asked.empty() ? "" : absl::StrCat("; ask=", asked), " ;;\n");
+    for (const CLI::Option* option : command->get_options()) {
+      const std::string set = ValuesOf(*option);
+      if (set.empty()) continue;
+      if (option->get_positional())
+        absl::StrAppend(&values, "    '", verb, " ", verb, "') words='", set, "' ;;\n");
+      for (const std::string& name : NamesOf(*option))
+        absl::StrAppend(&values, "    '", verb, " ", name, "') words='", set, "' ;;\n");
+    }
   }
-  return absl::StrCat(
-      "# Completion of inlier for bash: source <(inlier completion bash)\n"
-      "_inlier() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} verb= words= i\n"
-      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-      "    case ${COMP_WORDS[i]} in\n"
-      "      --server|--dir) ((i++)) ;;\n"
-      "      -*) ;;\n"
-      "      *) verb=${COMP_WORDS[i]}; break ;;\n"
-      "    esac\n"
-      "  done\n"
-      "  case $verb in\n"
-      "    '') words='",
-      absl::StrJoin(verbs, " "), "' ;;\n", cases,
-      "  esac\n"
-      "  words=\"$words ",
-      absl::StrJoin(Flags(app), " "),
-      "\"\n"
-      "  COMPREPLY=()\n"
-      "  if [[ $word == -* || -z $verb ]]; then mapfile -t COMPREPLY < <(compgen -W \"$words\" -- "
-      "\"$word\"); fi\n"
-      "  [[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
-      "}\n"
-      "complete -o filenames -F _inlier inlier\n");
+  return absl::StrReplaceAll(
+      R"BASH(# Completion of inlier for bash: source <(inlier completion bash)
+_inlier() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= words= ask= file= where=() i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in
+      @VALUE_FLAGS@)
+        [[ $i -lt $((COMP_CWORD - 1)) ]] && where+=("${COMP_WORDS[i]}" "${COMP_WORDS[i+1]}")
+        ((i++)) ;;
+      -*) ;;
+      *.yaml|*.yml) file=${COMP_WORDS[i]} ;;
+      *) [[ -n $verb ]] || verb=${COMP_WORDS[i]} ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$verb $before" in
+@VALUES@    *' --scale') words=$(inlier __complete scales "$file" 2>/dev/null) ;;
+  esac
+  if [[ -n $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    return
+  fi
+  case $verb in
+    '') words='@VERBS@' ;;
+@CASES@  esac
+  words="$words @FLAGS@"
+  if [[ $word == -* || -z $verb ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  elif [[ -n $ask ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$(inlier "${where[@]}" __complete "$ask" 2>/dev/null)" -- "$word")
+  fi
+  [[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}
+complete -o filenames -F _inlier inlier
+)BASH",
+      {{"@VALUE_FLAGS@", absl::StrJoin(ValueFlags(app), "|")},
+       {"@VALUES@", values},
+       {"@VERBS@", absl::StrJoin(verbs, " ")},
+       {"@CASES@", cases},
+       {"@FLAGS@", absl::StrJoin(Flags(app), " ")}});
 }
 
 std::string FishScript(const CLI::App& app) {
   std::string script = "# Completion of inlier for fish: inlier completion fish | source\n";
   for (const CLI::App* command : app.get_subcommands({})) {
+    if (IsHidden(*command)) continue;
     absl::StrAppend(&script, "complete -c inlier -n __fish_use_subcommand -f -a ", command->get_name(),
                     " -d \"", command->get_description(), "\"\n");
+    const std::string seen =
+        absl::StrCat("complete -c inlier -n \"__fish_seen_subcommand_from ", command->get_name(), "\"");
+    if (const std::string asked = AskedFor(*command); !asked.empty())
+      absl::StrAppend(&script, seen, " -a \"(inlier __complete ", asked, " 2>/dev/null)\"\n");
     for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) {
-        absl::StrAppend(&script, "complete -c inlier -n \"__fish_seen_subcommand_from ", command->get_name(),
-                        "\" -l ", name, "\n");
-      }
+      const std::string set = ValuesOf(*option);
+      if (option->get_positional() && !set.empty()) absl::StrAppend(&script, seen, " -f -a \"", set, "\"\n");
+      for (const std::string& name : option->get_lnames())
+        absl::StrAppend(&script, seen, " -l ", name, set.empty() ? "" : absl::StrCat(" -x -a \"", set, "\""),
+                        "\n");
     }
   }
   return script;

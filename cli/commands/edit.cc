@@ -1,10 +1,14 @@
 // inlier edit: replaces the specification of a sweep while it runs.
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "cli/commands.h"
@@ -23,6 +27,8 @@ struct EditArguments {
   std::string scale;
   std::vector<std::string> settings;
   bool yes = false;
+  bool reset = false;
+  bool dry_run = false;
 };
 
 // An edit leaves the base as it is: its fields are no settings.
@@ -87,6 +93,28 @@ std::string ChangesText(const Edit& edit, const std::string& file) {
   return text.empty() ? "  nothing changes\n" : text;
 }
 
+// A file without a setting that the sweep has would take its default: `edit --set` has set it, or a file before.
+absl::Status CheckResets(const Edit& edit, const EditArguments& arguments) {
+  if (arguments.file.empty() || arguments.reset) return absl::OkStatus();
+  static constexpr const char* kOfTheFile[] = {"axes.", "base.",   "exclude",    "sampling",
+                                               "table", "figures", "description"};
+  std::vector<std::string> resets;
+  for (const std::string& change : SpecChanges(edit.before, edit.request.spec())) {
+    const bool of_the_file =
+        std::any_of(std::begin(kOfTheFile), std::end(kOfTheFile),
+                    [&change](const char* path) { return absl::StartsWith(change, path); });
+    if (!of_the_file && absl::EndsWith(change, " -> default")) resets.push_back(change);
+  }
+  if (resets.empty()) return absl::OkStatus();
+  std::string sets;
+  for (const std::string& reset : resets)
+    absl::StrAppend(&sets, " --set ",
+                    absl::StrReplaceAll(reset.substr(0, reset.rfind(" -> ")), {{": ", "="}}));
+  return absl::FailedPreconditionError(
+      absl::StrCat(arguments.file, " would reset settings of the sweep: ", absl::StrJoin(resets, ", "),
+                   ". Write it in the file, keep it with", sets, ", or take the defaults with --reset"));
+}
+
 }  // namespace
 
 void AddEditCommand(CLI::App& app, Session& session) {
@@ -103,9 +131,17 @@ void AddEditCommand(CLI::App& app, Session& session) {
       ->allow_extra_args(false);
   command->add_flag("--yes,-y", arguments->yes,
                     absl::StrCat("Also if it grows beyond ", kTrialsWithoutYes, " trials"));
+  command->add_flag(
+      "--reset", arguments->reset,
+      "Also if the file lacks a setting of the sweep, such as its priority: it takes the default");
+  command->add_flag("--dry-run", arguments->dry_run, "Print what would change, and change nothing");
   command->callback([&session, arguments] {
     const auto edit = MakeEdit(session, *arguments);
     if (!edit.ok()) return session.Finish(edit.status());
+    if (const absl::Status resets = CheckResets(*edit, *arguments); !resets.ok())
+      return session.Finish(resets);
+    if (arguments->dry_run)
+      return Print(absl::StrCat("would change:\n", ChangesText(*edit, arguments->file)));
     const auto response = session.CallOnce(&v1::SweepService::Stub::EditSweep, edit->request, 60);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {

@@ -104,7 +104,7 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   }
   RETURN_IF_ERROR(status.status());
   if (session.people()) Print("\n");
-  RETURN_IF_ERROR(PrintTable(session, submitted.sweep_id(), std::nullopt, "text"));
+  RETURN_IF_ERROR(PrintTable(session, {.sweeps = {submitted.sweep_id()}}));
   if (arguments.again) RETURN_IF_ERROR(PrintReruns(session, submitted.sweep_id()));
   return ExitCodeOfSweep(*status);
 }
@@ -133,8 +133,9 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
     const std::string dir = session.dir.string();
     const std::string database = (session.dir / "inlier.db").string();
     Print(absl::StrCat("\nEverything is in ", database, ":  sqlite3 \"file:", database,
-                       "?mode=ro\" \"SELECT * FROM results\"\nView it again:     inlier table ", sweep_id,
-                       " --dir ", dir, " --format markdown\nYour own sweep:    copy ", arguments.file,
+                       "?mode=ro\" \"SELECT label, perplexity FROM results WHERE sweep_id = '", sweep_id,
+                       "'\"\nView it again:     inlier table ", sweep_id, " --dir ", dir,
+                       " --format markdown\nYour own sweep:    copy ", arguments.file,
                        ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n"));
   }
   session.Finish(*code);

@@ -12,6 +12,7 @@
 #include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
+#include "cli/sweeps/sweep_estimate.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/sweep_grid.h"
@@ -59,8 +60,12 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
                  const std::vector<CheckedScale>& scales) {
   const auto grid = SweepGrid::Create(checked.spec);
   if (!grid.ok()) return session.Finish(grid.status());
+  if (session.mode() == OutputMode::kQuiet) return Print(absl::StrCat(checked.points, "\n"));
+  const SweepWork work = CountWork(*grid);
   if (session.mode() == OutputMode::kJson) {
-    std::string json = absl::StrCat("{\"trials\": ", checked.points);
+    std::string json = absl::StrCat("{\"trials\": ", checked.points, ", \"trainings\": ", work.trainings,
+                                    ", \"evaluations\": ", work.evaluations,
+                                    work.whole ? "" : ", \"counted_in_part\": true");
     if (!grid->sampling().empty())
       absl::StrAppend(&json, ", \"sampling\": ", nlohmann::json(grid->sampling()).dump());
     absl::StrAppend(&json, ", \"scales\": {");
@@ -69,9 +74,11 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
                       scales[i].checked.points);
     return PrintExact(absl::StrCat(json, "}, \"sweep\": ", SpecToJson(checked.spec), "}\n"));
   }
-  if (!session.people()) return Print(absl::StrCat(checked.points, "\n"));
   Print(absl::StrCat(arguments.file, ": sweep '", Shown(checked.spec.name(), Layout::kCell),
-                     "' is valid: ", TrialsText(checked), "\n"));
+                     "' is valid: ", TrialsText(checked), ", ", work.whole ? "" : "at least ", work.trainings,
+                     work.trainings == 1 ? " training, " : " trainings, ", work.evaluations,
+                     work.evaluations == 1 ? " evaluation" : " evaluations", "\n"));
+  if (const std::string estimate = EstimateText(session, work); !estimate.empty()) Print(estimate + "\n");
   if (!grid->sampling().empty()) Print(absl::StrCat("sampling: ", grid->sampling(), "\n"));
   TextTable table({"axis", "values", "labels"});
   for (std::size_t number = 0; number < grid->axes().size(); ++number) {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "base/time.h"
 #include "cli/commands.h"
+#include "cli/sweeps/sweep_text.h"
 
 namespace inlier {
 
@@ -35,7 +36,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                         ? absl::StrCat("quarantine: ", absl::StrJoin(worker.quarantined(), ",", DeviceName))
                         : "connected",
                     absl::StrCat(worker.slots()), absl::StrCat(worker.busy()),
-                    absl::StrJoin(worker.devices(), ","), FormatUtc({worker.last_seen_unix_ms()})});
+                    absl::StrJoin(worker.devices(), ","), FormatLocal({worker.last_seen_unix_ms()})});
     }
     if (table.empty() && session.people()) {
       const std::string remedy =

@@ -177,7 +177,47 @@ TEST_F(ProgramTest, AWordThatIsNoCommandIsNamedAndHelpIsACommand) {
   EXPECT_EQ(help.status, 0);
   EXPECT_THAT(help.text,
               AllOf(HasSubstr("Usage: inlier status"), HasSubstr("--server"), HasSubstr("--json")));
-  EXPECT_THAT(Run("help").text, HasSubstr("Subcommands:"));
+  EXPECT_THAT(Run("help").text,
+              AllOf(HasSubstr("\nRun:\n  run "), HasSubstr("\nObserve:\n"), HasSubstr("\nResults:\n"),
+                    HasSubstr("\nControl:\n"), HasSubstr("\nOperate:\n"),
+                    testing::Not(HasSubstr("Subcommands:")), testing::Not(HasSubstr("__complete"))));
+}
+
+TEST_F(ProgramTest, EveryMistypedWordHasTheNearest) {
+  EXPECT_THAT(Run("help statu").text, HasSubstr("did you mean \"status\"?"));
+  EXPECT_THAT(Run("table smoke --format markdwon").text, HasSubstr("did you mean \"markdown\"?"));
+  EXPECT_THAT(Run("table smoke --fromat text").text, HasSubstr("did you mean \"--format\"?"));
+  EXPECT_THAT(Run("token add --role raed --name a").text, HasSubstr("did you mean \"read\"?"));
+  EXPECT_THAT(Run("completion bahs").text, HasSubstr("did you mean \"bash\"?"));
+}
+
+TEST_F(ProgramTest, EveryCommandHasAGroupAndExamplesAndNamesTheGlobalOptions) {
+  const std::string unknown = Run("no-such-command").text;
+  const std::size_t first = unknown.find("Commands: ") + 10;
+  std::string verbs = unknown.substr(first, unknown.find('\n', first) - first);
+  int count = 0;
+  for (std::size_t end = 0; !verbs.empty(); verbs.erase(0, std::min(end + 2, verbs.size())), ++count) {
+    end = std::min(verbs.find(", "), verbs.size());
+    const std::string verb = verbs.substr(0, end);
+    EXPECT_THAT(Run("help " + verb).text,
+                AllOf(HasSubstr("Examples:\n  "),
+                      HasSubstr("inlier " + verb == "inlier completion" ? verb : "inlier " + verb),
+                      HasSubstr("--dir, ")))
+        << verb;
+  }
+  EXPECT_GT(count, 25);
+}
+
+TEST_F(ProgramTest, CompletionIsSilentWhenNothingAnswers) {
+  for (const char* kind : {"sweeps", "trials", "both", "workers", "scales /no/such.yaml"}) {
+    const Ran ran = Run(std::string("__complete ") + kind);
+    EXPECT_EQ(ran.status, 0) << kind;
+    EXPECT_EQ(ran.text, "") << kind;
+  }
+  const std::string script = Run("completion bash").text;
+  EXPECT_THAT(script, AllOf(HasSubstr("'table --format') words="), HasSubstr("__complete"),
+                            HasSubstr("--tls-ca|"), HasSubstr("watch) words='"), HasSubstr("ask=sweeps")));
+  EXPECT_THAT(Run("completion fish").text, HasSubstr("(inlier __complete sweeps 2>/dev/null)"));
 }
 
 TEST_F(ProgramTest, ACorpusThatThisMachineHasNotIsAWarning) {

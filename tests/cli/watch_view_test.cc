@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "cli/sweeps/sweep_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -114,6 +115,19 @@ TEST(WatchViewTest, EqualReasonsAreOneLineThatBeginsWithTheReason) {
   EXPECT_THAT(view.Show(Update(0.5, 2, 2), At(3)), Not(HasSubstr("(x 3)")));
 }
 
+TEST(WatchViewTest, PlainLinesEndWithTheFailuresByReason) {
+  WatchView view(100, false);
+  view.Show(WithFailures(1), At(0));
+  view.Show(WithFailures(1), At(1));
+  v1::SweepUpdate other = Update(0.5, 2, 2);
+  other.add_notices("FAILED, CRASHED: signal 9 [train t-9 (seed=2)]");
+  view.Show(other, At(2));
+  EXPECT_THAT(
+      view.Show(Update(1, 4, 0), At(3)),
+      HasSubstr("failures, by their reason:\n  FAILED, INVALID_SPEC: there is no corpus kvj (x 2) [last: "
+                "train t-1 (method=clipped, seed=1)]\n  FAILED, CRASHED: signal 9 [train t-9 (seed=2)]\n"));
+}
+
 std::vector<std::string> LinesOf(const std::string& frame) {
   std::vector<std::string> lines = absl::StrSplit(frame, '\n');
   if (absl::StartsWith(lines[0], "\x1b[")) lines[0] = lines[0].substr(lines[0].find('J') + 1);
@@ -190,9 +204,24 @@ TEST(WatchViewTest, ATerminalIsRedrawnInPlace) {
   attempt->mutable_progress()->set_steps_total(60);
   attempt->mutable_progress()->set_loss(4.25);
   const std::string first = view.Show(update, At(0));
-  EXPECT_THAT(first, HasSubstr("train 30/60  loss 4.250"));
+  EXPECT_THAT(first, HasSubstr("train 30/60"));
+  EXPECT_THAT(first, HasSubstr(" 4.25 "));
   EXPECT_THAT(first, Not(HasSubstr("\x1b[")));
-  EXPECT_THAT(view.Show(update, At(1)), HasSubstr("\x1b[3A"));  // The three lines of the first frame.
+  EXPECT_THAT(view.Show(update, At(1)), HasSubstr("\x1b[4A"));  // The four lines of the first frame.
+  EXPECT_THAT(view.Redraw(At(2)), HasSubstr("\x1b[4A"));
+  EXPECT_EQ(WatchView(80, false).Redraw(At(2)), "");
+}
+
+TEST(WatchViewTest, TheTimeLeftDoesNotFollowEachEstimate) {
+  for (const bool terminal : {false, true}) {
+    WatchView view(120, terminal);
+    v1::SweepUpdate update = Update(0.25, 1, 3);
+    update.set_seconds_left(213);
+    EXPECT_THAT(view.Show(update, At(0)), HasSubstr(", about 4 min left"));
+    update.set_seconds_left(543);
+    update.set_work_done(0.35);
+    EXPECT_THAT(view.Show(update, At(3)), HasSubstr(", about 4 min left"));
+  }
 }
 
 }  // namespace

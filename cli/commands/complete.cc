@@ -1,0 +1,87 @@
+// inlier __complete: words for a shell, quick, and silent when nothing answers.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/commands/verbs.h"
+#include "spec/sweep/sweep_reader.h"
+
+namespace inlier {
+namespace {
+
+constexpr double kSeconds = 1;
+constexpr std::uint32_t kSweeps = 50;
+constexpr int kSweepsWithTrials = 3;
+constexpr std::uint32_t kTrialsOfASweep = 200;
+
+// Ids and names of the latest sweeps, and with `trials` the ids of the trials of the very latest.
+std::string SweepWords(Session& session, bool sweeps, bool trials) {
+  session.quiet = true;
+  const auto answerer = session.FindAnswerer();
+  if (!answerer.ok() || answerer->kind == Answerer::kStored) return "";
+  v1::ListSweepsRequest list;
+  list.set_page_size(kSweeps);
+  const auto response = session.Call(&v1::SweepService::Stub::ListSweeps, list, kSeconds);
+  if (!response.ok()) return "";
+  std::string words;
+  if (sweeps) {
+    for (const v1::SweepStatus& sweep : response->sweeps()) {
+      absl::StrAppend(&words, sweep.sweep_id(), "\n");
+      if (!absl::StrContains(sweep.name(), ' ')) absl::StrAppend(&words, sweep.name(), "\n");
+    }
+  }
+  for (int i = 0; trials && i < std::min(kSweepsWithTrials, response->sweeps_size()); ++i) {
+    v1::ListTrialsRequest request;
+    request.set_sweep(response->sweeps(i).sweep_id());
+    request.set_page_size(kTrialsOfASweep);
+    const auto page = session.Call(&v1::SweepService::Stub::ListTrials, request, kSeconds);
+    if (!page.ok()) break;
+    for (const v1::TrialStatus& trial : page->trials()) absl::StrAppend(&words, trial.trial_id(), "\n");
+  }
+  return words;
+}
+
+std::string WorkerWords(Session& session) {
+  session.quiet = true;
+  const auto answerer = session.FindAnswerer();
+  if (!answerer.ok() || answerer->kind == Answerer::kStored) return "";
+  const auto workers = session.ListWorkers(/*connected=*/true, kSeconds);
+  std::string words;
+  if (!workers.ok()) return words;
+  for (const v1::WorkerStatus& worker : workers->workers()) absl::StrAppend(&words, worker.name(), "\n");
+  return words;
+}
+
+std::string ScaleWords(const std::string& file) {
+  std::string words;
+  const auto names = ReadScaleNames(file);
+  if (!names.ok()) return words;
+  for (const std::string& name : *names) absl::StrAppend(&words, name, "\n");
+  return words;
+}
+
+}  // namespace
+
+void AddCompleteCommand(CLI::App& app, Session& session) {
+  auto kind = std::make_shared<std::string>();
+  auto file = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("__complete", "Words for a shell: sweeps, trials, both, workers, scales FILE");
+  command->group(kHiddenGroup);
+  command->add_option("kind", *kind)->required();
+  command->add_option("file", *file);
+  command->callback([&session, kind, file] {
+    if (*kind == "scales") {
+      Print(ScaleWords(*file));
+    } else if (*kind == "workers") {
+      Print(WorkerWords(session));
+    } else {
+      Print(SweepWords(session, *kind != "trials", *kind != "sweeps"));
+    }
+  });
+}
+
+}  // namespace inlier

@@ -1,0 +1,57 @@
+#include "cli/sweeps/sweep_text.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+
+namespace inlier {
+
+uint64_t TotalTrials(const v1::TrialCounts& counts) {
+  return counts.pending() + counts.running() + EndedTrials(counts);
+}
+
+uint64_t EndedTrials(const v1::TrialCounts& counts) {
+  return counts.succeeded() + counts.diverged() + counts.failed() + counts.cancelled();
+}
+
+std::string DescribeTrials(const v1::TrialCounts& counts) {
+  std::string text = absl::StrCat(EndedTrials(counts), "/", TotalTrials(counts), " trials");
+  if (counts.known() > 0) absl::StrAppend(&text, ", ", counts.known(), " known before");
+  if (counts.diverged() > 0) absl::StrAppend(&text, ", ", counts.diverged(), " diverged");
+  if (counts.failed() > 0) absl::StrAppend(&text, ", ", counts.failed(), " FAILED");
+  if (counts.pruned() > 0) absl::StrAppend(&text, ", ", counts.pruned(), " pruned");
+  if (counts.cancelled() > counts.pruned())
+    absl::StrAppend(&text, ", ", counts.cancelled() - counts.pruned(), " cancelled");
+  return text;
+}
+
+std::string DescribeStages(const v1::SweepStatus& status) {
+  return absl::StrFormat("trained %d/%d, evaluated %d/%d", status.train_stages().ended(),
+                         status.train_stages().total(), status.evaluate_stages().ended(),
+                         status.evaluate_stages().total());
+}
+
+std::string DescribeEnd(const v1::TrialCounts& counts) {
+  if (counts.failed() == 0) return "complete";
+  return absl::StrCat("ended: ", counts.failed(), " of ", TotalTrials(counts), " failed");
+}
+
+std::string RunTimeText(const v1::SweepStatus& status, WallTime now) {
+  if (!status.has_submitted_unix_ms()) return "";
+  const std::int64_t end = status.has_ended_unix_ms() ? status.ended_unix_ms() : now.unix_ms;
+  return FormatDuration(
+      std::chrono::milliseconds(std::max<std::int64_t>(0, end - status.submitted_unix_ms())));
+}
+
+std::string FormatLocal(WallTime time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S %z", absl::FromUnixMillis(time.unix_ms), absl::LocalTimeZone());
+}
+
+std::string FormatClock(WallTime time) {
+  return absl::FormatTime("%H:%M:%S", absl::FromUnixMillis(time.unix_ms), absl::LocalTimeZone());
+}
+
+}  // namespace inlier

@@ -1,0 +1,36 @@
+// Parts that several views share.
+#ifndef INLIER_CLI_TERMINAL_VIEW_PARTS_H_
+#define INLIER_CLI_TERMINAL_VIEW_PARTS_H_
+
+#include <string>
+#include <string_view>
+
+#include "cli/terminal/styled_text.h"
+#include "cli/terminal/views.h"
+
+namespace inlier {
+
+// "ACTIVE", "PAUSED", "ended: 3 of 56 failed": the state of a sweep, in its style.
+Span StateSpan(const v1::SweepStatus& status);
+
+// "████▌·····  42 %".
+void AddBar(StyledLine& line, double share, int columns);
+
+// Title on the left, the clock on the right.
+StyledLine TitleLine(StyledLine left, const ViewTime& time, int columns);
+
+// The last line: the question, else why nothing new comes, else the result of the last key, else `keys`.
+StyledLine FooterLine(const ViewState& state, std::string_view keys, int columns);
+
+// A notice, wrapped; failures in their style.
+void AddNotice(Drawing& drawing, const std::string& text, bool failure, int columns, std::size_t lines_max);
+
+// Exactly `size`: cut or filled, with `footer` as the last row.
+Drawing Fit(Drawing body, StyledLine footer, ScreenSize size);
+
+// The first item to show of `count` so that `selected` is among the `shown` shown ones.
+int FirstShown(int selected, int count, int shown);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_TERMINAL_VIEW_PARTS_H_
