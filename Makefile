@@ -8,7 +8,9 @@ CMAKE   := cmake
 CHAOS_PRESET := $(if $(wildcard build/release/bin/inlier-trial),release,service)
 PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 
-.PHONY: help setup setup-test corpora images build demo test bench golden chaos fuzz format clean
+PREFIX  ?= /usr/local
+
+.PHONY: help setup setup-test corpora images build install uninstall demo test test-exporters bench golden chaos fuzz format clean
 .DEFAULT_GOAL := help
 
 help:           ## This list
@@ -18,7 +20,7 @@ setup:          ## Install what building and the demo need (skips installed part
 	@tools/setup/setup packages torch corpora
 
 setup-test:     ## As setup, and what only the tests need
-	@tools/setup/setup packages torch corpora images test-packages python minilm
+	@tools/setup/setup packages torch corpora images test-packages python client-wheels minilm
 
 corpora:        ## Fetch the text corpora and vocabularies only
 	@tools/setup/setup corpora
@@ -30,6 +32,14 @@ build: setup    ## Build the four programs
 	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target $(PROGRAMS)
 
+install:        ## Install what `make build` built below PREFIX (/usr/local); DESTDIR goes before it
+	@test -e $(BUILD)/bin/inlier || { echo "nothing is built in $(BUILD): make build" >&2; exit 1; }
+	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
+
+uninstall:      ## Remove what `make install` installed last; configurations and state folders stay
+	@test -e $(BUILD)/install_manifest.txt || { echo "$(BUILD)/install_manifest.txt is not there: nothing was installed from it" >&2; exit 1; }
+	@while read -r file || [ -n "$$file" ]; do rm -f "$(DESTDIR)$$file"; done < $(BUILD)/install_manifest.txt
+
 demo: build     ## Set up, build, train the quickstart sweep on real text and print its table
 	@$(BUILD)/bin/inlier run sweeps/quickstart.yaml --dir demo
 
@@ -37,6 +47,12 @@ test: setup-test  ## Set up, build everything and run all tests
 	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure -j 2
+
+test-exporters: setup-test  ## Also what takes long to install: the Python client's exporters to W&B and MLflow, mypy, ruff
+	@tools/setup/setup exporter-wheels
+	@tools/setup/configure $(PRESET)
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target $(PROGRAMS)
+	@INLIER_TEST_EXPORTERS=1 ctest --test-dir $(BUILD) --output-on-failure -R integration.python_client
 
 golden: setup-test  ## Every golden case, one line each (INLIER_GOLDEN_DIR names another folder)
 	@tools/setup/configure $(PRESET)

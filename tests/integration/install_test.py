@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""`make install` into a folder: the programs run from there and find LibTorch and one another; `make uninstall` leaves nothing."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+import harness
+
+
+def make(target, destination):
+    return subprocess.run(["make", "--no-print-directory", target, f"BUILD={harness.BIN.parent}", "PREFIX=/opt/inlier", f"DESTDIR={destination}"],
+                          cwd=harness.ROOT, capture_output=True, text=True, env=dict(os.environ, DESTDIR=str(destination)))
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if path.is_file())
+
+
+class InstallTest(unittest.TestCase):
+    def test_what_is_installed_works_and_can_be_removed(self):
+        with harness.temporary_folder() as folder:
+            done = make("install", folder)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            root = folder / "opt/inlier"
+            self.assertEqual(["bin/inlier", "bin/inlier-coordinator", "bin/inlier-trial", "bin/inlier-worker", "lib/systemd/system/inlier-coordinator.service",
+                              "lib/systemd/system/inlier-worker.service", "share/bash-completion/completions/inlier", "share/doc/inlier/coordinator.yaml",
+                              "share/doc/inlier/worker.yaml", "share/fish/vendor_completions.d/inlier.fish", "share/man/man1/inlier.1",
+                              "share/zsh/site-functions/_inlier"], files(root))
+            for program in ("inlier", "inlier-coordinator", "inlier-worker", "inlier-trial"):
+                version = subprocess.run([root / "bin" / program, "--version"], capture_output=True, text=True, cwd="/", env={"PATH": "/usr/bin:/bin"})
+                self.assertEqual(0, version.returncode, version.stderr)
+                self.assertIn("0.1.0", version.stdout)
+            unit = (root / "lib/systemd/system/inlier-worker.service").read_text()
+            self.assertIn("\nExecStart=/opt/inlier/bin/inlier-worker --config /etc/inlier/worker.yaml\n", unit)
+            self.assertNotIn("@", unit)
+            completion = f"source {root}/share/bash-completion/completions/inlier; COMP_WORDS=(inlier tab); COMP_CWORD=1; _inlier; echo ${{COMPREPLY[@]}}"
+            self.assertEqual("table", subprocess.run(["bash", "-c", completion], capture_output=True, text=True, cwd=folder).stdout.strip())
+            if shutil.which("man"):
+                manual = subprocess.run(["man", "-l", root / "share/man/man1/inlier.1"], capture_output=True, text=True, env=dict(os.environ, MANWIDTH="120"))
+                self.assertIn("--max-rows", manual.stdout)
+            if shutil.which("systemd-analyze"):
+                # It also complains of the programs, which are not at the prefix itself.
+                verified = subprocess.run(["systemd-analyze", "verify", root / "lib/systemd/system/inlier-coordinator.service"], capture_output=True, text=True)
+                self.assertNotIn("Unknown", verified.stderr)
+
+            local = subprocess.Popen([root / "bin/inlier", "up", "--dir", folder / "state", "--slots", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                harness.wait_for("the installed daemons", lambda: "connected" in harness.inlier("workers", "--dir", folder / "state", check=False).stdout)
+                harness.inlier("submit", harness.SMOKE, "--dir", folder / "state", "--set", "training.steps=20")
+                harness.wait_for("a result of the installed inlier-trial", lambda: harness.sql(folder / "state", "SELECT 1 FROM results"))
+            finally:
+                local.terminate()
+                local.wait(60)
+
+            done = make("uninstall", folder)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            self.assertEqual([], files(folder / "opt"))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
