@@ -7,6 +7,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/host_name.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <filesystem>
@@ -36,6 +37,8 @@
 #include "coordinator/store/database.h"
 #include "coordinator/store/reader.h"
 #include "coordinator/store/store.h"
+#include "coordinator/web/api.h"
+#include "coordinator/web/page.h"
 #include "rpc/endpoint_file.h"
 #include "rpc/http_server.h"
 #include "rpc/rpc.h"
@@ -59,6 +62,7 @@ struct Coordinator::Parts {
     std::unique_ptr<Store> store;
     std::unique_ptr<Committer> committer;
     std::unique_ptr<Reader> reader;
+    std::unique_ptr<SweepResults> results;
     std::unique_ptr<QueryProcesses> queries;
     std::unique_ptr<ArtifactStore> artifacts;
   };
@@ -67,19 +71,35 @@ struct Coordinator::Parts {
     std::unique_ptr<ArtifactService> artifacts;
     std::unique_ptr<Door> door;
   };
+  // HTTP has a thread of its own: reading requests and sending files delays no decision.
+  struct Web {
+    boost::asio::io_context io{1};
+    std::unique_ptr<HttpServer> http;
+    std::unique_ptr<Api> api;
+    std::thread thread;
+  };
 
   Parts(const v1::CoordinatorConfig& config, std::function<void(absl::Status)> on_fatal)
       : config(config),
         fail([this, on_fatal = std::move(on_fatal)](const absl::Status& status) {
           if (!failed.exchange(true)) on_fatal(status);
         }),
-        work(io.get_executor()) {}
+        work(io.get_executor()),
+        metrics(config.metrics_sweeps_max()) {}
 
   absl::Status OpenStore();
   void OpenDeliveries();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
+  ServerTls Tls() const {
+    return {.certificate = config.tls_certificate(),
+            .key = config.tls_key(),
+            .client_ca = config.tls_client_ca(),
+            .insecure = config.insecure()};
+  }
   void AddRoutes();
+  absl::Status OpenHttp();
+  void StopHttp();
   void Stop();
   void FlushWhileHealthy();
   // Ends calls that wait too long, now and every kExpirePeriod.
@@ -93,6 +113,7 @@ struct Coordinator::Parts {
   const v1::CoordinatorConfig config;
   std::atomic<bool> failed{false};
   const std::function<void(absl::Status)> fail;  // Calls on_fatal, once.
+  Web web;
   boost::asio::io_context io{1};
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
   boost::asio::steady_timer expire_timer{io};
@@ -105,7 +126,6 @@ struct Coordinator::Parts {
   std::unique_ptr<CallBounds> bounds;
   std::unique_ptr<Calls> calls;
   Services services;
-  std::unique_ptr<HttpServer> http;
   ListeningServer grpc;
   std::unique_ptr<Deliveries> deliveries;
   std::thread thread;
@@ -129,6 +149,7 @@ absl::Status Coordinator::Parts::OpenStore() {
   disk.committer = std::make_unique<Committer>(*disk.store, std::move(options), fail);
   disk.reader =
       std::make_unique<Reader>(disk.database->path(), Calls::kReads.threads + Calls::kTables.threads);
+  disk.results = std::make_unique<SweepResults>(disk.database->path());
   disk.queries = std::make_unique<QueryProcesses>(config.query_program(), disk.database->path());
   ASSIGN_OR_RETURN(disk.artifacts, ArtifactStore::Open(config.state_dir()));
   return absl::OkStatus();
@@ -175,20 +196,16 @@ absl::Status Coordinator::Parts::OpenPorts() {
   AddSweepService(*services.door, *calls, *services.watches, *disk.reader, *disk.queries);
   AddWorkerService(*services.door, *calls);
   services.artifacts->AddTo(*services.door);
-  http = std::make_unique<HttpServer>(io);
-  AddRoutes();
-  RETURN_IF_ERROR(http->Start(config.http_listen(), "http_listen"));
+  RETURN_IF_ERROR(OpenHttp());
   // Calls that arrive from here on wait in the io_context until the thread runs.
   ASSIGN_OR_RETURN(grpc, StartServer(config.listen(), "listen", {},
-                                     {.tls = {.certificate = config.tls_certificate(),
-                                              .key = config.tls_key(),
-                                              .client_ca = config.tls_client_ca(),
-                                              .insecure = config.insecure()},
+                                     {.tls = Tls(),
                                       .request_bytes_max = static_cast<int>(config.message_bytes_max()),
                                       .door = services.door.get()}));
+  if (web.api != nullptr) web.api->UseServer(*grpc.server);
   v1::Endpoint endpoint;
   endpoint.set_grpc(grpc.address);
-  endpoint.set_http(http->address());
+  endpoint.set_http(web.http->address());
   endpoint.set_version(Version());
   endpoint.set_pid(getpid());
   RETURN_IF_ERROR(WriteEndpointFile(config.state_dir(), endpoint));
@@ -196,14 +213,39 @@ absl::Status Coordinator::Parts::OpenPorts() {
   return absl::OkStatus();
 }
 
+absl::Status Coordinator::Parts::OpenHttp() {
+  if (config.http_tls() && config.tls_certificate().empty())
+    return absl::InvalidArgumentError(
+        "http_tls: there is no certificate; set tls_certificate and tls_key, too");
+  web.http = std::make_unique<HttpServer>(web.io);
+  AddRoutes();
+  if (config.page()) {
+    web.api = std::make_unique<Api>(config);
+    AddPage(*web.http, *web.api, *access, config);
+  }
+  return web.http->Start(config.http_listen(), "http_listen", config.http_tls() ? Tls() : ServerTls());
+}
+
+// After the gRPC server: then no call of the page is under way for long.
+void Coordinator::Parts::StopHttp() {
+  if (web.api != nullptr) web.api->Join();
+  web.io.stop();
+  if (web.thread.joinable()) web.thread.join();
+}
+
 // They run on the coordinator's thread, so an answer also shows that this thread is alive.
 void Coordinator::Parts::AddRoutes() {
-  http->Get("/metrics", [this] {
-    metrics.Update(*orchestrator, disk.committer->Health());
+  const auto get = [this](const char* path, std::function<HttpResponse()> answer) {
+    web.http->GetLater(path, [this, answer = std::move(answer)](std::shared_ptr<HttpCall> call) {
+      loop->Post([answer, call = std::move(call)] { call->Reply(answer()); });
+    });
+  };
+  get("/metrics", [this] {
+    metrics.Update(*orchestrator, disk.committer->Health(), *disk.results);
     return HttpResponse{.content_type = kMetricsContentType, .body = metrics.registry().Expose()};
   });
-  http->Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
-  http->Get("/readyz", [this] {  // While submissions are accepted.
+  get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
+  get("/readyz", [this] {  // While submissions are accepted.
     const absl::Status status = disk.committer->Health().status;
     if (status.ok()) return HttpResponse{.body = "ready\n"};
     // The reason holds paths, which are in the log and not for everybody.
@@ -244,7 +286,7 @@ void Coordinator::Parts::Stop() {
     loop->Stop();
     expire_timer.cancel();
     services.watches->Stop();
-    http->Stop();
+    if (web.http != nullptr) boost::asio::post(web.io, [this] { web.http->Stop(); });
     if (!disk.committer->Health().status.ok()) Abandon();
   });
   // What people read may take long; nothing waits for it.
@@ -252,6 +294,7 @@ void Coordinator::Parts::Stop() {
   disk.queries->Stop();
   disk.reader->Stop();
   if (grpc.server) grpc.server->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
+  StopHttp();
   services.artifacts->Join();
   calls->Join();
   FlushWhileHealthy();
@@ -286,6 +329,10 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
     made.ExpireCalls();
   });
   made.thread = std::thread([&made] { made.io.run(); });
+  made.web.thread = std::thread([&made] {
+    const auto open = boost::asio::make_work_guard(made.web.io);
+    made.web.io.run();
+  });
   made.deliveries->Start();
   return coordinator;
 }
@@ -293,6 +340,6 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
 void Coordinator::Stop() { parts_->Stop(); }
 
 const std::string& Coordinator::grpc_address() const { return parts_->grpc.address; }
-const std::string& Coordinator::http_address() const { return parts_->http->address(); }
+const std::string& Coordinator::http_address() const { return parts_->web.http->address(); }
 
 }  // namespace inlier

@@ -4,7 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "base/version.h"
+#include "coordinator/live_metrics.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
 
@@ -23,14 +25,12 @@ constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v
                                           v1::TIMED_OUT,    v1::LOST,          v1::PREEMPTED,
                                           v1::STALLED,      v1::OTHER_DATA,    v1::SICK_DEVICE};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED", "PREEMPTED"};
-constexpr const char* kWorkerStates[] = {"connected", "draining", "lost"};
+constexpr const char* kWorkerStates[] = {"CONNECTED", "DRAINING", "LOST"};
 constexpr const char* kMethods[] = {
-    "Session",       "Sync",    "SubmitSweep", "ListSweeps", "GetSweep",    "ListTrials",
-    "WatchSweep",    "Cancel",  "Retry",       "PauseSweep", "ResumeSweep", "EditSweep",
-    "DrainWorker",   "Explain", "ListWorkers", "Query",      "BuildTable",  "GetLogs",
-    "DescribeStore", "Stat",    "Upload",      "Download",   "Collect"};
-
-std::string KindLabel(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
+    "Session",     "Sync",   "SubmitSweep", "ListSweeps",  "GetSweep",  "ListTrials",    "WatchSweep",
+    "Cancel",      "Retry",  "PauseSweep",  "ResumeSweep", "EditSweep", "DrainWorker",   "Explain",
+    "ListWorkers", "Query",  "BuildTable",  "GetLogs",     "GetMatrix", "StoreAnalysis", "DescribeStore",
+    "Stat",        "Upload", "Download",    "Collect"};
 
 template <typename Range, typename Name>
 Labels LabelsOf(const Range& range, Name name) {
@@ -72,7 +72,7 @@ std::vector<MetricSpec> MakeTable() {
   const std::vector<double> rows = {1, 3, 10, 30, 100, 300, 1000, 3000, 10000};
   const std::vector<double> waits = {0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000};
   const std::vector<double> rates = {0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000};
-  return {
+  std::vector<MetricSpec> table = {
       Gauge("inlier_build_info", "Always 1; the labels name the version and the build.", {"version", "build"},
             {{Version(), BuildId()}}),
       Gauge("inlier_sweeps", "Sweeps by state.", {"state"}, sweep_states),
@@ -132,14 +132,16 @@ std::vector<MetricSpec> MakeTable() {
       Gauge("inlier_notifications_waiting", "Notifications that are not delivered yet.", {"hook"}),
       Gauge("inlier_store_available", "1 while the database accepts commits, 0 while its disk is full."),
       Counter("inlier_artifact_bytes_total", "Bytes of artifacts received from workers and sent to them.",
-              {"direction"}, {{"received"}, {"sent"}}),
+              {"direction"}, {{"RECEIVED"}, {"SENT"}}),
       Counter("inlier_rpcs_total", "Calls answered, by method and gRPC code.", {"method", "code"},
               Pairs(methods, {{"OK"}})),
       Counter("inlier_calls_refused_total", "Calls refused before they had any effect, by reason.",
-              {"reason"}, {{"unauthenticated"}, {"forbidden"}, {"version"}, {"rate"}, {"at_once"}}),
+              {"reason"}, {{"UNAUTHENTICATED"}, {"FORBIDDEN"}, {"VERSION"}, {"RATE"}, {"AT_ONCE"}}),
       Histogram("inlier_rpc_seconds", "Time to answer a call, its commit included; of a Session, one sync.",
                 LatencyBuckets(), {"method"}, methods),
   };
+  for (MetricSpec& spec : LiveMetricTable()) table.push_back(std::move(spec));
+  return table;
 }
 
 }  // namespace
@@ -149,7 +151,8 @@ const std::vector<MetricSpec>& CoordinatorMetricTable() {
   return *table;
 }
 
-CoordinatorMetrics::CoordinatorMetrics() : registry_(CoordinatorMetricTable()) {
+CoordinatorMetrics::CoordinatorMetrics(std::uint32_t sweeps_max)
+    : sweeps_max_(sweeps_max), registry_(CoordinatorMetricTable()) {
   registry_.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1);
   registry_.GaugeOf("inlier_store_available").Set(1);
 }
@@ -168,11 +171,12 @@ void CoordinatorMetrics::ObserveRpc(const std::string& method, const std::string
 }
 
 void CoordinatorMetrics::ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes) {
-  registry_.CounterOf("inlier_artifact_bytes_total", {direction}).Increment(static_cast<double>(bytes));
+  registry_.CounterOf("inlier_artifact_bytes_total", {absl::AsciiStrToUpper(direction)})
+      .Increment(static_cast<double>(bytes));
 }
 
 void CoordinatorMetrics::CountRefusedCall(const char* reason) {
-  registry_.CounterOf("inlier_calls_refused_total", {reason}).Increment();
+  registry_.CounterOf("inlier_calls_refused_total", {absl::AsciiStrToUpper(reason)}).Increment();
 }
 
 void CoordinatorMetrics::ObserveDelivery(const std::string& hook,
@@ -202,7 +206,8 @@ void CoordinatorMetrics::Raise(const std::string& name, const std::vector<std::s
   if (more > 0) counter.Increment(more);
 }
 
-void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const CommitterHealth& store) {
+void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const CommitterHealth& store,
+                                SweepResults& results) {
   const State& state = orchestrator.state();
   const auto set = [this](const char* name, const std::vector<std::string>& labels, auto value) {
     registry_.GaugeOf(name, labels).Set(static_cast<double>(value));
@@ -216,7 +221,7 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
     set("inlier_stages", {KindLabel(key.first), v1::TrialState_Name(key.second)}, count);
   std::map<std::string, int> workers;
   for (const auto& [incarnation, worker] : state.workers.all())
-    ++workers[!worker.connected ? "lost" : worker.draining || worker.held ? "draining" : "connected"];
+    ++workers[!worker.connected ? "LOST" : worker.draining || worker.held ? "DRAINING" : "CONNECTED"];
   for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
   int quarantined = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
@@ -234,6 +239,10 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   set("inlier_commit_queue_bytes", {}, store.queued_bytes);
   set("inlier_wal_bytes", {}, store.wal_bytes);
   set("inlier_store_available", {}, store.status.ok() ? 1 : 0);
+
+  const std::vector<SweepId> sweeps = LatestSweeps(state, sweeps_max_);
+  for (const auto& [family, series] : LiveSeries(state, sweeps, results.Of(sweeps)))
+    registry_.ReplaceGauge(family, series);
 
   const OrchestratorStats& stats = state.stats;
   for (std::size_t kind = 0; kind < 2; ++kind) {

@@ -1,8 +1,9 @@
 // Every Prometheus family of the coordinator, in one table, and the calls that update them.
 //
 // Conventions: prefix inlier_, base units, counters end in _total, one gauge with a `state` label in place of
-// many; no trial, stage, sweep or worker id is ever a label. Series whose labels are known exist from the
-// start, with value 0. docs/reference/metrics.md is written from the table.
+// many. Values of labels that are one of a few (states, kinds, outcomes, reasons) are in upper case, as in the
+// messages. Ids of sweeps and trials are labels only in live_metrics.h, which bounds them. Series whose labels are
+// known exist from the start, with value 0. docs/reference/metrics.md is written from the table.
 //
 // Thread safety: Observe* and Count* may be called from any thread; Update only from the coordinator's
 // thread.
@@ -17,6 +18,7 @@
 #include "base/time.h"
 #include "coordinator/orchestrator.h"
 #include "coordinator/store/committer.h"
+#include "coordinator/sweep_results.h"
 #include "rpc/metrics_registry.h"
 
 namespace inlier {
@@ -26,11 +28,12 @@ const std::vector<MetricSpec>& CoordinatorMetricTable();
 
 class CoordinatorMetrics {
  public:
-  CoordinatorMetrics();
+  // `sweeps_max`: sweeps with series of their own.
+  explicit CoordinatorMetrics(std::uint32_t sweeps_max);
 
   void ObserveCommit(const CommitStats& stats);
   void ObserveRpc(const std::string& method, const std::string& code, Duration duration);
-  // `direction`: "received" or "sent".
+  // `direction`: received or sent.
   void ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes);
   // Reasons: unauthenticated, forbidden, version, rate, at_once.
   void CountRefusedCall(const char* reason);
@@ -41,7 +44,7 @@ class CoordinatorMetrics {
   void ObserveEffects(const Effects& effects);
 
   // Sets gauges and counters to the current state of the orchestrator and the committer.
-  void Update(const Orchestrator& orchestrator, const CommitterHealth& store);
+  void Update(const Orchestrator& orchestrator, const CommitterHealth& store, SweepResults& results);
 
   MetricsRegistry& registry() { return registry_; }
 
@@ -52,6 +55,7 @@ class CoordinatorMetrics {
     Raise(name, labels, static_cast<double>(total));
   }
 
+  const std::uint32_t sweeps_max_;
   MetricsRegistry registry_;
 };
 

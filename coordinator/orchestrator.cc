@@ -19,6 +19,7 @@
 #include "coordinator/sweeps/control.h"
 #include "coordinator/sweeps/edit.h"
 #include "coordinator/sweeps/settle.h"
+#include "coordinator/sweeps/store_analysis.h"
 #include "coordinator/sweeps/submit.h"
 #include "coordinator/tick.h"
 
@@ -132,6 +133,13 @@ absl::StatusOr<v1::DrainWorkerResponse> Orchestrator::OnDrain(const v1::DrainWor
                                                               const Caller& caller) {
   return RunOnce<v1::DrainWorkerResponse>("DrainWorker", request, caller, now, effects,
                                           [&](Context& context) { return DrainWorker(context, request); });
+}
+
+absl::StatusOr<v1::StoreAnalysisResponse> Orchestrator::OnStoreAnalysis(
+    const v1::StoreAnalysisRequest& request, Moment now, Effects& effects, const Caller& caller) {
+  return RunOnce<v1::StoreAnalysisResponse>(
+      "StoreAnalysis", request, caller, now, effects,
+      [&](Context& context) { return StoreAnalysis(context, request, caller.name); });
 }
 
 absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& sync, Moment now,

@@ -96,6 +96,11 @@ class Orchestrator {
   absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
                                                   Effects& effects, const Caller& caller = {});
 
+  // Stores what a caller measured on a model; InvalidArgument for one without numbers.
+  absl::StatusOr<v1::StoreAnalysisResponse> OnStoreAnalysis(const v1::StoreAnalysisRequest& request,
+                                                            Moment now, Effects& effects,
+                                                            const Caller& caller = {});
+
   void Tick(Moment now, Effects& effects);
 
   // For the functions of status/ and for NextDeadline (tick.h).

@@ -102,6 +102,7 @@ void RecoverTrial(State& state, TrialRow record) {
   trial.train = record.train_stage;
   trial.evaluate = record.evaluate_stage;
   trial.state = record.state;
+  trial.known = record.known;
   trial.labels_json = std::move(record.labels_json);
   trial.SetMessage(record.message);
   if (trial.train) {
@@ -113,6 +114,7 @@ void RecoverTrial(State& state, TrialRow record) {
     return;
   }
   sweep.trials.push_back(trial.id);
+  if (trial.known) ++sweep.known;
   if (trial.point >= sweep.next_point) sweep.ahead.insert(trial.point);
   CountTrial(state, sweep, std::nullopt, trial.state);
   for (const StageId id : {trial.train, trial.evaluate}) {
@@ -199,6 +201,7 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
 void RecoverNotifications(Snapshot& snapshot, Context& context) {
   State& state = context.state;
   state.notifications.next = snapshot.next_notification;
+  state.next_analysis = snapshot.next_analysis;
   for (NotificationRow& row : snapshot.gathering) {
     row.gathering = false;
     context.out.changes.Add(std::move(row));

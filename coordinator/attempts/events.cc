@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/data_binding.h"
+#include "coordinator/attempts/live_points.h"
 #include "coordinator/attempts/pruning.h"
 #include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/reported_text.h"
@@ -154,7 +155,8 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
 
 void TakeMeasurement(Context& context, Attempt& attempt, const v1::MeasurementPoint& point, WallTime at) {
   OrchestratorStats& stats = context.state.stats;
-  if (FindMeasurement(point.name()) == nullptr || point.site().size() > Limits::kSiteBytesMax ||
+  const MeasurementInfo* const info = FindMeasurement(point.name());
+  if (info == nullptr || point.site().size() > Limits::kSiteBytesMax ||
       !IsUtf8(point.site())) {
     ++stats.events_invalid;
     context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token, " reason=\"measurement ",
@@ -169,6 +171,7 @@ void TakeMeasurement(Context& context, Attempt& attempt, const v1::MeasurementPo
                                          .site = point.site(),
                                          .final = point.final(),
                                          .at = at});
+  NoteLivePoint(context.state, attempt, *info, point);
   JudgePoint(context, attempt, point);  // May end the attempt.
 }
 

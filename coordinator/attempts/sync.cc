@@ -22,6 +22,7 @@ constexpr Duration kIdleSync = std::chrono::milliseconds(200);
 constexpr int kWorkersAtIdleSync = 20;
 // How often "last seen" is written for a worker of which nothing else changes.
 constexpr std::int64_t kLastSeenWrittenMs = 60'000;
+constexpr std::size_t kGpuNameBytesMax = 128;
 
 // Who may sync as this worker, `known` or a new one, and whether the caller may have one more.
 absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1::WorkerSync& sync,
@@ -48,6 +49,17 @@ absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1:
         "coordinator"));
   }
   return absl::OkStatus();
+}
+
+// As people may be shown them.
+std::vector<v1::GpuReading> Readings(const v1::WorkerSync& sync) {
+  std::vector<v1::GpuReading> gpus(
+      sync.gpus().begin(), sync.gpus().begin() + std::min(sync.gpus_size(), WorkerEntry::kGpusMax));
+  for (v1::GpuReading& gpu : gpus) {
+    gpu.set_device(Shortened(gpu.device(), kGpuNameBytesMax));
+    if (gpu.has_name()) gpu.set_name(Shortened(gpu.name(), kGpuNameBytesMax));
+  }
+  return gpus;
 }
 
 }  // namespace
@@ -102,6 +114,7 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
     state.stats.events_thinned += sync.events_thinned() - worker.events_thinned;
     worker.events_thinned = sync.events_thinned();
   }
+  if (sync.gpus_size() > 0) worker.gpus = Readings(sync);
   state.workers.Seen(worker, context.now.at, context.now.wall);
   if (worker.draining) ForgetDataChecks(state, worker.incarnation);  // It gives them up.
   if (!INLIER_BUG("lease_not_renewed")) state.leases.Renew(worker.incarnation, context.now.at);

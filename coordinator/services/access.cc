@@ -26,6 +26,7 @@ constexpr Duration kCheckPeriod = std::chrono::seconds(1);
 constexpr Duration kLogPeriod = std::chrono::seconds(1);
 constexpr std::size_t kCommonNameBytesMax = 256;
 constexpr char kRetryAfter[] = "inlier-retry-after-ms";
+constexpr char kHttpPeer[] = "inlier-http-peer";
 
 std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
@@ -33,6 +34,14 @@ std::optional<std::string> Header(const grpc::CallbackServerContext& context, co
   const auto at = context.client_metadata().find(name);
   if (at == context.client_metadata().end()) return std::nullopt;
   return std::string(View(at->second));
+}
+
+// The address that a call came from. One by HTTP comes from this process (coordinator/web), which names it.
+std::string PeerOf(const grpc::CallbackServerContext& context) {
+  std::string peer = context.peer();
+  if (absl::StartsWith(peer, "ipv4:") || absl::StartsWith(peer, "ipv6:")) return peer;
+  const std::optional<std::string> http = Header(context, kHttpPeer);
+  return http ? absl::StrCat("http:", *http) : peer;
 }
 
 // Both are hexadecimal digests.
@@ -86,11 +95,13 @@ const std::vector<MethodRole>& MethodRoles() {
       {"PauseSweep", Role::kSubmit, true},
       {"ResumeSweep", Role::kSubmit, true},
       {"EditSweep", Role::kSubmit, true},
+      {"StoreAnalysis", Role::kSubmit, true},
       {"DrainWorker", Role::kAdmin, true},
       {"Collect", Role::kAdmin, true},
       {"ListSweeps", Role::kRead},
       {"GetSweep", Role::kRead},
       {"ListTrials", Role::kRead},
+      {"GetMatrix", Role::kRead},
       {"WatchSweep", Role::kRead},
       {"Explain", Role::kRead},
       {"ListWorkers", Role::kRead},
@@ -150,33 +161,53 @@ void Access::ReloadIfChanged() {
 
 absl::StatusOr<Access::Identity> Access::Identify(grpc::CallbackServerContext& context) {
   ReloadIfChanged();
-  if (!tokens_file_.empty()) {
-    const std::optional<std::string> header = Header(context, kTokenHeader);
-    if (!header) {
-      return absl::UnauthenticatedError(
-          "this coordinator requires a token: set INLIER_TOKEN or --token-file (a worker: token_file); "
-          "`inlier token add` makes one");
-    }
-    if (!absl::StartsWith(*header, kTokenScheme))
-      return absl::UnauthenticatedError("the header `authorization` must be: Bearer TOKEN");
-    const std::string digest = Sha256Hex(std::string_view(*header).substr(std::strlen(kTokenScheme)));
-    const TokenEntry* found = nullptr;
-    for (const TokenEntry& entry : tokens_) {  // All of them, so that the time does not depend on the token.
-      if (SameDigest(entry.sha256, digest)) found = &entry;
-    }
-    if (found != nullptr) {
-      return Identity{.caller = {.name = found->name,
-                                 .role = RoleName(found->role),
-                                 .peer = {},
-                                 .admin = found->role == Role::kAdmin},
-                      .role = found->role};
-    }
-    return absl::UnauthenticatedError(
-        "this coordinator does not know the token: it was removed, or belongs to another coordinator; get a "
-        "new one (`inlier token add`)");
-  }
+  if (!tokens_file_.empty()) return IdentifyByToken(Header(context, kTokenHeader));
   if (!mutual_) return Identity();
   return IdentifyByCertificate(context);
+}
+
+absl::StatusOr<Access::Identity> Access::IdentifyByToken(const std::optional<std::string>& header) const {
+  if (!header) {
+    return absl::UnauthenticatedError(
+        "this coordinator requires a token: set INLIER_TOKEN or --token-file (a worker: token_file); "
+        "`inlier token add` makes one");
+  }
+  if (!absl::StartsWith(*header, kTokenScheme))
+    return absl::UnauthenticatedError("the header `authorization` must be: Bearer TOKEN");
+  const std::string digest = Sha256Hex(std::string_view(*header).substr(std::strlen(kTokenScheme)));
+  const TokenEntry* found = nullptr;
+  for (const TokenEntry& entry : tokens_) {  // All of them, so that the time does not depend on the token.
+    if (SameDigest(entry.sha256, digest)) found = &entry;
+  }
+  if (found != nullptr) {
+    return Identity{.caller = {.name = found->name,
+                               .role = RoleName(found->role),
+                               .peer = {},
+                               .admin = found->role == Role::kAdmin},
+                    .role = found->role};
+  }
+  return absl::UnauthenticatedError(
+      "this coordinator does not know the token: it was removed, or belongs to another coordinator; get a "
+      "new one (`inlier token add`)");
+}
+
+absl::StatusOr<Introduction> Access::Introduce(const std::string& authorization, const std::string& peer) {
+  const std::lock_guard lock(mutex_);
+  ReloadIfChanged();
+  Identity who;
+  if (!tokens_file_.empty()) {
+    absl::StatusOr<Identity> known =
+        IdentifyByToken(authorization.empty() ? std::nullopt : std::optional(authorization));
+    if (!known.ok())
+      return RefusePeer(absl::StrCat("http:", peer), Caller(), "about", "unauthenticated", known.status());
+    who = *std::move(known);
+  }
+  Introduction introduction{
+      .name = who.caller.name, .role = who.caller.role, .admin = who.caller.admin, .methods = {}};
+  for (const MethodRole& entry : MethodRoles()) {
+    if (CheckRole(who, entry.method).ok()) introduction.methods.emplace_back(entry.method);
+  }
+  return introduction;
 }
 
 absl::StatusOr<Access::Identity> Access::IdentifyByCertificate(grpc::CallbackServerContext& context) const {
@@ -261,11 +292,16 @@ absl::StatusOr<Admission> Access::Open(const Caller& caller, const char* method,
 
 absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
                             const char* reason, const absl::Status& status) {
+  return RefusePeer(PeerOf(context), caller, method, reason, status);
+}
+
+absl::Status Access::RefusePeer(const std::string& peer, const Caller& caller, const char* method,
+                                const char* reason, const absl::Status& status) {
   metrics_.CountRefusedCall(reason);
   const MethodRole* entry = Find(method);
   if (refused_ && entry != nullptr && entry->changes) {
     Caller refused = caller;
-    refused.peer = context.peer();
+    refused.peer = peer;
     refused_(refused, method, status);
   }
   auto& [last, since] = refusals_[reason];
@@ -273,7 +309,7 @@ absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& 
   const Timestamp now = MonotonicNow();
   if (last != Timestamp() && now - last < kLogPeriod) return status;
   spdlog::warn("call_refused method={} reason={} peer={} refusals={} message={}", method, reason,
-               context.peer(), since, LogText(status.message()));
+               LogText(peer), since, LogText(status.message()));
   last = now;
   since = 0;
   return status;
@@ -284,7 +320,7 @@ absl::StatusOr<Caller> Access::Check(grpc::CallbackServerContext& context, const
   if (!who.ok()) return Refuse(context, Caller(), method, "unauthenticated", who.status());
   if (const absl::Status role = CheckRole(*who, method); !role.ok())
     return Refuse(context, who->caller, method, "forbidden", role);
-  who->caller.peer = context.peer();
+  who->caller.peer = PeerOf(context);
   return std::move(who->caller);
 }
 

@@ -50,6 +50,13 @@ struct MethodRole {
 };
 const std::vector<MethodRole>& MethodRoles();
 
+// Who a token is, and the methods that it may call.
+struct Introduction {
+  std::string name, role;  // Empty where callers are not checked.
+  bool admin = false;
+  std::vector<std::string> methods;
+};
+
 // A call of a caller that was admitted; one of those it has open until this is destroyed.
 class Admission {
  public:
@@ -94,6 +101,9 @@ class Access {
   // For a method that is open to all: a caller that is not known has no name.
   absl::StatusOr<Admission> AdmitAnyone(grpc::CallbackServerContext& context, const char* method);
 
+  // For a caller by HTTP with this header Authorization. UNAUTHENTICATED as for a call.
+  absl::StatusOr<Introduction> Introduce(const std::string& authorization, const std::string& peer);
+
   // OK while the credentials of an admitted call are in force.
   absl::Status Recheck(grpc::CallbackServerContext& context, Admission& admission);
 
@@ -121,6 +131,7 @@ class Access {
   absl::Status LoadTokens();
   void ReloadIfChanged();                                                   // Under mutex_.
   absl::StatusOr<Identity> Identify(grpc::CallbackServerContext& context);  // Under mutex_.
+  absl::StatusOr<Identity> IdentifyByToken(const std::optional<std::string>& header) const;
   absl::StatusOr<Identity> IdentifyByCertificate(grpc::CallbackServerContext& context) const;
   absl::Status CheckRole(const Identity& who, const char* method) const;
   absl::Status CheckRate(const Caller& caller, grpc::CallbackServerContext& context);  // Under mutex_.
@@ -131,6 +142,8 @@ class Access {
   absl::StatusOr<Caller> Check(grpc::CallbackServerContext& context, const char* method);
   absl::Status Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
                       const char* reason, const absl::Status& status);  // Under mutex_.
+  absl::Status RefusePeer(const std::string& peer, const Caller& caller, const char* method,
+                          const char* reason, const absl::Status& status);  // Under mutex_.
 
   const std::string tokens_file_;
   const std::set<std::string> admins_;  // Common names.

@@ -6,11 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "coordinator/services/request_limits.h"
 #include "coordinator/state/lookup.h"
-#include "coordinator/state/request_limits.h"
 #include "coordinator/state/request_log.h"
 #include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
+#include "coordinator/store/sweep_matrix.h"
 #include "coordinator/tables/table_builder.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "spec/sweep/sweep_reader.h"
@@ -134,6 +135,11 @@ class SweepService {
                       [this, request] { return reader_.ListTrials(*request); });
   }
 
+  void GetMatrix(Context* context, const v1::GetMatrixRequest* request, v1::SweepMatrix* response) {
+    return ReadStored(calls_.reads(), context, "GetMatrix", request, response,
+                      [this, request] { return ReadMatrix(reader_, *request); });
+  }
+
   void Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) {
     return Change(context, "Cancel", request, response, &Orchestrator::OnCancel);
   }
@@ -182,6 +188,11 @@ class SweepService {
     return Change(context, "DrainWorker", request, response, &Orchestrator::OnDrain);
   }
 
+  void StoreAnalysis(Context* context, const v1::StoreAnalysisRequest* request,
+                     v1::StoreAnalysisResponse* response) {
+    return Change(context, "StoreAnalysis", request, response, &Orchestrator::OnStoreAnalysis);
+  }
+
   void ListWorkers(Context* context, const v1::ListWorkersRequest* request,
                    v1::ListWorkersResponse* response) {
     return Show(context, "ListWorkers", request, response, [request](const Orchestrator& orchestrator) {
@@ -202,8 +213,15 @@ class SweepService {
     return ReadStored(calls_.tables(), context, "BuildTable", request, response,
                       [this, context, request]() -> absl::StatusOr<v1::Table> {
                         RETURN_IF_ERROR(CheckLimits(request->table()));
-                        ASSIGN_OR_RETURN(const SweepId sweep, reader_.FindSweep(request->sweep()));
-                        return inlier::BuildTable(reader_, sweep, request->table(), [context] {
+                        if (request->more_sweeps_size() >= kTableSweepsMax)
+                          return absl::InvalidArgumentError(absl::StrCat(
+                              "more_sweeps: a table is of at most ", kTableSweepsMax, " sweeps"));
+                        std::vector<SweepId> sweeps;
+                        ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(request->sweep()));
+                        for (const std::string& more : request->more_sweeps()) {
+                          ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(more));
+                        }
+                        return inlier::BuildTable(reader_, sweeps, request->table(), [context] {
                           return context->server_context().IsCancelled();
                         });
                       });
@@ -213,8 +231,9 @@ class SweepService {
     return ReadStored(calls_.reads(), context, "GetLogs", request, response,
                       [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
                         ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
-                        return reader_.Logs(trial,
-                                            std::clamp<std::uint32_t>(request->max_lines(), 1, kLogLinesMax));
+                        return reader_.Logs(trial, request->after_line(),
+                                            std::clamp<std::uint32_t>(request->max_lines(), 1, kLogLinesMax),
+                                            request->newest());
                       });
   }
 
@@ -231,6 +250,7 @@ void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
   add("ListSweeps", &SweepService::ListSweeps);
   add("GetSweep", &SweepService::GetSweep);
   add("ListTrials", &SweepService::ListTrials);
+  add("GetMatrix", &SweepService::GetMatrix);
   add("Cancel", &SweepService::Cancel);
   add("Retry", &SweepService::Retry);
   add("PauseSweep", &SweepService::PauseSweep);
@@ -238,6 +258,7 @@ void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
   add("EditSweep", &SweepService::EditSweep);
   add("Explain", &SweepService::Explain);
   add("DrainWorker", &SweepService::DrainWorker);
+  add("StoreAnalysis", &SweepService::StoreAnalysis);
   add("ListWorkers", &SweepService::ListWorkers);
   add("Query", &SweepService::Query);
   add("BuildTable", &SweepService::BuildTable);

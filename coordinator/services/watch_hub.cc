@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "coordinator/services/request_limits.h"
 #include "coordinator/state/lookup.h"
-#include "coordinator/state/request_limits.h"
 #include "coordinator/status/status.h"
 
 namespace inlier {

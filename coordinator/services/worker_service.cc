@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "coordinator/state/request_limits.h"
+#include "coordinator/services/request_limits.h"
 #include "inlier/v1/worker_service.grpc.pb.h"
 
 namespace inlier {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "coordinator/state/live_values.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
 #include "inlier/v1/attempt.pb.h"
@@ -46,6 +47,8 @@ struct Attempt {
   std::uint64_t peak_memory_mib = 0;   // From its outcome; 0: not known.
   std::uint64_t peak_gpu_memory_mib = 0;
   bool gpu_out_of_memory = false;
+  LatestPoints latest;
+  std::string setting;  // Of the model that it measures, see SweepValue; empty: not looked up yet.
 };
 
 }  // namespace inlier

@@ -30,6 +30,11 @@ inline absl::Status CheckOwner(const State&, const Caller&, const v1::DrainWorke
   return absl::OkStatus();
 }
 
+// An analysis is new, and of its caller.
+inline absl::Status CheckOwner(const State&, const Caller&, const v1::StoreAnalysisRequest&) {
+  return absl::OkStatus();
+}
+
 bool MayChange(const Caller& caller, const Sweep& sweep);
 
 // OK if the configuration lets the caller have a sweep of this group, priority and weight; admins may have any.

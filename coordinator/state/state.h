@@ -67,6 +67,7 @@ struct State {
   NotificationTable notifications;
   OrchestratorStats stats;
   Token next_token = 1;
+  std::uint64_t next_analysis = 1;  // Number of the next analysis.
 };
 
 }  // namespace inlier

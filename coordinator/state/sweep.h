@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "coordinator/state/live_values.h"
 #include "coordinator/state/pruner.h"
 #include "coordinator/state/stage.h"
 #include "coordinator/state/sweep_expander.h"
@@ -73,6 +74,7 @@ struct Sweep {
   std::vector<TrialId> trials;  // Without those withdrawn.
   std::unordered_map<std::uint64_t, TrialId>
       by_point;  // The same, or empty; made when a trial starts from another point's.
+  std::uint64_t known = 0;  // Of `trials`: Trial::known.
   std::uint64_t withdrawn = 0;
   std::array<std::uint64_t, v1::TrialState_ARRAYSIZE> counts{};  // Of the trials made so far, by state.
   StageTally train;
@@ -83,6 +85,7 @@ struct Sweep {
   std::map<StageId, std::uint32_t> pruned;
   std::map<StageId, std::uint32_t> kept_from_pruning;
   std::uint64_t withdrawn_pruned = 0;
+  SweepValues values;                // Since this process started.
   std::uint64_t version = 0;         // Grows with everything that a watcher can see.
   std::vector<std::string> notices;  // The latest; the last one's number is `last_notice`.
   std::uint64_t last_notice = 0;     // Notices are numbered from 1 for the life of the sweep.

@@ -27,6 +27,8 @@
 namespace inlier {
 
 struct WorkerEntry {
+  static constexpr int kGpusMax = 64;
+
   std::string incarnation;
   std::uint32_t number = 0;  // From 1, for the life of this process.
   std::string name;
@@ -37,6 +39,7 @@ struct WorkerEntry {
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
   DeviceHealths devices;        // Those that have failed since their last success.
+  std::vector<v1::GpuReading> gpus;  // The latest that it reported; at most kGpusMax.
   bool slots_reported = false;  // By the worker itself; before that the slots are the stored ones.
   bool draining = false;        // As it reports itself.
   bool held = false;            // A person drains it.

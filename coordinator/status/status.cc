@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/sweep_expander.h"
+#include "coordinator/status/work.h"
 
 namespace inlier {
 namespace {
@@ -18,35 +18,9 @@ constexpr std::uint32_t kWorkersAPage = 1000;
 // A page of workers ends above it: any client takes a message of this size.
 constexpr std::size_t kWorkersBytesAPage = 2 << 20;
 
-// The finished share of an attempt, from its reported progress.
-double FractionDone(v1::StageKind kind, const v1::Progress& progress) {
-  if (absl::StartsWith(progress.phase(), "uploading")) return 1;  // The training is done.
-  if (progress.steps_total() == 0) return 0;
-  if (progress.phase() != (kind == v1::TRAIN_STAGE ? "train" : "evaluate")) return 0;
-  return std::clamp(static_cast<double>(progress.step()) / static_cast<double>(progress.steps_total()), 0.0,
-                    1.0);
-}
-
-// The share of a training that its checkpoint keeps; 0 where the number of steps is not known.
-double FractionSaved(const Stage& stage, std::uint64_t step) {
-  return stage.steps == 0 ? 0 : std::min(1.0, static_cast<double>(step) / stage.steps);
-}
-
-// Of the work of one sweep that is under way.
-struct UnderWay {
-  std::uint64_t attempts = 0;
-  std::uint64_t train_attempts = 0;
-  std::uint64_t evaluate_attempts = 0;
-  double train_steps_done = 0;
-  double evaluations_done = 0;
-  double seconds_per_step = 0;  // Mean of the train attempts that report a rate; 0: none does.
-  double longest_seconds_left = 0;
-};
-
 // The running attempts of the sweep, and their part of its work.
 UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update) {
   UnderWay under_way;
-  double rates = 0;
   for (const auto& [token, attempt] : state.attempts) {
     const Stage& stage = state.stages.at(attempt.stage);
     const std::optional<TrialId> first_trial = stage.FirstDependentOf(id);
@@ -62,73 +36,19 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
     for (const auto& [axis, label] : LabelsFromJson(std::string(trial.labels_json)))
       (*running.mutable_labels())[axis] = label;
     running.set_attempt(attempt.assignment.attempt());
-
-    const double fraction = std::max(FractionDone(stage.kind, attempt.progress),
-                                     FractionSaved(stage, attempt.assignment.resume_step()));
-    const bool measured = stage.kind == v1::TRAIN_STAGE && attempt.progress.rate() > 0;
-    ++under_way.attempts;
-    if (stage.kind == v1::TRAIN_STAGE) {
-      ++under_way.train_attempts;
-      under_way.train_steps_done += fraction * stage.Weight();
-    } else {
-      ++under_way.evaluate_attempts;
-      under_way.evaluations_done += fraction;
+    for (const LatestPoint& point : attempt.latest.all()) {
+      v1::MeasurementPoint& shown = *running.add_latest();
+      shown.set_name(std::string(point.info->name));
+      shown.set_step(point.step);
+      shown.set_value(point.value);
     }
-    if (!measured) continue;
-    rates += 1;
-    under_way.seconds_per_step += 1 / attempt.progress.rate();
-    under_way.longest_seconds_left =
-        std::max(under_way.longest_seconds_left, (1 - fraction) * stage.Weight() / attempt.progress.rate());
+    under_way.Add(stage, attempt);
   }
-  if (rates > 0) under_way.seconds_per_step /= rates;
   for (const StageId waiting : state.interrupted) {
     const Stage& stage = state.stages.at(waiting);
-    if (stage.IsNeededBy(id))
-      under_way.train_steps_done += FractionSaved(stage, stage.detail().resume_step) * stage.Weight();
+    if (stage.IsNeededBy(id)) under_way.AddInterrupted(stage);
   }
   return under_way;
-}
-
-// The finished share of the sweep's work, and the time for the rest where that is known.
-void EstimateWork(const State& state, const Sweep& sweep, const UnderWay& under_way,
-                  v1::SweepUpdate& update) {
-  const bool over = IsOver(state, sweep.id);
-  // Points that are not trials yet are taken to be like those that are.
-  const double made = static_cast<double>(sweep.trials.size());
-  const double not_made = state.expanding.contains(sweep.id) ? static_cast<double>(sweep.Total()) - made : 0;
-  const double scale = made > 0 ? not_made / made : 0;
-  const double total = (1 + scale) * (sweep.train.weight_total + sweep.evaluate.weight_total);
-  const double mean_evaluate_weight =
-      sweep.evaluate.total > 0 ? sweep.evaluate.weight_total / static_cast<double>(sweep.evaluate.total) : 0;
-  const double steps_left = std::max(
-      0.0, sweep.train.weight_needed - under_way.train_steps_done + scale * sweep.train.weight_total);
-  const double evaluations_left =
-      std::max(0.0, static_cast<double>(sweep.evaluate.needed) - under_way.evaluations_done +
-                        scale * static_cast<double>(sweep.evaluate.total));
-  if (total > 0) {
-    update.set_work_done(
-        std::clamp(1 - (steps_left + evaluations_left * mean_evaluate_weight) / total, 0.0, 1.0));
-  } else {
-    update.set_work_done(over ? 1 : 0);
-  }
-
-  if (over) {
-    update.set_seconds_left(0);
-  } else {
-    const double per_step =
-        sweep.train.units > 0 ? sweep.train.seconds / sweep.train.units : under_way.seconds_per_step;
-    const double per_evaluation = sweep.evaluate.units > 0 ? sweep.evaluate.seconds / sweep.evaluate.units
-                                                           : mean_evaluate_weight * per_step;
-    const double places = under_way.attempts > 0 ? static_cast<double>(under_way.attempts)
-                                                 : std::min(static_cast<double>(state.workers.slots()),
-                                                            steps_left + evaluations_left);
-    const bool known =
-        places > 0 && (steps_left == 0 || per_step > 0) && (evaluations_left == 0 || per_evaluation > 0);
-    if (known) {
-      update.set_seconds_left(std::max((steps_left * per_step + evaluations_left * per_evaluation) / places,
-                                       under_way.longest_seconds_left));
-    }
-  }
 }
 
 }  // namespace
@@ -138,21 +58,29 @@ bool IsOver(const State& state, SweepId id) {
   return sweep.state != v1::ACTIVE && sweep.Open() == 0;
 }
 
-v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool with_spec) {
-  const Sweep& sweep = state.sweeps.at(id);
-  v1::SweepStatus status;
-  status.set_sweep_id(id.ToString());
-  status.set_name(sweep.spec.name());
-  status.set_state(sweep.state);
+v1::TrialCounts TrialsByState(const Sweep& sweep) {
   const std::uint64_t not_made = sweep.Total() - std::min<std::uint64_t>(sweep.Total(), sweep.trials.size());
   const bool active = sweep.state == v1::ACTIVE;
-  v1::TrialCounts& trials = *status.mutable_trials();
+  v1::TrialCounts trials;
   trials.set_pending(sweep.Count(v1::PENDING) + (active ? not_made : 0));
   trials.set_running(sweep.Count(v1::RUNNING));
   trials.set_succeeded(sweep.Count(v1::SUCCEEDED));
   trials.set_diverged(sweep.Count(v1::DIVERGED));
   trials.set_failed(sweep.Count(v1::FAILED));
   trials.set_cancelled(sweep.Count(v1::CANCELLED) + (active ? 0 : not_made));
+  return trials;
+}
+
+v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool with_spec) {
+  const Sweep& sweep = state.sweeps.at(id);
+  v1::SweepStatus status;
+  status.set_sweep_id(id.ToString());
+  status.set_name(sweep.spec.name());
+  status.set_state(sweep.state);
+  const bool active = sweep.state == v1::ACTIVE;
+  v1::TrialCounts& trials = *status.mutable_trials();
+  trials = TrialsByState(sweep);
+  if (sweep.known > 0) trials.set_known(sweep.known);
   std::uint64_t pruned = 0;
   for (const auto& [stage, count] : sweep.pruned) pruned += count;
   trials.set_pruned(pruned - sweep.withdrawn_pruned);
@@ -190,7 +118,9 @@ v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::u
   const Sweep& sweep = state.sweeps.at(id);
   v1::SweepUpdate update;
   *update.mutable_status() = StatusOf(state, id, now.at, /*with_spec=*/false);
-  EstimateWork(state, sweep, DescribeRunning(state, id, update), update);
+  const SweepWork work = WorkOf(state, sweep, DescribeRunning(state, id, update));
+  update.set_work_done(work.done);
+  if (work.seconds_left) update.set_seconds_left(*work.seconds_left);
   const std::uint64_t forgotten = sweep.ForgottenNotices();
   for (std::uint64_t number = std::max(sequence, forgotten) + 1; number <= sweep.last_notice; ++number) {
     update.add_notices(sweep.notices[number - forgotten - 1]);
@@ -237,6 +167,7 @@ v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
   status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
   for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
   status.set_version(worker.version);
+  *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
   for (const auto& [device, health] : worker.devices) {
     if (!health.InQuarantine()) continue;
     v1::QuarantinedDevice& quarantined = *status.add_quarantined();

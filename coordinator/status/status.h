@@ -9,6 +9,9 @@ namespace inlier {
 // The sweep has ended and none of its attempts runs.
 bool IsOver(const State& state, SweepId id);
 
+// Points without a trial yet are PENDING ones of an ACTIVE sweep, else CANCELLED. Without `pruned`.
+v1::TrialCounts TrialsByState(const Sweep& sweep);
+
 v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool with_spec);
 
 // The present state, with the notices after number `sequence` that are still in memory. The update holds the number

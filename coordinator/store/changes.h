@@ -116,7 +116,7 @@ struct AttemptInfo {
 // RUNNING until a StageChange.
 struct AttemptEnded {
   Token token = 0;
-  v1::TrialState outcome = v1::FAILED;        // SUCCEEDED, DIVERGED, FAILED or CANCELLED.
+  v1::TrialState outcome = v1::FAILED;        // SUCCEEDED, DIVERGED, FAILED or CANCELLED; FAILED for PREEMPTED is stored as PREEMPTED.
   std::optional<v1::FailureClass> failure{};  // With FAILED.
   std::string message{};
   WallTime at{};
@@ -164,7 +164,7 @@ using Change =
                  AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
                  EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
                  TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData, TokenTaken,
-                 NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage>;
+                 NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage, AnalysisRow>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

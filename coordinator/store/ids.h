@@ -22,11 +22,15 @@ struct StageTag {
 struct DataTag {
   static constexpr std::string_view kPrefix = "d-";
 };
+struct AnalysisTag {
+  static constexpr std::string_view kPrefix = "a-";
+};
 
 using SweepId = StrongId<SweepTag>;
 using TrialId = StrongId<TrialTag>;
 using StageId = StrongId<StageTag>;
 using DataId = StrongId<DataTag>;
+using AnalysisId = StrongId<AnalysisTag>;
 
 // Fencing number of an attempt, strictly increasing for the life of the database; names the attempt. 0 is
 // none.

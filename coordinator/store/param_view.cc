@@ -8,8 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordinator/store/analysis_views.h"
 #include "coordinator/store/derived_sql.h"
+#include "coordinator/store/effective_gamma.h"
 #include "coordinator/store/sql_name.h"
+#include "coordinator/store/view_sql.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/columns.h"
 #include "spec/trial/canonical.h"
@@ -17,16 +20,6 @@
 
 namespace inlier {
 namespace {
-
-constexpr char kIsoTime[] = "'%Y-%m-%dT%H:%M:%fZ'";
-
-std::string Utc(const std::string& milliseconds) {
-  return absl::StrCat("strftime(", kIsoTime, ", ", milliseconds, " / 1000.0, 'unixepoch')");
-}
-
-std::string Id(const std::string& prefix, const std::string& column) {
-  return absl::StrCat("'", prefix, "' || ", column);
-}
 
 const ViewColumn kTrial = {"trial", Id("t-", "trial.id"), "Id of the trial, t-<number>."};
 const ViewColumn kSweep = {"sweep", "sweep.name", "Name of its sweep."};
@@ -82,6 +75,9 @@ void AppendParams(std::vector<ViewColumn>& columns) {
       absl::StrAppend(&where, where.empty() ? "The chosen one of: " : ", ", path.substr(2));
     columns.push_back({param.name, ColumnExpression(param, JsonOfPath), absl::StrCat(where, ".")});
   }
+  columns.push_back(
+      {"effective_gamma", EffectiveGammaSql(JsonOfPath),
+       "Lower stretch limit: gamma, 0 for vanilla, -alpha / T for alpha; NULL for other softmaxes."});
 }
 
 // Of the data of the training that the table `stage` is.
@@ -151,15 +147,13 @@ View Trials() {
   return view;
 }
 
-View Results() {
+// `more`: a further condition on the trials.
+View ResultsOf(std::string name, std::string comment, const std::string& more) {
   View view = {
-      "results",
-      "Trials that have a result, one row each: labels, hyper-parameters, and one column for each final "
-      "measurement. Only what "
-      "the attempt measured that produced the stage's result. NULL: not measured, or not a number. Trials "
-      "that were submitted twice have one evaluate_stage, and the same numbers: one result, not two.",
+      std::move(name),
+      std::move(comment),
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
-      absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')")};
+      absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')", more)};
   AppendParams(view.columns);
   view.columns.push_back(kWithdrawn);
   view.columns.push_back(kTrainStage);
@@ -182,6 +176,25 @@ View Results() {
                             absl::StrCat("Measurement of the ", std::string(measurement.source), " stage.")});
   }
   return view;
+}
+
+View Results() {
+  return ResultsOf(
+      "results",
+      "Trials that have a result, one row each: labels, hyper-parameters, and one column for each final "
+      "measurement. Only what the attempt measured that produced the stage's result. NULL: not measured, "
+      "or not a number. Trials that were submitted twice have one evaluate_stage, and the same numbers: "
+      "see distinct_results.",
+      "");
+}
+
+View DistinctResults() {
+  return ResultsOf(
+      "distinct_results",
+      "The same, each result once: with the first of the trials that have it. For queries over several "
+      "sweeps, so that a sweep that was submitted twice does not count twice.",
+      "\n  AND NOT EXISTS (SELECT 1 FROM trial AS earlier WHERE earlier.evaluate_stage = "
+      "trial.evaluate_stage AND earlier.id < trial.id)");
 }
 
 // Measurements of time, which differ from run to run: 'a', 'b'.
@@ -224,13 +237,15 @@ View Reruns() {
 View Curves() {
   return {"curves",
           "Measurements over steps, one row a point. Of a training that was resumed: the points of each "
-          "attempt up to where the next one went "
-          "on. Also of trials that still run. Narrow it with `trial = 't-1'` or `sweep = '…'`.",
+          "attempt up to where the next one resumed. "
+          "Also of trials that still run. Narrow it with `trial = 't-1'` or `sweep = '…'`.",
           {kTrial,
            kSweep,
            kSweepId,
            kLabel,
            kLabels,
+           {"stage", Id("st-", "stage.id"),
+            "Trials that share a training have its points once each; `stage` shows it."},
            kKind,
            {"name", "measurement.name", "Name of the measurement."},
            {"step", "measurement.step", "Updates done when it was taken."},
@@ -264,6 +279,7 @@ View Attempts() {
        {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
        {"gpu", "attempt.gpu_share_thousandths / 1000.0", "Share of a GPU that it had; 0 on a CPU."},
        {"worker", "attempt.worker", "Incarnation of the worker."},
+       {"worker_name", "(SELECT name FROM worker WHERE worker.incarnation = attempt.worker)", "Its label."},
        {"slot", "attempt.slot", "Place on the worker."},
        {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it resumed from; 0 from scratch."}},
       AttemptsOfTrials()};
@@ -275,27 +291,26 @@ View Attempts() {
 }
 
 View Failures() {
-  return {
-      "failures",
-      "FAILED trials with the last attempt that failed.",
-      {kTrial,
-       kSweep,
-       kSweepId,
-       kLabel,
-       kLabels,
-       {"message", "trial.message", "Why the trial failed."},
-       {"stage", Id("st-", "attempt.stage"), "Stage of the last attempt that failed."},
-       {"token", "attempt.token", "That attempt."},
-       {"failure", "attempt.failure", "Its failure class."},
-       {"attempts", "(SELECT count(*) FROM attempt AS every WHERE every.stage = attempt.stage)",
-        "Attempts at that stage."},
-       {"host", "attempt.host", "Where it ran."},
-       {"ended_at", Utc("attempt.ended_ms"), "UTC."}},
-      absl::StrCat(
-          kTrials,
-          "\n  LEFT JOIN attempt ON attempt.token = (SELECT max(token) FROM attempt AS failed"
-          " WHERE failed.stage IN (trial.train_stage, trial.evaluate_stage) AND failed.outcome = 'FAILED')"
-          "\nWHERE trial.state = 'FAILED'")};
+  return {"failures",
+          "FAILED trials with the last attempt that failed.",
+          {kTrial,
+           kSweep,
+           kSweepId,
+           kLabel,
+           kLabels,
+           {"message", "trial.message", "Why the trial failed."},
+           {"stage", Id("st-", "attempt.stage"), "Stage of the last attempt that failed."},
+           {"token", "attempt.token", "That attempt."},
+           {"failure", "attempt.failure", "Its failure class."},
+           {"attempts", "(SELECT count(*) FROM attempt AS every WHERE every.stage = attempt.stage)",
+            "Attempts at that stage."},
+           {"host", "attempt.host", "Where it ran."},
+           {"ended_at", Utc("attempt.ended_ms"), "UTC."}},
+          absl::StrCat(kTrials,
+                       "\n  LEFT JOIN attempt ON attempt.token = (SELECT max(token) FROM attempt AS failed"
+                       " WHERE failed.stage IN (trial.train_stage, trial.evaluate_stage) AND failed.outcome "
+                       "IN ('FAILED', 'PREEMPTED'))"
+                       "\nWHERE trial.state = 'FAILED'")};
 }
 
 View Logs() {
@@ -376,7 +391,7 @@ View Notifications() {
 View PruningDecisions() {
   return {"pruning_decisions",
           "Verdicts of pruning for each training at each rung, in order.",
-          {{"sweep_id", Id("s-", "pruning_decision.sweep"), "Whose rule decided."},
+          {{"sweep_id", Id("s-", "sweep.id"), "Whose rule decided."},
            {"stage", Id("st-", "pruning_decision.stage"), "The training."},
            {"token", "pruning_decision.token", "The attempt that measured the value."},
            {"rung", "pruning_decision.rung", "Step from which on trainings are compared here."},
@@ -387,7 +402,7 @@ View PruningDecisions() {
            {"threshold", "pruning_decision.threshold", "A worse value is pruned; NULL: there was none."},
            {"at", Utc("pruning_decision.at_ms"), "UTC."},
            {"number", "pruning_decision.id", "Grows: the order of the decisions."}},
-          "pruning_decision"};
+          "pruning_decision\n  JOIN sweep ON sweep.id = pruning_decision.sweep"};
 }
 
 View Workers() {
@@ -421,9 +436,10 @@ std::string View::CreateSql(bool temporary) const {
 }
 
 const std::vector<View>& UserViews() {
-  static const std::vector<View> views = {Sweeps(),           Trials(),   Results(),      Reruns(), Curves(),
-                                          Attempts(),         Failures(), Logs(),         Events(), Workers(),
-                                          PruningDecisions(), Audit(),    Notifications()};
+  static const std::vector<View> views = {Sweeps(), Trials(),        Results(),      DistinctResults(),
+                                          Reruns(), Curves(),        Attempts(),     Failures(),
+                                          Logs(),   Events(),        Workers(),      PruningDecisions(),
+                                          Audit(),  Notifications(), AnalysesView(), AnalysisSitesView()};
   return views;
 }
 

@@ -2,9 +2,11 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -336,32 +338,40 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
     v1::Explanation& attempt = *explanation.add_because();
     const double* seconds = std::get_if<double>(&row[7]);
     const bool stopped =
-        Text(row[4]) == v1::FailureClass_Name(v1::PREEMPTED);  // No failure: it goes on later.
+        Text(row[3]) == v1::FailureClass_Name(v1::PREEMPTED);  // No failure: it resumes later.
     attempt.set_text(absl::StrCat("attempt ", Integer(row[2]), " to ",
                                   Text(row[1]) == "TRAIN_STAGE" ? "train" : "evaluate", " on worker ",
                                   Text(row[6]), " ended after ",
                                   FormatDuration(FromSeconds(seconds == nullptr ? 0 : *seconds)),
                                   IsNull(row[4]) || stopped ? "" : absl::StrCat(", ", Text(row[4])),
                                   Text(row[5]).empty() ? "" : absl::StrCat(": ", Text(row[5]))));
-    attempt.set_state(Text(row[stopped ? 4 : 3]));
+    attempt.set_state(Text(row[3]));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::GetLogsResponse> Reader::Logs(TrialId trial, std::uint32_t max_lines) {
+absl::StatusOr<v1::GetLogsResponse> Reader::Logs(TrialId trial, std::uint64_t after, std::uint32_t max_lines,
+                                                 bool newest) {
   ASSIGN_OR_RETURN(
-      const SqlRows found,
-      Select("SELECT attempt.stage, log.token, log.at_ms, log.text FROM trial "
-             "CROSS JOIN attempt ON attempt.stage IN (trial.train_stage, trial.evaluate_stage) "
-             "CROSS JOIN log ON log.token = attempt.token WHERE trial.id = ?1 ORDER BY log.id DESC LIMIT ?2",
-             {trial.value(), static_cast<std::int64_t>(max_lines)}));
+      SqlRows found,
+      Select(absl::StrCat("SELECT attempt.stage, log.token, log.at_ms, log.text, log.id FROM trial "
+                          "CROSS JOIN attempt ON attempt.stage IN (trial.train_stage, trial.evaluate_stage) "
+                          "CROSS JOIN log ON log.token = attempt.token AND log.id > ?2 WHERE trial.id = ?1 "
+                          "ORDER BY log.id ",
+                          newest ? "DESC" : "ASC", " LIMIT ?3"),
+             {trial.value(),
+              static_cast<std::int64_t>(
+                  std::min<std::uint64_t>(after, std::numeric_limits<std::int64_t>::max())),
+              static_cast<std::int64_t>(max_lines)}));
+  if (newest) std::reverse(found.rows.begin(), found.rows.end());
   v1::GetLogsResponse response;
-  for (auto row = found.rows.rbegin(); row != found.rows.rend(); ++row) {
+  for (const auto& row : found.rows) {
     v1::LoggedLine* line = response.add_lines();
-    line->set_stage_id(StageId(Integer((*row)[0])).ToString());
-    line->set_token(static_cast<std::uint64_t>(Integer((*row)[1])));
-    line->set_time_unix_ms(Integer((*row)[2]));
-    line->set_text(Text((*row)[3]));
+    line->set_stage_id(StageId(Integer(row[0])).ToString());
+    line->set_token(static_cast<std::uint64_t>(Integer(row[1])));
+    line->set_time_unix_ms(Integer(row[2]));
+    line->set_text(Text(row[3]));
+    line->set_line(static_cast<std::uint64_t>(Integer(row[4])));
   }
   return response;
 }

@@ -75,8 +75,10 @@ class Reader {
   // kAttemptsListed.
   absl::Status AddPastAttempts(const std::string& trial, v1::Explanation& explanation);
   static constexpr int kAttemptsListed = 50;
-  // Lines of all attempts of the trial's stages, oldest first; the last `max_lines` of them.
-  absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint32_t max_lines);
+  // Lines of all attempts of the trial's stages after line number `after`, oldest first; of more than `max_lines` the first of
+  // them, or with `newest` the last.
+  absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint64_t after, std::uint32_t max_lines,
+                                           bool newest);
 
  private:
   struct Pool;

@@ -114,6 +114,7 @@ struct TrialRow {
   StageId train_stage{};                 // Both zero for a trial that is invalid.
   StageId evaluate_stage{};
   v1::TrialState state = v1::PENDING;  // Terminal at once when its stages are known.
+  bool known = false;                  // It had its result when it was made.
   // The rest is read back of trials without a result only; spec_json never.
   std::string message{};
   // Axis name -> label of this trial's point, a JSON object. Every value is a string, as TrialStatus.labels
@@ -240,6 +241,17 @@ struct RequestRow {
   WallTime at{};
 };
 inline constexpr std::uint64_t kRequestsKept = 10'000;
+
+// What a person measured on a model.
+struct AnalysisRow {
+  AnalysisId id{};
+  std::string model{};         // As the person named it.
+  std::string model_sha256{};  // Empty: not known.
+  std::string spec_json{};     // AnalysisSpec; empty: not known.
+  std::string owner{};         // Name of the caller.
+  WallTime at{};
+  std::vector<v1::AnalysisNumber> numbers{};  // A value that is not finite is stored as NULL.
+};
 
 // A call of a person that changed something, or was to. Zero or empty members: not about one, or not known.
 struct AuditRow {

@@ -31,6 +31,7 @@ struct Snapshot {
   std::vector<SweepId> lasting{};            // Sweeps of which a notification reports a condition that lasts.
   std::vector<std::string> waiting_hooks{};  // Receivers of notifications that are not delivered.
   std::uint64_t next_notification = 1;
+  std::uint64_t next_analysis = 1;
   Token next_token = 1;
 };
 

@@ -155,12 +155,13 @@ void MarkRunning(Snapshot& snapshot) {
 void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
   Statement rows(
       database,
-      "SELECT id, sweep, point, train_stage, evaluate_stage, state, message, labels FROM trial ORDER BY id");
+      "SELECT id, sweep, point, train_stage, evaluate_stage, state, message, labels, known FROM trial ORDER BY id");
   while (rows.Next()) {
     TrialRow& trial = snapshot.trials.emplace_back();
     std::int64_t point = 0;
     std::string_view state, message, labels;
-    rows.Read(trial.id, trial.sweep, point, trial.train_stage, trial.evaluate_stage, state, message, labels);
+    rows.Read(trial.id, trial.sweep, point, trial.train_stage, trial.evaluate_stage, state, message, labels,
+              trial.known);
     if (point >= 0) trial.point = static_cast<std::uint64_t>(point);
     trial.state = State(state);
     if (IsResult(trial.state)) continue;
@@ -288,6 +289,8 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));
   LoadCheckpoints(database, snapshot);
   MarkRunning(snapshot);
+  snapshot.next_analysis =
+      static_cast<std::uint64_t>(Integer(database, "SELECT 1 + coalesce(max(id), 0) FROM analysis"));
   snapshot.next_token =
       static_cast<Token>(Integer(database,
                                  "SELECT max((SELECT value FROM meta WHERE key = 'next_token'), "

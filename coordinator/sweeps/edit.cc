@@ -42,6 +42,7 @@ void Withdraw(Context& context, Sweep& sweep, Trial& trial) {
   --state.counts.trials[trial.state];
   trial.withdrawn = true;
   ++sweep.withdrawn;
+  if (trial.known) --sweep.known;
   if (trial.pruning == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
 }
 

@@ -103,6 +103,10 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
     RegisterStage(state, evaluate, sweep);
     if (const DataId data = ExpectedData(state, train)) sweep.data.emplace(state.data.SourceOf(data), data);
     trial.state = Link(context, trial, reopens, message);
+    // Not one that shares a training or an evaluation with another trial of the sweep.
+    trial.known =
+        IsResult(trial.state) && reopens.evaluate && (trial.state == v1::SUCCEEDED || reopens.train);
+    if (trial.known) ++sweep.known;
   } else {
     trial.state = v1::FAILED;
     message = absl::StrCat("INVALID_SPEC: ", expanded.problem.message());
@@ -111,6 +115,7 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
   if (IsResult(trial.state)) trial.labels_json.Clear();
   if (trial.state == v1::FAILED) context.noted.failed.insert(id);
   row.state = trial.state;
+  row.known = trial.known;
   row.message = message;
   context.out.changes.Add(std::move(row));
   if (trial.pruning != TrialPruningState::kNone)

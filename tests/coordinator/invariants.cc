@@ -372,6 +372,7 @@ std::string DurableState(const State& state) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
                     " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known,
+                    "/", sweep.known,
                     " again=", sweep.again, " request=", sweep.request_id,
                     " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
                     " revision=", sweep.revision, " notices=", sweep.last_notice, " owner=", sweep.owner,

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "coordinator/services/request_limits.h"
 #include "coordinator/state/lookup.h"
-#include "coordinator/state/request_limits.h"
 #include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/query_guard.h"
@@ -157,8 +157,15 @@ class Service {
       }
       case kTable: {
         const auto& request = static_cast<const v1::BuildTableRequest&>(*message);
-        const auto sweep = reader_->FindSweep(request.sweep());
-        Clear(sweep.ok() ? BuildTable(*reader_, *sweep, request.table()).status() : sweep.status());
+        std::vector<SweepId> sweeps;
+        absl::StatusOr<SweepId> sweep = reader_->FindSweep(request.sweep());
+        for (int i = 0; sweep.ok() && i < std::min(request.more_sweeps_size(), 3); ++i) {
+          sweeps.push_back(*sweep);
+          sweep = reader_->FindSweep(request.more_sweeps(i));
+        }
+        if (!sweep.ok()) return Clear(sweep.status());
+        sweeps.push_back(*sweep);
+        Clear(BuildTable(*reader_, sweeps, request.table()).status());
         break;
       }
       case kTrials:
@@ -167,9 +174,9 @@ class Service {
       case kLogs: {
         const auto& request = static_cast<const v1::GetLogsRequest&>(*message);
         const auto trial = reader_->FindTrial(request.trial());
-        Clear(trial.ok()
-                  ? reader_->Logs(*trial, std::clamp<std::uint32_t>(request.max_lines(), 1, 1000)).status()
-                  : trial.status());
+        if (!trial.ok()) return Clear(trial.status());
+        const auto lines = std::clamp<std::uint32_t>(request.max_lines(), 1, 1000);
+        Clear(reader_->Logs(*trial, request.after_line(), lines, request.newest()).status());
         break;
       }
       case kSweep: {

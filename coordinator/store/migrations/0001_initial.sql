@@ -92,11 +92,13 @@ CREATE TABLE trial (
     CHECK (state = 'PENDING' OR state = 'SUCCEEDED' OR state = 'DIVERGED' OR state = 'FAILED' OR state = 'CANCELLED'),
   message TEXT NOT NULL DEFAULT '',                    -- Why it failed.
   labels TEXT NOT NULL,                                -- Axis name -> label, JSON.
+  known INTEGER NOT NULL DEFAULT 0 CHECK (known IN (0, 1)),  -- 1: it had its result when it was made, of before or of another sweep.
   spec TEXT,                                           -- TrialSpec of an invalid trial as its sweep gives it, JSON; NULL: its stages have it.
   UNIQUE (sweep, point),
   CHECK ((train_stage IS NULL) = (spec IS NOT NULL))
 ) STRICT;
 CREATE INDEX trial_failed ON trial(sweep) WHERE state = 'FAILED';
+CREATE INDEX trial_by_evaluation ON trial(evaluate_stage);
 CREATE INDEX trial_by_id_text ON trial('t-' || id);
 
 -- One execution of a stage by one worker.
@@ -110,8 +112,8 @@ CREATE TABLE attempt (
   resume_step INTEGER NOT NULL DEFAULT 0,              -- Step of the checkpoint it was asked to resume from; 0 from scratch.
   started_ms INTEGER NOT NULL,                         -- When it was leased.
   ended_ms INTEGER,                                    -- When its end was committed; NULL while it is live.
-  outcome TEXT CHECK (outcome = 'SUCCEEDED' OR outcome = 'DIVERGED' OR outcome = 'FAILED' OR outcome = 'CANCELLED'),  -- How it ended.
-  failure TEXT CHECK (failure IS NULL                  -- A value of FailureClass, with FAILED.
+  outcome TEXT CHECK (outcome = 'SUCCEEDED' OR outcome = 'DIVERGED' OR outcome = 'FAILED' OR outcome = 'CANCELLED' OR outcome = 'PREEMPTED'),  -- How it ended; PREEMPTED: it was stopped for something else, and its stage resumes.
+  failure TEXT CHECK (failure IS NULL                  -- A value of FailureClass, with FAILED and PREEMPTED.
     OR failure = 'INVALID_SPEC' OR failure = 'OUT_OF_MEMORY' OR failure = 'CRASHED' OR failure = 'TIMED_OUT' OR failure = 'LOST'
     OR failure = 'PREEMPTED' OR failure = 'STALLED' OR failure = 'OTHER_DATA' OR failure = 'SICK_DEVICE'),
   message TEXT NOT NULL DEFAULT '',                    -- For people.
@@ -135,7 +137,7 @@ CREATE TABLE attempt (
   dataset_digest TEXT,                                 -- SHA-256 of the files that the specification names.
   parameters INTEGER,                                  -- Trainable parameters.
   CHECK ((ended_ms IS NULL) = (outcome IS NULL)),
-  CHECK (failure IS NULL OR outcome = 'FAILED')
+  CHECK (failure IS NULL OR outcome = iif(failure = 'PREEMPTED', 'PREEMPTED', 'FAILED'))
 ) STRICT;
 CREATE INDEX attempt_by_stage ON attempt(stage);
 CREATE UNIQUE INDEX attempt_one_live ON attempt(stage) WHERE ended_ms IS NULL;
@@ -262,6 +264,26 @@ CREATE TABLE audit_entry (
   calls INTEGER NOT NULL CHECK (calls > 0)             -- Refused calls of the caller that the row stands for: itself, and those since its last row that were too many for one each.
 ) STRICT;
 
+-- What people measured on models of their own.
+CREATE TABLE analysis (
+  id INTEGER PRIMARY KEY,                              -- Shown as a-<id>.
+  model TEXT NOT NULL,                                 -- As the person named it: a folder, or a name of the hub.
+  model_sha256 TEXT,                                   -- Of model.safetensors; NULL: not known.
+  spec TEXT CHECK (spec IS NULL OR json_valid(spec)),  -- What was asked, AnalysisSpec, JSON.
+  owner TEXT NOT NULL,                                 -- Name of the caller; empty: callers were not checked.
+  at_ms INTEGER NOT NULL                               -- When it was stored.
+) STRICT;
+CREATE TABLE analysis_number (
+  analysis INTEGER NOT NULL REFERENCES analysis(id),   -- Of which it is a part.
+  setting TEXT NOT NULL,                               -- float, W8A8, …
+  name TEXT NOT NULL,                                  -- Of docs/reference/measurements.md, hidden_change or sentence_similarity.
+  site TEXT NOT NULL,                                  -- Module path; empty: of the whole model.
+  value REAL,                                          -- NULL: not a number.
+  PRIMARY KEY (analysis, setting, name, site)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX audit_refused ON audit_entry(id) WHERE outcome <> 'OK';
+
 -- A notification for one receiver (docs/guides/notifications.md): those that wait, and the latest 10,000. The view is called notifications.
 CREATE TABLE notification (
   id INTEGER PRIMARY KEY,                              -- In the order of the events.
@@ -358,6 +380,16 @@ END;
 CREATE TRIGGER measurement_stays BEFORE DELETE ON measurement
 BEGIN
   SELECT RAISE(ROLLBACK, 'measurement: rows are never deleted');
+END;
+
+-- Analyses are append-only.
+CREATE TRIGGER analysis_is_kept BEFORE UPDATE ON analysis
+BEGIN
+  SELECT RAISE(ROLLBACK, 'analysis: rows never change');
+END;
+CREATE TRIGGER analysis_number_is_kept BEFORE UPDATE ON analysis_number
+BEGIN
+  SELECT RAISE(ROLLBACK, 'analysis_number: rows never change');
 END;
 
 -- The audit is append-only.

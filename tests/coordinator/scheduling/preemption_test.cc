@@ -76,7 +76,7 @@ TEST_F(PreemptionTest, TheStageResumesFromItsCheckpointAndNoFailureIsCounted) {
   Stop(worker_, 2, 40);
   harness_.Sync(worker_);
   EXPECT_EQ(harness_.Status(high).trials().running(), 1u);
-  EXPECT_EQ(harness_.Query("SELECT failure FROM attempt WHERE token = 2"), "PREEMPTED\n");
+  EXPECT_EQ(harness_.Query("SELECT outcome, failure FROM attempt WHERE token = 2"), "PREEMPTED|PREEMPTED\n");
   EXPECT_EQ(harness_.Query("SELECT state, losses, crashes FROM stage WHERE id = 3"), "PENDING|0|0\n");
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), IsEmpty());

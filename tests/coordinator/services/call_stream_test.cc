@@ -89,7 +89,7 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     EXPECT_TRUE(true_then());
   }
 
-  CoordinatorMetrics metrics_;
+  CoordinatorMetrics metrics_{20};
   std::unique_ptr<Access> access_;
   std::unique_ptr<CallBounds> bounds_;
   const Query::Handler handler_ = [](UnaryContext* context, const v1::QueryRequest* request,

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "coordinator/metrics.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "rpc/endpoint_file.h"
@@ -181,24 +182,42 @@ TEST_F(DaemonTest, MetricsShowTheEventsAndEveryFamilyOfTheTable) {
   Submit(SmallSweep("measured", 2));
   HandWorker worker = MakeWorker("w", 1);
   RunAll(worker);
-  const std::string text = Get("/metrics");
+  std::string text = Get("/metrics");
   ExpectLine(text, "inlier_trials{state=\"SUCCEEDED\"} 2");
   ExpectLine(text, "inlier_trials{state=\"FAILED\"} 0");
-  ExpectLine(text, "inlier_attempts_started_total{kind=\"train\"} 2");
-  ExpectLine(text, "inlier_attempts_ended_total{kind=\"evaluate\",outcome=\"SUCCEEDED\"} 2");
+  ExpectLine(text, "inlier_attempts_started_total{kind=\"TRAIN\"} 2");
+  ExpectLine(text, "inlier_attempts_ended_total{kind=\"EVALUATE\",outcome=\"SUCCEEDED\"} 2");
   ExpectLine(text, "inlier_measurements_committed_total 2");
   ExpectLine(text, "inlier_slots 1");
-  ExpectLine(text, "inlier_workers{state=\"connected\"} 1");
+  ExpectLine(text, "inlier_workers{state=\"CONNECTED\"} 1");
   ExpectLine(text, "inlier_stale_events_total 0");
   ExpectLine(text, "inlier_store_available 1");
   ExpectLine(text, "inlier_rpcs_total{code=\"OK\",method=\"SubmitSweep\"} 1");
   ExpectLine(text, "inlier_lease_wait_seconds_count 4");
+  v1::SweepSpec another = SmallSweep("running", 1);
+  another.mutable_base()->mutable_training()->set_steps(7);
+  Submit(another);
+  for (int i = 0; i < 10 && worker.running().empty(); ++i) Sync(worker);
+  ASSERT_EQ(worker.running().size(), 1u);
+  const Token token = worker.running().begin()->first;
+  v1::TrialEvent progress;
+  progress.mutable_progress()->set_step(7);
+  progress.mutable_progress()->set_steps_total(10);
+  progress.mutable_progress()->set_phase("train");
+  progress.mutable_progress()->set_loss(2.5);
+  progress.mutable_progress()->set_rate(3);
+  worker.Emit(token, progress);
+  worker.Emit(token, MeasurementEvent("max_inf_norm", 21.5, false));
+  Sync(worker);
+  text = Get("/metrics");
   EXPECT_THAT(text, HasSubstr("process_resident_memory_bytes"));
   for (const MetricSpec& spec : CoordinatorMetricTable()) {
     EXPECT_NE(text.find("# TYPE " + spec.name + " "), std::string::npos) << spec.name;
     EXPECT_NE(text.find("# HELP " + spec.name + " " + spec.help), std::string::npos) << spec.name;
   }
-  // Every line is a comment or a sample, and no id of a trial, stage or sweep is a label.
+  ExpectLine(text, "inlier_sweep_trials{name=\"running\",state=\"RUNNING\",sweep=\"s-2\"} 1");
+  EXPECT_EQ(text.find("sweep=\"s-1\""), std::string::npos);  // It has ended.
+  // Every line is a comment or a sample, and ids are labels of the live series only.
   const std::regex sample(
       R"(^[a-zA-Z_:][a-zA-Z0-9_:]*(\{[^{}]*\})? (-?[0-9.]+(e[+-]?[0-9]+)?|[+-]?Inf|Nan|NaN)$)");
   std::istringstream body(text.substr(text.find("\r\n\r\n") + 4));
@@ -206,10 +225,50 @@ TEST_F(DaemonTest, MetricsShowTheEventsAndEveryFamilyOfTheTable) {
   for (std::string line; std::getline(body, line);) {
     if (line.empty() || line[0] == '#') continue;
     EXPECT_TRUE(std::regex_match(line, sample)) << line;
-    EXPECT_EQ(line.find("\"t-"), std::string::npos) << line;
+    EXPECT_TRUE(line.find("\"t-") == std::string::npos || line.starts_with("inlier_attempt_")) << line;
     ++samples;
   }
   EXPECT_GT(samples, 100);
+}
+
+TEST_F(DaemonTest, TheBestResultsOfAnActiveSweepAreThoseOfBeforeTheStartToo) {
+  v1::SweepSpec sweep = SmallSweep("measured", 2, {4, 8});
+  sweep.mutable_base()->mutable_quantization()->mutable_activations()->set_bits(8);
+  Submit(sweep);
+  HandWorker worker = MakeWorker("w", 1);
+  double perplexity = 30;
+  int results = 0;
+  for (int round = 0; round < 100 && results < 3; ++round) {  // One of the four trials is left.
+    Sync(worker);
+    for (const auto& [token, assignment] : std::map(worker.running())) {
+      if (assignment.kind() == v1::EVALUATE_STAGE) {
+        worker.Emit(token, MeasurementEvent("perplexity", perplexity++, true));
+        worker.Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
+        ++results;
+      } else {
+        worker.Finish(token);
+      }
+    }
+  }
+  Sync(worker);
+  const auto shown = [&] {
+    std::vector<std::string> lines;
+    std::istringstream text(Get("/metrics"));
+    for (std::string line; std::getline(text, line);) {
+      if (line.starts_with("inlier_sweep_best{measurement=\"perplexity\"")) lines.push_back(line);
+    }
+    return lines;
+  };
+  ASSERT_EQ(results, 3);
+  const auto before = shown();
+  ASSERT_EQ(before.size(), 2u);  // W4A8 and W8A8.
+  Restart();
+  auto after = shown();  // The first scrape asks for them.
+  for (int i = 0; i < 500 && after != before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    after = shown();
+  }
+  EXPECT_EQ(after, before);
 }
 
 TEST(MetricsReferenceTest, PageIsCurrent) {
@@ -230,7 +289,13 @@ TEST(MetricsTableTest, NamesFollowTheConventions) {
     EXPECT_EQ(total, spec.kind == MetricKind::kCounter) << spec.name;
     EXPECT_EQ(spec.kind == MetricKind::kHistogram, !spec.buckets.empty()) << spec.name;
     EXPECT_EQ(spec.help.back(), '.') << spec.name;
-    for (const auto& labels : spec.known_labels) EXPECT_EQ(labels.size(), spec.labels.size()) << spec.name;
+    for (const auto& labels : spec.known_labels) {
+      ASSERT_EQ(labels.size(), spec.labels.size()) << spec.name;
+      for (std::size_t i = 0; i < labels.size(); ++i) {  // As in the messages; other values are names.
+        if (spec.labels[i] == "method" || spec.name == "inlier_build_info") continue;
+        EXPECT_EQ(labels[i], absl::AsciiStrToUpper(labels[i])) << spec.name;
+      }
+    }
   }
 }
 

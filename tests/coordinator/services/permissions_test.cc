@@ -62,6 +62,15 @@ MessagePtr Drain(const Subject&) {
   request->set_worker("w");
   return request;
 }
+MessagePtr Analysis(const Subject&) {
+  auto request = std::make_unique<v1::StoreAnalysisRequest>();
+  request->set_model("org/name");
+  v1::AnalysisNumber& number = *request->add_numbers();
+  number.set_setting("float");
+  number.set_name("max_inf_norm");
+  number.set_value(185.25);
+  return request;
+}
 MessagePtr Sql(const Subject&) {
   auto request = std::make_unique<v1::QueryRequest>();
   request->set_sql("SELECT count(*) FROM sweeps");
@@ -97,6 +106,7 @@ const Rule kRules[] = {
     {"PauseSweep", "kdkddu", Kind::kChanges, OfSweep<v1::PauseSweepRequest>},
     {"ResumeSweep", "kdkddu", Kind::kChanges, OfSweep<v1::ResumeSweepRequest>},
     {"EditSweep", "kdkddu", Kind::kChanges, Edit},
+    {"StoreAnalysis", "kkkddu", Kind::kChanges, Analysis},
     {"DrainWorker", "ddkddu", Kind::kChanges, Drain},
     {"Collect", "ddkddu", Kind::kChanges, Empty<v1::CollectRequest>},
     {"ListSweeps", "kkkkdu", Kind::kShows, Empty<v1::ListSweepsRequest>},
@@ -108,6 +118,7 @@ const Rule kRules[] = {
     {"Query", "kkkkdu", Kind::kShows, Sql},
     {"BuildTable", "aaaadu", Kind::kShows, OfSweep<v1::BuildTableRequest>},
     {"GetLogs", "kkkkdu", Kind::kShows, OfTrial<v1::GetLogsRequest>},
+    {"GetMatrix", "kkkkdu", Kind::kShows, OfSweep<v1::GetMatrixRequest>},
     {"Session", "ddddku", Kind::kOfWorkers, WorkersSync},
     {"Sync", "ddddku", Kind::kOfWorkers, WorkersSync},
     {"Upload", "ddddau", Kind::kOfWorkers, Empty<v1::UploadArtifactRequest>},
@@ -223,8 +234,8 @@ class PermissionsTest : public GuardedTest {
     const bool read = letter == 'k' || status.error_message().find("belongs to") != std::string::npos;
     const bool of_trial = rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::CancelRequest>) ||
                           rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::RetryRequest>);
-    const bool of_nothing =
-        rule.request == Drain || rule.kind == Kind::kOfWorkers || std::string(rule.method) == "Collect";
+    const bool of_nothing = rule.request == Drain || rule.request == Analysis ||
+                            rule.kind == Kind::kOfWorkers || std::string(rule.method) == "Collect";
     Audited(caller, rule.method, read && !of_nothing ? target.sweep() : "",
             read && of_trial ? target.trial() : "", read && rule.request == Drain ? "w" : "",
             letter == 'k'   ? "OK"

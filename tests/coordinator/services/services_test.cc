@@ -64,6 +64,15 @@ TEST_F(ServicesTest, SweepGoesFromSubmissionToItsTableOverASession) {
   ASSERT_EQ(table.rows_size(), 2);
   EXPECT_EQ(table.rows(0).cells(0).mean(), 12.5);
   EXPECT_EQ(table.rows(0).cells(0).count(), 2u);
+  table_request.add_more_sweeps("whole");
+  grpc::ClientContext twice;
+  ASSERT_TRUE(sweeps_->BuildTable(&twice, table_request, &table).ok());
+  EXPECT_EQ(table.rows(0).cells(0).count(), 2u);
+  EXPECT_EQ(table.sweeps_size(), 1);
+  for (int i = 0; i < 99; ++i) table_request.add_more_sweeps("whole");
+  grpc::ClientContext too_many;
+  EXPECT_EQ(sweeps_->BuildTable(&too_many, table_request, &table).error_message(),
+            "more_sweeps: a table is of at most 100 sweeps");
 
   v1::GetLogsRequest logs_request;
   logs_request.set_trial("t-1");

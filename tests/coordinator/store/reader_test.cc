@@ -136,18 +136,26 @@ TEST_F(ReaderTest, TrialsAreFilteredByState) {
   EXPECT_EQ(page->trials(0).message(), "why");
 }
 
-TEST_F(ReaderTest, LogsAreTheLastLinesOldestFirst) {
+TEST_F(ReaderTest, LogsAreOldestFirstFromALineOnOrTheNewest) {
   MustAddTrial();
   MustTrain();
   MustApply(Start(2, 2), LogRow{2, "one", {10}}, LogRow{2, "two", {20}}, LogRow{2, "three", {30}});
-  const auto logs = reader_->Logs(TrialId(1), 2);
-  ASSERT_TRUE(logs.ok()) << logs.status();
-  ASSERT_EQ(logs->lines_size(), 2);
-  EXPECT_EQ(logs->lines(0).text(), "two");
-  EXPECT_EQ(logs->lines(0).stage_id(), "st-2");
-  EXPECT_EQ(logs->lines(0).token(), 2u);
-  EXPECT_EQ(logs->lines(0).time_unix_ms(), 20);
-  EXPECT_EQ(logs->lines(1).text(), "three");
+  const auto newest = reader_->Logs(TrialId(1), 0, 2, /*newest=*/true);
+  ASSERT_TRUE(newest.ok()) << newest.status();
+  ASSERT_EQ(newest->lines_size(), 2);
+  EXPECT_EQ(newest->lines(0).text(), "two");
+  EXPECT_EQ(newest->lines(0).stage_id(), "st-2");
+  EXPECT_EQ(newest->lines(0).token(), 2u);
+  EXPECT_EQ(newest->lines(0).time_unix_ms(), 20);
+  EXPECT_EQ(newest->lines(1).text(), "three");
+  const auto first = reader_->Logs(TrialId(1), 0, 2, /*newest=*/false);
+  ASSERT_EQ(first->lines_size(), 2);
+  EXPECT_EQ(first->lines(1).text(), "two");
+  const auto rest = reader_->Logs(TrialId(1), first->lines(1).line(), 2, /*newest=*/false);
+  ASSERT_EQ(rest->lines_size(), 1);
+  EXPECT_EQ(rest->lines(0).text(), "three");
+  EXPECT_EQ(reader_->Logs(TrialId(1), rest->lines(0).line(), 2, false)->lines_size(), 0);
+  EXPECT_EQ(reader_->Logs(TrialId(1), ~std::uint64_t{0}, 2, true)->lines_size(), 0);
 }
 
 }  // namespace

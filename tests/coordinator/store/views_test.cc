@@ -60,6 +60,49 @@ TEST_F(ViewsTest, ResultsNameTheStagesThatTheyAreOf) {
   EXPECT_THAT(Rows("SELECT count(*), count(DISTINCT evaluate_stage) FROM results"), ElementsAre("2|1"));
 }
 
+TEST_F(ViewsTest, DistinctResultsCountARepeatedSubmissionOnce) {
+  MustFinishTrial();
+  MustApply(Sweep(2, "again"), Trial(2, 2, 0, 1, 2));
+  MustApply(TrialChange{.id = TrialId(2), .state = v1::SUCCEEDED, .message = ""});
+  EXPECT_THAT(Rows("SELECT trial, sweep, perplexity FROM distinct_results"), ElementsAre("t-1|gamma|4.5"));
+  EXPECT_THAT(Rows("SELECT count(*) FROM distinct_results WHERE sweep_id = 's-2'"), ElementsAre("0"));
+}
+
+TEST_F(ViewsTest, EffectiveGammaIsTheLowerLimitOfVanillaGammaAndAlphaAlike) {
+  const auto softmax = [](const std::string& kind, const std::string& more = "") {
+    return R"({"attention":{"softmax":{)" + kind + "}}" + more + "}";
+  };
+  MustApply(Sweep(1));
+  const std::vector<std::string> specs = {
+      softmax(R"("vanilla":{})"), softmax(R"("clipped":{"gamma":-0.03,"zeta":1.0})"),
+      softmax(R"("clipped":{"alpha":4.0})", R"(,"data":{"text":{"sequence_length":128}})"),
+      softmax(R"("clipped":{"alpha":5.0})",
+              R"(,"model":{"vit":{"image_size":28,"patch_size":7}},"data":{"images":{}})"),
+      softmax(R"("softmax_n":{"n":1.0})")};
+  for (int i = 0; i < static_cast<int>(specs.size()); ++i)
+    MustApply(Train(2 * i + 1, specs[static_cast<std::size_t>(i)]), Evaluate(2 * i + 2, 2 * i + 1),
+              Trial(i + 1, 1, i, 2 * i + 1, 2 * i + 2));
+  EXPECT_THAT(Rows("SELECT effective_gamma FROM trials ORDER BY point"),
+              ElementsAre("0", "-0.03", "-0.03125", "-0.294118", "NULL"));
+}
+
+TEST_F(ViewsTest, AttemptsHaveTheNameOfTheirWorker) {
+  MustAddTrial();
+  WorkerRow worker{.incarnation = "w-uuid", .name = "gpu-1", .host = "h", .version = "1", .slots = 1};
+  worker.devices = {"cpu"};
+  worker.used = true;
+  MustApply(worker, Start(1, 1));
+  EXPECT_THAT(Rows("SELECT worker, worker_name FROM attempts"), ElementsAre("w-uuid|gpu-1"));
+}
+
+TEST_F(ViewsTest, PointsOfASharedTrainingCountOnceByItsStage) {
+  MustFinishTrial();
+  MustApply(Sweep(2, "again"), Trial(2, 2, 0, 1, 2));
+  EXPECT_THAT(Rows("SELECT count(*) FROM curves"), ElementsAre("4"));
+  EXPECT_THAT(Rows("SELECT stage, step, value FROM curves GROUP BY stage, name, site, step"),
+              ElementsAre("st-1|10|5", "st-1|20|4"));
+}
+
 TEST_F(ViewsTest, ResultsShowOnlyTheAttemptThatProducedThem) {
   MustAddTrial();
   MustTrain();

@@ -37,6 +37,7 @@ TEST(OrchestratorSubmitTest, KnownTrialsAreCompleteWhenTheirDataAreComparedAndRu
   const SweepId second = *SweepId::Parse(response->sweep_id());
   CheckData(harness, worker);
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
+  EXPECT_EQ(harness.Status(second).trials().known(), 4u);
   EXPECT_EQ(harness.Sync(worker).desired_size(), 0);
 }
 
@@ -54,6 +55,9 @@ TEST(OrchestratorSubmitTest, NewQuantizationOfATrainedModelOnlyEvaluates) {
   EXPECT_EQ(SpecOf(reply.desired(0)).quantization().weights().bits(), 4u);
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(second).trials().succeeded(), 2u);
+  EXPECT_EQ(harness.Status(second).trials().known(), 1u);  // The other was evaluated for it.
+  harness.Restart();
+  EXPECT_EQ(harness.Status(second).trials().known(), 1u);
 }
 
 TEST(OrchestratorSubmitTest, SweepsThatRunAtTheSameTimeShareTheirStages) {

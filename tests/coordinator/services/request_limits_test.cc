@@ -1,4 +1,4 @@
-#include "coordinator/state/request_limits.h"
+#include "coordinator/services/request_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
-#include "coordinator/state/request_limits.h"
+#include "coordinator/services/request_limits.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -159,6 +160,22 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckWords(const v1::StoreAnalysisRequest& request) {
+  for (const auto& [text, where] :
+       {std::pair(&request.model(), "model"), std::pair(&request.model_sha256(), "model_sha256"),
+        std::pair(&request.spec_json(), "spec_json")}) {
+    RETURN_IF_ERROR(CheckText(*text, where));
+    RETURN_IF_ERROR(AtMost(text->size(), Limits::kTextBytesMax, where, "bytes", "shorten it"));
+  }
+  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(request.numbers_size()), kAnalysisNumbersMax, "numbers",
+                         "numbers", "analyse fewer settings at once"));
+  for (const v1::AnalysisNumber& number : request.numbers()) {
+    for (const std::string* text : {&number.setting(), &number.name(), &number.site()})
+      RETURN_IF_ERROR(CheckName(*text, "numbers"));
+  }
+  return CheckName(request.request_id(), "request_id");
 }
 
 absl::Status CheckWords(const google::protobuf::Message& request) {

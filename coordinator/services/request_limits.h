@@ -3,25 +3,30 @@
 //
 // Checked by the services before a request reaches the coordinator's thread. InvalidArgument names what is
 // too much, the limit, and the remedy. Pure functions; any thread.
-#ifndef INLIER_COORDINATOR_STATE_REQUEST_LIMITS_H_
-#define INLIER_COORDINATOR_STATE_REQUEST_LIMITS_H_
+#ifndef INLIER_COORDINATOR_SERVICES_REQUEST_LIMITS_H_
+#define INLIER_COORDINATOR_SERVICES_REQUEST_LIMITS_H_
 
 #include <cstddef>
 
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
+#include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "spec/schema/limits.h"
 
 namespace inlier {
 
+inline constexpr std::size_t kAnalysisNumbersMax = 200'000;
+
 absl::Status CheckLimits(const v1::SweepSpec& sweep);
 absl::Status CheckLimits(const v1::TableSpec& table);
 absl::Status CheckLimits(const v1::WorkerSync& sync);
 // The texts of a request, but `sql`, which has a limit of its own; messages inside it are not checked.
 absl::Status CheckWords(const google::protobuf::Message& request);
+// The same, and its numbers.
+absl::Status CheckWords(const v1::StoreAnalysisRequest& request);
 
 }  // namespace inlier
 
-#endif  // INLIER_COORDINATOR_STATE_REQUEST_LIMITS_H_
+#endif  // INLIER_COORDINATOR_SERVICES_REQUEST_LIMITS_H_

@@ -1,0 +1,135 @@
+// Measurements as people see them while their attempts run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/status/status.h"
+#include "coordinator/status/work.h"
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// "max_inf_norm=20" of each latest point of the sweep's only attempt.
+std::vector<std::string> Latest(Harness& harness, SweepId sweep) {
+  const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0);
+  EXPECT_EQ(update.running_size(), 1);
+  std::vector<std::string> points;
+  for (const v1::MeasurementPoint& point : update.running(0).latest())
+    points.push_back(point.name() + "=" + std::to_string(static_cast<int>(point.value())));
+  return points;
+}
+
+// "perplexity W8A8: best 12, latest 13".
+std::vector<std::string> Values(Harness& harness, SweepId sweep) {
+  std::vector<std::string> texts;
+  for (const SweepValue& value : harness.orchestrator().state().sweeps.at(sweep).values.all()) {
+    texts.push_back(std::string(value.info->name) + " " + value.setting + ": best " +
+                    std::to_string(static_cast<int>(value.best)) + ", latest " +
+                    std::to_string(static_cast<int>(*value.latest)));
+  }
+  return texts;
+}
+
+TEST(LivePointsTest, TheLatestPointOfEachCurveOfTheWholeModelIsShown) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  const Token token = worker.running().begin()->first;
+  EXPECT_THAT(Latest(harness, sweep), IsEmpty());
+  worker.Emit(token, MeasurementEvent("train_loss", 6, false));
+  worker.Emit(token, MeasurementEvent("max_inf_norm", 20, false));
+  worker.Emit(token, MeasurementEvent("train_loss", 5, false));
+  v1::TrialEvent of_a_module = MeasurementEvent("inf_norm", 7, false);
+  of_a_module.mutable_measurement()->set_site("layers.0");
+  worker.Emit(token, of_a_module);
+  harness.Sync(worker);
+  EXPECT_THAT(Latest(harness, sweep), ElementsAre("max_inf_norm=20", "train_loss=5"));
+  EXPECT_THAT(Values(harness, sweep), ElementsAre("max_inf_norm FLOAT: best 20, latest 20"));
+
+  harness.Restart();
+  harness.Sync(worker);
+  EXPECT_THAT(Latest(harness, sweep), IsEmpty());
+  EXPECT_THAT(Values(harness, sweep), IsEmpty());
+  worker.Emit(token, MeasurementEvent("train_loss", 4, false));
+  harness.Sync(worker);
+  EXPECT_THAT(Latest(harness, sweep), ElementsAre("train_loss=4"));
+}
+
+TEST(LivePointsTest, ResultsCountForTheSettingThatTheyMeasure) {
+  Harness harness;
+  v1::SweepSpec spec = SmallSweep("s", 2, {8});
+  spec.mutable_base()->mutable_quantization()->mutable_activations()->set_bits(8);
+  const SweepId sweep = harness.Submit(spec);
+  HandWorker worker("w", 2);
+  for (int round = 0; round < 2; ++round) {  // The trainings, then one evaluation.
+    harness.Tick();
+    harness.Sync(worker);
+    harness.Sync(worker);
+    while (round == 0 && !worker.running().empty()) worker.Finish(worker.running().begin()->first);
+  }
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 2u);
+  const Token first = worker.running().begin()->first, second = worker.running().rbegin()->first;
+  worker.Emit(first, MeasurementEvent("perplexity", 12, true));
+  worker.Emit(second, MeasurementEvent("perplexity", 15, true));
+  harness.Sync(worker);
+  EXPECT_THAT(Values(harness, sweep), ElementsAre("perplexity W8A8: best 12, latest 15"));
+  worker.Emit(first, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  worker.Emit(second, OutcomeEvent(v1::Outcome::SUCCEEDED));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
+  EXPECT_THAT(Values(harness, sweep), ElementsAre("perplexity W8A8: best 12, latest 15"));
+}
+
+TEST(LivePointsTest, TheWorkOfManySweepsIsThatOfEach) {
+  Harness harness;
+  const SweepId first = harness.Submit(SmallSweep("first", 2));
+  const SweepId second = harness.Submit(SmallSweep("second", 3));  // Two of its trainings are the first's.
+  HandWorker worker("w", 3);
+  harness.Sync(worker);
+  std::uint64_t step = 10;
+  for (const auto& [token, assignment] : worker.running()) worker.SetProgress(token, "train", step *= 2);
+  harness.Sync(worker);
+  const State& state = harness.orchestrator().state();
+  const std::map<SweepId, SweepWork> work = WorkOf(state, {first, second});
+  ASSERT_EQ(work.size(), 2u);
+  for (const auto& [id, of] : work) {
+    const v1::SweepUpdate update = DescribeSweep(state, id, harness.now(), 0);
+    EXPECT_GT(of.done, 0);
+    EXPECT_DOUBLE_EQ(of.done, update.work_done());
+    ASSERT_TRUE(of.seconds_left);
+    EXPECT_DOUBLE_EQ(*of.seconds_left, update.seconds_left());
+  }
+  EXPECT_NE(work.at(first).done, work.at(second).done);
+}
+
+TEST(WorkerGpusTest, TheLatestReadingsOfAWorkerAreListedUntilThereAreNewOnes) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  const auto sync = [&](double utilization, int count) {
+    v1::WorkerSync message = worker.Sync();
+    for (int i = 0; i < count; ++i) {
+      v1::GpuReading& gpu = *message.add_gpus();
+      gpu.set_device("cuda:" + std::to_string(i));
+      gpu.set_name("Bytes \xff");
+      gpu.set_utilization(utilization);
+    }
+    ASSERT_TRUE(harness.TrySync(message).ok());
+  };
+  const auto shown = [&] { return ListWorkers(harness.orchestrator().state()).workers(0); };
+  sync(0.5, 1);
+  sync(0, 0);  // Nothing new.
+  ASSERT_EQ(shown().gpus_size(), 1);
+  EXPECT_EQ(shown().gpus(0).utilization(), 0.5);
+  EXPECT_EQ(shown().gpus(0).name(), "Bytes \xef\xbf\xbd");
+  sync(0.75, 1000);
+  EXPECT_EQ(shown().gpus_size(), WorkerEntry::kGpusMax);
+  EXPECT_EQ(shown().gpus(0).utilization(), 0.75);
+}
+
+}  // namespace
+}  // namespace inlier
