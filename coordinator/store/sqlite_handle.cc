@@ -82,9 +82,14 @@ absl::StatusOr<std::int64_t> QueryInteger(sqlite3* connection, const std::string
 }
 
 absl::StatusOr<bool> IsFromBeforeRelease(sqlite3* connection) {
-  ASSIGN_OR_RETURN(const std::int64_t tables,
-                   QueryInteger(connection, "SELECT count(*) FROM sqlite_schema WHERE name = 'trial_spec'"));
-  return tables > 0;
+  ASSIGN_OR_RETURN(
+      const std::int64_t signs,
+      QueryInteger(
+          connection,
+          "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'trial_spec') + (SELECT count(*) FROM "
+          "sqlite_schema WHERE type = 'table' AND name = 'trial' AND NOT EXISTS (SELECT 1 FROM "
+          "pragma_table_info('trial') WHERE name = 'known'))"));
+  return signs > 0;
 }
 
 }  // namespace inlier

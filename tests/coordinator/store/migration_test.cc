@@ -176,15 +176,18 @@ TEST_F(ViewsAtOpenTest, CheckpointEmptiesTheWal) {
   EXPECT_EQ(std::filesystem::file_size(folder_.path() / "inlier.db-wal"), 0u);
 }
 
-// By the table that every such database has, at any version.
+// By a table that such a database has, or a column that it has not, at any version.
 TEST(OldDatabaseTest, ADatabaseFromBeforeTheFirstReleaseIsRefusedWithTheRemedyAndUntouched) {
-  for (const int version : {1, 9}) {
+  using Old = std::pair<int, const char*>;
+  for (const auto& [version, table] :
+       {Old{1, "trial_spec (trial INTEGER)"}, Old{9, "trial_spec (trial INTEGER)"},
+        Old{1, "trial (id INTEGER PRIMARY KEY, labels TEXT, spec TEXT)"}}) {
     const TemporaryFolder folder;
     const std::string file = folder.path() / "inlier.db";
     {
       SQLite::Database old(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-      old.exec(absl::StrCat("CREATE TABLE trial_spec (trial INTEGER); PRAGMA application_id = ",
-                            kApplicationId, "; PRAGMA user_version = ", version));
+      old.exec(absl::StrCat("CREATE TABLE ", table, "; PRAGMA application_id = ", kApplicationId,
+                            "; PRAGMA user_version = ", version));
     }
     const absl::Status refused = Database::Open(folder.path()).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
