@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/sweeps/sweep_follower.h"
@@ -87,7 +88,7 @@ void ShowFailures(const v1::ListTrialsResponse& trials) {
         ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(kTrialsNamed, ids.size())));
     std::string text = absl::StrJoin(named, ", ");
     if (ids.size() > named.size()) absl::StrAppend(&text, " and ", ids.size() - named.size(), " more");
-    table.AddRow({absl::StrCat(ids.size()), text, reason});
+    table.AddRow({absl::StrCat(ids.size()), text, absl::StrReplaceAll(reason, {{"\n", " "}})});
   }
   Print(table.empty() ? std::string("No trial has failed.\n") : table.ToString());
 }

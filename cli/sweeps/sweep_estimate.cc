@@ -24,6 +24,8 @@ constexpr char kEvaluations[] =
     "JOIN attempt ON attempt.token = stage.result_token JOIN stage AS train ON train.id = stage.train_stage "
     "WHERE stage.kind = 'EVALUATE_STAGE' ORDER BY stage.id DESC LIMIT 500";
 constexpr double kSeconds = 5;
+// Evaluations that are counted: each takes memory.
+constexpr std::size_t kStagesMax = 20'000;
 
 void AddMean(double value, double* mean, std::uint64_t* count) {
   ++*count;
@@ -72,7 +74,7 @@ SweepWork CountWork(const SweepGrid& grid, Duration time) {
   std::map<std::string, std::string> trainings;  // Fingerprint -> kind.
   std::set<std::string> evaluations;
   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
-    if (MonotonicNow() > deadline) {
+    if (MonotonicNow() > deadline || evaluations.size() >= kStagesMax) {
       work.whole = false;
       break;
     }

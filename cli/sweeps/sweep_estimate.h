@@ -28,7 +28,7 @@ struct SweepWork {
   std::map<std::string, Work> kinds;  // By WorkKind.
 };
 
-// Counts the distinct stages of the points, for at most `time`.
+// Counts the distinct stages of the points, for at most `time` and up to 20,000 evaluations.
 SweepWork CountWork(const SweepGrid& grid, Duration time = std::chrono::seconds(2));
 
 // The parts of ResolvedJson of a training that decide the time of a step; empty where it cannot be read.

@@ -58,7 +58,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
 
     def test_no_verb_lets_them_through(self):
         for arguments, shows in (
-                (("status",), False), (("status", "--all"), False), (("status", "s-1"), True), (("status", "s-1", "--failed"), True),
+                (("status",), False), (("status", "--all"), False), (("status", "s-1"), True), (("status", "s-1", "--failed"), False),
                 (("why", "s-1"), False), (("why", "t-1"), False), (("watch", "s-1"), False), (("logs", "t-1"), False), (("workers",), True),
                 (("table", "s-1"), True), (("table", "s-1", "--format", "markdown"), False), (("table", "s-1", "--format", "latex"), False),
                 (("table", "s-1", "--format", "csv"), True), (("query", "SELECT * FROM trials"), True), (("query", "SELECT * FROM events"), False),

@@ -277,7 +277,8 @@ class ExportTest(unittest.TestCase):
         cls.folder = pathlib.Path(cls.temporary.name)
         cls.text = cls.folder / "text.txt"
         cls.text.write_text("".join(f"{number} {LINES[number % 3]}\n" for number in range(600)))
-        (cls.folder / "sweep.yaml").write_text(SWEEP.replace("TEXT", str(cls.text)).replace("VOCAB", str(VOCABULARY)))
+        vocabulary = shutil.copy(VOCABULARY, cls.folder)  # A worker reads data from its folders and the sweep's alone.
+        (cls.folder / "sweep.yaml").write_text(SWEEP.replace("TEXT", str(cls.text)).replace("VOCAB", vocabulary))
         cls.inlier("run", cls.folder / "sweep.yaml")
         cls.trials = {(model, bits): trial for trial, model, bits in cls.sql("SELECT trial, labels->>'model', labels->>'bits' FROM trials")}
 
