@@ -68,7 +68,7 @@ def measure():
         # The result is refused, or the worker drops it: the answer that ends the attempt may arrive before the trained model is sent.
         refused_or_dropped = wait_for("the late result, refused or dropped", lambda: (
             f"result_refused token={token} " in world.coordinator.output() and "refused")
-            or (re.search(f"attempt_ended .* token={token} .*outcome=lost", world.workers[0].output()) and "dropped"))
+            or (re.search(f"attempt_ended .* token={token} .*outcome=LOST", world.workers[0].output()) and "dropped"))
         # Each step gives a measurement; its checkpoint and its final measurement follow, and its outcome.
         late = sum(at > cut_at for at in evidence("at")) + (3 if refused_or_dropped == "refused" else 1)
 
