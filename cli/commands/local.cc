@@ -59,9 +59,10 @@ absl::Status Up(Session& session, LocalOptions options) {
                             "\"}\n"));
   } else if (session.people()) {
     Print(absl::StrCat("inlier is up in ", session.dir.string(), "\n  gRPC      ", daemons->grpc_address(),
-                       "\n  metrics   http://", daemons->coordinator_http(), "/metrics  http://",
-                       daemons->worker_http(), "/metrics\n  database  ", (session.dir / "inlier.db").string(),
-                       "\n  logs      ", (session.dir / "logs").string(), "\n",
+                       "\n  page      inlier page --dir ", session.dir.string(), "\n  metrics   http://",
+                       daemons->coordinator_http(), "/metrics  http://", daemons->worker_http(),
+                       "/metrics\n  database  ", (session.dir / "inlier.db").string(), "\n  logs      ",
+                       (session.dir / "logs").string(), "\n",
                        HasToken(session) ? absl::StrCat("  token     ", LocalTokenFile(session.dir).string(),
                                                         " (the command line finds it by --dir)\n")
                                          : "",

@@ -106,7 +106,7 @@ class Table:
             if count:
                 notes.append(f"{count} {name}: {meaning}")
         waiting = sum(_waiting(cell) for cell in cells)
-        return notes + ([f"{waiting} not run yet"] if waiting else [])
+        return notes + ([f"{waiting} not finished"] if waiting else [])
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes())

@@ -121,7 +121,7 @@ class TableTest(unittest.TestCase):
         shown = ["4.52 ± 0.01", "5.00 (1 diverged)", "6.00*", "DIVERGED, FAILED", "-", "CANCELLED, n/a"]
         self.assertEqual(shown, list(self.table.to_text_frame()["ppl"]))
         self.assertEqual(["n = 1 to 2", "3 diverged: the loss was not finite; in no mean", "1 failed: `inlier why TRIAL` has the reason",
-                          "1 cancelled: by a person or by pruning", "1 unmeasured: no such measurement for this data", "2 not run yet"],
+                          "1 cancelled: by a person or by pruning", "1 unmeasured: no such measurement for this data", "2 not finished"],
                          self.table.notes())  # fmt: skip
 
     def test_markdown_and_latex_escape_and_mark_the_best(self):
