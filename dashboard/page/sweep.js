@@ -9,6 +9,7 @@ import {tableElement} from "./table.js";
 
 const kTabs = [["matrix", "Matrix"], ["curves", "Curves"], ["table", "Table"], ["figure", "Figure"], ["parallel", "Parallel"], ["failures", "Failures"]];
 const kCurvesMax = 12;
+const kCurvesRead = 4 * kCurvesMax;  // Trials, some of which share a training.
 const kRefreshMs = 2500;  // Of what is shown, while the sweep changes; longer where reading takes longer.
 const kNoticesShown = 200;
 const kRetryMs = 3000;
@@ -290,6 +291,18 @@ class MatrixPart extends Part {
   }
 }
 
+// Trials that share a training have the same points: a curve for each training.
+function onePerTraining(pointsByTrial) {
+  const curves = new Map();
+  for (const [trial, points] of pointsByTrial) {
+    if (points.length === 0) continue;
+    const key = points.map(({x, y}) => `${x}:${y}`).join(" ");
+    if (!curves.has(key)) curves.set(key, {trials: [], points});
+    curves.get(key).trials.push(trial);
+  }
+  return [...curves.values()];
+}
+
 class CurvesPart extends Part {
   constructor(view) {
     super(view);
@@ -304,11 +317,11 @@ class CurvesPart extends Part {
   async trials() {
     const {view} = this, pins = view.pins();
     if (pins.length) return pins;
-    if (!this.source.live) return this.source.curveTrials().slice(0, kCurvesMax);
+    if (!this.source.live) return this.source.curveTrials().slice(0, kCurvesRead);
     const running = [...new Set((view.update?.running ?? []).map((r) => r.trial_id))];
     this.kept = [...new Set([...this.kept ?? [], ...running])].slice(-kCurvesMax);
     if (this.kept.length) return this.kept;
-    this.first ??= await this.source.query(`SELECT trial FROM trials WHERE sweep_id = '${view.id}' AND state <> 'PENDING' LIMIT ${kCurvesMax}`);
+    this.first ??= await this.source.query(`SELECT trial FROM trials WHERE sweep_id = '${view.id}' AND state <> 'PENDING' LIMIT ${kCurvesRead}`);
     return this.first.map((row) => row.trial);
   }
 
@@ -337,11 +350,12 @@ class CurvesPart extends Part {
       replace(this.fields, choice("Curve", name, names, (value) => view.set({curve: value})),
         choice("Scale", logarithmic ? "1" : "", [["", "linear"], ["1", "logarithmic"]], (value) => view.set({log: value})));
     }
-    this.chart.update([...by].filter(([, points]) => points.length).map(([trial, points], i) => ({
-      label: `${trial} ${labels.get(trial) ?? ""}`, data: points, borderColor: seriesColour(i), backgroundColor: seriesColour(i),
-      borderDash: i >= 8 ? [5, 3] : [], pointRadius: points.length === 1 ? 3 : 0})));
+    const curves = onePerTraining(by).slice(0, view.pins().length ? undefined : kCurvesMax);
+    this.chart.update(curves.map(({trials: [trial, ...others], points}, i) => ({
+      label: `${trial} ${labels.get(trial) ?? ""}${others.length ? `, and ${others.length} more of this training` : ""}`, data: points,
+      borderColor: seriesColour(i), backgroundColor: seriesColour(i), borderDash: i >= 8 ? [5, 3] : [], pointRadius: points.length === 1 ? 3 : 0})));
     replace(this.note, view.pins().length ? [`${trials.length} marked trials. `, h("a", {href: view.address({trials: null})}, "Unmark them")]
-      : `${trials.length} trials: ${view.over ?? view.sweep.state !== "ACTIVE" ? "the first ones" : "those that run"}; mark others in the matrix with Space or Shift and a click.`);
+      : `${curves.length} trainings: ${view.over ?? view.sweep.state !== "ACTIVE" ? "the first ones" : "those that run"}; mark others in the matrix with Space or Shift and a click.`);
   }
   async labels(trials) {
     this.known ??= new Map();
