@@ -32,6 +32,18 @@ axes: [{field: seed, values: [1, 2]}]
 """
 
 
+def has_terminals():
+    try:
+        for descriptor in pty.openpty():
+            os.close(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+needs_terminals = unittest.skipUnless(has_terminals(), "this system has no pseudo-terminals: mount devpts on /dev/pts")
+
+
 class Terminal:
     """A program on a terminal of its own; `screen` is what it shows."""
 
@@ -146,6 +158,7 @@ class TerminalTest(unittest.TestCase):
         self.assertLessEqual(max(map(len, lines)), columns)
         self.assertTrue(lines[-1].startswith("q quit"), terminal.text())
 
+    @needs_terminals
     def test_watch_shows_attempts_and_follows_the_size_of_the_terminal(self):
         terminal = self.open("watch", "long")
         text = terminal.wait(r"> t-\d+ +train \d+/100000 .*[▁▂▃▄▅▆▇█]{2}.*\d/s.*\n    method=vanilla, seed=[12]$")
@@ -161,6 +174,7 @@ class TerminalTest(unittest.TestCase):
         self.assertTrue(terminal.restored())
         self.assertIn("s-2 keeps running", terminal.text())
 
+    @needs_terminals
     def test_keys_of_watch(self):
         terminal = self.open("watch", "long")
         terminal.wait(r"> t-\d+ +train")
@@ -197,6 +211,7 @@ class TerminalTest(unittest.TestCase):
         terminal.type("q")
         self.assertEqual(0, terminal.end())
 
+    @needs_terminals
     def test_the_terminal_is_restored_after_signals(self):
         for number, status in ((signal.SIGTERM, 130), (signal.SIGINT, 130), (signal.SIGQUIT, -signal.SIGQUIT), (signal.SIGSEGV, -signal.SIGSEGV)):
             with self.subTest(number), Terminal("watch", "long", "--dir", self.local.dir) as terminal:
@@ -205,6 +220,7 @@ class TerminalTest(unittest.TestCase):
                 self.assertEqual(status, terminal.end())
                 self.assertTrue(terminal.restored(), terminal.raw[-200:])
 
+    @needs_terminals
     def test_without_colours_and_without_a_screen(self):
         terminal = self.open("watch", "long", env={"NO_COLOR": "1"})
         terminal.wait(r"> t-\d+")
@@ -221,6 +237,7 @@ class TerminalTest(unittest.TestCase):
         self.assertIn("--plain", unknown.text())
         self.assertIn("100%  2/2 trials", harness.inlier("watch", "short", "--dir", self.local.dir).stdout)
 
+    @needs_terminals
     def test_top_lists_sweeps_and_workers_and_opens_a_sweep(self):
         terminal = self.open("top", columns=120)
         text = terminal.wait(r"> s-2 .*0/4 trials")
@@ -240,6 +257,7 @@ class TerminalTest(unittest.TestCase):
         self.assertRegex(once, r"s-2 .*long .*0/4 trials")
         self.assertNotIn("\x1b", once)
 
+    @needs_terminals
     def test_cancelling_a_sweep_asks_on_a_terminal_only(self):
         def submit():
             return self.local.submit(self.sweep("doomed", LONG.replace("name: long", "name: doomed\npriority: -5").replace("[1, 2]", "[7]")))
