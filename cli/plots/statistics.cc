@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/mean.h"
+
 namespace inlier {
 namespace {
 
@@ -28,16 +30,11 @@ Summary Summarise(const std::vector<double>& values) {
   Summary summary;
   summary.n = static_cast<std::uint32_t>(values.size());
   if (values.empty()) return summary;
-  double sum = 0;
-  for (const double value : values) sum += value;
-  summary.mean = sum / static_cast<double>(values.size());
+  summary.mean = Mean(values);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   summary.min = *least;
   summary.max = *most;
-  if (values.size() < 2) return summary;
-  double squares = 0;
-  for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
-  summary.std = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  if (values.size() >= 2) summary.std = std::sqrt(SampleVariance(values));
   return summary;
 }
 

@@ -19,7 +19,7 @@ struct Summary {
   double max = std::numeric_limits<double>::quiet_NaN();
 };
 
-// Summed in order, as tables do, so that the means are the same to the last digit. REQUIRES: no NaN.
+// REQUIRES: no NaN.
 Summary Summarise(const std::vector<double>& values);
 
 // Spearman's rank correlation: Pearson's of the ranks, equal values sharing the mean of theirs. Nothing for fewer than

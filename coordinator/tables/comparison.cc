@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/mean.h"
 #include "base/status.h"
 #include "coordinator/tables/statistics.h"
 #include "spec/trial/measurements.h"

@@ -4,19 +4,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/mean.h"
 #include "base/random_stream.h"
 #include "boost/math/distributions/students_t.hpp"
 
 namespace inlier {
 namespace {
-
-// Of (value - mean)^2, for at least two values.
-double Variance(const std::vector<double>& values) {
-  const double mean = Mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return squares / static_cast<double>(values.size() - 1);
-}
 
 bool AllEqual(const std::vector<double>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
@@ -48,13 +41,9 @@ double Quantile(const std::vector<double>& sorted, double probability) {
 
 }  // namespace
 
-double Mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 std::optional<double> SampleDeviation(const std::vector<double>& values) {
   if (values.size() < 2) return std::nullopt;
-  return std::sqrt(Variance(values));
+  return std::sqrt(SampleVariance(values));
 }
 
 double Median(std::vector<double> values) {
@@ -66,8 +55,8 @@ double Median(std::vector<double> values) {
 std::optional<double> WelchP(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() < 2 || b.size() < 2 || (AllEqual(a) && AllEqual(b))) return std::nullopt;
   // A side of equal values has no variance, also where rounding of its mean leaves some.
-  const double of_a = AllEqual(a) ? 0 : Variance(a) / static_cast<double>(a.size());
-  const double of_b = AllEqual(b) ? 0 : Variance(b) / static_cast<double>(b.size());
+  const double of_a = AllEqual(a) ? 0 : SampleVariance(a) / static_cast<double>(a.size());
+  const double of_b = AllEqual(b) ? 0 : SampleVariance(b) / static_cast<double>(b.size());
   const double sum = of_a + of_b;
   const double degrees =
       sum * sum /
@@ -80,7 +69,7 @@ std::optional<double> PairedP(const std::vector<std::pair<double, double>>& pair
   for (const auto& [a, b] : pairs) differences.push_back(a - b);
   if (differences.size() < 2 || AllEqual(differences)) return std::nullopt;
   const auto count = static_cast<double>(differences.size());
-  return TwoSidedP(Mean(differences) / std::sqrt(Variance(differences) / count), count - 1);
+  return TwoSidedP(Mean(differences) / std::sqrt(SampleVariance(differences) / count), count - 1);
 }
 
 std::optional<Interval> BootstrapDifference(const std::vector<double>& a, const std::vector<double>& b,

@@ -11,8 +11,7 @@
 
 namespace inlier {
 
-// REQUIRES of all: the values are numbers; of Mean and Median: there is one.
-double Mean(const std::vector<double>& values);
+// REQUIRES of all: the values are numbers; of Median: there is one.
 // With n - 1; nullopt for less than two.
 std::optional<double> SampleDeviation(const std::vector<double>& values);
 // Of an even number the mean of the two in the middle.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "base/mean.h"
 #include "base/status.h"
 #include "coordinator/store/sql_name.h"
 #include "coordinator/tables/statistics.h"

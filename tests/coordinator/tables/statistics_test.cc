@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/mean.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
