@@ -13,14 +13,18 @@ Bert::Bert(const BertOptions& options) : encoder_(ParameterScope(*this), options
 }
 
 at::Tensor Bert::Encode(const ModelInput& input, ActivationTap* tap) {
-  return encoder_(input, {.tap = tap, .training = is_training()});
+  return encoder_(input, ContextOf(input, tap));
 }
 
+at::Tensor Bert::HeadInput(const at::Tensor& hidden, const ForwardContext& context) const {
+  return head_norm_(Apply(encoder_.options().layer.nonlinearity, head_dense_(hidden, context)), context);
+}
+
+LanguageModel::Vocabulary Bert::HeadVocabulary() const { return {encoder_.words(), head_bias_}; }
+
 at::Tensor Bert::Head(const at::Tensor& hidden, ActivationTap*) {
-  const ForwardContext untapped;  // The reference's head is float and not measured.
-  const at::Tensor x =
-      head_norm_(Apply(encoder_.options().layer.nonlinearity, head_dense_(hidden, untapped)), untapped);
-  return at::linear(x, encoder_.words(), head_bias_);
+  // The reference's head is float and not measured.
+  return at::linear(HeadInput(hidden, ForwardContext()), encoder_.words(), head_bias_);
 }
 
 }  // namespace inlier

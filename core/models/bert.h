@@ -16,6 +16,7 @@ class Bert : public LanguageModel {
   explicit Bert(const BertOptions& options);
 
   bool causal() const override { return false; }
+  bool can_fuse(bool even) const override { return encoder_.can_fuse(even); }
   std::int64_t pad_id() const override { return kBertPadId; }
   std::int64_t vocab_size() const override { return encoder_.options().vocab_size; }
   std::int64_t max_positions() const override { return encoder_.options().max_positions; }
@@ -23,6 +24,8 @@ class Bert : public LanguageModel {
  protected:
   at::Tensor Encode(const ModelInput& input, ActivationTap* tap) override;
   at::Tensor Head(const at::Tensor& hidden, ActivationTap* tap) override;
+  at::Tensor HeadInput(const at::Tensor& hidden, const ForwardContext& context) const override;
+  Vocabulary HeadVocabulary() const override;
 
  private:
   BertEncoder encoder_;

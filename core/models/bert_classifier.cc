@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include "core/nn/dropout.h"
 #include "core/nn/precision.h"
 
 namespace inlier {
@@ -15,11 +16,11 @@ BertClassifier::BertClassifier(const BertOptions& options, std::int64_t outputs)
 }
 
 at::Tensor BertClassifier::Logits(const ModelInput& input, ActivationTap* tap) {
-  const at::Tensor hidden = encoder_(input, {.tap = tap, .training = is_training()});
+  const ForwardContext context = ContextOf(input, tap);
+  const at::Tensor hidden = encoder_(input, context);
   const ForwardContext untapped;
   at::Tensor pooled = pooler_(hidden.select(1, 0), untapped).tanh();
-  const double dropout = encoder_.options().layer.dropout;
-  if (is_training() && dropout > 0) pooled = at::dropout(pooled, dropout, true);
+  pooled = DropOut(pooled, encoder_.options().layer.dropout, context);
   return classifier_(pooled, untapped);
 }
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "core/nn/dropout.h"
+
 namespace inlier {
 
 BertEncoder::BertEncoder(const ParameterScope& root, const BertOptions& options)
@@ -40,8 +42,7 @@ at::Tensor BertEncoder::Embed(const ModelInput& input, const ForwardContext& con
     sum = context.Activation(kScope, "sum_pos_embd_act_quantizer", sum + position_table.slice(0, 0, tokens));
   }
   at::Tensor x = embedding_norm_(sum, context);
-  if (context.training && options_.layer.dropout > 0) x = at::dropout(x, options_.layer.dropout, true);
-  return x;
+  return DropOut(x, options_.layer.dropout, context);
 }
 
 at::Tensor BertEncoder::operator()(const ModelInput& input, const ForwardContext& context) const {

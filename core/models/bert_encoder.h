@@ -33,6 +33,9 @@ class BertEncoder {
   // ids (B, T) -> (B, T, d).
   at::Tensor operator()(const ModelInput& input, const ForwardContext& context) const;
 
+  // As Model::can_fuse.
+  bool can_fuse(bool even) const { return CanFuseLayers(layers_, even); }
+
   const BertOptions& options() const { return options_; }
   // (V, d), to which heads are tied.
   const at::Tensor& words() const { return words_; }

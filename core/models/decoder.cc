@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/models/sites.h"
+#include "core/nn/dropout.h"
 
 namespace inlier {
 
@@ -48,12 +49,11 @@ at::Tensor Decoder::Embed(const ModelInput& input, const ForwardContext& context
   at::Tensor x = at::embedding(context.Weight(style_.tokens, tokens_), input.ids);
   if (positions_.defined())
     x = x + context.Weight(style_.positions, positions_).slice(0, 0, input.ids.size(1));
-  if (context.training && options_.layer.dropout > 0) x = at::dropout(x, options_.layer.dropout, true);
-  return x;
+  return DropOut(x, options_.layer.dropout, context);
 }
 
 at::Tensor Decoder::Encode(const ModelInput& input, ActivationTap* tap) {
-  const ForwardContext context{.tap = tap, .training = is_training()};
+  const ForwardContext context = ContextOf(input, tap);
   const at::Tensor x = Embed(input, context);
   const AttentionFrame frame =
       MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());

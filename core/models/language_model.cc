@@ -4,6 +4,7 @@
 
 #include "core/models/layer_stack.h"
 #include "core/nn/precision.h"
+#include "core/nn/vocabulary_loss.h"
 
 namespace inlier {
 
@@ -43,6 +44,15 @@ at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels
     if (where.numel() < targets.numel()) {
       hidden = hidden.index_select(0, where);
       targets = targets.index_select(0, where);
+    }
+    if (input.products != fused::Products::kReference) {
+      const Vocabulary vocabulary = HeadVocabulary();
+      return VocabularyLoss({.hidden = HeadInput(hidden, ContextOf(input, nullptr)).contiguous(),
+                             .weight = vocabulary.weight,
+                             .bias = vocabulary.bias,
+                             .targets = targets.contiguous(),
+                             .label_smoothing = label_smoothing},
+                            input.products);
     }
     predictions = Head(hidden, nullptr);
   }

@@ -37,6 +37,15 @@ class LanguageModel : public Model {
   // (..., width) -> (..., V).
   virtual at::Tensor Head(const at::Tensor& hidden, ActivationTap* tap) = 0;
 
+  // The parts of Head without a tap: what the vocabulary's product reads, and its weight (V, d) and bias (V), which may
+  // be undefined.
+  struct Vocabulary {
+    at::Tensor weight;
+    at::Tensor bias;
+  };
+  virtual at::Tensor HeadInput(const at::Tensor& hidden, const ForwardContext& context) const { return hidden; }
+  virtual Vocabulary HeadVocabulary() const = 0;
+
   // Throws when the batch has more tokens than max_positions(); `architecture` is the model's in the spec.
   void CheckLength(const ModelInput& input, const char* architecture) const;
 

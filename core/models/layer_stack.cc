@@ -18,6 +18,10 @@ void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char
               architecture, ".max_positions ", max_positions);
 }
 
+bool CanFuseLayers(const std::vector<TransformerLayer>& layers, bool even) {
+  return layers.empty() || layers.front().can_fuse(even);
+}
+
 at::Tensor RunLayers(const std::vector<TransformerLayer>& layers, const std::vector<Norm>& final_norm,
                      at::Tensor x, const AttentionFrame& frame, const ForwardContext& context) {
   x = context.Activation("hidden.0", x);

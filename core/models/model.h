@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/fused/precision.h"
 #include "core/nn/activation_tap.h"
+#include "core/nn/forward_context.h"
 
 namespace inlier {
 
@@ -25,6 +27,8 @@ struct ModelInput {
   at::Tensor attention_mask;  // (B, T), 1 = a real token, 0 = padding; undefined = all ones.
   at::Tensor token_type_ids;  // (B, T) int64, BERT only; undefined = all zeros.
   at::Tensor pixels;          // (B, channels, side, side), image classifiers only, without the other fields.
+  fused::Products products = fused::Products::kReference;  // Other ones only where Model::can_fuse().
+  std::uint64_t dropout_seed = 0;                          // Of the draws of dropout in this pass.
 };
 
 // The label of a position that predicts nothing.
@@ -47,11 +51,19 @@ class Model : public torch::nn::Module {
     return {logits, labels};
   }
 
+  // True when the fused engine has all of its layers' parts. `even`: for products of bfloat16, whose depths are even.
+  virtual bool can_fuse(bool even) const = 0;
+
   // True when a position sees only earlier ones.
   virtual bool causal() const { return false; }
 
   // The token whose embedding starts at zero and gets no gradient from the lookup; -1 without one.
   virtual std::int64_t pad_id() const { return -1; }
+
+ protected:
+  ForwardContext ContextOf(const ModelInput& input, ActivationTap* tap) const {
+    return {.tap = tap, .training = is_training(), .products = input.products, .dropout_seed = input.dropout_seed};
+  }
 };
 
 }  // namespace inlier

@@ -50,7 +50,7 @@ at::Tensor Opt::Embed(const ModelInput& input, const ForwardContext& context) co
 }
 
 at::Tensor Opt::Encode(const ModelInput& input, ActivationTap* tap) {
-  const ForwardContext context{.tap = tap, .training = is_training()};
+  const ForwardContext context = ContextOf(input, tap);
   at::Tensor x = context.Activation("hidden.0", Embed(input, context));
   const AttentionFrame frame =
       MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());

@@ -29,6 +29,7 @@ class Opt : public LanguageModel {
   explicit Opt(const OptOptions& options);
 
   bool causal() const override { return true; }
+  bool can_fuse(bool even) const override { return CanFuseLayers(layers_, even); }
   std::int64_t pad_id() const override { return 1; }
   std::int64_t vocab_size() const override { return options_.vocab_size; }
   std::int64_t max_positions() const override { return options_.max_positions; }
@@ -36,6 +37,7 @@ class Opt : public LanguageModel {
  protected:
   at::Tensor Encode(const ModelInput& input, ActivationTap* tap) override;
   at::Tensor Head(const at::Tensor& hidden, ActivationTap* tap) override;
+  Vocabulary HeadVocabulary() const override { return {tokens_, {}}; }
 
  private:
   at::Tensor Embed(const ModelInput& input, const ForwardContext& context) const;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/nn/dropout.h"
 #include "core/nn/precision.h"
 
 namespace inlier {
@@ -59,12 +60,11 @@ at::Tensor Vit::Embed(const ModelInput& input, const ForwardContext& context) co
   if (!patch_norm_.empty()) x = patch_norm_[0](x, context);
   x = at::cat({class_token_.expand({batch, 1, -1}).to(x.scalar_type()), x}, 1);
   if (positions_.defined()) x = context.Activation(kScope, "sum_pos_embd_act_quantizer", x + positions_);
-  if (context.training && options_.layer.dropout > 0) x = at::dropout(x, options_.layer.dropout, true);
-  return x;
+  return DropOut(x, options_.layer.dropout, context);
 }
 
 at::Tensor Vit::Logits(const ModelInput& input, ActivationTap* tap) {
-  const ForwardContext context{.tap = tap, .training = is_training()};
+  const ForwardContext context = ContextOf(input, tap);
   const at::Tensor x = Embed(input, context);
   const AttentionFrame frame = MakeAttentionFrame(frame_, {}, tokens(), x.options());
   return classifier_(RunLayers(layers_, final_norm_, x, frame, context).select(1, 0), context);

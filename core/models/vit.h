@@ -29,6 +29,8 @@ class Vit : public Model {
   explicit Vit(const VitOptions& options);
 
   // pixels (B, channels, image_size, image_size) -> (B, classes).
+  bool can_fuse(bool even) const override { return CanFuseLayers(layers_, even); }
+
   at::Tensor Logits(const ModelInput& input, ActivationTap* tap = nullptr) override;
 
   // labels: (B) int64.

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <limits>
+#include <tuple>
 
 namespace inlier {
 namespace {
@@ -42,6 +43,14 @@ at::Tensor RowLengths(const FrameOptions& frame, const at::Tensor& attention_mas
 
 }  // namespace
 
+namespace {
+
+bool HasEmptyRows(const at::Tensor& padding, bool causal) {
+  return (causal ? padding.select(1, 0) : std::get<0>(padding.min(1))).any().item<bool>();
+}
+
+}  // namespace
+
 AttentionMask MakeAttentionMask(const at::Tensor& attention_mask, std::int64_t tokens, bool causal,
                                 bool infinite, const at::TensorOptions& options) {
   at::Tensor hidden;
@@ -52,11 +61,16 @@ AttentionMask MakeAttentionMask(const at::Tensor& attention_mask, std::int64_t t
     hidden = hidden.defined() ? hidden.logical_or(future) : future;
   }
   if (!hidden.defined()) return {};
+  const at::Tensor padding =
+      attention_mask.defined() ? attention_mask.eq(0).to(at::kByte).contiguous() : at::Tensor();
   const double lowest = infinite                         ? -std::numeric_limits<double>::infinity()
                         : options.dtype() == at::kDouble ? std::numeric_limits<double>::lowest()
                                                          : std::numeric_limits<float>::lowest();
   return {.additive = at::zeros(hidden.sizes(), AtLeastFloat32(options)).masked_fill_(hidden, lowest),
-          .causal_only = causal && !attention_mask.defined()};
+          .causal_only = causal && !attention_mask.defined(),
+          .causal = causal,
+          .hidden_keys = padding,
+          .has_empty_rows = padding.defined() && padding.is_cpu() && HasEmptyRows(padding, causal)};
 }
 
 AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& attention_mask,

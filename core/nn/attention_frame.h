@@ -18,6 +18,10 @@ struct AttentionMask {
   at::Tensor additive;
   // True when `additive` hides exactly the future, no padding: a fused kernel may do without it.
   bool causal_only = false;
+  bool causal = false;
+  at::Tensor hidden_keys;  // (B, T) uint8, 1 = padding; undefined where there is none.
+  // On the CPU: true when a query may see no key at all, as under a causal mask with padding at the front.
+  bool has_empty_rows = false;
 };
 
 // attention_mask: (B, T), 1 = a real token, or undefined. `additive` is (B, 1, 1, T), (1, 1, T, T) or (B, 1,

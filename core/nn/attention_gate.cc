@@ -70,14 +70,15 @@ at::Tensor AttentionGate::Values(const at::Tensor& x) const {
   return at::sigmoid(logits);
 }
 
+at::Tensor AttentionGate::Factors(const at::Tensor& x, const ForwardContext& forward) const {
+  at::Tensor values = forward.Activation(site_, Values(x));
+  if (values.dim() == 1) values = values.view({1, heads_, 1, 1});
+  return options_.output_factor == 1 ? values : values * options_.output_factor;
+}
+
 at::Tensor AttentionGate::Apply(const at::Tensor& context, const at::Tensor& x,
                                 const ForwardContext& forward) const {
-  if (options_.kind == GateOptions::Kind::kNone) return context;
-  at::Tensor values = Values(x);
-  values = forward.Activation(site_, values);
-  if (values.dim() == 1) values = values.view({1, heads_, 1, 1});
-  if (options_.output_factor != 1) values = values * options_.output_factor;
-  return context * values;
+  return options_.kind == GateOptions::Kind::kNone ? context : context * Factors(x, forward);
 }
 
 }  // namespace inlier

@@ -36,6 +36,10 @@ class AttentionGate {
   AttentionGate(const ParameterScope& scope, const std::string& name, std::int64_t hidden_size,
                 std::int64_t heads, const GateOptions& options);
 
+  // Factors of the contexts, output_factor * Values(x), observed at the site G: (B or 1, H, T or 1, 1).
+  // REQUIRES: there is a gate.
+  at::Tensor Factors(const at::Tensor& x, const ForwardContext& forward) const;
+
   // context: (B, H, T, h); x: (B, T, d), the input of query, key and value. Returns the context itself when
   // there is no gate.
   at::Tensor Apply(const at::Tensor& context, const at::Tensor& x, const ForwardContext& forward) const;

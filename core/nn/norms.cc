@@ -2,9 +2,22 @@
 
 #include <ATen/Functions.h>
 
+#include "core/nn/fused_norm.h"
 #include "core/nn/precision.h"
 
 namespace inlier {
+
+kernels::NormKind KindOf(const NormOptions& norm) {
+  switch (norm.kind) {
+    case NormOptions::Kind::kLayerNorm:
+      return kernels::NormKind::kLayerNorm;
+    case NormOptions::Kind::kRmsNormPerChannel:
+      return kernels::NormKind::kRmsPerChannel;
+    case NormOptions::Kind::kRmsNormSingle:
+      return kernels::NormKind::kRmsSingle;
+  }
+  TORCH_CHECK(false, "unknown norm ", static_cast<int>(norm.kind));
+}
 
 Norm Norm::Create(const ParameterScope& scope, std::int64_t size, const NormOptions& options) {
   Norm norm{.site = scope.path(), .gain = {}, .offset = {}, .options = options};
@@ -14,6 +27,8 @@ Norm Norm::Create(const ParameterScope& scope, std::int64_t size, const NormOpti
 }
 
 at::Tensor Norm::operator()(const at::Tensor& x, const ForwardContext& context) const {
+  if (context.products != fused::Products::kReference && context.tap == nullptr)
+    return FusedNorm(x, KindOf(options), options.epsilon, gain, offset);
   const at::Tensor used_gain = context.Weight(site, gain);
   const at::Tensor wide = AtLeastFloat32(x);
   const std::int64_t width[] = {x.size(-1)};

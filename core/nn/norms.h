@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/kernels/rows.h"
 #include "core/nn/forward_context.h"
 #include "core/nn/parameter_scope.h"
 
@@ -19,6 +20,9 @@ struct NormOptions {
   Kind kind = Kind::kLayerNorm;
   double epsilon = 0;
 };
+
+// The same for the fused engine's kernels.
+kernels::NormKind KindOf(const NormOptions& norm);
 
 // Computed in float32 at least: half-width input, as autocast makes it, is widened first.
 struct Norm {

@@ -33,13 +33,16 @@ class QkvProjection {
   QkvProjection(const ParameterScope& scope, const QkvNames& names, std::int64_t hidden_size,
                 std::int64_t heads, std::int64_t kv_heads, const LinearOptions& options);
 
+  // Three, for query, key and value, or one that gives all.
+  const std::vector<Linear>& linears() const { return linears_; }
+
   // x: (B, T, d). Every linear through the tap; without one, in the fastest way.
   Qkv operator()(const at::Tensor& x, const ForwardContext& context) const;
 
  private:
   Qkv Split(const at::Tensor& joined) const;
 
-  std::vector<Linear> linears_;       // Three, or one.
+  std::vector<Linear> linears_;
   std::vector<std::int64_t> widths_;  // Of queries, keys and values.
 };
 

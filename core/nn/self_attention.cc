@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/nn/dropout.h"
 #include "core/nn/precision.h"
 
 namespace inlier {
@@ -70,7 +71,7 @@ at::Tensor SelfAttention::TappedContext(const at::Tensor& x, const AttentionFram
   at::Tensor p = Probabilities(scores, frame);
   p = context.Activation(site_, "attn_probs_act_quantizer", p.view(style_.flat_heads ? flat : by_head));
   p = context.Activation(site_, "probs", p.view(by_head));
-  if (context.training && options_.dropout > 0) p = at::dropout(p, options_.dropout, true);
+  p = DropOut(p, options_.dropout, context);
   const at::Tensor result = at::bmm(p.view(flat), FlattenHeads(qkv.value));
   if (!style_.tap_context_before_gate) return result.view({batch, heads, tokens, -1});
   return context.Activation(site_, "context_act_quantizer", result).view({batch, heads, tokens, -1});
@@ -80,24 +81,74 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
                                       const ForwardContext& context) const {
   const std::int64_t batch = x.size(0), tokens = x.size(1), heads = options_.heads;
   const Qkv qkv = Heads(x, frame, context);
-  const bool drops = context.training && options_.dropout > 0;
   const AttentionMask& mask = frame.mask;
-  // The fused kernel never writes the probabilities to memory: on one core 8 % (T = 64) to 24 % (T = 128,
-  // causal) less time for the whole block, forward and backward.
-  if (options_.softmax.kind == SoftmaxOptions::Kind::kVanilla && !drops &&
-      (mask.causal_only || !mask.additive.defined())) {
-    return at::scaled_dot_product_attention(qkv.query.transpose(1, 2), qkv.key.transpose(1, 2),
-                                            qkv.value.transpose(1, 2), {}, /*dropout_p=*/0, mask.causal_only);
-  }
   const double root = std::sqrt(static_cast<double>(options_.hidden_size / heads));
   const at::Tensor q = FlattenHeads(qkv.query) * (1 / root);
   at::Tensor scores = AtLeastFloat32(at::bmm(q, FlattenHeads(qkv.key).transpose(1, 2)));
   scores = scores.view({batch, heads, tokens, tokens});
   if (mask.additive.defined()) scores.add_(mask.additive);
   at::Tensor p = Probabilities(scores, frame);
-  if (drops) p = at::dropout(p, options_.dropout, true);
+  p = DropOut(p, options_.dropout, context);
   return at::bmm(p.view({batch * heads, tokens, tokens}), FlattenHeads(qkv.value))
       .view({batch, heads, tokens, -1});
+}
+
+bool SelfAttention::can_fuse(bool even) const {
+  using Kind = SoftmaxOptions::Kind;
+  const Kind kind = options_.softmax.kind;
+  return kind != Kind::kSoftpick && kind != Kind::kSigmoid &&
+         (!even || options_.hidden_size / options_.heads % 2 == 0);
+}
+
+void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
+                             fused::LayerShape& shape, fused::LayerWeights& weights,
+                             fused::LayerInputs& inputs) const {
+  using Kind = SoftmaxOptions::Kind;
+  const std::int64_t batch = input.size(0), tokens = input.size(1), head_size = options_.hidden_size / options_.heads;
+  const SoftmaxOptions& softmax = options_.softmax;
+  shape.heads = options_.heads;
+  shape.kv_heads = options_.kv_heads;
+  shape.attention = {.tokens = tokens,
+                     .head_size = head_size,
+                     .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+                     .causal = frame.mask.causal};
+  shape.probabilities = context.NextDropout(options_.dropout);
+  for (const Linear& linear : projection_.linears()) weights.projections.push_back({linear.weight, linear.bias});
+  inputs.key_mask = frame.mask.hidden_keys;
+  if (frame.rotary.cosine.defined()) {
+    inputs.cosine = frame.rotary.cosine.to(input.scalar_type()).contiguous();
+    inputs.sine = frame.rotary.sine.to(input.scalar_type()).contiguous();
+  }
+  switch (softmax.kind) {
+    case Kind::kClipped:
+    case Kind::kNcs: {
+      shape.attention.softmax = fused::SoftmaxKind::kClipped;
+      shape.attention.zeta = softmax.zeta;
+      if (frame.row_lengths.defined()) {
+        const at::Tensor gamma = NcsGamma(softmax.beta, softmax.zeta, frame.row_lengths);
+        inputs.row_gamma =
+            gamma.view({gamma.size(0), -1}).expand({gamma.size(0), tokens}).to(input.scalar_type()).contiguous();
+      } else {
+        inputs.row_gamma = at::full({1, tokens}, softmax.UniformGamma(tokens), input.options());
+      }
+      break;
+    }
+    case Kind::kNullKey:
+      shape.attention.softmax = fused::SoftmaxKind::kNullKey;
+      shape.null_score = softmax.null_score;
+      break;
+    case Kind::kSink:
+      shape.attention.softmax = fused::SoftmaxKind::kNullKey;
+      weights.sinks = sinks_;
+      break;
+    case Kind::kVanilla:
+    case Kind::kSoftpick:
+    case Kind::kSigmoid:
+      break;
+  }
+  if (!has_gate()) return;
+  const at::Tensor factors = gate_.Factors(input, context).squeeze(-1);
+  inputs.gate = factors.expand({batch, options_.heads, tokens}).contiguous();
 }
 
 at::Tensor SelfAttention::operator()(const at::Tensor& x, const AttentionFrame& frame,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/fused/layer.h"
 #include "core/nn/attention_frame.h"
 #include "core/nn/attention_gate.h"
 #include "core/nn/forward_context.h"
@@ -42,6 +43,14 @@ class SelfAttention {
  public:
   SelfAttention(const ParameterScope& scope, const AttentionStyle& style,
                 const SelfAttentionOptions& options);
+
+  // True when the fused engine has every part; `even`: of products of bfloat16, whose depths are even.
+  bool can_fuse(bool even) const;
+  // Fills in the attention's part of a fused layer; `input` (B, T, d) is what query, key and value are projected from.
+  void Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
+                fused::LayerShape& shape, fused::LayerWeights& weights, fused::LayerInputs& inputs) const;
+
+  bool has_gate() const { return gate_.options().kind != GateOptions::Kind::kNone; }
 
   // x: (B, T, d). Returns the merged context (B, T, d).
   at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,

@@ -60,6 +60,12 @@ at::Tensor SigmoidAttention(const at::Tensor& scores, const at::Tensor& row_leng
   return at::sigmoid(s - row_lengths.to(s.scalar_type()).clamp_min(1).log());
 }
 
+double SoftmaxOptions::UniformGamma(std::int64_t keys) const {
+  if (kind == Kind::kClipped) return gamma;
+  const std::int64_t n = length == RowLength::kConfigured ? configured_length : keys;
+  return NcsGamma(beta, zeta, static_cast<double>(n));
+}
+
 at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions& options,
                                   const RowInfo& row) {
   constexpr bool kNoEmptyRows = false;
@@ -67,17 +73,13 @@ at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions
     case SoftmaxOptions::Kind::kVanilla:
       return Softmax(scores, kNoEmptyRows);
     case SoftmaxOptions::Kind::kClipped:
-      return ClippedSoftmax(scores, options.gamma, options.zeta, kNoEmptyRows);
+      return ClippedSoftmax(scores, options.UniformGamma(scores.size(-1)), options.zeta, kNoEmptyRows);
     case SoftmaxOptions::Kind::kNcs: {
       if (row.lengths.defined()) {
         return ClippedSoftmax(scores, NcsGamma(options.beta, options.zeta, row.lengths), options.zeta,
                               kNoEmptyRows);
       }
-      const std::int64_t n = options.length == SoftmaxOptions::RowLength::kConfigured
-                                 ? options.configured_length
-                                 : scores.size(-1);
-      return ClippedSoftmax(scores, NcsGamma(options.beta, options.zeta, static_cast<double>(n)),
-                            options.zeta, kNoEmptyRows);
+      return ClippedSoftmax(scores, options.UniformGamma(scores.size(-1)), options.zeta, kNoEmptyRows);
     }
     case SoftmaxOptions::Kind::kNullKey:
       return NullKeySoftmax(scores, options.null_score);

@@ -65,6 +65,9 @@ struct SoftmaxOptions {
   double null_score = 0;  // kNullKey.
   double epsilon = 0;     // kSoftpick.
 
+  // kClipped, and kNcs without a length a row: the gamma of all rows of a call with `keys` keys.
+  double UniformGamma(std::int64_t keys) const;
+
   // True when a masked key must have -inf, because the function counts any other score.
   bool needs_infinite_mask() const { return kind == Kind::kSoftpick; }
 };

@@ -4,6 +4,9 @@
 
 #include <vector>
 
+#include "core/nn/dropout.h"
+#include "core/nn/fused_layer.h"
+
 namespace inlier {
 namespace {
 
@@ -11,6 +14,20 @@ namespace {
 LayerOptions WithLayout(LayerOptions options, const LayerStyle& style) {
   options.attention.linear.layout = style.weight_layout;
   return options;
+}
+
+kernels::Activation KindOf(Nonlinearity nonlinearity) {
+  switch (nonlinearity) {
+    case Nonlinearity::kGeluErf:
+      return kernels::Activation::kGeluErf;
+    case Nonlinearity::kGeluTanh:
+      return kernels::Activation::kGeluTanh;
+    case Nonlinearity::kRelu:
+      return kernels::Activation::kRelu;
+    case Nonlinearity::kSilu:
+      return kernels::Activation::kSilu;
+  }
+  TORCH_CHECK(false, "unknown nonlinearity ", static_cast<int>(nonlinearity));
 }
 
 }  // namespace
@@ -35,8 +52,7 @@ TransformerLayer::TransformerLayer(const ParameterScope& scope, const LayerStyle
 
 at::Tensor TransformerLayer::AddTo(const at::Tensor& x, const at::Tensor& update,
                                    const ForwardContext& context) const {
-  if (context.training && options_.dropout > 0) return x + at::dropout(update, options_.dropout, true);
-  return x + update;
+  return x + DropOut(update, options_.dropout, context);
 }
 
 at::Tensor TransformerLayer::Attend(const at::Tensor& x, const AttentionFrame& frame,
@@ -59,8 +75,47 @@ at::Tensor TransformerLayer::FeedForward(const at::Tensor& x, const ForwardConte
   return ffn_output_(context.Activation(site_, style_.ffn_activation_site, inner), context);
 }
 
+bool TransformerLayer::can_fuse(bool even) const {
+  return attention_.can_fuse(even) &&
+         (!even || (options_.attention.hidden_size % 2 == 0 && options_.ffn_size % 2 == 0));
+}
+
+at::Tensor TransformerLayer::Fused(const at::Tensor& x, const AttentionFrame& frame,
+                                   const ForwardContext& context) const {
+  const auto linear = [](const Linear& part) { return fused::LayerLinear{part.weight, part.bias}; };
+  const auto norm = [](const Norm& part) { return fused::LayerNormWeights{part.gain, part.offset}; };
+  fused::LayerShape shape{.batch = x.size(0),
+                          .tokens = x.size(1),
+                          .width = x.size(2),
+                          .ffn = options_.ffn_size,
+                          .in_out = style_.weight_layout == WeightLayout::kInOut,
+                          .pre_norm = options_.pre_norm,
+                          .norm = KindOf(options_.norm),
+                          .epsilon = options_.norm.epsilon,
+                          .activation = KindOf(options_.nonlinearity)};
+  fused::LayerWeights weights{.output = linear(attention_output_),
+                              .ffn_gate = linear(ffn_gate_),
+                              .ffn_input = linear(ffn_input_),
+                              .ffn_output = linear(ffn_output_),
+                              .attention_norm = norm(attention_norm_),
+                              .ffn_norm = norm(ffn_norm_)};
+  fused::LayerInputs inputs{.x = x.contiguous()};
+  at::Tensor attention_input = inputs.x;
+  if (options_.pre_norm && attention_.has_gate()) {
+    // The gate reads the norm's output too, so that the norm is a node of its own.
+    attention_input = inputs.attention_input = attention_norm_(x, context);
+    weights.attention_norm = {};
+  }
+  attention_.Describe(attention_input, frame, context, shape, weights, inputs);
+  shape.attention_dropout = context.NextDropout(options_.dropout);
+  shape.ffn_dropout = context.NextDropout(options_.dropout);
+  return FusedLayer(shape, weights, inputs, context.products);
+}
+
 at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionFrame& frame,
                                         const ForwardContext& context) const {
+  if (context.products != fused::Products::kReference && context.tap == nullptr && !frame.mask.has_empty_rows)
+    return Fused(x, frame, context);
   at::Tensor sum = Attend(x, frame, context);
   const std::vector<std::int64_t> shape = sum.sizes().vec();
   if (style_.flat_tokens) sum = sum.view({-1, shape.back()});

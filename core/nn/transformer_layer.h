@@ -58,11 +58,15 @@ class TransformerLayer {
  public:
   TransformerLayer(const ParameterScope& scope, const LayerStyle& style, const LayerOptions& options);
 
+  // True when the fused engine has every part; `even` as SelfAttention::can_fuse.
+  bool can_fuse(bool even) const;
+
   // x: (B, T, d) -> (B, T, d).
   at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,
                         const ForwardContext& context) const;
 
  private:
+  at::Tensor Fused(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
   at::Tensor Attend(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
   at::Tensor FeedForward(const at::Tensor& x, const ForwardContext& context) const;
   at::Tensor FfnNorm(const at::Tensor& x, const ForwardContext& context) const;

@@ -21,11 +21,13 @@
 namespace inlier {
 namespace {
 
-// Seeds the device's generator with the stream (seed, "dropout", micro_batch).
-void SeedDropout(c10::Device device, std::uint64_t seed, std::uint64_t micro_batch) {
+// The first number of the stream (seed, "dropout", micro_batch), with which the device's generator is seeded too.
+std::uint64_t SeedDropout(c10::Device device, std::uint64_t seed, std::uint64_t micro_batch) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::scoped_lock lock(generator.mutex());
-  generator.set_current_seed(RandomStream(seed, "dropout", micro_batch).Next());
+  const std::uint64_t first = RandomStream(seed, "dropout", micro_batch).Next();
+  generator.set_current_seed(first);
+  return first;
 }
 
 // Updates and the time spent on them, since the last point of the curves.
@@ -72,8 +74,8 @@ std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& s
     if (i > 0 && stop_requested && stop_requested()) return std::nullopt;
     const std::uint64_t micro_batch = step_ * accumulation + i;
     const Batch batch = dataset_.TrainBatch(spec_.seed(), micro_batch, spec_.training().batch_size());
-    const ModelInput input = InputOf(batch, device_);
-    SeedDropout(device_, spec_.seed(), micro_batch);
+    ModelInput input = InputOf(batch, device_);
+    input.dropout_seed = SeedDropout(device_, spec_.seed(), micro_batch);
     const at::Tensor part =
         training_step_.AddMicroBatch(input, batch.labels.to(device_, /*non_blocking=*/true));
     loss = loss.defined() ? loss.add(part) : part;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "core/optim/gradient_norm.h"
 #include "core/optim/make_optimizer.h"
+#include "core/train/engine.h"
 
 namespace inlier {
 namespace {
@@ -30,8 +31,11 @@ class Bfloat16Autocast {
   const c10::DeviceType device_type_;
 };
 
-at::Tensor ForwardLoss(Model& model, const ModelInput& input, const at::Tensor& labels,
+at::Tensor ForwardLoss(Model& model, ModelInput input, const at::Tensor& labels,
                        const TrainingStep::Settings& settings, c10::DeviceType device_type) {
+  input.products = settings.products;
+  if (settings.products != fused::Products::kReference)
+    return model.Loss(input, labels, /*tap=*/nullptr, settings.label_smoothing);
   switch (settings.precision) {
     case v1::BFLOAT16: {
       const Bfloat16Autocast autocast(device_type);
@@ -80,7 +84,8 @@ TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::i
        .gradient_clip_norm = spec.gradient_clip_norm(),
        .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),
        .precision = spec.precision(),
-       .label_smoothing = spec.label_smoothing()});
+       .label_smoothing = spec.label_smoothing(),
+       .products = ChooseEngine(spec, model, model.parameters().at(0).device().type()).products});
 }
 
 std::vector<NamedParameter> ParametersOf(const Model& model) {

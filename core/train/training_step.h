@@ -30,6 +30,7 @@ class TrainingStep {
     int gradient_accumulation;
     v1::Precision precision;
     double label_smoothing = 0;
+    fused::Products products = fused::Products::kReference;  // Of ChooseEngine.
   };
 
   // `model` must outlive the step; `optimizer` works on its parameters.

@@ -19,6 +19,7 @@
 #include "core/models/make_model.h"
 #include "core/optim/make_optimizer.h"
 #include "core/train/checkpoint.h"
+#include "core/train/engine.h"
 #include "core/train/evaluator.h"
 #include "core/train/trainer.h"
 #include "core/trial/data_digest.h"
@@ -203,6 +204,13 @@ std::uint64_t ResumedStep(const v1::AttemptSpec& attempt) {
   return checkpoint.ok() ? checkpoint->info().step : 0;
 }
 
+void LogEngine(const Prepared& prepared) {
+  const EngineChoice engine =
+      ChooseEngine(prepared.spec.training(), *prepared.data.model, prepared.device.type());
+  if (!engine.reason.empty()) spdlog::info("engine=REFERENCE reason=\"{}\"", engine.reason);
+  if (!engine.warning.empty()) spdlog::warn("{}", engine.warning);
+}
+
 absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
                                         const StopRequested& stop_requested, StopRequest& stop) {
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
@@ -212,6 +220,7 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
     RETURN_IF_ERROR(StartFrom(attempt, prepared.spec.training(), *prepared.data.model));
   RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
   prepared.data.model->to(prepared.device);
+  LogEngine(prepared);
   Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events,
                   prepared.start_digest);
   // Before the checkpoint is compared with the data: where they differ, the coordinator is to know why.

@@ -130,10 +130,14 @@ TEST(BertClassifierTest, DropoutFollowsThePooler) {
   v1::TrialSpec spec = ClassifierSpec();
   spec.set_dropout(0.5);
   const auto model = SmallClassifier(3, spec);
-  const ModelInput input = SmallInput();
-  EXPECT_TRUE(model->Logits(input).equal(model->Logits(input)));
+  ModelInput input = SmallInput();
+  const at::Tensor evaluated = model->Logits(input);
+  EXPECT_TRUE(model->Logits(input).equal(evaluated));
   model->train();
-  EXPECT_FALSE(model->Logits(input).equal(model->Logits(input)));
+  const at::Tensor first = model->Logits(input);
+  EXPECT_FALSE(first.equal(evaluated));
+  input.dropout_seed = 1;
+  EXPECT_FALSE(model->Logits(input).equal(first));
 }
 
 TEST(BertClassifierTest, UnsupportedSettingsAreNamedByTheirPath) {

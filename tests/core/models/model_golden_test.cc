@@ -86,17 +86,22 @@ void CompareCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType 
     compare.Number("clipped_to_one", ones, golden.json["expected"]["clipped_to_one"].get<double>(), {});
   }
 
-  // The training path: no tap, the head at the targets only.
-  const at::Tensor loss = model->Loss(training, labels);
-  compare.Tensor("out/loss", loss, outputs);
-  loss.backward();
+  // The training path of both engines: no tap, the head at the targets only.
   double largest = 0;
   for (const std::string& name : golden.KeysUnder("grad/")) {
     largest = std::max(largest, golden.Tensor("grad/" + name).abs().max().item<double>());
   }
   const Tolerance gradients{.absolute = (is_double ? 1e-7 : 1e-4) * largest};
-  for (const auto& item : model->named_parameters()) {
-    compare.Tensor("grad/" + item.key(), item.value().grad(), gradients);
+  for (const fused::Products products : {fused::Products::kReference, fused::Products::kFloat32}) {
+    if (products != fused::Products::kReference && !model->can_fuse(/*even=*/false)) continue;
+    training.products = products;
+    model->zero_grad();
+    const at::Tensor loss = model->Loss(training, labels);
+    compare.Tensor("out/loss", loss, outputs);
+    loss.backward();
+    for (const auto& item : model->named_parameters()) {
+      compare.Tensor("grad/" + item.key(), item.value().grad(), gradients);
+    }
   }
 }
 

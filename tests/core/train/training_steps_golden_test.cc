@@ -35,13 +35,17 @@ bool IsKeyBias(const std::string& name) {
   return name.find(".key.bias") != std::string::npos || name.find(".k_proj.bias") != std::string::npos;
 }
 
+constexpr fused::Products kEngines[] = {fused::Products::kReference, fused::Products::kFloat32};
+
 // Runs the case's training and compares on the way.
-void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, GoldenReport& report) {
+void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Products products,
+                     GoldenReport& report) {
   const nlohmann::json& settings = golden.json.at("optimizer");
   const nlohmann::json& expected = golden.json.at("expected");
   const bool is_double = dtype == at::kDouble;
   const auto model = ModelOfCase(golden, dtype);
   ASSERT_NE(model, nullptr);
+  if (products != fused::Products::kReference && !model->can_fuse(/*even=*/false)) return;
   model->train();
   const std::vector<NamedParameter> parameters = ParametersOf(*model);
   TrainingStep step(
@@ -50,7 +54,8 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, GoldenRepor
        .gradient_clip_norm =
            settings.at("max_grad_norm").is_null() ? 0.0 : settings.at("max_grad_norm").get<double>(),
        .gradient_accumulation = settings.at("gradient_accumulation"),
-       .precision = v1::FLOAT32});
+       .precision = v1::FLOAT32,
+       .products = products});
 
   GoldenComparison compare(report, golden, dtype);
   const std::int64_t rows = golden.json.at("num_sequences"), batch_size = golden.json.at("batch_size");
@@ -84,7 +89,8 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, GoldenRepor
 TEST(TrainingStepsGoldenTest, EveryUpdateMatchesTheReferenceInDouble) {
   GoldenReport report("training_steps");
   for (const GoldenCase& golden : FindGoldenCases("training_steps")) {
-    if (!report.SkipWhatIsNotSupported(golden)) CompareTraining(golden, at::kDouble, report);
+    if (report.SkipWhatIsNotSupported(golden)) continue;
+    for (const fused::Products products : kEngines) CompareTraining(golden, at::kDouble, products, report);
   }
   report.Finish();
 }
@@ -92,7 +98,8 @@ TEST(TrainingStepsGoldenTest, EveryUpdateMatchesTheReferenceInDouble) {
 TEST(TrainingStepsGoldenTest, EveryUpdateMatchesTheReferenceInFloat) {
   GoldenReport report("training_steps");
   for (const GoldenCase& golden : FindGoldenCases("training_steps")) {
-    if (!report.SkipWhatIsNotSupported(golden)) CompareTraining(golden, at::kFloat, report);
+    if (report.SkipWhatIsNotSupported(golden)) continue;
+    for (const fused::Products products : kEngines) CompareTraining(golden, at::kFloat, products, report);
   }
   report.Finish();
 }

@@ -1,0 +1,116 @@
+// A transformer's layer, forward and hand-written backward, as a few passes over blocks of tokens that stay in the
+// cache:
+//
+//   1. (norm,) query, key and value projections;  2. attention of each head;
+//   3. output projection, dropout, residual sum, norm, feed-forward network, dropout, residual sum (, norm)
+//
+// and the same in reverse order, then the gradients of the weights as products over all tokens. The formulas are
+// those of core/nn/transformer_layer.h; products are of T (float, bfloat16 or double), everything else of Real<T>.
+// Results do not depend on the number of threads.
+#ifndef INLIER_CORE_FUSED_LAYER_H_
+#define INLIER_CORE_FUSED_LAYER_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/fused/attention.h"
+#include "core/kernels/dropout.h"
+#include "core/kernels/rows.h"
+
+namespace inlier::fused {
+
+// Weights have one layout in all linears of a layer.
+struct LayerLinear {
+  at::Tensor weight;  // (out, in), or (in, out) with LayerShape::in_out.
+  at::Tensor bias;    // (out); undefined without one.
+};
+
+struct LayerNormWeights {
+  at::Tensor gain;
+  at::Tensor offset;  // Undefined for the RMS norms.
+};
+
+struct LayerWeights {
+  std::vector<LayerLinear> projections;  // Query, key, value; or one that gives all three.
+  LayerLinear output;
+  LayerLinear ffn_gate;  // Without a weight: not a gated network.
+  LayerLinear ffn_input;
+  LayerLinear ffn_output;
+  LayerNormWeights attention_norm;
+  LayerNormWeights ffn_norm;
+  at::Tensor sinks;  // (heads); undefined but for the sink softmax.
+};
+
+struct LayerShape {
+  std::int64_t batch = 0;
+  std::int64_t tokens = 0;
+  std::int64_t width = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;  // Each serves heads / kv_heads consecutive queries.
+  std::int64_t ffn = 0;
+  bool in_out = false;
+  bool pre_norm = false;
+  kernels::NormKind norm = kernels::NormKind::kLayerNorm;
+  double epsilon = 0;
+  kernels::Activation activation = kernels::Activation::kGeluErf;
+  AttentionShape attention;
+  double null_score = 0;               // kNullKey without sinks.
+  kernels::Dropout probabilities;      // On the attention's.
+  kernels::Dropout attention_dropout;  // On the output projection's result.
+  kernels::Dropout ffn_dropout;        // On the second feed-forward linear's result.
+};
+
+// Inputs of one call. Real<T>, contiguous.
+struct LayerInputs {
+  at::Tensor x;                // (B, T, d)
+  at::Tensor attention_input;  // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
+                               // with pre_norm.
+  at::Tensor gate;             // (B, H, T), factors of the heads' contexts; undefined: none.
+  at::Tensor key_mask;         // (B, T) uint8, 1 = hidden; undefined: all keys are visible.
+  at::Tensor cosine, sine;     // (T, h / 2), of rotary positions; undefined: none.
+  at::Tensor row_gamma;        // kClipped: (B, T) or (1, T), one a query.
+};
+
+// Columns of the joined query, key and value projection.
+inline std::int64_t QkvWidth(const LayerShape& shape) {
+  return shape.width + 2 * shape.kv_heads * (shape.width / shape.heads);
+}
+
+// What the backward pass reads of the forward pass. M = B * T; as T but where Real is named.
+struct LayerSaved {
+  at::Tensor projected;           // (M, d), what query, key and value are projected from.
+  at::Tensor qkv;                 // (M, QkvWidth), rotated.
+  at::Tensor log_sum;             // (B, H, T), Real
+  at::Tensor ungated;             // (M, d), the context before the gate; undefined without one.
+  at::Tensor context;             // (M, d)
+  at::Tensor attention_sum;       // (M, d), Real: the residual sum after the attention.
+  at::Tensor ffn_operand;         // (M, d), what the feed-forward network reads.
+  at::Tensor gate_hidden;         // (M, ffn); undefined where the network is not gated.
+  at::Tensor hidden;              // (M, ffn), before the non-linearity.
+  at::Tensor activated;           // (M, ffn)
+  at::Tensor ffn_sum;             // (M, d), Real: the residual sum after the network; post-norm only.
+  at::Tensor attention_norm_mean, attention_norm_inverse, ffn_norm_mean, ffn_norm_inverse;  // (M), Real
+};
+
+// y (B, T, d).
+template <typename T>
+at::Tensor LayerForward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
+                        LayerSaved& saved);
+
+// Gradients in the places of what they belong to; undefined where there is no such tensor.
+struct LayerGradients {
+  at::Tensor x;
+  at::Tensor attention_input;
+  at::Tensor gate;
+  LayerWeights weights;
+};
+
+template <typename T>
+LayerGradients LayerBackward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
+                             const LayerSaved& saved, const at::Tensor& y_gradient);
+
+}  // namespace inlier::fused
+
+#endif  // INLIER_CORE_FUSED_LAYER_H_

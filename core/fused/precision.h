@@ -1,0 +1,15 @@
+// How the products of a training step are computed.
+#ifndef INLIER_CORE_FUSED_PRECISION_H_
+#define INLIER_CORE_FUSED_PRECISION_H_
+
+namespace inlier::fused {
+
+enum class Products {
+  kReference,  // By LibTorch's operations, gradients by its autograd.
+  kFloat32,    // By fused kernels; of a model in double, in double.
+  kBfloat16,   // By fused kernels: factors rounded to bfloat16, sums in float32.
+};
+
+}  // namespace inlier::fused
+
+#endif  // INLIER_CORE_FUSED_PRECISION_H_

@@ -1,0 +1,17 @@
+// core/fused/layer.h as one node of the autograd graph.
+#ifndef INLIER_CORE_NN_FUSED_LAYER_H_
+#define INLIER_CORE_NN_FUSED_LAYER_H_
+
+#include "core/fused/layer.h"
+#include "core/fused/precision.h"
+
+namespace inlier {
+
+// The layer's output (B, T, d). REQUIRES: products is not kReference; tensors on the CPU, in float32, or in double
+// with kFloat32.
+at::Tensor FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights& weights,
+                      const fused::LayerInputs& inputs, fused::Products products);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_NN_FUSED_LAYER_H_

@@ -1,0 +1,16 @@
+// core/fused/vocabulary_loss.h as one node of the autograd graph.
+#ifndef INLIER_CORE_NN_VOCABULARY_LOSS_H_
+#define INLIER_CORE_NN_VOCABULARY_LOSS_H_
+
+#include "core/fused/precision.h"
+#include "core/fused/vocabulary_loss.h"
+
+namespace inlier {
+
+// The mean loss, one number. REQUIRES: products is not kReference; tensors on the CPU, in float32, or in double with
+// kFloat32. Its backward pass may run once.
+at::Tensor VocabularyLoss(const fused::VocabularyInputs& inputs, fused::Products products);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_NN_VOCABULARY_LOSS_H_

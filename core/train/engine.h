@@ -1,0 +1,26 @@
+// Which code computes a training step.
+#ifndef INLIER_CORE_TRAIN_ENGINE_H_
+#define INLIER_CORE_TRAIN_ENGINE_H_
+
+#include <c10/core/Device.h>
+
+#include <string>
+
+#include "core/fused/precision.h"
+#include "core/models/model.h"
+#include "inlier/v1/training_spec.pb.h"
+
+namespace inlier {
+
+struct EngineChoice {
+  fused::Products products = fused::Products::kReference;
+  std::string reason;   // Why products are kReference though the spec asks for FUSED; else empty.
+  std::string warning;  // What a person should know about the spec's precision on this processor; mostly empty.
+};
+
+// For a training of `model` on `device`.
+EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10::DeviceType device);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRAIN_ENGINE_H_

@@ -1,0 +1,168 @@
+// The fused engine against the reference's operations, in whole models: the same loss and gradients with every part,
+// dropout's draws included, on any number of threads. Finite differences: gradient_check_test.cc.
+#include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/core/models/test_models.h"
+
+namespace inlier {
+namespace {
+
+using fused::Products;
+
+struct LossAndGradients {
+  at::Tensor loss;
+  std::vector<std::string> names;
+  std::vector<at::Tensor> gradients;
+};
+
+LossAndGradients Compute(Model& model, ModelInput input, const at::Tensor& labels, Products products) {
+  input.products = products;
+  model.zero_grad();
+  const at::Tensor loss = model.Loss(input, labels);
+  loss.backward();
+  LossAndGradients result{.loss = loss.detach(), .names = {}, .gradients = {}};
+  for (const auto& item : model.named_parameters()) {
+    result.names.push_back(item.key());
+    result.gradients.push_back(item.value().grad().clone());
+  }
+  return result;
+}
+
+// The largest difference of a gradient, as a share of the largest number of all gradients.
+double Difference(const LossAndGradients& a, const LossAndGradients& b) {
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < a.gradients.size(); ++i) {
+    largest = std::max(largest, a.gradients[i].abs().max().item<double>());
+    difference = std::max(difference, (a.gradients[i] - b.gradients[i]).abs().max().item<double>());
+  }
+  return difference / largest;
+}
+
+void ExpectEqualBits(const LossAndGradients& a, const LossAndGradients& b, const std::string& what) {
+  EXPECT_TRUE(at::equal(a.loss, b.loss)) << what;
+  for (std::size_t i = 0; i < a.gradients.size(); ++i)
+    EXPECT_TRUE(at::equal(a.gradients[i], b.gradients[i])) << what << ": " << a.names[i];
+}
+
+// Weights of ordinary size, so that scores and non-linearities matter.
+void MoveWeights(Model& model) {
+  torch::manual_seed(21);
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& parameter : model.parameters()) parameter.add_(torch::randn_like(parameter), 0.2);
+}
+
+const char* const kDropout = "dropout: 0.1";
+
+TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
+  for (const std::string architecture : kArchitectures) {
+    for (const std::string softmax : kSoftmaxes) {
+      for (const std::string gate : {kGates[0], kGates[1], kGates[6]}) {
+        const auto model = SmallModel(SmallSpec(
+            architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }", "", kDropout));
+        if (!model->can_fuse(/*even=*/false)) continue;
+        const std::string what = architecture + ", " + softmax + ", " + gate;
+        model->to(at::kDouble);
+        MoveWeights(*model);
+        model->train();
+        ModelInput input = SmallInput();
+        input.dropout_seed = 77;
+        const at::Tensor labels = SomeLabels(input);
+        const LossAndGradients reference = Compute(*model, input, labels, Products::kReference);
+        const LossAndGradients fused = Compute(*model, input, labels, Products::kFloat32);
+        EXPECT_NEAR(fused.loss.item<double>(), reference.loss.item<double>(), 1e-11) << what;
+        EXPECT_LT(Difference(reference, fused), 1e-10) << what;
+        input.dropout_seed = 78;
+        EXPECT_NE(Compute(*model, input, labels, Products::kFloat32).loss.item<double>(), fused.loss.item<double>())
+            << what;
+      }
+    }
+  }
+}
+
+TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
+  for (const std::string architecture : kArchitectures) {
+    for (const std::string placement : {"PRE", "POST"}) {
+      const auto model = SmallModel(SmallSpec(architecture, "softmax { clipped { gamma: -0.02 } }",
+                                              "norm_placement: " + placement, kDropout));
+      MoveWeights(*model);
+      model->train();
+      const ModelInput input = SmallInput(4, 12);
+      const at::Tensor labels = SomeLabels(input);
+      const LossAndGradients exact = Compute(*model, input, labels, Products::kReference);
+      EXPECT_LT(Difference(exact, Compute(*model, input, labels, Products::kFloat32)), 2e-6) << architecture;
+      ASSERT_TRUE(model->can_fuse(/*even=*/true));
+      // Of the same size as that of LibTorch's autocast.
+      const double fused = Difference(exact, Compute(*model, input, labels, Products::kBfloat16));
+      at::autocast::set_autocast_enabled(at::kCPU, true);
+      const double autocast = Difference(exact, Compute(*model, input, labels, Products::kReference));
+      at::autocast::clear_cache();
+      at::autocast::set_autocast_enabled(at::kCPU, false);
+      EXPECT_LT(fused, 1.5 * autocast) << architecture << ", " << placement;
+      EXPECT_GT(fused, autocast / 10) << architecture << ", " << placement;
+    }
+  }
+}
+
+TEST(FusedEngineTest, ThreadsChangeNoBit) {
+  for (const std::string architecture : kArchitectures) {
+    const auto model =
+        SmallModel(SmallSpec(architecture, "dropout: 0.1 gate { linear {} }", "", kDropout));
+    MoveWeights(*model);
+    model->train();
+    const ModelInput input = SmallInput(45, 11);
+    const at::Tensor labels = SomeLabels(input);
+    for (const Products products : {Products::kFloat32, Products::kBfloat16}) {
+      at::set_num_threads(1);
+      const LossAndGradients one = Compute(*model, input, labels, products);
+      at::set_num_threads(2);
+      ExpectEqualBits(one, Compute(*model, input, labels, products), architecture);
+    }
+  }
+}
+
+TEST(FusedEngineTest, TheControlEqualsTheOrdinarySoftmaxBitForBit) {
+  for (const std::string architecture : kArchitectures) {
+    const auto ordinary = SmallModel(SmallSpec(architecture, "dropout: 0.1", "", kDropout));
+    const auto control = SmallModel(
+        SmallSpec(architecture, "dropout: 0.1 softmax { clipped { gamma: 0 zeta: 1 } }", "", kDropout));
+    MoveWeights(*ordinary);
+    MoveWeights(*control);
+    ordinary->train();
+    control->train();
+    const ModelInput input = SmallInput();
+    const at::Tensor labels = SomeLabels(input);
+    for (const Products products : {Products::kReference, Products::kFloat32, Products::kBfloat16}) {
+      ExpectEqualBits(Compute(*ordinary, input, labels, products), Compute(*control, input, labels, products),
+                      architecture + (products == Products::kReference ? ", reference" : ", fused"));
+    }
+  }
+}
+
+TEST(FusedEngineTest, PaddingAndPairs) {
+  v1::TrialSpec spec = SmallSpec("bert", "softmax { ncs { beta: 0.5 length: UNPADDED zeta: 1.02 } }", "", kDropout);
+  spec.mutable_data()->mutable_classification();
+  const auto made = MakeModel(spec, {.classes = 4});
+  ASSERT_TRUE(made.ok()) << made.status();
+  Model& model = **made;
+  InitialiseWeights(model, spec, 1);
+  model.to(at::kDouble);
+  MoveWeights(model);
+  model.train();
+  ModelInput input = SmallInput();
+  input.attention_mask = torch::ones_like(input.ids);
+  input.attention_mask[1].slice(0, 6).zero_();
+  input.token_type_ids = torch::zeros_like(input.ids);
+  const at::Tensor labels = torch::tensor({0L, 3L, 3L});
+  EXPECT_LT(Difference(Compute(model, input, labels, Products::kReference),
+                       Compute(model, input, labels, Products::kFloat32)),
+            1e-10);
+}
+
+}  // namespace
+}  // namespace inlier
