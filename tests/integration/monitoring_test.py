@@ -238,7 +238,8 @@ class PrometheusTest(unittest.TestCase):
         status = local.inlier_json("status", sweep)
         (labels, trials), = self.answer(f'sum by (sweep, name) (inlier_sweep_trials{{sweep="{sweep}"}})')
         self.assertEqual(({"sweep": sweep, "name": "watched"}, 32), (labels, trials), status)
-        stored, = local.sql("SELECT min(perplexity) FROM results WHERE weight_bits = 8")[0]
+        stored = harness.wait_for("a stored result at W8A8",  # The panels may have had a running evaluation's.
+                                  lambda: local.sql("SELECT min(perplexity) FROM results WHERE weight_bits = 8")[0][0], 120)
         harness.wait_for("the best perplexity of the database, or a better one",  # A scrape is up to seconds old.
                          lambda: self.answer('inlier_sweep_best{measurement="perplexity", setting="W8A8"}')[0][1] <= stored * 1.0001, 30)
 
