@@ -115,6 +115,18 @@ absl::Status CheckResets(const Edit& edit, const EditArguments& arguments) {
                    ". Write it in the file, keep it with", sets, ", or take the defaults with --reset"));
 }
 
+// The coordinator refuses another base; a dry run does not ask it.
+absl::Status CheckBase(const Edit& edit) {
+  for (const std::string& change : SpecChanges(edit.before, edit.request.spec())) {
+    if (!absl::StartsWith(change, "base.")) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("base: it decides every trial and cannot be edited; submit a sweep of its own (what is "
+                     "already trained is not trained again). It differs in: ",
+                     change));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddEditCommand(CLI::App& app, Session& session) {
@@ -140,8 +152,10 @@ void AddEditCommand(CLI::App& app, Session& session) {
     if (!edit.ok()) return session.Finish(edit.status());
     if (const absl::Status resets = CheckResets(*edit, *arguments); !resets.ok())
       return session.Finish(resets);
-    if (arguments->dry_run)
+    if (arguments->dry_run) {
+      if (const absl::Status base = CheckBase(*edit); !base.ok()) return session.Finish(base);
       return Print(absl::StrCat("would change:\n", ChangesText(*edit, arguments->file)));
+    }
     const auto response = session.CallOnce(&v1::SweepService::Stub::EditSweep, edit->request, 60);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson) {

@@ -302,6 +302,11 @@ class TerminalTest(unittest.TestCase):
         tried = self.local.inlier("edit", "long", more, "--set", "priority=3", "--dry-run").stdout
         self.assertIn("axes.seed.values: [1,2] -> [1,2,3]", tried)
         self.assertEqual(before, self.local.inlier_json("status", "long")["sweep"]["revision"])
+        other = self.sweep("other", LONG.replace("steps: 100000", "steps: 90000"))
+        for dry_run in ([], ["--dry-run"]):
+            refused = self.local.inlier("edit", "long", other, "--set", "priority=3", *dry_run, check=False)
+            self.assertEqual(6, refused.returncode, refused.stdout)
+            self.assertIn("base: it decides every trial and cannot be edited", refused.stderr)
         edited = self.local.inlier("edit", "long", more, "--reset").stdout
         self.assertIn("priority: 3 -> default (not set in", edited)
         self.assertIn("6 trials, 2 added, 4 kept", edited)
