@@ -42,9 +42,10 @@ void AddParamsCommand(CLI::App& app, Session& session) {
     }
     const std::string text = ParamsText(arguments->filter, TerminalWidth());
     if (text.empty()) {
-      return session.Finish(
-          absl::NotFoundError(absl::StrCat("no parameter has \"", arguments->filter,
-                                           "\" in its path, column or meaning; `inlier params` lists all")));
+      return session.Finish(absl::NotFoundError(
+          absl::StrCat("no parameter has \"", arguments->filter,
+                       "\" in its path, column or meaning; `inlier params` lists all; for the keys of a sweep "
+                       "itself see docs/reference/sweep.md")));
     }
     Print(text);
   });

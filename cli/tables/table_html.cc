@@ -81,7 +81,7 @@ std::string WriteHtmlTable(const v1::Table& table, const TableStyle& style) {
     for (const CellText& cell : row.cells) {
       const CellLine line = LineOf(cell, cells);
       const std::string bold = line.number.empty() ? "" : absl::StrCat("<b>", Escaped(line.number), "</b>");
-      out += Cell("td", "text-align:right", bold + WithRaisedMarks(Escaped(line.rest)));
+      out += Cell("td", "text-align:right;white-space:nowrap", bold + WithRaisedMarks(Escaped(line.rest)));
     }
     out += "</tr>\n";
   }
