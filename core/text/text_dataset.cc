@@ -203,19 +203,15 @@ Batch TextDataset::CalibrationBatch(v1::Split split, int64_t index, int64_t batc
                            seed, "calibration mask", static_cast<uint64_t>(index * batch_size));
 }
 
-UnigramPerplexity TextDataset::ComputeUnigramPerplexity() const {
-  const int64_t vocabulary = vocab_size();
-  std::vector<double> own(vocabulary, 0), train(vocabulary, 0);
-  double own_total = 0, train_total = 0;
-  state_->VisitTargets(*state_->validation, [&](int64_t id) { ++own[id], ++own_total; });
-  state_->VisitTargets(*state_->train, [&](int64_t id) { ++train[id], ++train_total; });
-  double own_sum = 0, train_sum = 0;
-  for (int64_t id = 0; id < vocabulary; ++id) {
-    if (own[id] == 0) continue;
-    own_sum -= own[id] * std::log(own[id] / own_total);
-    train_sum -= own[id] * std::log((train[id] + 1) / (train_total + vocabulary));
+double TextDataset::ComputeUnigramPerplexity() const {
+  std::vector<double> counts(vocab_size(), 0);
+  double total = 0;
+  state_->VisitTargets(*state_->validation, [&](int64_t id) { ++counts[id], ++total; });
+  double sum = 0;
+  for (const double count : counts) {
+    if (count > 0) sum -= count * std::log(count / total);
   }
-  return {.own = std::exp(own_sum / own_total), .from_train = std::exp(train_sum / own_total)};
+  return std::exp(sum / total);
 }
 
 std::string TextDataset::Decode(const torch::Tensor& ids) const {

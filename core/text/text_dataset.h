@@ -26,13 +26,6 @@
 
 namespace inlier {
 
-// exp of a mean of -ln p over the validation part's target tokens, p from token counts alone: the best a
-// model without context can reach.
-struct UnigramPerplexity {
-  double own = 0;         // p counted on the same tokens: the bound usually meant by "unigram perplexity".
-  double from_train = 0;  // p counted on the training part, one added to each count.
-};
-
 class TextDataset : public Dataset {
  public:
   // Opens the corpus that `spec` names, making its vocabulary and token cache when they are not there yet;
@@ -71,9 +64,10 @@ class TextDataset : public Dataset {
   Batch ValidationBatch(int64_t index, int64_t batch_size, uint64_t mask_seed) const override;
   Batch CalibrationBatch(v1::Split split, int64_t index, int64_t batch_size, uint64_t seed) const override;
 
-  // Over the tokens that validation predicts: MLM: every non-special token; CLM: all but the first token of
-  // each sequence.
-  UnigramPerplexity ComputeUnigramPerplexity() const;
+  // exp of the entropy of the token shares of what validation predicts, the best that a model without context
+  // can reach. MLM: every non-special token; CLM: all but the first token of each sequence. Reads the
+  // validation part only.
+  double ComputeUnigramPerplexity() const;
 
   // The text of ids for display, special tokens spelt out.
   std::string Decode(const torch::Tensor& ids) const;

@@ -225,7 +225,7 @@ class Analysis {
                                                      dataset_->vocab_size(), " tokens and the model ",
                                                      model_->vocab_size(), "; they do not belong together"));
     }
-    if (has_head_) baseline_.unigram_perplexity = dataset_->ComputeUnigramPerplexity().own;
+    if (has_head_) baseline_.unigram_perplexity = dataset_->ComputeUnigramPerplexity();
     return absl::OkStatus();
   }
 

@@ -48,7 +48,7 @@ absl::StatusOr<TrialData> OpenText(const v1::TrialSpec& spec, const TextOpenOpti
       ASSIGN_OR_RETURN(other, dataset->WithSequenceLength(evaluation.sequence_length()));
       evaluated = other.get();
     }
-    data.baseline.unigram_perplexity = evaluated->ComputeUnigramPerplexity().own;
+    data.baseline.unigram_perplexity = evaluated->ComputeUnigramPerplexity();
     data.evaluation = std::move(other);
   }
   data.dataset = std::move(dataset);
