@@ -23,10 +23,11 @@ struct Memory {
       place = cutter.Take<E>(elements);
       bytes += ScratchCutter::BytesOf<E>(elements);
     };
-    stride = PaddedDepth<T>(t);
+    // Not a power of two: rows of a block would share few places of the nearest cache.
+    stride = (t + kernels::kSoftmaxVector - 1) / kernels::kSoftmaxVector * kernels::kSoftmaxVector + 32;
     take(scores, q * stride);
     take(gradients, q * stride);
-    take(factors, t);
+    take(factors, stride);
     take(left, q * stride);
     take(score_gradients, q * stride);
     take(transposed, t * PaddedDepth<T>(q));
@@ -83,11 +84,11 @@ struct Block {
 
 // c = a (rows, keys) b, of which b (tokens, width), packed by rows, has more rows than `keys`.
 template <typename T>
-void MultiplyFirstRows(std::int64_t rows, std::int64_t keys, std::int64_t tokens, std::int64_t width, const T* a,
-                       std::int64_t stride, const T* packed, Real<T>* c) {
+void MultiplyFirstRows(std::int64_t rows, std::int64_t keys, std::int64_t tokens, std::int64_t width,
+                       const T* a, std::int64_t stride, const T* packed, Real<T>* c) {
   for (std::int64_t column = 0; column < width; column += kPanel) {
-    Multiply<T>(rows, std::min(kPanel, width - column), keys, a, stride, packed + column * PaddedDepth<T>(tokens),
-                c + column, width, /*add=*/false);
+    Multiply<T>(rows, std::min(kPanel, width - column), keys, a, stride,
+                packed + column * PaddedDepth<T>(tokens), c + column, width, /*add=*/false);
   }
 }
 
@@ -99,28 +100,29 @@ std::int64_t AttentionScratch(const AttentionShape& shape) {
 }
 
 template <typename T>
-void AttentionForward(const AttentionShape& shape, const AttentionHead<T>& head, Real<T>* o, std::int64_t o_stride,
-                      Real<T>* log_sum, std::byte* scratch) {
+void AttentionForward(const AttentionShape& shape, const AttentionHead<T>& head, Real<T>* o,
+                      std::int64_t o_stride, Real<T>* statistics, std::byte* scratch) {
   const std::int64_t tokens = shape.tokens, size = shape.head_size;
   const Memory<T> memory(shape, scratch);
   PackColumns(head.k, head.stride, size, tokens, memory.keys_by_column);
   PackRows(head.v, head.stride, tokens, size, memory.values_by_row);
   for (std::int64_t first = 0; first < tokens; first += kQueries) {
     const Block<T> block(shape, head, first);
-    Multiply<T>(block.queries, block.keys, size, head.q + first * head.stride, head.stride, memory.keys_by_column,
-                memory.scores, memory.stride, /*add=*/false);
-    kernels::SoftmaxForward<T>(block.rows, PaddedDepth<T>(block.keys), memory.scores, memory.stride, memory.left,
-                               memory.stride, log_sum, memory.factors);
+    Multiply<T>(block.queries, block.keys, size, head.q + first * head.stride, head.stride,
+                memory.keys_by_column, memory.scores, memory.stride, /*add=*/false);
+    kernels::SoftmaxForward<T>(block.rows, PaddedDepth<T>(block.keys), memory.scores, memory.stride,
+                               memory.left, memory.stride, statistics, memory.factors);
     for (std::int64_t column = 0; column < size; column += kPanel) {
       Multiply<T>(block.queries, std::min(kPanel, size - column), block.keys, memory.left, memory.stride,
-                  memory.values_by_row + column * PaddedDepth<T>(tokens), o + first * o_stride + column, o_stride,
+                  memory.values_by_row + column * PaddedDepth<T>(tokens), o + first * o_stride + column,
+                  o_stride,
                   /*add=*/false);
     }
   }
 }
 
 template <typename T>
-void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head, const Real<T>* log_sum,
+void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head, const Real<T>* statistics,
                        const T* d_o, std::int64_t o_stride, T* dq, T* dk, T* dv, std::int64_t d_stride,
                        Real<T>* null_score_gradient, std::byte* scratch) {
   const std::int64_t tokens = shape.tokens, size = shape.head_size;
@@ -137,19 +139,21 @@ void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head
     const T* const gradient = d_o + first * o_stride;
     Multiply<T>(queries, keys, size, q, head.stride, memory.keys_by_column, memory.scores, memory.stride,
                 /*add=*/false);
-    Multiply<T>(queries, keys, size, gradient, o_stride, memory.values_by_column, memory.gradients, memory.stride,
+    Multiply<T>(queries, keys, size, gradient, o_stride, memory.values_by_column, memory.gradients,
+                memory.stride,
                 /*add=*/false);
-    kernels::SoftmaxBackward<T>(block.rows, PaddedDepth<T>(keys), memory.scores, memory.gradients, memory.stride,
-                                log_sum, memory.left, memory.score_gradients, memory.stride, null_score_gradient,
-                                memory.factors);
-    MultiplyFirstRows<T>(queries, keys, tokens, size, memory.score_gradients, memory.stride, memory.keys_by_row,
-                         memory.block);
+    kernels::SoftmaxBackward<T>(block.rows, PaddedDepth<T>(keys), memory.scores, memory.gradients,
+                                memory.stride, statistics, memory.left, memory.score_gradients, memory.stride,
+                                null_score_gradient, memory.factors);
+    MultiplyFirstRows<T>(queries, keys, tokens, size, memory.score_gradients, memory.stride,
+                         memory.keys_by_row, memory.block);
     kernels::StoreHead<T>(queries, size, memory.block, nullptr, nullptr, dq + first * d_stride, d_stride);
     // The sums over queries.
     const auto add = [&](const T* left, const T* right, std::int64_t right_stride, Real<T>* sum) {
       TransposeLeft(left, memory.stride, queries, keys, memory.transposed);
       PackRows(right, right_stride, queries, size, memory.block_by_row);
-      Multiply<T>(keys, size, queries, memory.transposed, PaddedDepth<T>(queries), memory.block_by_row, sum, size,
+      Multiply<T>(keys, size, queries, memory.transposed, PaddedDepth<T>(queries), memory.block_by_row, sum,
+                  size,
                   /*add=*/true);
     };
     add(memory.score_gradients, q, head.stride, memory.k_gradient);
@@ -159,12 +163,13 @@ void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head
   kernels::StoreHead<T>(tokens, size, memory.v_gradient, nullptr, nullptr, dv, d_stride);
 }
 
-#define INLIER_ATTENTION(T)                                                                                        \
-  template std::int64_t AttentionScratch<T>(const AttentionShape&);                                                \
-  template void AttentionForward<T>(const AttentionShape&, const AttentionHead<T>&, Real<T>*, std::int64_t,        \
-                                    Real<T>*, std::byte*);                                                         \
-  template void AttentionBackward<T>(const AttentionShape&, const AttentionHead<T>&, const Real<T>*, const T*,     \
-                                     std::int64_t, T*, T*, T*, std::int64_t, Real<T>*, std::byte*);
+#define INLIER_ATTENTION(T)                                                                                 \
+  template std::int64_t AttentionScratch<T>(const AttentionShape&);                                         \
+  template void AttentionForward<T>(const AttentionShape&, const AttentionHead<T>&, Real<T>*, std::int64_t, \
+                                    Real<T>*, std::byte*);                                                  \
+  template void AttentionBackward<T>(const AttentionShape&, const AttentionHead<T>&, const Real<T>*,        \
+                                     const T*, std::int64_t, T*, T*, T*, std::int64_t, Real<T>*,            \
+                                     std::byte*);
 INLIER_ATTENTION(float)
 INLIER_ATTENTION(double)
 INLIER_ATTENTION(Bf16)

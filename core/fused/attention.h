@@ -24,7 +24,7 @@ enum class SoftmaxKind {
   kNullKey,  // softmax with a further key of score null_score and value 0: softmax-1, softmax-n, sink.
 };
 
-// What is the same for all heads of a call of the layer.
+// Shared by all heads of a call of the layer.
 struct AttentionShape {
   std::int64_t tokens = 0;     // T
   std::int64_t head_size = 0;  // h; even for bfloat16.
@@ -40,12 +40,13 @@ struct AttentionHead {
   const T* q = nullptr;  // Row t begins at q + t * stride.
   const T* k = nullptr;
   const T* v = nullptr;
-  std::int64_t stride = 0;                // Of q, k and v.
-  std::int64_t visible_keys = 0;          // Keys from here on are padding; T without padding. At least 1.
-  const std::uint8_t* key_hidden = nullptr;  // (T), 1 = hidden, for padding that is not at the end; null for none.
-  const Real<T>* row_gamma = nullptr;     // kClipped: (T).
-  Real<T> null_score = 0;                 // kNullKey.
-  kernels::Dropout dropout;               // On the probabilities; row first_row + t, column = key.
+  std::int64_t stride = 0;        // Of q, k and v.
+  std::int64_t visible_keys = 0;  // Keys from here on are padding; T without padding. At least 1.
+  const std::uint8_t* key_hidden =
+      nullptr;                         // (T), 1 = hidden, for padding that is not at the end; null for none.
+  const Real<T>* row_gamma = nullptr;  // kClipped: (T).
+  Real<T> null_score = 0;              // kNullKey.
+  kernels::Dropout dropout;            // On the probabilities; row first_row + t, column = key.
   std::uint64_t first_row = 0;
 };
 
@@ -53,16 +54,16 @@ struct AttentionHead {
 template <typename T>
 std::int64_t AttentionScratch(const AttentionShape& shape);
 
-// o (T, h) with o_stride, in Real<T>; log_sum (T): of each row the maximum plus the logarithm of the sum of
-// exponentials (the null key's included), kept for the backward pass.
+// o (T, h) with o_stride, in Real<T>; statistics (T, 2): of each row, for the same probabilities again in the
+// backward pass (core/kernels/softmax_rows.h).
 template <typename T>
 void AttentionForward(const AttentionShape& shape, const AttentionHead<T>& head, Real<T>* o,
-                      std::int64_t o_stride, Real<T>* log_sum, std::byte* scratch);
+                      std::int64_t o_stride, Real<T>* statistics, std::byte* scratch);
 
 // From d_o (T, h), as T: dq, dk and dv as T, overwritten, with the stride d_stride; null_score_gradient (may be
 // null) is added to.
 template <typename T>
-void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head, const Real<T>* log_sum,
+void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head, const Real<T>* statistics,
                        const T* d_o, std::int64_t o_stride, T* dq, T* dk, T* dv, std::int64_t d_stride,
                        Real<T>* null_score_gradient, std::byte* scratch);
 

@@ -82,7 +82,7 @@ inline std::int64_t QkvWidth(const LayerShape& shape) {
 struct LayerSaved {
   at::Tensor projected;           // (M, d), what query, key and value are projected from.
   at::Tensor qkv;                 // (M, QkvWidth), rotated.
-  at::Tensor log_sum;             // (B, H, T), Real
+  at::Tensor softmax_statistics;  // (B, H, T, 2), Real: of AttentionForward.
   at::Tensor ungated;             // (M, d), the context before the gate; undefined without one.
   at::Tensor context;             // (M, d)
   at::Tensor attention_sum;       // (M, d), Real: the residual sum after the attention.

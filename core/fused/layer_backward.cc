@@ -133,11 +133,11 @@ struct Backward {
     const std::size_t scratch = static_cast<std::size_t>(AttentionScratch<T>(shape.attention));
     const at::Tensor sinks = weights.sinks.defined() ? at::zeros({shape.batch, shape.heads}, weights.sinks.options())
                                                      : at::Tensor();
-    // Heads that share a key are one task: their gradients of it are summed in order.
+    // Heads that share a key are one item: their gradients of it are summed in order.
     const std::int64_t group = shape.heads / shape.kv_heads;
     const std::size_t shared = group == 1 ? 0 : ScratchCutter::BytesOf<T>(tokens * qkv_width);
-    ParallelFor(shape.batch * shape.kv_heads, [&](std::int64_t task) {
-      const std::int64_t sequence = task / shape.kv_heads, key_head = task % shape.kv_heads;
+    ParallelFor(shape.batch * shape.kv_heads, [&](std::int64_t item) {
+      const std::int64_t sequence = item / shape.kv_heads, key_head = item % shape.kv_heads;
       ScratchCutter cutter(Scratch(ScratchSlot::kAttention, shared + scratch));
       T* const further = group == 1 ? nullptr : cutter.Take<T>(tokens * qkv_width);  // With the stride of a row.
       std::byte* const inner = cutter.Take<std::byte>(static_cast<std::int64_t>(scratch));
@@ -155,7 +155,7 @@ struct Backward {
         }
         const bool first = head == key_head * group;
         const auto part = HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head);
-        AttentionBackward<T>(shape.attention, part, Data<R>(saved.log_sum) + number * tokens, gradient, d,
+        AttentionBackward<T>(shape.attention, part, Data<R>(saved.softmax_statistics) + 2 * number * tokens, gradient, d,
                              row + head * size, first ? k : further, first ? v : further + size, qkv_width,
                              sinks.defined() ? Data<R>(sinks) + number : nullptr, inner);
         if (!first) {

@@ -24,7 +24,7 @@ struct Forward {
     const std::int64_t m = blocks.tokens;
     saved.projected = Empty<T>({m, d});
     saved.qkv = Empty<T>({m, qkv_width});
-    saved.log_sum = Empty<R>({shape.batch, shape.heads, shape.tokens});
+    saved.softmax_statistics = Empty<R>({shape.batch, shape.heads, shape.tokens, 2});
     if (inputs.gate.defined()) saved.ungated = Empty<T>({m, d});
     saved.context = Empty<T>({m, d});
     saved.attention_sum = Empty<R>({m, d});
@@ -81,15 +81,15 @@ struct Forward {
     const std::int64_t size = shape.attention.head_size, tokens = shape.tokens;
     const std::size_t own = ScratchCutter::BytesOf<R>(tokens * size);
     const std::size_t inner = static_cast<std::size_t>(AttentionScratch<T>(shape.attention));
-    ParallelFor(shape.batch * shape.heads, [&](std::int64_t task) {
-      const std::int64_t sequence = task / shape.heads, head = task % shape.heads;
+    ParallelFor(shape.batch * shape.heads, [&](std::int64_t item) {
+      const std::int64_t sequence = item / shape.heads, head = item % shape.heads;
       std::byte* const scratch = Scratch(ScratchSlot::kAttention, own + inner);
       R* const o = reinterpret_cast<R*>(scratch);
       AttentionForward<T>(shape.attention, HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head), o,
-                          size, Data<R>(saved.log_sum) + task * tokens, scratch + own);
+                          size, Data<R>(saved.softmax_statistics) + 2 * item * tokens, scratch + own);
       const std::int64_t place = sequence * tokens * d + head * size;
       const bool gated = inputs.gate.defined();
-      kernels::StoreHead<T>(tokens, size, o, gated ? Data<R>(inputs.gate) + task * tokens : nullptr,
+      kernels::StoreHead<T>(tokens, size, o, gated ? Data<R>(inputs.gate) + item * tokens : nullptr,
                             gated ? Data<T>(saved.ungated) + place : nullptr, Data<T>(saved.context) + place, d);
     });
   }

@@ -16,7 +16,7 @@
 namespace inlier::fused {
 namespace {
 
-constexpr std::int64_t kBlockRows = 64;    // Of one task.
+constexpr std::int64_t kBlockRows = 64;    // Of one item.
 constexpr std::int64_t kGroupRows = 1024;  // Rows whose logits' gradients are kept at a time; whole blocks.
 constexpr std::int64_t kClassesAtOnce = 512;  // Of a product over the classes; even.
 
@@ -62,8 +62,8 @@ template <typename R>
 void AddParts(const std::vector<R>& parts, std::int64_t columns, R* out) {
   constexpr std::int64_t kColumns = 1024;
   const std::int64_t rows = static_cast<std::int64_t>(parts.size()) / columns;
-  ParallelFor((columns + kColumns - 1) / kColumns, [&](std::int64_t task) {
-    const std::int64_t first = task * kColumns, end = std::min(columns, first + kColumns);
+  ParallelFor((columns + kColumns - 1) / kColumns, [&](std::int64_t item) {
+    const std::int64_t first = item * kColumns, end = std::min(columns, first + kColumns);
     std::copy(parts.data() + first, parts.data() + end, out + first);
     for (std::int64_t row = 1; row < rows; ++row) {
       for (std::int64_t j = first; j < end; ++j) out[j] += parts[row * columns + j];

@@ -9,7 +9,7 @@ namespace inlier::fused {
 namespace {
 
 constexpr std::int64_t kRowsAtOnce = 512;       // A block of either side and the sums fit into the second cache.
-constexpr std::int64_t kColumnsOfRight = 256;   // Of one task.
+constexpr std::int64_t kColumnsOfRight = 256;   // Of one item.
 
 }  // namespace
 
@@ -24,18 +24,18 @@ void ProductOverRows(std::int64_t rows, const T* left, std::int64_t left_stride,
   packed.resize(std::max(packed.size(), static_cast<std::size_t>(parts * part_size)));
   T* const right_packed = packed.data();
   const auto rows_of = [rows](std::int64_t part) { return std::min(kRowsAtOnce, rows - part * kRowsAtOnce); };
-  ParallelFor(parts * groups, [&](std::int64_t task) {
-    const std::int64_t part = task / groups, first = task % groups * kColumnsOfRight;
+  ParallelFor(parts * groups, [&](std::int64_t item) {
+    const std::int64_t part = item / groups, first = item % groups * kColumnsOfRight;
     const std::int64_t count = rows_of(part);
     PackRows(right + part * kRowsAtOnce * right_stride + first, right_stride, count,
              std::min(kColumnsOfRight, right_columns - first),
              right_packed + part * part_size + first * PaddedDepth<T>(count));
   });
-  // Fewer rows of the result a task where there would be too few tasks.
+  // Fewer rows of the result a item where there would be too few items.
   const std::int64_t tile = left_columns * groups <= 4 * 64 ? 32 : 64;
   const std::int64_t tiles = (left_columns + tile - 1) / tile;
-  ParallelFor(tiles * groups, [&](std::int64_t task) {
-    const std::int64_t top = task / groups * tile, first = task % groups * kColumnsOfRight;
+  ParallelFor(tiles * groups, [&](std::int64_t item) {
+    const std::int64_t top = item / groups * tile, first = item % groups * kColumnsOfRight;
     const std::int64_t height = std::min(tile, left_columns - top);
     T* const transposed = reinterpret_cast<T*>(
         Scratch(ScratchSlot::kWeightGradient, sizeof(T) * tile * PaddedDepth<T>(kRowsAtOnce)));

@@ -1,7 +1,8 @@
-// The rows of attention's softmax family, from scores to the probabilities that multiply the values, and back.
+// The rows of attention's softmax family, from scores to the probabilities that multiply the values, and
+// back.
 //
-// Kinds and gradients: core/fused/attention.h. Every kind takes one path: softmax is the clipped one with gamma 0 and
-// zeta 1, so that the two are equal bit for bit.
+// Kinds and gradients: core/fused/attention.h. Every kind takes one path: softmax is the clipped one with
+// gamma 0 and zeta 1, so that the two are equal bit for bit.
 #ifndef INLIER_CORE_KERNELS_SOFTMAX_ROWS_H_
 #define INLIER_CORE_KERNELS_SOFTMAX_ROWS_H_
 
@@ -22,24 +23,32 @@ struct SoftmaxRows {
   const std::uint8_t* key_hidden = nullptr;  // 1 = hidden; null for none.
   Real<T> scale = 1;                         // Of the scores.
   Real<T> zeta = 1;
-  const Real<T>* row_gamma = nullptr;  // Of the head's query 0 on; null: 0.
+  const Real<T>* row_gamma = nullptr;   // Of the head's query 0 on; null: 0.
   const Real<T>* null_score = nullptr;  // Of a further key without a value; null: none.
   Dropout dropout;
   std::uint64_t first_row = 0;  // The dropout's row of query 0.
 };
 
-// scores (rows, columns), before the scale, with a stride; overwritten. probabilities (rows, stride): to be multiplied
-// with the values, 0 for hidden keys and up to `columns`. log_sum: of query 0 on. `factors`: room for `columns` numbers.
-template <typename T>
-void SoftmaxForward(const SoftmaxRows<T>& shape, std::int64_t columns, Real<T>* scores, std::int64_t score_stride,
-                    T* probabilities, std::int64_t stride, Real<T>* log_sum, Real<T>* factors);
+// Room that a row of scores, gradients, probabilities or factors needs: its columns, rounded up to a multiple
+// of this.
+inline constexpr std::int64_t kSoftmaxVector = 16;
 
-// From the same scores and `gradients` of the product's left side (rows, columns), both overwritten: the left side
-// again, and the gradient of the scores before the scale. The null key's is added to null_gradient (may be null).
+// scores (rows, columns), before the scale, with a stride; overwritten. probabilities (rows, stride): to be
+// multiplied with the values, 0 for hidden keys and up to `columns`. statistics (query, 2), of query 0 on,
+// for the backward pass: the largest score (before the scale) and the inverse of the sum of exponentials, the
+// null key's among both.
+template <typename T>
+void SoftmaxForward(const SoftmaxRows<T>& shape, std::int64_t columns, Real<T>* scores,
+                    std::int64_t score_stride, T* probabilities, std::int64_t stride, Real<T>* statistics,
+                    Real<T>* factors);
+
+// From the same scores and `gradients` of the product's left side (rows, columns), both overwritten: the left
+// side again, and the gradient of the scores before the scale. The null key's is added to null_gradient (may
+// be null).
 template <typename T>
 void SoftmaxBackward(const SoftmaxRows<T>& shape, std::int64_t columns, Real<T>* scores, Real<T>* gradients,
-                     std::int64_t score_stride, const Real<T>* log_sum, T* probabilities, T* score_gradients,
-                     std::int64_t stride, Real<T>* null_gradient, Real<T>* factors);
+                     std::int64_t score_stride, const Real<T>* statistics, T* probabilities,
+                     T* score_gradients, std::int64_t stride, Real<T>* null_gradient, Real<T>* factors);
 
 }  // namespace inlier::kernels
 

@@ -1,5 +1,5 @@
-// Fused attention against the formulas of core/fused/attention.h composed from LibTorch's operations in float64, with
-// gradients by autograd.
+// Fused attention against the formulas of core/fused/attention.h composed from LibTorch's operations in
+// float64, with gradients by autograd.
 #include "core/fused/attention.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Call {
   at::Tensor q, k, v, d_o;  // (T, h) float64.
 };
 
-// All float64. log_sum and the gradient of the null score: of every call.
+// All float64. log_sum: the logarithm of each row's sum of exponentials, from the statistics.
 struct Result {
   at::Tensor o, log_sum, dq, dk, dv, null_score_gradient;
   std::vector<at::Tensor> All() const { return {o, log_sum, dq, dk, dv, null_score_gradient}; }
@@ -71,7 +71,9 @@ at::Tensor HiddenKeys(const Call& call) {
 // The plain formulas in `type`.
 template <typename T>
 Result Plain(const Call& call, at::ScalarType type) {
-  const auto leaf = [type](const at::Tensor& x) { return Rounded<T>(x).to(type).clone().requires_grad_(true); };
+  const auto leaf = [type](const at::Tensor& x) {
+    return Rounded<T>(x).to(type).clone().requires_grad_(true);
+  };
   at::Tensor q = leaf(call.q), k = leaf(call.k), v = leaf(call.v);
   at::Tensor z = torch::full({1}, static_cast<Real<T>>(call.null_score), type).requires_grad_(true);
   const std::int64_t tokens = call.shape.tokens;
@@ -104,8 +106,8 @@ Result Plain(const Call& call, at::ScalarType type) {
   return result;
 }
 
-// q, k and v are parts of one matrix, and so are their gradients; o and d_o have further columns, which stay as they are.
-// Scratch memory is full of NaN.
+// q, k and v are parts of one matrix, and so are their gradients; o and d_o have further columns, which stay
+// as they are. Scratch memory is full of NaN.
 template <typename T>
 Result Fused(const Call& call) {
   const std::int64_t tokens = call.shape.tokens, size = call.shape.head_size;
@@ -116,7 +118,7 @@ Result Fused(const Call& call) {
   const at::Tensor d_o = at::cat({call.d_o, untouched}, 1).to(kTypeOf<T>).contiguous();
   const at::Tensor o = torch::full({tokens, size + kFurther}, kUntouched, kTypeOf<Real<T>>);
   const at::Tensor gradients = torch::full({tokens, 3 * size + kFurther}, kUntouched, kTypeOf<T>);
-  const at::Tensor log_sum = torch::empty({tokens}, kTypeOf<Real<T>>);
+  const at::Tensor statistics = torch::empty({tokens, 2}, kTypeOf<Real<T>>);
   const at::Tensor null_gradient = torch::full({1}, 3.0, kTypeOf<Real<T>>);
   const at::Tensor gamma = torch::tensor(call.row_gamma, at::kDouble).to(kTypeOf<Real<T>>);
 
@@ -135,20 +137,24 @@ Result Fused(const Call& call) {
   const std::size_t bytes = static_cast<std::size_t>(AttentionScratch<T>(call.shape));
   std::byte* const scratch = Scratch(ScratchSlot::kAttention, bytes);
   std::memset(scratch, 0xff, bytes);
-  AttentionForward<T>(call.shape, head, Data<Real<T>>(o), size + kFurther, Data<Real<T>>(log_sum), scratch);
+  AttentionForward<T>(call.shape, head, Data<Real<T>>(o), size + kFurther, Data<Real<T>>(statistics),
+                      scratch);
   std::memset(scratch, 0xff, bytes);
   T* const dq = Data<T>(gradients);
   const bool null_key = call.shape.softmax == SoftmaxKind::kNullKey;
-  AttentionBackward<T>(call.shape, head, Data<Real<T>>(log_sum), Data<T>(d_o), size + kFurther, dq, dq + size,
-                       dq + 2 * size, 3 * size + kFurther, null_key ? Data<Real<T>>(null_gradient) : nullptr,
-                       scratch);
+  AttentionBackward<T>(call.shape, head, Data<Real<T>>(statistics), Data<T>(d_o), size + kFurther, dq,
+                       dq + size, dq + 2 * size, 3 * size + kFurther,
+                       null_key ? Data<Real<T>>(null_gradient) : nullptr, scratch);
+  const at::Tensor largest = statistics.select(1, 0).to(at::kDouble) * call.shape.scale;
+  const at::Tensor log_sum = largest - statistics.select(1, 1).to(at::kDouble).log();
   const auto part = [&](const at::Tensor& x, std::int64_t i) {
     return x.slice(1, i * size, (i + 1) * size).to(at::kDouble).contiguous();
   };
   EXPECT_TRUE(at::equal(o.slice(1, size).to(at::kDouble), untouched));
   EXPECT_TRUE(at::equal(gradients.slice(1, 3 * size).to(at::kDouble), untouched));
-  return {part(o, 0),         log_sum.to(at::kDouble), part(gradients, 0),
-          part(gradients, 1), part(gradients, 2),      null_gradient.to(at::kDouble) - 3.0};
+  return {part(o, 0),         log_sum,
+          part(gradients, 0), part(gradients, 1),
+          part(gradients, 2), null_gradient.to(at::kDouble) - 3.0};
 }
 
 // The largest difference as a part of the largest number; both 0 are equal.
@@ -166,7 +172,7 @@ constexpr double kTolerance = std::is_same_v<T, double> ? 1e-12
 template <typename T>
 void ExpectPlain(const Call& call, const std::string& what) {
   const std::vector<at::Tensor> expected = Plain<T>(call, at::kDouble).All(), actual = Fused<T>(call).All();
-  // What is 0 in exact arithmetic (softmax of one key) is rounded: it is compared with the gradient's size.
+  // A zero of exact arithmetic (softmax of one key) is rounded: it is compared with the gradient's size.
   const double floor = 0.1 * call.d_o.abs().max().item<double>();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double largest = std::max(expected[i].abs().max().item<double>(), i == 0 || i == 1 ? 0.0 : floor);
@@ -210,7 +216,7 @@ TYPED_TEST(AttentionTest, EveryHeadSizeInEveryKind) {
   }
 }
 
-// Hidden keys have no part in anything, whatever they hold; also where gamma is above 0.
+// Hidden keys have no part in anything, also with huge numbers, and where gamma is above 0.
 TYPED_TEST(AttentionTest, PaddingIsOutOfSight) {
   for (const std::int64_t tokens : {7, 65, 130}) {
     for (const SoftmaxKind kind : kKinds) {
@@ -307,7 +313,7 @@ TYPED_TEST(AttentionTest, ExactZerosStayZeros) {
   }
 }
 
-// Scores of some hundreds: rounding of the saved row sums must not come on top of that of the scores.
+// Scores of some hundreds: what the forward pass saves of a row must not add to the rounding of the scores.
 TEST(AttentionInFloat32Test, LargeScoresAreAsExactAsThePlainFormulasInFloat32) {
   for (const SoftmaxKind kind : kKinds) {
     Call call = MakeCall(128, 64, /*causal=*/false, kind);
@@ -316,7 +322,7 @@ TEST(AttentionInFloat32Test, LargeScoresAreAsExactAsThePlainFormulasInFloat32) {
     const std::vector<at::Tensor> plain = Plain<float>(call, at::kFloat).All(),
                                   fused = Fused<float>(call).All();
     for (const std::size_t i : {0, 2, 3, 4}) {
-      EXPECT_LE(Difference(fused[i], exact[i]), 2 * Difference(plain[i], exact[i]) + 1e-6)
+      EXPECT_LE(Difference(fused[i], exact[i]), 1.1 * Difference(plain[i], exact[i]) + 1e-6)
           << kNames[i] << ", " << Describe(call);
     }
   }

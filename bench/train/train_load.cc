@@ -1,0 +1,117 @@
+// Training steps of a Hugging Face model folder on given batches: their time, losses, and where the time goes.
+//
+//   train_load FOLDER --batches FILE [--softmax TEXT] [--precision FLOAT32] [--engine FUSED] [--threads 2] …
+//
+// FOLDER has config.json and model.safetensors; FILE has ids and labels, (steps, B, T) int64. The steps are the
+// trainer's own (core/train/training_step.h). Prints JSON.
+#include <google/protobuf/text_format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "core/fused/profile.h"
+#include "core/hugging_face/weights.h"
+#include "core/io/safetensors.h"
+#include "core/models/make_model.h"
+#include "core/train/training_step.h"
+#include "core/trial/runtime.h"
+
+namespace inlier {
+namespace {
+
+std::map<std::string, double> profiled;
+
+void AddToProfile(const char* kind, double seconds) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  profiled[kind] += seconds;
+}
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <typename T>
+T Must(absl::StatusOr<T> result) {
+  if (result.ok()) return *std::move(result);
+  std::fprintf(stderr, "train_load: %s\n", std::string(result.status().message()).c_str());
+  std::exit(1);
+}
+
+int Main(int argc, char** argv) {
+  std::string folder, batches, softmax = "vanilla {}", gate = "none {}", precision = "FLOAT32", engine = "FUSED";
+  int threads = 2, warm_up = 2, repeats = 1;
+  double dropout = 0.1, rate = 1e-3;
+  bool profile = false;
+  CLI::App app("Training steps of a Hugging Face model folder: their time and losses, as JSON.");
+  app.add_option("folder", folder)->required();
+  app.add_option("--batches", batches)->required();
+  app.add_option("--softmax", softmax);
+  app.add_option("--gate", gate);
+  app.add_option("--precision", precision);
+  app.add_option("--engine", engine);
+  app.add_option("--threads", threads);
+  app.add_option("--warm-up", warm_up);
+  app.add_option("--repeats", repeats, "Trainings, one after the other.");
+  app.add_option("--dropout", dropout);
+  app.add_option("--rate", rate, "Constant learning rate of AdamW.");
+  app.add_flag("--profile", profile);
+  CLI11_PARSE(app, argc, argv);
+  SetUpRuntime(threads);
+
+  const TensorMap data = Must(LoadSafetensors(batches));
+  const at::Tensor ids = data.at("ids"), labels = data.at("labels");
+  nlohmann::json result;
+  std::vector<double> seconds;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    v1::TrialSpec spec = Must(OpenHuggingFaceModel(folder)).spec;
+    const std::string text = "attention { dropout: " + std::to_string(dropout) + " softmax { " + softmax + " } gate { " +
+                             gate + " } } dropout: " + std::to_string(dropout) + " training { precision: " +
+                             precision + " engine: " + engine + " gradient_clip_norm: 1 schedule { constant {} }" +
+                             " optimizer { adamw { learning_rate: " + std::to_string(rate) + " } } }";
+    spec.clear_attention();
+    if (!google::protobuf::TextFormat::MergeFromString(text, &spec)) return 1;
+    const std::shared_ptr<LanguageModel> model = Must(MakeLanguageModel(spec));
+    InitialiseWeights(*model, spec, 1);
+    Must(LoadStartingWeights(folder, *model));
+    model->train();
+    TrainingStep step = MakeTrainingStep(*model, spec.training(), ids.size(0));
+    for (std::int64_t i = 0; i < ids.size(0); ++i) {
+      if (i == warm_up && profile) fused::profile_listener = AddToProfile;
+      ModelInput input;
+      input.ids = ids[i];
+      input.dropout_seed = static_cast<std::uint64_t>(i + 1);
+      const double begin = Now();
+      const double loss = step.AddMicroBatch(input, labels[i]).item<double>();
+      step.Apply(i);
+      if (i >= warm_up) seconds.push_back(Now() - begin);
+      if (repeat == 0) result["losses"].push_back(loss);
+    }
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const double steps = static_cast<double>(seconds.size());
+  double whole = 0;
+  for (const double each : seconds) whole += each;
+  result["seconds"] = {{"median", seconds[seconds.size() / 2]}, {"min", seconds.front()}, {"max", seconds.back()}};
+  result["tokens_per_second"] = static_cast<double>(ids[0].numel()) / seconds[seconds.size() / 2];
+  if (profile) {
+    double known = 0;
+    for (const auto& [kind, time] : profiled) {
+      result["profile"][kind] = time / steps;
+      known += time;
+    }
+    result["profile"]["other"] = (whole - known) / steps;
+  }
+  std::printf("%s\n", result.dump().c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace inlier
+
+int main(int argc, char** argv) { return inlier::Main(argc, argv); }
