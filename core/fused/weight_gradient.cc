@@ -31,7 +31,7 @@ void ProductOverRows(std::int64_t rows, const T* left, std::int64_t left_stride,
              std::min(kColumnsOfRight, right_columns - first),
              right_packed + part * part_size + first * PaddedDepth<T>(count));
   });
-  // Fewer rows of the result a item where there would be too few items.
+  // Fewer rows of the result an item where there would be too few items.
   const std::int64_t tile = left_columns * groups <= 4 * 64 ? 32 : 64;
   const std::int64_t tiles = (left_columns + tile - 1) / tile;
   ParallelFor(tiles * groups, [&](std::int64_t item) {

@@ -9,7 +9,7 @@ struct ValueAndSlope {
   R value, slope;
 };
 
-// f(x) and f'(x). What a caller does not use is not computed.
+// f(x) and f'(x). The compiler drops the one that a caller leaves unused.
 template <Activation activation, typename R>
 INLIER_INLINE ValueAndSlope<R> Apply(R x) {
   if constexpr (activation == Activation::kGeluErf) {

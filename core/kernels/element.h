@@ -14,7 +14,7 @@
 #else
 #define INLIER_KERNEL
 #endif
-// On what a kernel calls: compiled anew for each of them.
+// On functions and lambdas of a kernel: inlined, so compiled for each of its processors.
 #define INLIER_INLINE __attribute__((always_inline)) inline
 #define INLIER_LAMBDA __attribute__((always_inline))
 

@@ -111,7 +111,7 @@ TEST(NormBackward, IsTheGradient) {
       const NormGradients<double> gradients = Backward(norm, dy, 5.0);
       const auto loss = [&] { return Dot(norm.Expected(), dy); };
       const auto plus_start = [](std::vector<double> slopes) {
-        for (double& x : slopes) x += 5;  // They are added to what is there.
+        for (double& x : slopes) x += 5;  // Gradients are added to those of earlier rows.
         return slopes;
       };
       ExpectNear(gradients.dx, Differences(norm.x, loss), Name(kind), kDifferenceTolerance);

@@ -49,6 +49,13 @@ TEST(VectorMath, FloatFormsAreWithinAFewUnitsInTheLastPlace) {
             3);
 }
 
+TEST(VectorMath, TheSlopeOfTheLogisticFunctionKeepsItsDigits) {
+  EXPECT_LT(LargestError(
+                -80, 80, [](float x) { return SigmoidWithSlope(x).slope; },
+                [](double x) { return std::exp(-std::fabs(x)) / std::pow(1 + std::exp(-std::fabs(x)), 2); }),
+            4);
+}
+
 TEST(VectorMath, InfinitiesAndVeryLargeInputs) {
   EXPECT_EQ(Exp(0.0f), 1.0f);
   for (const float x : {-kInfinity, -1e30f, -1000.0f, -104.0f, -88.0f}) EXPECT_EQ(Exp(x), 0.0f) << x;

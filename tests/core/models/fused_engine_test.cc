@@ -144,6 +144,30 @@ TEST(FusedEngineTest, TheControlEqualsTheOrdinarySoftmaxBitForBit) {
   }
 }
 
+TEST(FusedEngineTest, ImagesWithAnOddNumberOfTokens) {
+  for (const std::string softmax : {"vanilla {}", "clipped { alpha: 1 }", "softmax_n { n: 1 }"}) {
+    v1::TrialSpec spec;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        "model { vit { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: 1 "
+        "classes: 2 } } data { images { } } dropout: 0.1 attention { softmax { " +
+            softmax + " } }",
+        &spec));
+    const auto made = MakeModel(spec, {});
+    ASSERT_TRUE(made.ok()) << made.status();
+    Model& model = **made;
+    InitialiseWeights(model, spec, 1);
+    model.to(at::kDouble);
+    MoveWeights(model);
+    model.train();
+    const ModelInput input{.pixels = torch::randn({3, 1, 8, 8}, at::kDouble)};
+    const at::Tensor labels = torch::tensor({0L, 1L, 1L});
+    EXPECT_LT(Difference(Compute(model, input, labels, Products::kReference),
+                         Compute(model, input, labels, Products::kFloat32)),
+              1e-10)
+        << softmax;
+  }
+}
+
 TEST(FusedEngineTest, PaddingAndPairs) {
   v1::TrialSpec spec = SmallSpec("bert", "softmax { ncs { beta: 0.5 length: UNPADDED zeta: 1.02 } }", "", kDropout);
   spec.mutable_data()->mutable_classification();

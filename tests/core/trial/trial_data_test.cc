@@ -81,7 +81,7 @@ TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
            std::to_string(classes) + " } } data { images { path: '" + (folder_ / folder).string() +
            "' augmentation { crop_padding: 1 mixup_alpha: 0.2 } } } attention { softmax { clipped { alpha: 1 "
            "} "
-           "} } dropout: 0 training { epochs: 10 batch_size: 8 optimizer { adamw { learning_rate: 0.01 } } } "
+           "} } dropout: 0 training { epochs: 20 batch_size: 8 optimizer { adamw { learning_rate: 0.003 } } } "
            "quantization { weights { bits: 8 } activations { bits: 8 } calibration { batches: 2 batch_size: "
            "8 "
            "} } evaluation { batch_size: 8 }";
