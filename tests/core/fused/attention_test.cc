@@ -189,7 +189,12 @@ std::string Describe(const Call& call) {
 }
 
 template <typename T>
-class AttentionTest : public testing::Test {};
+class AttentionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CanMultiply<T>()) GTEST_SKIP() << "this processor has no block product of the type";
+  }
+};
 using Types = testing::Types<float, double, Bf16>;
 TYPED_TEST_SUITE(AttentionTest, Types);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/fused/matmul.h"
 #include "tests/core/models/test_models.h"
 
 namespace inlier {
@@ -97,6 +98,7 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
       const LossAndGradients exact = Compute(*model, input, labels, Products::kReference);
       EXPECT_LT(Difference(exact, Compute(*model, input, labels, Products::kFloat32)), 2e-6) << architecture;
       ASSERT_TRUE(model->can_fuse(/*even=*/true));
+      if (!fused::CanMultiply<fused::Bf16>()) continue;
       // Of the same size as that of LibTorch's autocast.
       const double fused = Difference(exact, Compute(*model, input, labels, Products::kBfloat16));
       at::autocast::set_autocast_enabled(at::kCPU, true);
@@ -118,6 +120,7 @@ TEST(FusedEngineTest, ThreadsChangeNoBit) {
     const ModelInput input = SmallInput(45, 11);
     const at::Tensor labels = SomeLabels(input);
     for (const Products products : {Products::kFloat32, Products::kBfloat16}) {
+      if (products == Products::kBfloat16 && !fused::CanMultiply<fused::Bf16>()) continue;
       at::set_num_threads(1);
       const LossAndGradients one = Compute(*model, input, labels, products);
       at::set_num_threads(2);
@@ -138,6 +141,7 @@ TEST(FusedEngineTest, TheControlEqualsTheOrdinarySoftmaxBitForBit) {
     const ModelInput input = SmallInput();
     const at::Tensor labels = SomeLabels(input);
     for (const Products products : {Products::kReference, Products::kFloat32, Products::kBfloat16}) {
+      if (products == Products::kBfloat16 && !fused::CanMultiply<fused::Bf16>()) continue;
       ExpectEqualBits(Compute(*ordinary, input, labels, products), Compute(*control, input, labels, products),
                       architecture + (products == Products::kReference ? ", reference" : ", fused"));
     }
