@@ -44,7 +44,8 @@ T Must(absl::StatusOr<T> result) {
 }
 
 int Main(int argc, char** argv) {
-  std::string folder, batches, softmax = "vanilla {}", gate = "none {}", precision = "FLOAT32", engine = "FUSED";
+  std::string folder, batches, softmax = "vanilla {}", gate = "none {}", precision = "FLOAT32",
+                               engine = "FUSED";
   int threads = 2, warm_up = 2, repeats = 1;
   double dropout = 0.1, rate = 1e-3;
   bool profile = false;
@@ -70,9 +71,10 @@ int Main(int argc, char** argv) {
   std::vector<double> seconds;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     v1::TrialSpec spec = Must(OpenHuggingFaceModel(folder)).spec;
-    const std::string text = "attention { dropout: " + std::to_string(dropout) + " softmax { " + softmax + " } gate { " +
-                             gate + " } } dropout: " + std::to_string(dropout) + " training { precision: " +
-                             precision + " engine: " + engine + " gradient_clip_norm: 1 schedule { constant {} }" +
+    const std::string text = "attention { dropout: " + std::to_string(dropout) + " softmax { " + softmax +
+                             " } gate { " + gate + " } } dropout: " + std::to_string(dropout) +
+                             " training { precision: " + precision + " engine: " + engine +
+                             " gradient_clip_norm: 1 schedule { constant {} }" +
                              " optimizer { adamw { learning_rate: " + std::to_string(rate) + " } } }";
     spec.clear_attention();
     if (!google::protobuf::TextFormat::MergeFromString(text, &spec)) return 1;
@@ -97,7 +99,8 @@ int Main(int argc, char** argv) {
   const double steps = static_cast<double>(seconds.size());
   double whole = 0;
   for (const double each : seconds) whole += each;
-  result["seconds"] = {{"median", seconds[seconds.size() / 2]}, {"min", seconds.front()}, {"max", seconds.back()}};
+  result["seconds"] = {
+      {"median", seconds[seconds.size() / 2]}, {"min", seconds.front()}, {"max", seconds.back()}};
   result["tokens_per_second"] = static_cast<double>(ids[0].numel()) / seconds[seconds.size() / 2];
   if (profile) {
     double known = 0;

@@ -92,6 +92,16 @@ void MultiplyFirstRows(std::int64_t rows, std::int64_t keys, std::int64_t tokens
   }
 }
 
+// sum (keys, size) += left^T right over the queries of the block.
+template <typename T>
+void AddOverQueries(const Memory<T>& memory, const Block<T>& block, std::int64_t size, const T* left,
+                    const T* right, std::int64_t right_stride, Real<T>* sum) {
+  TransposeLeft(left, memory.stride, block.queries, block.keys, memory.transposed);
+  PackRows(right, right_stride, block.queries, size, memory.block_by_row);
+  Multiply<T>(block.keys, size, block.queries, memory.transposed, PaddedDepth<T>(block.queries),
+              memory.block_by_row, sum, size, /*add=*/true);
+}
+
 }  // namespace
 
 template <typename T>
@@ -149,15 +159,8 @@ void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head
                          memory.keys_by_row, memory.block);
     kernels::StoreHead<T>(queries, size, memory.block, nullptr, nullptr, dq + first * d_stride, d_stride);
     // The sums over queries.
-    const auto add = [&](const T* left, const T* right, std::int64_t right_stride, Real<T>* sum) {
-      TransposeLeft(left, memory.stride, queries, keys, memory.transposed);
-      PackRows(right, right_stride, queries, size, memory.block_by_row);
-      Multiply<T>(keys, size, queries, memory.transposed, PaddedDepth<T>(queries), memory.block_by_row, sum,
-                  size,
-                  /*add=*/true);
-    };
-    add(memory.score_gradients, q, head.stride, memory.k_gradient);
-    add(memory.left, gradient, o_stride, memory.v_gradient);
+    AddOverQueries<T>(memory, block, size, memory.score_gradients, q, head.stride, memory.k_gradient);
+    AddOverQueries<T>(memory, block, size, memory.left, gradient, o_stride, memory.v_gradient);
   }
   kernels::StoreHead<T>(tokens, size, memory.k_gradient, nullptr, nullptr, dk, d_stride);
   kernels::StoreHead<T>(tokens, size, memory.v_gradient, nullptr, nullptr, dv, d_stride);

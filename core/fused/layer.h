@@ -23,24 +23,24 @@ namespace inlier::fused {
 
 // Weights have one layout in all linears of a layer.
 struct LayerLinear {
-  at::Tensor weight;  // (out, in), or (in, out) with LayerShape::in_out.
-  at::Tensor bias;    // (out); undefined without one.
+  at::Tensor weight = {};  // (out, in), or (in, out) with LayerShape::in_out.
+  at::Tensor bias = {};    // (out); undefined without one.
 };
 
 struct LayerNormWeights {
-  at::Tensor gain;
-  at::Tensor offset;  // Undefined for the RMS norms.
+  at::Tensor gain = {};
+  at::Tensor offset = {};  // Undefined for the RMS norms.
 };
 
 struct LayerWeights {
-  std::vector<LayerLinear> projections;  // Query, key, value; or one that gives all three.
-  LayerLinear output;
-  LayerLinear ffn_gate;  // Without a weight: not a gated network.
-  LayerLinear ffn_input;
-  LayerLinear ffn_output;
-  LayerNormWeights attention_norm;
-  LayerNormWeights ffn_norm;
-  at::Tensor sinks;  // (heads); undefined but for the sink softmax.
+  std::vector<LayerLinear> projections = {};  // Query, key, value; or one that gives all three.
+  LayerLinear output = {};
+  LayerLinear ffn_gate = {};  // Without a weight: not a gated network.
+  LayerLinear ffn_input = {};
+  LayerLinear ffn_output = {};
+  LayerNormWeights attention_norm = {};
+  LayerNormWeights ffn_norm = {};
+  at::Tensor sinks = {};  // (heads); undefined but for the sink softmax.
 };
 
 struct LayerShape {
@@ -55,22 +55,23 @@ struct LayerShape {
   kernels::NormKind norm = kernels::NormKind::kLayerNorm;
   double epsilon = 0;
   kernels::Activation activation = kernels::Activation::kGeluErf;
-  AttentionShape attention;
-  double null_score = 0;               // kNullKey without sinks.
-  kernels::Dropout probabilities;      // On the attention's.
-  kernels::Dropout attention_dropout;  // On the output projection's result.
-  kernels::Dropout ffn_dropout;        // On the second feed-forward linear's result.
+  AttentionShape attention = {};
+  double null_score = 0;                    // kNullKey without sinks.
+  kernels::Dropout probabilities = {};      // On the attention's.
+  kernels::Dropout attention_dropout = {};  // On the output projection's result.
+  kernels::Dropout ffn_dropout = {};        // On the second feed-forward linear's result.
 };
 
 // Inputs of one call. Real<T>, contiguous.
 struct LayerInputs {
-  at::Tensor x;                // (B, T, d)
-  at::Tensor attention_input;  // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
-                               // with pre_norm.
-  at::Tensor gate;             // (B, H, T), factors of the heads' contexts; undefined: none.
-  at::Tensor key_mask;         // (B, T) uint8, 1 = hidden; undefined: all keys are visible.
-  at::Tensor cosine, sine;     // (T, h / 2), of rotary positions; undefined: none.
-  at::Tensor row_gamma;        // kClipped: (B, T) or (1, T), one a query.
+  at::Tensor x = {};  // (B, T, d)
+  at::Tensor attention_input =
+      {};                // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
+                         // with pre_norm.
+  at::Tensor gate = {};  // (B, H, T), factors of the heads' contexts; undefined: none.
+  at::Tensor key_mask = {};           // (B, T) uint8, 1 = hidden; undefined: all keys are visible.
+  at::Tensor cosine = {}, sine = {};  // (T, h / 2), of rotary positions; undefined: none.
+  at::Tensor row_gamma = {};          // kClipped: (B, T) or (1, T), one a query.
 };
 
 // Columns of the joined query, key and value projection.
@@ -80,17 +81,17 @@ inline std::int64_t QkvWidth(const LayerShape& shape) {
 
 // What the backward pass reads of the forward pass. M = B * T; as T but where Real is named.
 struct LayerSaved {
-  at::Tensor projected;           // (M, d), what query, key and value are projected from.
-  at::Tensor qkv;                 // (M, QkvWidth), rotated.
-  at::Tensor softmax_statistics;  // (B, H, T, 2), Real: of AttentionForward.
-  at::Tensor ungated;             // (M, d), the context before the gate; undefined without one.
-  at::Tensor context;             // (M, d)
-  at::Tensor attention_sum;       // (M, d), Real: the residual sum after the attention.
-  at::Tensor ffn_operand;         // (M, d), what the feed-forward network reads.
-  at::Tensor gate_hidden;         // (M, ffn); undefined where the network is not gated.
-  at::Tensor hidden;              // (M, ffn), before the non-linearity.
-  at::Tensor activated;           // (M, ffn)
-  at::Tensor ffn_sum;             // (M, d), Real: the residual sum after the network; post-norm only.
+  at::Tensor projected = {};           // (M, d), what query, key and value are projected from.
+  at::Tensor qkv = {};                 // (M, QkvWidth), rotated.
+  at::Tensor softmax_statistics = {};  // (B, H, T, 2), Real: of AttentionForward.
+  at::Tensor ungated = {};             // (M, d), the context before the gate; undefined without one.
+  at::Tensor context = {};             // (M, d)
+  at::Tensor attention_sum = {};       // (M, d), Real: the residual sum after the attention.
+  at::Tensor ffn_operand = {};         // (M, d), what the feed-forward network reads.
+  at::Tensor gate_hidden = {};         // (M, ffn); undefined where the network is not gated.
+  at::Tensor hidden = {};              // (M, ffn), before the non-linearity.
+  at::Tensor activated = {};           // (M, ffn)
+  at::Tensor ffn_sum = {};             // (M, d), Real: the residual sum after the network; post-norm only.
   at::Tensor attention_norm_mean, attention_norm_inverse, ffn_norm_mean, ffn_norm_inverse;  // (M), Real
 };
 
@@ -101,10 +102,10 @@ at::Tensor LayerForward(const LayerShape& shape, const LayerWeights& weights, co
 
 // Gradients in the places of what they belong to; undefined where there is no such tensor.
 struct LayerGradients {
-  at::Tensor x;
-  at::Tensor attention_input;
-  at::Tensor gate;
-  LayerWeights weights;
+  at::Tensor x = {};
+  at::Tensor attention_input = {};
+  at::Tensor gate = {};
+  LayerWeights weights = {};
 };
 
 template <typename T>

@@ -21,8 +21,8 @@ struct Backward {
   const LayerSaved& saved;
   const at::Tensor& y_gradient;  // Contiguous.
 
-  Backward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs, const LayerSaved& saved,
-           const at::Tensor& y_gradient)
+  Backward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
+           const LayerSaved& saved, const at::Tensor& y_gradient)
       : shape(shape), weights(weights), inputs(inputs), saved(saved), y_gradient(y_gradient) {}
 
   const TokenBlocks blocks = BlocksOf(shape);
@@ -58,7 +58,8 @@ struct Backward {
     attention_offset = vectors.Add(weights.attention_norm.offset);
     ffn_gain = vectors.Add(weights.ffn_norm.gain);
     ffn_offset = vectors.Add(weights.ffn_norm.offset);
-    for (const LayerLinear& linear : weights.projections) projection_biases.push_back(vectors.Add(linear.bias));
+    for (const LayerLinear& linear : weights.projections)
+      projection_biases.push_back(vectors.Add(linear.bias));
     vectors.Allocate();
   }
 
@@ -104,8 +105,8 @@ struct Backward {
         Multiply<T>(rows, d, f, gated, f, Data<T>(gate), target, d, /*add=*/!shape.pre_norm);
         Multiply<T>(rows, d, f, inner, f, Data<T>(input), target, d, /*add=*/true);
       } else {
-        kernels::ActivationBackward<T>(shape.activation, rows, f, Data<T>(saved.hidden) + first * f, hidden, inner,
-                                       vectors.Part(block, ffn_input_bias));
+        kernels::ActivationBackward<T>(shape.activation, rows, f, Data<T>(saved.hidden) + first * f, hidden,
+                                       inner, vectors.Part(block, ffn_input_bias));
         Multiply<T>(rows, d, f, inner, f, Data<T>(input), target, d, /*add=*/!shape.pre_norm);
       }
       if (shape.pre_norm) {
@@ -115,8 +116,8 @@ struct Backward {
         kernels::AddDropped<R>(rows, d, residual, part, nullptr, kernels::Dropout(), 0, residual);
       } else {
         kernels::NormBackward<R>(attention_norm, rows, d, at_d(saved.attention_sum),
-                                 at_row(saved.attention_norm_mean), at_row(saved.attention_norm_inverse), residual,
-                                 residual, vectors.Part(block, attention_gain),
+                                 at_row(saved.attention_norm_mean), at_row(saved.attention_norm_inverse),
+                                 residual, residual, vectors.Part(block, attention_gain),
                                  vectors.Part(block, attention_offset));
       }
       T* const out = Data<T>(output_result) + first * d;
@@ -131,15 +132,17 @@ struct Backward {
     INLIER_PROFILE("attention");
     const std::int64_t size = shape.attention.head_size, tokens = shape.tokens;
     const std::size_t scratch = static_cast<std::size_t>(AttentionScratch<T>(shape.attention));
-    const at::Tensor sinks = weights.sinks.defined() ? at::zeros({shape.batch, shape.heads}, weights.sinks.options())
-                                                     : at::Tensor();
+    const at::Tensor sinks = weights.sinks.defined()
+                                 ? at::zeros({shape.batch, shape.heads}, weights.sinks.options())
+                                 : at::Tensor();
     // Heads that share a key are one item: their gradients of it are summed in order.
     const std::int64_t group = shape.heads / shape.kv_heads;
     const std::size_t shared = group == 1 ? 0 : ScratchCutter::BytesOf<T>(tokens * qkv_width);
     ParallelFor(shape.batch * shape.kv_heads, [&](std::int64_t item) {
       const std::int64_t sequence = item / shape.kv_heads, key_head = item % shape.kv_heads;
       ScratchCutter cutter(Scratch(ScratchSlot::kAttention, shared + scratch));
-      T* const further = group == 1 ? nullptr : cutter.Take<T>(tokens * qkv_width);  // With the stride of a row.
+      T* const further =
+          group == 1 ? nullptr : cutter.Take<T>(tokens * qkv_width);  // With the stride of a row.
       std::byte* const inner = cutter.Take<std::byte>(static_cast<std::int64_t>(scratch));
       T* const row = Data<T>(qkv) + sequence * tokens * qkv_width;
       T* const k = row + d + key_head * size;
@@ -150,14 +153,14 @@ struct Backward {
         T* const gradient = Data<T>(context) + place;
         if (inputs.gate.defined()) {
           kernels::GateBackward<T>(tokens, size, gradient, Data<R>(inputs.gate) + number * tokens,
-                                   Data<T>(saved.ungated) + place, gradient, Data<R>(result.gate) + number * tokens,
-                                   d);
+                                   Data<T>(saved.ungated) + place, gradient,
+                                   Data<R>(result.gate) + number * tokens, d);
         }
         const bool first = head == key_head * group;
         const auto part = HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head);
-        AttentionBackward<T>(shape.attention, part, Data<R>(saved.softmax_statistics) + 2 * number * tokens, gradient, d,
-                             row + head * size, first ? k : further, first ? v : further + size, qkv_width,
-                             sinks.defined() ? Data<R>(sinks) + number : nullptr, inner);
+        AttentionBackward<T>(shape.attention, part, Data<R>(saved.softmax_statistics) + 2 * number * tokens,
+                             gradient, d, row + head * size, first ? k : further, first ? v : further + size,
+                             qkv_width, sinks.defined() ? Data<R>(sinks) + number : nullptr, inner);
         if (!first) {
           kernels::AddHead<T>(tokens, size, k, further, qkv_width);
           kernels::AddHead<T>(tokens, size, v, further + size, qkv_width);
@@ -183,12 +186,15 @@ struct Backward {
           reinterpret_cast<R*>(Scratch(ScratchSlot::kLayer, ScratchCutter::BytesOf<R>(blocks.size * d)));
       T* const gradient = Data<T>(qkv) + first * qkv_width;
       if (inputs.cosine.defined()) {
-        kernels::RotateHeads<T>(rows, first, shape.tokens, shape.heads + shape.kv_heads, shape.attention.head_size,
-                                Data<R>(inputs.cosine), Data<R>(inputs.sine), /*inverse=*/true, gradient, qkv_width);
+        kernels::RotateHeads<T>(rows, first, shape.tokens, shape.heads + shape.kv_heads,
+                                shape.attention.head_size, Data<R>(inputs.cosine), Data<R>(inputs.sine),
+                                /*inverse=*/true, gradient, qkv_width);
       }
       R* const residual = Data<R>(result.x) + first * d;
       const bool into_residual = !own_input && !shape.pre_norm;
-      R* const target = own_input ? Data<R>(result.attention_input) + first * d : into_residual ? residual : part;
+      R* const target = own_input       ? Data<R>(result.attention_input) + first * d
+                        : into_residual ? residual
+                                        : part;
       std::int64_t column = 0;
       for (std::size_t i = 0; i < packed.size(); column += widths[i++]) {
         Multiply<T>(rows, d, widths[i], gradient + column, qkv_width, Data<T>(packed[i]), target, d,
@@ -213,9 +219,11 @@ struct Backward {
     at::Tensor gradient = Empty<R>(linear.weight.sizes());
     const T* const x = Data<T>(operand);
     if (shape.in_out) {
-      ProductOverRows<T>(blocks.tokens, x, in, in, result_gradient, result_stride, out, Data<R>(gradient), out);
+      ProductOverRows<T>(blocks.tokens, x, in, in, result_gradient, result_stride, out, Data<R>(gradient),
+                         out);
     } else {
-      ProductOverRows<T>(blocks.tokens, result_gradient, result_stride, out, x, in, in, Data<R>(gradient), in);
+      ProductOverRows<T>(blocks.tokens, result_gradient, result_stride, out, x, in, in, Data<R>(gradient),
+                         in);
     }
     return gradient;
   }
@@ -223,7 +231,9 @@ struct Backward {
   void Weights() {
     INLIER_PROFILE("weight gradients");
     LayerWeights& out = result.weights;
-    const auto vector = [this](std::int64_t place, const at::Tensor& like) { return vectors.Sum(place, like); };
+    const auto vector = [this](std::int64_t place, const at::Tensor& like) {
+      return vectors.Sum(place, like);
+    };
     out.ffn_output = {WeightGradient(weights.ffn_output, Data<T>(ffn_result), d, d, saved.activated, f),
                       vector(ffn_output_bias, weights.ffn_output.bias)};
     out.ffn_input = {WeightGradient(weights.ffn_input, Data<T>(input_result), f, f, saved.ffn_operand, d),

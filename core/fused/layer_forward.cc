@@ -52,26 +52,27 @@ struct Forward {
     const R* const source = Data<R>(own_input ? inputs.attention_input : inputs.x);
     ParallelFor(blocks.count, [&](std::int64_t block) {
       const std::int64_t first = blocks.First(block), rows = blocks.Rows(block);
-      ScratchCutter cutter(
-          Scratch(ScratchSlot::kLayer, ScratchCutter::BytesOf<R>(blocks.size * qkv_width)));
+      ScratchCutter cutter(Scratch(ScratchSlot::kLayer, ScratchCutter::BytesOf<R>(blocks.size * qkv_width)));
       R* const product = cutter.Take<R>(rows * qkv_width);
       T* const operand = Data<T>(saved.projected) + first * d;
       if (shape.pre_norm && !own_input) {
-        kernels::NormForward<T>(NormOf<R>(shape, weights.attention_norm), rows, d, source + first * d, nullptr,
-                                operand, Data<R>(saved.attention_norm_mean) + first,
+        kernels::NormForward<T>(NormOf<R>(shape, weights.attention_norm), rows, d, source + first * d,
+                                nullptr, operand, Data<R>(saved.attention_norm_mean) + first,
                                 Data<R>(saved.attention_norm_inverse) + first);
       } else {
         kernels::AddBias<T>(rows, d, source + first * d, nullptr, operand);
       }
       std::int64_t column = 0;
       for (std::size_t i = 0; i < packed.size(); column += widths[i++]) {
-        Multiply<T>(rows, widths[i], d, operand, d, Data<T>(packed[i]), product + column, qkv_width, /*add=*/false);
+        Multiply<T>(rows, widths[i], d, operand, d, Data<T>(packed[i]), product + column, qkv_width,
+                    /*add=*/false);
       }
       T* const qkv = Data<T>(saved.qkv) + first * qkv_width;
       kernels::AddBias<T>(rows, qkv_width, product, Data<R>(bias), qkv);
       if (inputs.cosine.defined()) {
-        kernels::RotateHeads<T>(rows, first, shape.tokens, shape.heads + shape.kv_heads, shape.attention.head_size,
-                                Data<R>(inputs.cosine), Data<R>(inputs.sine), /*inverse=*/false, qkv, qkv_width);
+        kernels::RotateHeads<T>(rows, first, shape.tokens, shape.heads + shape.kv_heads,
+                                shape.attention.head_size, Data<R>(inputs.cosine), Data<R>(inputs.sine),
+                                /*inverse=*/false, qkv, qkv_width);
       }
     });
   }
@@ -85,12 +86,14 @@ struct Forward {
       const std::int64_t sequence = item / shape.heads, head = item % shape.heads;
       std::byte* const scratch = Scratch(ScratchSlot::kAttention, own + inner);
       R* const o = reinterpret_cast<R*>(scratch);
-      AttentionForward<T>(shape.attention, HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head), o,
-                          size, Data<R>(saved.softmax_statistics) + 2 * item * tokens, scratch + own);
+      AttentionForward<T>(shape.attention,
+                          HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head), o, size,
+                          Data<R>(saved.softmax_statistics) + 2 * item * tokens, scratch + own);
       const std::int64_t place = sequence * tokens * d + head * size;
       const bool gated = inputs.gate.defined();
       kernels::StoreHead<T>(tokens, size, o, gated ? Data<R>(inputs.gate) + item * tokens : nullptr,
-                            gated ? Data<T>(saved.ungated) + place : nullptr, Data<T>(saved.context) + place, d);
+                            gated ? Data<T>(saved.ungated) + place : nullptr, Data<T>(saved.context) + place,
+                            d);
     });
   }
 
@@ -116,25 +119,27 @@ struct Forward {
       const auto at_row = [&](const at::Tensor& tensor) { return Data<R>(tensor) + first; };
       const std::uint64_t row = static_cast<std::uint64_t>(first);
 
-      Multiply<T>(rows, d, d, Data<T>(saved.context) + first * d, d, Data<T>(output), product, d, /*add=*/false);
+      Multiply<T>(rows, d, d, Data<T>(saved.context) + first * d, d, Data<T>(output), product, d,
+                  /*add=*/false);
       R* const sum = at_d(saved.attention_sum);
-      kernels::AddDropped<R>(rows, d, at_d(inputs.x), product, Data<R>(weights.output.bias), shape.attention_dropout,
-                             row, sum);
+      kernels::AddDropped<R>(rows, d, at_d(inputs.x), product, Data<R>(weights.output.bias),
+                             shape.attention_dropout, row, sum);
       T* const operand = Data<T>(saved.ffn_operand) + first * d;
       if (shape.pre_norm) {
         kernels::NormForward<T>(ffn_norm, rows, d, sum, nullptr, operand, at_row(saved.ffn_norm_mean),
                                 at_row(saved.ffn_norm_inverse));
       } else {
-        kernels::NormForward<T>(attention_norm, rows, d, sum, normed, operand, at_row(saved.attention_norm_mean),
-                                at_row(saved.attention_norm_inverse));
+        kernels::NormForward<T>(attention_norm, rows, d, sum, normed, operand,
+                                at_row(saved.attention_norm_mean), at_row(saved.attention_norm_inverse));
       }
       T* const activated = Data<T>(saved.activated) + first * f;
       Multiply<T>(rows, f, d, operand, d, Data<T>(input), hidden, f, /*add=*/false);
       if (gate.defined()) {
         Multiply<T>(rows, f, d, operand, d, Data<T>(gate), gate_hidden, f, /*add=*/false);
-        kernels::GatedForward<T>(shape.activation, rows, f, gate_hidden, Data<R>(weights.ffn_gate.bias), hidden,
-                                 Data<R>(weights.ffn_input.bias), Data<T>(saved.gate_hidden) + first * f,
-                                 Data<T>(saved.hidden) + first * f, activated);
+        kernels::GatedForward<T>(shape.activation, rows, f, gate_hidden, Data<R>(weights.ffn_gate.bias),
+                                 hidden, Data<R>(weights.ffn_input.bias),
+                                 Data<T>(saved.gate_hidden) + first * f, Data<T>(saved.hidden) + first * f,
+                                 activated);
       } else {
         kernels::ActivationForward<T>(shape.activation, rows, f, hidden, Data<R>(weights.ffn_input.bias),
                                       Data<T>(saved.hidden) + first * f, activated);
@@ -142,12 +147,13 @@ struct Forward {
       Multiply<T>(rows, d, f, activated, f, Data<T>(last), product, d, /*add=*/false);
       R* const out = at_d(y);
       if (shape.pre_norm) {
-        kernels::AddDropped<R>(rows, d, sum, product, Data<R>(weights.ffn_output.bias), shape.ffn_dropout, row, out);
+        kernels::AddDropped<R>(rows, d, sum, product, Data<R>(weights.ffn_output.bias), shape.ffn_dropout,
+                               row, out);
       } else {
-        kernels::AddDropped<R>(rows, d, normed, product, Data<R>(weights.ffn_output.bias), shape.ffn_dropout, row,
-                               at_d(saved.ffn_sum));
-        kernels::NormForward<T>(ffn_norm, rows, d, at_d(saved.ffn_sum), out, nullptr, at_row(saved.ffn_norm_mean),
-                                at_row(saved.ffn_norm_inverse));
+        kernels::AddDropped<R>(rows, d, normed, product, Data<R>(weights.ffn_output.bias), shape.ffn_dropout,
+                               row, at_d(saved.ffn_sum));
+        kernels::NormForward<T>(ffn_norm, rows, d, at_d(saved.ffn_sum), out, nullptr,
+                                at_row(saved.ffn_norm_mean), at_row(saved.ffn_norm_inverse));
       }
     });
     return y;
@@ -166,8 +172,11 @@ at::Tensor LayerForward(const LayerShape& shape, const LayerWeights& weights, co
   return forward.FeedForward();
 }
 
-template at::Tensor LayerForward<float>(const LayerShape&, const LayerWeights&, const LayerInputs&, LayerSaved&);
-template at::Tensor LayerForward<Bf16>(const LayerShape&, const LayerWeights&, const LayerInputs&, LayerSaved&);
-template at::Tensor LayerForward<double>(const LayerShape&, const LayerWeights&, const LayerInputs&, LayerSaved&);
+template at::Tensor LayerForward<float>(const LayerShape&, const LayerWeights&, const LayerInputs&,
+                                        LayerSaved&);
+template at::Tensor LayerForward<Bf16>(const LayerShape&, const LayerWeights&, const LayerInputs&,
+                                       LayerSaved&);
+template at::Tensor LayerForward<double>(const LayerShape&, const LayerWeights&, const LayerInputs&,
+                                         LayerSaved&);
 
 }  // namespace inlier::fused

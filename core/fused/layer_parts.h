@@ -6,8 +6,8 @@
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
-#include <vector>
 #include <type_traits>
+#include <vector>
 
 #include "core/fused/layer.h"
 #include "core/fused/matmul.h"
@@ -16,7 +16,7 @@
 namespace inlier::fused {
 
 template <typename T>
-constexpr c10::ScalarType kTypeOf = std::is_same_v<T, double>  ? c10::kDouble
+constexpr c10::ScalarType kTypeOf = std::is_same_v<T, double> ? c10::kDouble
                                     : std::is_same_v<T, Bf16> ? c10::kBFloat16
                                                               : c10::kFloat;
 
@@ -78,7 +78,8 @@ at::Tensor PackBackward(const LayerShape& shape, const LayerLinear& linear) {
 // Columns that each of LayerWeights::projections gives.
 inline std::vector<std::int64_t> ProjectionWidths(const LayerShape& shape, const LayerWeights& weights) {
   std::vector<std::int64_t> widths;
-  for (const LayerLinear& linear : weights.projections) widths.push_back(linear.weight.size(shape.in_out ? 1 : 0));
+  for (const LayerLinear& linear : weights.projections)
+    widths.push_back(linear.weight.size(shape.in_out ? 1 : 0));
   return widths;
 }
 
@@ -92,8 +93,8 @@ kernels::NormWeights<R> NormOf(const LayerShape& shape, const LayerNormWeights& 
 
 // Head `head` of sequence `sequence` for the attention.
 template <typename T>
-AttentionHead<T> HeadOf(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs, T* qkv,
-                        std::int64_t sequence, std::int64_t head) {
+AttentionHead<T> HeadOf(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
+                        T* qkv, std::int64_t sequence, std::int64_t head) {
   const std::int64_t size = shape.attention.head_size, stride = QkvWidth(shape);
   T* const q = qkv + sequence * shape.tokens * stride + head * size;
   AttentionHead<T> result;

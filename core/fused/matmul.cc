@@ -14,8 +14,8 @@ namespace {
 namespace blas = at::native::cpublas;
 
 template <typename T>
-void MultiplyBlock(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* b, Real<T>* c,
-           std::int64_t c_stride, bool add) {
+void MultiplyBlock(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride,
+                   const T* b, Real<T>* c, std::int64_t c_stride, bool add) {
   if constexpr (std::is_same_v<T, double>) {
     for (std::int64_t i = 0; i < m; ++i) {
       double* row = c + i * c_stride;
@@ -35,8 +35,8 @@ void MultiplyBlock(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, s
 }  // namespace
 
 template <typename T>
-void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* packed,
-              Real<T>* c, std::int64_t c_stride, bool add) {
+void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride,
+              const T* packed, Real<T>* c, std::int64_t c_stride, bool add) {
   const std::int64_t depth = PaddedDepth<T>(k);
   for (std::int64_t column = 0; column < n; column += kPanel) {
     const std::int64_t width = std::min(kPanel, n - column);
@@ -59,9 +59,9 @@ bool CanMultiply() {
   return can;
 }
 
-#define INLIER_INSTANTIATE(T)                                                                                  \
-  template void Multiply<T>(std::int64_t, std::int64_t, std::int64_t, const T*, std::int64_t, const T*, Real<T>*, \
-                            std::int64_t, bool);                                                               \
+#define INLIER_INSTANTIATE(T)                                                                           \
+  template void Multiply<T>(std::int64_t, std::int64_t, std::int64_t, const T*, std::int64_t, const T*, \
+                            Real<T>*, std::int64_t, bool);                                              \
   template bool CanMultiply<T>();
 INLIER_INSTANTIATE(float)
 INLIER_INSTANTIATE(Bf16)

@@ -25,8 +25,8 @@ using kernels::TransposeLeft;
 
 // c (m, n) = a (m, k) * b, or c + a * b with `add`. a: row-major with stride a_stride; packed: of (k, n).
 template <typename T>
-void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride, const T* packed,
-              Real<T>* c, std::int64_t c_stride, bool add);
+void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride,
+              const T* packed, Real<T>* c, std::int64_t c_stride, bool add);
 
 // True where the block kernel runs for T on this processor.
 template <typename T>

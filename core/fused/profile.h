@@ -14,7 +14,8 @@ inline std::atomic<ProfileListener> profile_listener{nullptr};
 
 class ProfileScope {
  public:
-  explicit ProfileScope(const char* kind) : listener_(profile_listener.load(std::memory_order_relaxed)), kind_(kind) {
+  explicit ProfileScope(const char* kind)
+      : listener_(profile_listener.load(std::memory_order_relaxed)), kind_(kind) {
     if (listener_ != nullptr) begin_ = std::chrono::steady_clock::now();
   }
   ~ProfileScope() {

@@ -8,8 +8,8 @@
 namespace inlier::fused {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 512;       // A block of either side and the sums fit into the second cache.
-constexpr std::int64_t kColumnsOfRight = 256;   // Of one item.
+constexpr std::int64_t kRowsAtOnce = 512;  // A block of either side and the sums fit into the second cache.
+constexpr std::int64_t kColumnsOfRight = 256;  // Of one item.
 
 }  // namespace
 

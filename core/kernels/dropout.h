@@ -10,9 +10,9 @@
 namespace inlier::kernels {
 
 struct Dropout {
-  std::uint64_t seed = 0;       // Of the micro-batch.
-  std::uint32_t site = 0;       // Which dropout of the model; every one has a number of its own.
-  double probability = 0;       // Of a zero, in [0, 1); rounded to a multiple of 2^-16, and the scale with it.
+  std::uint64_t seed = 0;  // Of the micro-batch.
+  std::uint32_t site = 0;  // Which dropout of the model; every one has a number of its own.
+  double probability = 0;  // Of a zero, in [0, 1); rounded to a multiple of 2^-16, and the scale with it.
   bool active() const { return probability > 0; }
 };
 

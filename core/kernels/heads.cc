@@ -4,8 +4,9 @@ namespace inlier::kernels {
 namespace {
 
 template <typename T>
-__attribute__((always_inline)) inline void StoreHeadOf(std::int64_t rows, std::int64_t width, const Real<T>* o,
-                                                       const Real<T>* gate, T* raw, T* out, std::int64_t stride) {
+__attribute__((always_inline)) inline void StoreHeadOf(std::int64_t rows, std::int64_t width,
+                                                       const Real<T>* o, const Real<T>* gate, T* raw, T* out,
+                                                       std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const Real<T>* from = o + r * width;
     if (raw != nullptr) {
@@ -20,8 +21,8 @@ __attribute__((always_inline)) inline void StoreHeadOf(std::int64_t rows, std::i
 
 template <typename T>
 __attribute__((always_inline)) inline void GateBackwardOf(std::int64_t rows, std::int64_t width,
-                                                          const T* out_gradient, const Real<T>* gate, const T* raw,
-                                                          T* o_gradient, Real<T>* gate_gradient,
+                                                          const T* out_gradient, const Real<T>* gate,
+                                                          const T* raw, T* o_gradient, Real<T>* gate_gradient,
                                                           std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const T* from = out_gradient + r * stride;
@@ -40,10 +41,11 @@ __attribute__((always_inline)) inline void GateBackwardOf(std::int64_t rows, std
 }
 
 template <typename T>
-__attribute__((always_inline)) inline void RotateHeadsOf(std::int64_t rows, std::int64_t first, std::int64_t tokens,
-                                                         std::int64_t heads, std::int64_t size,
-                                                         const Real<T>* cosine, const Real<T>* sine, bool inverse,
-                                                         T* x, std::int64_t stride) {
+__attribute__((always_inline)) inline void RotateHeadsOf(std::int64_t rows, std::int64_t first,
+                                                         std::int64_t tokens, std::int64_t heads,
+                                                         std::int64_t size, const Real<T>* cosine,
+                                                         const Real<T>* sine, bool inverse, T* x,
+                                                         std::int64_t stride) {
   const std::int64_t half = size / 2;
   const Real<T> sign = inverse ? -1 : 1;
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -62,8 +64,8 @@ __attribute__((always_inline)) inline void RotateHeadsOf(std::int64_t rows, std:
 }
 
 template <typename T>
-__attribute__((always_inline)) inline void AddHeadOf(std::int64_t rows, std::int64_t width, T* a,
-                                                     const T* b, std::int64_t stride) {
+__attribute__((always_inline)) inline void AddHeadOf(std::int64_t rows, std::int64_t width, T* a, const T* b,
+                                                     std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r) {
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c)
@@ -73,27 +75,28 @@ __attribute__((always_inline)) inline void AddHeadOf(std::int64_t rows, std::int
 
 }  // namespace
 
-#define INLIER_HEADS(T)                                                                                          \
-  template <>                                                                                                    \
-  INLIER_KERNEL void StoreHead<T>(std::int64_t rows, std::int64_t width, const Real<T>* o, const Real<T>* gate,   \
-                                  T* raw, T* out, std::int64_t stride) {                                         \
-    StoreHeadOf<T>(rows, width, o, gate, raw, out, stride);                                                      \
-  }                                                                                                              \
-  template <>                                                                                                    \
-  INLIER_KERNEL void GateBackward<T>(std::int64_t rows, std::int64_t width, const T* out_gradient,               \
-                                     const Real<T>* gate, const T* raw, T* o_gradient, Real<T>* gate_gradient,   \
-                                     std::int64_t stride) {                                                      \
-    GateBackwardOf<T>(rows, width, out_gradient, gate, raw, o_gradient, gate_gradient, stride);                  \
-  }                                                                                                              \
-  template <>                                                                                                    \
-  INLIER_KERNEL void RotateHeads<T>(std::int64_t rows, std::int64_t first, std::int64_t tokens,                  \
-                                    std::int64_t heads, std::int64_t size, const Real<T>* cosine,                \
-                                    const Real<T>* sine, bool inverse, T* x, std::int64_t stride) {              \
-    RotateHeadsOf<T>(rows, first, tokens, heads, size, cosine, sine, inverse, x, stride);                        \
-  }                                                                                                              \
-  template <>                                                                                                    \
-  INLIER_KERNEL void AddHead<T>(std::int64_t rows, std::int64_t width, T* a, const T* b, std::int64_t stride) {  \
-    AddHeadOf<T>(rows, width, a, b, stride);                                                                     \
+#define INLIER_HEADS(T)                                                                             \
+  template <>                                                                                       \
+  INLIER_KERNEL void StoreHead<T>(std::int64_t rows, std::int64_t width, const Real<T>* o,          \
+                                  const Real<T>* gate, T* raw, T* out, std::int64_t stride) {       \
+    StoreHeadOf<T>(rows, width, o, gate, raw, out, stride);                                         \
+  }                                                                                                 \
+  template <>                                                                                       \
+  INLIER_KERNEL void GateBackward<T>(std::int64_t rows, std::int64_t width, const T* out_gradient,  \
+                                     const Real<T>* gate, const T* raw, T* o_gradient,              \
+                                     Real<T>* gate_gradient, std::int64_t stride) {                 \
+    GateBackwardOf<T>(rows, width, out_gradient, gate, raw, o_gradient, gate_gradient, stride);     \
+  }                                                                                                 \
+  template <>                                                                                       \
+  INLIER_KERNEL void RotateHeads<T>(std::int64_t rows, std::int64_t first, std::int64_t tokens,     \
+                                    std::int64_t heads, std::int64_t size, const Real<T>* cosine,   \
+                                    const Real<T>* sine, bool inverse, T* x, std::int64_t stride) { \
+    RotateHeadsOf<T>(rows, first, tokens, heads, size, cosine, sine, inverse, x, stride);           \
+  }                                                                                                 \
+  template <>                                                                                       \
+  INLIER_KERNEL void AddHead<T>(std::int64_t rows, std::int64_t width, T * a, const T* b,           \
+                                std::int64_t stride) {                                              \
+    AddHeadOf<T>(rows, width, a, b, stride);                                                        \
   }
 INLIER_HEADS(float)
 INLIER_HEADS(double)

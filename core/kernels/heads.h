@@ -18,14 +18,15 @@ void StoreHead(std::int64_t rows, std::int64_t width, const Real<T>* o, const Re
 // From the gradient of `out`: that of o, as T (may be out_gradient itself), and of the gate, gate_gradient[row] =
 // sum of out_gradient * raw.
 template <typename T>
-void GateBackward(std::int64_t rows, std::int64_t width, const T* out_gradient, const Real<T>* gate, const T* raw,
-                  T* o_gradient, Real<T>* gate_gradient, std::int64_t stride);
+void GateBackward(std::int64_t rows, std::int64_t width, const T* out_gradient, const Real<T>* gate,
+                  const T* raw, T* o_gradient, Real<T>* gate_gradient, std::int64_t stride);
 
 // Rotary positions (core/nn/rotary.h) of `heads` heads side by side, in place: row r is token (first + r) % tokens.
 // cosine, sine: (tokens, size / 2). `inverse`: turned back, which is also the gradient's way.
 template <typename T>
-void RotateHeads(std::int64_t rows, std::int64_t first, std::int64_t tokens, std::int64_t heads, std::int64_t size,
-                 const Real<T>* cosine, const Real<T>* sine, bool inverse, T* x, std::int64_t stride);
+void RotateHeads(std::int64_t rows, std::int64_t first, std::int64_t tokens, std::int64_t heads,
+                 std::int64_t size, const Real<T>* cosine, const Real<T>* sine, bool inverse, T* x,
+                 std::int64_t stride);
 
 // a + b in place of a; both (rows, width) with the stride.
 template <typename T>

@@ -6,7 +6,6 @@
 namespace inlier::kernels {
 namespace {
 
-
 template <typename T, typename Source>
 INLIER_INLINE T Element(Source x) {
   if constexpr (std::is_same_v<T, Source>) {
@@ -22,7 +21,8 @@ INLIER_INLINE std::uint32_t Pair(Bf16 low, Bf16 high) {
 
 // The words of a panel: one element, or a pair of bfloat16 of consecutive rows.
 template <typename T, typename Source>
-INLIER_INLINE void PackRowsOf(const Source* source, std::int64_t stride, std::int64_t k, std::int64_t n, T* packed) {
+INLIER_INLINE void PackRowsOf(const Source* source, std::int64_t stride, std::int64_t k, std::int64_t n,
+                              T* packed) {
   for (std::int64_t first = 0; first < n; first += kPanel) {
     const std::int64_t width = std::min(kPanel, n - first);
     T* panel = packed + first * PaddedDepth<T>(k);
@@ -85,7 +85,8 @@ INLIER_INLINE void PackColumnsOf(const Source* source, std::int64_t stride, std:
 
 // Blocks of 64 rows and 64 columns: what is read with a stride stays in the nearest cache.
 template <typename T>
-INLIER_INLINE void TransposeLeftOf(const T* source, std::int64_t stride, std::int64_t k, std::int64_t n, T* out) {
+INLIER_INLINE void TransposeLeftOf(const T* source, std::int64_t stride, std::int64_t k, std::int64_t n,
+                                   T* out) {
   constexpr std::int64_t kBlock = 64;
   const std::int64_t depth = PaddedDepth<T>(k);
   for (std::int64_t top = 0; top < k; top += kBlock) {
@@ -114,21 +115,22 @@ INLIER_INLINE void TransposeLeftOf(const T* source, std::int64_t stride, std::in
 
 }  // namespace
 
-#define INLIER_PACK(T, Source)                                                                                  \
-  template <>                                                                                                   \
-  INLIER_KERNEL void PackRows<T, Source>(const Source* source, std::int64_t stride, std::int64_t k,             \
-                                         std::int64_t n, T* packed) {                                           \
-    PackRowsOf<T>(source, stride, k, n, packed);                                                                \
-  }                                                                                                             \
-  template <>                                                                                                   \
-  INLIER_KERNEL void PackColumns<T, Source>(const Source* source, std::int64_t stride, std::int64_t k,          \
-                                            std::int64_t n, T* packed) {                                        \
-    PackColumnsOf<T>(source, stride, k, n, packed);                                                             \
+#define INLIER_PACK(T, Source)                                                                         \
+  template <>                                                                                          \
+  INLIER_KERNEL void PackRows<T, Source>(const Source* source, std::int64_t stride, std::int64_t k,    \
+                                         std::int64_t n, T* packed) {                                  \
+    PackRowsOf<T>(source, stride, k, n, packed);                                                       \
+  }                                                                                                    \
+  template <>                                                                                          \
+  INLIER_KERNEL void PackColumns<T, Source>(const Source* source, std::int64_t stride, std::int64_t k, \
+                                            std::int64_t n, T* packed) {                               \
+    PackColumnsOf<T>(source, stride, k, n, packed);                                                    \
   }
-#define INLIER_TRANSPOSE(T)                                                                                     \
-  template <>                                                                                                   \
-  INLIER_KERNEL void TransposeLeft<T>(const T* source, std::int64_t stride, std::int64_t k, std::int64_t n, T* out) { \
-    TransposeLeftOf<T>(source, stride, k, n, out);                                                              \
+#define INLIER_TRANSPOSE(T)                                                                                 \
+  template <>                                                                                               \
+  INLIER_KERNEL void TransposeLeft<T>(const T* source, std::int64_t stride, std::int64_t k, std::int64_t n, \
+                                      T* out) {                                                             \
+    TransposeLeftOf<T>(source, stride, k, n, out);                                                          \
   }
 
 INLIER_PACK(float, float)

@@ -33,8 +33,8 @@ void NormForward(const NormWeights<Real<T>>& norm, std::int64_t rows, std::int64
 // From dy and the x of the forward pass: dx (overwritten; may be dy itself). gain_gradient (width, or 1) and
 // offset_gradient (width; null without an offset) are added to.
 template <typename R>
-void NormBackward(const NormWeights<R>& norm, std::int64_t rows, std::int64_t width, const R* x, const R* mean,
-                  const R* inverse, const R* dy, R* dx, R* gain_gradient, R* offset_gradient);
+void NormBackward(const NormWeights<R>& norm, std::int64_t rows, std::int64_t width, const R* x,
+                  const R* mean, const R* inverse, const R* dy, R* dx, R* gain_gradient, R* offset_gradient);
 
 // sum = residual + dropout(update + bias). `bias` may be null; sum may be `residual` or `update`. Row r is row
 // first_row + r of the dropout.
@@ -65,11 +65,12 @@ void ActivationBackward(Activation activation, std::int64_t rows, std::int64_t w
 // f = activation(g) * u. The two bias gradients: both null or neither.
 template <typename T>
 void GatedForward(Activation activation, std::int64_t rows, std::int64_t width, const Real<T>* gate_product,
-                  const Real<T>* gate_bias, const Real<T>* input_product, const Real<T>* input_bias, T* g, T* u,
-                  T* f);
+                  const Real<T>* gate_bias, const Real<T>* input_product, const Real<T>* input_bias, T* g,
+                  T* u, T* f);
 template <typename T>
 void GatedBackward(Activation activation, std::int64_t rows, std::int64_t width, const T* g, const T* u,
-                   const Real<T>* df, T* dg, T* du, Real<T>* gate_bias_gradient, Real<T>* input_bias_gradient);
+                   const Real<T>* df, T* dg, T* du, Real<T>* gate_bias_gradient,
+                   Real<T>* input_bias_gradient);
 
 // out = x + bias, as T; bias may be null.
 template <typename T>

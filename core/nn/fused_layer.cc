@@ -32,7 +32,8 @@ void VisitDifferentiable(Inputs& inputs, Weights& weights, const Visit& visit) {
     visit(item.bias);
   };
   for (auto& projection : weights.projections) linear(projection);
-  for (auto* item : {&weights.output, &weights.ffn_gate, &weights.ffn_input, &weights.ffn_output}) linear(*item);
+  for (auto* item : {&weights.output, &weights.ffn_gate, &weights.ffn_input, &weights.ffn_output})
+    linear(*item);
   for (auto* norm : {&weights.attention_norm, &weights.ffn_norm}) {
     visit(norm->gain);
     visit(norm->offset);
@@ -94,7 +95,8 @@ at::Tensor FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights&
   call->weights = weights;
   call->inputs = inputs;
   call->products = products;
-  if (!c10::GradMode::is_enabled()) return WithOperands(*call, [&]<typename T>() { return Forward<T>(*call); });
+  if (!c10::GradMode::is_enabled())
+    return WithOperands(*call, [&]<typename T>() { return Forward<T>(*call); });
   variable_list differentiable;
   VisitDifferentiable(call->inputs, call->weights, [&](const at::Tensor& tensor) {
     if (tensor.defined()) differentiable.push_back(tensor);

@@ -13,7 +13,8 @@ using torch::autograd::variable_list;
 
 template <typename R>
 struct Rows {
-  Rows(const at::Tensor& x, std::int64_t kind, double epsilon, const at::Tensor& gain, const at::Tensor& offset)
+  Rows(const at::Tensor& x, std::int64_t kind, double epsilon, const at::Tensor& gain,
+       const at::Tensor& offset)
       : width(x.size(-1)),
         blocks(x.numel() / x.size(-1), x.size(-1)),
         weights{.kind = static_cast<kernels::NormKind>(kind),
@@ -28,13 +29,15 @@ struct Rows {
 // run.template operator()<float>(), or <double> for a tensor of that type.
 template <typename Run>
 auto WithReal(const at::Tensor& x, const Run& run) {
-  return x.scalar_type() == at::kDouble ? run.template operator()<double>() : run.template operator()<float>();
+  return x.scalar_type() == at::kDouble ? run.template operator()<double>()
+                                        : run.template operator()<float>();
 }
 
 class FusedNormFunction : public torch::autograd::Function<FusedNormFunction> {
  public:
   // tensors: x, the gain, and the offset where there is one.
-  static at::Tensor forward(AutogradContext* context, at::TensorList tensors, std::int64_t kind, double epsilon) {
+  static at::Tensor forward(AutogradContext* context, at::TensorList tensors, std::int64_t kind,
+                            double epsilon) {
     const at::Tensor x = tensors[0].contiguous();
     const at::Tensor offset = tensors.size() > 2 ? tensors[2] : at::Tensor();
     at::Tensor y = at::empty_like(x), mean, inverse;
@@ -57,13 +60,14 @@ class FusedNormFunction : public torch::autograd::Function<FusedNormFunction> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor &x = saved[0], &gain = saved[1], &offset = saved[2], &mean = saved[3], &inverse = saved[4];
+    const at::Tensor &x = saved[0], &gain = saved[1], &offset = saved[2], &mean = saved[3],
+                     &inverse = saved[4];
     const at::Tensor dy = gradients[0].contiguous();
     const at::Tensor dx = at::empty_like(x);
     variable_list result = {dx};
     WithReal(x, [&]<typename R>() {
-      const Rows<R> rows(x, context->saved_data["kind"].toInt(), context->saved_data["epsilon"].toDouble(), gain,
-                         offset);
+      const Rows<R> rows(x, context->saved_data["kind"].toInt(), context->saved_data["epsilon"].toDouble(),
+                         gain, offset);
       fused::VectorGradients<R> vectors(rows.blocks.count);
       const std::int64_t gain_place = vectors.Add(gain), offset_place = vectors.Add(offset);
       vectors.Allocate();

@@ -95,9 +95,19 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
 
 bool SelfAttention::can_fuse(bool even) const {
   using Kind = SoftmaxOptions::Kind;
-  const Kind kind = options_.softmax.kind;
-  return kind != Kind::kSoftpick && kind != Kind::kSigmoid &&
-         (!even || options_.hidden_size / options_.heads % 2 == 0);
+  if (even && options_.hidden_size / options_.heads % 2 != 0) return false;
+  switch (options_.softmax.kind) {
+    case Kind::kVanilla:
+    case Kind::kClipped:
+    case Kind::kNcs:
+    case Kind::kNullKey:
+    case Kind::kSink:
+      return true;
+    case Kind::kSoftpick:
+    case Kind::kSigmoid:
+      break;
+  }
+  return false;
 }
 
 void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
@@ -142,9 +152,10 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
       weights.sinks = sinks_;
       break;
     case Kind::kVanilla:
+      break;
     case Kind::kSoftpick:
     case Kind::kSigmoid:
-      break;
+      TORCH_CHECK(false, "the fused engine has no softmax of kind ", static_cast<int>(softmax.kind));
   }
   if (!has_gate()) return;
   const at::Tensor factors = gate_.Factors(input, context).squeeze(-1);

@@ -21,12 +21,14 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
   const bool bfloat16 = spec.precision() == v1::BFLOAT16;
   if (bfloat16 && !ProcessorHasBfloat16()) {
     choice.warning =
-        "training.precision BFLOAT16: this processor has no bfloat16 products, so they are slower than FLOAT32 here";
+        "training.precision BFLOAT16: this processor has no bfloat16 products, so they are slower than "
+        "FLOAT32 here";
   }
   if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
   if (!model.can_fuse(/*even=*/bfloat16)) {
-    choice.reason = "the fused engine has not every part of this model (softpick, sigmoid attention, or odd widths "
-                    "with BFLOAT16)";
+    choice.reason =
+        "the fused engine has not every part of this model (softpick, sigmoid attention, or odd widths "
+        "with BFLOAT16)";
   } else if (!(bfloat16 ? fused::CanMultiply<fused::Bf16>() : fused::CanMultiply<float>())) {
     choice.reason = "the fused engine needs a processor with AVX2, for BFLOAT16 with AVX-512";
   } else {

@@ -14,8 +14,9 @@ namespace inlier {
 
 struct EngineChoice {
   fused::Products products = fused::Products::kReference;
-  std::string reason;   // Why products are kReference though the spec asks for FUSED; else empty.
-  std::string warning;  // What a person should know about the spec's precision on this processor; mostly empty.
+  std::string reason;  // Why products are kReference though the spec asks for FUSED; else empty.
+  std::string
+      warning;  // What a person should know about the spec's precision on this processor; mostly empty.
 };
 
 // For a training of `model` on `device`.

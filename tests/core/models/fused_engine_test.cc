@@ -79,7 +79,8 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
         EXPECT_NEAR(fused.loss.item<double>(), reference.loss.item<double>(), 1e-11) << what;
         EXPECT_LT(Difference(reference, fused), 1e-10) << what;
         input.dropout_seed = 78;
-        EXPECT_NE(Compute(*model, input, labels, Products::kFloat32).loss.item<double>(), fused.loss.item<double>())
+        EXPECT_NE(Compute(*model, input, labels, Products::kFloat32).loss.item<double>(),
+                  fused.loss.item<double>())
             << what;
       }
     }
@@ -113,8 +114,7 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
 
 TEST(FusedEngineTest, ThreadsChangeNoBit) {
   for (const std::string architecture : kArchitectures) {
-    const auto model =
-        SmallModel(SmallSpec(architecture, "dropout: 0.1 gate { linear {} }", "", kDropout));
+    const auto model = SmallModel(SmallSpec(architecture, "dropout: 0.1 gate { linear {} }", "", kDropout));
     MoveWeights(*model);
     model->train();
     const ModelInput input = SmallInput(45, 11);
@@ -152,7 +152,8 @@ TEST(FusedEngineTest, ImagesWithAnOddNumberOfTokens) {
   for (const std::string softmax : {"vanilla {}", "clipped { alpha: 1 }", "softmax_n { n: 1 }"}) {
     v1::TrialSpec spec;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        "model { vit { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: 1 "
+        "model { vit { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: "
+        "1 "
         "classes: 2 } } data { images { } } dropout: 0.1 attention { softmax { " +
             softmax + " } }",
         &spec));
@@ -163,7 +164,8 @@ TEST(FusedEngineTest, ImagesWithAnOddNumberOfTokens) {
     model.to(at::kDouble);
     MoveWeights(model);
     model.train();
-    const ModelInput input{.pixels = torch::randn({3, 1, 8, 8}, at::kDouble)};
+    ModelInput input;
+    input.pixels = torch::randn({3, 1, 8, 8}, at::kDouble);
     const at::Tensor labels = torch::tensor({0L, 1L, 1L});
     EXPECT_LT(Difference(Compute(model, input, labels, Products::kReference),
                          Compute(model, input, labels, Products::kFloat32)),
@@ -173,7 +175,8 @@ TEST(FusedEngineTest, ImagesWithAnOddNumberOfTokens) {
 }
 
 TEST(FusedEngineTest, PaddingAndPairs) {
-  v1::TrialSpec spec = SmallSpec("bert", "softmax { ncs { beta: 0.5 length: UNPADDED zeta: 1.02 } }", "", kDropout);
+  v1::TrialSpec spec =
+      SmallSpec("bert", "softmax { ncs { beta: 0.5 length: UNPADDED zeta: 1.02 } }", "", kDropout);
   spec.mutable_data()->mutable_classification();
   const auto made = MakeModel(spec, {.classes = 4});
   ASSERT_TRUE(made.ok()) << made.status();
