@@ -62,7 +62,9 @@ def probabilities(module, scores, hidden):
         return softpick(scores if hidden is None else scores.masked_fill(hidden, -math.inf), options["epsilon"])
     if kind == "sigmoid":
         return (scores - seen.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype).log()).sigmoid()
-    return scores.softmax(-1)
+    if kind == "vanilla":
+        return scores.softmax(-1)
+    raise ValueError(f"config.json: inlier.attention.softmax: {kind} is not known here; export the model again with the inlier that trained it")
 
 
 # ---- Gates: each head's context times sigmoid(logit), from what feeds query, key and value.
