@@ -1,6 +1,5 @@
 #include "core/quant/quantizer.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/tensor.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/fused/parallel.h"
 
 namespace inlier {
 namespace {
@@ -83,8 +83,10 @@ at::Tensor RoundOnCpu(const at::Tensor& x, const QuantizationGrid& grid) {
   const Real* from = input.const_data_ptr<Real>();
   Real* to = result.mutable_data_ptr<Real>();
   constexpr std::int64_t kGrain = 1 << 16;
-  at::parallel_for(0, input.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    round(from + begin, to + begin, end - begin, scale, low, high);
+  const std::int64_t numbers = input.numel();
+  fused::ParallelFor((numbers + kGrain - 1) / kGrain, [&](std::int64_t part) {
+    const std::int64_t begin = part * kGrain;
+    round(from + begin, to + begin, std::min(kGrain, numbers - begin), scale, low, high);
   });
   return result;
 }
