@@ -73,6 +73,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
   identity_.set_version(options_.version);
   identity_.set_data_dir(options_.attempts.data_dir.string());
   for (const SlotPlan& slot : options_.slots) {
+    waiting_children_.emplace_back(io_);
     v1::Slot& shown = *identity_.add_slots();
     shown.set_index(slot.index);
     shown.set_device(slot.device);
@@ -95,7 +96,7 @@ void Agent::Start() {
 }
 
 void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
-  if (phase_ == Phase::kFinished) return;
+  if (ending_.phase == Phase::kFinished) return;
   desired_.clear();
   for (const v1::Assignment& assignment : answer.desired()) desired_.emplace(assignment.token(), assignment);
   Forget(answer.acknowledged_sequence());
@@ -119,7 +120,8 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
                      reason == reasons.end() ? "the coordinator does not want it any more" : reason->second,
                      options_.attempts.stop_grace);
   }
-  if (phase_ == Phase::kRunning) data_checker_.Want({answer.check_data().begin(), answer.check_data().end()});
+  if (ending_.phase == Phase::kRunning)
+    data_checker_.Want({answer.check_data().begin(), answer.check_data().end()});
   Reconcile();
   MaybeFinishDrain();
 }
@@ -139,7 +141,7 @@ std::optional<std::uint32_t> Agent::FreeSlot(const v1::Assignment& assignment) c
 }
 
 void Agent::Reconcile() {
-  if (phase_ != Phase::kRunning || !Leased()) return;
+  if (ending_.phase != Phase::kRunning || !Leased()) return;
   for (const auto& [token, assignment] : desired_) {
     if (running_.count(token) > 0 || ended_.count(token) > 0) continue;
     // A slot whose last child is still ending is taken when it is gone.
@@ -153,7 +155,7 @@ void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
       options_.attempts,
       WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, request_sync,
                   [this] { return client_.connected(); }, [this] { return Leased(); }},
-      options_.slots[slot], assignment);
+      options_.slots[slot], waiting_children_[slot], assignment);
   running_.emplace(assignment.token(), supervisor);
   const auto on_done = [](std::exception_ptr error) {
     if (error)
@@ -202,7 +204,7 @@ void Agent::Forget(std::uint64_t acknowledged) {
 
 void Agent::OnLease(LeaseGuard::State state) {
   lease_ = state;
-  if (phase_ == Phase::kFinished) return;
+  if (ending_.phase == Phase::kFinished) return;
   switch (state) {
     case LeaseGuard::State::kIdle:
       break;
@@ -244,11 +246,12 @@ void Agent::OnRefused(const absl::Status& status) {
 }
 
 void Agent::Drain(const std::string& reason) {
-  if (phase_ != Phase::kRunning) return;
-  phase_ = Phase::kDraining;
+  if (ending_.phase != Phase::kRunning) return;
+  ending_.phase = Phase::kDraining;
   board_.SetDraining();
   artifacts_.SetDraining();
   data_checker_.Stop();
+  for (WaitingChild& child : waiting_children_) child.Kill();
   spdlog::info("draining reason=\"{}\" attempts={} events={}", reason, running_.size(), outbox_.size());
   StopAll(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),
           options_.attempts.stop_grace);
@@ -257,7 +260,7 @@ void Agent::Drain(const std::string& reason) {
 }
 
 void Agent::MaybeFinishDrain() {
-  if (phase_ != Phase::kDraining || !running_.empty()) return;
+  if (ending_.phase != Phase::kDraining || !running_.empty()) return;
   if (outbox_.size() == 0 || !ending_.status.ok()) return End(ending_.status);
   if (ending_.delivery) return;
   ending_.delivery.emplace(io_, client_.connected() ? options_.delivery_wait : options_.delivery_wait_alone);
@@ -271,15 +274,16 @@ void Agent::MaybeFinishDrain() {
 }
 
 void Agent::Abort(const std::string& reason) {
-  if (phase_ == Phase::kFinished) return;
+  if (ending_.phase == Phase::kFinished) return;
   spdlog::warn("aborting reason=\"{}\" attempts={}", reason, running_.size());
   StopAll(StopKind::kDraining, reason, Duration::zero());
   data_checker_.Stop();
+  for (WaitingChild& child : waiting_children_) child.Kill();
   End(absl::AbortedError(reason));
 }
 
 void Agent::End(const absl::Status& status) {
-  if (std::exchange(phase_, Phase::kFinished) == Phase::kFinished) return;
+  if (std::exchange(ending_.phase, Phase::kFinished) == Phase::kFinished) return;
   if (ending_.delivery) ending_.delivery->cancel();
   client_.Stop();
   on_end_(status);

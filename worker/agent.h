@@ -14,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -101,13 +102,14 @@ class Agent {
   std::function<void(const absl::Status&)> on_end_;
   boost::asio::thread_pool disk_{1};
   AttemptBoard board_;
-  v1::WorkerSync identity_;  // The part of a sync that never changes.
+  std::deque<WaitingChild> waiting_children_;  // By slot.
+  v1::WorkerSync identity_;                    // The part of a sync that never changes.
   std::map<std::uint64_t, std::shared_ptr<Supervisor>> running_;
   std::map<std::uint64_t, Ended> ended_;  // By token, until the outcome is committed and no longer desired.
   std::map<std::uint64_t, v1::Assignment> desired_;
   LeaseGuard::State lease_ = LeaseGuard::State::kIdle;
-  Phase phase_ = Phase::kRunning;
   struct Ending {
+    Phase phase = Phase::kRunning;
     absl::Status status;
     std::optional<boost::asio::steady_timer> delivery;  // Runs when the last child of a drain is gone.
   } ending_;

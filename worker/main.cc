@@ -16,7 +16,7 @@
 #include "rpc/daemon.h"
 #include "rpc/http_server.h"
 #include "worker/agent.h"
-#include "worker/gpu_inventory.h"
+#include "worker/gpus/gpu_inventory.h"
 #include "worker/gpus/gpu_monitor.h"
 #include "worker/slot_plan.h"
 #include "worker/worker_setup.h"

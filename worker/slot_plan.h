@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "worker/gpu_inventory.h"
+#include "worker/gpus/gpu_inventory.h"
 
 namespace inlier {
 

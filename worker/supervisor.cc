@@ -42,10 +42,11 @@ v1::Outcome FailedToPrepare(const absl::Status& status) {
 }
 
 Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot,
-                       v1::Assignment assignment)
+                       WaitingChild& waiting_child, v1::Assignment assignment)
     : settings_(settings),
       parts_(std::move(parts)),
       slot_(std::move(slot)),
+      waiting_child_(waiting_child),
       assignment_(std::move(assignment)),
       reader_(settings.line_bytes_max),
       kill_timer_(parts_.io),
@@ -68,14 +69,14 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
     outcome = ClassifyEnd(end);
   }
   if (!outcome) {
-    if (const absl::Status started = StartChild(); !started.ok()) outcome = FailedToPrepare(started);
+    if (const absl::Status started = co_await StartChild(); !started.ok()) outcome = FailedToPrepare(started);
   }
   if (!outcome) {
     Failpoint("child.started");
     spdlog::info("attempt_started stage={} token={} attempt={} slot={} pid={} resume_step={}",
                  assignment_.stage_id(), token(), assignment_.attempt(), slot_.index, child_.process->pid(),
                  assignment_.resume_step());
-    const ProcessExit exit = co_await child_.process->WaitForExit();
+    const ProcessExit exit = co_await AwaitChild();
     outcome = co_await Finish(exit);
     if (exit.resident_bytes_max > 0)
       outcome->set_peak_memory_mib(static_cast<std::uint64_t>(exit.resident_bytes_max + (1 << 20) - 1) >> 20);
@@ -129,23 +130,58 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   co_return std::nullopt;
 }
 
-absl::Status Supervisor::StartChild() {
+asio::awaitable<absl::Status> Supervisor::StartChild() {
+  const std::string spec = (folder_ / kAttemptSpecName).string();
+  const bool evaluates = assignment_.kind() == v1::EVALUATE_STAGE;
+  child_.oom_kills_before = OutOfMemoryKills();
+  if (evaluates) child_.process = waiting_child_.Take();
+  if (child_.process) {
+    child_.cpu_seconds_counted = child_.process->CpuSeconds();
+    child_.process->ForgetPeak();
+    child_.process->Redirect([this](std::string_view bytes) { OnEvents(bytes); },
+                             [this](std::string_view bytes) { OnOutput(bytes); });
+    if (child_.process->Send(spec + "\n")) co_return absl::OkStatus();
+    child_.process.reset();
+  }
+  co_await waiting_child_.End();
+  child_.cpu_seconds_counted = 0;
+  std::vector<std::string> arguments = {spec};
+  if (evaluates) arguments.insert(arguments.begin(), "evaluations");
+  co_return StartProcess(std::move(arguments));
+}
+
+absl::Status Supervisor::StartProcess(std::vector<std::string> arguments) {
   std::vector<std::string> changes = {absl::StrCat("OMP_NUM_THREADS=", slot_.threads),
                                       absl::StrCat("MKL_NUM_THREADS=", slot_.threads),
                                       absl::StrCat("CUDA_VISIBLE_DEVICES=", slot_.cuda_visible)};
   // Threads that share cores must not spin while they wait.
   if (slot_.cpus.empty()) changes.push_back("OMP_WAIT_POLICY=passive");
   Command command{settings_.trial_program,
-                  {(folder_ / kAttemptSpecName).string()},
+                  std::move(arguments),
                   TrialEnvironment(settings_.trial_environment, changes),
                   folder_.string(),
-                  slot_.cpus};
-  child_.oom_kills_before = OutOfMemoryKills();
+                  slot_.cpus,
+                  /*has_input=*/assignment_.kind() == v1::EVALUATE_STAGE};
   ASSIGN_OR_RETURN(child_.process,
                    TrialProcess::Start(
                        parts_.io, command, [this](std::string_view bytes) { OnEvents(bytes); },
                        [this](std::string_view bytes) { OnOutput(bytes); }));
   return absl::OkStatus();
+}
+
+bool Supervisor::ChildStays() const {
+  return assignment_.kind() == v1::EVALUATE_STAGE && reported_.outcome && !stopping() &&
+         reported_.outcome->kind() != v1::Outcome::FAILED;
+}
+
+asio::awaitable<ProcessExit> Supervisor::AwaitChild() {
+  const bool ended = co_await child_.process->WaitForEnd();
+  if (ended || !ChildStays()) co_return co_await child_.process->WaitForExit();
+  ProcessExit exit;
+  exit.cpu_seconds = child_.process->CpuSeconds();
+  exit.resident_bytes_max = child_.process->PeakResidentBytes();
+  waiting_child_.Keep(std::move(child_.process));
+  co_return exit;
 }
 
 asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
@@ -264,7 +300,8 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         break;
       }
       case v1::TrialEvent::kOutcome:
-        reported_.outcome = event.outcome();  // Held until the child is gone.
+        reported_.outcome = event.outcome();  // Held until the child is gone, or waits.
+        if (ChildStays()) child_.process->StopWaiting();
         break;
       case v1::TrialEvent::kCheckpoint:
         Failpoint("checkpoint.send");

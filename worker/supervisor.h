@@ -33,6 +33,7 @@
 #include "worker/slot_plan.h"
 #include "worker/trial_log.h"
 #include "worker/trial_process.h"
+#include "worker/waiting_child.h"
 #include "worker/worker_metrics.h"
 
 namespace inlier {
@@ -68,7 +69,9 @@ v1::Outcome FailedToPrepare(const absl::Status& status);
 
 class Supervisor {
  public:
-  Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot, v1::Assignment assignment);
+  // `waiting_child`: the slot's; outlives the supervisor.
+  Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot, WaitingChild& waiting_child,
+             v1::Assignment assignment);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -102,7 +105,7 @@ class Supervisor {
   struct Child {
     std::unique_ptr<TrialProcess> process;
     std::uint64_t oom_kills_before = 0;
-    double cpu_seconds_counted = 0;
+    double cpu_seconds_counted = 0;  // Of its earlier attempts too.
   };
   struct Reported {  // By the child.
     std::optional<v1::Outcome> outcome;
@@ -127,7 +130,13 @@ class Supervisor {
 
   // Prepares the start of the child. The outcome of an attempt that cannot start.
   boost::asio::awaitable<std::optional<v1::Outcome>> Prepare();
-  absl::Status StartChild();
+  // A child that waits in the slot, or a new one.
+  boost::asio::awaitable<absl::Status> StartChild();
+  absl::Status StartProcess(std::vector<std::string> arguments);
+  // Waits for the child's end, or its outcome where it stays for the next evaluation: then `exit` is that of a
+  // process that has ended well.
+  boost::asio::awaitable<ProcessExit> AwaitChild();
+  bool ChildStays() const;
   boost::asio::awaitable<v1::Outcome> Finish(ProcessExit exit);
 
   // attempt_artifacts.cc. Gets the checkpoints of other attempts that the spec needs; the outcome on failure.
@@ -159,6 +168,7 @@ class Supervisor {
   const AttemptSettings& settings_;
   WorkerParts parts_;
   const SlotPlan slot_;
+  WaitingChild& waiting_child_;
   const v1::Assignment assignment_;
   std::filesystem::path folder_;
   v1::AttemptSpec spec_;

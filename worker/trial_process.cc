@@ -16,6 +16,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -56,6 +57,7 @@ struct FdPair {
   void CloseRead() { Close(read); }
   void CloseWrite() { Close(write); }
   int ReleaseRead() { return std::exchange(read, -1); }
+  int ReleaseWrite() { return std::exchange(write, -1); }
 
  private:
   static void Close(int& fd) {
@@ -71,7 +73,7 @@ struct Prepared {
   const char* folder = nullptr;
   std::optional<cpu_set_t> cpus;
   pid_t parent = 0;
-  int null_fd = -1, events_fd = -1, output_fd = -1, failure_fd = -1;
+  int input_fd = -1, events_fd = -1, output_fd = -1, failure_fd = -1;
 };
 
 enum Step : int { kFolder = 1, kDescriptors, kExec };
@@ -98,7 +100,7 @@ enum Step : int { kFolder = 1, kDescriptors, kExec };
   }
   if (::chdir(prepared.folder) != 0) FailInChild(prepared, kFolder);
   // All sources are above the targets (Start made sure), so no dup2 destroys one that is still needed.
-  if (::dup2(prepared.null_fd, 0) < 0 || ::dup2(prepared.output_fd, 1) < 0 ||
+  if (::dup2(prepared.input_fd, 0) < 0 || ::dup2(prepared.output_fd, 1) < 0 ||
       ::dup2(prepared.output_fd, 2) < 0 || ::dup2(prepared.events_fd, kEventDescriptor) < 0) {
     FailInChild(prepared, kDescriptors);
   }
@@ -150,8 +152,8 @@ struct Spawned {
   int pidfd = -1;
 };
 
-// Forks and executes; the write ends stay the caller's.
-absl::StatusOr<Spawned> Spawn(const Command& command, int events_fd, int output_fd) {
+// Forks and executes; the descriptors stay the caller's.
+absl::StatusOr<Spawned> Spawn(const Command& command, int input_fd, int events_fd, int output_fd) {
   std::vector<std::string> arguments = {command.program};
   arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
   Prepared prepared;
@@ -169,7 +171,7 @@ absl::StatusOr<Spawned> Spawn(const Command& command, int events_fd, int output_
   FdPair failure;
   const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const bool opened = failure.Open() && null_fd >= 0;
-  prepared.null_fd = MoveUp(null_fd);
+  prepared.input_fd = MoveUp(input_fd >= 0 ? input_fd : null_fd);
   prepared.events_fd = MoveUp(events_fd);
   prepared.output_fd = MoveUp(output_fd);
   prepared.failure_fd = MoveUp(failure.write);
@@ -177,13 +179,13 @@ absl::StatusOr<Spawned> Spawn(const Command& command, int events_fd, int output_
   failure.CloseWrite();
   Spawned spawned;
   int fork_error = errno;
-  if (opened && prepared.null_fd >= 0 && prepared.events_fd >= 0 && prepared.output_fd >= 0 &&
+  if (opened && prepared.input_fd >= 0 && prepared.events_fd >= 0 && prepared.output_fd >= 0 &&
       prepared.failure_fd >= 0) {
     spawned.pid = ::fork();
     if (spawned.pid == 0) RunChild(prepared);
     fork_error = errno;
   }
-  for (const int fd : {prepared.null_fd, prepared.events_fd, prepared.output_fd, prepared.failure_fd}) {
+  for (const int fd : {prepared.input_fd, prepared.events_fd, prepared.output_fd, prepared.failure_fd}) {
     if (fd >= 0) ::close(fd);
   }
   if (spawned.pid < 0) {
@@ -234,10 +236,8 @@ struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
     stream.async_wait(asio::posix::stream_descriptor::wait_read, on_ready);
   }
 
-  // Reads the available bytes and closes.
-  void DrainAndClose() {
-    if (closed) return;
-    closed = true;
+  // Reads the available bytes.
+  void Drain() {
     boost::system::error_code error;
     for (size_t total = 0; total < kLeftOverBytesMax;) {
       const size_t count = stream.read_some(asio::buffer(buffer), error);
@@ -245,6 +245,12 @@ struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
       on_bytes(std::string_view(buffer.data(), count));
       total += count;
     }
+  }
+
+  void DrainAndClose() {
+    if (std::exchange(closed, true)) return;
+    Drain();
+    boost::system::error_code error;
     on_bytes = nullptr;
     stream.close(error);
   }
@@ -266,10 +272,13 @@ struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
 absl::StatusOr<std::unique_ptr<TrialProcess>> TrialProcess::Start(asio::io_context& io,
                                                                   const Command& command, OnBytes on_events,
                                                                   OnBytes on_output) {
-  FdPair events, output;
-  if (!events.Open() || !output.Open()) return ErrnoStatus("cannot make a pipe for a child");
-  ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, events.write, output.write));
+  FdPair events, output, input;
+  if (!events.Open() || !output.Open() || (command.has_input && !input.Open()))
+    return ErrnoStatus("cannot make a pipe for a child");
+  ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, input.read, events.write, output.write));
   std::unique_ptr<TrialProcess> process(new TrialProcess(io, spawned.pid, spawned.pidfd));
+  process->input_ = input.ReleaseWrite();
+  if (command.has_input) ::fcntl(process->input_, F_SETFL, O_NONBLOCK);
   process->events_ = std::make_shared<Pipe>(io, events.ReleaseRead(), std::move(on_events));
   process->output_ = std::make_shared<Pipe>(io, output.ReleaseRead(), std::move(on_output));
   process->events_->Read();
@@ -284,6 +293,13 @@ TrialProcess::~TrialProcess() {
   if (!reaped_) Reap();
   if (events_) events_->Close();
   if (output_) output_->Close();
+  CloseInput();
+}
+
+bool TrialProcess::HasEnded() const {
+  siginfo_t info{};
+  return reaped_ || (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                     info.si_pid == pid_);
 }
 
 void TrialProcess::Signal(int signal) {
@@ -303,10 +319,34 @@ ProcessExit TrialProcess::Reap() {
   return ExitOf(status, usage);
 }
 
-asio::awaitable<ProcessExit> TrialProcess::WaitForExit() {
+bool TrialProcess::Send(std::string_view text) {
+  ssize_t put = 0;
+  do {
+    put = ::write(input_, text.data(), text.size());  // All or nothing: no longer than PIPE_BUF.
+  } while (put < 0 && errno == EINTR);
+  return put == static_cast<ssize_t>(text.size());
+}
+
+void TrialProcess::CloseInput() {
+  if (input_ >= 0) ::close(std::exchange(input_, -1));
+}
+
+void TrialProcess::Redirect(OnBytes on_events, OnBytes on_output) {
+  events_->Drain();
+  output_->Drain();
+  events_->on_bytes = std::move(on_events);
+  output_->on_bytes = std::move(on_output);
+}
+
+asio::awaitable<bool> TrialProcess::WaitForEnd() {
   boost::system::error_code error;
   co_await pidfd_.async_wait(asio::posix::stream_descriptor::wait_read,
                              asio::redirect_error(asio::use_awaitable, error));
+  co_return !error;
+}
+
+asio::awaitable<ProcessExit> TrialProcess::WaitForExit() {
+  co_await WaitForEnd();
   const ProcessExit exit = Reap();
   events_->DrainAndClose();
   output_->DrainAndClose();
@@ -336,13 +376,27 @@ std::int64_t TrialProcess::ResidentBytes() const {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
+std::int64_t TrialProcess::PeakResidentBytes() const {
+  if (reaped_) return 0;
+  std::ifstream in(absl::StrCat("/proc/", pid_, "/status"));
+  for (std::string line; std::getline(in, line);) {
+    std::int64_t kib = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %ld kB", &kib) == 1) return kib * 1024;
+  }
+  return 0;
+}
+
+void TrialProcess::ForgetPeak() const {
+  if (!reaped_) std::ofstream(absl::StrCat("/proc/", pid_, "/clear_refs")) << "5";
+}
+
 absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
                                          const std::vector<std::string>& arguments,
                                          const std::vector<std::string>& environment, int seconds_max) {
   FdPair events, output;
   if (!events.Open() || !output.Open()) return ErrnoStatus("cannot make a pipe for a child");
   const Command command{program, arguments, environment, "/", {}};
-  ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, events.write, output.write));
+  ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, /*input_fd=*/-1, events.write, output.write));
   events.CloseWrite();
   output.CloseWrite();
   ProgramOutput result;

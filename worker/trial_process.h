@@ -1,7 +1,7 @@
 // A child process: spawned into its own process group, watched by a pidfd, read through two pipes, killed as
 // a group.
 //
-// The child gets /dev/null as input, one pipe for stdout and stderr, and descriptor 3 for its events;
+// The child gets /dev/null or a pipe as input, one pipe for stdout and stderr, and descriptor 3 for its events;
 // everything else is closed. It dies with the worker (PR_SET_PDEATHSIG, which follows the thread that spawned
 // it: Start is called on the worker's main thread only) and is the first choice of the kernel when memory
 // runs out.
@@ -32,7 +32,8 @@ struct Command {
   std::vector<std::string> arguments;    // Without the program's name.
   std::vector<std::string> environment;  // "NAME=value"; the whole of it.
   std::string working_folder;
-  std::vector<int> cpus;  // Bound to them; empty: to none.
+  std::vector<int> cpus;   // Bound to them; empty: to none.
+  bool has_input = false;  // A pipe for Send, in place of /dev/null.
 };
 
 struct ProcessExit {
@@ -59,16 +60,32 @@ class TrialProcess {
 
   pid_t pid() const { return pid_; }
 
+  bool HasEnded() const;
+
   // Sends `signal` to the whole group; nothing after the end.
   void Signal(int signal);
+
+  // Writes to the child's input, without waiting. False where it is full or nobody reads it any more.
+  // REQUIRES: Command::has_input.
+  bool Send(std::string_view text);
+  void CloseInput();
 
   // Waits until the child has ended, kills the rest of its group, reads the rest of the pipes, and reaps the
   // child. Does not wait for a runaway grandchild that keeps descriptors open. Call once.
   boost::asio::awaitable<ProcessExit> WaitForExit();
+  // True when the child has ended, false after StopWaiting.
+  boost::asio::awaitable<bool> WaitForEnd();
+  void StopWaiting() { pidfd_.cancel(); }
+
+  // What is in the pipes now goes to the functions of before, what comes later to these. Not from within them.
+  void Redirect(OnBytes on_events, OnBytes on_output);
 
   // CPU seconds and resident bytes now, from /proc; zeros after the end.
   double CpuSeconds() const;
   std::int64_t ResidentBytes() const;
+  // The most resident bytes since the start, or since the last ForgetPeak.
+  std::int64_t PeakResidentBytes() const;
+  void ForgetPeak() const;
 
  private:
   struct Pipe;
@@ -79,6 +96,7 @@ class TrialProcess {
   pid_t pid_;
   bool reaped_ = false;
   boost::asio::posix::stream_descriptor pidfd_;
+  int input_ = -1;
   std::shared_ptr<Pipe> events_, output_;
 };
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/credentials.h"
-#include "worker/gpu_inventory.h"
+#include "worker/gpus/gpu_inventory.h"
 
 namespace inlier {
 

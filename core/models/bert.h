@@ -26,6 +26,7 @@ class Bert : public LanguageModel {
   at::Tensor Head(const at::Tensor& hidden, ActivationTap* tap) override;
   at::Tensor HeadInput(const at::Tensor& hidden, const ForwardContext& context) const override;
   Vocabulary HeadVocabulary() const override;
+  bool tap_sees_head() const override { return false; }
 
  private:
   BertEncoder encoder_;

@@ -25,9 +25,20 @@ at::Tensor LanguageModel::Targets(const at::Tensor& labels) const {
   return (causal() ? labels.slice(1, 1) : labels).reshape({-1});
 }
 
-std::pair<at::Tensor, at::Tensor> LanguageModel::PairWithTargets(const at::Tensor& logits,
-                                                                 const at::Tensor& labels) const {
-  return {Predicting(logits), Targets(labels)};
+void LanguageModel::Observe(const ModelInput& input, ActivationTap& tap) {
+  const at::Tensor hidden = Encode(input, &tap);
+  if (tap_sees_head()) Head(hidden, &tap);
+}
+
+std::pair<at::Tensor, at::Tensor> LanguageModel::Predictions(const ModelInput& input,
+                                                             const at::Tensor& labels, ActivationTap* tap) {
+  const at::Tensor hidden = Encode(input, tap), targets = Targets(labels);
+  const at::Tensor where = targets.ne(kIgnoredLabel).nonzero().squeeze(1);
+  const bool all = where.numel() == targets.numel();
+  const auto at_targets = [&](const at::Tensor& rows) { return all ? rows : rows.index_select(0, where); };
+  if (tap != nullptr && tap_sees_head())
+    return {at_targets(Predicting(Head(hidden, tap))), at_targets(targets)};
+  return {Head(at_targets(Predicting(hidden)), nullptr), at_targets(targets)};
 }
 
 at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap,

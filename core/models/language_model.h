@@ -23,9 +23,12 @@ class LanguageModel : public Model {
   // Cross-entropy of every position, 0 where there is no target. Masked: (B, T); causal: (B, T - 1).
   at::Tensor LossPerToken(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr);
 
-  // Position t of a causal model predicts the label of t + 1. logits (B, T, V), labels (B, T).
-  std::pair<at::Tensor, at::Tensor> PairWithTargets(const at::Tensor& logits,
-                                                    const at::Tensor& labels) const override;
+  void Observe(const ModelInput& input, ActivationTap& tap) override;
+
+  // Position t of a causal model predicts the label of t + 1. labels (B, T). A head that the tap does not see is computed
+  // at the targets only.
+  std::pair<at::Tensor, at::Tensor> Predictions(const ModelInput& input, const at::Tensor& labels,
+                                                ActivationTap* tap = nullptr) override;
 
   std::int64_t pad_id() const override = 0;
   virtual std::int64_t vocab_size() const = 0;
@@ -45,6 +48,8 @@ class LanguageModel : public Model {
   };
   virtual at::Tensor HeadInput(const at::Tensor& hidden, const ForwardContext& context) const { return hidden; }
   virtual Vocabulary HeadVocabulary() const = 0;
+  // True where Head passes tensors to its tap.
+  virtual bool tap_sees_head() const { return true; }
 
   // Throws when the batch has more tokens than max_positions(); `architecture` is the model's in the spec.
   void CheckLength(const ModelInput& input, const char* architecture) const;

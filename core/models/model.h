@@ -44,11 +44,13 @@ class Model : public torch::nn::Module {
   virtual at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                           double label_smoothing = 0) = 0;
 
-  // The logits and their labels as pairs: (N, classes) and (N); positions without a target have
-  // kIgnoredLabel.
-  virtual std::pair<at::Tensor, at::Tensor> PairWithTargets(const at::Tensor& logits,
-                                                            const at::Tensor& labels) const {
-    return {logits, labels};
+  // Runs the model for what the tap sees of it.
+  virtual void Observe(const ModelInput& input, ActivationTap& tap) { Logits(input, &tap); }
+
+  // Logits and what they are to predict, as pairs: (N, classes), (N). Without the positions whose label is kIgnoredLabel.
+  virtual std::pair<at::Tensor, at::Tensor> Predictions(const ModelInput& input, const at::Tensor& labels,
+                                                        ActivationTap* tap = nullptr) {
+    return {Logits(input, tap), labels};
   }
 
   // True when the fused engine has all of its layers' parts. `even`: for products of bfloat16, whose depths are even.

@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
     RETURN_IF_ERROR(CheckStop(stop_requested));
     const Batch batch =
         dataset.CalibrationBatch(calibration.split(), i, calibration.batch_size(), calibration.seed());
-    model.Logits(InputOf(batch, device), quantization.get());
+    model.Observe(InputOf(batch, device), *quantization);
     progress.Done(i + 1, std::nullopt);
   }
   quantization->Freeze();

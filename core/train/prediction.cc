@@ -12,6 +12,14 @@
 namespace inlier {
 namespace {
 
+// How many rows of logits (N, classes) are largest at their target (N), at the first place of several equal ones. The
+// slow search for the place is for the rows whose target has the largest logit.
+std::int64_t CountCorrect(const at::Tensor& logits, const at::Tensor& targets) {
+  const at::Tensor of_target = logits.gather(1, targets.unsqueeze(1)).squeeze(1);
+  const at::Tensor rows = of_target.eq(logits.amax(1)).nonzero().squeeze(1);
+  return logits.index_select(0, rows).argmax(1).eq(targets.index_select(0, rows)).sum().item<std::int64_t>();
+}
+
 Prediction PredictNumbers(const at::Tensor& outputs, const at::Tensor& labels) {
   const at::Tensor numbers = outputs.squeeze(1).to(at::kDouble);
   return {.loss = at::mse_loss(numbers, labels.to(at::kDouble)).item<double>(),
@@ -23,17 +31,12 @@ Prediction PredictNumbers(const at::Tensor& outputs, const at::Tensor& labels) {
 }  // namespace
 
 Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labels, ActivationTap* tap) {
-  const auto [logits, targets] =
-      model.PairWithTargets(model.Logits(input, tap), labels);  // (N, classes), (N)
+  const auto [logits, targets] = model.Predictions(input, labels, tap);  // (N, classes), (N)
   if (targets.is_floating_point()) return PredictNumbers(logits, targets);
-  const at::Tensor where = targets.ne(kIgnoredLabel).nonzero().squeeze(1);
-  Prediction prediction{.targets = where.numel(), .classes = logits.size(1)};
+  Prediction prediction{.targets = targets.numel(), .classes = logits.size(1)};
   if (prediction.targets > 0) {
-    prediction.loss =
-        at::cross_entropy_loss(AtLeastFloat32(logits), targets, {}, at::Reduction::Mean, kIgnoredLabel)
-            .item<double>();
-    const at::Tensor best = logits.index_select(0, where).argmax(1);
-    prediction.correct = best.eq(targets.index_select(0, where)).sum().item<std::int64_t>();
+    prediction.loss = at::cross_entropy_loss(AtLeastFloat32(logits), targets).item<double>();
+    prediction.correct = CountCorrect(logits, targets);
   }
   if (labels.dim() == 1) {
     prediction.predicted = logits.argmax(1).to(at::kCPU);

@@ -33,6 +33,14 @@ bool EventWriter::IsWritable(int descriptor) {
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
+void EventWriter::Begin() {
+  const std::lock_guard lock(mutex_);
+  ended_ = false;
+  phase_.clear();
+  last_progress_.reset();
+  log_ = ProgressLog();
+}
+
 void EventWriter::OnProgress(const v1::Progress& progress) {
   const Timestamp now = MonotonicNow();
   const std::optional<std::string> line = log_.Line(progress, now);

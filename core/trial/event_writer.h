@@ -25,6 +25,9 @@ class EventWriter : public TrialSink {
   // The caller owns `descriptor`.
   explicit EventWriter(int descriptor) : descriptor_(descriptor) {}
 
+  // Before a further attempt of this process.
+  void Begin();
+
   // The descriptor of the worker's pipe; in a user's shell it is closed.
   static constexpr int kWorkerDescriptor = 3;
   // True when `descriptor` is open for writing.

@@ -4,6 +4,7 @@
 // reason); 2 the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT (PREEMPTED), a
 // training after writing a checkpoint.
 #include <ATen/Context.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "base/version.h"
 #include "core/trial/analysis.h"
 #include "core/trial/data_digest.h"
+#include "core/trial/evaluation_session.h"
 #include "core/trial/event_writer.h"
 #include "core/trial/export_checkpoint.h"
 #include "core/trial/model_numbers.h"
@@ -36,6 +38,11 @@ constexpr char kUsage[] =
     "inlier-trial: runs one attempt of a trial (training or evaluation)\n"
     "\n"
     "usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto) as JSON\n"
+    "       inlier-trial evaluations SPEC.json         evaluates, then goes on with the SPEC.json files "
+    "that\n"
+    "                                                  lines of standard input name; those of one "
+    "checkpoint\n"
+    "                                                  share what they read\n"
     "       inlier-trial analyze REQUEST.json          outliers and quantization of a Hugging Face model "
     "(AnalysisSpec)\n"
     "       inlier-trial digest SPEC.json              the digest of the files that an AttemptSpec's spec "
@@ -92,6 +99,21 @@ int PrintVersion() {
 int PrintUsage() {
   std::fputs(kUsage, stderr);
   return kExitUsage;
+}
+
+// The next line of standard input. False at its end, or when a request to end comes first.
+bool NextPath(const inlier::StopRequest& stop, std::string& path) {
+  constexpr int kLookMs = 100;
+  path.clear();
+  while (!stop.asked()) {
+    pollfd input = {STDIN_FILENO, POLLIN, 0};
+    if (::poll(&input, 1, kLookMs) <= 0) continue;
+    char byte = 0;
+    if (::read(STDIN_FILENO, &byte, 1) != 1) return false;
+    if (byte == '\n') return !path.empty();
+    path += byte;
+  }
+  return false;
 }
 
 // The arguments after "numbers". The answer goes to standard output, as one object.
@@ -201,6 +223,35 @@ int ExitCode(const inlier::v1::Outcome& outcome) {
   return outcome.failure() == inlier::v1::PREEMPTED ? kExitStopped : kExitFailed;
 }
 
+// Runs the attempt of the file `path` and, where `more`, those of the files that standard input names, as long as they
+// have results. Ends at once on a request in between.
+int RunAttempts(std::string path, bool more) {
+  const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
+  // Under a worker: ends with it. In a user's shell it may outlive the shell (nohup).
+  if (has_worker) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::signal(SIGPIPE, SIG_IGN);
+  // Kept until the process has ended: the thread that takes signals uses them.
+  static inlier::StopRequest stop;
+  static auto* const events =
+      new inlier::EventWriter(has_worker ? inlier::EventWriter::kWorkerDescriptor : STDOUT_FILENO);
+  inlier::EndOnSignals(stop, [] { EndNow(*events); });
+  inlier::InitLog("inlier-trial");
+
+  static auto* const session = new inlier::EvaluationSession();
+  for (bool first = true;; first = false) {
+    const auto attempt = inlier::ReadAttempt(path);
+    if (!attempt.ok()) {
+      std::fprintf(stderr, "inlier-trial: %s\n", std::string(attempt.status().message()).c_str());
+      return kExitUsage;
+    }
+    if (first) inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
+    events->Begin();
+    const int exit_code = ExitCode(inlier::RunAttempt(*attempt, *events, stop, *session));
+    if (!more || exit_code != 0) return exit_code;
+    if (!NextPath(stop, path)) return stop.asked() ? kExitStopped : 0;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -213,30 +264,7 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "digest") == 0) return PrintDigest(argv[2]);
   if (argc >= 4 && std::strcmp(argv[1], "export") == 0) return Export(argc, argv);
   if (argc > 2 && std::strcmp(argv[1], "numbers") == 0) return PrintModelNumbers({argv + 2, argv + argc});
-  if (argc != 2 || argv[1][0] == '-') return PrintUsage();
-
-  const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
-  // Under a worker: ends with it. In a user's shell it may outlive the shell (nohup).
-  if (has_worker) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::signal(SIGPIPE, SIG_IGN);
-  // Kept until the process has ended: the thread that takes signals uses them.
-  static inlier::StopRequest stop;
-  static auto* const events =
-      new inlier::EventWriter(has_worker ? inlier::EventWriter::kWorkerDescriptor : STDOUT_FILENO);
-  inlier::EndOnSignals(stop, [] { EndNow(*events); });
-  inlier::InitLog("inlier-trial");
-
-  auto attempt = inlier::ReadAttempt(argv[1]);
-  if (!attempt.ok()) {
-    std::fprintf(stderr, "inlier-trial: %s\n", std::string(attempt.status().message()).c_str());
-    return kExitUsage;
-  }
-  inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
-  const inlier::v1::Outcome outcome = inlier::RunAttempt(*attempt, *events, stop);
-  if (outcome.has_message())
-    spdlog::info("attempt_ended outcome={} message={}",
-                 outcome.failure() == inlier::v1::PREEMPTED ? inlier::v1::FailureClass_Name(outcome.failure())
-                                                            : inlier::v1::Outcome::Kind_Name(outcome.kind()),
-                 outcome.message());
-  return ExitCode(outcome);
+  const bool evaluations = argc == 3 && std::strcmp(argv[1], "evaluations") == 0;
+  if ((argc != 2 && !evaluations) || argv[argc - 1][0] == '-') return PrintUsage();
+  return RunAttempts(argv[argc - 1], evaluations);
 }

@@ -1,5 +1,6 @@
 // fake_trial: replaces inlier-trial in tests that need a child but no training. It reads spec.json as
 // inlier-trial does, and writes the same events on descriptor 3.
+// `evaluations SPEC.json` goes on with the specs that are named on its input, as there.
 //
 // A good trial by default: TRAIN runs `training.steps` steps (default 10) at FAKE_STEP_MS milliseconds each
 // (default 0), reports progress and a curve, saves a checkpoint every `training.checkpoint_every` steps,
@@ -52,6 +53,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -313,32 +315,46 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   return spec.kind() == v1::EVALUATE_STAGE ? Evaluate(spec) : Train(spec, behaviour);
 }
 
-int Main(int argc, char** argv) {
-  if (argc == 2 && std::string(argv[1]) == "--version") {
-    std::printf("inlier-trial %s\nfake_trial, CUDA not found: trials run on the CPU\n", BuildId().c_str());
-    return 0;
-  }
-  const bool digest = argc == 3 && std::string(argv[1]) == "digest";
-  if (argc != 2 && !digest) {
-    std::fprintf(stderr, "usage: fake_trial [digest] SPEC.json\n");
-    return 2;
-  }
-  struct sigaction action = {};
-  action.sa_handler = [](int) { stop_requested = 1; };
-  ::sigaction(SIGTERM, &action, nullptr);
-  const absl::StatusOr<std::string> json = ReadFile(argv[argc - 1]);
+// Ends the program where it cannot be read.
+v1::AttemptSpec ReadSpec(const std::string& path) {
+  const absl::StatusOr<std::string> json = ReadFile(path);
   v1::AttemptSpec spec;
   if (!json.ok() || !google::protobuf::util::JsonStringToMessage(*json, &spec).ok()) {
-    std::fprintf(stderr, "fake_trial: cannot read %s\n", argv[argc - 1]);
-    return 2;
+    std::fprintf(stderr, "fake_trial: cannot read %s\n", path.c_str());
+    std::exit(2);
   }
-  if (digest) return PrintDigest(spec);
+  return spec;
+}
+
+int RunAttempt(const v1::AttemptSpec& spec) {
   std::string behaviour;
   if (const char* given = std::getenv("FAKE_TRIAL")) behaviour = given;
   std::ifstream(fs::path(spec.data_dir()) / "fake_trial.behaviour") >> behaviour;
   WriteEvidence("begin", spec);
   const int status = Behave(behaviour, spec);
   WriteEvidence("end", spec);
+  return status;
+}
+
+int Main(int argc, char** argv) {
+  const std::string verb = argc >= 2 ? argv[1] : "";
+  if (argc == 2 && verb == "--version") {
+    std::printf("inlier-trial %s\nfake_trial, CUDA not found: trials run on the CPU\n", BuildId().c_str());
+    return 0;
+  }
+  const bool digest = argc == 3 && verb == "digest";
+  const bool evaluations = argc == 3 && verb == "evaluations";
+  if (argc != 2 && !digest && !evaluations) {
+    std::fprintf(stderr, "usage: fake_trial [digest | evaluations] SPEC.json\n");
+    return 2;
+  }
+  struct sigaction action = {};
+  action.sa_handler = [](int) { stop_requested = 1; };
+  ::sigaction(SIGTERM, &action, nullptr);
+  if (digest) return PrintDigest(ReadSpec(argv[2]));
+  int status = RunAttempt(ReadSpec(argv[argc - 1]));
+  for (std::string path; evaluations && status == 0 && std::getline(std::cin, path);)
+    status = RunAttempt(ReadSpec(path));
   return status;
 }
 

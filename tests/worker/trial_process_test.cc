@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"
-#include "worker/gpu_inventory.h"
+#include "worker/gpus/gpu_inventory.h"
 #include "worker/trial_environment.h"
 
 namespace inlier {

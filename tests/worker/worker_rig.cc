@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/version.h"
-#include "worker/gpu_inventory.h"
+#include "worker/gpus/gpu_inventory.h"
 
 namespace inlier {
 

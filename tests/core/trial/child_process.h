@@ -12,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "google/protobuf/util/json_util.h"
@@ -21,14 +22,16 @@ namespace inlier {
 
 class TrialChild {
  public:
-  // Starts `program arguments…` with its events into a pipe at descriptor 3, and standard output and error
-  // into `log`.
+  // Starts `program arguments…` with a pipe as its input, its events into one at descriptor 3, and standard output and
+  // error into `log`.
   TrialChild(const std::string& program, const std::vector<std::string>& arguments, const std::string& log) {
-    int ends[2];
+    int ends[2], input[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(input, O_CLOEXEC), 0);
     pid_ = ::fork();
     if (pid_ == 0) {
       const int out = ::open(log.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      ::dup2(input[0], 0);
       ::dup2(out, 1);
       ::dup2(out, 2);
       // dup2 onto itself would keep the close-on-exec flag.
@@ -44,6 +47,8 @@ class TrialChild {
       ::_exit(127);
     }
     ::close(ends[1]);
+    ::close(input[0]);
+    input_ = input[1];
     events_ = ::fdopen(ends[0], "r");
   }
   ~TrialChild() {
@@ -52,9 +57,17 @@ class TrialChild {
       Wait();
     }
     std::fclose(events_);
+    CloseInput();
   }
   TrialChild(const TrialChild&) = delete;
   TrialChild& operator=(const TrialChild&) = delete;
+
+  void Send(const std::string& line) {
+    EXPECT_EQ(::write(input_, (line + "\n").data(), line.size() + 1), static_cast<ssize_t>(line.size() + 1));
+  }
+  void CloseInput() {
+    if (input_ >= 0) ::close(std::exchange(input_, -1));
+  }
 
   // The next event; nothing after the last.
   std::optional<v1::TrialEvent> Next() {
@@ -101,6 +114,7 @@ class TrialChild {
 
  private:
   pid_t pid_ = 0;
+  int input_ = -1;
   std::FILE* events_ = nullptr;
 };
 

@@ -58,11 +58,15 @@ class TrialProgramTest : public testing::Test {
     return attempt;
   }
 
-  std::unique_ptr<TrialChild> Start(const v1::AttemptSpec& attempt) {
+  // Its path.
+  std::string WriteSpec(const v1::AttemptSpec& attempt, const std::string& name = "spec.json") {
     std::string json;
     EXPECT_TRUE(google::protobuf::util::MessageToJsonString(attempt, &json).ok());
-    std::ofstream(folder_ / "spec.json") << json;
-    return StartWith({folder_ / "spec.json"});
+    std::ofstream(folder_ / name) << json;
+    return folder_ / name;
+  }
+  std::unique_ptr<TrialChild> Start(const v1::AttemptSpec& attempt) {
+    return StartWith({WriteSpec(attempt)});
   }
   std::unique_ptr<TrialChild> StartWith(const std::vector<std::string>& arguments) {
     return std::make_unique<TrialChild>(INLIER_TRIAL_PROGRAM, arguments, folder_ / "log");

@@ -2,8 +2,8 @@
 //
 // GPUs come from NVML (opened at run time, when the driver is there) or from /proc/driver/nvidia; no program
 // is run. A worker that was itself given CUDA_VISIBLE_DEVICES (by Slurm, for example) sees only those.
-#ifndef INLIER_WORKER_GPU_INVENTORY_H_
-#define INLIER_WORKER_GPU_INVENTORY_H_
+#ifndef INLIER_WORKER_GPUS_GPU_INVENTORY_H_
+#define INLIER_WORKER_GPUS_GPU_INVENTORY_H_
 
 #include <cstdint>
 #include <optional>
@@ -50,4 +50,4 @@ std::optional<std::uint64_t> MemoryOfLimit(const std::string& memory_max);
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_GPU_INVENTORY_H_
+#endif  // INLIER_WORKER_GPUS_GPU_INVENTORY_H_

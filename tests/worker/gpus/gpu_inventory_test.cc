@@ -1,4 +1,4 @@
-#include "worker/gpu_inventory.h"
+#include "worker/gpus/gpu_inventory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,76 @@
+#include "core/trial/evaluation_session.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "core/train/checkpoint.h"
+#include "core/train/evaluator.h"
+#include "core/trial/failure.h"
+#include "core/trial/preparation.h"
+
+namespace inlier {
+namespace {
+
+// Equal where an evaluation can go on with what another one has read.
+std::string KeyOf(const v1::AttemptSpec& attempt, const Prepared& prepared) {
+  v1::AttemptSpec shared = attempt;
+  shared.clear_stage_id();
+  shared.clear_token();
+  shared.clear_output_dir();
+  *shared.mutable_spec() = prepared.spec;
+  shared.mutable_spec()->clear_quantization();
+  return absl::StrCat(prepared.data_digest, " ", prepared.start_digest, " ", shared.SerializeAsString());
+}
+
+}  // namespace
+
+struct EvaluationSession::Loaded {
+  std::string key;
+  Prepared prepared;
+  std::uint64_t step = 0;  // Of the checkpoint.
+};
+
+EvaluationSession::EvaluationSession() = default;
+EvaluationSession::~EvaluationSession() = default;
+
+absl::StatusOr<std::unique_ptr<EvaluationSession::Loaded>> EvaluationSession::Load(
+    const v1::AttemptSpec& attempt, EventWriter& events) {
+  std::unique_ptr<Loaded> before = std::move(loaded_);
+  ASSIGN_OR_RETURN(Prepared prepared, PrepareSpec(attempt, events));
+  std::string key = KeyOf(attempt, prepared);
+  if (before != nullptr && before->key == key) {
+    before->prepared.spec = std::move(prepared.spec);
+    ReportStarted(before->prepared, 0, events);
+    return before;
+  }
+  before.reset();
+  RETURN_IF_ERROR(OpenData(attempt, events, prepared));
+  absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.checkpoint());
+  if (!checkpoint.ok())
+    return AsDataLoss(checkpoint.status(), "train the model again or give another checkpoint");
+  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
+  ReportStarted(prepared, 0, events);
+  RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.data.dataset->dataset_digest()));
+  RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.data.model));
+  prepared.data.model->to(prepared.device);
+  return std::make_unique<Loaded>(std::move(key), std::move(prepared), checkpoint->info().step);
+}
+
+absl::StatusOr<v1::Outcome> EvaluationSession::Run(const v1::AttemptSpec& attempt, EventWriter& events,
+                                                   const std::function<bool()>& stop_requested) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Loaded> loaded, Load(attempt, events));
+  const Prepared& prepared = loaded->prepared;
+  ASSIGN_OR_RETURN(const EvaluationResult result,
+                   Evaluate(*prepared.data.model, prepared.data.evaluated(), prepared.spec, prepared.device,
+                            events, stop_requested));
+  ReportEvaluation(result, prepared.data.baseline, loaded->step, events);
+  loaded_ = std::move(loaded);
+  if (!std::isfinite(result.scores.loss))
+    return Diverged(absl::StrCat("the evaluation loss is ", result.scores.loss));
+  return Succeeded();
+}
+
+}  // namespace inlier

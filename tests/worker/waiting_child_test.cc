@@ -1,0 +1,110 @@
+// Children that wait for the next evaluation: the worker against a fake coordinator, with real children (fake_trial).
+#include "worker/waiting_child.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/worker/process_state.h"
+#include "tests/worker/worker_rig.h"
+
+namespace inlier {
+namespace {
+
+class WaitingChildTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    rig_ = std::make_unique<WorkerRig>(folder_.path(), coordinator_.address(), RigSettings{.slots = 2});
+    Run(TrainAssignment(1, 3));
+    for (const v1::TrialEvent& event : coordinator_.state().EventsOf(1)) {
+      if (event.has_checkpoint()) model_ = event.checkpoint().sha256();
+    }
+  }
+  v1::Outcome Run(const v1::Assignment& assignment) {
+    coordinator_.Assign(assignment);
+    EXPECT_TRUE(coordinator_.WaitForOutcome(assignment.token()));
+    return coordinator_.state().outcomes[assignment.token()];
+  }
+  // Runs an evaluation with a result; its process.
+  pid_t Evaluate(std::uint64_t token, std::uint32_t slot = 0) {
+    const v1::Outcome outcome = Run(EvaluateAssignment(token, model_, slot));
+    EXPECT_EQ(outcome.kind(), v1::Outcome::SUCCEEDED) << outcome.message();
+    return ProcessOf(token);
+  }
+  pid_t ProcessOf(std::uint64_t token) {
+    for (const v1::TrialEvent& event : coordinator_.state().EventsOf(token)) {
+      if (event.has_started()) return static_cast<pid_t>(event.started().pid());
+    }
+    ADD_FAILURE() << "attempt " << token << " has not started";
+    return -1;
+  }
+
+  TemporaryFolder folder_;
+  FakeCoordinator coordinator_{FakeCoordinator::Settings{}};
+  std::unique_ptr<WorkerRig> rig_;
+  std::string model_;
+};
+
+TEST_F(WaitingChildTest, EvaluationsOfASlotShareAProcessAndKeepTheirEventsApart) {
+  const pid_t first = Evaluate(2);
+  EXPECT_EQ(Evaluate(3), first);
+  EXPECT_EQ(Evaluate(4), first);
+  for (const std::uint64_t token : {2, 3, 4}) {
+    const auto events = coordinator_.state().EventsOf(token);
+    ASSERT_EQ(events.size(), 6u) << token;  // Started, four measurements, the outcome.
+    EXPECT_TRUE(events.front().has_started());
+    EXPECT_TRUE(events.back().has_outcome());
+    EXPECT_GT(events.back().outcome().peak_memory_mib(), 0u);
+  }
+  EXPECT_NE(ProcessOf(1), first);
+  EXPECT_NE(Evaluate(5, /*slot=*/1), first);
+}
+
+TEST_F(WaitingChildTest, ATrainingStartsAfterTheWaitingChildHasEnded) {
+  const pid_t waiting = Evaluate(2);
+  EXPECT_NE(StateOf(waiting), '-');
+  rig_->SetBehaviour("hang");
+  coordinator_.Assign(TrainAssignment(3));
+  ASSERT_TRUE(
+      coordinator_.WaitFor([](const FakeCoordinator::State& state) { return !state.EventsOf(3).empty(); }));
+  EXPECT_EQ(StateOf(waiting), '-');
+}
+
+TEST_F(WaitingChildTest, AChildThatDiedWhileItWaitedIsReplaced) {
+  const pid_t waiting = Evaluate(2);
+  ASSERT_EQ(::kill(waiting, SIGKILL), 0);
+  ASSERT_TRUE(IsGoneSoon(waiting));
+  EXPECT_NE(Evaluate(3), waiting);
+}
+
+TEST_F(WaitingChildTest, AChildThatWaitsInVainEnds) { EXPECT_TRUE(IsGoneSoon(Evaluate(2))); }
+
+TEST_F(WaitingChildTest, AChildWhoseEvaluationFailedIsNotKept) {
+  const pid_t first = Evaluate(2);
+  rig_->SetBehaviour("fail");
+  EXPECT_EQ(Run(EvaluateAssignment(3, model_)).failure(), v1::CRASHED);
+  rig_->SetBehaviour("");
+  EXPECT_NE(Evaluate(4), first);
+}
+
+TEST_F(WaitingChildTest, AStoppedEvaluationEndsItsProcess) {
+  const pid_t first = Evaluate(2);
+  rig_->SetBehaviour("hang");
+  coordinator_.Assign(EvaluateAssignment(3, model_));
+  ASSERT_TRUE(
+      coordinator_.WaitFor([](const FakeCoordinator::State& state) { return !state.EventsOf(3).empty(); }));
+  coordinator_.Withdraw(3, "cancelled");
+  ASSERT_TRUE(coordinator_.WaitForOutcome(3));
+  EXPECT_EQ(coordinator_.state().outcomes[3].failure(), v1::PREEMPTED);
+  EXPECT_TRUE(IsGoneSoon(first));
+}
+
+TEST_F(WaitingChildTest, AWaitingChildEndsWithItsWorker) {
+  const pid_t waiting = Evaluate(2);
+  rig_->Drain();
+  ASSERT_TRUE(rig_->WaitForEnd().has_value());
+  EXPECT_EQ(StateOf(waiting), '-');
+}
+
+}  // namespace
+}  // namespace inlier
