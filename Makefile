@@ -75,7 +75,7 @@ fuzz:           ## Every fuzz target under libFuzzer for FUZZ_SECONDS (600) each
 	@tests/fuzz/run build/fuzz $(JOBS)
 
 format:         ## Format the sources
-	@git ls-files '*.cc' '*.h' | xargs clang-format -i
+	@git ls-files '*.cc' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:          ## Remove what was built (not .deps)
 	@rm -rf build

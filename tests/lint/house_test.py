@@ -30,7 +30,7 @@ class HouseTest(unittest.TestCase):
     def test_sources_include_only_from_the_layers_below(self):
         rules = layer_rules()
         wrong = []
-        for path in tracked("*.h", "*.cc"):
+        for path in tracked("*.h", "*.cc", "*.cu", "*.cuh"):
             name = path.relative_to(ROOT).as_posix()
             if not name.startswith(SOURCE_FOLDERS):
                 continue
@@ -48,7 +48,7 @@ class HouseTest(unittest.TestCase):
         self.assertEqual([], wrong)
 
     def test_torch_is_included_by_core_alone(self):
-        wrong = [str(p.relative_to(ROOT)) for p in tracked("*.h", "*.cc")
+        wrong = [str(p.relative_to(ROOT)) for p in tracked("*.h", "*.cc", "*.cu", "*.cuh")
                  if not p.relative_to(ROOT).as_posix().startswith(("core/", "tests/core/", "bench/", PRECOMPILED))
                  and re.search(r"#include [<\"](torch|ATen|c10)/", p.read_text())]
         self.assertEqual([], wrong)
@@ -58,7 +58,7 @@ class HouseTest(unittest.TestCase):
         self.assertEqual((0, ""), (checked.returncode, checked.stdout + checked.stderr))
 
     def test_no_source_file_is_too_long(self):
-        long = [f"{p.relative_to(ROOT)}: {n} lines" for p in tracked("*.h", "*.cc", "*.py", "*.proto")
+        long = [f"{p.relative_to(ROOT)}: {n} lines" for p in tracked("*.h", "*.cc", "*.cu", "*.cuh", "*.py", "*.proto")
                 if (n := p.read_text().count("\n")) > LINES_MAX]
         self.assertEqual([], long)
 
@@ -75,7 +75,7 @@ class HouseTest(unittest.TestCase):
     def test_no_leftovers(self):
         words = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X{3}|not imple" + r"mented|place" + r"holder)\b")
         wrong = []
-        for path in tracked("*.h", "*.cc", "*.py", "*.proto", "*.cmake", "*.yaml", "*.md", "*.sql"):
+        for path in tracked("*.h", "*.cc", "*.cu", "*.cuh", "*.py", "*.proto", "*.cmake", "*.yaml", "*.md", "*.sql"):
             if "tests/golden" in path.as_posix():
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -85,7 +85,7 @@ class HouseTest(unittest.TestCase):
 
     def test_header_guards_name_their_file(self):
         wrong = []
-        for path in tracked("*.h"):
+        for path in tracked("*.h", "*.cuh"):
             name = path.relative_to(ROOT).as_posix()
             if name.startswith(PRECOMPILED):
                 continue
@@ -96,7 +96,7 @@ class HouseTest(unittest.TestCase):
 
     def test_task_is_not_a_word_of_the_code(self):
         wrong = []
-        for path in tracked("*.h", "*.cc", "*.proto"):
+        for path in tracked("*.h", "*.cc", "*.cu", "*.cuh", "*.proto"):
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 if re.search(r"\b[Tt]asks?\b", line):
                     wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
