@@ -26,6 +26,8 @@ struct Case {
   std::int64_t visible_keys = 0;
 };
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
 // Operands of one case, and the results of the kernels or of the reference.
 struct Attention {
   explicit Attention(const Case& c) : c(c), width(c.heads * c.head_size), kv_width(c.kv_heads * c.head_size) {
@@ -251,6 +253,7 @@ INSTANTIATE_TEST_SUITE_P(
              .hide = true,
              .null = true,
              .dropout = 0.1},
+        Case{.name = "LargeHeadsFourParts", .tokens = 260, .head_size = 128, .heads = 1, .kv_heads = 1},
         Case{.name = "LargeHeadsCausal",
              .tokens = 140,
              .head_size = 128,

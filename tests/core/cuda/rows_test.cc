@@ -112,6 +112,7 @@ TEST(CudaRowsTest, ResidualNormIsTheOneOfTheCpu) {
       }
     }
   }
+  CheckNorm<Bf16>(1, kWidthMax, NormKind::kLayerNorm, 0.1);
   EXPECT_EQ(cudaErrorInvalidValue,
             ResidualNormForward<float>({.rows = 1, .width = kWidthMax + 1}, nullptr, nullptr, nullptr,
                                        nullptr, nullptr, nullptr, nullptr));

@@ -3,8 +3,8 @@
 //
 // A block's threads are fibers of one thread of the system, which switch at barriers, shuffles and tensor-core products.
 // Blocks run one after another. Order::kReversed runs blocks and threads from the last to the first: a kernel that
-// lacks a barrier, or whose result depends on the order of blocks, gives other bits then. Shared memory holds NaN when
-// a block starts. A barrier that some threads never reach, or a collective of part of a warp, ends the program.
+// lacks a barrier, or whose result depends on the order of blocks, gives other bits then. Shared
+// memory that a launch asks for holds NaN when a block starts. A barrier that some threads never reach, or a collective of part of a warp, ends the program.
 #ifndef INLIER_TESTS_CORE_CUDA_ON_CPU_CUDA_RUNTIME_API_H_
 #define INLIER_TESTS_CORE_CUDA_ON_CPU_CUDA_RUNTIME_API_H_
 
@@ -48,8 +48,8 @@ namespace on_cpu {
 
 enum class Order { kForward, kReversed };
 inline Order order = Order::kForward;
-inline std::size_t shared_limit = 227 * 1024;  // Of sm_90.
-alignas(16) inline unsigned char dynamic_shared[227 * 1024];
+inline std::size_t shared_limit = 160 * 1024;  // Of a launch; sm_80 has 163 KiB, static arrays included.
+alignas(16) inline unsigned char dynamic_shared[160 * 1024];
 
 void Barrier();
 // The value of another lane of the warp. Every lane calls.
