@@ -1,6 +1,6 @@
 // The child of one slot between two evaluations.
 //
-// A child that has evaluated keeps its model, data and batches and waits for the slot's next evaluation. It does
+// A child that has evaluated keeps its model and data and waits for the slot's next evaluation. It does
 // not wait long: its memory (a GPU's too) belongs to whatever the slot runs next.
 //
 // Thread safety: none; lives on the io_context's thread.

@@ -16,10 +16,6 @@ struct AttentionOperands {
 cudaError_t StartKeyGradient(const AttentionShape& shape, const AttentionOperands& operands,
                              cudaStream_t stream);
 
-__device__ inline float GammaOf(const AttentionCall& call, int sequence, int query) {
-  return call.row_gamma == nullptr ? 0.0f : call.row_gamma[sequence * call.gamma_sequence + query];
-}
-
 // False where the clip to [0, 1] stops the gradient. NaN is not inside.
 __device__ inline bool IsInside(float x) { return x >= 0 && x <= 1; }
 

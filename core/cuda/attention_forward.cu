@@ -106,13 +106,9 @@ __global__ void __launch_bounds__(kAttentionThreads, 1)
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const bool exists = place.row[r] < call.tokens;
-    gamma[r] = exists && call.row_gamma != nullptr
-                   ? call.row_gamma[sequence * call.gamma_sequence + place.row[r]]
-                   : 0.0f;
+    gamma[r] = exists ? GammaOf(call, sequence, place.row[r]) : 0.0f;
     if (!exists || place.part != 0 || place.q != 0) continue;
-    float* const to =
-        statistics +
-        2 * ((static_cast<std::int64_t>(sequence) * call.heads + head) * call.tokens + place.row[r]);
+    float* const to = statistics + 2 * (FirstRow(call, sequence, head) + place.row[r]);
     to[0] = running.largest[r];
     to[1] = running.sum[r];
   }
@@ -138,10 +134,7 @@ template <int head_size>
 cudaError_t Start(const AttentionShape& shape, const Heads<const Bf16>& q, const Heads<const Bf16>& k,
                   const Heads<const Bf16>& v, const Heads<Bf16>& o, float* statistics, cudaStream_t stream) {
   const AttentionCall call = CallOf(shape);
-  const std::int64_t queries = kAttentionWarps / call.split * 16;
-  const dim3 grid(static_cast<unsigned>((shape.tokens + queries - 1) / queries),
-                  static_cast<unsigned>(shape.heads), static_cast<unsigned>(shape.batch));
-  return Launch(ForwardKernel<head_size>, grid, kAttentionThreads,
+  return Launch(ForwardKernel<head_size>, QueryBlocks(shape, call), kAttentionThreads,
                 SharedBytes<head_size>(kPartKeys * call.split), stream, call, q, k, v, o, statistics);
 }
 
@@ -178,14 +171,9 @@ cudaError_t AttentionForward(const AttentionShape& shape, const Heads<const Bf16
                              const Heads<const Bf16>& k, const Heads<const Bf16>& v, const Heads<Bf16>& o,
                              float* statistics, cudaStream_t stream) {
   if (!CanAttend(shape)) return cudaErrorInvalidValue;
-  switch (shape.head_size) {
-    case 32:
-      return Start<32>(shape, q, k, v, o, statistics, stream);
-    case 64:
-      return Start<64>(shape, q, k, v, o, statistics, stream);
-    default:
-      return Start<128>(shape, q, k, v, o, statistics, stream);
-  }
+  return ForHeadSize(shape.head_size, [&](auto size) {
+    return Start<decltype(size)::value>(shape, q, k, v, o, statistics, stream);
+  });
 }
 
 }  // namespace inlier::cuda

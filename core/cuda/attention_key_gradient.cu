@@ -41,7 +41,7 @@ __device__ inline void StageNumbers(const AttentionCall& call, int sequence, int
                                     int first_key, const float* statistics, const float* row_sums,
                                     const KeyMemory<head_size>& memory) {
   const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t first_row = (static_cast<std::int64_t>(sequence) * call.heads + head) * call.tokens;
+  const std::int64_t first_row = FirstRow(call, sequence, head);
   if (thread < kChunk) {
     const int query = min(first + thread, call.tokens - 1);
     memory.largest[thread] = statistics[2 * (first_row + query)];
@@ -194,14 +194,8 @@ cudaError_t Start(const AttentionShape& shape, const AttentionOperands& x, cudaS
 }  // namespace
 
 cudaError_t StartKeyGradient(const AttentionShape& shape, const AttentionOperands& x, cudaStream_t stream) {
-  switch (shape.head_size) {
-    case 32:
-      return Start<32>(shape, x, stream);
-    case 64:
-      return Start<64>(shape, x, stream);
-    default:
-      return Start<128>(shape, x, stream);
-  }
+  return ForHeadSize(shape.head_size,
+                     [&](auto size) { return Start<decltype(size)::value>(shape, x, stream); });
 }
 
 }  // namespace inlier::cuda

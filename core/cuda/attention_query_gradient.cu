@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 1)
   Bf16* const shared = reinterpret_cast<Bf16*>(DynamicShared());
   const int head = static_cast<int>(blockIdx.y), sequence = static_cast<int>(blockIdx.z);
   const Place place(call);
-  const std::int64_t first_row = (static_cast<std::int64_t>(sequence) * call.heads + head) * call.tokens;
+  const std::int64_t first_row = FirstRow(call, sequence, head);
   const HeadOperands of = OperandsOf(call, x, sequence, head);
   float p[kTiles][4], dp[kTiles][4], row_sum[2] = {0, 0};
   MultiplyRows<head_size>(call, place, of.q, x.q.row, of.k, x.k.row, 0, shared, p);
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 1)
   Bf16* const shared = reinterpret_cast<Bf16*>(DynamicShared());
   const int head = static_cast<int>(blockIdx.y), sequence = static_cast<int>(blockIdx.z);
   const Place place(call);
-  const std::int64_t first_row = (static_cast<std::int64_t>(sequence) * call.heads + head) * call.tokens;
+  const std::int64_t first_row = FirstRow(call, sequence, head);
   const HeadOperands of = OperandsOf(call, x, sequence, head);
   Rows rows;
   SetRows(call, place, sequence, x.statistics + 2 * first_row, rows);
@@ -194,8 +194,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
   const float null_score = call.null_score[head];
   float sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < batch * call.tokens; i += kAttentionThreads) {
-    const std::int64_t row =
-        (static_cast<std::int64_t>(i / call.tokens) * call.heads + head) * call.tokens + i % call.tokens;
+    const std::int64_t row = FirstRow(call, i / call.tokens, head) + i % call.tokens;
     sum += __expf(null_score - statistics[2 * row] * call.scale) * statistics[2 * row + 1] * row_sums[row];
   }
   sum = BlockSum(sum);
@@ -208,26 +207,17 @@ cudaError_t Start(const AttentionShape& shape, const AttentionOperands& x, cudaS
   constexpr bool kFits = head_size < 128;  // p, dp and the sums, in a thread's registers.
   const bool resident = kFits && shape.visible_keys <= kPartKeys * call.split;
   if (!resident) call.split = kLongSplit;
-  const std::int64_t queries = kAttentionWarps / call.split * 16;
-  const dim3 grid(static_cast<unsigned>((shape.tokens + queries - 1) / queries),
-                  static_cast<unsigned>(shape.heads), static_cast<unsigned>(shape.batch));
   const std::size_t shared_bytes = SharedBytes<head_size>(kPartKeys * call.split * (resident ? 1 : 2));
   auto kernel = LongQueryGradientKernel<head_size>;
   if constexpr (kFits) {
     if (resident) kernel = ResidentQueryGradientKernel<head_size>;
   }
-  return Launch(kernel, grid, kAttentionThreads, shared_bytes, stream, call, x);
+  return Launch(kernel, QueryBlocks(shape, call), kAttentionThreads, shared_bytes, stream, call, x);
 }
 
 cudaError_t StartQueryGradient(const AttentionShape& shape, const AttentionOperands& x, cudaStream_t stream) {
-  switch (shape.head_size) {
-    case 32:
-      return Start<32>(shape, x, stream);
-    case 64:
-      return Start<64>(shape, x, stream);
-    default:
-      return Start<128>(shape, x, stream);
-  }
+  return ForHeadSize(shape.head_size,
+                     [&](auto size) { return Start<decltype(size)::value>(shape, x, stream); });
 }
 
 }  // namespace

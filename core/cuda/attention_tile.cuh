@@ -7,6 +7,8 @@
 #ifndef INLIER_CORE_CUDA_ATTENTION_TILE_CUH_
 #define INLIER_CORE_CUDA_ATTENTION_TILE_CUH_
 
+#include <type_traits>
+
 #include "core/cuda/attention.h"
 #include "core/cuda/device.cuh"
 #include "core/cuda/mma.cuh"
@@ -35,6 +37,26 @@ struct AttentionCall {
 };
 
 AttentionCall CallOf(const AttentionShape& shape);
+
+// Blocks of the forward and the query-gradient kernel.
+inline dim3 QueryBlocks(const AttentionShape& shape, const AttentionCall& call) {
+  const std::int64_t queries = kAttentionWarps / call.split * 16;
+  return {static_cast<unsigned>((shape.tokens + queries - 1) / queries), static_cast<unsigned>(shape.heads),
+          static_cast<unsigned>(shape.batch)};
+}
+
+// start(std::integral_constant<int, head_size>). REQUIRES: CanAttend.
+template <typename Start>
+cudaError_t ForHeadSize(std::int64_t head_size, Start start) {
+  switch (head_size) {
+    case 32:
+      return start(std::integral_constant<int, 32>());
+    case 64:
+      return start(std::integral_constant<int, 64>());
+    default:
+      return start(std::integral_constant<int, 128>());
+  }
+}
 
 // Elements of a row in shared memory: rows, and the words of pairs of rows, fall into different banks.
 template <int head_size>
@@ -84,9 +106,18 @@ struct Place {
   }
 };
 
-// The dropout's row of the block's query 0.
+// The row of a head's query 0 among all heads' queries.
+__device__ inline std::int64_t FirstRow(const AttentionCall& call, int sequence, int head) {
+  return (static_cast<std::int64_t>(sequence) * call.heads + head) * call.tokens;
+}
+
+__device__ inline float GammaOf(const AttentionCall& call, int sequence, int query) {
+  return call.row_gamma == nullptr ? 0.0f : call.row_gamma[sequence * call.gamma_sequence + query];
+}
+
+// The dropout's row of a head's query 0.
 __device__ inline std::uint64_t DropoutRow(const AttentionCall& call, int sequence, int head) {
-  return call.first_row + (static_cast<std::uint64_t>(sequence) * call.heads + head) * call.tokens;
+  return call.first_row + static_cast<std::uint64_t>(FirstRow(call, sequence, head));
 }
 
 // Bits of a lane's elements of one row: bit 2 t + i is of key first_key + 8 t + 2 q + i.
