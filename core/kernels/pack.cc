@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/kernels/transpose.h"
+
 namespace inlier::kernels {
 namespace {
 
@@ -41,10 +43,30 @@ INLIER_INLINE void PackRowsOf(const Source* source, std::int64_t stride, std::in
     } else {
       for (std::int64_t i = 0; i < k; ++i) {
         const Source* row = source + i * stride + first;
-        std::copy(row, row + width, panel + i * width);
+#pragma omp simd
+        for (std::int64_t j = 0; j < width; ++j) panel[i * width + j] = row[j];
       }
     }
   }
+}
+
+// `rows` rows of `width` elements of Source as T, contiguous.
+template <typename T, typename Source>
+INLIER_INLINE void ConvertRows(const Source* source, std::int64_t stride, std::int64_t rows,
+                               std::int64_t width, T* out) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < width; ++j) out[i * width + j] = Element<T>(source[i * stride + j]);
+  }
+}
+
+// A panel of bfloat16 (k, width) from rows (width, k): pairs of a row are words.
+INLIER_INLINE void PackPairs(const Bf16* rows, std::int64_t stride, std::int64_t k, std::int64_t width,
+                             Bf16* panel) {
+  TransposeWords(rows, stride * 2, width, k / 2, panel, width * 4);
+  if (k % 2 == 0) return;
+  std::uint32_t* last = reinterpret_cast<std::uint32_t*>(panel + (k - 1) * width);
+  for (std::int64_t j = 0; j < width; ++j) last[j] = Pair(rows[j * stride + k - 1], Bf16{0});
 }
 
 template <typename T, typename Source>
@@ -54,30 +76,20 @@ INLIER_INLINE void PackColumnsOf(const Source* source, std::int64_t stride, std:
     const std::int64_t width = std::min(kPanel, n - first);
     T* panel = packed + first * PaddedDepth<T>(k);
     const Source* rows = source + first * stride;
-    if constexpr (std::is_same_v<T, Bf16>) {
-      for (std::int64_t i = 0; i < k; i += 2) {
-        std::uint32_t* out = reinterpret_cast<std::uint32_t*>(panel + i * width);
-        if (i + 1 < k) {
-#pragma omp simd
-          for (std::int64_t j = 0; j < width; ++j) {
-            if constexpr (std::is_same_v<Source, Bf16>) {
-              // Both of a pair in one read.
-              std::uint32_t word;
-              std::memcpy(&word, rows + j * stride + i, sizeof(word));
-              out[j] = word;
-            } else {
-              out[j] = Pair(Element<T>(rows[j * stride + i]), Element<T>(rows[j * stride + i + 1]));
-            }
-          }
-        } else {
-          for (std::int64_t j = 0; j < width; ++j) out[j] = Pair(Element<T>(rows[j * stride + i]), Bf16{0});
-        }
+    if constexpr (std::is_same_v<T, float>) {
+      TransposeWords(rows, stride * 4, width, k, panel, width * 4);
+    } else if constexpr (std::is_same_v<Source, Bf16>) {
+      PackPairs(rows, stride, k, width, panel);
+    } else if constexpr (std::is_same_v<T, Bf16>) {
+      Bf16 block[kPanel * kPanel];
+      for (std::int64_t top = 0; top < k; top += kPanel) {
+        const std::int64_t depth = std::min(kPanel, k - top);
+        ConvertRows(rows + top, stride, width, depth, block);
+        PackPairs(block, depth, depth, width, panel + top * width);
       }
     } else {
       for (std::int64_t i = 0; i < k; ++i) {
-        T* out = panel + i * width;
-#pragma omp simd
-        for (std::int64_t j = 0; j < width; ++j) out[j] = rows[j * stride + i];
+        for (std::int64_t j = 0; j < width; ++j) panel[i * width + j] = rows[j * stride + i];
       }
     }
   }
@@ -98,11 +110,9 @@ INLIER_INLINE void TransposeLeftOf(const T* source, std::int64_t stride, std::in
       if constexpr (std::is_same_v<T, Bf16>) {
         std::uint32_t pairs[kBlock / 2 * kBlock];
         PackRowsOf(block, stride, rows, columns, reinterpret_cast<Bf16*>(pairs));
-        for (std::int64_t j = 0; j < columns; ++j) {
-          std::uint32_t* words = reinterpret_cast<std::uint32_t*>(target + j * depth);
-#pragma omp simd
-          for (std::int64_t i = 0; i < (rows + 1) / 2; ++i) words[i] = pairs[i * columns + j];
-        }
+        TransposeWords(pairs, columns * 4, (rows + 1) / 2, columns, target, depth * 2);
+      } else if constexpr (std::is_same_v<T, float>) {
+        TransposeWords(block, stride * 4, rows, columns, target, depth * 4);
       } else {
         for (std::int64_t j = 0; j < columns; ++j) {
 #pragma omp simd
