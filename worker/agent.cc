@@ -41,6 +41,10 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
       outbox_(outbox),
       metrics_(metrics),
       on_end_(std::move(on_end)),
+      slots_{.waiting_children = {},
+             .idle_cpus = IdleCpus(
+                 io, options_.slots,
+                 [this](std::uint32_t slot, const std::vector<int>& cpus) { BindTraining(slot, cpus); })},
       data_checker_(io, options_.attempts, board_,
                     [this] { client_.RequestSync(CoordinatorClient::Urgency::kResult); }),
       artifacts_(ArtifactOptions(options_), metrics,
@@ -73,7 +77,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
   identity_.set_version(options_.version);
   identity_.set_data_dir(options_.attempts.data_dir.string());
   for (const SlotPlan& slot : options_.slots) {
-    waiting_children_.emplace_back(io_);
+    slots_.waiting_children.emplace_back(io_);
     v1::Slot& shown = *identity_.add_slots();
     shown.set_index(slot.index);
     shown.set_device(slot.device);
@@ -154,8 +158,10 @@ void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
   auto supervisor = std::make_shared<Supervisor>(
       options_.attempts,
       WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, request_sync,
-                  [this] { return client_.connected(); }, [this] { return Leased(); }},
-      options_.slots[slot], waiting_children_[slot], assignment);
+                  [this] { return client_.connected(); }, [this] { return Leased(); },
+                  [this](std::uint32_t slot) { slots_.idle_cpus.TrainingRuns(slot); }},
+      options_.slots[slot], slots_.waiting_children[slot], assignment);
+  slots_.idle_cpus.AttemptStarts(slot);
   running_.emplace(assignment.token(), supervisor);
   const auto on_done = [](std::exception_ptr error) {
     if (error)
@@ -179,9 +185,16 @@ void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
   ended.succeeded = result.outcome.kind() == v1::Outcome::SUCCEEDED;
   board_.Remove(supervisor.token());
   running_.erase(supervisor.token());
+  slots_.idle_cpus.AttemptEnded(supervisor.slot());
   client_.RequestSync(CoordinatorClient::Urgency::kResult);
   Reconcile();
   MaybeFinishDrain();
+}
+
+void Agent::BindTraining(std::uint32_t slot, const std::vector<int>& cpus) {
+  for (const auto& [token, supervisor] : running_) {
+    if (supervisor->slot() == slot) supervisor->BindTo(cpus);
+  }
 }
 
 void Agent::Forget(std::uint64_t acknowledged) {
@@ -251,7 +264,7 @@ void Agent::Drain(const std::string& reason) {
   board_.SetDraining();
   artifacts_.SetDraining();
   data_checker_.Stop();
-  for (WaitingChild& child : waiting_children_) child.Kill();
+  for (WaitingChild& child : slots_.waiting_children) child.Kill();
   spdlog::info("draining reason=\"{}\" attempts={} events={}", reason, running_.size(), outbox_.size());
   StopAll(StopKind::kDraining, absl::StrCat("the worker is ending (", reason, ")"),
           options_.attempts.stop_grace);
@@ -278,7 +291,7 @@ void Agent::Abort(const std::string& reason) {
   spdlog::warn("aborting reason=\"{}\" attempts={}", reason, running_.size());
   StopAll(StopKind::kDraining, reason, Duration::zero());
   data_checker_.Stop();
-  for (WaitingChild& child : waiting_children_) child.Kill();
+  for (WaitingChild& child : slots_.waiting_children) child.Kill();
   End(absl::AbortedError(reason));
 }
 

@@ -27,7 +27,8 @@
 #include "worker/coordinator_client.h"
 #include "worker/data_checker.h"
 #include "worker/outbox.h"
-#include "worker/slot_plan.h"
+#include "worker/slots/idle_cpus.h"
+#include "worker/slots/slot_plan.h"
 #include "worker/supervisor.h"
 #include "worker/worker_metrics.h"
 
@@ -94,6 +95,7 @@ class Agent {
   void MaybeFinishDrain();
   void End(const absl::Status& status);
   std::optional<std::uint32_t> FreeSlot(const v1::Assignment& assignment) const;
+  void BindTraining(std::uint32_t slot, const std::vector<int>& cpus);
 
   boost::asio::io_context& io_;
   const Options options_;
@@ -102,8 +104,11 @@ class Agent {
   std::function<void(const absl::Status&)> on_end_;
   boost::asio::thread_pool disk_{1};
   AttemptBoard board_;
-  std::deque<WaitingChild> waiting_children_;  // By slot.
-  v1::WorkerSync identity_;                    // The part of a sync that never changes.
+  struct {
+    std::deque<WaitingChild> waiting_children;  // By slot.
+    IdleCpus idle_cpus;
+  } slots_;
+  v1::WorkerSync identity_;  // The part of a sync that never changes.
   std::map<std::uint64_t, std::shared_ptr<Supervisor>> running_;
   std::map<std::uint64_t, Ended> ended_;  // By token, until the outcome is committed and no longer desired.
   std::map<std::uint64_t, v1::Assignment> desired_;

@@ -18,7 +18,7 @@
 #include "worker/agent.h"
 #include "worker/gpus/gpu_inventory.h"
 #include "worker/gpus/gpu_monitor.h"
-#include "worker/slot_plan.h"
+#include "worker/slots/slot_plan.h"
 #include "worker/worker_setup.h"
 
 namespace inlier {

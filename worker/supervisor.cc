@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/digest.h"
 #include "base/failpoint.h"
@@ -116,6 +117,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   spec_.set_cache_dir(settings_.cache_dir.string());
   spec_.mutable_data_roots()->Assign(settings_.data_roots.begin(), settings_.data_roots.end());
   spec_.set_threads(slot_.threads);
+  spec_.mutable_cpus()->Assign(slot_.cpus.begin(), slot_.cpus.end());
   spec_.set_device(slot_.on_gpu() ? "cuda" : "cpu");
   const absl::Status made = PrepareAttemptFolder(folder_, spec_);
   if (!made.ok()) co_return FailedToPrepare(made);
@@ -156,11 +158,8 @@ absl::Status Supervisor::StartProcess(std::vector<std::string> arguments) {
                                       absl::StrCat("CUDA_VISIBLE_DEVICES=", slot_.cuda_visible)};
   // Threads that share cores must not spin while they wait.
   if (slot_.cpus.empty()) changes.push_back("OMP_WAIT_POLICY=passive");
-  Command command{settings_.trial_program,
-                  std::move(arguments),
-                  TrialEnvironment(settings_.trial_environment, changes),
-                  folder_.string(),
-                  slot_.cpus,
+  Command command{settings_.trial_program, std::move(arguments),
+                  TrialEnvironment(settings_.trial_environment, changes), folder_.string(),
                   /*has_input=*/assignment_.kind() == v1::EVALUATE_STAGE};
   ASSIGN_OR_RETURN(child_.process,
                    TrialProcess::Start(
@@ -258,6 +257,13 @@ void Supervisor::ArmKill(Duration grace) {
   });
 }
 
+void Supervisor::BindTo(const std::vector<int>& cpus) {
+  if (!child_.process) return;
+  child_.process->Bind(cpus);
+  spdlog::info("cpus_bound stage={} token={} slot={} cpus={}", assignment_.stage_id(), token(), slot_.index,
+               absl::StrJoin(cpus, ","));
+}
+
 void Supervisor::CountCpu(double seconds_so_far) {
   if (seconds_so_far <= child_.cpu_seconds_counted) return;
   parts_.metrics.child_cpu_seconds.Increment(seconds_so_far - child_.cpu_seconds_counted);
@@ -299,6 +305,10 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         parts_.request_sync(CoordinatorClient::Urgency::kProgress);
         break;
       }
+      case v1::TrialEvent::kStarted:
+        if (assignment_.kind() == v1::TRAIN_STAGE && !slot_.on_gpu()) parts_.training_runs(slot_.index);
+        reported.push_back(std::move(event));
+        break;
       case v1::TrialEvent::kOutcome:
         reported_.outcome = event.outcome();  // Held until the child is gone, or waits.
         if (ChildStays()) child_.process->StopWaiting();

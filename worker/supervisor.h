@@ -30,10 +30,10 @@
 #include "worker/coordinator_client.h"
 #include "worker/event_reader.h"
 #include "worker/outbox.h"
-#include "worker/slot_plan.h"
+#include "worker/slots/slot_plan.h"
+#include "worker/slots/waiting_child.h"
 #include "worker/trial_log.h"
 #include "worker/trial_process.h"
-#include "worker/waiting_child.h"
 #include "worker/worker_metrics.h"
 
 namespace inlier {
@@ -61,6 +61,7 @@ struct WorkerParts {
   std::function<void(CoordinatorClient::Urgency)> request_sync;
   std::function<bool()> connected;  // The coordinator answers.
   std::function<bool()> leased;     // Children may be started. After a change to true: Wake().
+  std::function<void(std::uint32_t slot)> training_runs;  // On the CPU, and is ready to compute.
 };
 
 // The outcome when the worker could not prepare the attempt: INVALID_SPEC when it can never be prepared, else
@@ -96,6 +97,7 @@ class Supervisor {
   const v1::Assignment& assignment() const { return assignment_; }
   std::uint32_t slot() const { return slot_.index; }
   bool stopping() const { return stop_.kind != StopKind::kNone; }
+  void BindTo(const std::vector<int>& cpus);
   // Adds the CPU time since the last call to the worker's counter.
   void CountCpu(double seconds_so_far);
   double CpuSeconds() const { return child_.process ? child_.process->CpuSeconds() : 0; }

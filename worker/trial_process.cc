@@ -71,7 +71,6 @@ struct FdPair {
 struct Prepared {
   std::vector<char*> arguments, environment;
   const char* folder = nullptr;
-  std::optional<cpu_set_t> cpus;
   pid_t parent = 0;
   int input_fd = -1, events_fd = -1, output_fd = -1, failure_fd = -1;
 };
@@ -92,7 +91,6 @@ enum Step : int { kFolder = 1, kDescriptors, kExec };
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  if (prepared.cpus) ::sched_setaffinity(0, sizeof(cpu_set_t), &*prepared.cpus);
   const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (score >= 0) {
     [[maybe_unused]] const ssize_t written = ::write(score, "500", 3);
@@ -161,13 +159,6 @@ absl::StatusOr<Spawned> Spawn(const Command& command, int input_fd, int events_f
   prepared.environment = Pointers(command.environment);
   prepared.folder = command.working_folder.c_str();
   prepared.parent = ::getpid();
-  if (!command.cpus.empty()) {
-    prepared.cpus.emplace();
-    CPU_ZERO(&*prepared.cpus);
-    for (const int cpu : command.cpus) {
-      if (cpu < CPU_SETSIZE) CPU_SET(cpu, &*prepared.cpus);
-    }
-  }
   FdPair failure;
   const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const bool opened = failure.Open() && null_fd >= 0;
@@ -304,6 +295,15 @@ bool TrialProcess::HasEnded() const {
 
 void TrialProcess::Signal(int signal) {
   if (!reaped_) ::kill(-pid_, signal);
+}
+
+void TrialProcess::Bind(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  }
+  if (!reaped_) ::sched_setaffinity(pid_, sizeof(set), &set);
 }
 
 ProcessExit TrialProcess::Reap() {

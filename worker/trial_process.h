@@ -32,7 +32,6 @@ struct Command {
   std::vector<std::string> arguments;    // Without the program's name.
   std::vector<std::string> environment;  // "NAME=value"; the whole of it.
   std::string working_folder;
-  std::vector<int> cpus;   // Bound to them; empty: to none.
   bool has_input = false;  // A pipe for Send, in place of /dev/null.
 };
 
@@ -64,6 +63,9 @@ class TrialProcess {
 
   // Sends `signal` to the whole group; nothing after the end.
   void Signal(int signal);
+
+  // Binds the process' first thread to `cpus`; its other threads follow when it wants. Nothing after the end.
+  void Bind(const std::vector<int>& cpus);
 
   // Writes to the child's input, without waiting. False where it is full or nobody reads it any more.
   // REQUIRES: Command::has_input.

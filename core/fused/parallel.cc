@@ -1,6 +1,7 @@
 #include "core/fused/parallel.h"
 
 #include <ATen/Parallel.h>
+#include <omp.h>
 
 #include <array>
 #include <new>
@@ -9,6 +10,8 @@ namespace inlier::fused {
 namespace {
 
 constexpr std::align_val_t kLine{64};
+
+int loop_threads = 0;  // 0: LibTorch's own.
 
 struct Aligned {
   void operator()(std::byte* memory) const { ::operator delete[](memory, kLine); }
@@ -25,9 +28,18 @@ struct Buffer {
 #error "compile this file with -fopenmp, else at::parallel_for is a loop of one thread"
 #endif
 
+void SetLoopThreads(int threads, const cpu_set_t& cpus) {
+  loop_threads = threads;
+#pragma omp parallel num_threads(threads)
+  ::sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
 void RunParallel(std::int64_t n, void (*run)(const void* context, std::int64_t begin, std::int64_t end),
                  const void* context) {
+  const int own = omp_get_max_threads();
+  if (loop_threads > 0) omp_set_num_threads(loop_threads);
   at::parallel_for(0, n, 1, [&](std::int64_t begin, std::int64_t end) { run(context, begin, end); });
+  if (loop_threads > 0) omp_set_num_threads(own);
 }
 
 std::byte* Scratch(ScratchSlot slot, std::size_t bytes) {

@@ -1,6 +1,8 @@
-// Loops over LibTorch's threads, with scratch memory for each.
+// Loops over several threads, with scratch memory for each.
 #ifndef INLIER_CORE_FUSED_PARALLEL_H_
 #define INLIER_CORE_FUSED_PARALLEL_H_
+
+#include <sched.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +11,12 @@
 
 namespace inlier::fused {
 
-// run(context, begin, end) for parts of [0, n), each on one of LibTorch's threads (at::get_num_threads()); returns after all.
-// In one place, because it needs the compiler's OpenMP.
+// The threads of the loops here from now on, each bound to `cpus`; before the first call: LibTorch's own. LibTorch's
+// operations keep theirs, because their results depend on the number. Call it where no loop runs.
+void SetLoopThreads(int threads, const cpu_set_t& cpus);
+
+// run(context, begin, end) for parts of [0, n), each on one of the threads; returns after all. In one place, because it
+// needs the compiler's OpenMP.
 void RunParallel(std::int64_t n, void (*run)(const void* context, std::int64_t begin, std::int64_t end),
                  const void* context);
 

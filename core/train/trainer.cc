@@ -178,6 +178,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
       time->seconds += seconds;
     }
     seconds_ += seconds;
+    lent_cpus_.OnUpdate(seconds);
 
     if (measure || !healthy) {
       progress.set_rate(window.Rate());

@@ -2,7 +2,7 @@
 //
 // Deterministic: on the CPU the same spec and the same number of threads give bit-equal weights and
 // measurements (except rates), uninterrupted or resumed at any update, because batches, masks and dropout are
-// functions of (seed, update) alone.
+// functions of (seed, update) alone. CPUs that are lent to the training change the time only.
 //
 // Thread safety: none.
 #ifndef INLIER_CORE_TRAIN_TRAINER_H_
@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/dataset.h"
 #include "core/models/model.h"
+#include "core/train/lent_cpus.h"
 #include "core/train/measurement_reporter.h"
 #include "core/train/training_step.h"
 #include "core/train/trial_sink.h"
@@ -87,6 +88,7 @@ class Trainer {
   const std::uint64_t updates_;  // In all.
   TrainingStep training_step_;
   std::uint64_t step_ = 0;
+  LentCpus lent_cpus_;
   double seconds_ = 0;  // Spent on updates, in earlier attempts too.
 };
 

@@ -244,7 +244,10 @@ int RunAttempts(std::string path, bool more) {
       std::fprintf(stderr, "inlier-trial: %s\n", std::string(attempt.status().message()).c_str());
       return kExitUsage;
     }
-    if (first) inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
+    if (first) {
+      inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1,
+                           {attempt->cpus().begin(), attempt->cpus().end()});
+    }
     events->Begin();
     const int exit_code = ExitCode(inlier::RunAttempt(*attempt, *events, stop, *session));
     if (!more || exit_code != 0) return exit_code;

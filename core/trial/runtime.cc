@@ -7,6 +7,7 @@
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sched.h>
 #include <torch/headeronly/version.h>
 
 #include <algorithm>
@@ -17,8 +18,22 @@
 
 namespace inlier {
 
-void SetUpRuntime(int threads) {
+namespace {
+
+void BindTo(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) {
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  }
+  if (CPU_COUNT(&set) > 0) ::sched_setaffinity(0, sizeof(set), &set);
+}
+
+}  // namespace
+
+void SetUpRuntime(int threads, const std::vector<int>& cpus) {
   INLIER_CHECK(threads >= 1);
+  BindTo(cpus);
   // Blocks up to the largest threshold glibc allows come from the heap, and the heap is never trimmed.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 2047 << 20);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -15,8 +16,10 @@ namespace inlier {
 
 // Sets the number of CPU threads of LibTorch; keeps freed memory in the process (returning it to the system
 // between steps costs a CPU training a fifth of its speed); treats denormal numbers as 0; asks for
-// deterministic kernels where there is a choice. REQUIRES: threads >= 1.
-void SetUpRuntime(int threads);
+// deterministic kernels where there is a choice. Binds the process to `cpus`, if there are any: here and not before its
+// start, because OpenMP's threads wait for each other in the kernel, not in a loop, when there are more of them than the
+// CPUs that the process was started on, and a training may borrow CPUs later. REQUIRES: threads >= 1.
+void SetUpRuntime(int threads, const std::vector<int>& cpus = {});
 
 // "cpu", "cuda" or "cuda:<index>". InvalidArgument for another word; Unavailable when this LibTorch or this
 // machine has no such device.

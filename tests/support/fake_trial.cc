@@ -301,10 +301,8 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   if (behaviour == "grandchild" || behaviour == "escape") LeaveGrandchild(spec, behaviour == "escape");
   if (behaviour == "environment") {
     const char* threads = std::getenv("OMP_NUM_THREADS");
-    cpu_set_t cpus;
-    ::sched_getaffinity(0, sizeof(cpus), &cpus);
     EmitMeasurement("train_loss", 1, threads == nullptr ? -1 : std::atof(threads), false);
-    EmitMeasurement("train_loss", 2, CPU_COUNT(&cpus), false);
+    EmitMeasurement("train_loss", 2, spec.cpus_size(), false);
     EmitMeasurement("train_loss", 3, ::getpgid(0) == ::getpid() ? 1 : 0, false);
     EmitMeasurement(
         "train_loss", 4,

@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 namespace inlier {
 namespace {
@@ -28,9 +29,17 @@ TEST(RuntimeTest, GpuThatIsNotThereIsUnavailable) {
   EXPECT_EQ(ParseDevice("cuda").ok(), at::hasCUDA());
 }
 
-TEST(RuntimeTest, SetUpTakesTheThreadsItIsGiven) {
-  SetUpRuntime(1);
+TEST(RuntimeTest, SetUpTakesTheThreadsAndCpusItIsGiven) {
+  cpu_set_t before, bound;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(before), &before), 0);
+  int last = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) last = CPU_ISSET(cpu, &before) ? cpu : last;
+  SetUpRuntime(1, {last});
   EXPECT_EQ(at::get_num_threads(), 1);
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(bound), &bound), 0);
+  EXPECT_EQ(CPU_COUNT(&bound), 1);
+  EXPECT_TRUE(CPU_ISSET(last, &bound));
+  ::sched_setaffinity(0, sizeof(before), &before);
   EXPECT_THAT(TorchVersion(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
 }
 

@@ -1,4 +1,4 @@
-#include "worker/slot_plan.h"
+#include "worker/slots/slot_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

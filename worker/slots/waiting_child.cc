@@ -1,4 +1,4 @@
-#include "worker/waiting_child.h"
+#include "worker/slots/waiting_child.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 // Children that wait for the next evaluation: the worker against a fake coordinator, with real children (fake_trial).
-#include "worker/waiting_child.h"
+#include "worker/slots/waiting_child.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 //
 // Slots never share a CPU as long as there are enough: OpenMP threads of two trials on one core can make both
 // thirty times slower.
-#ifndef INLIER_WORKER_SLOT_PLAN_H_
-#define INLIER_WORKER_SLOT_PLAN_H_
+#ifndef INLIER_WORKER_SLOTS_SLOT_PLAN_H_
+#define INLIER_WORKER_SLOTS_SLOT_PLAN_H_
 
 #include <cstdint>
 #include <optional>
@@ -35,4 +35,4 @@ std::vector<SlotPlan> PlanSlots(const std::vector<int>& cpus, const std::vector<
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_SLOT_PLAN_H_
+#endif  // INLIER_WORKER_SLOTS_SLOT_PLAN_H_

@@ -4,8 +4,8 @@
 // not wait long: its memory (a GPU's too) belongs to whatever the slot runs next.
 //
 // Thread safety: none; lives on the io_context's thread.
-#ifndef INLIER_WORKER_WAITING_CHILD_H_
-#define INLIER_WORKER_WAITING_CHILD_H_
+#ifndef INLIER_WORKER_SLOTS_WAITING_CHILD_H_
+#define INLIER_WORKER_SLOTS_WAITING_CHILD_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -44,4 +44,4 @@ class WaitingChild {
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_WAITING_CHILD_H_
+#endif  // INLIER_WORKER_SLOTS_WAITING_CHILD_H_

@@ -1,0 +1,91 @@
+#include "core/train/lent_cpus.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "core/fused/parallel.h"
+
+namespace inlier {
+namespace {
+
+// Adds updates of seconds_of(threads) until the choice stays; the number of them.
+template <typename SecondsOf>
+int Settle(ThreadChoice& choice, const SecondsOf& seconds_of) {
+  int updates = 0, unchanged = 0;
+  for (; unchanged < 100; ++updates) {
+    const int before = choice.threads();
+    choice.Add(seconds_of(before));
+    unchanged = choice.threads() == before ? unchanged + 1 : 0;
+  }
+  return updates - unchanged;
+}
+
+TEST(ThreadChoiceTest, TakesAllWhereMoreAreFaster) {
+  ThreadChoice choice(1, 6);
+  EXPECT_EQ(choice.threads(), 6);
+  EXPECT_LT(Settle(choice, [](int threads) { return 1.0 / threads; }), 20);
+  EXPECT_EQ(choice.threads(), 6);
+}
+
+TEST(ThreadChoiceTest, GoesDownAsLongAsFewerAreFaster) {
+  ThreadChoice choice(1, 64);
+  Settle(choice, [](int threads) { return 1.0 / threads + 0.02 * threads; });  // 8: 0.285; 16: 0.38; 4: 0.33
+  EXPECT_EQ(choice.threads(), 8);
+  ThreadChoice alone(1, 64);
+  Settle(alone, [](int threads) { return threads; });
+  EXPECT_EQ(alone.threads(), 1);
+  ThreadChoice two(2, 7);
+  Settle(two, [](int threads) { return threads; });
+  EXPECT_EQ(two.threads(), 2);
+}
+
+TEST(ThreadChoiceTest, OneSlowUpdateDoesNotDecide) {
+  ThreadChoice choice(1, 2);
+  int updates = 0;
+  Settle(choice, [&updates](int threads) { return ++updates == 3 ? 50.0 : 1.0 / threads; });
+  EXPECT_EQ(choice.threads(), 2);
+}
+
+// Threads that the loops of the fused engine really run on.
+std::size_t LoopThreads() {
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  fused::ParallelFor(1000, [&](std::int64_t) {
+    std::this_thread::yield();
+    const std::scoped_lock lock(mutex);
+    ids.insert(std::this_thread::get_id());
+  });
+  return ids.size();
+}
+
+TEST(LentCpusTest, TheLoopsFollowTheCpusOfTheProcessAndLibTorchKeepsItsThreads) {
+  cpu_set_t all, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs two CPUs";
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  ::sched_setaffinity(0, sizeof(one), &one);
+  at::set_num_threads(1);
+  LentCpus lent;
+  lent.OnUpdate(1);
+  EXPECT_EQ(LoopThreads(), 1u);
+
+  ::sched_setaffinity(0, sizeof(all), &all);
+  lent.OnUpdate(1);
+  EXPECT_EQ(LoopThreads(), static_cast<std::size_t>(CPU_COUNT(&all)));
+  EXPECT_EQ(at::get_num_threads(), 1);
+
+  ::sched_setaffinity(0, sizeof(one), &one);
+  lent.OnUpdate(1);
+  EXPECT_EQ(LoopThreads(), 1u);
+  ::sched_setaffinity(0, sizeof(all), &all);
+}
+
+}  // namespace
+}  // namespace inlier
