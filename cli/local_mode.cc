@@ -212,6 +212,8 @@ absl::Status LocalDaemons::WaitUntilReady() {
     }
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+    // A call that fails at once does not drive the channel: gRPC would look at the new connection every 5 s only.
+    context.set_wait_for_ready(true);
     v1::ListWorkersRequest request;
     request.set_connected(true);
     v1::ListWorkersResponse workers;

@@ -88,4 +88,8 @@ void PrintRows(const Session& session, const v1::QueryResponse& response, bool c
   Print(table.ToString());
 }
 
+std::string SqlText(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
 }  // namespace inlier

@@ -3,11 +3,16 @@
 #ifndef INLIER_CLI_QUERY_ROWS_H_
 #define INLIER_CLI_QUERY_ROWS_H_
 
+#include <string>
+
 #include "cli/session.h"
 
 namespace inlier {
 
 void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv = false);
+
+// A text as SQL has it, in quotes.
+std::string SqlText(const std::string& text);
 
 }  // namespace inlier
 

@@ -27,7 +27,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Stub = v1::SweepService::Stub;
 
-constexpr double kSeconds = 120;  // Of a call.
+constexpr double kSavedPageSeconds = 120;  // Of a call.
 constexpr std::size_t kTrialsAtOnce = 8;
 constexpr char kCurvesSaved[] =
     "'train_loss', 'loss', 'max_inf_norm', 'avg_kurtosis', 'learning_rate', 'gradient_norm'";
@@ -50,7 +50,7 @@ absl::StatusOr<Json> Rows(Session& session, const std::string& sql, std::uint32_
   v1::QueryRequest request;
   request.set_sql(sql);
   request.set_max_rows(rows_max);
-  ASSIGN_OR_RETURN(const v1::QueryResponse response, session.Call(&Stub::Query, request, kSeconds));
+  ASSIGN_OR_RETURN(const v1::QueryResponse response, session.Call(&Stub::Query, request, kSavedPageSeconds));
   Json rows = Json::array();
   for (const v1::QueryRow& row : response.rows()) {
     Json object = Json::object();
@@ -90,7 +90,7 @@ absl::StatusOr<Json> Values(Session& session, const std::string& sweep, const v1
     request.set_sweep(sweep);
     request.set_measurement(name);
     request.set_trials_max(static_cast<std::uint32_t>(matrix.numbers_size()));
-    ASSIGN_OR_RETURN(const v1::SweepMatrix with, session.Call(&Stub::GetMatrix, request, kSeconds));
+    ASSIGN_OR_RETURN(const v1::SweepMatrix with, session.Call(&Stub::GetMatrix, request, kSavedPageSeconds));
     Json& list = values[name] = Json::array();
     for (const double value : with.values())
       list.push_back(std::isfinite(value) ? Json(Rounded(value)) : Json());
@@ -106,7 +106,8 @@ absl::StatusOr<Json> Trials(Session& session, const v1::SweepStatus& sweep, std:
   request.set_sweep(sweep.sweep_id());
   request.set_page_size(500);
   do {
-    ASSIGN_OR_RETURN(const v1::ListTrialsResponse page, session.Call(&Stub::ListTrials, request, kSeconds));
+    ASSIGN_OR_RETURN(const v1::ListTrialsResponse page,
+                     session.Call(&Stub::ListTrials, request, kSavedPageSeconds));
     for (const v1::TrialStatus& trial : page.trials()) {
       if (trials.size() == trials_max) return trials;
       Json labels = Json::object();
@@ -207,11 +208,11 @@ absl::StatusOr<std::string> SavedPage(Session& session, const std::string& name,
                                       const SavedPageLimits& limits) {
   v1::GetSweepRequest get;
   get.set_sweep(name);
-  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&Stub::GetSweep, get, kSeconds));
+  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&Stub::GetSweep, get, kSavedPageSeconds));
   const std::string& id = sweep.sweep_id();
   v1::GetMatrixRequest all;
   all.set_sweep(id);
-  ASSIGN_OR_RETURN(const v1::SweepMatrix matrix, session.Call(&Stub::GetMatrix, all, kSeconds));
+  ASSIGN_OR_RETURN(const v1::SweepMatrix matrix, session.Call(&Stub::GetMatrix, all, kSavedPageSeconds));
   ASSIGN_OR_RETURN(const Json values, Values(session, id, matrix, limits.values));
   ASSIGN_OR_RETURN(
       const Json failures,
@@ -225,7 +226,7 @@ absl::StatusOr<std::string> SavedPage(Session& session, const std::string& name,
   build.set_sweep(id);
   std::string table = "null";
   if (sweep.spec().has_table()) {
-    ASSIGN_OR_RETURN(const v1::Table built, session.Call(&Stub::BuildTable, build, kSeconds));
+    ASSIGN_OR_RETURN(const v1::Table built, session.Call(&Stub::BuildTable, build, kSavedPageSeconds));
     table = ToJsonLine(built);
   }
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(

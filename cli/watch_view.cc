@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kLineEvery = std::chrono::seconds(10);
 constexpr double kLineAtLeast = 0.05;
 constexpr size_t kNoticesInFrame = 4;  // Earlier ones stay above it.
-constexpr size_t kLinesPerNotice = 3;
+constexpr size_t kWatchedLinesPerNotice = 3;
 constexpr size_t kAttemptsShown = 16;
 
 // Time left of a running sweep, or how a complete one ended.
@@ -94,7 +94,7 @@ std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
   const int width = std::max(1, width_ - 1);  // The last column stays free: a full line could wrap.
   std::string out = Erase();
   const auto wrap = [width](const std::string& text) {
-    return WrapText("  " + text, width, kLinesPerNotice);
+    return WrapText("  " + text, width, kWatchedLinesPerNotice);
   };
   for (const std::string& notice : update.notices()) notices_.Add(notice);
   for (const std::string& text : notices_.TakeAllBut(kNoticesInFrame)) {

@@ -28,6 +28,7 @@ function(_inlier_proto_target name)
   # Generated code is not held to the project's warnings, and not to its sanitizers' speed; but messages have a field
   # more under the thread sanitizer, and all targets must agree on that.
   target_compile_options(${name} PRIVATE -w)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # protoc gives the same names to parts of every file.
   if(INLIER_SANITIZE STREQUAL "thread")
     target_compile_options(${name} PRIVATE -fsanitize=thread)
   endif()

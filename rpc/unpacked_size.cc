@@ -14,7 +14,6 @@
 namespace inlier {
 namespace {
 
-using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
@@ -50,10 +49,11 @@ struct UnpackedSize::Type {
   }
 };
 
-UnpackedSize::UnpackedSize(const Descriptor& type) : descriptor_(type), root_(TypeOf(type)) {}
+UnpackedSize::UnpackedSize(const google::protobuf::Descriptor& type)
+    : descriptor_(type), root_(TypeOf(type)) {}
 UnpackedSize::~UnpackedSize() = default;
 
-const UnpackedSize::Type* UnpackedSize::TypeOf(const Descriptor& descriptor) {
+const UnpackedSize::Type* UnpackedSize::TypeOf(const google::protobuf::Descriptor& descriptor) {
   std::unique_ptr<Type>& type = types_[&descriptor];
   if (type != nullptr) return type.get();
   type = std::make_unique<Type>();

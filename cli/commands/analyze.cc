@@ -20,7 +20,7 @@
 namespace inlier {
 namespace {
 
-struct Arguments {
+struct AnalyzeArguments {
   std::string model;
   std::string corpus = "gcide";
   std::string text;
@@ -52,7 +52,7 @@ absl::StatusOr<v1::QuantizationSpec> SettingOf(const std::string& text) {
   return setting;
 }
 
-absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const Arguments& arguments) {
+absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArguments& arguments) {
   namespace fs = std::filesystem;
   v1::AnalysisSpec spec;
   ASSIGN_OR_RETURN(const fs::path folder, FindModel(arguments.model, HubCache(&std::getenv)));
@@ -105,7 +105,7 @@ absl::Status WriteLayers(const AnalysisReport& report, const std::string& path) 
   return WriteFileAtomically(path, report.ToCsv());
 }
 
-absl::Status Analyze(Session& session, const Arguments& arguments) {
+absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
   ASSIGN_OR_RETURN(const v1::AnalysisSpec spec, SpecOf(session, arguments));
   ASSIGN_OR_RETURN(const bool stores, Stores(session, arguments.no_store));
   const TemporaryFile request(SpecToJson(spec));
@@ -142,7 +142,7 @@ absl::Status Analyze(Session& session, const Arguments& arguments) {
 }  // namespace
 
 void AddAnalyzeCommand(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* command = app.add_subcommand("analyze",
                                          "Measure the outliers of a Hugging Face model (BERT, OPT, GPT-2, "
                                          "Llama), and the effect of quantization");

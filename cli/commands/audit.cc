@@ -3,7 +3,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/query_rows.h"
@@ -15,10 +14,6 @@ struct AuditArguments {
   std::string sweep, who;
   std::uint32_t rows = 100;
 };
-
-std::string SqlText(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
-}
 
 absl::Status Show(Session& session, const AuditArguments& arguments) {
   std::string where;

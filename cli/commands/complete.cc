@@ -12,7 +12,7 @@
 namespace inlier {
 namespace {
 
-constexpr double kSeconds = 1;
+constexpr double kCompletionSeconds = 1;
 constexpr std::uint32_t kSweeps = 50;
 constexpr int kSweepsWithTrials = 3;
 constexpr std::uint32_t kTrialsOfASweep = 200;
@@ -24,7 +24,7 @@ std::string SweepWords(Session& session, bool sweeps, bool trials) {
   if (!answerer.ok() || answerer->kind == Answerer::kStored) return "";
   v1::ListSweepsRequest list;
   list.set_page_size(kSweeps);
-  const auto response = session.Call(&v1::SweepService::Stub::ListSweeps, list, kSeconds);
+  const auto response = session.Call(&v1::SweepService::Stub::ListSweeps, list, kCompletionSeconds);
   if (!response.ok()) return "";
   std::string words;
   if (sweeps) {
@@ -37,7 +37,7 @@ std::string SweepWords(Session& session, bool sweeps, bool trials) {
     v1::ListTrialsRequest request;
     request.set_sweep(response->sweeps(i).sweep_id());
     request.set_page_size(kTrialsOfASweep);
-    const auto page = session.Call(&v1::SweepService::Stub::ListTrials, request, kSeconds);
+    const auto page = session.Call(&v1::SweepService::Stub::ListTrials, request, kCompletionSeconds);
     if (!page.ok()) break;
     for (const v1::TrialStatus& trial : page->trials()) absl::StrAppend(&words, trial.trial_id(), "\n");
   }
@@ -48,7 +48,7 @@ std::string WorkerWords(Session& session) {
   session.quiet = true;
   const auto answerer = session.FindAnswerer();
   if (!answerer.ok() || answerer->kind == Answerer::kStored) return "";
-  const auto workers = session.ListWorkers(/*connected=*/true, kSeconds);
+  const auto workers = session.ListWorkers(/*connected=*/true, kCompletionSeconds);
   std::string words;
   if (!workers.ok()) return words;
   for (const v1::WorkerStatus& worker : workers->workers()) absl::StrAppend(&words, worker.name(), "\n");

@@ -17,7 +17,7 @@
 namespace inlier {
 namespace {
 
-constexpr double kAnswerSeconds = 5;
+constexpr double kDoctorSeconds = 5;
 constexpr char kSameVersion[] = "install the same version everywhere";
 
 struct Versions {
@@ -56,7 +56,7 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
                      Version()),
         kSameVersion);
   }
-  const auto workers = session.ListWorkers(/*connected=*/true, kAnswerSeconds);
+  const auto workers = session.ListWorkers(/*connected=*/true, kDoctorSeconds);
   if (!workers.ok()) {
     add("versions", true,
         absl::StrCat("the coordinator of process ", endpoint->pid(),

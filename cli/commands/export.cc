@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Arguments {
+struct ExportArguments {
   std::string model;
   std::string folder;
   std::string data_dir;  // The build's own when empty.
@@ -53,7 +53,7 @@ std::string ForPeople(const std::string& folder, const json& exported) {
   return text;
 }
 
-absl::Status Export(Session& session, const Arguments& arguments) {
+absl::Status Export(Session& session, const ExportArguments& arguments) {
   namespace fs = std::filesystem;
   json attempt = {{"checkpoint", arguments.model}};
   if (!fs::exists(arguments.model) && IsTrialId(arguments.model)) {
@@ -85,7 +85,7 @@ absl::Status Export(Session& session, const Arguments& arguments) {
 }  // namespace
 
 void AddExportCommand(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command =
       app.add_subcommand("export", "Export a trained model as a folder for Hugging Face transformers");
   command

@@ -19,13 +19,13 @@
 namespace inlier {
 namespace {
 
-struct Arguments {
+struct PageArguments {
   std::string sweep, output, address;
   bool print = false;
 };
 
 // host:port of the page: as named, else of the endpoint file, else the default port of the coordinator's host.
-absl::StatusOr<std::string> PageAddress(const Session& session, const Arguments& arguments) {
+absl::StatusOr<std::string> PageAddress(const Session& session, const PageArguments& arguments) {
   if (!arguments.address.empty()) {
     ASSIGN_OR_RETURN(const Address address, ParseAddress(arguments.address, "--address"));
     return address.ToString();
@@ -78,7 +78,7 @@ absl::Status OpenBrowser(const std::filesystem::path& dir, const std::string& ur
   return absl::OkStatus();
 }
 
-absl::Status ShowPage(Session& session, const Arguments& arguments) {
+absl::Status ShowPage(Session& session, const PageArguments& arguments) {
   ASSIGN_OR_RETURN(const std::string address, PageAddress(session, arguments));
   ASSIGN_OR_RETURN(const ClientSecurity security, session.Security());
   const std::string base = absl::StrCat(SpeaksTls(address) ? "https://" : "http://", address, "/");
@@ -96,7 +96,7 @@ absl::Status ShowPage(Session& session, const Arguments& arguments) {
   return OpenBrowser(session.dir, url);
 }
 
-absl::Status SavePage(Session& session, const Arguments& arguments) {
+absl::Status SavePage(Session& session, const PageArguments& arguments) {
   if (arguments.sweep.empty())
     return absl::InvalidArgumentError("-o saves one sweep; name it: inlier page SWEEP -o sweep.html");
   ASSIGN_OR_RETURN(const std::string page, SavedPage(session, arguments.sweep));
@@ -113,7 +113,7 @@ absl::Status SavePage(Session& session, const Arguments& arguments) {
 }  // namespace
 
 void AddPageCommand(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PageArguments>();
   CLI::App* command = app.add_subcommand(
       "page",
       "Print the address of the coordinator's page, with the token, and open it; or save a sweep as a file");

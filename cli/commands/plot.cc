@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 // Rows of one answer; longer ones are continued.
 constexpr std::uint32_t kRowsOfAnAnswer = 20'000;
 
-struct Arguments {
+struct PlotArguments {
   std::string sweep;
   std::vector<std::string> names;
   std::string spec;  // File.
@@ -44,7 +44,7 @@ struct Arguments {
 };
 
 // The figure that the flags describe; nothing without one of them.
-absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const Arguments& arguments) {
+absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const PlotArguments& arguments) {
   v1::FigureSpec figure;
   if (!arguments.spec.empty()) RETURN_IF_ERROR(ReadYamlFile(arguments.spec, &figure));
   if (!arguments.kind.empty()) {
@@ -84,7 +84,7 @@ std::string NameOf(const PlotTrial& trial, const SweepGrid& grid) {
 
 class Plotting {
  public:
-  Plotting(Session& session, const Arguments& arguments) : session_(session), arguments_(arguments) {}
+  Plotting(Session& session, const PlotArguments& arguments) : session_(session), arguments_(arguments) {}
 
   absl::Status Run() {
     v1::GetSweepRequest request;
@@ -220,7 +220,7 @@ class Plotting {
   }
 
   Session& session_;
-  const Arguments& arguments_;
+  const PlotArguments& arguments_;
   v1::SweepStatus sweep_;
   bool usual_ = false;
   nlohmann::ordered_json written_ = nlohmann::ordered_json::array();
@@ -229,7 +229,7 @@ class Plotting {
 }  // namespace
 
 void AddPlotCommand(CLI::App& app, Session& session) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PlotArguments>();
   CLI::App* command = app.add_subcommand(
       "plot", "Draw the figures of a sweep, each with a CSV of its numbers (needs gnuplot)");
   command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();

@@ -10,7 +10,7 @@
 namespace inlier {
 namespace {
 
-constexpr double kAnswerSeconds = 5;
+constexpr double kWhereSeconds = 5;
 
 std::string ChosenBy(const Session& session) {
   const std::string& by = session.choice().by();
@@ -50,7 +50,7 @@ absl::Status Where(Session& session) {
   if (answerer.kind != Answerer::kStored) {
     v1::ListSweepsRequest request;
     request.set_page_size(1);
-    answered = session.Call(&v1::SweepService::Stub::ListSweeps, request, kAnswerSeconds).status();
+    answered = session.Call(&v1::SweepService::Stub::ListSweeps, request, kWhereSeconds).status();
   }
   if (answered.ok() || session.mode() != OutputMode::kJson) Show(session, answerer);
   return answered;

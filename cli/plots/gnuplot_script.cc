@@ -34,8 +34,6 @@ constexpr std::size_t kCellsWithNumbers = 100;
 constexpr std::size_t kBoxes = 4000;  // Cells drawn as boxes; a larger grid is one image.
 constexpr std::size_t kLegendLines = 24;
 
-std::string Number(double value) { return FormatNumber(value); }
-
 std::string OneLine(const std::string& text) {
   const std::string shown = Shown(text, Layout::kCell);
   return Columns(shown) > static_cast<int>(kTextColumns) ? Cut(shown, kTextColumns - 1) + "…" : shown;
@@ -45,7 +43,7 @@ std::string OneLine(const std::string& text) {
 std::string TicText(const std::string& text) { return GnuplotText(absl::StrReplaceAll(text, {{"%", "%%"}})); }
 
 std::string Range(const Ends& ends) {
-  return absl::StrCat(" [", Number(ends.low), ":", Number(ends.high), "]\n");
+  return absl::StrCat(" [", FormatNumber(ends.low), ":", FormatNumber(ends.high), "]\n");
 }
 
 // Places of bars, from 0: those of one first label side by side.
@@ -135,8 +133,8 @@ class Script {
         Add("set terminal svg noenhanced size ", size, " font 'Arial,11' background rgb 'white'\n");
         break;
       case PictureFormat::kPdf:
-        Add("set terminal pdfcairo noenhanced size ", Number(figure_.width_mm / 10), "cm,",
-            Number(figure_.height_mm / 10), "cm font 'Sans,8' fontscale 1 background rgb 'white'\n");
+        Add("set terminal pdfcairo noenhanced size ", FormatNumber(figure_.width_mm / 10), "cm,",
+            FormatNumber(figure_.height_mm / 10), "cm font 'Sans,8' fontscale 1 background rgb 'white'\n");
         break;
       case PictureFormat::kPng:
         Add("set terminal pngcairo noenhanced size ", twice,
@@ -247,7 +245,7 @@ class Script {
     for (const auto& [label, x] : places.tics) texts.push_back(label);
     Tics("x", texts, [&](std::size_t i) { return places.tics[i].second; });
     Add("set boxwidth 0.9\nset style fill solid 0.75 noborder\nset xrange [-0.9:",
-        Number(places.x.back() + 0.9), "]\n");
+        FormatNumber(places.x.back() + 0.9), "]\n");
     if (!figure_.log_y) Add("set yrange [", AnyBelowZero() ? "*" : "0", ":*]\n");
     std::vector<std::string> parts;
     std::vector<bool> named(places.legend.size(), false);
@@ -297,7 +295,7 @@ class Script {
           texts.size() <= kTicTexts ? Cut(Shown(texts[i], Layout::kCell), 24) : absl::StrCat(i);
       longest = std::max(longest, Columns(text));
       all += Columns(text) + 2;
-      tics.push_back(absl::StrCat(TicText(text), " ", Number(place_of(i))));
+      tics.push_back(absl::StrCat(TicText(text), " ", FormatNumber(place_of(i))));
     }
     const bool crowded = axis[0] == 'x' && all * 1.7 > figure_.width_mm - 25;
     Add("set ", axis, "tics (", absl::StrJoin(tics, ", "), ")",
@@ -318,10 +316,10 @@ class Script {
     const auto same = [](std::size_t i) { return static_cast<double>(i); };
     Add("set key off\nunset grid\nset border linecolor rgb '#444444'\n", kPalette);
     if (figure_.log_y) Add("set logscale cb\n");
-    const std::string bottom = "-0.5", top = Number(static_cast<double>(rows) - 0.5);
+    const std::string bottom = "-0.5", top = FormatNumber(static_cast<double>(rows) - 0.5);
     const bool downwards = figure_.kind == FigureSpec::ATTENTION;
     Add("set cblabel ", GnuplotText(figure_.value_title),
-        " noenhanced\nset xrange [-0.5:", Number(static_cast<double>(columns) - 0.5), "]\nset yrange [",
+        " noenhanced\nset xrange [-0.5:", FormatNumber(static_cast<double>(columns) - 0.5), "]\nset yrange [",
         downwards ? top : bottom, ":", downwards ? bottom : top, "]\n");
     Tics("x", texts_of(figure_.columns), same);
     Tics("y", figure_.kind == FigureSpec::ATTENTION ? texts_of(figure_.rows) : figure_.rows, same);
@@ -373,7 +371,7 @@ std::string GridData(const Figure& figure) {
   for (std::size_t r = 0; r < figure.rows.size(); ++r) {
     for (std::size_t c = 0; c < figure.columns.size(); ++c) {
       const double value = figure.cells[r][c].mean;
-      absl::StrAppend(&data, c, " ", r, " ", Number(value));
+      absl::StrAppend(&data, c, " ", r, " ", FormatNumber(value));
       absl::StrAppend(&data, numbers ? IsBright(figure, value) ? " 1" : " 0" : "", "\n");
     }
   }
@@ -395,13 +393,13 @@ std::string GnuplotData(const Figure& figure) {
     if (i > 0) data += "\n\n";
     for (const FigurePoint& point : series.points) {
       const auto [low, high] = Spread(point.y, figure.log_y);
-      const std::string numbers =
-          absl::StrCat(" ", Number(point.y.mean), " ", Number(low), " ", Number(high), "\n");
+      const std::string numbers = absl::StrCat(" ", FormatNumber(point.y.mean), " ", FormatNumber(low), " ",
+                                               FormatNumber(high), "\n");
       if (series.level) {
         const Ends ends = XEnds(figure);
-        absl::StrAppend(&data, Number(ends.low), numbers, Number(ends.high), numbers);
+        absl::StrAppend(&data, FormatNumber(ends.low), numbers, FormatNumber(ends.high), numbers);
       } else {
-        absl::StrAppend(&data, Number(bars.x.empty() ? point.x : bars.x[i]), numbers);
+        absl::StrAppend(&data, FormatNumber(bars.x.empty() ? point.x : bars.x[i]), numbers);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "cli/query_rows.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
@@ -17,11 +18,8 @@ namespace {
 
 using google::protobuf::Value;
 
-constexpr std::size_t kTrialsOfAQuery = 50;  // Whose curves are read together.
+constexpr std::size_t kCurvesOfAQuery = 50;  // Whose curves are read together.
 
-std::string SqlText(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
-}
 std::string SqlName(const std::string& name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
 }
@@ -138,9 +136,9 @@ absl::StatusOr<std::map<std::string, Curve>> ReadCurves(const RunQuery& query,
                                                         const std::vector<std::string>& trials,
                                                         const std::string& measurement) {
   std::map<std::string, Curve> curves;
-  for (std::size_t begin = 0; begin < trials.size(); begin += kTrialsOfAQuery) {
+  for (std::size_t begin = 0; begin < trials.size(); begin += kCurvesOfAQuery) {
     std::string some;
-    for (std::size_t i = begin; i < std::min(begin + kTrialsOfAQuery, trials.size()); ++i)
+    for (std::size_t i = begin; i < std::min(begin + kCurvesOfAQuery, trials.size()); ++i)
       absl::StrAppend(&some, some.empty() ? "" : ", ", SqlText(trials[i]));
     RETURN_IF_ERROR(ForEachRow(
         query,

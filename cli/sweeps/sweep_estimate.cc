@@ -23,7 +23,7 @@ constexpr char kEvaluations[] =
     "SELECT train.spec, (attempt.ended_ms - attempt.started_ms) / 1000.0 FROM stage "
     "JOIN attempt ON attempt.token = stage.result_token JOIN stage AS train ON train.id = stage.train_stage "
     "WHERE stage.kind = 'EVALUATE_STAGE' ORDER BY stage.id DESC LIMIT 500";
-constexpr double kSeconds = 5;
+constexpr double kEstimateSeconds = 5;
 // Evaluations that are counted: each takes memory.
 constexpr std::size_t kStagesMax = 20'000;
 
@@ -37,7 +37,7 @@ bool AddPaces(Session& session, const char* sql, double Pace::*mean, std::uint64
               std::map<std::string, Pace>* paces) {
   v1::QueryRequest request;
   request.set_sql(sql);
-  const auto rows = session.Call(&v1::SweepService::Stub::Query, request, kSeconds);
+  const auto rows = session.Call(&v1::SweepService::Stub::Query, request, kEstimateSeconds);
   if (!rows.ok()) return false;
   std::map<std::string, std::string> kinds;  // By specification.
   for (const v1::QueryRow& row : rows->rows()) {
@@ -127,7 +127,7 @@ std::string EstimateText(Session& session, const SweepWork& work) {
   if (!seconds) return "";
   std::uint64_t trainings = 0, slots = 0;
   for (const auto& [kind, of] : work.kinds) trainings += paces.at(kind).trainings;
-  const auto workers = session.ListWorkers(/*connected=*/true, kSeconds);
+  const auto workers = session.ListWorkers(/*connected=*/true, kEstimateSeconds);
   for (int i = 0; workers.ok() && !session.shows_stored() && i < workers->workers_size(); ++i)
     slots += workers->workers(i).slots();
   const std::uint64_t places = std::max<std::uint64_t>(1, std::min(slots, work.evaluations));

@@ -215,7 +215,7 @@ std::uint32_t Decimals(const v1::Table& table, int column) {
   return column < table.decimals_size() ? table.decimals(column) : 2;
 }
 
-std::string Values(std::uint64_t count) {
+std::string CountOfValues(std::uint64_t count) {
   return absl::StrCat(" (", count, count == 1 ? " value)" : " values)");
 }
 
@@ -348,16 +348,20 @@ std::vector<std::string> NotesOf(const Context& context) {
     AddPart(starred.unmeasured > 0, absl::StrCat(starred.unmeasured, " not measured"), &reasons);
     notes.push_back(absl::StrCat("* without missing values: ", reasons));
   }
-  if (alone.not_run > 0) notes.push_back("not run: no trial of the cell was started" + Values(alone.not_run));
-  if (alone.unfinished > 0) notes.push_back("- not finished" + Values(alone.unfinished));
+  if (alone.not_run > 0)
+    notes.push_back("not run: no trial of the cell was started" + CountOfValues(alone.not_run));
+  if (alone.unfinished > 0) notes.push_back("- not finished" + CountOfValues(alone.unfinished));
   if (alone.failed > 0) {
     notes.push_back((style.for_terminal ? "FAILED: `inlier why TRIAL` has the reason" : "FAILED: no result") +
-                    Values(alone.failed));
+                    CountOfValues(alone.failed));
   }
-  if (alone.cancelled > 0) notes.push_back("CANCELLED: by a person or by pruning" + Values(alone.cancelled));
+  if (alone.cancelled > 0)
+    notes.push_back("CANCELLED: by a person or by pruning" + CountOfValues(alone.cancelled));
   if (alone.unmeasured > 0)
-    notes.push_back("n/a: no such measurement for this data, or not a number" + Values(alone.unmeasured));
-  if (diverged > 0) notes.push_back("diverged: the loss was not finite; in no mean" + Values(diverged));
+    notes.push_back("n/a: no such measurement for this data, or not a number" +
+                    CountOfValues(alone.unmeasured));
+  if (diverged > 0)
+    notes.push_back("diverged: the loss was not finite; in no mean" + CountOfValues(diverged));
   AddComparisonNotes(table, style, &notes);
   if (!style.differences) {
     if (published) notes.push_back(style.brackets ? "[ ] published figure" : "paper: published figure");

@@ -18,7 +18,7 @@
 namespace inlier {
 namespace {
 
-constexpr std::size_t kTrialsOfAQuery = 200;
+constexpr std::size_t kExplainedOfAQuery = 200;
 
 struct AttemptInfo {
   std::string kind, stage, outcome, failure, worker, host, device, build, data, checkpoint;
@@ -239,7 +239,7 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
   std::vector<std::string> some;
   for (int i = 0; i < cell.trials_size(); ++i) {
     some.push_back(absl::StrCat("'", cell.trials(i), "'"));
-    if (some.size() < kTrialsOfAQuery && i + 1 < cell.trials_size()) continue;
+    if (some.size() < kExplainedOfAQuery && i + 1 < cell.trials_size()) continue;
     RETURN_IF_ERROR(ReadTrials(session, absl::StrJoin(some, ","), measurement, &infos));
     some.clear();
   }

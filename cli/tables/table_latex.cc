@@ -231,7 +231,7 @@ std::string Headings(const v1::Table& table, const TableText& text, const std::v
 }
 
 // The labels of a row; those that repeat the row above are left out.
-std::vector<std::string> LabelsOf(const TableText& text, std::size_t row) {
+std::vector<std::string> RowLabels(const TableText& text, std::size_t row) {
   std::vector<std::string> labels;
   bool repeats = row > 0;
   for (std::size_t i = 0; i < text.rows[row].labels.size(); ++i) {
@@ -275,7 +275,7 @@ std::string WriteLatexTable(const v1::Table& table, const TableStyle& style) {
   absl::StrAppend(&out, "}\n\\toprule\n", Headings(table, text, columns), "\\midrule\n");
   for (std::size_t r = 0; r < text.rows.size(); ++r) {
     const TableText::Row& row = text.rows[r];
-    std::vector<std::string> line = LabelsOf(text, r);
+    std::vector<std::string> line = RowLabels(text, r);
     if (r > 0 && line.size() > 1 && row.labels[0] != text.rows[r - 1].labels[0]) out += "\\addlinespace\n";
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const CellText& cell = row.cells[i];

@@ -17,7 +17,7 @@
 namespace inlier {
 namespace {
 
-constexpr Duration kFrame = std::chrono::milliseconds(100);
+constexpr Duration kSweepFrame = std::chrono::milliseconds(100);
 constexpr Duration kPageEvery = std::chrono::seconds(2);
 constexpr Duration kMessageFor = std::chrono::seconds(8);
 constexpr int kUpdatesAFrame = 20;
@@ -62,7 +62,7 @@ class SweepApp {
       RETURN_IF_ERROR(TakeNews());
       if (follower_.over() && !may_go_back_) return SweepAppEnd::kOver;
       Draw();
-      if (const std::optional<SweepAppEnd> end = OnKey(screen_.NextKey(kFrame))) return *end;
+      if (const std::optional<SweepAppEnd> end = OnKey(screen_.NextKey(kSweepFrame))) return *end;
     }
   }
 

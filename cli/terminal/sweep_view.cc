@@ -11,12 +11,8 @@
 namespace inlier {
 namespace {
 
-constexpr std::string_view kKeys = "q quit  p pause  j k choose  enter trial  ? help";
+constexpr std::string_view kSweepKeys = "q quit  p pause  j k choose  enter trial  ? help";
 constexpr std::size_t kLinesPerNotice = 3;
-
-void Add(Drawing& drawing, Drawing lines) {
-  for (StyledLine& line : lines) drawing.push_back(std::move(line));
-}
 
 Drawing Header(const SweepModel& sweep, const ViewTime& time, int columns) {
   const v1::SweepStatus& status = sweep.status();
@@ -50,7 +46,7 @@ Drawing NoticeLines(const std::vector<std::string>& texts, bool failures, int co
     Drawing one;
     AddNotice(one, *text, failures, columns, kLinesPerNotice);
     if (static_cast<int>(lines.size() + one.size()) > lines_max) break;
-    Add(lines, std::move(one));
+    Append(lines, std::move(one));
   }
   return lines;
 }
@@ -60,8 +56,8 @@ Drawing NoticeLines(const std::vector<std::string>& texts, bool failures, int co
 Drawing DrawSweep(const SweepModel& sweep, const ViewState& state, const ViewTime& time, ScreenSize size) {
   const int columns = size.columns;
   if (!sweep.known())
-    return Fit({StyledLine("waiting for the coordinator", Style::kDim)}, FooterLine(state, kKeys, columns),
-               size);
+    return Fit({StyledLine("waiting for the coordinator", Style::kDim)},
+               FooterLine(state, kSweepKeys, columns), size);
   Drawing body = Header(sweep, time, columns);
   const int room = size.rows - 1 - static_cast<int>(body.size());
   const auto& running = sweep.latest().running();
@@ -74,28 +70,28 @@ Drawing DrawSweep(const SweepModel& sweep, const ViewState& state, const ViewTim
     StyledLine heading("failures", Style::kStrong);
     if (failures.size() > 1) heading.Add(absl::StrCat("  ", failures.size(), " reasons"), Style::kDim);
     body.push_back(heading);
-    Add(body, lines);
+    Append(body, lines);
   }
   if (!running.empty() && room > 2) {
     body.emplace_back();
     body.push_back(
         StyledLine("running", Style::kStrong).Add(absl::StrCat("  ", running.size()), Style::kDim));
-    Add(body, AttemptHeading(columns));
+    Append(body, AttemptHeading(columns));
     const int left = size.rows - 1 - static_cast<int>(body.size());
     const int shown = std::clamp(left / per_attempt, 1, running.size());
     const int selected = std::clamp(state.selected, 0, running.size() - 1);
     const int first = FirstShown(selected, running.size(), shown);
     for (int i = first; i < first + shown; ++i)
-      Add(body, DrawAttempt(sweep, running[i], columns, i == selected));
+      Append(body, DrawAttempt(sweep, running[i], columns, i == selected));
   }
   const std::vector<std::string> others = sweep.notices().Others();
   const int left = size.rows - 1 - static_cast<int>(body.size());
   if (!others.empty() && left > 2) {
     body.emplace_back();
     body.emplace_back("notices", Style::kStrong);
-    Add(body, NoticeLines(others, false, columns, left - 2));
+    Append(body, NoticeLines(others, false, columns, left - 2));
   }
-  return Fit(std::move(body), FooterLine(state, kKeys, columns), size);
+  return Fit(std::move(body), FooterLine(state, kSweepKeys, columns), size);
 }
 
 }  // namespace inlier

@@ -21,7 +21,7 @@
 namespace inlier {
 namespace {
 
-constexpr Duration kFrame = std::chrono::milliseconds(200);
+constexpr Duration kTopFrame = std::chrono::milliseconds(200);
 constexpr Duration kListEvery = std::chrono::seconds(2);
 constexpr Duration kPatience = std::chrono::seconds(60);
 // A stream each: well below the most of one caller.
@@ -68,7 +68,7 @@ class TopApp {
         RETURN_IF_ERROR(TakeLists(lists_call_.get()));
       RETURN_IF_ERROR(TakeUpdates());
       Draw(screen);
-      ASSIGN_OR_RETURN(const bool leaves, OnKey(screen, screen.NextKey(kFrame)));
+      ASSIGN_OR_RETURN(const bool leaves, OnKey(screen, screen.NextKey(kTopFrame)));
       if (leaves) return absl::OkStatus();
     }
   }

@@ -11,8 +11,8 @@
 namespace inlier {
 namespace {
 
-constexpr std::string_view kKeys = "q quit  j k choose  enter sweep  ? help";
-constexpr int kWide = 100;
+constexpr std::string_view kTopKeys = "q quit  j k choose  enter sweep  ? help";
+constexpr int kWideScreen = 100;
 
 std::string GpuText(const v1::GpuReading& gpu) {
   std::string text = gpu.device();
@@ -55,7 +55,7 @@ Drawing WorkerLines(const v1::ListWorkersResponse& workers, int columns, int lin
 
 Drawing SweepLines(const SweepModel& sweep, const ViewTime& time, int columns, bool selected) {
   const v1::SweepStatus& status = sweep.status();
-  const bool wide = columns >= kWide;
+  const bool wide = columns >= kWideScreen;
   StyledLine line(selected ? "> " : "  ");
   line.AddCell(status.sweep_id(), 7, Style::kStrong).Add(" ");
   line.AddCell(status.name(), std::clamp(columns / 5, 8, 24)).Add(" ");
@@ -76,10 +76,6 @@ Drawing SweepLines(const SweepModel& sweep, const ViewTime& time, int columns, b
   for (const Span& span : rest.spans()) below.Add(span.text, span.style);
   line.CutTo(columns);
   return {selected ? line.Select() : line, below.CutTo(columns)};
-}
-
-void Add(Drawing& drawing, Drawing lines) {
-  for (StyledLine& line : lines) drawing.push_back(std::move(line));
 }
 
 StyledLine Summary(const TopModel& top) {
@@ -113,11 +109,11 @@ Drawing DrawTop(const TopModel& top, const ViewState& state, const ViewTime& tim
   body.emplace_back();
   body.emplace_back("sweeps", Style::kStrong);
   if (sweeps == 0) body.emplace_back("  none is active", Style::kDim);
-  const int per_sweep = columns >= kWide ? 1 : 2;
+  const int per_sweep = columns >= kWideScreen ? 1 : 2;
   const int sweeps_shown = std::clamp(left() / 3 / per_sweep, 1, std::max(1, sweeps));
   const int first = FirstShown(selected, sweeps, sweeps_shown);
   for (int i = first; i < std::min(sweeps, first + sweeps_shown); ++i)
-    Add(body, SweepLines(*top.sweeps[static_cast<std::size_t>(i)], time, columns, i == selected));
+    Append(body, SweepLines(*top.sweeps[static_cast<std::size_t>(i)], time, columns, i == selected));
   const std::size_t hidden = top.more_sweeps + static_cast<std::size_t>(std::max(0, sweeps - sweeps_shown));
   if (hidden > 0) body.emplace_back(absl::StrCat("  and ", hidden, " more (inlier status)"), Style::kDim);
 
@@ -136,7 +132,7 @@ Drawing DrawTop(const TopModel& top, const ViewState& state, const ViewTime& tim
     body.emplace_back();
     body.emplace_back("workers", Style::kStrong);
     if (top.workers.workers().empty()) body.emplace_back("  none has registered", Style::kWarn);
-    Add(body, WorkerLines(top.workers, columns, std::max(1, left() / 2)));
+    Append(body, WorkerLines(top.workers, columns, std::max(1, left() / 2)));
   }
   if (sweeps > 0 && left() > 3) {
     const SweepModel& sweep = *top.sweeps[static_cast<std::size_t>(selected)];
@@ -144,13 +140,13 @@ Drawing DrawTop(const TopModel& top, const ViewState& state, const ViewTime& tim
     body.push_back(StyledLine("running", Style::kStrong)
                        .Add(absl::StrCat("  ", sweep.latest().running_size(), " of ", sweep.status().name()),
                             Style::kDim));
-    Add(body, AttemptHeading(columns));
+    Append(body, AttemptHeading(columns));
     for (const v1::RunningAttempt& attempt : sweep.latest().running()) {
       if (left() < LinesOfAttempt(columns)) break;
-      Add(body, DrawAttempt(sweep, attempt, columns, false));
+      Append(body, DrawAttempt(sweep, attempt, columns, false));
     }
   }
-  return Fit(std::move(body), FooterLine(state, kKeys, columns), size);
+  return Fit(std::move(body), FooterLine(state, kTopKeys, columns), size);
 }
 
 }  // namespace inlier

@@ -9,7 +9,7 @@
 namespace inlier {
 namespace {
 
-constexpr double kSeconds = 5;
+constexpr double kPageSeconds = 5;
 constexpr std::uint32_t kLogLines = 200;
 
 }  // namespace
@@ -20,7 +20,7 @@ TrialPage FetchTrialPage(Session& session, const std::string& trial) {
   page.loaded = true;
   v1::ExplainRequest explain;
   explain.set_trial(trial);
-  const auto explanation = session.Call(&v1::SweepService::Stub::Explain, explain, kSeconds);
+  const auto explanation = session.Call(&v1::SweepService::Stub::Explain, explain, kPageSeconds);
   const std::string text =
       explanation.ok() ? ExplanationTree(*explanation) : std::string(explanation.status().message());
   page.explanation = absl::StrSplit(absl::StripSuffix(text, "\n"), '\n');
@@ -28,7 +28,7 @@ TrialPage FetchTrialPage(Session& session, const std::string& trial) {
   logs.set_trial(trial);
   logs.set_max_lines(kLogLines);
   logs.set_newest(true);
-  const auto lines = session.Call(&v1::SweepService::Stub::GetLogs, logs, kSeconds);
+  const auto lines = session.Call(&v1::SweepService::Stub::GetLogs, logs, kPageSeconds);
   if (!lines.ok()) {
     page.log.emplace_back(lines.status().message());
     return page;

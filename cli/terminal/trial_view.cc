@@ -10,7 +10,7 @@
 namespace inlier {
 namespace {
 
-constexpr std::string_view kKeys = "esc back  j k scroll  ? help";
+constexpr std::string_view kTrialKeys = "esc back  j k scroll  ? help";
 
 void AddRunning(Drawing& body, const SweepModel& sweep, const v1::RunningAttempt& attempt, int columns) {
   const v1::Progress& progress = attempt.progress();
@@ -58,7 +58,7 @@ Drawing DrawTrial(const TrialPage& page, const SweepModel& sweep, const v1::Runn
   state.first_line = std::clamp(state.first_line, 0, std::max(0, static_cast<int>(body.size()) - room));
   body.erase(body.begin(), body.begin() + state.first_line);
   body.insert(body.begin(), top);
-  return Fit(std::move(body), FooterLine(state, kKeys, columns), size);
+  return Fit(std::move(body), FooterLine(state, kTrialKeys, columns), size);
 }
 
 Drawing DrawHelp(bool top, ScreenSize size) {

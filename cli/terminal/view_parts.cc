@@ -46,6 +46,10 @@ StyledLine FooterLine(const ViewState& state, std::string_view keys, int columns
   return StyledLine(Columns(keys) <= columns ? keys : "q quit  ? help", Style::kDim).CutTo(columns);
 }
 
+void Append(Drawing& drawing, Drawing lines) {
+  for (StyledLine& line : lines) drawing.push_back(std::move(line));
+}
+
 void AddNotice(Drawing& drawing, const std::string& text, bool failure, int columns, std::size_t lines_max) {
   for (const std::string& line : WrapText(text, columns - 2, lines_max))
     drawing.push_back(StyledLine("  ").Add(line, failure ? Style::kBad : Style::kDim));

@@ -22,6 +22,9 @@ StyledLine TitleLine(StyledLine left, const ViewTime& time, int columns);
 // The last line: the question, else why nothing new comes, else the result of the last key, else `keys`.
 StyledLine FooterLine(const ViewState& state, std::string_view keys, int columns);
 
+// Adds the lines at the end of the drawing.
+void Append(Drawing& drawing, Drawing lines);
+
 // A notice, wrapped; failures in their style.
 void AddNotice(Drawing& drawing, const std::string& text, bool failure, int columns, std::size_t lines_max);
 

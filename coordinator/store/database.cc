@@ -24,7 +24,6 @@
 namespace inlier {
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;      // Readers may hold a lock while they recover the WAL index.
 constexpr int kWalFrameHeaderBytes = 24;  // Of each page in the WAL: sqlite.org/walformat.html, section 1.2.
 constexpr std::int64_t kLogFileBytesMax = std::int64_t{40} << 20;  // Of an idle coordinator's log file.
 

@@ -25,7 +25,6 @@ constexpr std::string_view kNoTable = "no such table: ";
 constexpr std::string_view kNoFunction = "no such function: ";
 constexpr std::string_view kNoConstructor = "vtable constructor failed: ";
 constexpr std::string_view kUnsafe = "unsafe use of ";
-constexpr int kInstructionsBetweenChecks = 2000;
 constexpr int kSqlBytesMax = 1 << 20;
 
 bool IsOneOf(const std::vector<std::string>& sorted, const std::string& word) {

@@ -24,6 +24,9 @@ struct sqlite3;
 
 namespace inlier {
 
+inline constexpr int kInstructionsBetweenChecks =
+    2000;  // Of SQLite: so often it asks whether a statement may go on.
+
 struct QueryLimits {
   std::uint64_t rows = 10000;
   std::uint64_t bytes = std::uint64_t{3} << 20;  // Of the answer, below gRPC's default message limit.

@@ -28,7 +28,6 @@ namespace inlier {
 namespace {
 
 constexpr std::uint32_t kPageSizeMax = 10000;
-constexpr int kInstructionsBetweenChecks = 2000;
 
 void Bind(sqlite3_stmt* statement, int index, const SqlValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {

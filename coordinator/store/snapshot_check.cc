@@ -15,7 +15,7 @@ namespace inlier {
 namespace {
 
 // A number that a counter can still pass.
-constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::uint64_t kIdMax = std::numeric_limits<std::int64_t>::max() / 2;
 
 absl::Status Damaged(const std::string& what) {
   return absl::DataLossError(
@@ -106,7 +106,7 @@ absl::Status CheckTrials(const Snapshot& snapshot, std::vector<bool>& open) {
 }
 
 absl::Status CheckAttempts(const Snapshot& snapshot, const std::vector<bool>& needed) {
-  if (snapshot.next_token == 0 || snapshot.next_token > kNumberMax)
+  if (snapshot.next_token == 0 || snapshot.next_token > kIdMax)
     return Damaged(absl::StrCat("the next token is ", snapshot.next_token));
   std::vector<bool> live(snapshot.stages.size(), false);
   Token before = 0;
@@ -171,7 +171,7 @@ absl::Status CheckRequests(const Snapshot& snapshot) {
   std::uint64_t before = 0;
   std::set<std::string_view> ids;
   for (const RequestRow& request : snapshot.requests) {
-    if (request.number <= before || request.number > kNumberMax || !ids.insert(request.id).second)
+    if (request.number <= before || request.number > kIdMax || !ids.insert(request.id).second)
       return Damaged(absl::StrCat("request ", request.number, " is there twice or has no number"));
     before = request.number;
   }
@@ -179,7 +179,7 @@ absl::Status CheckRequests(const Snapshot& snapshot) {
 }
 
 absl::Status CheckNotifications(const Snapshot& snapshot) {
-  if (snapshot.next_notification == 0 || snapshot.next_notification > kNumberMax)
+  if (snapshot.next_notification == 0 || snapshot.next_notification > kIdMax)
     return Damaged(absl::StrCat("the next notification is ", snapshot.next_notification));
   const auto there = [&](SweepId id) { return Find(snapshot.sweeps, id) != nullptr; };
   for (const NotificationRow& row : snapshot.gathering) {

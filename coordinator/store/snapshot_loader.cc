@@ -35,7 +35,7 @@ v1::TrialState State(std::string_view name) {
   }
 }
 
-std::int64_t Integer(SQLite::Database& database, const char* sql) {
+std::int64_t OneInteger(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();
 }
 
@@ -93,7 +93,7 @@ void LoadSpecsOfTrained(SQLite::Database& database, std::span<StageRow> stages) 
 }
 
 absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
-  const StageId last_attempted(Integer(database, "SELECT coalesce(max(stage), 0) FROM attempt"));
+  const StageId last_attempted(OneInteger(database, "SELECT coalesce(max(stage), 0) FROM attempt"));
   Statement attempts(database, "SELECT count(*) FROM attempt WHERE stage = ?1");
   Statement rows(database,
                  "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, "
@@ -153,9 +153,9 @@ void MarkRunning(Snapshot& snapshot) {
 }
 
 void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
-  Statement rows(
-      database,
-      "SELECT id, sweep, point, train_stage, evaluate_stage, state, message, labels, known FROM trial ORDER BY id");
+  Statement rows(database,
+                 "SELECT id, sweep, point, train_stage, evaluate_stage, state, message, labels, known FROM "
+                 "trial ORDER BY id");
   while (rows.Next()) {
     TrialRow& trial = snapshot.trials.emplace_back();
     std::int64_t point = 0;
@@ -271,7 +271,7 @@ void LoadNotifications(SQLite::Database& database, Snapshot& snapshot) {
       "SELECT DISTINCT hook FROM notification WHERE state = 'WAITING' OR state = 'GATHERING' ORDER BY hook");
   while (hooks.Next()) hooks.Read(snapshot.waiting_hooks.emplace_back());
   snapshot.next_notification =
-      static_cast<std::uint64_t>(Integer(database, "SELECT 1 + coalesce(max(id), 0) FROM notification"));
+      static_cast<std::uint64_t>(OneInteger(database, "SELECT 1 + coalesce(max(id), 0) FROM notification"));
 }
 
 }  // namespace
@@ -290,11 +290,11 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   LoadCheckpoints(database, snapshot);
   MarkRunning(snapshot);
   snapshot.next_analysis =
-      static_cast<std::uint64_t>(Integer(database, "SELECT 1 + coalesce(max(id), 0) FROM analysis"));
+      static_cast<std::uint64_t>(OneInteger(database, "SELECT 1 + coalesce(max(id), 0) FROM analysis"));
   snapshot.next_token =
-      static_cast<Token>(Integer(database,
-                                 "SELECT max((SELECT value FROM meta WHERE key = 'next_token'), "
-                                 "1 + (SELECT coalesce(max(token), 0) FROM attempt))"));
+      static_cast<Token>(OneInteger(database,
+                                    "SELECT max((SELECT value FROM meta WHERE key = 'next_token'), "
+                                    "1 + (SELECT coalesce(max(token), 0) FROM attempt))"));
   RETURN_IF_ERROR(CheckSnapshot(snapshot));
   return snapshot;
 }

@@ -8,8 +8,6 @@
 namespace inlier {
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;
-
 // A path as the path part of an SQLite URI.
 std::string UriPath(const std::string& path) {
   static constexpr char kHex[] = "0123456789ABCDEF";

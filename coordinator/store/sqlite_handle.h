@@ -16,6 +16,8 @@
 
 namespace inlier {
 
+inline constexpr int kBusyTimeoutMs = 5000;  // Readers may hold a lock while they recover the WAL index.
+
 struct SqliteCloser {
   void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 };

@@ -39,7 +39,7 @@ class NoReports : public TrialSink {
   void OnCheckpoint(const v1::CheckpointSaved&) override {}
 };
 
-const Tokenizer* TokenizerOf(const Dataset& data) {
+const Tokenizer* TokenizerIn(const Dataset& data) {
   if (const auto* text = dynamic_cast<const TextDataset*>(&data)) return &text->tokenizer();
   if (const auto* rows = dynamic_cast<const ClassificationDataset*>(&data)) return &rows->tokenizer();
   if (const auto* pairs = dynamic_cast<const InstructionDataset*>(&data)) return &pairs->tokenizer();
@@ -47,7 +47,7 @@ const Tokenizer* TokenizerOf(const Dataset& data) {
 }
 
 FileContents ProcessorOf(const v1::TrialSpec& spec, const TrialData& data) {
-  const Tokenizer* tokenizer = TokenizerOf(*data.dataset);
+  const Tokenizer* tokenizer = TokenizerIn(*data.dataset);
   if (tokenizer == nullptr) return ImageProcessorFiles(spec);
   const auto* language = dynamic_cast<const LanguageModel*>(data.model.get());
   const std::int64_t positions =

@@ -94,7 +94,7 @@ struct FieldPlan {
   bool is_group;
   bool is_required;
 };
-struct TypePlan {
+struct RangePlan {
   std::vector<FieldPlan> fields;
   std::vector<const OneofDescriptor*> required_choices;
 };
@@ -104,11 +104,11 @@ bool IsDeclared(const google::protobuf::Descriptor* type) {
   return type->file()->package() != "google.protobuf";
 }
 
-const TypePlan& PlanOf(const google::protobuf::Descriptor* type) {
-  thread_local std::unordered_map<const google::protobuf::Descriptor*, TypePlan> plans;
+const RangePlan& RangePlanOf(const google::protobuf::Descriptor* type) {
+  thread_local std::unordered_map<const google::protobuf::Descriptor*, RangePlan> plans;
   const auto [it, is_new] = plans.try_emplace(type);
   if (!is_new || !IsDeclared(type)) return it->second;
-  TypePlan& plan = it->second;
+  RangePlan& plan = it->second;
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->is_map()) continue;
@@ -170,7 +170,7 @@ namespace {
 
 void Check(const Message& message, const std::string& prefix, bool with_groups, Problems* problems) {
   const google::protobuf::Descriptor* type = message.GetDescriptor();
-  const TypePlan& plan = PlanOf(type);
+  const RangePlan& plan = RangePlanOf(type);
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   for (const FieldPlan& at : plan.fields) {
     const FieldDescriptor* field = at.field;

@@ -13,7 +13,7 @@ namespace {
 
 using v1::FigureSpec;
 
-constexpr std::size_t kNameMax = 100;
+constexpr std::size_t kFigureNameMax = 100;
 
 // The use of a field by a kind.
 enum class Need { kNone, kOptional, kRequired };
@@ -83,10 +83,11 @@ class FigureChecker {
     if (!figure_.has_name()) return;
     constexpr char kCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const std::string& name = figure_.name();
-    if (!name.empty() && name.size() <= kNameMax && name[0] != '.' && name[0] != '-' &&
+    if (!name.empty() && name.size() <= kFigureNameMax && name[0] != '.' && name[0] != '-' &&
         name.find_first_not_of(kCharacters) == std::string::npos)
       return;
-    problems_->Add(At("name"), Quoted(name) + " cannot name a file: use 1 to " + std::to_string(kNameMax) +
+    problems_->Add(At("name"), Quoted(name) + " cannot name a file: use 1 to " +
+                                   std::to_string(kFigureNameMax) +
                                    " letters, digits, \"_\", \"-\" and \".\", a letter or digit first");
   }
 

@@ -21,15 +21,15 @@ using google::protobuf::Value;
 
 namespace {
 
-constexpr std::size_t kNameMax = 100;
+constexpr std::size_t kPointNameMax = 100;
 
 std::string At(const std::string& list, int index) { return list + "[" + std::to_string(index) + "]"; }
 
 // A name or label that people and tables can show: some characters, none of them for control.
 std::string NameProblem(const std::string& name) {
   if (name.empty()) return "is empty; give a short text";
-  if (name.size() > kNameMax)
-    return "has more than " + std::to_string(kNameMax) + " bytes; give a short text";
+  if (name.size() > kPointNameMax)
+    return "has more than " + std::to_string(kPointNameMax) + " bytes; give a short text";
   if (!IsUtf8(name)) return "is not UTF-8; save it as UTF-8";
   const bool control = std::any_of(name.begin(), name.end(),
                                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });

@@ -21,15 +21,16 @@ namespace {
 
 using google::protobuf::Value;
 
-constexpr std::size_t kNameMax = 100;
+constexpr std::size_t kSweepNameMax = 100;
 constexpr std::uint32_t kDecimalsMax = 15;
 
 void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
   constexpr char kCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   if (!sweep.has_name()) return;  // Declared as required: reported with the rest of its kind.
   const std::string& name = sweep.name();
-  if (name.empty() || name.size() > kNameMax || name.find_first_not_of(kCharacters) != std::string::npos) {
-    problems->Add("name", Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kNameMax) +
+  if (name.empty() || name.size() > kSweepNameMax ||
+      name.find_first_not_of(kCharacters) != std::string::npos) {
+    problems->Add("name", Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kSweepNameMax) +
                               " letters, digits, \"_\", \"-\" and \".\"");
   }
 }

@@ -77,7 +77,7 @@ struct FieldPlan {
 
 // The fields of a message in the order of their numbers. Descriptors are slow to ask, and a sweep asks once a
 // trial: kept for each thread.
-const std::vector<FieldPlan>& PlanOf(const google::protobuf::Descriptor* type) {
+const std::vector<FieldPlan>& FieldPlansOf(const google::protobuf::Descriptor* type) {
   thread_local std::unordered_map<const google::protobuf::Descriptor*, std::vector<FieldPlan>> plans;
   const auto [it, is_new] = plans.try_emplace(type);
   if (!is_new) return it->second;
@@ -120,7 +120,7 @@ template <typename Includes>
 void AppendObject(const Message& message, Form form, Includes includes, std::string* json) {
   *json += '{';
   const std::size_t begin = json->size();
-  for (const FieldPlan& plan : PlanOf(message.GetDescriptor())) {
+  for (const FieldPlan& plan : FieldPlansOf(message.GetDescriptor())) {
     if (!includes(plan.field)) continue;
     const std::size_t before = json->size();
     if (before > begin) *json += ',';

@@ -396,6 +396,12 @@ inline void CheckData(Harness& harness, HandWorker& worker) {
   EXPECT_TRUE(harness.orchestrator().state().data_waits.sweeps.empty());
 }
 
+// The token of the one attempt that runs on a worker.
+inline Token OnlyToken(const HandWorker& worker) {
+  EXPECT_EQ(worker.running().size(), 1u);
+  return worker.running().empty() ? 0 : worker.running().begin()->first;
+}
+
 // Runs everything that is ready, one round at a time, until nothing is left; returns how many attempts it
 // took.
 inline std::uint64_t RunAll(Harness& harness, HandWorker& worker) {

@@ -8,11 +8,6 @@ namespace {
 
 using std::chrono::seconds;
 
-Token OnlyToken(const HandWorker& worker) {
-  EXPECT_EQ(worker.running().size(), 1u);
-  return worker.running().empty() ? 0 : worker.running().begin()->first;
-}
-
 TEST(OrchestratorRestartTest, WorkerWithALiveTokenIsAdoptedAndContinues) {
   Harness harness;
   const SweepId sweep = harness.Submit(SmallSweep("s", 1));

@@ -38,7 +38,7 @@ void RunOne(std::string input) {
   ::alarm(0);
 }
 
-std::string Content(const std::string& file) {
+std::string ContentOf(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
@@ -69,7 +69,7 @@ int Main(int argc, char** argv) {
       files.push_back(argument);
     }
   }
-  for (const std::string& file : files) RunOne(Content(file));
+  for (const std::string& file : files) RunOne(ContentOf(file));
   if (!files.empty()) return 0;
   const std::vector<std::string> seeds = FuzzSeeds();
   for (const std::string& content : seeds) RunOne(content);

@@ -26,7 +26,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // Answers with the token that the call shows, and on a stream for each sync.
-class EchoService final : public v1::WorkerService::Service {
+class TokenEcho final : public v1::WorkerService::Service {
  public:
   grpc::Status Sync(grpc::ServerContext* context, const v1::WorkerSync*,
                     v1::CoordinatorSync* answer) override {
@@ -92,7 +92,7 @@ class RenewalTest : public testing::Test {
 
   TemporaryFolder old_folder_, new_folder_, server_;
   const Certificates old_, new_;
-  EchoService service_;
+  TokenEcho service_;
   ListeningServer listening_;
 };
 

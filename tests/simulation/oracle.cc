@@ -6,12 +6,6 @@
 #include "tests/simulation/coordinator_process.h"
 
 namespace inlier {
-namespace {
-
-bool IsTerminalName(const std::string& state) { return state != "PENDING" && state != "RUNNING"; }
-
-}  // namespace
-
 Oracle::Emission* Oracle::FindByMark(Token token, const std::string& mark) {
   const auto at = by_mark_.find({token, mark});
   if (at == by_mark_.end()) return nullptr;

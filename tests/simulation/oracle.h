@@ -53,6 +53,9 @@ class Database;
 
 namespace inlier {
 
+// Of a trial's state as it is in the database.
+inline bool IsTerminalName(const std::string& state) { return state != "PENDING" && state != "RUNNING"; }
+
 class Oracle {
  public:
   explicit Oracle(World& world);

@@ -13,7 +13,9 @@ namespace {
 // By how much a coordinator that is slow, or has just started, may miss a deadline.
 constexpr Duration kLateness = std::chrono::seconds(10);
 
-std::int64_t Number(const std::string& sweep) { return SweepId::Parse(sweep).value_or(SweepId()).value(); }
+std::int64_t SweepNumber(const std::string& sweep) {
+  return SweepId::Parse(sweep).value_or(SweepId()).value();
+}
 
 // The worst value that continues, by the promise of the rules; none: all continue. All values are
 // numbers here.
@@ -128,7 +130,7 @@ void Oracle::AnswerLeaves(const std::string& request_id, const std::string& answ
 std::string Oracle::OwnerOf(const std::string& name) const {
   const std::optional<TrialId> id = TrialId::Parse(name);
   const auto trial = trials_.find(id.value_or(TrialId()).value());
-  const auto sweep = sweeps_.find(id && trial != trials_.end() ? trial->second.sweep : Number(name));
+  const auto sweep = sweeps_.find(id && trial != trials_.end() ? trial->second.sweep : SweepNumber(name));
   return sweep == sweeps_.end() ? "no one" : sweep->second.owner;
 }
 
@@ -142,11 +144,11 @@ void Oracle::CheckChange(const Caller& caller, const std::string& name, const ab
 
 std::uint64_t Oracle::PauseDecided(const std::string& sweep, bool paused) {
   world_.Count(paused ? "pauses" : "resumes");
-  return pauses_[Number(sweep)].Decide(paused);
+  return pauses_[SweepNumber(sweep)].Decide(paused);
 }
 
 void Oracle::PauseAnswered(const std::string& sweep, bool paused, std::uint64_t decision) {
-  const std::int64_t id = Number(sweep);
+  const std::int64_t id = SweepNumber(sweep);
   if (pauses_[id].decisions != decision) return;  // Another decision has come since.
   Must(sweeps_.at(id).paused == paused,
        absl::StrCat(sweep, " was ", paused ? "paused" : "resumed", ", and its row does not record it"));
@@ -165,8 +167,8 @@ void Oracle::HoldAnswered(const std::string& worker, bool held, std::uint64_t de
 
 void Oracle::EditDecided(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response) {
   world_.Count("edits");
-  ++edits_[Number(request.sweep())];
-  if (const auto sweep = sweeps_.find(Number(request.sweep())); sweep != sweeps_.end())
+  ++edits_[SweepNumber(request.sweep())];
+  if (const auto sweep = sweeps_.find(SweepNumber(request.sweep())); sweep != sweeps_.end())
     sweep->second.Allow(request.spec().limits(), /*first=*/false);
   Must(!request.has_revision() || response.revision() == request.revision() + 1,
        absl::StrCat("an edit of ", request.sweep(), " from revision ", request.revision(), " made revision ",
@@ -181,7 +183,7 @@ void Oracle::EditDecided(const v1::EditSweepRequest& request, const v1::EditSwee
 }
 
 void Oracle::EditAnswered(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response) {
-  Must(sweeps_.at(Number(request.sweep())).revision >= static_cast<std::int64_t>(response.revision()),
+  Must(sweeps_.at(SweepNumber(request.sweep())).revision >= static_cast<std::int64_t>(response.revision()),
        absl::StrCat("the edit of ", request.sweep(), " to revision ", response.revision(), " is not stored"));
 }
 

@@ -16,7 +16,6 @@ constexpr const char* kTables[] = {"sweep",        "stage",    "trial",  "attemp
                                    "measurement",  "artifact", "worker", "pruning_decision",
                                    "trial_pruning"};
 
-bool IsTerminalName(const std::string& state) { return state != "PENDING" && state != "RUNNING"; }
 bool IsResultName(const std::string& state) { return state == "SUCCEEDED" || state == "DIVERGED"; }
 
 }  // namespace

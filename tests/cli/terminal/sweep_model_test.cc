@@ -13,15 +13,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-Timestamp At(double seconds) { return {FromSeconds(seconds)}; }
+Timestamp AtSecond(double seconds) { return {FromSeconds(seconds)}; }
 
 TEST(TimeLeftTest, JumpingEstimatesMoveTheShownTimeLittle) {
   TimeLeft left;
-  left.Observe(600, At(0));
+  left.Observe(600, AtSecond(0));
   double before = 600;
   for (int second = 1; second <= 60; ++second) {
-    left.Observe(second % 2 == 0 ? 300 : 900, At(second));  // The momentary speed doubles and halves.
-    const double now = *left.Seconds(At(second));
+    left.Observe(second % 2 == 0 ? 300 : 900, AtSecond(second));  // The momentary speed doubles and halves.
+    const double now = *left.Seconds(AtSecond(second));
     EXPECT_LT(std::abs(now - before), 15) << second;
     before = now;
   }
@@ -30,13 +30,13 @@ TEST(TimeLeftTest, JumpingEstimatesMoveTheShownTimeLittle) {
 
 TEST(TimeLeftTest, ANewTruthIsTakenOverAndTimePasses) {
   TimeLeft left;
-  left.Observe(600, At(0));
-  EXPECT_DOUBLE_EQ(*left.Seconds(At(100)), 500);
-  for (int second = 1; second <= 600; ++second) left.Observe(3600, At(second));
-  EXPECT_NEAR(*left.Seconds(At(600)), 3600, 400);
-  left.Observe(std::nullopt, At(601));
-  EXPECT_EQ(left.Text(At(601)), "");
-  EXPECT_FALSE(left.Seconds(At(601)).has_value());
+  left.Observe(600, AtSecond(0));
+  EXPECT_DOUBLE_EQ(*left.Seconds(AtSecond(100)), 500);
+  for (int second = 1; second <= 600; ++second) left.Observe(3600, AtSecond(second));
+  EXPECT_NEAR(*left.Seconds(AtSecond(600)), 3600, 400);
+  left.Observe(std::nullopt, AtSecond(601));
+  EXPECT_EQ(left.Text(AtSecond(601)), "");
+  EXPECT_FALSE(left.Seconds(AtSecond(601)).has_value());
 }
 
 TEST(TimeLeftTest, IsShownAsCoarselyAsItIsKnown) {
@@ -48,9 +48,9 @@ TEST(TimeLeftTest, IsShownAsCoarselyAsItIsKnown) {
   EXPECT_EQ(RoundedDuration(86400 * 1.5), "1 day 12 h");
   EXPECT_EQ(RoundedDuration(86400 * 20.2), "20 days");
   TimeLeft left;
-  left.Observe(700, At(0));
-  EXPECT_EQ(left.Text(At(0)), "about 12 min left");
-  EXPECT_EQ(left.Text(At(680)), "less than a minute left");
+  left.Observe(700, AtSecond(0));
+  EXPECT_EQ(left.Text(AtSecond(0)), "about 12 min left");
+  EXPECT_EQ(left.Text(AtSecond(680)), "less than a minute left");
 }
 
 v1::SweepUpdate Progress(std::uint64_t step, double loss) {
@@ -66,20 +66,20 @@ v1::SweepUpdate Progress(std::uint64_t step, double loss) {
 
 TEST(SweepModelTest, LossesOfAnAttemptAreKeptOnceAStep) {
   SweepModel model;
-  model.Take(Progress(1, 5), At(0));
-  model.Take(Progress(1, 5), At(1));
-  model.Take(Progress(2, 4), At(2));
+  model.Take(Progress(1, 5), AtSecond(0));
+  model.Take(Progress(1, 5), AtSecond(1));
+  model.Take(Progress(2, 4), AtSecond(2));
   EXPECT_THAT(model.LossesOf(model.latest().running(0)), ElementsAre(5, 4));
   v1::SweepUpdate second = Progress(3, 9);
   second.mutable_running(0)->set_attempt(2);  // Another attempt has a curve of its own.
-  model.Take(second, At(3));
+  model.Take(second, AtSecond(3));
   EXPECT_THAT(model.LossesOf(model.latest().running(0)), ElementsAre(9));
 }
 
 TEST(SweepModelTest, ALongCurveIsAveragedAndBounded) {
   SweepModel model;
   for (std::uint64_t step = 1; step <= 5000; ++step)
-    model.Take(Progress(step, static_cast<double>(step)), At(0));
+    model.Take(Progress(step, static_cast<double>(step)), AtSecond(0));
   const std::deque<double>& losses = model.LossesOf(model.latest().running(0));
   EXPECT_LE(losses.size(), SweepModel::kLossesMax);
   EXPECT_GE(losses.size(), SweepModel::kLossesMax / 2);
@@ -93,7 +93,7 @@ TEST(SweepModelTest, ReasonsAreBounded) {
   for (int i = 0; i < 500; ++i) {
     v1::SweepUpdate update;
     update.add_notices("FAILED, CRASHED: reason " + std::to_string(i));
-    model.Take(update, At(0));
+    model.Take(update, AtSecond(0));
   }
   EXPECT_THAT(model.notices().Failures(), SizeIs(SweepModel::kReasonsMax));
   EXPECT_EQ(model.notices().Failures().back(), "FAILED, CRASHED: reason 499");

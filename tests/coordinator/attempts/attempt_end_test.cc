@@ -13,11 +13,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Token OnlyToken(const HandWorker& worker) {
-  EXPECT_EQ(worker.running().size(), 1u);
-  return worker.running().empty() ? 0 : worker.running().begin()->first;
-}
-
 std::vector<std::string> Notices(const Harness& harness, SweepId sweep) {
   std::uint64_t from = 0;
   const v1::SweepUpdate update =

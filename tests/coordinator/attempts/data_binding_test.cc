@@ -14,12 +14,7 @@ using testing::HasSubstr;
 
 const std::string kOne(64, '1'), kTwo(64, '2');
 
-Token OnlyToken(const HandWorker& worker) {
-  EXPECT_EQ(worker.running().size(), 1u);
-  return worker.running().empty() ? 0 : worker.running().begin()->first;
-}
-
-std::string Why(Harness& harness, const std::string& trial) {
+std::string WhyItWaits(Harness& harness, const std::string& trial) {
   v1::ExplainRequest request;
   request.set_trial(trial);
   const auto why = Explain(harness.orchestrator().state(), request, harness.now());
@@ -50,7 +45,8 @@ TEST(DataBindingTest, AWorkerWithOtherDataIsRefusedByNameAndDigestAndGetsNoSuchS
     harness.Tick();
     EXPECT_EQ(harness.Sync(two).desired_size(), 0);
   }
-  EXPECT_THAT(Why(harness, "t-2"), HasSubstr("worker worker-two has other data, with digest 222222222222"));
+  EXPECT_THAT(WhyItWaits(harness, "t-2"),
+              HasSubstr("worker worker-two has other data, with digest 222222222222"));
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 0u);
   // The other worker does both.
   one.Finish(OnlyToken(one));
@@ -110,7 +106,7 @@ TEST(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
   }
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 2u);
   EXPECT_THAT(
-      Why(harness, "t-1"),
+      WhyItWaits(harness, "t-1"),
       AllOf(HasSubstr("no connected worker has the data that it began with"), HasSubstr("111111111111"),
             HasSubstr("worker worker-one has digest 222222222222"), HasSubstr("submit the sweep again")));
   // The old files are put back.

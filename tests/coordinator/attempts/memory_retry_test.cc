@@ -11,11 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Token OnlyToken(const HandWorker& worker) {
-  EXPECT_EQ(worker.running().size(), 1u);
-  return worker.running().empty() ? 0 : worker.running().begin()->first;
-}
-
 HandWorker Machine(std::uint64_t memory_mib, std::uint32_t slots) {
   HandWorker worker("w", slots);
   worker.fields().set_memory_mib(memory_mib);

@@ -18,11 +18,6 @@ int CountOf(const ChangeBatch& batch) {
   return count;
 }
 
-Token OnlyToken(const HandWorker& worker) {
-  EXPECT_EQ(worker.running().size(), 1u);
-  return worker.running().begin()->first;
-}
-
 TEST(OrchestratorSyncTest, LeaseCarriesTheAssignmentAndItsRowIsInTheSameBatch) {
   Harness harness;
   harness.Submit(SmallSweep("s", 1));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/coordinator/harness.h"
+#include "tests/coordinator/scheduling/stream.h"
 
 namespace inlier {
 namespace {
@@ -10,29 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Key;
-
-// Syncs by stream, and listens when it has been answered.
-v1::CoordinatorSync SyncByStream(Harness& harness, HandWorker& worker) {
-  Orchestrator::SyncLimits limits;
-  limits.by_stream = true;
-  Effects effects;
-  const v1::WorkerSync sync = worker.Sync();
-  auto reply = harness.orchestrator().OnSync(sync, harness.now(), limits, effects);
-  EXPECT_TRUE(reply.ok()) << reply.status();
-  harness.Commit(std::move(effects));
-  worker.Take(*reply);
-  harness.orchestrator().SetListening(sync.incarnation(), true);
-  return *reply;
-}
-
-// Commits the current pushes and returns them by incarnation.
-std::map<std::string, v1::CoordinatorSync> Offer(Harness& harness, bool grant_leases = true) {
-  Effects effects;
-  harness.orchestrator().Offer(harness.now(), grant_leases, effects);
-  std::map<std::string, v1::CoordinatorSync> pushes = effects.pushes;
-  harness.Commit(std::move(effects));
-  return pushes;
-}
 
 TEST(OrchestratorOfferTest, AListeningWorkerIsPushedReadyWorkWithoutARequest) {
   Harness harness;

@@ -6,6 +6,7 @@
 #include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
+#include "tests/coordinator/scheduling/stream.h"
 
 namespace inlier {
 namespace {
@@ -34,27 +35,6 @@ std::string Why(Harness& harness, const std::string& trial) {
   const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
   EXPECT_TRUE(explanation.ok()) << explanation.status();
   return explanation.ok() ? explanation->DebugString() : "";
-}
-
-// Syncs by stream, and listens when it has been answered.
-void SyncByStream(Harness& harness, HandWorker& worker) {
-  Orchestrator::SyncLimits limits;
-  limits.by_stream = true;
-  Effects effects;
-  const v1::WorkerSync sync = worker.Sync();
-  auto reply = harness.orchestrator().OnSync(sync, harness.now(), limits, effects);
-  ASSERT_TRUE(reply.ok()) << reply.status();
-  harness.Commit(std::move(effects));
-  worker.Take(*reply);
-  harness.orchestrator().SetListening(sync.incarnation(), true);
-}
-
-std::map<std::string, v1::CoordinatorSync> Offer(Harness& harness) {
-  Effects effects;
-  harness.orchestrator().Offer(harness.now(), /*grant_leases=*/true, effects);
-  std::map<std::string, v1::CoordinatorSync> pushes = effects.pushes;
-  harness.Commit(std::move(effects));
-  return pushes;
 }
 
 TEST(OrchestratorPlacementTest, AttemptsShareAGpuWhileTheirSharesAddUpToOne) {

@@ -14,7 +14,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // No two of different `steps` share a training.
-v1::SweepSpec Sweep(const std::string& name, int seeds, std::uint32_t steps, int priority, bool preempts) {
+v1::SweepSpec SweepWithPriority(const std::string& name, int seeds, std::uint32_t steps, int priority,
+                                bool preempts) {
   v1::SweepSpec sweep = SmallSweep(name, seeds);
   sweep.mutable_base()->mutable_training()->set_steps(steps);
   sweep.set_priority(priority);
@@ -47,7 +48,7 @@ class PreemptionTest : public testing::Test {
  protected:
   // A low sweep runs on both slots: tokens 1 and 2.
   void SetUp() override {
-    low_ = harness_.Submit(Sweep("low", 3, 100, 0, false));
+    low_ = harness_.Submit(SweepWithPriority("low", 3, 100, 0, false));
     harness_.Sync(worker_);
     ASSERT_EQ(worker_.running().size(), 2u);
   }
@@ -58,7 +59,7 @@ class PreemptionTest : public testing::Test {
 };
 
 TEST_F(PreemptionTest, AnAttemptOfLowerPriorityWritesACheckpointAndYields) {
-  const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
+  const SweepId high = harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(2));  // The one that started last.
   const auto reply = harness_.TrySync(worker_.Sync());
@@ -71,7 +72,7 @@ TEST_F(PreemptionTest, AnAttemptOfLowerPriorityWritesACheckpointAndYields) {
 }
 
 TEST_F(PreemptionTest, TheStageResumesFromItsCheckpointAndNoFailureIsCounted) {
-  const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
+  const SweepId high = harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
   Look(harness_);
   Stop(worker_, 2, 40);
   harness_.Sync(worker_);
@@ -91,7 +92,7 @@ TEST_F(PreemptionTest, TheStageResumesFromItsCheckpointAndNoFailureIsCounted) {
 
 TEST_F(PreemptionTest, ALostAttemptIsRecordedWithTheReasonOfItsPreemption) {
   const std::string reason = "sweep s-2 of priority 5 needs its slot (it preempts)";
-  const SweepId high = harness_.Submit(Sweep("high", 1, 200, 5, true));
+  const SweepId high = harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
   Look(harness_);
   harness_.Sync(worker_);  // It gets the stop, and forgets the attempt.
   harness_.Sync(worker_);
@@ -103,16 +104,16 @@ TEST_F(PreemptionTest, ALostAttemptIsRecordedWithTheReasonOfItsPreemption) {
 }
 
 TEST_F(PreemptionTest, NoMoreAttemptsYieldThanStagesWait) {
-  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
   for (int i = 0; i < 5; ++i) Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(2));
-  harness_.Submit(Sweep("more", 1, 300, 5, true));
+  harness_.Submit(SweepWithPriority("more", 1, 300, 5, true));
   for (int i = 0; i < 5; ++i) Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2));
 }
 
 TEST_F(PreemptionTest, MaxParallelOfTheSweepLimitsTheYieldingAttempts) {
-  v1::SweepSpec high = Sweep("high", 2, 200, 5, true);
+  v1::SweepSpec high = SweepWithPriority("high", 2, 200, 5, true);
   high.set_max_parallel(1);
   harness_.Submit(high);
   Look(harness_);
@@ -121,8 +122,8 @@ TEST_F(PreemptionTest, MaxParallelOfTheSweepLimitsTheYieldingAttempts) {
 }
 
 TEST_F(PreemptionTest, EqualsAndSweepsThatDoNotPreemptWait) {
-  harness_.Submit(Sweep("equal", 1, 200, 0, true));
-  harness_.Submit(Sweep("meek", 1, 300, 9, false));
+  harness_.Submit(SweepWithPriority("equal", 1, 200, 0, true));
+  harness_.Submit(SweepWithPriority("meek", 1, 300, 9, false));
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), IsEmpty());
 }
@@ -130,12 +131,12 @@ TEST_F(PreemptionTest, EqualsAndSweepsThatDoNotPreemptWait) {
 TEST_F(PreemptionTest, AnAttemptThatAHigherSweepNeedsTooStays) {
   for (const Token token : {1, 2}) worker_.Emit(token, StartedEvent(""));
   harness_.Sync(worker_);
-  harness_.Submit(Sweep("shares", 3, 100, 5, false));  // The trainings of the low sweep.
+  harness_.Submit(SweepWithPriority("shares", 3, 100, 5, false));  // The trainings of the low sweep.
   CheckData(harness_, worker_);
-  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), IsEmpty());
-  harness_.Submit(Sweep("highest", 1, 300, 6, true));
+  harness_.Submit(SweepWithPriority("highest", 1, 300, 6, true));
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(2));
 }
@@ -145,11 +146,11 @@ TEST_F(PreemptionTest, TheLowestPriorityGoesFirstAndThenTheLatestCheckpoint) {
   worker_.Emit(1, CheckpointEvent(10, false));
   harness_.Sync(worker_);
   HandWorker other("other", 1);
-  v1::SweepSpec middle = Sweep("middle", 1, 150, 3, false);
+  v1::SweepSpec middle = SweepWithPriority("middle", 1, 150, 3, false);
   harness_.Submit(middle);
   harness_.Sync(other);
   ASSERT_EQ(other.running().begin()->first, 3u);
-  harness_.Submit(Sweep("high", 3, 200, 5, true));
+  harness_.Submit(SweepWithPriority("high", 3, 200, 5, true));
   Look(harness_);
   EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2, 3));
   // In that order: 1 has saved last, and 3 is of a higher priority.
@@ -166,7 +167,7 @@ TEST_F(PreemptionTest, NoAttemptYieldsWhileASlotIsFree) {
   idle.fields().set_draining(true);
   harness_.Sync(idle);
   idle.fields().set_draining(false);
-  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
   v1::WorkerSync sync = idle.Sync();
   Orchestrator::SyncLimits limits;
   limits.grant_leases = false;  // The store has no space: its slot stays free.
@@ -178,7 +179,7 @@ TEST_F(PreemptionTest, NoAttemptYieldsWhileASlotIsFree) {
 }
 
 TEST_F(PreemptionTest, NoAttemptYieldsASlotThatDoesNotFitTheStage) {
-  v1::SweepSpec high = Sweep("high", 1, 200, 5, true);
+  v1::SweepSpec high = SweepWithPriority("high", 1, 200, 5, true);
   high.mutable_resources()->set_gpu(1);
   harness_.Submit(high);
   Look(harness_);
@@ -186,7 +187,7 @@ TEST_F(PreemptionTest, NoAttemptYieldsASlotThatDoesNotFitTheStage) {
 }
 
 TEST_F(PreemptionTest, AYieldSurvivesARestartAndNoOtherAttemptYields) {
-  harness_.Submit(Sweep("high", 1, 200, 5, true));
+  harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
   Look(harness_);
   ASSERT_THAT(Yielding(harness_), ElementsAre(2));
   harness_.Restart();
@@ -198,7 +199,7 @@ TEST_F(PreemptionTest, AYieldSurvivesARestartAndNoOtherAttemptYields) {
 }
 
 TEST_F(PreemptionTest, TheDeadlineIsTheNextCheck) {
-  harness_.Submit(Sweep("high", 2, 200, 5, true));
+  harness_.Submit(SweepWithPriority("high", 2, 200, 5, true));
   Look(harness_);
   ASSERT_TRUE(NextDeadline(harness_.orchestrator().state()).has_value());
   EXPECT_EQ(*NextDeadline(harness_.orchestrator().state()), harness_.now().at + milliseconds(500));

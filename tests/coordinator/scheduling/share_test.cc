@@ -20,7 +20,7 @@ std::filesystem::path Folder() {
 }
 
 // `trials` trainings with an evaluation each, different from those of any other sweep with another `steps`.
-v1::SweepSpec Sweep(const std::string& name, int trials, std::uint32_t steps) {
+v1::SweepSpec SweepOfTrials(const std::string& name, int trials, std::uint32_t steps) {
   v1::SweepSpec spec = SmallSweep(name, trials);
   spec.mutable_base()->mutable_training()->set_steps(steps);
   return spec;
@@ -52,8 +52,8 @@ TEST(OrchestratorShareTest, WeightsOneAndThreeShareTenThousandTrialsAndNoLimitIs
   options.expand_ahead = 60;
   options.expand_per_tick = 200;
   Harness harness(options, Folder());
-  v1::SweepSpec one = Sweep("one", 9000, 100);
-  v1::SweepSpec three = Sweep("three", 9000, 200);
+  v1::SweepSpec one = SweepOfTrials("one", 9000, 100);
+  v1::SweepSpec three = SweepOfTrials("three", 9000, 200);
   one.set_group("both");
   three.set_group("both");
   three.set_weight(3);
@@ -78,11 +78,11 @@ TEST(OrchestratorShareTest, WeightsOneAndThreeShareTenThousandTrialsAndNoLimitIs
 
 TEST(OrchestratorShareTest, SweepThatWasIdleDoesNotHoardCredit) {
   Harness harness(Harness::DefaultOptions(), Folder());
-  const SweepId busy = harness.Submit(Sweep("busy", 300, 100));
+  const SweepId busy = harness.Submit(SweepOfTrials("busy", 300, 100));
   HandWorker worker("w", 2);
   while (Ended(harness, busy) < 100) Turn(harness, worker);
   // It comes late, and from then on has its half, not all until it has caught up.
-  const SweepId late = harness.Submit(Sweep("late", 300, 200));
+  const SweepId late = harness.Submit(SweepOfTrials("late", 300, 200));
   const std::uint64_t before = Ended(harness, busy);
   while (Ended(harness, late) < 50) Turn(harness, worker);
   EXPECT_NEAR(static_cast<double>(Ended(harness, busy) - before), 50, 3);
@@ -92,14 +92,14 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAGroupTogetherAndNotForOther
   OrchestratorOptions options = Harness::DefaultOptions();
   options.quotas["small"] = 2;
   Harness harness(options, Folder());
-  v1::SweepSpec spec = Sweep("a", 5, 100);
+  v1::SweepSpec spec = SweepOfTrials("a", 5, 100);
   spec.set_group("small");
   const SweepId a = harness.Submit(spec);
-  spec = Sweep("b", 5, 200);
+  spec = SweepOfTrials("b", 5, 200);
   spec.set_group("small");
   spec.set_priority(5);
   const SweepId b = harness.Submit(spec);
-  const SweepId free = harness.Submit(Sweep("free", 3, 300));
+  const SweepId free = harness.Submit(SweepOfTrials("free", 3, 300));
   HandWorker worker("w", 8);
   harness.Sync(worker);
   EXPECT_EQ(Running(harness, b), 2u);
@@ -126,16 +126,17 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAnOwnerTogetherAlsoAfterARes
   options.callers["*"].set_max_parallel(3);
   Harness harness(options, Folder());
   harness.SetCaller(Harness::Named("alice"));
-  v1::SweepSpec spec = Sweep("a", 5, 100);
+  v1::SweepSpec spec = SweepOfTrials("a", 5, 100);
   spec.set_group("elsewhere");  // Another group is no way around it.
   const SweepId a = harness.Submit(spec);
-  spec = Sweep("b", 5, 200);
+  spec = SweepOfTrials("b", 5, 200);
   spec.set_priority(5);
   const SweepId b = harness.Submit(spec);
   harness.SetCaller(Harness::Named("bob"));
-  const SweepId bobs = harness.Submit(Sweep("bobs", 5, 300));
+  const SweepId bobs = harness.Submit(SweepOfTrials("bobs", 5, 300));
   harness.SetCaller(Harness::Named("root", /*admin=*/true));
-  const SweepId roots = harness.Submit(Sweep("roots", 5, 400));  // "*" is for each of the others alone.
+  const SweepId roots =
+      harness.Submit(SweepOfTrials("roots", 5, 400));  // "*" is for each of the others alone.
   HandWorker worker("w", 16);
   harness.Sync(worker);
   EXPECT_EQ(Running(harness, b), 2u);
@@ -159,7 +160,7 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAnOwnerTogetherAlsoAfterARes
 
 TEST(OrchestratorShareTest, FailureRatioStopsASweepOnceTenTrialsHaveEnded) {
   Harness harness(Harness::DefaultOptions(), Folder());
-  v1::SweepSpec spec = Sweep("s", 40, 100);
+  v1::SweepSpec spec = SweepOfTrials("s", 40, 100);
   spec.mutable_retry()->set_max_crashes(1);
   spec.set_stop_after_failure_ratio(0.5);
   const SweepId sweep = harness.Submit(spec);

@@ -221,21 +221,20 @@ class SilentCalls {
     }
   }
   ~SilentCalls() {
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      contexts_[i]->TryCancel();
-      Status(i);
-    }
+    for (const auto& context : contexts_) context->TryCancel();
+    while (ended_ < calls_.size()) NextEnd();
   }
-  // How call number `i` ended. Once.
-  grpc::Status Status(std::size_t i) {
-    if (calls_[i] == nullptr) return grpc::Status::OK;
-    grpc::Status status;
-    calls_[i]->Finish(&status, nullptr);
-    void* tag = nullptr;
+  // Waits for the next of the calls to end; how it ended. The coordinator may have got them in another order.
+  grpc::Status NextEnd() {
+    if (ends_.empty()) {
+      ends_.resize(calls_.size());
+      for (std::size_t i = 0; i < calls_.size(); ++i) calls_[i]->Finish(&ends_[i], &ends_[i]);
+    }
+    void* end = nullptr;
     bool ok = false;
-    queue_.Next(&tag, &ok);
-    calls_[i].reset();
-    return status;
+    queue_.Next(&end, &ok);
+    ++ended_;
+    return *static_cast<grpc::Status*>(end);
   }
 
  private:
@@ -243,6 +242,8 @@ class SilentCalls {
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
   std::vector<std::unique_ptr<grpc::GenericClientAsyncReaderWriter>> calls_;
+  std::vector<grpc::Status> ends_;
+  std::size_t ended_ = 0;
 };
 
 TEST_F(DoorTest, SilentUploadsNeitherBlockDownloadsNorKeepTheirPlaces) {
@@ -281,7 +282,7 @@ TEST_F(DoorTest, SilentUploadsNeitherBlockDownloadsNorKeepTheirPlaces) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  const grpc::Status ended = silent.Status(0);
+  const grpc::Status ended = silent.NextEnd();
   EXPECT_EQ(ended.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(ended.error_message(), HasSubstr("nothing has come from the caller"));
 }

@@ -15,11 +15,6 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Token OnlyToken(const HandWorker& worker) {
-  EXPECT_EQ(worker.running().size(), 1u);
-  return worker.running().empty() ? 0 : worker.running().begin()->first;
-}
-
 absl::StatusOr<v1::PauseSweepResponse> Pause(Harness& harness, SweepId sweep, bool now = false,
                                              const std::string& request_id = "") {
   v1::PauseSweepRequest request;
@@ -46,7 +41,7 @@ absl::StatusOr<v1::DrainWorkerResponse> Drain(Harness& harness, const std::strin
   return harness.Ask(&Orchestrator::OnDrain, request);
 }
 
-std::vector<std::string> Notices(Harness& harness, SweepId sweep) {
+std::vector<std::string> NoticesOf(Harness& harness, SweepId sweep) {
   const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0);
   return {update.notices().begin(), update.notices().end()};
 }
@@ -152,7 +147,7 @@ TEST(OrchestratorPauseTest, PauseNowStopsAfterACheckpointAndResumesFromItUncount
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
   EXPECT_THAT(
-      Notices(harness, sweep),
+      NoticesOf(harness, sweep),
       ElementsAre("the sweep is paused: no new attempts start",
                   HasSubstr("PREEMPTED: sweep s-1 is paused; resumes from step 41"), "the sweep is resumed"));
 }

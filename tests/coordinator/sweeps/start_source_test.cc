@@ -52,7 +52,7 @@ std::string Why(Harness& harness, int trial) {
   return why.ok() ? why->ShortDebugString() : why.status().ToString();
 }
 
-std::uint64_t RetryTrial(Harness& harness, int trial) {
+std::uint64_t RetriedStages(Harness& harness, int trial) {
   v1::RetryRequest request;
   request.set_trial(TrialId(trial).ToString());
   const auto response = harness.Ask(&Orchestrator::OnRetry, request);
@@ -149,14 +149,14 @@ TEST(StartSourceTest, AFailedSourceEndsThoseThatWaitAndARetryOfThemRetriesIt) {
       StartsWith("the training of t-1, which its start_from names, FAILED: INVALID_SPEC: no such corpus"));
   EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
   harness.Restart();
-  EXPECT_EQ(RetryTrial(harness, 2), 1u);
+  EXPECT_EQ(RetriedStages(harness, 2), 1u);
   harness.Restart();
   harness.Sync(worker);
   EXPECT_EQ(Running(worker).stage_id(), TrainingOf(harness, 1).id.ToString());
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 2).state, v1::SUCCEEDED);
   EXPECT_EQ(TrialOf(harness, 1).state, v1::FAILED);  // It was not asked for.
-  EXPECT_EQ(RetryTrial(harness, 1), 1u);
+  EXPECT_EQ(RetriedStages(harness, 1), 1u);
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 1).state, v1::SUCCEEDED);
 }
@@ -197,7 +197,7 @@ TEST(StartSourceTest, ACancelledTrialsTrainingGoesOnForThoseThatStartFromIt) {
   harness.Sync(worker);
   EXPECT_TRUE(worker.running().empty());
   EXPECT_EQ(TrainingOf(harness, 1).state, v1::CANCELLED);
-  EXPECT_EQ(RetryTrial(harness, 2), 1u);  // It needs the training once more.
+  EXPECT_EQ(RetriedStages(harness, 2), 1u);  // It needs the training once more.
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 2).state, v1::SUCCEEDED);
   EXPECT_EQ(TrialOf(harness, 1).state, v1::CANCELLED);
@@ -380,7 +380,7 @@ TEST(StartSourceTest, WhatStartsFromAPrunedTrainingIsPrunedWithIt) {
               StartsWith("the training of t-3, which its start_from names: pruned: train_loss 2"));
   harness.Restart();
   // A person wants it: then its source is not pruned again.
-  EXPECT_EQ(RetryTrial(harness, 4), 1u);
+  EXPECT_EQ(RetriedStages(harness, 4), 1u);
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 4).state, v1::SUCCEEDED);
   EXPECT_EQ(TrialOf(harness, 3).state, v1::CANCELLED);

@@ -11,6 +11,7 @@
 #include "coordinator/tables/table_builder.h"
 #include "nlohmann/json.hpp"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/coordinator/tables/text_value.h"
 
 namespace inlier {
 namespace {
@@ -19,12 +20,6 @@ using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-google::protobuf::Value Text(const std::string& text) {
-  google::protobuf::Value value;
-  value.set_string_value(text);
-  return value;
-}
 
 using Labels = std::map<std::string, std::string>;
 
@@ -85,7 +80,7 @@ class ComparisonTest : public StoreTest {
     spec.add_rows("model");
     spec.add_rows("method");
     spec.add_columns()->set_measurement("perplexity");
-    (*spec.mutable_baseline())["method"] = Text("vanilla");
+    (*spec.mutable_baseline())["method"] = TextValue("vanilla");
     return spec;
   }
 
@@ -213,7 +208,7 @@ TEST_F(ComparisonTest, SharedResultsMakeOnePair) {
   v1::TableSpec spec;
   spec.add_rows("method");
   spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = Text("a");
+  (*spec.mutable_baseline())["method"] = TextValue("a");
   const v1::Table table = MustBuild(spec);
   EXPECT_EQ(table.rows(1).cells(0).count(), 2u);
   EXPECT_EQ(table.rows(1).cells(0).trials_size(), 4);
@@ -229,7 +224,7 @@ TEST_F(ComparisonTest, InfiniteResultsHaveAMeanAndNoDeviation) {
   v1::TableSpec spec;
   spec.add_rows("method");
   spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = Text("a");
+  (*spec.mutable_baseline())["method"] = TextValue("a");
   const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
   EXPECT_EQ(cell.mean(), INFINITY);
   EXPECT_FALSE(cell.has_std());
@@ -241,11 +236,11 @@ TEST_F(ComparisonTest, InfiniteResultsHaveAMeanAndNoDeviation) {
 TEST_F(ComparisonTest, BaselineThatIsNoRowIsAMistake) {
   MustAddMethods();
   v1::TableSpec spec = Methods();
-  (*spec.mutable_baseline())["metod"] = Text("vanilla");
+  (*spec.mutable_baseline())["metod"] = TextValue("vanilla");
   EXPECT_EQ(ErrorOf(spec),
             "table.baseline: \"metod\" is not among the table's rows; did you mean \"method\"?");
   spec = Methods();
-  (*spec.mutable_baseline())["method"] = Text("vanila");
+  (*spec.mutable_baseline())["method"] = TextValue("vanila");
   EXPECT_EQ(ErrorOf(spec),
             "table.baseline.method: the axis has no label \"vanila\"; did you mean \"vanilla\"?");
   (*spec.mutable_baseline())["method"].mutable_list_value()->add_values();
@@ -278,7 +273,7 @@ TEST_F(ComparisonTest, SeveralSweepsMakeOneTable) {
 
   // An axis that the baseline has not is one of the baseline's.
   spec.mutable_rows()->erase(spec.rows().begin());
-  (*spec.mutable_baseline())["method"] = Text("vanilla");
+  (*spec.mutable_baseline())["method"] = TextValue("vanilla");
   EXPECT_FALSE(MustBuild(spec, {SweepId(1), SweepId(2)}).rows(1).cells(0).has_difference());
   (*spec.mutable_baseline())["gamma"].set_null_value({});
   const v1::Table both = MustBuild(spec, {SweepId(1), SweepId(2)});

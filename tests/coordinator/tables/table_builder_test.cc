@@ -7,6 +7,7 @@
 #include "cli/tables/table_writer.h"
 #include "nlohmann/json.hpp"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/coordinator/tables/text_value.h"
 
 namespace inlier {
 namespace {
@@ -19,12 +20,6 @@ google::protobuf::Value Number(double number) {
   value.set_number_value(number);
   return value;
 }
-google::protobuf::Value Text(const std::string& text) {
-  google::protobuf::Value value;
-  value.set_string_value(text);
-  return value;
-}
-
 class TableBuilderTest : public StoreTest {
  protected:
   // A sweep over method (vanilla, clipped), bits (8, 6) and seed (1, 2), all eight trials with results:
@@ -227,7 +222,7 @@ TEST_F(TableBuilderTest, ConditionMayBeAListOrNull) {
   column->set_measurement("perplexity");
   google::protobuf::Value list;
   *list.mutable_list_value()->add_values() = Number(8);
-  *list.mutable_list_value()->add_values() = Text("6");
+  *list.mutable_list_value()->add_values() = TextValue("6");
   (*column->mutable_where())["bits"] = list;
   (*spec.mutable_where())["gamma"].set_null_value(google::protobuf::NULL_VALUE);
   const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
@@ -363,7 +358,7 @@ TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
             "column of the view trials; did you "
             "mean \"weight_bits\"?");
   spec = TwoColumns();
-  (*spec.mutable_where())["method"] = Text("cliped");
+  (*spec.mutable_where())["method"] = TextValue("cliped");
   EXPECT_EQ(
       TextOf(spec),
       "INVALID_ARGUMENT: table.where.method: the axis has no label \"cliped\"; did you mean \"clipped\"?");

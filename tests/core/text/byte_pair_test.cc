@@ -24,7 +24,7 @@ const BytePairVocabulary& Gpt2() {
   return *vocabulary;
 }
 
-std::vector<std::string> Words(std::string_view text) {
+std::vector<std::string> NextWords(std::string_view text) {
   std::vector<std::string> words;
   size_t position = 0;
   for (auto word = NextWord(text, &position); !word.empty(); word = NextWord(text, &position))
@@ -78,16 +78,16 @@ std::string RandomText(RandomStream& stream) {
 }
 
 TEST(PreTokenizerTest, CutsAsThePatternDoes) {
-  EXPECT_THAT(Words("I'll say: it's 42nd  street"),
+  EXPECT_THAT(NextWords("I'll say: it's 42nd  street"),
               ElementsAre("I", "'ll", " say", ":", " it", "'s", " 42", "nd", " ", " street"));
-  EXPECT_THAT(Words("a \n b"), ElementsAre("a", " \n", " b"));
-  EXPECT_THAT(Words("end  "), ElementsAre("end", "  "));
-  EXPECT_THAT(Words(" 's"), ElementsAre(" '", "s"));
-  EXPECT_THAT(Words("\t\tx"), ElementsAre("\t", "\t", "x"));
-  EXPECT_THAT(Words("'"), ElementsAre("'"));
-  EXPECT_THAT(Words(" "), ElementsAre(" "));
-  EXPECT_THAT(Words(""), ElementsAre());
-  EXPECT_THAT(Words("a\xC2\xA0\xCE\xBA"),
+  EXPECT_THAT(NextWords("a \n b"), ElementsAre("a", " \n", " b"));
+  EXPECT_THAT(NextWords("end  "), ElementsAre("end", "  "));
+  EXPECT_THAT(NextWords(" 's"), ElementsAre(" '", "s"));
+  EXPECT_THAT(NextWords("\t\tx"), ElementsAre("\t", "\t", "x"));
+  EXPECT_THAT(NextWords("'"), ElementsAre("'"));
+  EXPECT_THAT(NextWords(" "), ElementsAre(" "));
+  EXPECT_THAT(NextWords(""), ElementsAre());
+  EXPECT_THAT(NextWords("a\xC2\xA0\xCE\xBA"),
               ElementsAre("a", "\xC2\xA0", "\xCE\xBA"));  // A no-break space belongs to no word.
 }
 
@@ -96,7 +96,7 @@ TEST(PreTokenizerTest, WordsJoinedGiveBackAnyBytes) {
     RandomStream stream(11, "text", i);
     const std::string text = RandomText(stream);
     std::string joined;
-    for (const std::string& word : Words(text)) joined += word;
+    for (const std::string& word : NextWords(text)) joined += word;
     ASSERT_EQ(joined, text);
   }
 }

@@ -11,7 +11,7 @@
 namespace inlier {
 namespace {
 
-const SpecColumn& Named(const std::string& name) {
+const SpecColumn& ColumnNamed(const std::string& name) {
   for (const SpecColumn& column : SpecColumns()) {
     if (column.name == name) return column;
   }
@@ -35,27 +35,28 @@ TEST(ColumnsTest, NamesAreUniqueAndFitForSql) {
 }
 
 TEST(ColumnsTest, ArchitecturesShareAColumn) {
-  EXPECT_EQ(Named("layers").json_paths,
+  EXPECT_EQ(ColumnNamed("layers").json_paths,
             (std::vector<std::string>{"$.model.bert.layers", "$.model.opt.layers", "$.model.gpt2.layers",
                                       "$.model.llama.layers", "$.model.vit.layers"}));
-  EXPECT_EQ(ColumnExpression(Named("biases"), In("spec")),
+  EXPECT_EQ(ColumnExpression(ColumnNamed("biases"), In("spec")),
             "COALESCE(spec->>'$.model.gpt2.biases', spec->>'$.model.llama.biases')");
-  EXPECT_EQ(ColumnExpression(Named("gamma"), In("t.spec")), "t.spec->>'$.attention.softmax.clipped.gamma'");
+  EXPECT_EQ(ColumnExpression(ColumnNamed("gamma"), In("t.spec")),
+            "t.spec->>'$.attention.softmax.clipped.gamma'");
 }
 
 TEST(ColumnsTest, AChoiceIsAColumnOfItsMembersNames) {
-  EXPECT_EQ(ColumnExpression(Named("schedule"), In("spec")),
+  EXPECT_EQ(ColumnExpression(ColumnNamed("schedule"), In("spec")),
             "CASE WHEN spec->'$.training.schedule.constant' IS NOT NULL THEN 'constant' WHEN "
             "spec->'$.training.schedule.linear' IS NOT NULL THEN 'linear' WHEN "
             "spec->'$.training.schedule.cosine' IS NOT NULL THEN 'cosine' END");
-  EXPECT_EQ(Named("architecture").members.size(), 5u);
-  EXPECT_EQ(Named("gate").members.size(), 5u);
+  EXPECT_EQ(ColumnNamed("architecture").members.size(), 5u);
+  EXPECT_EQ(ColumnNamed("gate").members.size(), 5u);
 }
 
 TEST(ColumnsTest, PathsAreThoseOfTheStoredJson) {
   const auto json = nlohmann::json::parse(ResolvedJson(*Resolve(TrialFrom(kTinyBert))));
   for (const char* name : {"layers", "learning_rate", "seed", "corpus", "sequence_length", "steps"}) {
-    std::string pointer = Named(name).json_paths[0].substr(1);
+    std::string pointer = ColumnNamed(name).json_paths[0].substr(1);
     for (char& c : pointer) {
       if (c == '.') c = '/';
     }

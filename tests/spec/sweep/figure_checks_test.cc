@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kSweep[] = R"(name: s
+constexpr char kSweepWithFigures[] = R"(name: s
 base:
   model: {bert: {layers: 2, hidden_size: 32, heads: 2, ffn_size: 64}}
   data: {text: {corpus: kjv, tokenizer: {byte_pair: {vocab_size: 300}}}}
@@ -21,13 +21,13 @@ axes:
 - {field: seed, values: [1, 2]}
 )";
 
-std::string ErrorOf(const std::string& figures) {
-  const auto sweep = ReadSweepText(std::string(kSweep) + "figures:\n" + figures, "s.yaml");
+std::string ErrorOfFigures(const std::string& figures) {
+  const auto sweep = ReadSweepText(std::string(kSweepWithFigures) + "figures:\n" + figures, "s.yaml");
   return sweep.ok() ? "OK" : std::string(sweep.status().message());
 }
 
 TEST(FigureChecksTest, EveryKindIsAccepted) {
-  EXPECT_EQ(ErrorOf(R"(
+  EXPECT_EQ(ErrorOfFigures(R"(
 - {kind: CURVES, y: train_loss, series: [gamma], where: {seed: [1, 2]}, log_x: true, log_y: true}
 - {kind: CURVES, y: max_inf_norm, name: norms}
 - {kind: AGAINST, x: gamma, y: max_inf_norm}
@@ -43,72 +43,74 @@ TEST(FigureChecksTest, EveryKindIsAccepted) {
 }
 
 TEST(FigureChecksTest, NamesAreThoseOfTheSweep) {
-  EXPECT_EQ(ErrorOf("- {kind: BARS, y: perplexty}\n"),
+  EXPECT_EQ(ErrorOfFigures("- {kind: BARS, y: perplexty}\n"),
             "s.yaml:10:16: figures[0].y: \"perplexty\" is not a measurement; did you mean \"perplexity\"?");
-  EXPECT_EQ(ErrorOf("- kind: AGAINST\n  x: gama\n  y: perplexity\n"),
+  EXPECT_EQ(ErrorOfFigures("- kind: AGAINST\n  x: gama\n  y: perplexity\n"),
             "s.yaml:11:3: figures[0].x: \"gama\" is neither an axis of this sweep nor a column of trials; "
             "did you mean "
             "\"gamma\"?");
-  EXPECT_EQ(ErrorOf("- {kind: BARS, y: perplexity, series: [gamma, sed], where: {seed: 3, methd: x}}\n"),
-            "s.yaml:10:70: figures[0].where.methd: \"methd\" is neither an axis of this sweep nor a column "
-            "of trials\n"
-            "s.yaml:10:61: figures[0].where.seed: \"3\" is not a label of axis seed; known: 1, 2\n"
-            "s.yaml:10:47: figures[0].series[1]: \"sed\" is neither an axis of this sweep nor a column of "
-            "trials; did you mean \"seed\"?");
-  EXPECT_THAT(ErrorOf("- {kind: CURVS, y: train_loss}\n"), HasSubstr("s.yaml:10:10: figures[0].kind"));
+  EXPECT_EQ(
+      ErrorOfFigures("- {kind: BARS, y: perplexity, series: [gamma, sed], where: {seed: 3, methd: x}}\n"),
+      "s.yaml:10:70: figures[0].where.methd: \"methd\" is neither an axis of this sweep nor a column "
+      "of trials\n"
+      "s.yaml:10:61: figures[0].where.seed: \"3\" is not a label of axis seed; known: 1, 2\n"
+      "s.yaml:10:47: figures[0].series[1]: \"sed\" is neither an axis of this sweep nor a column of "
+      "trials; did you mean \"seed\"?");
+  EXPECT_THAT(ErrorOfFigures("- {kind: CURVS, y: train_loss}\n"), HasSubstr("s.yaml:10:10: figures[0].kind"));
 }
 
 TEST(FigureChecksTest, AMeasurementFitsTheKind) {
-  EXPECT_EQ(ErrorOf("- {kind: CURVES, y: perplexity}\n"),
+  EXPECT_EQ(ErrorOfFigures("- {kind: CURVES, y: perplexity}\n"),
             "s.yaml:10:18: figures[0].y: \"perplexity\" is not reported while a training runs; give a curve "
             "such as "
             "train_loss");
-  EXPECT_THAT(ErrorOf("- {kind: BARS, y: gradient_norm}\n"), HasSubstr("is not one final number of a trial"));
-  EXPECT_THAT(ErrorOf("- {kind: BARS, y: six_sigma_count}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: BARS, y: gradient_norm}\n"),
               HasSubstr("is not one final number of a trial"));
-  EXPECT_THAT(ErrorOf("- {kind: SCATTER, x: gamma, y: perplexity}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: BARS, y: six_sigma_count}\n"),
+              HasSubstr("is not one final number of a trial"));
+  EXPECT_THAT(ErrorOfFigures("- {kind: SCATTER, x: gamma, y: perplexity}\n"),
               HasSubstr("figures[0].x: \"gamma\" is not a measurement"));
 }
 
 TEST(FigureChecksTest, FieldsFitTheKind) {
-  EXPECT_EQ(ErrorOf("- {kind: AGAINST, y: perplexity}\n"),
+  EXPECT_EQ(ErrorOfFigures("- {kind: AGAINST, y: perplexity}\n"),
             "s.yaml:10:3: figures[0].x: must be given for AGAINST");
-  EXPECT_THAT(ErrorOf("- {y: perplexity}\n"), HasSubstr("figures[0].kind"));
-  EXPECT_EQ(ErrorOf("- {kind: BARS, y: perplexity, x: gamma}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {y: perplexity}\n"), HasSubstr("figures[0].kind"));
+  EXPECT_EQ(ErrorOfFigures("- {kind: BARS, y: perplexity, x: gamma}\n"),
             "s.yaml:10:31: figures[0].x: has no meaning for BARS; leave it out");
-  EXPECT_THAT(ErrorOf("- {kind: HEAT_MAP, x: gamma, y: loss}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: HEAT_MAP, x: gamma, y: loss}\n"),
               HasSubstr("figures[0].by: must be given for HEAT_MAP"));
-  EXPECT_THAT(ErrorOf("- {kind: CURVES, y: train_loss, trial: t-1}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: CURVES, y: train_loss, trial: t-1}\n"),
               HasSubstr("figures[0].trial: has no meaning"));
-  EXPECT_THAT(ErrorOf("- {kind: TOKENS, layer: 1}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: TOKENS, layer: 1}\n"),
               HasSubstr("figures[0].layer: has no meaning for TOKENS"));
-  EXPECT_THAT(ErrorOf("- {kind: BARS, y: loss, log_x: true}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: BARS, y: loss, log_x: true}\n"),
               HasSubstr("figures[0].log_x: has no meaning for BARS"));
-  EXPECT_THAT(ErrorOf("- {kind: BARS, y: loss, width_mm: 5}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: BARS, y: loss, width_mm: 5}\n"),
               HasSubstr("figures[0].width_mm: 5 is out of range"));
 }
 
 TEST(FigureChecksTest, NamesAreThoseOfFiles) {
-  EXPECT_THAT(ErrorOf("- {kind: BARS, y: loss, name: ../../etc/x}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: BARS, y: loss, name: ../../etc/x}\n"),
               HasSubstr("s.yaml:10:25: figures[0].name: \"../../etc/x\" cannot name a file"));
-  EXPECT_THAT(ErrorOf("- {kind: BARS, y: loss, name: -o}\n"), HasSubstr("cannot name a file"));
-  EXPECT_EQ(ErrorOf("- {kind: BARS, y: loss, name: a}\n- {kind: BARS, y: loss, name: a}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: BARS, y: loss, name: -o}\n"), HasSubstr("cannot name a file"));
+  EXPECT_EQ(ErrorOfFigures("- {kind: BARS, y: loss, name: a}\n- {kind: BARS, y: loss, name: a}\n"),
             "s.yaml:11:25: figures[1].name: \"a\" is the name of figures[0] too; give another one");
 }
 
 TEST(FigureChecksTest, TheirNumberAndSizeAreLimited) {
   std::string many;
   for (int i = 0; i <= kFiguresMax; ++i) many += "- {kind: BARS, y: loss}\n";
-  EXPECT_THAT(ErrorOf(many), HasSubstr("figures: has 33; give at most 32"));
+  EXPECT_THAT(ErrorOfFigures(many), HasSubstr("figures: has 33; give at most 32"));
   std::string values;
   for (int i = 0; i < kFigureConditionsMax; ++i) values += "1, ";
-  EXPECT_THAT(ErrorOf("- {kind: BARS, y: loss, where: {seed: [" + values + "1]}}\n"),
+  EXPECT_THAT(ErrorOfFigures("- {kind: BARS, y: loss, where: {seed: [" + values + "1]}}\n"),
               HasSubstr("figures[0].where: has 34 names and values; give at most 32"));
 }
 
 TEST(FigureChecksTest, AScaleHasFiguresOfItsOwn) {
   const std::string text =
-      std::string(kSweep) +
+      std::string(kSweepWithFigures) +
       "figures:\n- {kind: BARS, y: loss, name: large}\nscales:\n  small:\n    axes:\n"
       "    - {field: seed, values: [1]}\n    figures:\n    - {kind: BARS, y: perplexity, where: {seed: "
       "2}}\n  other: {description: x}\n";

@@ -21,19 +21,19 @@ using ::testing::HasSubstr;
 constexpr char kLearningRate[] =
     "{field: training.optimizer.adamw.learning_rate, range: {min: 1e-5, max: 1e-2, log: true}}";
 
-v1::SweepSpec SweepFrom(const std::string& rest) {
+v1::SweepSpec SampledSweepFrom(const std::string& rest) {
   const auto sweep = ReadSweepText("{name: s, base: " + std::string(kTinyBert) + ", " + rest + "}", "s.yaml");
   EXPECT_TRUE(sweep.ok()) << sweep.status();
   return sweep.ok() ? *sweep : v1::SweepSpec();
 }
 
-SweepGrid GridFrom(const std::string& rest) {
-  absl::StatusOr<SweepGrid> grid = SweepGrid::Create(SweepFrom(rest));
+SweepGrid SampledGridFrom(const std::string& rest) {
+  absl::StatusOr<SweepGrid> grid = SweepGrid::Create(SampledSweepFrom(rest));
   EXPECT_TRUE(grid.ok()) << grid.status();
   return *std::move(grid);
 }
 
-std::string ErrorOf(const std::string& rest) {
+std::string ErrorOfSample(const std::string& rest) {
   const auto sweep = ReadSweepText("name: s\nbase: " + std::string(kTinyBert) + "\n" + rest + "\n", "s.yaml");
   return sweep.ok() ? "OK" : std::string(sweep.status().message());
 }
@@ -42,20 +42,20 @@ std::string ErrorOf(const std::string& rest) {
 TEST(SampledGridTest, SamplesAreTheSameForEver) {
   const std::string axes =
       "axes: [" + std::string(kLearningRate) + ", {field: training.batch_size, range: {min: 1, max: 64}}]";
-  EXPECT_THAT(AllPoints(GridFrom("sampling: {random: {trials: 3, seed: 1}}, " + axes)),
+  EXPECT_THAT(AllPoints(SampledGridFrom("sampling: {random: {trials: 3, seed: 1}}, " + axes)),
               ElementsAre("learning_rate=0.004686 batch_size=2", "learning_rate=0.001038 batch_size=15",
                           "learning_rate=5.523e-5 batch_size=32"));
-  EXPECT_THAT(AllPoints(GridFrom("sampling: {sobol: {trials: 4, scramble: false}}, " + axes)),
+  EXPECT_THAT(AllPoints(SampledGridFrom("sampling: {sobol: {trials: 4, scramble: false}}, " + axes)),
               ElementsAre("learning_rate=1e-5 batch_size=1", "learning_rate=0.0003162 batch_size=33",
                           "learning_rate=5.623e-5 batch_size=49", "learning_rate=0.001778 batch_size=17"));
-  EXPECT_THAT(AllPoints(GridFrom("sampling: {sobol: {trials: 3, seed: 5}}, " + axes)),
+  EXPECT_THAT(AllPoints(SampledGridFrom("sampling: {sobol: {trials: 3, seed: 5}}, " + axes)),
               ElementsAre("learning_rate=6.679e-5 batch_size=11", "learning_rate=0.003523 batch_size=62",
                           "learning_rate=2.302e-5 batch_size=45"));
 }
 
 TEST(SampledGridTest, LabelsAreWhatTheTrialsAreMadeWith) {
   const SweepGrid grid =
-      GridFrom("sampling: {sobol: {trials: 64}}, axes: [" + std::string(kLearningRate) + "]");
+      SampledGridFrom("sampling: {sobol: {trials: 64}}, axes: [" + std::string(kLearningRate) + "]");
   EXPECT_EQ(grid.size(), 64u);
   EXPECT_EQ(grid.kept(), 64u);
   EXPECT_EQ(grid.sampling(), "64 samples, Sobol, scrambled, seed 1");
@@ -74,9 +74,9 @@ TEST(SampledGridTest, LabelsAreWhatTheTrialsAreMadeWith) {
 }
 
 TEST(SampledGridTest, EverySampleRunsWithEachSeed) {
-  const SweepGrid grid =
-      GridFrom("sampling: {random: {trials: 5}}, axes: [{field: seed, values: [1, 2, 3], each: true}, " +
-               std::string(kLearningRate) + "]");
+  const SweepGrid grid = SampledGridFrom(
+      "sampling: {random: {trials: 5}}, axes: [{field: seed, values: [1, 2, 3], each: true}, " +
+      std::string(kLearningRate) + "]");
   EXPECT_EQ(grid.kept(), 15u);
   std::map<std::string, std::vector<std::string>> seeds;
   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
@@ -88,7 +88,7 @@ TEST(SampledGridTest, EverySampleRunsWithEachSeed) {
 }
 
 TEST(SampledGridTest, AxesWithValuesAreDrawnUniformlyOverThem) {
-  const SweepGrid grid = GridFrom(
+  const SweepGrid grid = SampledGridFrom(
       "sampling: {sobol: {trials: 256}}, axes: [" + std::string(kLearningRate) +
       ", {name: method, variants: [{label: plain, set: {}}, {label: gated, set: {attention.gate.linear: "
       "{}}}]}, "
@@ -107,7 +107,7 @@ TEST(SampledGridTest, AxesWithValuesAreDrawnUniformlyOverThem) {
 }
 
 TEST(SampledGridTest, ConditionsAndExclusionsHold) {
-  const SweepGrid grid = GridFrom(
+  const SweepGrid grid = SampledGridFrom(
       "sampling: {random: {trials: 40}}, axes: [{name: method, variants: [{label: vanilla, set: {}}, {label: "
       "clipped, "
       "set: {attention.softmax.clipped: {}}}]}, {field: attention.softmax.clipped.gamma, range: {min: -0.5, "
@@ -132,7 +132,7 @@ TEST(SampledGridTest, ConditionsAndExclusionsHold) {
 }
 
 TEST(SampledGridTest, APointIsThereOnce) {
-  const SweepGrid grid = GridFrom(
+  const SweepGrid grid = SampledGridFrom(
       "sampling: {random: {trials: 1000}}, axes: [{field: training.batch_size, range: {min: 1, max: 16}}]");
   EXPECT_EQ(grid.size(), 1000u);
   EXPECT_EQ(grid.kept(), 16u);
@@ -147,40 +147,42 @@ TEST(SampledGridTest, APointIsThereOnce) {
 
 TEST(SampledGridTest, MistakesAreToldWithPlaceAndRemedy) {
   const std::string random = "sampling: {random: {trials: 8}}\n";
-  EXPECT_THAT(ErrorOf("axes: [{field: training.batch_size, range: {min: 1, max: 4}}]"),
+  EXPECT_THAT(ErrorOfSample("axes: [{field: training.batch_size, range: {min: 1, max: 4}}]"),
               HasSubstr("s.yaml:3:37: axes[0].range: has no end of values to run them all; add sampling"));
-  EXPECT_THAT(ErrorOf("axes: [{field: seed, values: [1], each: true}]"),
+  EXPECT_THAT(ErrorOfSample("axes: [{field: seed, values: [1], each: true}]"),
               HasSubstr("axes[0].each: has an effect only with sampling"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{field: seed, values: [1], each: true}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{field: seed, values: [1], each: true}]"),
               HasSubstr("s.yaml:3:1: sampling: there is nothing to draw"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{field: training.batch_size, range: {min: 4, max: 1}}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{field: training.batch_size, range: {min: 4, max: 1}}]"),
               HasSubstr("s.yaml:4:37: axes[0].range: min 4 is not below max 1"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{field: training.batch_size, range: {min: 0, max: 4}}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{field: training.batch_size, range: {min: 0, max: 4}}]"),
               HasSubstr("s.yaml:4:45: axes[0].range.min: 0 is out of range"));
   EXPECT_THAT(
-      ErrorOf(random + "axes: [{field: training.gradient_clip_norm, range: {min: 0, max: 1, log: true}}]"),
+      ErrorOfSample(random +
+                    "axes: [{field: training.gradient_clip_norm, range: {min: 0, max: 1, log: true}}]"),
       HasSubstr("axes[0].range: log needs min above 0"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{field: training.precision, range: {min: 0, max: 1}}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{field: training.precision, range: {min: 0, max: 1}}]"),
               HasSubstr("training.precision is not a number; give values"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{name: x, range: {min: 0, max: 1}}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{name: x, range: {min: 0, max: 1}}]"),
               HasSubstr("give field with range"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{field: seed, range: {min: 0, max: 1}, values: [1]}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{field: seed, range: {min: 0, max: 1}, values: [1]}]"),
               HasSubstr("has values and a range; keep one of them"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{field: seed, range: {min: 0, max: 9}, each: true}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{field: seed, range: {min: 0, max: 9}, each: true}]"),
               HasSubstr("axes[0].each: a range cannot be run with each of its values"));
   EXPECT_THAT(
-      ErrorOf(random +
-              "axes: [{field: seed, range: {min: 1, max: 2}}, {field: seed, name: other, values: [1]}]"),
+      ErrorOfSample(
+          random + "axes: [{field: seed, range: {min: 1, max: 2}}, {field: seed, name: other, values: [1]}]"),
       HasSubstr("sets seed as axis seed does"));
-  EXPECT_THAT(ErrorOf(random + "axes: [{field: seed, range: {min: 1, max: 9}}]\nexclude: [{seed: 3}]"),
+  EXPECT_THAT(ErrorOfSample(random + "axes: [{field: seed, range: {min: 1, max: 9}}]\nexclude: [{seed: 3}]"),
               HasSubstr("axis seed has a range, so its numbers cannot be named"));
-  EXPECT_THAT(ErrorOf("sampling: {random: {}}\naxes: [{field: seed, range: {min: 1, max: 9}}]"),
+  EXPECT_THAT(ErrorOfSample("sampling: {random: {}}\naxes: [{field: seed, range: {min: 1, max: 9}}]"),
               HasSubstr("s.yaml:3:12: sampling.random.trials: is missing"));
-  EXPECT_THAT(ErrorOf("sampling: {random: {trials: 60000}}\naxes: [{field: training.batch_size, range: {min: "
-                      "1, max: 9}}, "
-                      "{field: seed, values: [1, 2], each: true}]"),
-              HasSubstr("sampling.random.trials: 60000 samples with 2 points each are more than 100000"));
-  EXPECT_THAT(ErrorOf("sampling: {}\naxes: [{field: seed, range: {min: 1, max: 9}}]"),
+  EXPECT_THAT(
+      ErrorOfSample("sampling: {random: {trials: 60000}}\naxes: [{field: training.batch_size, range: {min: "
+                    "1, max: 9}}, "
+                    "{field: seed, values: [1, 2], each: true}]"),
+      HasSubstr("sampling.random.trials: 60000 samples with 2 points each are more than 100000"));
+  EXPECT_THAT(ErrorOfSample("sampling: {}\naxes: [{field: seed, range: {min: 1, max: 9}}]"),
               HasSubstr("sampling: nothing is chosen: give one of random or sobol"));
 }
 

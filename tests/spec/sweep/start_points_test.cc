@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kHead[] =
+constexpr char kTunedHead[] =
     "name: tuned\n"
     "base: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 10}}\n";
 
@@ -23,16 +23,18 @@ constexpr char kPhases[] =
     "      - {label: first, set: {}}\n"
     "      - {label: then, set: {training: {start_from: {point: \"phase=first\"}}}}\n";
 
-absl::StatusOr<v1::SweepSpec> Read(const std::string& rest) { return ReadSweepText(kHead + rest, "s.yaml"); }
+absl::StatusOr<v1::SweepSpec> ReadStart(const std::string& rest) {
+  return ReadSweepText(kTunedHead + rest, "s.yaml");
+}
 
 SweepGrid GridOf(const std::string& rest) {
-  const absl::StatusOr<v1::SweepSpec> spec = Read(rest);
+  const absl::StatusOr<v1::SweepSpec> spec = ReadStart(rest);
   EXPECT_TRUE(spec.ok()) << spec.status();
   return *SweepGrid::Create(*spec);
 }
 
-std::string ErrorOf(const std::string& rest) {
-  const absl::StatusOr<v1::SweepSpec> spec = Read(rest);
+std::string ErrorOfStart(const std::string& rest) {
+  const absl::StatusOr<v1::SweepSpec> spec = ReadStart(rest);
   return spec.ok() ? "OK" : std::string(spec.status().message());
 }
 
@@ -54,7 +56,7 @@ std::vector<std::string> Starts(const SweepGrid& grid) {
 
 // Two phases, the second with start_from.point `named`.
 std::string ErrorOfPoint(const std::string& named, const std::string& more = "") {
-  return ErrorOf(
+  return ErrorOfStart(
       "axes:\n"
       "  - {field: seed, values: [1, 2]}\n"
       "  - name: phase\n"
@@ -106,11 +108,11 @@ TEST(StartPointsTest, AConditionalAxisIsNamedWhereItAppliesThereAlone) {
               ElementsAre("phase=then batch_size= dropout=0 <- phase=first batch_size=16 dropout=",
                           "phase=then batch_size= dropout=0.1 <- phase=first batch_size=16 dropout="));
   EXPECT_THAT(
-      ErrorOf(with("phase=first")),
+      ErrorOfStart(with("phase=first")),
       HasSubstr("s.yaml:4:55: axes[0].variants[1]: training.start_from.point: \"phase=first\" leaves open "
                 "axis batch_size, "
                 "which applies there and not here (when); add \", batch_size=LABEL\" with one of 8, 16"));
-  EXPECT_THAT(ErrorOf(with("phase=first, batch_size=8, dropout=0")),
+  EXPECT_THAT(ErrorOfStart(with("phase=first, batch_size=8, dropout=0")),
               HasSubstr("names axis dropout, which does not apply there (when); leave it out"));
 }
 
@@ -142,7 +144,7 @@ TEST(StartPointsTest, WhatNamesNoEarlierPointIsRefusedWithItsPlace) {
 }
 
 TEST(StartPointsTest, ASweepWithoutAxesHasNoOtherPoint) {
-  EXPECT_EQ(ErrorOf("axes: []\n"), "OK");
+  EXPECT_EQ(ErrorOfStart("axes: []\n"), "OK");
   const absl::StatusOr<v1::SweepSpec> spec = ReadSweepText(
       "name: tuned\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 10, "
       "start_from: {point: "
@@ -162,7 +164,7 @@ TEST(StartPointsTest, ARowOfTrainingsHasAnEnd) {
       text += "      - {label: p" + std::to_string(i) + ", set: {seed: " + std::to_string(i) +
               ", training: {start_from: {point: phase=p" + std::to_string(i - 1) + "}}}}\n";
     }
-    return ErrorOf(text);
+    return ErrorOfStart(text);
   };
   EXPECT_EQ(row(Limits::kStartsMax), "OK");
   EXPECT_THAT(row(Limits::kStartsMax + 1),
@@ -171,8 +173,8 @@ TEST(StartPointsTest, ARowOfTrainingsHasAnEnd) {
 
 TEST(StartPointsTest, TrialsAndTrainingsHaveTheirForm) {
   const auto error = [](const std::string& start) {
-    return ErrorOf("axes:\n  - {name: a, variants: [{label: x, set: {training: {start_from: {" + start +
-                   "}}}}]}\n");
+    return ErrorOfStart("axes:\n  - {name: a, variants: [{label: x, set: {training: {start_from: {" + start +
+                        "}}}}]}\n");
   };
   EXPECT_EQ(error("trial: t-17"), "OK");
   for (const char* wrong : {"t-0", "t-", "17", "t-1x", "s-3", "t-99999999999999999999"}) {
@@ -211,7 +213,7 @@ TEST(StartPointsTest, ASampleStartsFromItsOwnOrAnEarlierOneThatIsTheSame) {
 
 TEST(StartPointsTest, ADrawnAxisCannotBeNamed) {
   const auto error = [](const std::string& point) {
-    return ErrorOf(
+    return ErrorOfStart(
         "sampling: {random: {trials: 4}}\naxes:\n"
         "  - {name: phase, each: true, variants: [{label: first, set: {}}, {label: then, set: {training: "
         "{start_from: "
@@ -234,8 +236,9 @@ TEST(StartPointsTest, AnEditKeepsAPointOnlyWithTheOneThatItStartsFrom) {
   const std::string phases =
       "      - {label: then, set: {training: {start_from: {point: \"phase=first\"}}}}\n";
   const auto sweep = [&phases](const std::string& seeds, const std::string& first) {
-    return *Read("axes:\n  - {field: seed, values: " + seeds +
-                 "}\n  - name: phase\n    variants:\n      - {label: first, set: " + first + "}\n" + phases);
+    return *ReadStart("axes:\n  - {field: seed, values: " + seeds +
+                      "}\n  - name: phase\n    variants:\n      - {label: first, set: " + first + "}\n" +
+                      phases);
   };
   const auto edit_of = [](const v1::SweepSpec& from, const v1::SweepSpec& to) {
     return *SweepEdit::Create(from, *SweepGrid::Create(from), to, *SweepGrid::Create(to));

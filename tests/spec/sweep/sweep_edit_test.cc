@@ -13,12 +13,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kHead[] =
+constexpr char kEditedHead[] =
     "name: edited\n"
     "base: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 10}}\n";
 
-v1::SweepSpec Read(const std::string& rest) {
-  const absl::StatusOr<v1::SweepSpec> spec = ReadSweepText(kHead + rest, "sweep.yaml");
+v1::SweepSpec ReadEdited(const std::string& rest) {
+  const absl::StatusOr<v1::SweepSpec> spec = ReadSweepText(kEditedHead + rest, "sweep.yaml");
   EXPECT_TRUE(spec.ok()) << spec.status();
   return spec.ok() ? *spec : v1::SweepSpec();
 }
@@ -43,8 +43,8 @@ std::map<std::string, std::uint64_t> PointsOf(const v1::SweepSpec& spec) {
 
 // The mapping is that of a comparison of all points; returns the edit.
 SweepEdit CheckAgainstPoints(const std::string& before, const std::string& after) {
-  const v1::SweepSpec from = Read(before);
-  const v1::SweepSpec to = Read(after);
+  const v1::SweepSpec from = ReadEdited(before);
+  const v1::SweepSpec to = ReadEdited(after);
   absl::StatusOr<SweepEdit> edit = Make(from, to);
   EXPECT_TRUE(edit.ok()) << edit.status();
   const auto new_points = PointsOf(to);
@@ -137,8 +137,8 @@ TEST(SweepEditTest, ConditionsAndExclusionsMayChange) {
 TEST(SweepEditTest, MillionPointsAreMappedAxisByAxis) {
   std::string values;
   for (int i = 1; i <= 1000; ++i) values += (i > 1 ? ", " : "") + std::to_string(i);
-  const v1::SweepSpec from = Read("axes:\n  - {field: seed, values: [" + values +
-                                  "]}\n  - {field: training.batch_size, values: [" + values + "]}\n");
+  const v1::SweepSpec from = ReadEdited("axes:\n  - {field: seed, values: [" + values +
+                                        "]}\n  - {field: training.batch_size, values: [" + values + "]}\n");
   v1::SweepSpec to = from;
   to.mutable_axes(0)->mutable_values()->DeleteSubrange(0, 1);  // Seed 1 leaves.
   to.mutable_axes(1)->add_values()->set_number_value(1001);
@@ -151,7 +151,7 @@ TEST(SweepEditTest, MillionPointsAreMappedAxisByAxis) {
 }
 
 TEST(SweepEditTest, OtherNameBaseAndAxesAreRefusedWithTheRemedy) {
-  const v1::SweepSpec from = Read(kPlain);
+  const v1::SweepSpec from = ReadEdited(kPlain);
   v1::SweepSpec name = from;
   name.set_name("other");
   EXPECT_THAT(std::string(Make(from, name).status().message()), HasSubstr("is called edited, not other"));
@@ -166,7 +166,7 @@ TEST(SweepEditTest, OtherNameBaseAndAxesAreRefusedWithTheRemedy) {
 }
 
 TEST(SweepEditTest, SampledPointsAndPruningStayAndLimitsMayChange) {
-  const v1::SweepSpec sampled = Read(
+  const v1::SweepSpec sampled = ReadEdited(
       "sampling: {random: {trials: 4, seed: 1}}\n"
       "axes:\n  - {field: training.optimizer.adamw.learning_rate, range: {min: 1e-5, max: 1e-2, log: "
       "true}}\n");
@@ -176,7 +176,7 @@ TEST(SweepEditTest, SampledPointsAndPruningStayAndLimitsMayChange) {
   v1::SweepSpec faster = sampled;
   faster.set_priority(3);
   EXPECT_TRUE(Make(sampled, faster).ok());
-  const v1::SweepSpec plain = Read("axes: [{field: seed, values: [1, 2]}]\n");
+  const v1::SweepSpec plain = ReadEdited("axes: [{field: seed, values: [1, 2]}]\n");
   v1::SweepSpec pruned = plain;
   pruned.mutable_pruning()->set_measurement("loss");
   EXPECT_THAT(std::string(Make(plain, pruned).status().message()), HasSubstr("pruning: decisions were made"));

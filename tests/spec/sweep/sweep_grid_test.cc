@@ -242,7 +242,7 @@ TEST(SweepGridTest, SkippingDoesNotWalkTheExcludedPoints) {
   EXPECT_EQ(count, 100u);
 }
 
-std::string ErrorOf(const v1::SweepSpec& sweep) {
+std::string ErrorOfGrid(const v1::SweepSpec& sweep) {
   const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
   return grid.ok() ? "OK" : std::string(grid.status().message());
 }
@@ -267,7 +267,7 @@ void AddFieldsOfTwo(const google::protobuf::Descriptor& message, const std::stri
     } else if (path != "evaluation.mask_seed" && path != "training.steps") {
       v1::SweepSpec sweep = SweepFrom("axes: []");
       AddAxisOfTwo(path, "a", &sweep);
-      if (ErrorOf(sweep) == "OK") fields->push_back(path);
+      if (ErrorOfGrid(sweep) == "OK") fields->push_back(path);
     }
   }
 }
@@ -293,19 +293,19 @@ v1::SweepSpec EntangledSweep(int axes, int last_values) {
 // A search for the points of these took as long as there are combinations, at a submission and again at each start.
 TEST(SweepGridTest, EntangledExclusionsAreRefusedWithTheRemedy) {
   EXPECT_THAT(
-      ErrorOf(EntangledSweep(35, 40)),
+      ErrorOfGrid(EntangledSweep(35, 40)),
       ::testing::AllOf(::testing::StartsWith("exclude: the exclusions and conditions are too entangled"),
                        ::testing::HasSubstr("name fewer axes in one exclusion")));
-  EXPECT_EQ(ErrorOf(EntangledSweep(200, 40)), "axes: 200 axes are more than 64; split the sweep");
+  EXPECT_EQ(ErrorOfGrid(EntangledSweep(200, 40)), "axes: 200 axes are more than 64; split the sweep");
 }
 
 TEST(SweepGridTest, ManyAxesWithoutAPointAreKnownToHaveNone) {
   v1::SweepSpec sweep = EntangledSweep(24, 2);
-  EXPECT_EQ(ErrorOf(sweep), "OK");
+  EXPECT_EQ(ErrorOfGrid(sweep), "OK");
   google::protobuf::ListValue& all =
       *(*sweep.add_exclude()->mutable_match())["mask_seed"].mutable_list_value();
   for (int value = 1; value <= 2; ++value) all.add_values()->set_number_value(value);
-  EXPECT_EQ(ErrorOf(sweep), "exclude: leaves out every point; remove an exclusion");
+  EXPECT_EQ(ErrorOfGrid(sweep), "exclude: leaves out every point; remove an exclusion");
   // The same behind an axis with two values that have points: after the last of them there is none.
   v1::Axis& first = *sweep.add_axes();
   first.set_field("training.steps");

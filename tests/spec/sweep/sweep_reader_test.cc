@@ -16,7 +16,7 @@ constexpr char kBase[] =
     "  training: {steps: 2000}\n";
 
 // The error of reading the base with `more` appended, or "OK".
-std::string ErrorOf(const std::string& more, const std::vector<std::string>& overrides = {}) {
+std::string ErrorOfSweep(const std::string& more, const std::vector<std::string>& overrides = {}) {
   const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(kBase + more, "s.yaml", overrides);
   return sweep.ok() ? "OK" : std::string(sweep.status().message());
 }
@@ -118,23 +118,25 @@ TEST(SweepReaderTest, TheNameIsRequiredAndPlain) {
 }
 
 TEST(SweepReaderTest, WhatIsWrongWithTheBaseIsToldOnceAtItsLine) {
-  EXPECT_EQ(ErrorOf("  attention: {softmax: {clipped: {}}}\naxes:\n- {field: seed, values: [1, 2, 3]}\n"),
-            "s.yaml:6:25: base.attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
-  EXPECT_EQ(ErrorOf("  quantization: {}\n"),
+  EXPECT_EQ(
+      ErrorOfSweep("  attention: {softmax: {clipped: {}}}\naxes:\n- {field: seed, values: [1, 2, 3]}\n"),
+      "s.yaml:6:25: base.attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
+  EXPECT_EQ(ErrorOfSweep("  quantization: {}\n"),
             "s.yaml:6:3: base.quantization: has nothing to quantize; give weights and/or activations, for "
             "example {weights: {bits: 8}, activations: {bits: 8}}");
 }
 
 TEST(SweepReaderTest, WhatIsWrongWithAValueIsToldAtTheValueWithTheTrial) {
   EXPECT_EQ(
-      ErrorOf("axes:\n- {field: seed, values: [1, 2]}\n- {field: model.bert.heads, values: [4, 3, 8, 5]}\n"),
+      ErrorOfSweep(
+          "axes:\n- {field: seed, values: [1, 2]}\n- {field: model.bert.heads, values: [4, 3, 8, 5]}\n"),
       "s.yaml:8:41: axes[1].values[1]: model.bert.heads: 3 does not divide hidden_size 128: choose heads so "
       "that hidden_size / heads is whole "
       "(in the trial seed=1, heads=3)\n"
       "s.yaml:8:47: axes[1].values[3]: model.bert.heads: 5 does not divide hidden_size 128: choose heads so "
       "that hidden_size / heads is whole "
       "(in the trial seed=1, heads=5)");
-  EXPECT_EQ(ErrorOf("axes:\n- {field: model.bert.preset, values: [tyni, tiny]}\n"),
+  EXPECT_EQ(ErrorOfSweep("axes:\n- {field: model.bert.preset, values: [tyni, tiny]}\n"),
             "s.yaml:7:39: axes[0].values[0]: model.bert.preset: \"tyni\" is not a preset of bert; did you "
             "mean \"tiny\"? (in the trial preset=tyni)");
 }
@@ -143,38 +145,41 @@ TEST(SweepReaderTest, PointsThatAreExcludedNeedNotBeRight) {
   const std::string axes =
       "axes:\n- {field: model.bert.hidden_size, values: [128, 96]}\n- {field: model.bert.heads, values: [8, "
       "64]}\n";
-  EXPECT_EQ(ErrorOf(axes + "exclude: [{hidden_size: 96, heads: 64}]\n"), "OK");
-  EXPECT_EQ(ErrorOf("axes:\n- {field: model.bert.heads, values: [4, 3]}\nexclude: [{heads: 3}]\n"), "OK");
+  EXPECT_EQ(ErrorOfSweep(axes + "exclude: [{hidden_size: 96, heads: 64}]\n"), "OK");
+  EXPECT_EQ(ErrorOfSweep("axes:\n- {field: model.bert.heads, values: [4, 3]}\nexclude: [{heads: 3}]\n"),
+            "OK");
 }
 
 TEST(SweepReaderTest, FormsOfAxesAreToldWithTheirPlace) {
-  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1]}\n- {field: sedd, values: [1]}\n"),
+  EXPECT_EQ(ErrorOfSweep("axes:\n- {field: seed, values: [1]}\n- {field: sedd, values: [1]}\n"),
             "s.yaml:8:4: axes[1].field: sedd: unknown field; did you mean \"seed\"?");
-  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: []}\n"),
+  EXPECT_EQ(ErrorOfSweep("axes:\n- {field: seed, values: []}\n"),
             "s.yaml:7:17: axes[0].values: is empty; give at least one value, or remove the axis");
-  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1, 2, 1]}\n"),
+  EXPECT_EQ(ErrorOfSweep("axes:\n- {field: seed, values: [1, 2, 1]}\n"),
             "s.yaml:7:32: axes[0].values[2]: \"1\" is there twice; remove one");
-  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1, 2]}\nexclude:\n- {sed: 1}\n"),
+  EXPECT_EQ(ErrorOfSweep("axes:\n- {field: seed, values: [1, 2]}\nexclude:\n- {sed: 1}\n"),
             "s.yaml:9:4: exclude[0].sed: \"sed\" is not an axis of this sweep; did you mean \"seed\"?");
 }
 
 TEST(SweepReaderTest, AValueIsToldAtItsPlaceAlsoBehindOneThatHasNoForm) {
   EXPECT_EQ(
-      ErrorOf("axes:\n- zip: [seed, training.steps]\n  values: [[1], [2, 3], [2, 3]]\n"),
+      ErrorOfSweep("axes:\n- zip: [seed, training.steps]\n  values: [[1], [2, 3], [2, 3]]\n"),
       "s.yaml:8:12: axes[0].values[0]: has 1 values; zip names 2 fields, give a list of as many values\n"
       "s.yaml:8:25: axes[0].values[2]: \"2+3\" is there twice; remove one");
-  EXPECT_EQ(ErrorOf("axes:\n- name: method\n  variants:\n  - {label: a, set: {seed: 1}}\n  - {label: b, set: "
-                    "{seed: 2}}\n  - {label: c, set: {seed: 1}}\n"),
-            "s.yaml:11:5: axes[0].variants[2]: sets the same as \"a\"; remove one");
+  EXPECT_EQ(
+      ErrorOfSweep("axes:\n- name: method\n  variants:\n  - {label: a, set: {seed: 1}}\n  - {label: b, set: "
+                   "{seed: 2}}\n  - {label: c, set: {seed: 1}}\n"),
+      "s.yaml:11:5: axes[0].variants[2]: sets the same as \"a\"; remove one");
 }
 
 TEST(SweepReaderTest, EveryGroupOfATrialThatIsWrongIsToldAlsoWhereOnlyAnotherChanges) {
   EXPECT_EQ(
-      ErrorOf("axes:\n- {field: seed, values: [1, 2]}\n- name: method\n  variants:\n  - {label: a, set: {}}\n"
-              "  - {label: b, set: {attention: {softmax: {clipped: {}}}}}\n"
-              "  - {label: c, set: {attention: {softmax: {clipped: {alpha: 4}}}}}\n"
-              "- name: start\n  variants:\n  - {label: fresh, set: {}}\n"
-              "  - {label: given, set: {training: {start_from: {}}}}\n"),
+      ErrorOfSweep(
+          "axes:\n- {field: seed, values: [1, 2]}\n- name: method\n  variants:\n  - {label: a, set: {}}\n"
+          "  - {label: b, set: {attention: {softmax: {clipped: {}}}}}\n"
+          "  - {label: c, set: {attention: {softmax: {clipped: {alpha: 4}}}}}\n"
+          "- name: start\n  variants:\n  - {label: fresh, set: {}}\n"
+          "  - {label: given, set: {training: {start_from: {}}}}\n"),
       "s.yaml:11:5: axes[1].variants[1]: attention.softmax.clipped: nothing is chosen: give one of gamma "
       "or alpha (in the trial seed=1, method=b, start=fresh)\n"
       "s.yaml:16:5: axes[2].variants[1]: training.start_from: nothing is chosen: give one of hugging_face, "
@@ -183,19 +188,20 @@ TEST(SweepReaderTest, EveryGroupOfATrialThatIsWrongIsToldAlsoWhereOnlyAnotherCha
 
 TEST(SweepReaderTest, TablesMustNameWhatExists) {
   const std::string axes = "axes:\n- {field: seed, values: [1, 2]}\n";
-  EXPECT_EQ(ErrorOf(axes + "table:\n  rows: [softmax, sed]\n  columns:\n  - {measurement: perplexty}\n  - "
-                           "{measurement: loss, where: {seed: 3, sofmax: x}, decimals: 99}\n"),
-            "s.yaml:9:19: table.rows[1]: \"sed\" is neither an axis of this sweep nor a column of trials; "
-            "did you mean \"seed\"?\n"
-            "s.yaml:11:6: table.columns[0].measurement: \"perplexty\" is not a measurement; did you mean "
-            "\"perplexity\"?\n"
-            "s.yaml:12:54: table.columns[1].decimals: 99 is out of range: give a whole number from 0 to 15\n"
-            "s.yaml:12:33: table.columns[1].where.seed: \"3\" is not a label of axis seed; known: 1, 2\n"
-            "s.yaml:12:42: table.columns[1].where.sofmax: \"sofmax\" is neither an axis of this sweep nor a "
-            "column of trials; did you mean \"softmax\"?");
-  EXPECT_EQ(ErrorOf(axes + "table: {rows: [seed]}\n"),
+  EXPECT_EQ(
+      ErrorOfSweep(axes + "table:\n  rows: [softmax, sed]\n  columns:\n  - {measurement: perplexty}\n  - "
+                          "{measurement: loss, where: {seed: 3, sofmax: x}, decimals: 99}\n"),
+      "s.yaml:9:19: table.rows[1]: \"sed\" is neither an axis of this sweep nor a column of trials; "
+      "did you mean \"seed\"?\n"
+      "s.yaml:11:6: table.columns[0].measurement: \"perplexty\" is not a measurement; did you mean "
+      "\"perplexity\"?\n"
+      "s.yaml:12:54: table.columns[1].decimals: 99 is out of range: give a whole number from 0 to 15\n"
+      "s.yaml:12:33: table.columns[1].where.seed: \"3\" is not a label of axis seed; known: 1, 2\n"
+      "s.yaml:12:42: table.columns[1].where.sofmax: \"sofmax\" is neither an axis of this sweep nor a "
+      "column of trials; did you mean \"softmax\"?");
+  EXPECT_EQ(ErrorOfSweep(axes + "table: {rows: [seed]}\n"),
             "s.yaml:8:1: table.columns: is empty; give at least one, such as {measurement: perplexity}");
-  EXPECT_EQ(ErrorOf(axes + "table: {columns: [{heading: x}]}\n"),
+  EXPECT_EQ(ErrorOfSweep(axes + "table: {columns: [{heading: x}]}\n"),
             "s.yaml:8:19: table.columns[0].measurement: is missing: give a text");
 }
 
@@ -204,9 +210,9 @@ TEST(SweepReaderTest, OverridesChangeTheBase) {
   ASSERT_TRUE(sweep.ok()) << sweep.status();
   EXPECT_EQ(sweep->base().training().steps(), 7u);
   EXPECT_EQ(sweep->base().seed(), 3u);
-  EXPECT_EQ(ErrorOf("", {"training.stepz=7"}),
+  EXPECT_EQ(ErrorOfSweep("", {"training.stepz=7"}),
             "--set training.stepz=7: training.stepz: unknown field; did you mean \"training.steps\"?");
-  EXPECT_EQ(ErrorOf("axes:\n- {field: seed, values: [1]}\n", {"seed=3"}),
+  EXPECT_EQ(ErrorOfSweep("axes:\n- {field: seed, values: [1]}\n", {"seed=3"}),
             "--set seed=3: an axis of the sweep sets seed at every point; change the axis in the file");
 }
 
@@ -235,19 +241,19 @@ TEST(SweepReaderTest, ReadsAFileByName) {
 }
 
 TEST(SweepReaderTest, ResourcesAreSharesOfOneGpuAndWholeMebibytes) {
-  EXPECT_EQ(ErrorOf("resources: {gpu: 0.25, memory_mib: 12000, gpu_memory_mib: 800}\npreempts: true\n"),
+  EXPECT_EQ(ErrorOfSweep("resources: {gpu: 0.25, memory_mib: 12000, gpu_memory_mib: 800}\npreempts: true\n"),
             "OK");
-  EXPECT_EQ(ErrorOf("resources: {gpu: 1.5}\n"),
+  EXPECT_EQ(ErrorOfSweep("resources: {gpu: 1.5}\n"),
             "s.yaml:6:18: resources.gpu: 1.5 is out of range: give a number from 0.001 to 1");
-  EXPECT_EQ(ErrorOf("resources: {memory_mib: 0}\n"),
+  EXPECT_EQ(ErrorOfSweep("resources: {memory_mib: 0}\n"),
             "s.yaml:6:25: resources.memory_mib: 0 is out of range: give a whole number from 1 to 1073741824");
 }
 
 TEST(SweepReaderTest, LimitsAreAboveZeroAndNeedNotFitEachOther) {
-  EXPECT_EQ(ErrorOf("limits: {attempt_hours: 4, trial_hours: 0.5, sweep_hours: 1e6, gpu_hours: 1e9}\n"),
+  EXPECT_EQ(ErrorOfSweep("limits: {attempt_hours: 4, trial_hours: 0.5, sweep_hours: 1e6, gpu_hours: 1e9}\n"),
             "OK");
   for (const std::string field : {"attempt_hours", "trial_hours", "sweep_hours", "gpu_hours"}) {
-    EXPECT_THAT(ErrorOf("limits: {" + field + ": 0}\n"),
+    EXPECT_THAT(ErrorOfSweep("limits: {" + field + ": 0}\n"),
                 ::testing::HasSubstr("limits." + field + ": 0 is out of range"));
   }
 }

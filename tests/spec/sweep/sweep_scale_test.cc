@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // 16 lines; a scale begins on line 18, its fields in column 5.
-constexpr char kSweep[] =
+constexpr char kSweepWithScale[] =
     "name: demo\n"
     "description: the whole\n"
     "base:\n"
@@ -38,21 +38,21 @@ constexpr char kSweep[] =
     "scales:\n"
     "  small:\n";
 
-absl::StatusOr<v1::SweepSpec> Read(const std::string& small, const std::string& scale = "small",
-                                   const std::vector<std::string>& overrides = {}) {
-  return ReadSweepText(kSweep + small, "s.yaml", overrides, scale);
+absl::StatusOr<v1::SweepSpec> ReadScaled(const std::string& small, const std::string& scale = "small",
+                                         const std::vector<std::string>& overrides = {}) {
+  return ReadSweepText(kSweepWithScale + small, "s.yaml", overrides, scale);
 }
 
-v1::SweepSpec MustRead(const std::string& small, const std::string& scale = "small",
-                       const std::vector<std::string>& overrides = {}) {
-  const absl::StatusOr<v1::SweepSpec> sweep = Read(small, scale, overrides);
+v1::SweepSpec MustReadScaled(const std::string& small, const std::string& scale = "small",
+                             const std::vector<std::string>& overrides = {}) {
+  const absl::StatusOr<v1::SweepSpec> sweep = ReadScaled(small, scale, overrides);
   EXPECT_TRUE(sweep.ok()) << sweep.status();
   return sweep.ok() ? *sweep : v1::SweepSpec();
 }
 
-std::string ErrorOf(const std::string& small, const std::string& scale = "small",
-                    const std::vector<std::string>& overrides = {}) {
-  const absl::StatusOr<v1::SweepSpec> sweep = Read(small, scale, overrides);
+std::string ErrorOfScale(const std::string& small, const std::string& scale = "small",
+                         const std::vector<std::string>& overrides = {}) {
+  const absl::StatusOr<v1::SweepSpec> sweep = ReadScaled(small, scale, overrides);
   return sweep.ok() ? "OK" : std::string(sweep.status().message());
 }
 
@@ -67,17 +67,17 @@ std::vector<std::string> AxesOf(const v1::SweepSpec& sweep) {
   return axes;
 }
 
-constexpr char kBase[] = "    base: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}}\n";
+constexpr char kScaledBase[] = "    base: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}}\n";
 
 TEST(SweepScaleTest, WithoutAScaleTheSweepIsAsItIsAndHasNoScales) {
-  const v1::SweepSpec sweep = MustRead(kBase, "");
+  const v1::SweepSpec sweep = MustReadScaled(kScaledBase, "");
   EXPECT_EQ(sweep.name(), "demo");
   EXPECT_EQ(sweep.base().model().bert().preset(), "base");
   EXPECT_THAT(sweep.scales(), IsEmpty());
 }
 
 TEST(SweepScaleTest, BaseIsMergedAndAMemberOfAChoiceTakesThePlaceOfTheOther) {
-  const v1::SweepSpec sweep = MustRead(
+  const v1::SweepSpec sweep = MustReadScaled(
       "    base:\n"
       "      model: {bert: {preset: tiny}}\n"
       "      data: {text: {corpus: kjv, tokenizer: {byte_pair: {vocab_size: 500}}}}\n"
@@ -99,14 +99,14 @@ TEST(SweepScaleTest, BaseIsMergedAndAMemberOfAChoiceTakesThePlaceOfTheOther) {
 }
 
 TEST(SweepScaleTest, AnotherKindOfModelTakesThePlaceOfTheSweeps) {
-  const v1::SweepSpec sweep = MustRead(
+  const v1::SweepSpec sweep = MustReadScaled(
       "    base: {model: {gpt2: {preset: tiny}}, data: {text: {corpus: kjv, tokenizer: {byte_pair: {}}}}}\n");
   EXPECT_FALSE(sweep.base().model().has_bert());
   EXPECT_EQ(sweep.base().model().gpt2().preset(), "tiny");
 }
 
 TEST(SweepScaleTest, AxesAreReplacedRemovedAndAddedByName) {
-  const v1::SweepSpec sweep = MustRead(
+  const v1::SweepSpec sweep = MustReadScaled(
       "    axes:\n"
       "    - {field: seed, values: [7]}\n"
       "    - {name: batch_size+gradient_accumulation}\n"
@@ -122,7 +122,7 @@ TEST(SweepScaleTest, AxesAreReplacedRemovedAndAddedByName) {
 }
 
 TEST(SweepScaleTest, ExclusionsOfTheSweepStayAsFarAsTheirLabelsAreThere) {
-  const auto kept = [](const std::string& small) { return SweepGrid::Create(MustRead(small))->kept(); };
+  const auto kept = [](const std::string& small) { return SweepGrid::Create(MustReadScaled(small))->kept(); };
   const std::string table = "    table: {columns: [{measurement: loss}]}\n";
   EXPECT_EQ(kept("    base: {dropout: 0.1}\n"), 6u) << "2 methods, 2 seeds, 2 batches; 2 left out";
   EXPECT_EQ(kept("    axes: [{field: seed, values: [2, 3]}]\n" + table), 6u);
@@ -132,17 +132,17 @@ TEST(SweepScaleTest, ExclusionsOfTheSweepStayAsFarAsTheirLabelsAreThere) {
 
 TEST(SweepScaleTest, OverridesStandOverTheScale) {
   const v1::SweepSpec sweep =
-      MustRead("    base: {training: {steps: 20000}}\n", "small", {"training.steps=30000"});
+      MustReadScaled("    base: {training: {steps: 20000}}\n", "small", {"training.steps=30000"});
   EXPECT_EQ(sweep.base().training().steps(), 30000u);
   EXPECT_EQ(
-      ErrorOf("    axes: [{field: dropout, values: [0, 0.1]}]\n", "small", {"dropout=0.2"}),
+      ErrorOfScale("    axes: [{field: dropout, values: [0, 0.1]}]\n", "small", {"dropout=0.2"}),
       "--set dropout=0.2: an axis of the sweep sets dropout at every point; change the axis in the file");
 }
 
 TEST(SweepScaleTest, UnknownScaleIsAnsweredWithThoseThereAre) {
-  EXPECT_EQ(ErrorOf(kBase, "smal"),
+  EXPECT_EQ(ErrorOfScale(kScaledBase, "smal"),
             "s.yaml:17:1: scales: \"smal\" is not a scale of this sweep; did you mean \"small\"?");
-  EXPECT_EQ(ErrorOf(std::string(kBase) + "  tiny:\n" + kBase, "huge"),
+  EXPECT_EQ(ErrorOfScale(std::string(kScaledBase) + "  tiny:\n" + kScaledBase, "huge"),
             "s.yaml:17:1: scales: \"huge\" is not a scale of this sweep; known: small, tiny");
   const absl::StatusOr<v1::SweepSpec> none = ReadSweepText(
       "name: a\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2}}\n",
@@ -152,12 +152,12 @@ TEST(SweepScaleTest, UnknownScaleIsAnsweredWithThoseThereAre) {
 }
 
 TEST(SweepScaleTest, MistakesThatTheReaderSeesNameTheScaleWithoutItsBeingAskedFor) {
-  EXPECT_EQ(ErrorOf("    base: {training: {stepz: 1}}\n", ""),
+  EXPECT_EQ(ErrorOfScale("    base: {training: {stepz: 1}}\n", ""),
             "s.yaml:19:23: scales.small.base.training.stepz: unknown field; did you mean \"steps\"?");
-  EXPECT_EQ(ErrorOf("    bas: {}\n", ""),
+  EXPECT_EQ(ErrorOfScale("    bas: {}\n", ""),
             "s.yaml:19:5: scales.small.bas: unknown field; did you mean \"base\"?");
   EXPECT_EQ(
-      ErrorOf("    base: {training: {steps: 0}}\n", ""),
+      ErrorOfScale("    base: {training: {steps: 0}}\n", ""),
       "s.yaml:19:30: scales.small.base.training.steps: 0 is out of range: give a whole number from 1 to "
       "1000000000");
 }
@@ -165,36 +165,36 @@ TEST(SweepScaleTest, MistakesThatTheReaderSeesNameTheScaleWithoutItsBeingAskedFo
 TEST(SweepScaleTest, MistakesOfTheMergedSweepAreToldWhereTheyStand) {
   // The scale's steps are fewer than the warm-up, which is in the sweep.
   EXPECT_EQ(
-      ErrorOf("    base: {training: {steps: 300}}\n"),
+      ErrorOfScale("    base: {training: {steps: 300}}\n"),
       "s.yaml:8:47: base.training.schedule.warmup_steps: 10000 is more than training.steps 300: shorten the "
       "warm-up, or train longer");
   EXPECT_EQ(
-      ErrorOf("    base: {training: {steps: 300, schedule: {warmup_steps: 400}}}\n"),
+      ErrorOfScale("    base: {training: {steps: 300, schedule: {warmup_steps: 400}}}\n"),
       "s.yaml:19:46: scales.small.base.training.schedule.warmup_steps: 400 is more than training.steps 300: "
       "shorten the warm-up, or train longer");
   EXPECT_EQ(
-      ErrorOf("    base: {model: {bert: {heads: 7}}}\n"),
+      ErrorOfScale("    base: {model: {bert: {heads: 7}}}\n"),
       "s.yaml:19:27: scales.small.base.model.bert.heads: 7 does not divide hidden_size 768: choose heads so "
       "that hidden_size / heads is whole");
   EXPECT_EQ(
-      ErrorOf("    axes:\n    - {field: seed, values: [1]}\n    - {name: sed}\n"),
+      ErrorOfScale("    axes:\n    - {field: seed, values: [1]}\n    - {name: sed}\n"),
       "s.yaml:21:7: scales.small.axes[1]: \"sed\" has no values and is not an axis to remove; did you mean "
       "\"seed\"?");
   EXPECT_EQ(
-      ErrorOf("    axes: [{field: model.bert.heads, values: [12, 7]}]\n"),
+      ErrorOfScale("    axes: [{field: model.bert.heads, values: [12, 7]}]\n"),
       "s.yaml:19:51: scales.small.axes[0].values[1]: model.bert.heads: 7 does not divide hidden_size 768: "
       "choose heads so that hidden_size / heads is whole (in the trial method=plain, seed=1, "
       "batch_size+gradient_accumulation=8+2, heads=7)");
   EXPECT_EQ(
-      ErrorOf("    exclude: [{methd: gated}]\n"),
+      ErrorOfScale("    exclude: [{methd: gated}]\n"),
       "s.yaml:19:16: scales.small.exclude[0].methd: \"methd\" is not an axis of this sweep; did you mean "
       "\"method\"?");
   EXPECT_EQ(
-      ErrorOf("    table: {rows: [methd], columns: [{measurement: loss}]}\n"),
+      ErrorOfScale("    table: {rows: [methd], columns: [{measurement: loss}]}\n"),
       "s.yaml:19:20: scales.small.table.rows[0]: \"methd\" is neither an axis of this sweep nor a column of "
       "trials; did you mean \"method\"?");
   // The first exclusion is gone at this scale; the second keeps its place.
-  const std::string text = kSweep;
+  const std::string text = kSweepWithScale;
   const std::string more = "exclude: [{seed: 1, method: plain}, {methd: gated}]";
   const std::size_t at = text.find("exclude: [{method: gated, seed: 2}]");
   EXPECT_EQ(
@@ -206,7 +206,7 @@ TEST(SweepScaleTest, MistakesOfTheMergedSweepAreToldWhereTheyStand) {
           .message(),
       "s.yaml:13:38: exclude[1].methd: \"methd\" is not an axis of this sweep; did you mean \"method\"?");
   // The sweep's own table names a label that the scale's axis has no more.
-  EXPECT_EQ(ErrorOf("    axes: [{field: seed, values: [2, 3]}]\n    exclude: [{seed: 3}]\n"),
+  EXPECT_EQ(ErrorOfScale("    axes: [{field: seed, values: [2, 3]}]\n    exclude: [{seed: 3}]\n"),
             "s.yaml:16:47: table.columns[0].where.seed: \"1\" is not a label of axis seed; known: 2, 3");
 }
 
@@ -225,14 +225,14 @@ TEST(SweepScaleTest, AMistakeInAnAxisOfTheSweepKeepsItsPlaceBesideTheScales) {
 }
 
 TEST(SweepScaleTest, ASubmissionWithScalesIsRightAndTheyAreIgnored) {
-  v1::SweepSpec sweep = MustRead(kBase, "");
+  v1::SweepSpec sweep = MustReadScaled(kScaledBase, "");
   (*sweep.mutable_scales())["small"].mutable_table()->add_columns();  // Without a measurement.
   EXPECT_TRUE(CheckedGrid(sweep).ok()) << CheckedGrid(sweep).status();
 }
 
 TEST(SweepScaleTest, ScalesOfAFileAreListed) {
   const std::string file = ::testing::TempDir() + "/inlier_sweep_scale_test.yaml";
-  std::ofstream(file) << kSweep << kBase << "  tiny:\n" << kBase;
+  std::ofstream(file) << kSweepWithScale << kScaledBase << "  tiny:\n" << kScaledBase;
   const auto names = ReadScaleNames(file);
   ASSERT_TRUE(names.ok()) << names.status();
   EXPECT_THAT(*names, ElementsAre("small", "tiny"));

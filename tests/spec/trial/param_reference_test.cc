@@ -24,7 +24,7 @@ std::string FileText(const std::string& name) {
   return text.str();
 }
 
-const ParamInfo& Named(const std::string& path) {
+const ParamInfo& ParamNamed(const std::string& path) {
   for (const ParamInfo& info : TrialParams()) {
     if (info.path == path) return info;
   }
@@ -134,27 +134,27 @@ TEST(ParamReferenceTest, ThePageIsUpToDate) {
 }
 
 TEST(ParamReferenceTest, DescribesALeaf) {
-  const ParamInfo& gamma = Named("attention.softmax.clipped.gamma");
+  const ParamInfo& gamma = ParamNamed("attention.softmax.clipped.gamma");
   EXPECT_EQ(gamma.type, "number");
   EXPECT_EQ(gamma.range, "from -10 to 0");
   EXPECT_EQ(gamma.symbol, "\\gamma");
   EXPECT_EQ(gamma.column, "gamma");
   EXPECT_EQ(gamma.comment, "Lower stretch limit.");
   EXPECT_EQ(gamma.choice, "attention.softmax.clipped.lower");
-  const ParamInfo& precision = Named("training.precision");
+  const ParamInfo& precision = ParamNamed("training.precision");
   EXPECT_EQ(precision.type, "FLOAT32 | BFLOAT16");
   EXPECT_EQ(precision.default_text, "FLOAT32");
-  EXPECT_TRUE(Named("model.bert.layers").required);
-  EXPECT_TRUE(Named("training.measure_every").incidental);
+  EXPECT_TRUE(ParamNamed("model.bert.layers").required);
+  EXPECT_TRUE(ParamNamed("training.measure_every").incidental);
 }
 
 TEST(ParamReferenceTest, DescribesAChoice) {
-  const ParamInfo& softmax = Named("attention.softmax");
+  const ParamInfo& softmax = ParamNamed("attention.softmax");
   EXPECT_TRUE(softmax.is_group);
   EXPECT_EQ(softmax.type, "choice: vanilla | clipped | ncs | softmax_n | sink | softpick | sigmoid");
   EXPECT_EQ(softmax.default_text, "vanilla");
   EXPECT_EQ(softmax.column, "softmax");
-  EXPECT_EQ(Named("attention.softmax.vanilla").choice, "attention.softmax.kind");
+  EXPECT_EQ(ParamNamed("attention.softmax.vanilla").choice, "attention.softmax.kind");
 }
 
 TEST(ParamReferenceTest, TextForATerminalIsFilteredByAllWords) {

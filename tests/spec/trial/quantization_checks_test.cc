@@ -10,7 +10,7 @@ namespace inlier {
 namespace {
 
 // The problems of the tiny model of `base` under `quantization`, or "OK".
-std::string ErrorOf(const char* base, const std::string& quantization) {
+std::string ErrorOfQuantization(const char* base, const std::string& quantization) {
   v1::TrialSpec spec = TrialFrom(base);
   spec.MergeFrom(TrialFrom("{quantization: " + quantization + "}"));
   const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
@@ -26,8 +26,8 @@ std::string ErrorOfArchitecture(const std::string& model, const std::string& qua
 }
 
 TEST(QuantizationChecksTest, TheReferenceIsForBertOptAndVit) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{weights: {}, activations: {}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{weights: {}, reference: {setup: FP32_HEAD_INT16_ALL_LN}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{weights: {}, activations: {}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{weights: {}, reference: {setup: FP32_HEAD_INT16_ALL_LN}}"), "OK");
   EXPECT_EQ(ErrorOfArchitecture("gpt2: {preset: tiny}", "{weights: {}}"),
             "quantization.reference: places quantizers where the reference has them, and it has no "
             "model.gpt2: "
@@ -36,8 +36,8 @@ TEST(QuantizationChecksTest, TheReferenceIsForBertOptAndVit) {
             "quantization.reference: places quantizers where the reference has them, and it has no "
             "model.llama: "
             "use quantization.absmax or quantization.zeropoint");
-  EXPECT_EQ(ErrorOf(kTinyVit, "{weights: {}, activations: {}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyVit, "{weights: {}, reference: {setup: FP32_HEAD_INT16_ALL_LN}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyVit, "{weights: {}, activations: {}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyVit, "{weights: {}, reference: {setup: FP32_HEAD_INT16_ALL_LN}}"), "OK");
   EXPECT_EQ(ErrorOfArchitecture("gpt2: {preset: tiny}", "{weights: {}, absmax: {head: true}}"), "");
   EXPECT_EQ(ErrorOfArchitecture("llama: {preset: tiny}", "{weights: {bits: 4}, zeropoint: {}}"), "");
 }
@@ -59,25 +59,27 @@ TEST(QuantizationChecksTest, TheHeadOfVitIsQuantizedWhereNothingIsSaid) {
 TEST(QuantizationChecksTest, EveryRangeOfTheReferenceCanBeHad) {
   for (const char* range : {"running_minmax: {momentum: 0.5, percentile: 99}", "minmax: {}", "mse: {}",
                             "percentile: {p: 99.9}"}) {
-    EXPECT_EQ(ErrorOf(kTinyBert, std::string("{activations: {range: {") + range + "}}}"), "OK") << range;
+    EXPECT_EQ(ErrorOfQuantization(kTinyBert, std::string("{activations: {range: {") + range + "}}}"), "OK")
+        << range;
   }
-  EXPECT_EQ(ErrorOf(kTinyBert, "{weights: {per_channel: true, range: {percentile: {}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{weights: {per_channel: true, range: {mse: {}}}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{weights: {per_channel: true, range: {percentile: {}}}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{weights: {per_channel: true, range: {mse: {}}}}"), "OK");
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{weights: {per_channel: true, symmetric: false, range: {mse: {}}}}"),
+      ErrorOfQuantization(kTinyBert, "{weights: {per_channel: true, symmetric: false, range: {mse: {}}}}"),
       "quantization.weights.per_channel: true with range.mse needs symmetric: true, for an asymmetric search "
       "knows one range a tensor");
 }
 
 TEST(QuantizationChecksTest, ASearchThatWouldNotEndIsRefused) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{activations: {bits: 16, symmetric: true, range: {mse: {}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{activations: {bits: 16, range: {mse: {}}}}"),
+  EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{activations: {bits: 16, symmetric: true, range: {mse: {}}}}"),
+            "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{activations: {bits: 16, range: {mse: {}}}}"),
             "quantization.activations.range.mse: an asymmetric search with 16 bits tries too many ranges to "
             "end, it can "
             "be had up to 8: use symmetric: true, or another range");
-  EXPECT_EQ(ErrorOf(kTinyOpt,
-                    "{weights: {symmetric: false, range: {mse: {}}}, reference: {setup: "
-                    "FP32_HEAD_INT16_ALL_LN}}"),
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt,
+                                "{weights: {symmetric: false, range: {mse: {}}}, reference: {setup: "
+                                "FP32_HEAD_INT16_ALL_LN}}"),
             "quantization.weights.range.mse: an asymmetric search with the 16 bits that "
             "FP32_HEAD_INT16_ALL_LN gives "
             "to norms tries too many ranges to end: use symmetric: true, or another range");
@@ -85,21 +87,22 @@ TEST(QuantizationChecksTest, ASearchThatWouldNotEndIsRefused) {
 
 TEST(QuantizationChecksTest, AbsmaxAndZeropointCanBeHadByHalves) {
   for (const char* parts : {"weights: {bits: 4}", "activations: {}", "weights: {}, activations: {bits: 6}"}) {
-    EXPECT_EQ(ErrorOf(kTinyOpt, std::string("{") + parts + ", absmax: {}}"), "OK") << parts;
-    EXPECT_EQ(ErrorOf(kTinyBert, std::string("{") + parts + ", zeropoint: {}}"), "OK") << parts;
+    EXPECT_EQ(ErrorOfQuantization(kTinyOpt, std::string("{") + parts + ", absmax: {}}"), "OK") << parts;
+    EXPECT_EQ(ErrorOfQuantization(kTinyBert, std::string("{") + parts + ", zeropoint: {}}"), "OK") << parts;
   }
   EXPECT_EQ(
-      ErrorOf(kTinyOpt, "{absmax: {}}"),
+      ErrorOfQuantization(kTinyOpt, "{absmax: {}}"),
       "quantization: has nothing to quantize; give weights and/or activations, for example {weights: {bits: "
       "8}, activations: {bits: 8}}");
 }
 
 TEST(QuantizationChecksTest, WhatAbsmaxDoesNotReadIsRefused) {
   EXPECT_EQ(
-      ErrorOf(kTinyOpt,
-              "{weights: {symmetric: false, per_channel: true, range: {mse: {}}}, activations: "
-              "{symmetric: true, range: {running_minmax: {momentum: 0.5, percentile: 99}}}, absmax: "
-              "{}}"),
+      ErrorOfQuantization(
+          kTinyOpt,
+          "{weights: {symmetric: false, per_channel: true, range: {mse: {}}}, activations: "
+          "{symmetric: true, range: {running_minmax: {momentum: 0.5, percentile: 99}}}, absmax: "
+          "{}}"),
       "quantization.weights.symmetric: false has no effect with absmax, which is symmetric: leave it out\n"
       "quantization.weights.per_channel: true has no effect with absmax, whose granularity decides it: leave "
       "it "
@@ -116,9 +119,10 @@ TEST(QuantizationChecksTest, WhatAbsmaxDoesNotReadIsRefused) {
 }
 
 TEST(QuantizationChecksTest, WhatZeropointDoesNotReadIsRefused) {
-  EXPECT_EQ(ErrorOf(kTinyOpt,
-                    "{weights: {per_channel: true, range: {percentile: {}}}, activations: {range: {minmax: "
-                    "{}}}, zeropoint: {}}"),
+  EXPECT_EQ(ErrorOfQuantization(
+                kTinyOpt,
+                "{weights: {per_channel: true, range: {percentile: {}}}, activations: {range: {minmax: "
+                "{}}}, zeropoint: {}}"),
             "quantization.weights.per_channel: true has no effect with zeropoint, which has one range a row: "
             "leave it "
             "out\n"
@@ -128,56 +132,59 @@ TEST(QuantizationChecksTest, WhatZeropointDoesNotReadIsRefused) {
             "quantization.activations.range: minmax has no effect with zeropoint, whose scales come from "
             "each tensor's "
             "own extremes: leave it out");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{weights: {}, zeropoint: {activation_axis: TOKEN}}"),
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{weights: {}, zeropoint: {activation_axis: TOKEN}}"),
             "quantization.zeropoint.activation_axis: TOKEN has no effect, for activations stay float: leave "
             "it out, or "
             "give quantization.activations");
 }
 
 TEST(QuantizationChecksTest, TheGranularityDecidesWhatElseApplies) {
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{activations: {}, absmax: {activation_axis: FEATURE}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{activations: {}, absmax: {granularity: MODERATE, activation_axis: FEATURE}}"),
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{activations: {}, absmax: {activation_axis: FEATURE}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(
+                kTinyOpt, "{activations: {}, absmax: {granularity: MODERATE, activation_axis: FEATURE}}"),
             "quantization.absmax.activation_axis: FEATURE has no effect, for MODERATE has one scale a "
             "tensor: leave it "
             "out, or use granularity: FINE");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{weights: {}, absmax: {activation_axis: FEATURE}}"),
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{weights: {}, absmax: {activation_axis: FEATURE}}"),
             "quantization.absmax.activation_axis: FEATURE has no effect, for activations stay float: leave "
             "it out, or "
             "give quantization.activations");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{weights: {}, absmax: {granularity: COARSE}}"),
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{weights: {}, absmax: {granularity: COARSE}}"),
             "quantization.absmax.granularity: COARSE is MODERATE with quantized outputs, and outputs are "
             "activations, "
             "which stay float: use MODERATE, or give quantization.activations");
   EXPECT_EQ(
-      ErrorOf(kTinyOpt, "{activations: {}, absmax: {calibrated: true}}"),
+      ErrorOfQuantization(kTinyOpt, "{activations: {}, absmax: {calibrated: true}}"),
       "quantization.absmax.calibrated: true is not for FINE, whose scales follow each token or feature: use "
       "MODERATE or COARSE, or leave it out");
   EXPECT_EQ(
-      ErrorOf(kTinyOpt, "{weights: {}, absmax: {granularity: MODERATE, calibrated: true}}"),
+      ErrorOfQuantization(kTinyOpt, "{weights: {}, absmax: {granularity: MODERATE, calibrated: true}}"),
       "quantization.absmax.calibrated: true has no effect, for activations stay float: leave it out, or give "
       "quantization.activations");
 }
 
 TEST(QuantizationChecksTest, CalibrationIsForWhatIsCalibrated) {
-  EXPECT_EQ(ErrorOf(kTinyOpt,
-                    "{activations: {}, absmax: {granularity: COARSE, calibrated: true}, calibration: "
-                    "{batches: 3}}"),
-            "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{activations: {}, absmax: {granularity: COARSE}, calibration: {batches: 3}}"),
+  EXPECT_EQ(
+      ErrorOfQuantization(kTinyOpt,
+                          "{activations: {}, absmax: {granularity: COARSE, calibrated: true}, calibration: "
+                          "{batches: 3}}"),
+      "OK");
+  EXPECT_EQ(ErrorOfQuantization(
+                kTinyOpt, "{activations: {}, absmax: {granularity: COARSE}, calibration: {batches: 3}}"),
             "quantization.calibration: has no effect, for every batch gives its own scales: use "
             "quantization.absmax.calibrated, or leave it out");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{weights: {}, zeropoint: {}, calibration: {batches: 3}}"),
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{weights: {}, zeropoint: {}, calibration: {batches: 3}}"),
             "quantization.calibration: has no effect, for zeropoint takes its ranges from each tensor: leave "
             "it out");
 }
 
 TEST(QuantizationChecksTest, TheHeadOfBertStaysFloat) {
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{weights: {}, absmax: {head: true}}"), "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{weights: {}, absmax: {head: true}}"), "OK");
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{weights: {}, absmax: {head: true}}"),
+      ErrorOfQuantization(kTinyBert, "{weights: {}, absmax: {head: true}}"),
       "quantization.absmax.head: true is not for model.bert, whose head is never quantized: leave it out");
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{weights: {}, zeropoint: {head: true}}"),
+      ErrorOfQuantization(kTinyBert, "{weights: {}, zeropoint: {head: true}}"),
       "quantization.zeropoint.head: true is not for model.bert, whose head is never quantized: leave it out");
 }
 

@@ -10,7 +10,7 @@ namespace inlier {
 namespace {
 
 // The problems of the tiny model of `base` after merging `more`, or "OK".
-std::string ErrorOf(const char* base, const std::string& more) {
+std::string ErrorOfTrial(const char* base, const std::string& more) {
   v1::TrialSpec spec = TrialFrom(base);
   spec.MergeFrom(TrialFrom(more));
   const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
@@ -18,10 +18,10 @@ std::string ErrorOf(const char* base, const std::string& more) {
 }
 
 TEST(ValidatorTest, TheTinyModelsAreRight) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{}"), "OK");
   EXPECT_EQ(
-      ErrorOf(
+      ErrorOfTrial(
           kTinyBert,
           "{quantization: {weights: {bits: 6}, activations: {bits: 8}}, attention: {gate: {linear: {}}}}"),
       "OK");
@@ -38,32 +38,32 @@ TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
                 .message(),
             "model.bert.ffn_size: is missing: give a whole number from 1 to 1048576, or choose a preset\n"
             "data.text: nothing is chosen: give one of corpus or path");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {clipped: {}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {softmax: {clipped: {}}}}"),
             "attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {mlp: {}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {gate: {mlp: {}}}}"),
             "attention.gate.mlp.hidden_size: is missing: give a whole number from 1 to 65536");
 }
 
 TEST(ValidatorTest, AStartIsAnAbsolutePath) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {start_from: {hugging_face: /models/bert}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {start_from: {checkpoint: model.safetensors}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{training: {start_from: {hugging_face: /models/bert}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{training: {start_from: {checkpoint: model.safetensors}}}"),
             "training.start_from.checkpoint: \"model.safetensors\" is relative, and every worker has its "
             "own working folder: give an absolute path");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {start_from: {}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{training: {start_from: {}}}"),
             "training.start_from: nothing is chosen: give one of hugging_face, checkpoint, point, trial or "
             "training");
 }
 
 TEST(ValidatorTest, NcsNeedsALengthThatTheModelHas) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: -2.175}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {softmax: {ncs: {beta: -2.175}}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {softmax: {ncs: {}}}}"),
             "attention.softmax.ncs.beta: is missing: give a number from -1000000 to 10");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: 1.5}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {softmax: {ncs: {beta: 1.5}}}}"),
             "attention.softmax.ncs.beta: 1.5 is more than zeta 1, which would lift every probability, those "
             "of masked keys too: give at most zeta (equal to it, it is the vanilla softmax)");
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"),
+      ErrorOfTrial(kTinyBert, "{attention: {softmax: {ncs: {beta: 0.9, length: ROW}}}}"),
       "attention.softmax.ncs.length: ROW is the number of keys that a query of a causal model sees, and "
       "model.bert sees both sides: use RUN, UNPADDED or CONFIGURED");
 }
@@ -96,8 +96,9 @@ TEST(ValidatorTest, ShapesAndPositionsOfEveryArchitectureAreChecked) {
 
 TEST(ValidatorTest, HadamardMatricesHavePowersOfTwo) {
   const auto error_of = [](int hidden_size, const std::string& fields) {
-    return ErrorOf(kTinyBert, "{model: {bert: {heads: 2, hidden_size: " + std::to_string(hidden_size) +
-                                  "}}, training: {optimizer: {ortho_adam: {kind: HADAMARD" + fields + "}}}}");
+    return ErrorOfTrial(kTinyBert, "{model: {bert: {heads: 2, hidden_size: " + std::to_string(hidden_size) +
+                                       "}}, training: {optimizer: {ortho_adam: {kind: HADAMARD" + fields +
+                                       "}}}}");
   };
   EXPECT_EQ(error_of(128, ""), "OK");
   EXPECT_EQ(error_of(96, ", block: 32"), "OK");
@@ -138,19 +139,19 @@ TEST(ValidatorTest, RangesAreCheckedWhereNoReaderDid) {
 }
 
 TEST(ValidatorTest, SizesMustFitEachOther) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{model: {bert: {heads: 3}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{model: {bert: {heads: 3}}}"),
             "model.bert.heads: 3 does not divide hidden_size 128: choose heads so that hidden_size / heads "
             "is whole");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{model: {opt: {max_positions: 64}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{model: {opt: {max_positions: 64}}}"),
             "data.text.sequence_length: 128 is longer than model.opt.max_positions 64: shorten the sequence, "
             "or give model.opt.max_positions at least 128");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{model: {bert: {vocab_size: 1000}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{model: {bert: {vocab_size: 1000}}}"),
             "model.bert.vocab_size: 1000 is less than the tokenizer's 2000 tokens "
             "(data.text.tokenizer.byte_pair.vocab_size): leave it out, or give at least 2000");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {schedule: {warmup_steps: 2001}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{training: {schedule: {warmup_steps: 2001}}}"),
             "training.schedule.warmup_steps: 2001 is more than training.steps 2000: shorten the warm-up, or "
             "train longer");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{training: {schedule: {warmup_steps: 2000}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{training: {schedule: {warmup_steps: 2000}}}"), "OK");
 }
 
 TEST(ValidatorTest, DataMustFitTheModel) {
@@ -189,42 +190,43 @@ TEST(ValidatorTest, DataMustFitTheModel) {
 }
 
 TEST(ValidatorTest, TokenizersMustFitTheObjectiveAndTheModel) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {tokenizer: {wordpiece: {}}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyGpt2, "{data: {text: {tokenizer: {gpt2: {}}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {tokenizer: {wordpiece: {}}}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyGpt2, "{data: {text: {tokenizer: {gpt2: {}}}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
             "data.text.tokenizer.gpt2: its token 1 is a word, and model.opt pads with 1, a row that is never "
             "learned: use byte_pair, or model.gpt2, or OPT's own vocabulary by gpt2.vocab");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {tokenizer: {gpt2: {}}}}}"),
             "data.text.tokenizer: gpt2 has no [MASK], which MLM puts in the place of tokens, and no [CLS]: "
             "use wordpiece or "
             "byte_pair");
   EXPECT_EQ(
-      ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {wordpiece: {}}}}}"),
+      ErrorOfTrial(kTinyOpt, "{data: {text: {tokenizer: {wordpiece: {}}}}}"),
       "data.text.tokenizer: wordpiece drops case and spaces and has no token that separates texts, which "
       "CLM needs: use gpt2 or byte_pair");
-  EXPECT_EQ(
-      ErrorOf(kTinyBert, "{model: {bert: {vocab_size: 30000}}, data: {text: {tokenizer: {wordpiece: {}}}}}"),
-      "model.bert.vocab_size: 30000 is less than the tokenizer's 30522 tokens "
-      "(data.text.tokenizer.wordpiece.vocab): leave it out, or give at least 30522");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert,
+                         "{model: {bert: {vocab_size: 30000}}, data: {text: {tokenizer: {wordpiece: {}}}}}"),
+            "model.bert.vocab_size: 30000 is less than the tokenizer's 30522 tokens "
+            "(data.text.tokenizer.wordpiece.vocab): leave it out, or give at least 30522");
 }
 
 TEST(ValidatorTest, AVocabularyIsANameOrAnAbsolutePath) {
-  EXPECT_EQ(ErrorOf(kTinyBert,
-                    "{model: {bert: {vocab_size: 900}}, data: {text: {tokenizer: {wordpiece: {vocab: "
-                    "/v/vocab.txt}}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert,
+                         "{model: {bert: {vocab_size: 900}}, data: {text: {tokenizer: {wordpiece: {vocab: "
+                         "/v/vocab.txt}}}}}"),
             "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt,
-                    "{model: {opt: {vocab_size: 900}}, data: {text: {tokenizer: {gpt2: {vocab: mine}}}}}"),
-            "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {vocab: /v}}}}}"),
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyOpt,
+                   "{model: {opt: {vocab_size: 900}}, data: {text: {tokenizer: {gpt2: {vocab: mine}}}}}"),
+      "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{data: {text: {tokenizer: {gpt2: {vocab: /v}}}}}"),
             "model.opt.vocab_size: is missing: give a whole number from 5 to 16777216, or choose a preset\n"
             "data.text.tokenizer.gpt2.vocab: its number of tokens is known to the worker only: give "
             "model.opt.vocab_size");
   for (const char* vocab : {"../x", "a/b", ".x", "''"}) {
     EXPECT_EQ(
-        ErrorOf(kTinyBert, std::string("{model: {bert: {vocab_size: 900}}, data: {text: {tokenizer: "
-                                       "{wordpiece: {vocab: ") +
-                               vocab + "}}}}}"),
+        ErrorOfTrial(kTinyBert, std::string("{model: {bert: {vocab_size: 900}}, data: {text: {tokenizer: "
+                                            "{wordpiece: {vocab: ") +
+                                    vocab + "}}}}}"),
         "data.text.tokenizer.wordpiece.vocab: \"" + (std::string(vocab) == "''" ? "" : std::string(vocab)) +
             "\" is neither the name of a vocabulary in the worker's data folder nor an absolute path: give "
             "one of them");
@@ -232,65 +234,66 @@ TEST(ValidatorTest, AVocabularyIsANameOrAnAbsolutePath) {
 }
 
 TEST(ValidatorTest, TheEvaluationsLengthMustFitTheModel) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{evaluation: {sequence_length: 64}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{evaluation: {sequence_length: 256}, model: {bert: {max_positions: 256}}}"),
-            "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{evaluation: {sequence_length: 64}}"), "OK");
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{evaluation: {sequence_length: 256}}"),
+      ErrorOfTrial(kTinyBert, "{evaluation: {sequence_length: 256}, model: {bert: {max_positions: 256}}}"),
+      "OK");
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyBert, "{evaluation: {sequence_length: 256}}"),
       "evaluation.sequence_length: 256 is longer than model.bert.max_positions 128: shorten the sequence, "
       "or give model.bert.max_positions at least 256");
 }
 
 TEST(ValidatorTest, TheObjectiveMustFitTheModel) {
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{data: {text: {objective: CLM}}}"),
+      ErrorOfTrial(kTinyBert, "{data: {text: {objective: CLM}}}"),
       "data.text.objective: CLM needs a causal model, and model.bert sees both sides: use MLM or model.opt");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {objective: MLM}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{data: {text: {objective: MLM}}}"),
             "data.text.objective: MLM needs a model that sees both sides, and model.opt is causal: use CLM "
             "or model.bert");
 }
 
 TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{training: {optimizer: {sgd: {nesterov: true}}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{training: {optimizer: {sgd: {nesterov: true}}}}"),
             "training.optimizer.sgd.nesterov: true has no effect without momentum: leave it out, or give "
             "training.optimizer.sgd.momentum");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{training: {optimizer: {sgd: {nesterov: true, momentum: 0.9}}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {mask_probability: 0.3}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{training: {optimizer: {sgd: {nesterov: true, momentum: 0.9}}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{data: {text: {mask_probability: 0.3}}}"),
             "data.text.mask_probability: 0.3 has no effect with CLM, which masks nothing: leave it out");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{data: {text: {mask_probability: 0.15}}}"), "OK")
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{data: {text: {mask_probability: 0.15}}}"), "OK")
       << "its default sets nothing";
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{evaluation: {mask_seed: 2}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{evaluation: {mask_seed: 2}}"),
             "evaluation.mask_seed: 2 has no effect without MLM, which alone masks tokens: leave it "
             "out");
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{data: {text: {field: body}}}"),
+      ErrorOfTrial(kTinyBert, "{data: {text: {field: body}}}"),
       "data.text.field: \"body\" has no effect, for only the lines of a .jsonl file have fields: leave it "
       "out, or name one with data.text.path");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {path: /a.jsonl, field: body}}}"), "OK");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {output_factor: 4, pooled: true}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {path: /a.jsonl, field: body}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {gate: {output_factor: 4, pooled: true}}}"),
             "attention.gate.output_factor: 4 has no effect without a gate: leave it out, or choose a gate\n"
             "attention.gate.pooled: true has no effect without a gate: leave it out, or choose another gate");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{attention: {gate: {unconditional: {}, pooled: true}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {gate: {unconditional: {}, pooled: true}}}"),
             "attention.gate.pooled: true has no effect with the unconditional gate, which is the same for "
             "all tokens: leave it out, or choose another gate");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{quantization: {weights: {}, calibration: {seed: 2}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{quantization: {weights: {}, calibration: {seed: 2}}}"),
             "quantization.calibration: has no effect, for only the ranges of activations are calibrated: "
             "give quantization.activations, or leave it out");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{quantization: {weights: {}, reference: {setup: ALL}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{quantization: {weights: {}, reference: {setup: ALL}}}"),
             "quantization.reference.setup: ALL is for model.opt and model.vit; the head of BERT is never "
             "quantized: leave it out");
-  EXPECT_EQ(ErrorOf(kTinyOpt, "{quantization: {weights: {}, reference: {setup: ALL}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{quantization: {weights: {}, reference: {setup: ALL}}}"), "OK");
 }
 
 TEST(ValidatorTest, DataMayNotDependOnWhereAWorkerStands) {
-  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {corpus: ../../etc/passwd}}}"),
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {corpus: ../../etc/passwd}}}"),
             "data.text.corpus: \"../../etc/passwd\" is not a corpus' name: give one such as gcide or kjv, or "
             "use data.text.path for a file");
   EXPECT_EQ(
-      ErrorOf(kTinyBert, "{data: {text: {path: corpus.txt}}}"),
+      ErrorOfTrial(kTinyBert, "{data: {text: {path: corpus.txt}}}"),
       "data.text.path: \"corpus.txt\" is relative, and every worker has its own working folder: give an "
       "absolute path");
-  EXPECT_EQ(ErrorOf(kTinyBert, "{data: {text: {path: /data/corpus.txt}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {path: /data/corpus.txt}}}"), "OK");
 }
 
 }  // namespace
