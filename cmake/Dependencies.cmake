@@ -25,6 +25,7 @@ if(coordinator IN_LIST INLIER_COMPONENTS OR worker IN_LIST INLIER_COMPONENTS OR 
 endif()
 
 if(core IN_LIST INLIER_COMPONENTS)
+  find_package(CLI11 REQUIRED)  # Of bench.
   find_package(ICU REQUIRED COMPONENTS uc i18n)
   find_package(ZLIB REQUIRED)
   find_package(PNG REQUIRED)

@@ -33,6 +33,7 @@ if(EXISTS ${INLIER_TORCH_DIR}/lib/libtorch_cuda.so)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_ARCHITECTURES OFF)  # core/cuda names its own.
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # LibTorch's.
     enable_language(CUDA)
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has it.
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

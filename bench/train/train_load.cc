@@ -1,9 +1,12 @@
-// Training steps of a Hugging Face model folder on given batches: their time, losses, and where the time goes.
+// Training steps of a model on given batches: their time, losses, and where the time goes.
 //
 //   train_load FOLDER --batches FILE [--softmax TEXT] [--precision FLOAT32] [--engine FUSED] [--threads 2] …
+//   train_load --model TEXT --shape STEPS,B,T [--device cuda] …
 //
-// FOLDER has config.json and model.safetensors; FILE has ids and labels, (steps, B, T) int64. The steps are the
-// trainer's own (core/train/training_step.h). Prints JSON.
+// FOLDER has config.json and model.safetensors; FILE has ids and labels, (steps, B, T) int64. TEXT is a ModelSpec in
+// protobuf's text form; its weights and the batches are drawn. The steps are the trainer's own
+// (core/train/training_step.h). On a GPU the time of a step is the mean of all after the warm-up, without waiting
+// between them. Prints JSON.
 #include <google/protobuf/text_format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +21,7 @@
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
+#include "core/train/engine.h"
 #include "core/train/training_step.h"
 #include "core/trial/runtime.h"
 
@@ -43,15 +47,29 @@ T Must(absl::StatusOr<T> result) {
   std::exit(1);
 }
 
+// ids and labels (steps, B, T): every token a target of a causal model, else 15 %.
+TensorMap DrawBatches(const std::vector<std::int64_t>& shape, std::int64_t vocabulary, bool causal) {
+  at::manual_seed(1);
+  const at::Tensor ids = at::randint(5, vocabulary, shape, at::kLong);
+  return {{"ids", ids}, {"labels", causal ? ids : ids.masked_fill(at::rand(shape) > 0.15, kIgnoredLabel)}};
+}
+
+// Waits for all work on the model's device.
+void WaitFor(const Model& model) { model.parameters().at(0).flatten()[0].item(); }
+
 int Main(int argc, char** argv) {
-  std::string folder, batches, softmax = "vanilla {}", gate = "none {}", precision = "FLOAT32",
-                               engine = "FUSED";
+  std::string folder, batches, model_text, softmax = "vanilla {}", gate = "none {}", precision = "FLOAT32",
+                                           engine = "FUSED", device_text = "cpu";
+  std::vector<std::int64_t> shape;
   int threads = 2, warm_up = 2, repeats = 1;
   double dropout = 0.1, rate = 1e-3;
   bool profile = false;
   CLI::App app("Training steps of a Hugging Face model folder: their time and losses, as JSON.");
-  app.add_option("folder", folder)->required();
-  app.add_option("--batches", batches)->required();
+  app.add_option("folder", folder);
+  app.add_option("--batches", batches);
+  app.add_option("--model", model_text)->excludes("folder");
+  app.add_option("--shape", shape)->delimiter(',')->expected(3);
+  app.add_option("--device", device_text);
   app.add_option("--softmax", softmax);
   app.add_option("--gate", gate);
   app.add_option("--precision", precision);
@@ -65,36 +83,63 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   SetUpRuntime(threads);
 
-  const TensorMap data = Must(LoadSafetensors(batches));
-  const at::Tensor ids = data.at("ids"), labels = data.at("labels");
+  const c10::Device device = Must(ParseDevice(device_text));
+  at::Tensor ids, labels;
   nlohmann::json result;
   std::vector<double> seconds;
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    v1::TrialSpec spec = Must(OpenHuggingFaceModel(folder)).spec;
+    v1::TrialSpec spec;
+    if (!folder.empty()) spec = Must(OpenHuggingFaceModel(folder)).spec;
     const std::string text = "attention { dropout: " + std::to_string(dropout) + " softmax { " + softmax +
                              " } gate { " + gate + " } } dropout: " + std::to_string(dropout) +
                              " training { precision: " + precision + " engine: " + engine +
                              " gradient_clip_norm: 1 schedule { constant {} }" +
                              " optimizer { adamw { learning_rate: " + std::to_string(rate) + " } } }";
     spec.clear_attention();
-    if (!google::protobuf::TextFormat::MergeFromString(text, &spec)) return 1;
+    if (!google::protobuf::TextFormat::MergeFromString(text, &spec) ||
+        !google::protobuf::TextFormat::MergeFromString(model_text, spec.mutable_model())) {
+      return 1;
+    }
     const std::shared_ptr<LanguageModel> model = Must(MakeLanguageModel(spec));
     InitialiseWeights(*model, spec, 1);
-    Must(LoadStartingWeights(folder, *model));
+    if (!folder.empty()) Must(LoadStartingWeights(folder, *model));
+    if (repeat == 0) {
+      const TensorMap data = batches.empty() ? DrawBatches(shape, model->vocab_size(), model->causal())
+                                             : Must(LoadSafetensors(batches));
+      ids = data.at("ids").to(device);
+      labels = data.at("labels").to(device);
+    }
+    model->to(device);
     model->train();
+    const EngineChoice choice = ChooseEngine(spec.training(), *model, device.type());
+    result["engine"] = choice.products == fused::Products::kReference ? "REFERENCE" : "FUSED";
+    result["reason"] = choice.reason;
     TrainingStep step = MakeTrainingStep(*model, spec.training(), ids.size(0));
+    std::vector<at::Tensor> losses;
+    double start = 0;
     for (std::int64_t i = 0; i < ids.size(0); ++i) {
       if (i == warm_up && profile) fused::profile_listener = AddToProfile;
       ModelInput input;
       input.ids = ids[i];
       input.dropout_seed = static_cast<std::uint64_t>(i + 1);
+      if (i == warm_up) {
+        if (!device.is_cpu()) WaitFor(*model);
+        start = Now();
+      }
       const double begin = Now();
-      const double loss = step.AddMicroBatch(input, labels[i]).item<double>();
+      losses.push_back(step.AddMicroBatch(input, labels[i]));
+      if (device.is_cpu()) losses.back().item();
       step.Apply(i);
-      if (i >= warm_up) seconds.push_back(Now() - begin);
-      if (repeat == 0) result["losses"].push_back(loss);
+      if (i >= warm_up && device.is_cpu()) seconds.push_back(Now() - begin);
     }
+    if (!device.is_cpu()) {
+      WaitFor(*model);
+      seconds.push_back((Now() - start) / static_cast<double>(ids.size(0) - warm_up));
+    }
+    for (const at::Tensor& loss : losses)
+      if (repeat == 0) result["losses"].push_back(loss.item<double>());
   }
+  result["gpu_mib"] = PeakGpuMemoryMib();
   std::sort(seconds.begin(), seconds.end());
   const double steps = static_cast<double>(seconds.size());
   double whole = 0;

@@ -30,7 +30,8 @@ __global__ void __launch_bounds__(kThreads)
   }
   sum = BlockSum(sum);
   if (call.label_smoothing > 0) all = BlockSum(all);
-  const float of_target = logit(static_cast<int>(target)) - largest, classes = static_cast<float>(n);
+  const float of_target = target < n ? logit(static_cast<int>(target)) - largest : NAN;
+  const float classes = static_cast<float>(n);
   if (thread == 0) {
     const float log_sum = logf(sum);
     losses[row] = log_sum - (1 - call.label_smoothing) * of_target;

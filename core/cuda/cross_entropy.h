@@ -13,10 +13,11 @@ namespace inlier::cuda {
 struct CrossEntropyRows {
   std::int64_t rows = 0;
   std::int64_t classes = 0;
-  std::int64_t stride = 0;                // Between rows of logits, in elements.
-  const float* bias = nullptr;            // (classes), added to the logits; null for none.
-  const std::int64_t* targets = nullptr;  // (rows), below `classes`; a negative one is ignored.
-  float label_smoothing = 0;              // e: (1 - e) * cross-entropy + e * the mean over classes of -log p.
+  std::int64_t stride = 0;      // Between rows of logits, in elements.
+  const float* bias = nullptr;  // (classes), added to the logits; null for none.
+  const std::int64_t* targets =
+      nullptr;                // (rows); a negative one is ignored, one not below `classes` gives NaN.
+  float label_smoothing = 0;  // e: (1 - e) * cross-entropy + e * the mean over classes of -log p.
   float gradient_scale = 1;
 };
 

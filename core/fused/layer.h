@@ -93,6 +93,7 @@ struct LayerSaved {
   at::Tensor activated = {};           // (M, ffn)
   at::Tensor ffn_sum = {};             // (M, d), Real: the residual sum after the network; post-norm only.
   at::Tensor attention_norm_mean, attention_norm_inverse, ffn_norm_mean, ffn_norm_inverse;  // (M), Real
+  LayerWeights operands = {};  // On a GPU: the linears' weights as T, those of the projections in one.
 };
 
 // y (B, T, d).

@@ -1,4 +1,4 @@
-// How the products of a training step are computed.
+// How the products of a training step are computed, and where the layers' parts.
 #ifndef INLIER_CORE_FUSED_PRECISION_H_
 #define INLIER_CORE_FUSED_PRECISION_H_
 
@@ -8,6 +8,13 @@ enum class Products {
   kReference,  // By LibTorch's operations, gradients by its autograd.
   kFloat32,    // By fused kernels; of a model in double, in double.
   kBfloat16,   // By fused kernels: factors rounded to bfloat16, sums in float32.
+};
+
+// Where fused kernels run, with products of what.
+enum class Place {
+  kCpuFloat32,
+  kCpuBfloat16,  // Depths of products are even.
+  kGpuBfloat16,  // core/device
 };
 
 }  // namespace inlier::fused

@@ -23,6 +23,8 @@ struct VocabularyLoss {
       loss;  // One number, Real<T>: the mean over the targets that are not ignored; 0 where there are none.
   // Undefined where they are not asked for.
   at::Tensor hidden_gradient, weight_gradient, bias_gradient;
+  at::Tensor gradient_factor =
+      {};  // One number with which the gradients are still to be multiplied; undefined: 1.
 };
 
 // T: type of the products' operands. Throws c10::Error when a target is not below V.

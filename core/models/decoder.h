@@ -42,7 +42,7 @@ class Decoder : public LanguageModel {
   Decoder(const DecoderStyle& style, const DecoderOptions& options);
 
   bool causal() const override { return true; }
-  bool can_fuse(bool even) const override { return CanFuseLayers(layers_, even); }
+  bool can_fuse(fused::Place place) const override { return CanFuseLayers(layers_, place); }
   std::int64_t pad_id() const override { return -1; }
   std::int64_t vocab_size() const override { return options_.vocab_size; }
   std::int64_t max_positions() const override { return options_.max_positions; }
@@ -50,7 +50,9 @@ class Decoder : public LanguageModel {
  protected:
   at::Tensor Encode(const ModelInput& input, ActivationTap* tap) override;
   at::Tensor Head(const at::Tensor& hidden, ActivationTap* tap) override;
-  Vocabulary HeadVocabulary() const override { return {head_.weight.defined() ? head_.weight : tokens_, head_.bias}; }
+  Vocabulary HeadVocabulary() const override {
+    return {head_.weight.defined() ? head_.weight : tokens_, head_.bias};
+  }
 
  private:
   at::Tensor Embed(const ModelInput& input, const ForwardContext& context) const;

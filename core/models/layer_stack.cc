@@ -18,8 +18,8 @@ void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char
               architecture, ".max_positions ", max_positions);
 }
 
-bool CanFuseLayers(const std::vector<TransformerLayer>& layers, bool even) {
-  return layers.empty() || layers.front().can_fuse(even);
+bool CanFuseLayers(const std::vector<TransformerLayer>& layers, fused::Place place) {
+  return layers.empty() || layers.front().can_fuse(place);
 }
 
 at::Tensor RunLayers(const std::vector<TransformerLayer>& layers, const std::vector<Norm>& final_norm,

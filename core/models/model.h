@@ -53,8 +53,8 @@ class Model : public torch::nn::Module {
     return {Logits(input, tap), labels};
   }
 
-  // True when the fused engine has all of its layers' parts. `even`: for products of bfloat16, whose depths are even.
-  virtual bool can_fuse(bool even) const = 0;
+  // True when the fused engine has all of its layers' parts there.
+  virtual bool can_fuse(fused::Place place) const = 0;
 
   // True when a position sees only earlier ones.
   virtual bool causal() const { return false; }
@@ -64,7 +64,10 @@ class Model : public torch::nn::Module {
 
  protected:
   ForwardContext ContextOf(const ModelInput& input, ActivationTap* tap) const {
-    return {.tap = tap, .training = is_training(), .products = input.products, .dropout_seed = input.dropout_seed};
+    return {.tap = tap,
+            .training = is_training(),
+            .products = input.products,
+            .dropout_seed = input.dropout_seed};
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include "core/device/device.h"
 #include "core/fused/parallel.h"
 
 namespace inlier {
@@ -19,6 +20,8 @@ void FillFactors(const kernels::Dropout& dropout, std::int64_t rows, std::int64_
 at::Tensor DropOut(const at::Tensor& x, double p, const ForwardContext& context) {
   const kernels::Dropout dropout = context.NextDropout(p);
   if (!dropout.active()) return x;
+  if (context.products != fused::Products::kReference && device::Holds(x))
+    return at::mul(x, device::DropoutFactors(dropout, x));
   if (!x.is_cpu()) return at::dropout(x, p, /*train=*/true);
   const bool wide = x.scalar_type() == at::kDouble;
   const at::Tensor factors = at::empty(x.sizes(), x.options().dtype(wide ? at::kDouble : at::kFloat));

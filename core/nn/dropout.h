@@ -6,8 +6,8 @@
 
 namespace inlier {
 
-// x itself outside of training and for p = 0. On the CPU which elements stay depends only on the context's seed, the
-// number of this dropout in the pass, and the element's place (core/kernels/dropout.h); on a GPU LibTorch draws.
+// x itself outside of training and for p = 0. Which elements stay depends only on the context's seed, the number of this
+// dropout in the pass, and the element's place (core/kernels/dropout.h); on a GPU with kReference LibTorch draws.
 at::Tensor DropOut(const at::Tensor& x, double p, const ForwardContext& context);
 
 }  // namespace inlier

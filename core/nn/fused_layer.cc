@@ -6,6 +6,9 @@
 
 #include <utility>
 
+#include "core/device/device.h"
+#include "core/device/layer.h"
+
 namespace inlier {
 namespace {
 
@@ -41,15 +44,6 @@ void VisitDifferentiable(Inputs& inputs, Weights& weights, const Visit& visit) {
   visit(weights.sinks);
 }
 
-template <typename T>
-at::Tensor Forward(LayerCall& call) {
-  return fused::LayerForward<T>(call.shape, call.weights, call.inputs, call.saved);
-}
-template <typename T>
-fused::LayerGradients Backward(const LayerCall& call, const at::Tensor& gradient) {
-  return fused::LayerBackward<T>(call.shape, call.weights, call.inputs, call.saved, gradient);
-}
-
 // run.template operator()<T>() with the type of the products' operands.
 template <typename Run>
 auto WithOperands(const LayerCall& call, const Run& run) {
@@ -58,19 +52,34 @@ auto WithOperands(const LayerCall& call, const Run& run) {
   return run.template operator()<float>();
 }
 
+at::Tensor Forward(LayerCall& call) {
+  if (device::Holds(call.inputs.x))
+    return device::LayerForward(call.shape, call.weights, call.inputs, call.saved);
+  return WithOperands(call, [&]<typename T>() {
+    return fused::LayerForward<T>(call.shape, call.weights, call.inputs, call.saved);
+  });
+}
+
+fused::LayerGradients Backward(const LayerCall& call, const at::Tensor& gradient) {
+  if (device::Holds(call.inputs.x))
+    return device::LayerBackward(call.shape, call.weights, call.inputs, call.saved, gradient);
+  return WithOperands(call, [&]<typename T>() {
+    return fused::LayerBackward<T>(call.shape, call.weights, call.inputs, call.saved, gradient);
+  });
+}
+
 class FusedLayerFunction : public torch::autograd::Function<FusedLayerFunction> {
  public:
   // `differentiable` are the defined tensors of the call, as VisitDifferentiable gives them.
   static at::Tensor forward(AutogradContext* context, at::TensorList differentiable,
                             const c10::intrusive_ptr<LayerCall>& call) {
     context->saved_data["call"] = c10::IValue::make_capsule(call);
-    return WithOperands(*call, [&]<typename T>() { return Forward<T>(*call); });
+    return Forward(*call);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto call = c10::static_intrusive_pointer_cast<LayerCall>(context->saved_data["call"].toCapsule());
-    fused::LayerGradients found =
-        WithOperands(*call, [&]<typename T>() { return Backward<T>(*call, gradients[0]); });
+    fused::LayerGradients found = Backward(*call, gradients[0]);
     call->saved = {};
     found.weights.projections.resize(call->weights.projections.size());
     std::vector<bool> defined;
@@ -95,8 +104,7 @@ at::Tensor FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights&
   call->weights = weights;
   call->inputs = inputs;
   call->products = products;
-  if (!c10::GradMode::is_enabled())
-    return WithOperands(*call, [&]<typename T>() { return Forward<T>(*call); });
+  if (!c10::GradMode::is_enabled()) return Forward(*call);
   variable_list differentiable;
   VisitDifferentiable(call->inputs, call->weights, [&](const at::Tensor& tensor) {
     if (tensor.defined()) differentiable.push_back(tensor);

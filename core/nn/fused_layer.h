@@ -1,4 +1,4 @@
-// core/fused/layer.h as one node of the autograd graph.
+// core/fused/layer.h, on a GPU core/device/layer.h, as one node of the autograd graph.
 #ifndef INLIER_CORE_NN_FUSED_LAYER_H_
 #define INLIER_CORE_NN_FUSED_LAYER_H_
 
@@ -8,7 +8,7 @@
 namespace inlier {
 
 // The layer's output (B, T, d). REQUIRES: products is not kReference; tensors on the CPU, in float32, or in double
-// with kFloat32.
+// with kFloat32; or on a GPU, in float32 with kBfloat16, of a shape that core/device takes.
 at::Tensor FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights& weights,
                       const fused::LayerInputs& inputs, fused::Products products);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/device/device.h"
 #include "core/nn/dropout.h"
 #include "core/nn/precision.h"
 
@@ -93,9 +94,14 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
       .view({batch, heads, tokens, -1});
 }
 
-bool SelfAttention::can_fuse(bool even) const {
+bool SelfAttention::can_fuse(fused::Place place) const {
   using Kind = SoftmaxOptions::Kind;
-  if (even && options_.hidden_size / options_.heads % 2 != 0) return false;
+  const bool even = options_.hidden_size / options_.heads % 2 == 0;
+  if (place == fused::Place::kCpuBfloat16 && !even) return false;
+  if (place == fused::Place::kGpuBfloat16 &&
+      !device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads)) {
+    return false;
+  }
   switch (options_.softmax.kind) {
     case Kind::kVanilla:
     case Kind::kClipped:
@@ -110,11 +116,12 @@ bool SelfAttention::can_fuse(bool even) const {
   return false;
 }
 
-void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
-                             fused::LayerShape& shape, fused::LayerWeights& weights,
-                             fused::LayerInputs& inputs) const {
+void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& frame,
+                             const ForwardContext& context, fused::LayerShape& shape,
+                             fused::LayerWeights& weights, fused::LayerInputs& inputs) const {
   using Kind = SoftmaxOptions::Kind;
-  const std::int64_t batch = input.size(0), tokens = input.size(1), head_size = options_.hidden_size / options_.heads;
+  const std::int64_t batch = input.size(0), tokens = input.size(1),
+                     head_size = options_.hidden_size / options_.heads;
   const SoftmaxOptions& softmax = options_.softmax;
   shape.heads = options_.heads;
   shape.kv_heads = options_.kv_heads;
@@ -123,7 +130,8 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
                      .scale = 1 / std::sqrt(static_cast<double>(head_size)),
                      .causal = frame.mask.causal};
   shape.probabilities = context.NextDropout(options_.dropout);
-  for (const Linear& linear : projection_.linears()) weights.projections.push_back({linear.weight, linear.bias});
+  for (const Linear& linear : projection_.linears())
+    weights.projections.push_back({linear.weight, linear.bias});
   inputs.key_mask = frame.mask.hidden_keys;
   if (frame.rotary.cosine.defined()) {
     inputs.cosine = frame.rotary.cosine.to(input.scalar_type()).contiguous();
@@ -136,8 +144,10 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
       shape.attention.zeta = softmax.zeta;
       if (frame.row_lengths.defined()) {
         const at::Tensor gamma = NcsGamma(softmax.beta, softmax.zeta, frame.row_lengths);
-        inputs.row_gamma =
-            gamma.view({gamma.size(0), -1}).expand({gamma.size(0), tokens}).to(input.scalar_type()).contiguous();
+        inputs.row_gamma = gamma.view({gamma.size(0), -1})
+                               .expand({gamma.size(0), tokens})
+                               .to(input.scalar_type())
+                               .contiguous();
       } else {
         inputs.row_gamma = at::full({1, tokens}, softmax.UniformGamma(tokens), input.options());
       }

@@ -44,8 +44,8 @@ class SelfAttention {
   SelfAttention(const ParameterScope& scope, const AttentionStyle& style,
                 const SelfAttentionOptions& options);
 
-  // True when the fused engine has every part; `even`: of products of bfloat16, whose depths are even.
-  bool can_fuse(bool even) const;
+  // True when the fused engine has every part there.
+  bool can_fuse(fused::Place place) const;
   // Fills in the attention's part of a fused layer; `input` (B, T, d) is what query, key and value are projected from.
   void Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
                 fused::LayerShape& shape, fused::LayerWeights& weights, fused::LayerInputs& inputs) const;

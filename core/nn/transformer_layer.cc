@@ -75,9 +75,9 @@ at::Tensor TransformerLayer::FeedForward(const at::Tensor& x, const ForwardConte
   return ffn_output_(context.Activation(site_, style_.ffn_activation_site, inner), context);
 }
 
-bool TransformerLayer::can_fuse(bool even) const {
-  return attention_.can_fuse(even) &&
-         (!even || (options_.attention.hidden_size % 2 == 0 && options_.ffn_size % 2 == 0));
+bool TransformerLayer::can_fuse(fused::Place place) const {
+  const bool even = options_.attention.hidden_size % 2 == 0 && options_.ffn_size % 2 == 0;
+  return attention_.can_fuse(place) && (place != fused::Place::kCpuBfloat16 || even);
 }
 
 at::Tensor TransformerLayer::Fused(const at::Tensor& x, const AttentionFrame& frame,

@@ -58,8 +58,8 @@ class TransformerLayer {
  public:
   TransformerLayer(const ParameterScope& scope, const LayerStyle& style, const LayerOptions& options);
 
-  // True when the fused engine has every part; `even` as SelfAttention::can_fuse.
-  bool can_fuse(bool even) const;
+  // True when the fused engine has every part there.
+  bool can_fuse(fused::Place place) const;
 
   // x: (B, T, d) -> (B, T, d).
   at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,

@@ -3,12 +3,14 @@
 #include <ATen/ops/mul.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
-
-#include "core/kernels/element.h"
 #include <torch/custom_class.h>
 
 #include <optional>
 #include <utility>
+
+#include "core/device/device.h"
+#include "core/device/vocabulary_loss.h"
+#include "core/kernels/element.h"
 
 namespace inlier {
 namespace {
@@ -18,6 +20,7 @@ using torch::autograd::variable_list;
 
 fused::VocabularyLoss Compute(const fused::VocabularyInputs& inputs, fused::Products products,
                               bool gradients) {
+  if (device::Holds(inputs.hidden)) return device::ComputeVocabularyLoss(inputs, gradients);
   if (inputs.hidden.scalar_type() == at::kDouble)
     return fused::ComputeVocabularyLoss<double>(inputs, gradients);
   if (products == fused::Products::kBfloat16)
@@ -29,6 +32,12 @@ fused::VocabularyLoss Compute(const fused::VocabularyInputs& inputs, fused::Prod
 struct KeptGradients : torch::CustomClassHolder {
   fused::VocabularyLoss loss;
 };
+
+void Multiply(const fused::VocabularyLoss& loss, const at::Tensor& factor) {
+  for (const at::Tensor& gradient : {loss.hidden_gradient, loss.weight_gradient, loss.bias_gradient}) {
+    if (gradient.defined()) gradient.mul_(factor);
+  }
+}
 
 class VocabularyLossFunction : public torch::autograd::Function<VocabularyLossFunction> {
  public:
@@ -52,11 +61,10 @@ class VocabularyLossFunction : public torch::autograd::Function<VocabularyLossFu
     // Handed over, not shared: the parameter takes its gradient without a copy.
     fused::VocabularyLoss loss = std::exchange(kept->loss, {});
     TORCH_CHECK(loss.hidden_gradient.defined(), "the backward pass of a vocabulary loss runs once");
-    const double scale = gradients[0].item<double>();
-    if (scale != 1) {
-      for (const at::Tensor& gradient : {loss.hidden_gradient, loss.weight_gradient, loss.bias_gradient}) {
-        if (gradient.defined()) gradient.mul_(scale);
-      }
+    if (loss.gradient_factor.defined()) {
+      Multiply(loss, gradients[0] * loss.gradient_factor);
+    } else if (gradients[0].item<double>() != 1) {
+      Multiply(loss, gradients[0]);
     }
     return {std::move(loss.hidden_gradient),
             std::move(loss.weight_gradient),

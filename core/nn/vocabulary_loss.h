@@ -8,7 +8,7 @@
 namespace inlier {
 
 // The mean loss, one number. REQUIRES: products is not kReference; tensors on the CPU, in float32, or in double with
-// kFloat32. Its backward pass may run once.
+// kFloat32; or on a GPU, in float32 with kBfloat16. Its backward pass may run once.
 at::Tensor VocabularyLoss(const fused::VocabularyInputs& inputs, fused::Products products);
 
 }  // namespace inlier

@@ -2,9 +2,10 @@
 
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/ones.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -14,19 +15,32 @@ namespace inlier {
 
 Adam::Adam(const ParameterGroups& groups, const Options& options) : options_(options) {
   for (ParameterList& list : MakeParameterLists(groups, options.weight_decay)) {
-    if (!updates_.defined())
-      updates_ = at::zeros({}, list.parameters.front().options().dtype(at::kFloat).requires_grad(false));
+    if (!updates_.defined()) {
+      numbers_ = at::ones({3}, list.parameters.front().options().dtype(at::kFloat).requires_grad(false));
+      updates_ = numbers_[1].zero_();
+    }
     Group group{.list = std::move(list), .first_moments = {}, .second_moments = {}, .updates = {}};
     group.first_moments = group.list.Zeros();
     group.second_moments = group.list.Zeros();
     group.updates.assign(group.list.names.size(), updates_);
     groups_.push_back(std::move(group));
   }
+  for (const Group& group : groups_) {
+    for (std::size_t i = 0; i < group.list.parameters.size(); ++i) {
+      items_.push_back({.parameter = group.list.parameters[i],
+                        .gradient = {},
+                        .first_moment = group.first_moments[i],
+                        .second_moment = group.second_moments[i],
+                        .weight_decay = group.list.weight_decay});
+    }
+  }
+  if (!std::all_of(items_.begin(), items_.end(), device::TakesAdam)) items_.clear();
 }
 
 void Adam::Step(double learning_rate) {
   c10::NoGradGuard no_grad;
   updates_.add_(1);
+  if (!items_.empty()) return StepOnDevice(learning_rate);
   for (Group& group : groups_) {
     const std::vector<at::Tensor> gradients = group.list.Gradients();
     switch (options_.decay) {
@@ -43,6 +57,20 @@ void Adam::Step(double learning_rate) {
         break;
     }
   }
+}
+
+void Adam::StepOnDevice(double learning_rate) {
+  numbers_[0].fill_(learning_rate);
+  std::vector<device::AdamItem> items = items_;
+  auto item = items.begin();
+  for (const Group& group : groups_) {
+    for (const at::Tensor& gradient : group.list.Gradients()) (item++)->gradient = gradient;
+  }
+  device::AdamStep({.beta1 = options_.beta1,
+                    .beta2 = options_.beta2,
+                    .epsilon = options_.epsilon,
+                    .decoupled = options_.decay == Decay::kDecoupled},
+                   items, numbers_, stretches_);
 }
 
 std::vector<NamedParameter> Adam::State() const {

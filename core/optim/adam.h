@@ -1,5 +1,5 @@
 // Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019): one fused pass over all parameters of a
-// group, on the CPU and on CUDA.
+// group, on a GPU over all parameters.
 //
 //   AdamW, kDecoupled:  p <- p (1 - lr wd)        Adam, kPenalty:  g <- g + wd p
 //   then  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;
@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "core/device/adam.h"
 #include "core/optim/optimizer.h"
 #include "core/optim/parameter_list.h"
 
@@ -44,9 +45,15 @@ class Adam : public Optimizer {
     std::vector<at::Tensor> updates;  // The same counter for each parameter, for the fused kernel.
   };
 
+  void StepOnDevice(double learning_rate);
+
   Options options_;
-  at::Tensor updates_;  // t, float32, on the parameters' device.
+  at::Tensor numbers_;  // The learning rate, t and 1, float32, on the parameters' device.
+  at::Tensor updates_;  // The t of `numbers_`.
   std::vector<Group> groups_;
+  // Of device::AdamStep, where it takes all parameters; else empty. In the order of the groups, without gradients.
+  std::vector<device::AdamItem> items_;
+  at::Tensor stretches_;
 };
 
 }  // namespace inlier

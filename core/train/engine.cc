@@ -1,5 +1,6 @@
 #include "core/train/engine.h"
 
+#include "core/device/device.h"
 #include "core/fused/matmul.h"
 
 namespace inlier {
@@ -13,10 +14,28 @@ bool ProcessorHasBfloat16() {
 #endif
 }
 
+EngineChoice ChooseOnGpu(const v1::TrainingSpec& spec, const Model& model) {
+  EngineChoice choice;
+  if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
+  choice.reason = device::Obstacle();
+  if (!choice.reason.empty()) return choice;
+  if (spec.precision() != v1::BFLOAT16) {
+    choice.reason = "on a GPU the fused engine has products of BFLOAT16 alone";
+  } else if (!model.can_fuse(fused::Place::kGpuBfloat16)) {
+    choice.reason =
+        "the fused engine has not every part of this model on a GPU (softpick, sigmoid attention, heads of "
+        "another size than 32, 64 or 128, or a width above 8192)";
+  } else {
+    choice.products = fused::Products::kBfloat16;
+  }
+  return choice;
+}
+
 }  // namespace
 
 EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10::DeviceType device) {
   EngineChoice choice;
+  if (device == c10::kCUDA) return ChooseOnGpu(spec, model);
   if (device != c10::kCPU) return choice;
   const bool bfloat16 = spec.precision() == v1::BFLOAT16;
   if (bfloat16 && !ProcessorHasBfloat16()) {
@@ -25,7 +44,7 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
         "FLOAT32 here";
   }
   if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
-  if (!model.can_fuse(/*even=*/bfloat16)) {
+  if (!model.can_fuse(bfloat16 ? fused::Place::kCpuBfloat16 : fused::Place::kCpuFloat32)) {
     choice.reason =
         "the fused engine has not every part of this model (softpick, sigmoid attention, or odd widths "
         "with BFLOAT16)";

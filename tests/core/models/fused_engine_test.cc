@@ -66,7 +66,7 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
       for (const std::string gate : {kGates[0], kGates[1], kGates[6]}) {
         const auto model = SmallModel(SmallSpec(
             architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }", "", kDropout));
-        if (!model->can_fuse(/*even=*/false)) continue;
+        if (!model->can_fuse(fused::Place::kCpuFloat32)) continue;
         const std::string what = architecture + ", " + softmax + ", " + gate;
         model->to(at::kDouble);
         MoveWeights(*model);
@@ -98,7 +98,7 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
       const at::Tensor labels = SomeLabels(input);
       const LossAndGradients exact = Compute(*model, input, labels, Products::kReference);
       EXPECT_LT(Difference(exact, Compute(*model, input, labels, Products::kFloat32)), 2e-6) << architecture;
-      ASSERT_TRUE(model->can_fuse(/*even=*/true));
+      ASSERT_TRUE(model->can_fuse(fused::Place::kCpuBfloat16));
       if (!fused::CanMultiply<fused::Bf16>()) continue;
       // Of the same size as that of LibTorch's autocast.
       const double fused = Difference(exact, Compute(*model, input, labels, Products::kBfloat16));

@@ -82,7 +82,7 @@ void CheckGradients(const v1::TrialSpec& spec, bool padded, const std::string& w
     labels = labels.masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
   }
   CheckGradientsOf(model, input, labels, what);
-  if (!model->can_fuse(/*even=*/false)) return;
+  if (!model->can_fuse(fused::Place::kCpuFloat32)) return;
   model->zero_grad();
   input.products = fused::Products::kFloat32;
   CheckGradientsOf(model, input, labels, what + ", fused");

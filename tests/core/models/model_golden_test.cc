@@ -93,7 +93,7 @@ void CompareCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType 
   }
   const Tolerance gradients{.absolute = (is_double ? 1e-7 : 1e-4) * largest};
   for (const fused::Products products : {fused::Products::kReference, fused::Products::kFloat32}) {
-    if (products != fused::Products::kReference && !model->can_fuse(/*even=*/false)) continue;
+    if (products != fused::Products::kReference && !model->can_fuse(fused::Place::kCpuFloat32)) continue;
     training.products = products;
     model->zero_grad();
     const at::Tensor loss = model->Loss(training, labels);

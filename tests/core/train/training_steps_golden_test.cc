@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "core/optim/gradient_norm.h"
@@ -35,6 +36,19 @@ bool IsKeyBias(const std::string& name) {
   return name.find(".key.bias") != std::string::npos || name.find(".k_proj.bias") != std::string::npos;
 }
 
+// Of the environment variable INLIER_TEST_DEVICE; bench/gpu/run sets it.
+c10::Device TestDevice() {
+  const char* const name = std::getenv("INLIER_TEST_DEVICE");
+  return c10::Device(name == nullptr ? "cpu" : name);
+}
+
+ModelInput OnDevice(ModelInput input, c10::Device device) {
+  for (at::Tensor* x : {&input.ids, &input.attention_mask, &input.token_type_ids}) {
+    if (x->defined()) *x = x->to(device);
+  }
+  return input;
+}
+
 constexpr fused::Products kEngines[] = {fused::Products::kReference, fused::Products::kFloat32};
 
 // Runs the case's training and compares on the way.
@@ -45,7 +59,12 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Prod
   const bool is_double = dtype == at::kDouble;
   const auto model = ModelOfCase(golden, dtype);
   ASSERT_NE(model, nullptr);
-  if (products != fused::Products::kReference && !model->can_fuse(/*even=*/false)) return;
+  const c10::Device device = TestDevice();
+  if (products != fused::Products::kReference &&
+      (!device.is_cpu() || !model->can_fuse(fused::Place::kCpuFloat32))) {
+    return;
+  }
+  model->to(device);
   model->train();
   const std::vector<NamedParameter> parameters = ParametersOf(*model);
   TrainingStep step(
@@ -67,8 +86,9 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Prod
     for (int i = 0; i < update.at("micro_batches").get<int>(); ++i, ++micro_batch) {
       const std::int64_t first = static_cast<std::int64_t>(micro_batch) % batches_a_pass * batch_size;
       const std::int64_t count = std::min(batch_size, rows - first);
-      const at::Tensor loss = step.AddMicroBatch(InputOfCase(golden, "input/", first, count),
-                                                 LabelsOfCase(golden, "input/", first, count));
+      const at::Tensor loss =
+          step.AddMicroBatch(OnDevice(InputOfCase(golden, "input/", first, count), device),
+                             LabelsOfCase(golden, "input/", first, count).to(device));
       const double wanted = expected.at("micro_batches").at(micro_batch).at("loss");
       compare.Number("loss of " + which, loss.item<double>(), wanted, {.absolute = is_double ? 1e-9 : 1e-4});
     }
@@ -82,7 +102,7 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Prod
   for (const auto& [name, parameter] : parameters) {
     // A key bias has a true gradient of 0: in float32 AdamW divides noise by its own size.
     const double allowed = is_double ? 1e-6 : IsKeyBias(name) ? sum_of_rates : 2e-4;
-    compare.Tensor("out/final_param/" + name, parameter.detach(), {.absolute = allowed});
+    compare.Tensor("out/final_param/" + name, parameter.detach().cpu(), {.absolute = allowed});
   }
 }
 
