@@ -1,4 +1,5 @@
 // Whole models whose fused layers, loss and optimizer are those of a GPU, run on the CPU.
+#include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -21,6 +22,7 @@ using fused::Products;
 // Two layers with heads of 32, which the kernels take.
 v1::TrialSpec Spec(const std::string& architecture, const std::string& attention,
                    const std::string& fields = "", const std::string& trial = "") {
+  at::set_num_threads(1);  // For so little, threads would only wait for each other.
   v1::TrialSpec spec;
   const std::string text =
       "model { " + architecture +
