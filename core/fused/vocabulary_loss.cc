@@ -10,6 +10,7 @@
 
 #include "core/fused/layer_parts.h"
 #include "core/fused/parallel.h"
+#include "core/fused/profile.h"
 #include "core/fused/weight_gradient.h"
 #include "core/kernels/cross_entropy.h"
 
@@ -75,6 +76,7 @@ void AddParts(const std::vector<R>& parts, std::int64_t columns, R* out) {
 
 template <typename T>
 VocabularyLoss ComputeVocabularyLoss(const VocabularyInputs& inputs, bool gradients) {
+  INLIER_PROFILE("vocabulary's loss");
   using R = Real<T>;
   const std::int64_t n = inputs.hidden.size(0), width = inputs.hidden.size(1),
                      classes = inputs.weight.size(0);
