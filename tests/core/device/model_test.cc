@@ -1,6 +1,5 @@
 // Whole models whose fused layers, loss and optimizer are those of a GPU, run on the CPU.
 #include <ATen/Parallel.h>
-#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -12,6 +11,7 @@
 #include "core/train/engine.h"
 #include "core/train/training_step.h"
 #include "tests/core/device/place.h"
+#include "tests/core/models/loss_and_gradients.h"
 #include "tests/core/models/test_models.h"
 
 namespace inlier {
@@ -32,29 +32,6 @@ v1::TrialSpec Spec(const std::string& architecture, const std::string& attention
   return spec;
 }
 
-// Weights of ordinary size, so that scores and non-linearities matter.
-void MoveWeights(Model& model) {
-  torch::manual_seed(21);
-  const at::NoGradGuard no_grad;
-  for (at::Tensor& parameter : model.parameters()) parameter.add_(torch::randn_like(parameter), 0.1);
-}
-
-struct LossAndGradients {
-  double loss;
-  std::vector<at::Tensor> gradients;
-};
-
-LossAndGradients Compute(Model& model, ModelInput input, const at::Tensor& labels, Products products) {
-  input.products = products;
-  model.zero_grad();
-  const at::Tensor loss = model.Loss(input, labels);
-  loss.backward();
-  LossAndGradients result{.loss = loss.item<double>(), .gradients = {}};
-  for (const at::Tensor& parameter : model.parameters())
-    result.gradients.push_back(parameter.grad().cpu().clone());
-  return result;
-}
-
 LossAndGradients OnDevice(Model& model, ModelInput input, const at::Tensor& labels) {
   const device::OnDevice on_device;
   model.to(device::TestDevice());
@@ -62,16 +39,6 @@ LossAndGradients OnDevice(Model& model, ModelInput input, const at::Tensor& labe
   LossAndGradients result = Compute(model, input, labels.to(device::TestDevice()), Products::kBfloat16);
   model.to(c10::kCPU);
   return result;
-}
-
-// The largest difference of a gradient, as a share of the largest number of all gradients.
-double Difference(const LossAndGradients& a, const LossAndGradients& b) {
-  double largest = 0, difference = 0;
-  for (std::size_t i = 0; i < a.gradients.size(); ++i) {
-    largest = std::max(largest, a.gradients[i].abs().max().item<double>());
-    difference = std::max(difference, (a.gradients[i] - b.gradients[i]).abs().max().item<double>());
-  }
-  return difference / largest;
 }
 
 // Dropout's draws included: where one differs, so does everything.
@@ -86,14 +53,15 @@ TEST(DeviceModelTest, EqualsTheReferenceWithinBfloat16) {
                             architecture == "opt" ? "activation: GELU_ERF" : "", "dropout: 0.1"));
         const std::string what = architecture + ", " + softmax + ", " + gate;
         ASSERT_TRUE(model->can_fuse(fused::Place::kGpuBfloat16)) << what;
-        MoveWeights(*model);
+        MoveWeights(*model, 0.1);
         model->train();
         ModelInput input = SmallInput();
         input.dropout_seed = 77;
         const at::Tensor labels = SomeLabels(input);
         const LossAndGradients exact = Compute(*model, input, labels, Products::kReference);
         const LossAndGradients device = OnDevice(*model, input, labels);
-        EXPECT_NEAR(device.loss, exact.loss, 0.01 * exact.loss) << what;
+        const double loss = exact.loss.item<double>();
+        EXPECT_NEAR(device.loss.item<double>(), loss, 0.01 * loss) << what;
         // The CPU's rounding is as large: with one of these draws a probability lies at the edge of the clip.
         const double rounding = fused::CanMultiply<fused::Bf16>()
                                     ? Difference(exact, Compute(*model, input, labels, Products::kBfloat16))
@@ -111,16 +79,13 @@ TEST(DeviceModelTest, RoundingIsThatOfAutocast) {
     for (const std::string placement : {"PRE", "POST"}) {
       const auto model = SmallModel(
           Spec(architecture, "softmax { clipped { gamma: -0.02 } }", "norm_placement: " + placement));
-      MoveWeights(*model);
+      MoveWeights(*model, 0.1);
       model->train();
       const ModelInput input = SmallInput(4, 12);
       const at::Tensor labels = SomeLabels(input);
       const LossAndGradients exact = Compute(*model, input, labels, Products::kReference);
       const double device = Difference(exact, OnDevice(*model, input, labels));
-      at::autocast::set_autocast_enabled(at::kCPU, true);
-      const double autocast = Difference(exact, Compute(*model, input, labels, Products::kReference));
-      at::autocast::clear_cache();
-      at::autocast::set_autocast_enabled(at::kCPU, false);
+      const double autocast = Difference(exact, ComputeWithAutocast(*model, input, labels));
       EXPECT_LT(device, 1.5 * autocast) << architecture << ", " << placement;
       EXPECT_GT(device, autocast / 10) << architecture << ", " << placement;
     }

@@ -1,7 +1,6 @@
 // The fused engine against the reference's operations, in whole models: the same loss and gradients with every part,
 // dropout's draws included, on any number of threads. Finite differences: gradient_check_test.cc.
 #include <ATen/Parallel.h>
-#include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "core/fused/matmul.h"
+#include "tests/core/models/loss_and_gradients.h"
 #include "tests/core/models/test_models.h"
 
 namespace inlier {
@@ -16,46 +16,10 @@ namespace {
 
 using fused::Products;
 
-struct LossAndGradients {
-  at::Tensor loss;
-  std::vector<std::string> names;
-  std::vector<at::Tensor> gradients;
-};
-
-LossAndGradients Compute(Model& model, ModelInput input, const at::Tensor& labels, Products products) {
-  input.products = products;
-  model.zero_grad();
-  const at::Tensor loss = model.Loss(input, labels);
-  loss.backward();
-  LossAndGradients result{.loss = loss.detach(), .names = {}, .gradients = {}};
-  for (const auto& item : model.named_parameters()) {
-    result.names.push_back(item.key());
-    result.gradients.push_back(item.value().grad().clone());
-  }
-  return result;
-}
-
-// The largest difference of a gradient, as a share of the largest number of all gradients.
-double Difference(const LossAndGradients& a, const LossAndGradients& b) {
-  double largest = 0, difference = 0;
-  for (std::size_t i = 0; i < a.gradients.size(); ++i) {
-    largest = std::max(largest, a.gradients[i].abs().max().item<double>());
-    difference = std::max(difference, (a.gradients[i] - b.gradients[i]).abs().max().item<double>());
-  }
-  return difference / largest;
-}
-
 void ExpectEqualBits(const LossAndGradients& a, const LossAndGradients& b, const std::string& what) {
   EXPECT_TRUE(at::equal(a.loss, b.loss)) << what;
   for (std::size_t i = 0; i < a.gradients.size(); ++i)
     EXPECT_TRUE(at::equal(a.gradients[i], b.gradients[i])) << what << ": " << a.names[i];
-}
-
-// Weights of ordinary size, so that scores and non-linearities matter.
-void MoveWeights(Model& model) {
-  torch::manual_seed(21);
-  const at::NoGradGuard no_grad;
-  for (at::Tensor& parameter : model.parameters()) parameter.add_(torch::randn_like(parameter), 0.2);
 }
 
 const char* const kDropout = "dropout: 0.1";
@@ -69,7 +33,7 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
         if (!model->can_fuse(fused::Place::kCpuFloat32)) continue;
         const std::string what = architecture + ", " + softmax + ", " + gate;
         model->to(at::kDouble);
-        MoveWeights(*model);
+        MoveWeights(*model, 0.2);
         model->train();
         ModelInput input = SmallInput();
         input.dropout_seed = 77;
@@ -92,7 +56,7 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
     for (const std::string placement : {"PRE", "POST"}) {
       const auto model = SmallModel(SmallSpec(architecture, "softmax { clipped { gamma: -0.02 } }",
                                               "norm_placement: " + placement, kDropout));
-      MoveWeights(*model);
+      MoveWeights(*model, 0.2);
       model->train();
       const ModelInput input = SmallInput(4, 12);
       const at::Tensor labels = SomeLabels(input);
@@ -102,10 +66,7 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
       if (!fused::CanMultiply<fused::Bf16>()) continue;
       // Of the same size as that of LibTorch's autocast.
       const double fused = Difference(exact, Compute(*model, input, labels, Products::kBfloat16));
-      at::autocast::set_autocast_enabled(at::kCPU, true);
-      const double autocast = Difference(exact, Compute(*model, input, labels, Products::kReference));
-      at::autocast::clear_cache();
-      at::autocast::set_autocast_enabled(at::kCPU, false);
+      const double autocast = Difference(exact, ComputeWithAutocast(*model, input, labels));
       EXPECT_LT(fused, 1.5 * autocast) << architecture << ", " << placement;
       EXPECT_GT(fused, autocast / 10) << architecture << ", " << placement;
     }
@@ -115,7 +76,7 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
 TEST(FusedEngineTest, ThreadsChangeNoBit) {
   for (const std::string architecture : kArchitectures) {
     const auto model = SmallModel(SmallSpec(architecture, "dropout: 0.1 gate { linear {} }", "", kDropout));
-    MoveWeights(*model);
+    MoveWeights(*model, 0.2);
     model->train();
     const ModelInput input = SmallInput(45, 11);
     const at::Tensor labels = SomeLabels(input);
@@ -134,8 +95,8 @@ TEST(FusedEngineTest, TheControlEqualsTheOrdinarySoftmaxBitForBit) {
     const auto ordinary = SmallModel(SmallSpec(architecture, "dropout: 0.1", "", kDropout));
     const auto control = SmallModel(
         SmallSpec(architecture, "dropout: 0.1 softmax { clipped { gamma: 0 zeta: 1 } }", "", kDropout));
-    MoveWeights(*ordinary);
-    MoveWeights(*control);
+    MoveWeights(*ordinary, 0.2);
+    MoveWeights(*control, 0.2);
     ordinary->train();
     control->train();
     const ModelInput input = SmallInput();
@@ -162,7 +123,7 @@ TEST(FusedEngineTest, ImagesWithAnOddNumberOfTokens) {
     Model& model = **made;
     InitialiseWeights(model, spec, 1);
     model.to(at::kDouble);
-    MoveWeights(model);
+    MoveWeights(model, 0.2);
     model.train();
     ModelInput input;
     input.pixels = torch::randn({3, 1, 8, 8}, at::kDouble);
@@ -183,7 +144,7 @@ TEST(FusedEngineTest, PaddingAndPairs) {
   Model& model = **made;
   InitialiseWeights(model, spec, 1);
   model.to(at::kDouble);
-  MoveWeights(model);
+  MoveWeights(model, 0.2);
   model.train();
   ModelInput input = SmallInput();
   input.attention_mask = torch::ones_like(input.ids);

@@ -1,0 +1,65 @@
+// The loss of a model and all of its gradients, to compare engines.
+#ifndef INLIER_TESTS_CORE_MODELS_LOSS_AND_GRADIENTS_H_
+#define INLIER_TESTS_CORE_MODELS_LOSS_AND_GRADIENTS_H_
+
+#include <ATen/autocast_mode.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/models/model.h"
+
+namespace inlier {
+
+// On the CPU.
+struct LossAndGradients {
+  at::Tensor loss;
+  std::vector<std::string> names;
+  std::vector<at::Tensor> gradients;
+};
+
+inline LossAndGradients Compute(Model& model, ModelInput input, const at::Tensor& labels,
+                                fused::Products products) {
+  input.products = products;
+  model.zero_grad();
+  const at::Tensor loss = model.Loss(input, labels);
+  loss.backward();
+  LossAndGradients result{.loss = loss.detach().cpu(), .names = {}, .gradients = {}};
+  for (const auto& item : model.named_parameters()) {
+    result.names.push_back(item.key());
+    result.gradients.push_back(item.value().grad().cpu().clone());
+  }
+  return result;
+}
+
+// By LibTorch's operations in bfloat16.
+inline LossAndGradients ComputeWithAutocast(Model& model, const ModelInput& input, const at::Tensor& labels) {
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  LossAndGradients result = Compute(model, input, labels, fused::Products::kReference);
+  at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  return result;
+}
+
+// The largest difference of a gradient, as a share of the largest number of all gradients.
+inline double Difference(const LossAndGradients& a, const LossAndGradients& b) {
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < a.gradients.size(); ++i) {
+    largest = std::max(largest, a.gradients[i].abs().max().item<double>());
+    difference = std::max(difference, (a.gradients[i] - b.gradients[i]).abs().max().item<double>());
+  }
+  return difference / largest;
+}
+
+// Weights of ordinary size, so that scores and non-linearities matter.
+inline void MoveWeights(Model& model, double deviation) {
+  torch::manual_seed(21);
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& parameter : model.parameters()) parameter.add_(torch::randn_like(parameter), deviation);
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_TESTS_CORE_MODELS_LOSS_AND_GRADIENTS_H_
