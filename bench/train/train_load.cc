@@ -3,10 +3,10 @@
 //   train_load FOLDER --batches FILE [--softmax TEXT] [--precision FLOAT32] [--engine FUSED] [--threads 2] …
 //   train_load --model TEXT --shape STEPS,B,T [--device cuda] …
 //
-// FOLDER has config.json and model.safetensors; FILE has ids and labels, (steps, B, T) int64. TEXT is a ModelSpec in
-// protobuf's text form; its weights and the batches are drawn. The steps are the trainer's own
-// (core/train/training_step.h). On a GPU the time of a step is the mean of all after the warm-up, without waiting
-// between them. Prints JSON.
+// FOLDER has config.json and model.safetensors; FILE has ids and labels, (steps, B, T) int64, or pixels
+// (steps, B, channels, side, side) and labels (steps, B). TEXT is a ModelSpec in protobuf's text form; its weights and
+// the batches are drawn. The steps are the trainer's own (core/train/training_step.h). On a GPU the time of a step is
+// the mean of all after the warm-up, without waiting between them. Prints JSON.
 #include <google/protobuf/text_format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fused/profile.h"
+#include "core/hugging_face/config.h"
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
@@ -81,15 +82,16 @@ int Main(int argc, char** argv) {
   app.add_option("--rate", rate, "Constant learning rate of AdamW.");
   app.add_flag("--profile", profile);
   CLI11_PARSE(app, argc, argv);
+  if (folder.empty() && model_text.empty()) return app.exit(CLI::RequiredError("FOLDER or --model"));
   SetUpRuntime(threads);
 
   const c10::Device device = Must(ParseDevice(device_text));
-  at::Tensor ids, labels;
+  at::Tensor inputs, labels;  // Of all steps.
   nlohmann::json result;
   std::vector<double> seconds;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     v1::TrialSpec spec;
-    if (!folder.empty()) spec = Must(OpenHuggingFaceModel(folder)).spec;
+    if (!folder.empty()) spec = Must(ReadHuggingFaceConfig(folder));
     const std::string text = "attention { dropout: " + std::to_string(dropout) + " softmax { " + softmax +
                              " } gate { " + gate + " } } dropout: " + std::to_string(dropout) +
                              " training { precision: " + precision + " engine: " + engine +
@@ -100,13 +102,14 @@ int Main(int argc, char** argv) {
         !google::protobuf::TextFormat::MergeFromString(model_text, spec.mutable_model())) {
       return 1;
     }
-    const std::shared_ptr<LanguageModel> model = Must(MakeLanguageModel(spec));
+    const std::shared_ptr<Model> model = Must(MakeModel(spec));
     InitialiseWeights(*model, spec, 1);
     if (!folder.empty()) Must(LoadStartingWeights(folder, *model));
     if (repeat == 0) {
-      const TensorMap data = batches.empty() ? DrawBatches(shape, model->vocab_size(), model->causal())
-                                             : Must(LoadSafetensors(batches));
-      ids = data.at("ids").to(device);
+      const TensorMap data =
+          batches.empty() ? DrawBatches(shape, Must(MakeLanguageModel(spec))->vocab_size(), model->causal())
+                          : Must(LoadSafetensors(batches));
+      inputs = data.at(data.contains("pixels") ? "pixels" : "ids").to(device);
       labels = data.at("labels").to(device);
     }
     model->to(device);
@@ -114,13 +117,13 @@ int Main(int argc, char** argv) {
     const EngineChoice choice = ChooseEngine(spec.training(), *model, device.type());
     result["engine"] = choice.products == fused::Products::kReference ? "REFERENCE" : "FUSED";
     result["reason"] = choice.reason;
-    TrainingStep step = MakeTrainingStep(*model, spec.training(), ids.size(0));
+    TrainingStep step = MakeTrainingStep(*model, spec.training(), inputs.size(0));
     std::vector<at::Tensor> losses;
     double start = 0;
-    for (std::int64_t i = 0; i < ids.size(0); ++i) {
+    for (std::int64_t i = 0; i < inputs.size(0); ++i) {
       if (i == warm_up && profile) fused::profile_listener = AddToProfile;
       ModelInput input;
-      input.ids = ids[i];
+      (spec.model().has_vit() ? input.pixels : input.ids) = inputs[i];
       input.dropout_seed = static_cast<std::uint64_t>(i + 1);
       if (i == warm_up) {
         if (!device.is_cpu()) WaitFor(*model);
@@ -134,7 +137,7 @@ int Main(int argc, char** argv) {
     }
     if (!device.is_cpu()) {
       WaitFor(*model);
-      seconds.push_back((Now() - start) / static_cast<double>(ids.size(0) - warm_up));
+      seconds.push_back((Now() - start) / static_cast<double>(inputs.size(0) - warm_up));
     }
     for (const at::Tensor& loss : losses)
       if (repeat == 0) result["losses"].push_back(loss.item<double>());
@@ -146,7 +149,9 @@ int Main(int argc, char** argv) {
   for (const double each : seconds) whole += each;
   result["seconds"] = {
       {"median", seconds[seconds.size() / 2]}, {"min", seconds.front()}, {"max", seconds.back()}};
-  result["tokens_per_second"] = static_cast<double>(ids[0].numel()) / seconds[seconds.size() / 2];
+  // Of images their number.
+  const double size = static_cast<double>(inputs[0].is_floating_point() ? inputs.size(1) : inputs[0].numel());
+  result["tokens_per_second"] = size / seconds[seconds.size() / 2];
   if (profile) {
     double known = 0;
     for (const auto& [kind, time] : profiled) {
