@@ -51,6 +51,32 @@ std::string WorstSites(const Json& sites) {
   return table.ToString();
 }
 
+// A row for each setting's quantizers of the lowest signal-to-quantization-noise ratio; empty without any.
+std::string WorstQuantizers(const Json& settings) {
+  constexpr std::size_t kOfASetting = 3;
+  TextTable table({"setting", "quantizer", "SQNR in dB", "crest factor", "sensitivity"});
+  bool any = false;
+  for (const Json& setting : settings) {
+    const Json& sites = setting["sites"];
+    const auto ratios = sites.find("sqnr");
+    if (ratios == sites.end()) continue;
+    std::vector<std::pair<double, std::string>> worst;
+    for (const auto& [site, value] : ratios->items())
+      if (value.is_number()) worst.emplace_back(value.get<double>(), site);
+    std::sort(worst.begin(), worst.end());
+    if (worst.size() > kOfASetting) worst.resize(kOfASetting);
+    const auto of_site = [&sites](const char* name, const std::string& site) {
+      return sites.contains(name) ? Number(sites[name], site.c_str()) : std::string();
+    };
+    for (const auto& [ratio, site] : worst) {
+      any = true;
+      table.AddRow({setting.value("name", ""), site, absl::StrFormat("%.4g", ratio),
+                    of_site("crest_factor", site), of_site("sensitivity", site)});
+    }
+  }
+  return any ? absl::StrCat("\nQuantizers with the most noise\n", table.ToString()) : "";
+}
+
 }  // namespace
 
 bool AnalysisReport::Add(const Json& line) {
@@ -147,7 +173,8 @@ std::string AnalysisReport::ToString() const {
   absl::StrAppend(
       &text, table.ToString(),
       "hidden change: mean of |h_q - h| / |h| over tokens, h the last hidden state; sentence similarity: "
-      "mean cosine of the\ntoken means of h_q and h\n");
+      "mean cosine of the\ntoken means of h_q and h\n",
+      WorstQuantizers(settings_));
   return text;
 }
 

@@ -32,6 +32,7 @@ struct AnalyzeArguments {
   bool no_store = false;
   std::uint32_t batches = 16;
   std::uint32_t batch_size = 8;
+  std::uint32_t sensitivity = 0;
   std::uint32_t threads = 0;
 };
 
@@ -66,6 +67,7 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
   text->set_sequence_length(arguments.sequence_length);
   spec.mutable_evaluation()->set_batches(arguments.batches);
   spec.mutable_evaluation()->set_batch_size(arguments.batch_size);
+  if (arguments.sensitivity > 0) spec.mutable_evaluation()->set_sensitivity_batches(arguments.sensitivity);
   for (const std::string& bits : arguments.bits) {
     ASSIGN_OR_RETURN(*spec.add_settings(), SettingOf(bits));
   }
@@ -162,6 +164,8 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
   command->add_option("--batches", arguments->batches, "Batches to measure on, and to calibrate with")
       ->capture_default_str();
   command->add_option("--batch-size", arguments->batch_size, "Sequences in a batch")->capture_default_str();
+  command->add_option("--sensitivity", arguments->sensitivity,
+                      "Measure on this many batches what each quantizer costs: one more pass a quantizer");
   command->add_option("--layers", arguments->layers, "Write the numbers of each layer to this CSV file");
   command->add_flag("--no-store", arguments->no_store, "Do not store the result with the coordinator");
   command->add_option("--data-dir", arguments->data_dir,

@@ -9,6 +9,11 @@ namespace inlier {
 View AnalysesView();
 View AnalysisSitesView();
 
+// Measurements of trials, a row for each: of reruns, of single modules, and of curves.
+View RerunsView();
+View SitesView();
+View CurvesView();
+
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STORE_ANALYSIS_VIEWS_H_

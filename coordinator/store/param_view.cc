@@ -21,19 +21,7 @@
 namespace inlier {
 namespace {
 
-const ViewColumn kTrial = {"trial", Id("t-", "trial.id"), "Id of the trial, t-<number>."};
-const ViewColumn kSweep = {"sweep", "sweep.name", "Name of its sweep."};
-const ViewColumn kSweepId = {"sweep_id", Id("s-", "sweep.id"),
-                             "Id of its sweep, s-<number>; sweeps may share a name."};
-const ViewColumn kLabel = {
-    "label", "(SELECT group_concat(value, ', ') FROM json_each(trial.labels) WHERE value <> '')",
-    "Labels of its point on all axes, for people."};
-const ViewColumn kLabels = {"labels", "trial.labels",
-                            "The same as a JSON object, axis -> label: `labels->>'method'`."};
 const ViewColumn kStage = {"stage", Id("st-", "stage.id"), "Id of the stage, st-<number>."};
-const ViewColumn kKind = {"kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END",
-                          "TRAIN or EVALUATE."};
-
 const ViewColumn kTrainStage = {"train_stage", Id("st-", "trial.train_stage"),
                                 "Stage of its training; shared with all trials of the same fingerprint."};
 const ViewColumn kEvaluateStage = {"evaluate_stage", Id("st-", "trial.evaluate_stage"),
@@ -46,16 +34,8 @@ const ViewColumn kStartStage = {
     "start_stage", Id("st-", "trained.start_stage"),
     "Stage of the training that its own starts from; NULL: none of this coordinator."};
 
-constexpr char kTrials[] = "trial\n  JOIN sweep ON sweep.id = trial.sweep";
 // With the stages that hold their specifications.
 std::string TrialsWithSpecs() { return absl::StrCat(kTrials, kStagesOfTrialJoin); }
-
-// And the attempts of its stages. CROSS JOIN only fixes the order: from the trials down.
-std::string AttemptsOfTrials() {
-  return absl::StrCat(kTrials,
-                      "\n  CROSS JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage)",
-                      "\n  CROSS JOIN attempt ON attempt.stage = stage.id");
-}
 
 // The JSON that has a path such as "$.model.bert.layers", and the path in it.
 std::pair<std::string, std::string> JsonOfPath(const std::string& path) {
@@ -78,11 +58,6 @@ void AppendParams(std::vector<ViewColumn>& columns) {
   columns.push_back(
       {"effective_gamma", EffectiveGammaSql(JsonOfPath),
        "Lower stretch limit: gamma, 0 for vanilla, -alpha / T for alpha; NULL for other softmaxes."});
-}
-
-// Of the data of the training that the table `stage` is.
-std::string DigestOf(const std::string& stage) {
-  return absl::StrCat("(SELECT digest FROM data WHERE data.id = ", stage, ".data)");
 }
 
 View Sweeps() {
@@ -195,68 +170,6 @@ View DistinctResults() {
       "sweeps, so that a sweep that was submitted twice does not count twice.",
       "\n  AND NOT EXISTS (SELECT 1 FROM trial AS earlier WHERE earlier.evaluate_stage = "
       "trial.evaluate_stage AND earlier.id < trial.id)");
-}
-
-// Measurements of time, which differ from run to run: 'a', 'b'.
-std::string Durations() {
-  std::string names;
-  for (const MeasurementInfo& measurement : Measurements()) {
-    if (measurement.unit == "s" || measurement.unit == "1/s")
-      absl::StrAppend(&names, names.empty() ? "'" : ", '", std::string(measurement.name), "'");
-  }
-  return names;
-}
-
-View Reruns() {
-  return {"reruns",
-          "Final measurements of trials that ran what an earlier one had run, on other data or by "
-          "`inlier submit --again`, each with the earlier value; without those of time.",
-          {kTrial,
-           kSweep,
-           kSweepId,
-           kLabel,
-           kLabels,
-           {"measurement", "measurement.name", "Name of the measurement."},
-           {"site", "measurement.site", "Module path; empty: of the whole model."},
-           {"before", "earlier.value", "The earlier value; NULL: not measured, or not a number."},
-           {"now", "measurement.value", "The value of this trial."},
-           {"equal", "(measurement.value IS earlier.value)", "1: to the last digit."},
-           {"digest_before", DigestOf("trained_before"), "dataset_digest of the earlier result."},
-           {"digest_now", DigestOf("trained"), "dataset_digest of this one."}},
-          absl::StrCat(kTrials, kStagesOfTrialJoin,
-                       "\n  JOIN stage AS before ON before.id = evaluated.previous"
-                       "\n  JOIN stage AS trained_before ON trained_before.id = before.train_stage"
-                       "\n  CROSS JOIN measurement ON measurement.token = evaluated.result_token"
-                       "\n  LEFT JOIN measurement AS earlier ON earlier.token = before.result_token AND "
-                       "earlier.name = measurement.name AND earlier.site = measurement.site AND "
-                       "earlier.step = measurement.step AND earlier.final = 1"
-                       "\nWHERE measurement.final = 1 AND measurement.name NOT IN (",
-                       Durations(), ")")};
-}
-
-View Curves() {
-  return {"curves",
-          "Measurements over steps, one row a point. Of a training that was resumed: the points of each "
-          "attempt up to where the next one resumed. "
-          "Also of trials that still run. Narrow it with `trial = 't-1'` or `sweep = '…'`.",
-          {kTrial,
-           kSweep,
-           kSweepId,
-           kLabel,
-           kLabels,
-           {"stage", Id("st-", "stage.id"),
-            "Trials that share a training have its points once each; `stage` shows it."},
-           kKind,
-           {"name", "measurement.name", "Name of the measurement."},
-           {"step", "measurement.step", "Updates done when it was taken."},
-           {"value", "measurement.value", "NULL: not a number."},
-           {"site", "measurement.site", "Module path; empty: of the whole model."},
-           {"at", Utc("measurement.at_ms"), "UTC."},
-           {"token", "measurement.token", "The attempt that measured it."}},
-          absl::StrCat(AttemptsOfTrials(),
-                       "\n  CROSS JOIN measurement ON measurement.token = attempt.token"
-                       "\nWHERE measurement.final = 0 AND measurement.step <= "
-                       "coalesce(attempt.visible_until, 9223372036854775807)")};
 }
 
 View Attempts() {
@@ -437,10 +350,11 @@ std::string View::CreateSql(bool temporary) const {
 }
 
 const std::vector<View>& UserViews() {
-  static const std::vector<View> views = {Sweeps(), Trials(),        Results(),      DistinctResults(),
-                                          Reruns(), Curves(),        Attempts(),     Failures(),
-                                          Logs(),   Events(),        Workers(),      PruningDecisions(),
-                                          Audit(),  Notifications(), AnalysesView(), AnalysisSitesView()};
+  static const std::vector<View> views = {Sweeps(),           Trials(),    Results(),       DistinctResults(),
+                                          RerunsView(),       SitesView(), CurvesView(),    Attempts(),
+                                          Failures(),         Logs(),      Events(),        Workers(),
+                                          PruningDecisions(), Audit(),     Notifications(), AnalysesView(),
+                                          AnalysisSitesView()};
   return views;
 }
 

@@ -2,7 +2,7 @@
 // table.
 //
 // Tables are internal and singular (trial, stage, attempt, …); views are for people and plural: sweeps,
-// trials, results, curves, attempts, failures, logs. docs/reference/schema.md is written from here. A view is
+// trials, results, sites, curves, attempts, failures, logs. docs/reference/schema.md is written from here. A view is
 // replaced at Database::Open when its text differs from what this program would write, so a new
 // hyper-parameter needs no migration.
 #ifndef INLIER_COORDINATOR_STORE_PARAM_VIEW_H_

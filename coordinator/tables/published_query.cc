@@ -266,6 +266,7 @@ std::string WeightRange(const v1::WeightRangeSpec& range) {
 
 std::string ActivationRange(const v1::ActivationRangeSpec& range) {
   if (range.has_mse()) return "mse";
+  if (range.has_mse_search()) return "mse_search";
   if (range.has_minmax()) return "minmax";
   if (range.has_percentile()) return "percentile";
   const v1::RunningMinMaxRangeSpec& running = range.running_minmax();
@@ -280,8 +281,9 @@ void AddQuantization(const v1::QuantizationSpec& quantization, PublishedQuery* q
                        : quantization.has_zeropoint() ? "zeropoint"
                                                       : "reference";
   settings["weight_range"] = WeightRange(weights.range());
-  settings["weight_grid"] = absl::StrCat(weights.symmetric() ? "symmetric" : "asymmetric",
-                                         weights.per_channel() ? " channels" : "");
+  settings["weight_grid"] =
+      absl::StrCat(weights.symmetric() ? "symmetric" : "asymmetric", weights.per_channel() ? " channels" : "",
+                   weights.has_group_size() ? absl::StrCat(" groups of ", weights.group_size()) : "");
   settings["activation_range"] = ActivationRange(quantization.activations().range());
   settings["activation_grid"] = quantization.activations().symmetric() ? "symmetric" : "asymmetric";
 }

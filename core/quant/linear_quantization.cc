@@ -62,13 +62,19 @@ absl::StatusOr<Options> AbsmaxOptions(const v1::QuantizationSpec& spec, int weig
     return absl::InvalidArgumentError(
         "quantization.absmax.calibrated: true is not for FINE, whose scales follow each token or feature");
   }
+  if (!fine && spec.weights().has_group_size()) {
+    return absl::InvalidArgumentError(
+        "quantization.weights.group_size: has one scale a group, and MODERATE and COARSE have one a tensor");
+  }
   Options options = {.grid = Options::Grid::kAbsmax,
                      .weights = std::nullopt,
                      .inputs = std::nullopt,
                      .outputs = std::nullopt,
                      .calibrated = absmax.calibrated() && spec.has_activations(),
                      .head = absmax.head()};
-  if (spec.has_weights()) options.weights = {weight_bits, fine ? ScaleScope::kRow : ScaleScope::kTensor};
+  if (spec.has_weights())
+    options.weights = {weight_bits, fine ? ScaleScope::kRow : ScaleScope::kTensor,
+                       spec.weights().group_size()};
   if (spec.has_activations()) {
     options.inputs = {activation_bits, fine ? ScopeOf(absmax.activation_axis()) : ScaleScope::kTensor};
     if (absmax.granularity() == Scheme::COARSE) options.outputs = {activation_bits, ScaleScope::kTensor};
@@ -84,7 +90,7 @@ Options ZeropointOptions(const v1::QuantizationSpec& spec, int weight_bits, int 
                      .outputs = std::nullopt,
                      .calibrated = false,
                      .head = zeropoint.head()};
-  if (spec.has_weights()) options.weights = {weight_bits, ScaleScope::kRow};
+  if (spec.has_weights()) options.weights = {weight_bits, ScaleScope::kRow, spec.weights().group_size()};
   if (spec.has_activations()) options.inputs = {activation_bits, ScopeOf(zeropoint.activation_axis())};
   return options;
 }
@@ -133,6 +139,10 @@ LinearQuantization::Entry& LinearQuantization::Find(EntryMap& entries, const std
 }
 
 SliceGrid LinearQuantization::GridOf(const at::Tensor& x, const Options::Part& part) const {
+  if (part.group_size > 0) {
+    return options_.grid == Options::Grid::kAbsmax ? AbsmaxGroupGrid(x, part.bits, part.group_size)
+                                                   : ZeropointGroupGrid(x, part.bits, part.group_size);
+  }
   const std::vector<std::int64_t> axes = CoveredAxes(x, part.scope);
   return options_.grid == Options::Grid::kAbsmax ? AbsmaxGrid(x, part.bits, axes)
                                                  : ZeropointGrid(x, part.bits, axes);
@@ -170,8 +180,10 @@ at::Tensor LinearQuantization::OnLinearWeight(const std::string& site, const at:
   const c10::NoGradGuard no_grad;
   Entry& entry = Find(weights_, site, weight, options_.weights->bits);
   if (!entry.rounded.defined()) {
+    const std::int64_t group_size = options_.weights->group_size;
     entry.grid = GridOf(weight, *options_.weights);
-    entry.rounded = RoundToGrid(weight, entry.grid);
+    entry.rounded = RoundToGrid(
+        weight, group_size > 0 ? ExpandGroups(entry.grid, group_size, weight.size(1)) : entry.grid);
   }
   INLIER_CHECK(entry.rounded.sizes() == weight.sizes());
   return entry.rounded;
@@ -215,7 +227,10 @@ std::vector<QuantizerReport> LinearQuantization::Table() const {
                        .is_signed = symmetric,
                        .shape = entry.shape,
                        .range = {},
-                       .grid = std::move(grid)});
+                       .grid = std::move(grid),
+                       .group_size = part == QuantizedPart::kWeight && options_.weights
+                                         ? options_.weights->group_size
+                                         : 0});
     }
   }
   std::sort(table.begin(), table.end(),

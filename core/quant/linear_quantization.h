@@ -39,6 +39,7 @@ struct LinearQuantizationOptions {
   struct Part {
     int bits;
     ScaleScope scope;
+    std::int64_t group_size = 0;  // kRow of a weight: input channels that share a scale; 0: all of a row.
   };
 
   Grid grid;

@@ -135,7 +135,8 @@ std::vector<QuantizerReport> PostTrainingQuantization::Table() const {
                        .is_signed = quantizer.grid().is_signed,
                        .shape = entry->shape,
                        .range = quantizer.range(),
-                       .grid = quantizer.grid()});
+                       .grid = quantizer.grid(),
+                       .group_size = 0});
     }
   }
   std::sort(table.begin(), table.end(),

@@ -69,6 +69,9 @@ absl::StatusOr<QuantizerOptions> ActivationOptions(const v1::ActivationQuantizat
     case v1::ActivationRangeSpec::kMse:
       options.method = RangeMethod::kMseGrid;
       break;
+    case v1::ActivationRangeSpec::kMseSearch:
+      options.method = RangeMethod::kMseSearch;
+      break;
     case v1::ActivationRangeSpec::kPercentile:
       options.method = RangeMethod::kPercentile;
       ASSIGN_OR_RETURN(options.percentile, Percentile("activations.range.percentile.p",

@@ -46,6 +46,8 @@ struct QuantizerReport {
   std::vector<std::int64_t> shape;  // Of the tensor first seen.
   ValueRange range;                 // Empty where the scheme has none.
   QuantizationGrid grid;            // Of the last tensor, where each has its own.
+  std::int64_t group_size =
+      0;  // Entries of a row that share a scale of the grid, row by row; 0: a whole slice.
 
   bool is_weight() const { return part == QuantizedPart::kWeight; }
 };

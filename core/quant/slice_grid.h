@@ -22,6 +22,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace inlier {
 
 struct SliceGrid {
@@ -38,6 +40,15 @@ SliceGrid ZeropointGrid(const at::Tensor& x, int bits, at::IntArrayRef dims);
 
 // The absmax grid of slices whose largest magnitudes are `largest`.
 SliceGrid AbsmaxGridOfLargest(const at::Tensor& largest, int bits);
+
+// The grids of groups of `group_size` entries of each row of `x`, (rows, columns): scale and zero point are (rows,
+// groups). The last group of a row is smaller where the columns are no multiple.
+// REQUIRES: group_size >= 1.
+SliceGrid AbsmaxGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);
+SliceGrid ZeropointGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);
+
+// The same grid with a scale for each column, (rows, columns), for RoundToGrid.
+SliceGrid ExpandGroups(const SliceGrid& grid, std::int64_t group_size, std::int64_t columns);
 
 // q above, in x's dtype (half and bfloat16: float). Not meaningful in a slice without extent.
 at::Tensor RoundToIntegers(const at::Tensor& x, const SliceGrid& grid);

@@ -1,8 +1,37 @@
 // The names of an evaluation's reported numbers; spec/trial/measurements.cc has their meanings.
+#include <cmath>
+#include <optional>
+#include <vector>
+
 #include "core/train/evaluator.h"
 #include "core/train/measurement_reporter.h"
 
 namespace inlier {
+namespace {
+
+void ReportQuantizers(const std::vector<QuantizerError>& quantizers, MeasurementReporter& reporter) {
+  std::optional<double> lowest;
+  for (const QuantizerError& quantizer : quantizers) {
+    if (quantizer.sqnr_db) {
+      reporter.Add("sqnr", *quantizer.sqnr_db, quantizer.tensor);
+      // NaN is the lowest: a broken quantizer must not look healthy.
+      const double sqnr = *quantizer.sqnr_db;
+      if (!lowest || std::isnan(sqnr) || sqnr < *lowest) lowest = sqnr;
+    }
+    if (quantizer.crest_factor) reporter.Add("crest_factor", *quantizer.crest_factor, quantizer.tensor);
+  }
+  reporter.Add("min_sqnr", lowest);
+}
+
+void ReportSensitivity(const Sensitivity& sensitivity, MeasurementReporter& reporter) {
+  reporter.Add("sensitivity_baseline", sensitivity.baseline);
+  for (const LeaveOneOutLoss& without : sensitivity.leave_one_out) {
+    reporter.Add("leave_one_out_loss", without.loss, without.tensor);
+    reporter.Add("sensitivity", sensitivity.baseline - without.loss, without.tensor);
+  }
+}
+
+}  // namespace
 
 void ReportEvaluation(const EvaluationResult& result, const Baseline& baseline, std::uint64_t step,
                       TrialSink& sink) {
@@ -17,6 +46,8 @@ void ReportEvaluation(const EvaluationResult& result, const Baseline& baseline, 
   reporter.Add("unigram_perplexity", baseline.unigram_perplexity);
   reporter.Add("majority_accuracy", baseline.majority_accuracy);
   ReportOutliers(result.outliers, reporter);
+  ReportQuantizers(result.quantizers, reporter);
+  if (result.sensitivity) ReportSensitivity(*result.sensitivity, reporter);
   reporter.Add("evaluate_seconds", result.seconds);
 }
 

@@ -5,45 +5,21 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "core/quant/make_quantization.h"
+#include "core/quant/quantization_error.h"
 #include "core/train/batch_input.h"
+#include "core/train/phase_progress.h"
 #include "core/train/prediction.h"
+#include "core/train/sensitivity.h"
 
 namespace inlier {
-namespace {
-
-// Progress through the batches of one phase, with the current rate.
-class PhaseProgress {
- public:
-  PhaseProgress(const char* phase, std::int64_t batches, TrialSink& sink)
-      : sink_(sink), start_(MonotonicNow()) {
-    progress_.set_phase(phase);
-    progress_.set_steps_total(static_cast<std::uint64_t>(batches));
-  }
-  void Done(std::int64_t batches, std::optional<double> loss) {
-    progress_.set_step(static_cast<std::uint64_t>(batches));
-    progress_.set_rate(static_cast<double>(batches) / std::max(ToSeconds(MonotonicNow() - start_), 1e-9));
-    if (loss) progress_.set_loss(*loss);
-    sink_.OnProgress(progress_);
-  }
-
- private:
-  TrialSink& sink_;
-  const Timestamp start_;
-  v1::Progress progress_;
-};
-
-absl::Status CheckStop(const std::function<bool()>& stop_requested) {
-  if (stop_requested && stop_requested()) return absl::CancelledError("stopped on request during evaluation");
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
     Model& model, const Dataset& dataset, const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
@@ -90,13 +66,17 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   OutlierProbe probe(model, spec.model().architecture_case(),
                      static_cast<int>(spec.evaluation().kurtosis_batches()));
   std::vector<ActivationTap*> taps = probe.taps();
-  if (quantization != nullptr) taps.insert(taps.begin(), quantization);
+  std::optional<QuantizationErrorRecorder> errors;
+  if (quantization != nullptr) taps.insert(taps.begin(), &errors.emplace(*quantization));
   TapChain tap(std::move(taps));
 
   const std::int64_t batch_size = spec.evaluation().batch_size();
   std::int64_t batches = dataset.ValidationBatches(batch_size);
   if (spec.evaluation().has_batches()) batches = std::min<std::int64_t>(batches, spec.evaluation().batches());
   INLIER_CHECK(batches > 0);
+  const std::int64_t sensitivity_batches =
+      std::min<std::int64_t>(batches, spec.evaluation().sensitivity_batches());
+  double sensitivity_baseline = 0;
   PhaseProgress progress("evaluate", batches, sink);
   ScoreSum scores;
   for (std::int64_t i = 0; i < batches; ++i) {
@@ -104,9 +84,23 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
     scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap), batch.labels.size(0));
     progress.Done(i + 1, scores.MeanLoss());
+    if (i + 1 == sensitivity_batches) sensitivity_baseline = scores.MeanLoss();
   }
-  EvaluationResult result{
-      .scores = scores.Summary(), .outliers = probe.Report(), .examples = scores.examples(), .seconds = 0};
+  EvaluationResult result{.scores = scores.Summary(),
+                          .outliers = probe.Report(),
+                          .quantizers = {},
+                          .sensitivity = std::nullopt,
+                          .examples = scores.examples(),
+                          .seconds = 0};
+  if (errors) result.quantizers = errors->Report();
+  if (errors && sensitivity_batches > 0) {
+    std::vector<std::string> tensors;
+    for (const QuantizerError& error : result.quantizers) tensors.push_back(error.tensor);
+    ASSIGN_OR_RETURN(std::vector<LeaveOneOutLoss> losses,
+                     MeasureLeaveOneOut(model, dataset, spec.evaluation(), device, *quantization, tensors,
+                                        sensitivity_batches, sink, stop_requested));
+    result.sensitivity = Sensitivity{.baseline = sensitivity_baseline, .leave_one_out = std::move(losses)};
+  }
   result.seconds = ToSeconds(MonotonicNow() - start);
   return result;
 }

@@ -15,23 +15,33 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/data/dataset.h"
 #include "core/models/model.h"
 #include "core/quant/quantization.h"
+#include "core/quant/quantization_error.h"
 #include "core/train/outlier_probe.h"
 #include "core/train/prediction.h"
+#include "core/train/sensitivity.h"
 #include "core/train/trial_sink.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
+struct Sensitivity {
+  double baseline;  // Loss with every quantizer, on the first evaluation.sensitivity_batches batches.
+  std::vector<LeaveOneOutLoss> leave_one_out;  // On the same batches, in order of first use.
+};
+
 struct EvaluationResult {
   Scores scores;
   OutlierReport outliers;
+  std::vector<QuantizerError> quantizers;  // In order of first use; none in float.
+  std::optional<Sensitivity> sensitivity;  // Of a quantized model, with evaluation.sensitivity_batches.
   std::int64_t examples;
-  double seconds;  // Of calibration and evaluation.
+  double seconds;  // Of calibration, evaluation and sensitivity.
 };
 
 // Baselines without a model, to compare an evaluation's scores with.

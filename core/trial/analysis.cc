@@ -184,6 +184,7 @@ class Analysis {
     // A spec is complete only with training, which is not run here.
     spec_.mutable_training()->set_steps(1);
     *spec_.mutable_evaluation() = request_.evaluation();
+    spec_.mutable_evaluation()->clear_sensitivity_batches();  // Of the quantized settings.
     v1::TextDataSpec& text = *spec_.mutable_data()->mutable_text();
     text = request_.text();
     if (!text.has_tokenizer()) {
@@ -265,6 +266,9 @@ class Analysis {
   absl::Status MeasureQuantized(const v1::QuantizationSpec& asked) {
     v1::TrialSpec spec = spec_;
     *spec.mutable_quantization() = asked;
+    // Without a head there is no loss.
+    if (has_head_ && request_.evaluation().has_sensitivity_batches())
+      spec.mutable_evaluation()->set_sensitivity_batches(request_.evaluation().sensitivity_batches());
     ASSIGN_OR_RETURN(spec, ResolveAndValidate(spec));
     // Calibrated on as many sequences as it is measured on.
     v1::CalibrationSpec& calibration = *spec.mutable_quantization()->mutable_calibration();

@@ -22,6 +22,7 @@ std::string KeyOf(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   shared.clear_output_dir();
   *shared.mutable_spec() = prepared.spec;
   shared.mutable_spec()->clear_quantization();
+  shared.mutable_spec()->mutable_evaluation()->clear_sensitivity_batches();
   return absl::StrCat(prepared.data_digest, " ", prepared.start_digest, " ", shared.SerializeAsString());
 }
 

@@ -19,7 +19,9 @@ using Json = nlohmann::ordered_json;
 constexpr char kFormula[] =
     "x' = scale * (clamp(round(x / scale) + zero_point, integer_min, integer_max) - zero_point), round half "
     "to "
-    "even, one scale a tensor or one for each slice of its first axis (weights: out, in)";
+    "even, one scale a tensor or one for each slice of its first axis (weights: out, in); with group_size "
+    "one for "
+    "each group of so many entries of a slice, the last group of a slice may be smaller";
 
 const char* Section(QuantizedPart part) {
   switch (part) {
@@ -83,6 +85,7 @@ absl::StatusOr<std::string> QuantizationFile(const v1::QuantizationSpec& spec,
       }
       rule["scale"] = report.grid.scale;
       rule["zero_point"] = report.grid.zero_point;
+      if (report.group_size > 0) rule["group_size"] = report.group_size;
       if (!report.range.minimum.empty())
         rule["range"] = {{"minimum", report.range.minimum}, {"maximum", report.range.maximum}};
     }

@@ -124,6 +124,25 @@ const std::vector<MeasurementInfo>& Measurements() {
       {"gate_mean", "1",
        "mean of the gate's values over sequences, heads and tokens, before the output factor, for one layer",
        "site", "evaluate", true, false},
+      {"sqnr", "dB",
+       "10 log10(sum x^2 / sum (x - q(x))^2) of the tensor that one quantizer rounds, over the evaluation; "
+       "site "
+       "<module> for an output, <module>.weight and <module>.input else; absent where nothing is lost",
+       "site", "evaluate", true, false, Better::kHigher},
+      {"crest_factor", "1",
+       "max |x| / s of the tensor that one quantizer rounds, over the evaluation, s^2 = mean x^2 - (mean "
+       "x)^2; "
+       "absent where all x are equal",
+       "site", "evaluate", true, false, Better::kLower},
+      {"min_sqnr", "dB", "min over quantizers of sqnr", "", "evaluate", true, false, Better::kHigher},
+      {"sensitivity", "nat", "sensitivity_baseline - leave_one_out_loss of one quantizer: what it costs",
+       "site", "evaluate", true, false, Better::kLower},
+      {"leave_one_out_loss", "nat",
+       "loss with every quantizer but one, on the first evaluation.sensitivity_batches batches", "site",
+       "evaluate", true, false},
+      {"sensitivity_baseline", "nat",
+       "loss with every quantizer, on the first evaluation.sensitivity_batches batches", "", "evaluate", true,
+       false, Better::kLower},
       {"evaluate_seconds", "s", "time of the evaluate stage, from the loaded checkpoint to the last number",
        "", "evaluate", true, false, Better::kLower},
       {"train_loss", "nat", "mean cross-entropy of the update's batch", "step", "train", true, true,

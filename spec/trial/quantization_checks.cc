@@ -54,6 +54,11 @@ void CheckReference(const v1::TrialSpec& spec, Problems* problems) {
                       " is for model.opt and model.vit; the head of BERT is never quantized: leave it out");
   }
   const v1::WeightQuantizationSpec& weights = quantization.weights();
+  if (weights.has_group_size()) {
+    problems->Add("quantization.weights.group_size",
+                  "is not for the scheme reference, which has one range a tensor or a channel: use "
+                  "quantization.absmax or quantization.zeropoint, or leave it out");
+  }
   if (weights.range().has_mse() && weights.per_channel() && !weights.symmetric()) {
     problems->Add(
         "quantization.weights.per_channel",
@@ -106,6 +111,9 @@ void CheckPartsOfLinears(const v1::QuantizationSpec& quantization, const std::st
     case v1::ActivationRangeSpec::kMse:
       no_effect("activations.range", "mse", extremes);
       break;
+    case v1::ActivationRangeSpec::kMseSearch:
+      no_effect("activations.range", "mse_search", extremes);
+      break;
     case v1::ActivationRangeSpec::kPercentile:
       no_effect("activations.range", "percentile", extremes);
       break;
@@ -137,6 +145,11 @@ void CheckAbsmax(const v1::TrialSpec& spec, Problems* problems) {
                       (fine ? float_activations
                             : Absmax::Granularity_Name(absmax.granularity()) +
                                   " has one scale a tensor: leave it out, or use granularity: FINE"));
+  }
+  if (quantization.weights().has_group_size() && !fine) {
+    problems->Add("quantization.weights.group_size",
+                  "has no effect, for " + Absmax::Granularity_Name(absmax.granularity()) +
+                      " has one scale a tensor: leave it out, or use granularity: FINE");
   }
   if (absmax.calibrated() && (fine || !activations)) {
     problems->Add(
@@ -187,7 +200,14 @@ bool IsCalibrated(const v1::QuantizationSpec& quantization) {
 }
 
 void CheckQuantization(const v1::TrialSpec& spec, Problems* problems) {
-  if (!spec.has_quantization()) return;
+  if (!spec.has_quantization()) {
+    if (spec.evaluation().has_sensitivity_batches()) {
+      problems->Add("evaluation.sensitivity_batches",
+                    "has no effect, for a trial in float has no quantizer to leave out: set it where "
+                    "quantization is set, or leave it out");
+    }
+    return;
+  }
   const v1::QuantizationSpec& quantization = spec.quantization();
   if (!quantization.has_weights() && !quantization.has_activations()) {
     problems->Add("quantization",

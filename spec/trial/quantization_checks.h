@@ -10,7 +10,7 @@ namespace inlier {
 // True when calibration finds any of its ranges.
 bool IsCalibrated(const v1::QuantizationSpec& quantization);
 
-// Problems with the quantization of a resolved trial; none where it has no quantization.
+// Problems with the quantization of a resolved trial, and with the settings of its evaluation that need one.
 void CheckQuantization(const v1::TrialSpec& spec, Problems* problems);
 
 }  // namespace inlier

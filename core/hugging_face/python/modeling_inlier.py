@@ -167,11 +167,14 @@ def new_norm(old, kind, epsilon):
 
 
 # ---- Rounding. A rule is a fixed grid (scale, zero_point, integer_min, integer_max), or that of each tensor or of each of
-# its rows or columns: `grid` (absmax, zeropoint) and `scope`.
+# its rows or columns: `grid` (absmax, zeropoint) and `scope`. With `group_size` a row of the fixed grid has a scale for each group of columns.
 def grid_of(x, rule):
     if "scale" in rule:
+        numbers = tuple(torch.tensor(rule[key], dtype=torch.float64, device=x.device).to(x.dtype) for key in ("scale", "zero_point"))
+        if "group_size" in rule:
+            return tuple(n.reshape(x.shape[0], -1).repeat_interleave(rule["group_size"], 1)[:, : x.shape[1]] for n in numbers)
         shape = [-1] + [1] * (x.dim() - 1) if len(rule["scale"]) > 1 else []
-        return tuple(torch.tensor(rule[key], dtype=torch.float64, device=x.device).to(x.dtype).reshape(shape) for key in ("scale", "zero_point"))
+        return tuple(n.reshape(shape) for n in numbers)
     axes = {"tensor": tuple(range(x.dim())), "row": (-1,), "column": tuple(range(x.dim() - 1))}[rule["scope"]]
     if rule["grid"] == "absmax":
         scale = x.abs().amax(axes, keepdim=True) / rule["integer_max"]

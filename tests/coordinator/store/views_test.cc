@@ -192,6 +192,22 @@ TEST_F(ViewsTest, CurvesHoldNoFinalMeasurements) {
   EXPECT_THAT(Rows("SELECT DISTINCT name FROM curves"), ElementsAre("train_loss"));
 }
 
+TEST_F(ViewsTest, SitesListQuantizersByTheirNoise) {
+  MustAddTrial();
+  const auto of_site = [](const std::string& name, const std::string& site, double value) {
+    MeasurementRow row = Final(2, name, value);
+    row.site = site;
+    return row;
+  };
+  MustApply(Start(1, 1), Checkpoint(1, 200, true), End(1, v1::SUCCEEDED));
+  MustApply(Start(2, 2), Final(2, "loss", 4), of_site("sqnr", "a.weight", 30), of_site("sqnr", "a", 12.5),
+            of_site("sqnr", "b", 21), of_site("crest_factor", "a", 90), End(2, v1::SUCCEEDED),
+            TrialChange{.id = TrialId(1), .state = v1::SUCCEEDED, .message = ""});
+  EXPECT_THAT(Rows("SELECT site, value FROM sites WHERE trial = 't-1' AND name = 'sqnr' ORDER BY value"),
+              ElementsAre("a|12.5", "b|21", "a.weight|30"));
+  EXPECT_THAT(Rows("SELECT count(*) FROM sites WHERE sweep_id = 's-1'"), ElementsAre("4"));
+}
+
 TEST_F(ViewsTest, FailuresNameTheLastAttempt) {
   MustAddTrial();
   AttemptInfo info{.token = 2, .started = {}, .at = {}};
@@ -245,7 +261,7 @@ TEST_F(ViewsTest, LogsEventsAndWorkersCanBeRead) {
 TEST_F(ViewsTest, OneTrialsCurveIsFoundByIndexesAlone) {
   MustFinishTrial();
   for (const char* where : {"trial = 't-1'", "sweep = 'gamma'", "sweep_id = 's-1'"}) {
-    for (const char* view : {"curves", "results", "trials", "attempts", "logs"}) {
+    for (const char* view : {"curves", "sites", "results", "trials", "attempts", "logs"}) {
       for (const std::string& row :
            Rows(std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view + " WHERE " + where)) {
         EXPECT_THAT(row, ::testing::AnyOf(

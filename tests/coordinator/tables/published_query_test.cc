@@ -163,8 +163,12 @@ TEST(PublishedQueryTest, RangesAndBitsOfTheQuantizationDecide) {
             "1294 bert-base, other quantization");
   EXPECT_EQ(quantized("weights: {bits: 8}, activations: {bits: 8}, zeropoint: {}"),
             "1294 bert-base, other quantization");
+  EXPECT_EQ(
+      quantized("weights: {bits: 6, range: {mse: {}}}, activations: {bits: 6, range: {mse_search: {}}}"),
+      "42.8 bert-base");
   EXPECT_EQ(quantized("weights: {bits: 6, range: {mse: {}}}, activations: {bits: 6, range: {mse: {}}}"),
-            "42.8 bert-base");
+            "42.8 bert-base, other ranges")
+      << "the code searches without a grid";
   EXPECT_EQ(quantized("weights: {bits: 6, range: {mse: {}}}, activations: {bits: 6}"),
             "42.8 bert-base, other ranges");
   EXPECT_EQ(FigureOf("bondarenko2023/2",

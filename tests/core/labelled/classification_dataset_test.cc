@@ -279,7 +279,7 @@ TEST_F(ClassificationDatasetTest, MissingFilesAndColumnsHaveARemedy) {
 TEST_F(ClassificationDatasetTest, ATokenizerWithoutClsIsRefused) {
   folder_.Write("train.tsv", "sentence\tlabel\na\tpos\nb\tneg\n");
   folder_.Write("dev.tsv", "sentence\tlabel\na\tpos\n");
-  const auto golden = GoldenFolder() / "tokenizers";
+  const auto golden = std::filesystem::path(INLIER_GOLDEN_DEFAULT) / "tokenizers";
   v1::ClassificationDataSpec spec = Spec();
   spec.mutable_tokenizer()->mutable_gpt2()->set_vocab((golden / "gpt2-vocab.json").string());
   EXPECT_EQ(Error(spec),

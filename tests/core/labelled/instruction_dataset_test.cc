@@ -169,7 +169,7 @@ TEST_F(InstructionDatasetTest, ErrorsNameTheirLine) {
 }
 
 TEST_F(InstructionDatasetTest, Gpt2sSeparatorEndsTheAnswer) {
-  const auto golden = GoldenFolder() / "tokenizers";
+  const auto golden = std::filesystem::path(INLIER_GOLDEN_DEFAULT) / "tokenizers";
   v1::InstructionDataSpec spec =
       Spec("{\"instruction\": \"a\", \"output\": \"b\"}\n{\"instruction\": \"a\", \"output\": \"The\"}\n");
   spec.mutable_tokenizer()->mutable_gpt2()->set_vocab((golden / "gpt2-vocab.json").string());

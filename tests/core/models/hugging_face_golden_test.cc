@@ -12,6 +12,7 @@
 #include "core/nn/softmax.h"
 #include "core/outliers/activation_recorder.h"
 #include "spec/trial/architecture.h"
+#include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 #include "tests/core/support/recording_tap.h"
 
@@ -146,30 +147,30 @@ class HuggingFaceCase {
 };
 
 // The model of a row of param_counts.json, as a TrialSpec.
-v1::TrialSpec SpecOfRow(const std::string& group, const nlohmann::json& row) {
+v1::TrialSpec ReadRow(const std::string& group, CaseSettings& row) {
   v1::TrialSpec spec;
-  const std::string norm = row["norm"];
+  const std::string norm = row.OneOf("norm", {"layernorm", "rmsnorm_s", "rmsnorm_m"});
   spec.set_norm(norm == "layernorm" ? v1::LAYER_NORM : norm == "rmsnorm_s" ? v1::RMS_NORM_S : v1::RMS_NORM_M);
   const auto fill = [&row](auto* model) {
-    model->set_layers(row["L"]);
-    model->set_hidden_size(row["d"]);
-    model->set_heads(row["H"]);
-    model->set_vocab_size(row["vocab"]);
+    model->set_layers(row.At("L"));
+    model->set_hidden_size(row.At("d"));
+    model->set_heads(row.At("H"));
+    model->set_vocab_size(row.At("vocab"));
   };
   if (group == "gpt2") {
     v1::Gpt2Spec* gpt2 = spec.mutable_model()->mutable_gpt2();
     fill(gpt2);
-    gpt2->set_max_positions(row["n_positions"]);
-    gpt2->set_ffn_size(row["n_inner"]);
-    gpt2->set_biases(row["bias"]);
-    gpt2->set_tied_head(row["tied"]);
+    gpt2->set_max_positions(row.At("n_positions"));
+    gpt2->set_ffn_size(row.At("n_inner"));
+    gpt2->set_biases(row.At("bias"));
+    gpt2->set_tied_head(row.At("tied"));
   } else {
     v1::LlamaSpec* llama = spec.mutable_model()->mutable_llama();
     fill(llama);
-    llama->set_max_positions(256);
-    llama->set_kv_heads(row["KV"]);
-    llama->set_ffn_size(row["ff"]);
-    llama->set_tied_head(row["tie"]);
+    llama->set_max_positions(256);  // Of no parameter.
+    llama->set_kv_heads(row.At("KV"));
+    llama->set_ffn_size(row.At("ff"));
+    llama->set_tied_head(row.At("tie"));
   }
   return spec;
 }
@@ -177,7 +178,10 @@ v1::TrialSpec SpecOfRow(const std::string& group, const nlohmann::json& row) {
 void CompareParameterCounts(GoldenReport& report, const GoldenCase& golden) {
   GoldenComparison compare(report, golden, at::kFloat);
   for (const auto& row : golden.json["rows"]) {
-    const auto model = MakeModel(SpecOfRow(golden.group, row));
+    CaseSettings settings(golden, "rows", row);
+    settings.Describes({"name", "parameters"});
+    const auto model = MakeModel(ReadRow(golden.group, settings));
+    if (!settings.AllUsed()) continue;
     ASSERT_TRUE(model.ok()) << model.status();
     compare.Number(row["name"].get<std::string>() + " " + row["norm"].get<std::string>(),
                    static_cast<double>(CountParameters(**model)), row["parameters"].get<double>(), {});
@@ -185,37 +189,45 @@ void CompareParameterCounts(GoldenReport& report, const GoldenCase& golden) {
 }
 
 // One set of weights and one stream of tokens, cut into sequences of several lengths.
-v1::TrialSpec SpecOfLengthCase(const nlohmann::json& config, const nlohmann::json& method) {
+v1::TrialSpec ReadLengthCase(CaseSettings& config, CaseSettings& method) {
   v1::TrialSpec spec;
   v1::BertSpec* bert = spec.mutable_model()->mutable_bert();
-  bert->set_layers(config["L"]);
-  bert->set_hidden_size(config["d"]);
-  bert->set_heads(config["H"]);
-  bert->set_ffn_size(config["ff"]);
-  bert->set_vocab_size(config["vocab"]);
-  bert->set_max_positions(config["n_positions"]);
-  bert->set_norm_epsilon(config["eps"]);
+  bert->set_layers(config.At("L"));
+  bert->set_hidden_size(config.At("d"));
+  bert->set_heads(config.At("H"));
+  bert->set_ffn_size(config.At("ff"));
+  bert->set_vocab_size(config.At("vocab"));
+  bert->set_max_positions(config.At("n_positions"));
+  bert->set_norm_epsilon(config.At("eps"));
+  config.Require("arch", "bert");
+  config.Require("act", "gelu");
+  config.Describes({"total_tokens", "lengths", "T_cfg", "seed"});
   v1::SoftmaxSpec* softmax = spec.mutable_attention()->mutable_softmax();
-  const std::string kind = method["kind"];
+  const std::string kind = method.OneOf("kind", {"softmax", "clipped", "ncs", "softmax1"});
   if (kind == "clipped") {
-    softmax->mutable_clipped()->set_alpha(method["alpha"]);
-    spec.mutable_data()->mutable_text()->set_sequence_length(method["T_cfg"]);
+    method.Describes({"gamma"});  // -alpha / T_cfg.
+    softmax->mutable_clipped()->set_alpha(method.At("alpha"));
+    softmax->mutable_clipped()->set_zeta(method.ValueOr("zeta", 1.0));
+    spec.mutable_data()->mutable_text()->set_sequence_length(method.At("T_cfg"));
   } else if (kind == "ncs") {
-    softmax->mutable_ncs()->set_beta(method["beta"]);
+    method.Require("len_source", "run");
+    softmax->mutable_ncs()->set_beta(method.At("beta"));
+    softmax->mutable_ncs()->set_zeta(method.ValueOr("zeta", 1.0));
     softmax->mutable_ncs()->set_length(v1::NcsSpec::RUN);
   } else if (kind == "softmax1") {
     softmax->mutable_softmax_n();
-  } else {
-    EXPECT_EQ(kind, "softmax");
   }
   return spec;
 }
 
 void CompareLengths(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
   GoldenComparison compare(report, golden, precision);
-  const Tolerance loss_tolerance{.absolute = precision == at::kDouble ? 1e-10 : 1e-5};
-  for (const auto& [name, method] : golden.json["method"]["attention"].items()) {
-    const auto model = MakeLanguageModel(SpecOfLengthCase(golden.json["config"], method));
+  const Tolerance loss_tolerance{
+      .absolute = golden.json["tolerances"][precision == at::kDouble ? "float64" : "float32"]["loss_abs"]};
+  for (const auto& [name, attention] : golden.json["method"]["attention"].items()) {
+    CaseSettings config(golden, "config"), method(golden, "method.attention." + name, attention);
+    const auto model = MakeLanguageModel(ReadLengthCase(config, method));
+    if (!All({config.AllUsed(), method.AllUsed()})) continue;
     ASSERT_TRUE(model.ok()) << model.status();
     (*model)->eval();
     if (!FillParameters(**model, golden, precision)) return;
@@ -238,7 +250,10 @@ void CompareLengths(GoldenReport& report, const GoldenCase& golden, at::ScalarTy
 void CompareGammas(GoldenReport& report, const GoldenCase& golden) {
   GoldenComparison compare(report, golden, at::kDouble);
   for (const auto& row : golden.json["rows"]) {
-    const double n = row["n"], beta = row["beta"], zeta = row.value("zeta", 1.0);
+    CaseSettings settings(golden, "rows", row);
+    settings.Describes({"gamma", "zero_threshold_p", "alpha_equivalent"});  // Results.
+    const double n = settings.At("n"), beta = settings.At("beta"), zeta = settings.ValueOr("zeta", 1.0);
+    if (!settings.AllUsed()) continue;
     compare.Number("gamma at n = " + row["n"].dump(), NcsGamma(beta, zeta, n), row["gamma"].get<double>(),
                    {.absolute = 1e-15, .relative = 1e-14});
     compare.Number("gamma tensor at n = " + row["n"].dump(),
@@ -251,6 +266,11 @@ void CompareGroup(const std::string& group) {
   GoldenReport report(group);
   for (const GoldenCase& golden : FindGoldenCases(group)) {
     if (report.SkipWhatIsNotSupported(golden)) continue;
+    CaseSettings file(golden, "");
+    file.DescribesTheFile();
+    file.Describes({"config", "method", "rows", "columns", "formula"});
+    if (!report.Accepts(golden, All({file.AllUsed(), SpecIsUsed(golden, {"training.label_smoothing"})})))
+      continue;
     const bool has_rows = golden.json.contains("rows");
     if (has_rows && golden.json["rows"][0].contains("parameters")) {
       CompareParameterCounts(report, golden);

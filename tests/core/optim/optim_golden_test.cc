@@ -21,6 +21,7 @@
 #include "core/optim/orthogonal_matrix.h"
 #include "core/optim/rmsprop.h"
 #include "core/optim/sgd.h"
+#include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 
 namespace inlier {
@@ -52,28 +53,22 @@ class Problem {
   std::map<std::string, at::Tensor> parameters_;
 };
 
-// The value of a key that may be missing or null.
-template <typename T>
-T ValueOr(const json& object, const char* key, T otherwise) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? otherwise : found->get<T>();
-}
-
 // The parameters in `decayed`, or all of them where the decay is a penalty.
-ParameterGroups GroupsOf(const json& method, const Problem& problem) {
+ParameterGroups ReadGroups(CaseSettings& method, const Problem& problem) {
   ParameterGroups groups;
-  const auto decayed = ValueOr(method, "decayed", std::set<std::string>());
+  const auto decayed = method.ValueOr("decayed", std::set<std::string>());
   for (const auto& parameter : problem.parameters()) {
-    const bool decays = ValueOr(method, "weight_decay_l2", 0.0) > 0 || decayed.contains(parameter.first);
+    const bool decays = method.ValueOr("weight_decay_l2", 0.0) > 0 || decayed.contains(parameter.first);
     (decays ? groups.decayed : groups.not_decayed).emplace_back(parameter.first, parameter.second);
   }
   return groups;
 }
 
 // input/Q/<parameter>/axis0, axis1 or vec.
-std::map<std::string, Rotation> RotationsOf(const GoldenCase& golden) {
+std::map<std::string, Rotation> ReadRotations(CaseSettings& method, const GoldenCase& golden) {
   std::map<std::string, Rotation> rotations;
-  for (const auto& [name, axes] : golden.json.at("method").at("rotated_axes").items()) {
+  method.Describes({"block"});  // The matrices of blocks are stored whole.
+  for (const auto& [name, axes] : method.At("rotated_axes").items()) {
     std::vector<AxisRotation> turned;
     for (const json& axis : axes) {
       const std::string prefix = "input/Q/" + name + "/";
@@ -88,33 +83,34 @@ std::map<std::string, Rotation> RotationsOf(const GoldenCase& golden) {
   return rotations;
 }
 
-std::unique_ptr<Optimizer> OptimizerOf(const GoldenCase& golden, const Problem& problem) {
-  const json& method = golden.json.at("method");
-  const std::string kind = method.at("optimizer");
-  const ParameterGroups groups = GroupsOf(method, problem);
-  const double penalty = ValueOr(method, "weight_decay_l2", 0.0),
-               decay = ValueOr(method, "weight_decay", 0.0);
+std::unique_ptr<Optimizer> ReadOptimizer(CaseSettings& method, const GoldenCase& golden,
+                                         const Problem& problem) {
+  const std::string kind = method.OneOf("optimizer", {"SGD", "RMSprop", "OrthoAdam", "Adam", "AdamW"});
+  const ParameterGroups groups = ReadGroups(method, problem);
+  const double penalty = method.ValueOr("weight_decay_l2", 0.0);
   if (kind == "SGD") {
-    return std::make_unique<Sgd>(groups, Sgd::Options{.momentum = ValueOr(method, "momentum", 0.0),
-                                                      .nesterov = ValueOr(method, "nesterov", false),
+    method.Require("dampening", 0);
+    return std::make_unique<Sgd>(groups, Sgd::Options{.momentum = method.ValueOr("momentum", 0.0),
+                                                      .nesterov = method.ValueOr("nesterov", false),
                                                       .weight_decay = penalty});
   }
-  const double epsilon = method.at("eps");
+  const double epsilon = method.At("eps");
   if (kind == "RMSprop") {
-    return std::make_unique<RmsProp>(groups, RmsProp::Options{.alpha = method.at("alpha"),
+    return std::make_unique<RmsProp>(groups, RmsProp::Options{.alpha = method.At("alpha"),
                                                               .epsilon = epsilon,
-                                                              .momentum = ValueOr(method, "momentum", 0.0),
-                                                              .centered = ValueOr(method, "centered", false),
+                                                              .momentum = method.ValueOr("momentum", 0.0),
+                                                              .centered = method.ValueOr("centered", false),
                                                               .weight_decay = penalty});
   }
-  const double beta1 = method.at("betas").at(0), beta2 = method.at("betas").at(1);
+  const double beta1 = method.At("betas").at(0), beta2 = method.At("betas").at(1);
+  const double decay = method.ValueOr("weight_decay", 0.0);
   if (kind == "OrthoAdam") {
     return std::make_unique<OrthoAdam>(
         groups, OrthoAdam::Options{.beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .weight_decay = decay},
-        RotationsOf(golden));
+        ReadRotations(method, golden));
   }
-  if (kind != "Adam" && kind != "AdamW") return nullptr;
   const bool decoupled = kind == "AdamW";
+  method.Require(decoupled ? "weight_decay_l2" : "weight_decay", 0);
   return std::make_unique<Adam>(
       groups, Adam::Options{.beta1 = beta1,
                             .beta2 = beta2,
@@ -123,32 +119,58 @@ std::unique_ptr<Optimizer> OptimizerOf(const GoldenCase& golden, const Problem& 
                             .decay = decoupled ? Adam::Decay::kDecoupled : Adam::Decay::kPenalty});
 }
 
-// From the JSON's `kind`, `warmup`, `total` and the kind's own fields; false for an unknown kind.
-bool ReadSchedule(const json& row, v1::ScheduleSpec& spec) {
-  const std::string kind = row.at("kind");
-  spec.set_warmup_steps(row.at("warmup"));
-  if (kind == "constant" || kind == "constant_with_warmup") {
-    spec.mutable_constant();
-  } else if (kind == "linear") {
+v1::ScheduleSpec ReadSchedule(CaseSettings& row) {
+  v1::ScheduleSpec spec;
+  const std::string kind = row.OneOf("kind", {"constant", "constant_with_warmup", "linear",
+                                              "linear_final_lr_fraction", "cosine", "cosine_min_lr"});
+  spec.set_warmup_steps(row.At("warmup"));
+  if (kind == "linear") {
     spec.mutable_linear();
   } else if (kind == "linear_final_lr_fraction") {
-    spec.mutable_linear()->set_final_fraction(row.at("final_lr_fraction"));
+    spec.mutable_linear()->set_final_fraction(row.At("final_lr_fraction"));
   } else if (kind == "cosine" || kind == "cosine_min_lr") {
-    const double fraction = ValueOr(row, "min_lr_rate", ValueOr(row, "min_lr_fraction", 0.0));
-    spec.mutable_cosine()->set_final_fraction(fraction);
+    spec.mutable_cosine()->set_final_fraction(
+        row.ValueOr("min_lr_rate", row.ValueOr("min_lr_fraction", 0.0)));
   } else {
-    ADD_FAILURE() << "no schedule is known for " << kind;
-    return false;
+    spec.mutable_constant();
   }
-  return true;
+  return spec;
 }
 
-LrSchedule ScheduleOf(const json& method, std::int64_t steps) {
-  v1::ScheduleSpec spec;
-  spec.mutable_constant();
-  if (ValueOr(method, "schedule", json()).is_null()) return MakeLrSchedule(spec, method.at("lr"), steps);
-  ReadSchedule(method.at("schedule"), spec);
-  return MakeLrSchedule(spec, method.at("lr"), method.at("schedule").at("total"));
+// What a case's `method` sets; the optimizer null where a key is not read.
+struct Method {
+  std::unique_ptr<Optimizer> optimizer;
+  LrSchedule schedule = {};
+  double max_norm = 0;
+};
+
+Method ReadMethod(const GoldenCase& golden, const Problem& problem, std::int64_t steps) {
+  CaseSettings settings(golden, "method");
+  settings.Describes({"note"});
+  Method method;
+  method.optimizer = ReadOptimizer(settings, golden, problem);
+  v1::ScheduleSpec constant;
+  constant.mutable_constant();
+  method.schedule = MakeLrSchedule(constant, settings.At("lr"), steps);
+  bool all_used = true;
+  if (settings.Has("schedule")) {
+    CaseSettings schedule(golden, "method.schedule", settings.At("schedule"));
+    const v1::ScheduleSpec spec = ReadSchedule(schedule);
+    method.schedule = MakeLrSchedule(spec, settings.At("lr"), schedule.At("total"));
+    all_used = schedule.AllUsed();
+  }
+  method.max_norm = settings.ValueOr("clip_global_norm", 0.0);
+  if (!settings.AllUsed() || !all_used) method.optimizer = nullptr;
+  return method;
+}
+
+bool TheRestIsUsed(const GoldenCase& golden) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes({"config", "method"});
+  CaseSettings config(golden, "config");
+  config.Describes({"V", "E", "H1", "OUT", "B", "seed", "steps"});  // The sizes are those of the tensors.
+  return All({file.AllUsed(), config.AllUsed()});
 }
 
 // Runs the case's problem. Its parameters before and after every update are compared with `trajectories`: the
@@ -161,10 +183,8 @@ void CompareTrajectory(const GoldenCase& golden, const GoldenCase& trajectories,
   const Tolerance of_losses = {.absolute = tolerances.at("loss_abs")};
   const std::int64_t steps = golden.json.at("config").at("steps");
   const Problem problem(golden, dtype);
-  const std::unique_ptr<Optimizer> optimizer = OptimizerOf(golden, problem);
-  ASSERT_NE(optimizer, nullptr) << golden.name << ": " << golden.json.at("method").at("optimizer");
-  const LrSchedule schedule = ScheduleOf(golden.json.at("method"), steps);
-  const double max_norm = ValueOr(golden.json.at("method"), "clip_global_norm", 0.0);
+  const Method method = ReadMethod(golden, problem, steps);
+  if (!report.Accepts(golden, method.optimizer != nullptr && TheRestIsUsed(golden))) return;
   std::vector<at::Tensor> handles;
   for (const auto& [name, parameter] : problem.parameters()) handles.push_back(parameter);
 
@@ -182,25 +202,31 @@ void CompareTrajectory(const GoldenCase& golden, const GoldenCase& trajectories,
     loss.backward();
     compare.Number("loss" + which, loss.item<double>(), expected.at("loss_before_each_step").at(step),
                    of_losses);
-    const double norm = ClipGradientNorm(handles, max_norm).item<double>();
+    const double norm = ClipGradientNorm(handles, method.max_norm).item<double>();
     compare.Number("gradient norm" + which, norm, expected.at("grad_global_norm_before_clipping").at(step),
                    of_parameters);
-    const double rate = schedule.At(step);
+    const double rate = method.schedule.At(step);
     if (!expected.at("lr_each_step").is_null())
       compare.Number("rate" + which, rate, expected.at("lr_each_step").at(step), {.relative = 1e-12});
-    optimizer->Step(rate);
+    method.optimizer->Step(rate);
     for (at::Tensor& handle : handles) handle.mutable_grad().reset();
     compare_parameters(step + 1);
   }
 }
 
 void CompareSchedules(const GoldenCase& golden, GoldenReport& report) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes({"rows"});
+  if (!report.Accepts(golden, file.AllUsed())) return;
   GoldenComparison compare(report, golden, at::kDouble);
   const double relative = golden.json.at("tolerances").at("rel");
   for (const json& row : golden.json.at("rows")) {
-    v1::ScheduleSpec spec;
-    if (!ReadSchedule(row, spec)) continue;
-    const LrSchedule schedule = MakeLrSchedule(spec, row.at("base_lr"), row.at("total"));
+    CaseSettings settings(golden, "rows", row);
+    const v1::ScheduleSpec spec = ReadSchedule(settings);
+    const LrSchedule schedule = MakeLrSchedule(spec, settings.At("base_lr"), settings.At("total"));
+    settings.Describes({"lr", "stretched_warmup", "stretched_total"});  // Results.
+    if (!settings.AllUsed()) continue;
     for (std::size_t k = 0; k < row.at("lr").size(); ++k) {
       const std::string what = row.at("kind").get<std::string>() + " at " + std::to_string(k);
       compare.Number(what, schedule.At(static_cast<std::int64_t>(k)), row.at("lr")[k],
@@ -215,11 +241,18 @@ void CompareSchedules(const GoldenCase& golden, GoldenReport& report) {
 }
 
 void CompareClipping(const GoldenCase& golden, at::ScalarType dtype, GoldenReport& report) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes({"rows", "formula"});
+  if (!report.Accepts(golden, file.AllUsed())) return;
   GoldenComparison compare(report, golden, dtype);
   const Tolerance tolerance = {
       .absolute = 1e-30,
       .relative = golden.json.at("tolerances").at(dtype == at::kDouble ? "float64_rel" : "float32_rel")};
   for (const json& row : golden.json.at("rows")) {
+    CaseSettings settings(golden, "rows", row);
+    settings.Describes({"index", "max_norm", "total_norm", "coefficient"});
+    if (!settings.AllUsed()) continue;
     const std::string index = row.at("index").dump() + "/";
     std::vector<at::Tensor> parameters;
     const std::vector<std::string> names = golden.KeysUnder("input/" + index);

@@ -14,6 +14,7 @@
 #include "core/outliers/attention_recorder.h"
 #include "core/outliers/token_metrics.h"
 #include "core/outliers/token_outlier_recorder.h"
+#include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 
 namespace inlier {
@@ -216,6 +217,10 @@ class OutliersKaulGoldenTest : public testing::TestWithParam<at::ScalarType> {};
 TEST_P(OutliersKaulGoldenTest, MetricsAreThoseOfThePaper) {
   GoldenReport report("outliers_kaul");
   for (const GoldenCase& golden : FindGoldenCases("outliers_kaul")) {
+    CaseSettings file(golden, "");
+    file.DescribesTheFile();
+    file.Describes({"params_and_inputs_from", "hidden"});
+    if (!report.Accepts(golden, file.AllUsed())) continue;
     if (golden.Has("input/hidden")) {
       GoldenComparison compare(report, golden, GetParam());
       CompareTensors(compare, golden, GetParam());

@@ -8,6 +8,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/nn/linear.h"
@@ -34,6 +35,24 @@ std::unique_ptr<LinearQuantization> Make(const std::string& text) {
 
 at::Tensor Absmax(const at::Tensor& x, at::IntArrayRef dims) {
   return RoundToGrid(x, AbsmaxGrid(x, 8, dims));
+}
+
+TEST(LinearQuantizationTest, GroupsOfInputChannelsHaveTheirScales) {
+  torch::manual_seed(2);
+  const at::Tensor weight = torch::randn({6, 80});
+  for (const std::string scheme : {"absmax {}", "zeropoint {}"}) {
+    const auto quantization = Make("weights { bits: 4 group_size: 32 } " + scheme);
+    const at::Tensor rounded = quantization->OnLinearWeight(kSite, weight);
+    for (const auto& [begin, end] : {std::pair(0, 32), std::pair(32, 64), std::pair(64, 80)}) {
+      const at::Tensor group = weight.slice(1, begin, end);
+      const SliceGrid grid =
+          scheme == "absmax {}" ? AbsmaxGrid(group, 4, {-1}) : ZeropointGrid(group, 4, {-1});
+      EXPECT_TRUE(torch::equal(rounded.slice(1, begin, end), RoundToGrid(group, grid))) << scheme << begin;
+    }
+    const QuantizerReport report = quantization->Table().at(0);
+    EXPECT_EQ(report.group_size, 32);
+    EXPECT_EQ(report.grid.scale.size(), 6u * 3);
+  }
 }
 
 TEST(LinearQuantizationTest, GranularitiesOfAbsmax) {

@@ -179,6 +179,8 @@ TEST(PostTrainingQuantizationTest, EveryRangeOfTheSpecHasItsMethod) {
   EXPECT_EQ(options().weights->method, RangeMethod::kMinMax);
   activations.mutable_mse();
   EXPECT_EQ(options().activations->method, RangeMethod::kMseGrid);
+  activations.mutable_mse_search();
+  EXPECT_EQ(options().activations->method, RangeMethod::kMseSearch);
   activations.mutable_percentile();
   weights.mutable_percentile()->set_p(90);
   EXPECT_EQ(options().activations->method, RangeMethod::kPercentile);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/models/language_model.h"
 #include "core/outliers/activation_recorder.h"
 #include "core/quant/post_training_quantization.h"
+#include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 
 namespace inlier {
@@ -38,56 +40,72 @@ class Capture : public ActivationTap {
   int layers_ = 0;
 };
 
-v1::ReferenceSchemeSpec::Setup SetupOf(const json& setup) {
-  const std::string name = setup.is_null() ? "fp32_head" : setup.get<std::string>();
+v1::ReferenceSchemeSpec::Setup ReadSetup(CaseSettings& settings) {
+  if (!settings.Has("setup")) return v1::ReferenceSchemeSpec::FP32_HEAD;
+  const std::string name =
+      settings.OneOf("setup", {"fp32_head", "all", "fp32_head+int16_final_LN", "fp32_head+int16_all_LN"});
   if (name == "all") return v1::ReferenceSchemeSpec::ALL;
   if (name == "fp32_head+int16_final_LN") return v1::ReferenceSchemeSpec::FP32_HEAD_INT16_FINAL_LN;
   if (name == "fp32_head+int16_all_LN") return v1::ReferenceSchemeSpec::FP32_HEAD_INT16_ALL_LN;
-  EXPECT_EQ(name, "fp32_head");
   return v1::ReferenceSchemeSpec::FP32_HEAD;
 }
 
-// The generator's settings as a TrialSpec.
-v1::QuantizationSpec SpecOf(const json& quantization) {
+void ReadWeights(CaseSettings& settings, v1::WeightQuantizationSpec* weights) {
+  weights->set_bits(settings.At("weight_bits"));
+  if (settings.OneOf("weight_ranges", {"minmax", "mse"}) == "mse") {
+    weights->mutable_range()->mutable_mse();
+  } else {
+    weights->mutable_range()->mutable_minmax();
+  }
+}
+
+void ReadActivations(CaseSettings& settings, v1::ActivationQuantizationSpec* activations) {
+  activations->set_bits(settings.At("act_bits"));
+  activations->set_symmetric(settings.At("act_symmetric"));
+  const std::string ranges = settings.OneOf("act_ranges", {"running_minmax", "mse_grid", "mse_brent"});
+  if (ranges == "mse_grid") {
+    activations->mutable_range()->mutable_mse();
+  } else if (ranges == "mse_brent") {
+    activations->mutable_range()->mutable_mse_search();
+  } else {
+    v1::RunningMinMaxRangeSpec* range = activations->mutable_range()->mutable_running_minmax();
+    range->set_momentum(settings.At("momentum"));
+    if (settings.Has("percentile")) range->set_percentile(settings.At("percentile"));
+  }
+}
+
+// The generator's settings as a part of a TrialSpec.
+v1::QuantizationSpec ReadQuantization(CaseSettings& settings) {
   v1::QuantizationSpec spec;
-  spec.mutable_reference()->set_setup(SetupOf(quantization["setup"]));
-  if (quantization["quantize_weights"]) {
-    v1::WeightQuantizationSpec* weights = spec.mutable_weights();
-    weights->set_bits(quantization["weight_bits"]);
-    if (quantization["weight_ranges"] == "mse") {
-      weights->mutable_range()->mutable_mse();
-    } else {
-      EXPECT_EQ(quantization["weight_ranges"], "minmax");
-      weights->mutable_range()->mutable_minmax();
-    }
-  }
-  if (quantization["quantize_acts"]) {
-    v1::ActivationQuantizationSpec* activations = spec.mutable_activations();
-    activations->set_bits(quantization["act_bits"]);
-    activations->set_symmetric(quantization["act_symmetric"]);
-    if (quantization["act_ranges"] == "mse_grid") {
-      activations->mutable_range()->mutable_mse();
-    } else {
-      v1::RunningMinMaxRangeSpec* range = activations->mutable_range()->mutable_running_minmax();
-      range->set_momentum(quantization["momentum"]);
-      if (!quantization["percentile"].is_null()) range->set_percentile(quantization["percentile"]);
-    }
-  }
-  spec.mutable_calibration()->set_batches(quantization["calibration_batches"]);
+  spec.mutable_reference()->set_setup(ReadSetup(settings));
+  // What is not quantized has no settings, and a search has neither momentum nor percentile.
+  settings.Describes(
+      {"weight_bits", "weight_ranges", "act_bits", "act_symmetric", "act_ranges", "momentum", "percentile"});
+  if (settings.At("quantize_weights")) ReadWeights(settings, spec.mutable_weights());
+  if (settings.At("quantize_acts")) ReadActivations(settings, spec.mutable_activations());
+  spec.mutable_calibration()->set_batches(settings.At("calibration_batches"));
   return spec;
 }
 
-// The continuous search for activations has no field in the spec; the quantizer itself knows it.
-PtqOptions OptionsOf(const json& quantization) {
-  absl::StatusOr<PtqOptions> options = PtqOptionsFromSpec(SpecOf(quantization));
-  EXPECT_TRUE(options.ok()) << options.status();
-  const std::string ranges = quantization["act_ranges"];
-  EXPECT_TRUE(ranges == "running_minmax" || ranges == "mse_grid" || ranges == "mse_brent") << ranges;
-  if (options->activations && ranges == "mse_brent") {
-    options->activations->percentile = std::nullopt;
-    options->activations->method = RangeMethod::kMseSearch;
-  }
-  return *options;
+v1::QuantizationSpec SpecOf(const GoldenCase& golden) {
+  CaseSettings settings(golden, "quantization");
+  return ReadQuantization(settings);
+}
+
+bool EverySettingIsUsed(const GoldenCase& golden) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes({"quantization", "batch_size", "calibration", "smallest_distance_to_a_rounding_tie"});
+  CaseSettings quantization(golden, "quantization");
+  ReadQuantization(quantization);
+  return All({file.AllUsed(), quantization.AllUsed(), SpecIsUsed(golden)});
+}
+
+std::unique_ptr<PostTrainingQuantization> QuantizationOf(const GoldenCase& golden) {
+  auto quantization =
+      PostTrainingQuantization::Create(SpecOf(golden), golden.spec->model().architecture_case());
+  EXPECT_TRUE(quantization.ok()) << golden.name << ": " << quantization.status();
+  return quantization.ok() ? *std::move(quantization) : nullptr;
 }
 
 bool FollowsASearch(const json& quantization) {
@@ -274,7 +292,9 @@ void CompareWholeModel(GoldenReport& report, const GoldenCase& golden, at::Scala
   GoldenComparison compare(report, golden, dtype);
   const json& expected = golden.json["expected"];
   const Evaluation exact = Evaluate(*model, golden, nullptr);
-  PostTrainingQuantization ptq(OptionsOf(golden.json["quantization"]), architecture);
+  const auto quantization = QuantizationOf(golden);
+  ASSERT_NE(quantization, nullptr);
+  PostTrainingQuantization& ptq = *quantization;
   Calibrate(*model, golden, ptq);
   if (in_double && FoundOtherRanges(golden, ptq)) {
     compare.Number("perplexity with the ranges found", Evaluate(*model, golden, &ptq).perplexity,
@@ -309,7 +329,9 @@ class PtqGoldenTest : public testing::TestWithParam<std::string> {};
 TEST_P(PtqGoldenTest, InDoubleEveryQuantizerAndEveryOutputIsThatOfTheReference) {
   GoldenReport report(GetParam());
   for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (!report.SkipWhatIsNotSupported(golden)) CompareWholeModel(report, golden, torch::kFloat64);
+    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EverySettingIsUsed(golden)))
+      continue;
+    CompareWholeModel(report, golden, torch::kFloat64);
   }
   report.Finish();
 }
@@ -317,7 +339,9 @@ TEST_P(PtqGoldenTest, InDoubleEveryQuantizerAndEveryOutputIsThatOfTheReference) 
 TEST_P(PtqGoldenTest, InFloatLossesAndRangesStayWithinRoundingFlips) {
   GoldenReport report(GetParam());
   for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (!report.SkipWhatIsNotSupported(golden)) CompareWholeModel(report, golden, torch::kFloat32);
+    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EverySettingIsUsed(golden)))
+      continue;
+    CompareWholeModel(report, golden, torch::kFloat32);
   }
   report.Finish();
 }
@@ -347,13 +371,15 @@ double StepOfHidden(const json& quantizers, int index, bool last) {
 TEST_P(PtqGoldenTest, InFloatWithTheReferencesRangesHiddenStatesAreWithinOneStep) {
   GoldenReport report(GetParam());
   for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (report.SkipWhatIsNotSupported(golden)) continue;
+    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EverySettingIsUsed(golden)))
+      continue;
     const auto model = ModelOfCase(golden, torch::kFloat32);
     ASSERT_NE(model, nullptr);
     const torch::NoGradGuard no_grad;
     GoldenComparison compare(report, golden, torch::kFloat32);
-    PostTrainingQuantization ptq(OptionsOf(golden.json["quantization"]),
-                                 golden.spec->model().architecture_case());
+    const auto quantization = QuantizationOf(golden);
+    ASSERT_NE(quantization, nullptr);
+    PostTrainingQuantization& ptq = *quantization;
     const json& quantizers = golden.json["expected"]["quantizers"];
     SetReferenceRanges(golden, ptq);
     ptq.Freeze();

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "core/quant/quantizer.h"
 #include "core/quant/range_estimator.h"
+#include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 
 namespace inlier {
@@ -58,11 +60,11 @@ QuantizerOptions Options(bool symmetric, int bits, RangeMethod method) {
 }
 
 // "<tensor>/<symmetric|asymmetric>/<bits>".
-void CompareMinMax(GoldenComparison& compare, const GoldenCase& golden) {
+void CompareMinMax(GoldenComparison& compare, const GoldenCase& golden, bool per_channel) {
   for (const auto& [key, expected] : golden.json["expected"].items()) {
     const std::vector<std::string> part = absl::StrSplit(key, '/');
     QuantizerOptions options = Options(part[1] == "symmetric", std::stoi(part[2]), RangeMethod::kMinMax);
-    options.per_channel = golden.json["per_channel"];
+    options.per_channel = per_channel;
     const at::Tensor x = golden.Tensor("input/" + part[0]);
     Quantizer quantizer(options.bits, options.symmetric);
     quantizer.SetRange(MakeRangeEstimator(options)->Update(x));
@@ -72,15 +74,15 @@ void CompareMinMax(GoldenComparison& compare, const GoldenCase& golden) {
 }
 
 // "<tensor>/<symmetric|asymmetric>/<bits>[/momentum<m>]", a list with one entry a batch.
-void CompareRunningMinMax(GoldenComparison& compare, const GoldenCase& golden) {
-  const bool has_percentile = !golden.json["percentile"].is_null();
+void CompareRunningMinMax(GoldenComparison& compare, const GoldenCase& golden, double momentum,
+                          std::optional<double> percentile) {
   for (const auto& [key, expected] : golden.json["expected"].items()) {
     const std::vector<std::string> part = absl::StrSplit(key, '/');
     QuantizerOptions options =
         Options(part[1] == "symmetric", std::stoi(part[2]), RangeMethod::kRunningMinMax);
-    options.momentum = golden.json["momentum"];
+    options.momentum = momentum;
     if (part.size() > 3) options.momentum = std::stod(part[3].substr(std::string("momentum").size()));
-    if (has_percentile) options.percentile = golden.json["percentile"].get<double>();
+    options.percentile = percentile;
     const at::Tensor batches = golden.Tensor("input/" + part[0]);
     const auto estimator = MakeRangeEstimator(options);
     Quantizer quantizer(options.bits, options.symmetric);
@@ -88,48 +90,53 @@ void CompareRunningMinMax(GoldenComparison& compare, const GoldenCase& golden) {
       quantizer.SetRange(estimator->Update(batches[i]));
       const std::string what = absl::StrCat(key, "[", i, "]");
       CompareGrid(compare, what, quantizer, expected[i],
-                  has_percentile ? Tolerance{.absolute = 1e-12, .relative = 1e-12} : kExact);
+                  percentile ? Tolerance{.absolute = 1e-12, .relative = 1e-12} : kExact);
       compare.Tensors(what, quantizer.Apply(batches[i]), golden.Tensor("out/" + key)[i],
                       {.absolute = 1e-30, .relative = 1e-12});
     }
   }
 }
 
-// "<tensor>/<bits>/<batch>".
-void CompareGridSearch(GoldenComparison& compare, const GoldenCase& golden, bool per_channel) {
-  for (const int bits : {4, 6, 8}) {
-    for (const std::string& input : golden.KeysUnder("input/")) {
-      const std::string tensor = per_channel ? input : input.substr(0, input.find('/'));
-      if (!per_channel && !absl::EndsWith(input, "/0")) continue;
-      MseGridEstimator estimator(bits, /*symmetric=*/true, per_channel);
-      Quantizer quantizer(bits, /*symmetric=*/true);
-      for (int batch = 0;; ++batch) {
-        const std::string suffix = per_channel ? "" : absl::StrCat("/", batch);
-        const std::string key = absl::StrCat(tensor, "/", bits, suffix);
-        if (!golden.Has(absl::StrCat("input/", tensor, suffix)) || !golden.json["expected"].contains(key))
-          break;
-        const json& expected = golden.json["expected"][key];
-        const at::Tensor x = golden.Tensor(absl::StrCat("input/", tensor, suffix));
-        quantizer.SetRange(estimator.Update(x));
-        const std::vector<int> index(estimator.chosen_index());
-        const json& wanted = expected["chosen_index"];
-        for (std::size_t i = 0; i < index.size(); ++i) {
-          compare.Number(key + " chosen_index", index[i], wanted.is_array() ? wanted[i] : wanted, kExact);
-        }
-        if (expected.contains("best_loss") && expected["best_loss"].is_number()) {
-          compare.Number(key + " best_loss", estimator.loss()[0], expected["best_loss"],
-                         {.absolute = 1e-30, .relative = 1e-6});
-        }
-        CompareGrid(compare, key, quantizer, expected, kExact);
-        compare.Tensor("out/" + key, quantizer.Apply(x), {.absolute = 1e-30, .relative = 1e-12});
-        if (per_channel) break;
-      }
-    }
+void CompareChoice(GoldenComparison& compare, const std::string& key, const MseGridEstimator& estimator,
+                   const json& expected) {
+  const std::vector<int> index(estimator.chosen_index());
+  const json& wanted = expected["chosen_index"];
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    compare.Number(key + " chosen_index", index[i], wanted.is_array() ? wanted[i] : wanted, kExact);
+  }
+  if (expected.contains("best_loss") && expected["best_loss"].is_number()) {
+    compare.Number(key + " best_loss", estimator.loss()[0], expected["best_loss"],
+                   {.absolute = 1e-30, .relative = 1e-6});
   }
 }
 
-void CompareTwoDimensionalGrid(GoldenComparison& compare, const GoldenCase& golden) {
-  const int bits = golden.json["bits"];
+// "<tensor>/<bits>/<batch>", by channel "<tensor>/<bits>". The batches of one tensor follow each other.
+void CompareGridSearch(GoldenComparison& compare, const GoldenCase& golden, bool per_channel) {
+  std::size_t compared = 0;
+  const json& all = golden.json["expected"];
+  for (const auto& [first_key, first] : all.items()) {
+    std::vector<std::string> part = absl::StrSplit(first_key, '/');
+    if (!per_channel && part.at(2) != "0") continue;
+    const int bits = std::stoi(part.at(1));
+    MseGridEstimator estimator(bits, /*symmetric=*/true, per_channel);
+    Quantizer quantizer(bits, /*symmetric=*/true);
+    for (int batch = 0;; ++batch) {
+      const std::string suffix = per_channel ? "" : absl::StrCat("/", batch);
+      const std::string key = absl::StrCat(part[0], "/", part[1], suffix);
+      if (!all.contains(key)) break;
+      const at::Tensor x = golden.Tensor(absl::StrCat("input/", part[0], suffix));
+      quantizer.SetRange(estimator.Update(x));
+      CompareChoice(compare, key, estimator, all[key]);
+      CompareGrid(compare, key, quantizer, all[key], kExact);
+      compare.Tensor("out/" + key, quantizer.Apply(x), {.absolute = 1e-30, .relative = 1e-12});
+      ++compared;
+      if (per_channel) break;
+    }
+  }
+  compare.Number("searches", static_cast<double>(compared), static_cast<double>(all.size()), {});
+}
+
+void CompareTwoDimensionalGrid(GoldenComparison& compare, const GoldenCase& golden, int bits) {
   for (const auto& [key, expected] : golden.json["expected"].items()) {
     const at::Tensor batches = golden.Tensor("input/" + key).to(torch::kDouble);
     MseGridEstimator estimator(bits, /*symmetric=*/false, /*per_channel=*/false);
@@ -181,21 +188,49 @@ void ComparePercentiles(GoldenComparison& compare, const GoldenCase& golden) {
   }
 }
 
+// What the file of a case sets, by its keys.
+struct Settings {
+  at::ScalarType dtype = torch::kFloat32;
+  bool per_channel = false;
+  double momentum = 0;
+  std::optional<double> percentile;
+  int bits = 0;  // Where they are not in the keys of the results.
+};
+
+// Nothing where a key is not read.
+std::optional<Settings> ReadSettings(const GoldenCase& golden) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes({"estimator"});
+  // MSE grids have them, and no other case.
+  file.Require("candidates", 100);
+  file.Require("margin", 0.5);
+  Settings settings;
+  if (file.OneOf("dtype", {"float32", "float64"}) == "float64") settings.dtype = torch::kFloat64;
+  settings.per_channel = file.ValueOr("per_channel", false);
+  settings.momentum = file.ValueOr("momentum", 0.0);
+  if (file.Has("percentile")) settings.percentile = file.At("percentile").get<double>();
+  if (file.Has("bits") && file.At("bits").is_number()) settings.bits = file.At("bits");
+  if (!file.AllUsed()) return std::nullopt;
+  return settings;
+}
+
 TEST(QuantizersGoldenTest, GridsAndRangesAreThoseOfTheReference) {
   GoldenReport report("quantizers");
   for (const GoldenCase& golden : FindGoldenCases("quantizers")) {
-    GoldenComparison compare(report, golden,
-                             golden.json["dtype"] == "float64" ? torch::kFloat64 : torch::kFloat32);
+    const std::optional<Settings> settings = ReadSettings(golden);
+    if (!report.Accepts(golden, settings.has_value())) continue;
+    GoldenComparison compare(report, golden, settings->dtype);
     if (absl::StartsWith(golden.name, "minmax_per_")) {
-      CompareMinMax(compare, golden);
+      CompareMinMax(compare, golden, settings->per_channel);
     } else if (absl::StartsWith(golden.name, "running_minmax")) {
-      CompareRunningMinMax(compare, golden);
+      CompareRunningMinMax(compare, golden, settings->momentum, settings->percentile);
     } else if (absl::StartsWith(golden.name, "mse_grid_symmetric")) {
       CompareGridSearch(compare, golden, /*per_channel=*/false);
     } else if (absl::StartsWith(golden.name, "mse_grid_per_channel")) {
       CompareGridSearch(compare, golden, /*per_channel=*/true);
     } else if (absl::StartsWith(golden.name, "mse_grid_asymmetric")) {
-      CompareTwoDimensionalGrid(compare, golden);
+      CompareTwoDimensionalGrid(compare, golden, settings->bits);
     } else if (absl::StartsWith(golden.name, "mse_bounded")) {
       CompareBoundedSearch(compare, golden);
     } else if (absl::StartsWith(golden.name, "current_minmax_percentile")) {

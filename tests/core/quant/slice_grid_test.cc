@@ -31,6 +31,22 @@ TEST(SliceGridTest, AbsmaxByHand) {
   EXPECT_EQ(AbsmaxGrid(x, 8, {0}).scale.sizes(), (std::vector<std::int64_t>{1, 4}));
 }
 
+TEST(SliceGridTest, GroupsByHand) {
+  const at::Tensor x = torch::tensor({{127.f, 1.f, 254.f, 3.f, 0.5f}, {0.f, 0.f, -127.f, 8.f, 1.f}});
+  const SliceGrid grid = AbsmaxGroupGrid(x, 8, 2);
+  EXPECT_TRUE(torch::equal(grid.scale, torch::tensor({{1.f, 2.f, 0.5f / 127}, {1.f, 1.f, 1.f / 127}})))
+      << "the last group of a row has one entry";
+  const SliceGrid expanded = ExpandGroups(grid, 2, 5);
+  EXPECT_TRUE(torch::equal(expanded.scale[0], torch::tensor({1.f, 1.f, 2.f, 2.f, 0.5f / 127})));
+  EXPECT_TRUE(
+      torch::equal(RoundToGrid(x, expanded)[0].slice(0, 0, 4), torch::tensor({127.f, 1.f, 254.f, 4.f})));
+  // A group of a whole row, or larger, is a row.
+  for (const std::int64_t size : {5, 64}) {
+    const SliceGrid rows = ZeropointGroupGrid(x, 4, size);
+    EXPECT_TRUE(torch::equal(RoundToGrid(x, ExpandGroups(rows, size, 5)), Zeropoint(x, 4, {-1}))) << size;
+  }
+}
+
 TEST(SliceGridTest, ZeropointByHand) {
   const at::Tensor x = torch::tensor({5.f, 6.f, 12.4f, 20.f});  // Scale 1, all above 0.
   const SliceGrid grid = ZeropointGrid(x, 4, {});

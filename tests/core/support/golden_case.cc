@@ -34,6 +34,24 @@ std::string FieldOfJsonError(const std::string& message) {
   return path + message.substr(start, unknown - start);
 }
 
+// The paths of the fields that `object` sets: "training.label_smoothing".
+void AddPaths(const nlohmann::json& object, const std::string& prefix, std::vector<std::string>* paths) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object() && !value.empty()) {
+      AddPaths(value, prefix + key + ".", paths);
+    } else {
+      paths->push_back(prefix + key);
+    }
+  }
+}
+
+bool MakesTheModel(const std::string& path) {
+  for (const char* part : {"model.", "attention."}) {
+    if (path.rfind(part, 0) == 0) return true;
+  }
+  return path == "norm" || path == "dropout" || path == "data.text.sequence_length";
+}
+
 at::Tensor Rows(const at::Tensor& tensor, std::int64_t first, std::int64_t rows) {
   return rows < 0 ? tensor : tensor.slice(0, first, std::min(first + rows, tensor.size(0)));
 }
@@ -124,6 +142,19 @@ std::vector<GoldenCase> FindGoldenCases(const std::string& group, const std::set
   return cases;
 }
 
+bool SpecIsUsed(const GoldenCase& golden, const std::set<std::string>& others) {
+  std::vector<std::string> paths;
+  AddPaths(golden.json.value("spec", nlohmann::json::object()), "", &paths);
+  bool used = true;
+  for (const std::string& path : paths) {
+    if (MakesTheModel(path) || others.contains(path)) continue;
+    ADD_FAILURE() << golden.group << "/" << golden.name << ": spec." << path
+                  << " is set, and no test reads it";
+    used = false;
+  }
+  return used;
+}
+
 bool FillParameters(torch::nn::Module& model, const GoldenCase& golden, at::ScalarType dtype) {
   const at::NoGradGuard no_grad;
   const std::vector<std::string> names = golden.KeysUnder("param/");
@@ -191,6 +222,14 @@ bool GoldenReport::SkipWhatIsNotSupported(const GoldenCase& golden) {
   std::printf("golden %-18s %-34s needs %s\n", golden.group.c_str(), golden.name.c_str(),
               golden.needs.c_str());
   return true;
+}
+
+bool GoldenReport::Accepts(const GoldenCase& golden, bool settings_are_used) {
+  if (settings_are_used) return true;
+  ++failed_;
+  std::printf("golden %-18s %-34s has a setting that is not read  FAIL\n", golden.group.c_str(),
+              golden.name.c_str());
+  return false;
 }
 
 void GoldenReport::Finish() {

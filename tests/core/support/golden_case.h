@@ -8,6 +8,9 @@
 //     GoldenReport report("bert");
 //     for (const GoldenCase& golden : FindGoldenCases("bert")) {
 //       if (report.SkipWhatIsNotSupported(golden)) continue;
+//       CaseSettings file(golden, "");                          // every key that the case sets is used
+//       file.DescribesTheFile();
+//       if (!report.Accepts(golden, file.AllUsed())) continue;
 //       auto model = ModelOfCase(golden, torch::kFloat64);      // parameters filled in, eval mode
 //       GoldenComparison compare(report, golden, torch::kFloat64);
 //       compare.Tensor("out/logits", model->Logits(InputOfCase(golden)),
@@ -58,6 +61,11 @@ const std::set<std::string>& MissingFields();
 std::vector<GoldenCase> FindGoldenCases(const std::string& group,
                                         const std::set<std::string>& missing = MissingFields());
 
+// False, and the test fails by the names of the case and the field, when the case's `spec` sets a field outside
+// model, attention, norm, dropout and data.text.sequence_length, which make the model, and `others`, which the test
+// reads itself, for example "training.label_smoothing".
+bool SpecIsUsed(const GoldenCase& golden, const std::set<std::string>& others = {});
+
 // The case's model in `dtype`, eval mode, param/* filled in; fails the test (and returns null) when a
 // parameter is missing, superfluous or of another shape. REQUIRES: golden.spec.
 std::shared_ptr<LanguageModel> ModelOfCase(const GoldenCase& golden, at::ScalarType dtype);
@@ -89,6 +97,8 @@ class GoldenReport {
   // True, with a line "needs <field>", for a case with a field that is known to be missing. Counted, and named in the
   // totals.
   bool SkipWhatIsNotSupported(const GoldenCase& golden);
+  // True when `settings_are_used` (tests/core/support/case_settings.h); else the case counts as failed, with a line.
+  bool Accepts(const GoldenCase& golden, bool settings_are_used);
   // Prints "group: N passed, N failed, N need other parts"; fails the test when one failed or nothing was
   // compared.
   void Finish();

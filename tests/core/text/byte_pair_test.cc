@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 const BytePairVocabulary& Gpt2() {
   static const BytePairVocabulary* vocabulary = [] {
-    const std::filesystem::path folder = GoldenFolder() / "tokenizers";
+    const auto folder = std::filesystem::path(INLIER_GOLDEN_DEFAULT) / "tokenizers";
     auto loaded = BytePairVocabulary::Load(folder / "gpt2-vocab.json", folder / "gpt2-merges.txt");
     if (!loaded.ok()) ADD_FAILURE() << loaded.status();
     return new BytePairVocabulary(*std::move(loaded));

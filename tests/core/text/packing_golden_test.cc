@@ -1,16 +1,17 @@
 // Packing and masking against the reference's own functions, exactly.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <set>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "core/io/safetensors.h"
 #include "core/text/masking.h"
 #include "core/text/packing.h"
 #include "nlohmann/json.hpp"
-#include "tests/core/data/data_files.h"
+#include "tests/core/support/case_settings.h"
+#include "tests/core/support/golden_case.h"
 #include "torch/types.h"
 
 namespace inlier {
@@ -39,113 +40,150 @@ std::vector<std::vector<int64_t>> Ragged(const TensorMap& tensors, const std::st
   return lists;
 }
 
-TEST(PackingGoldenTest, SequencesEqualTheReferences) {
-  const auto tensors = LoadSafetensors(GoldenFolder() / "packing/group_texts.safetensors");
-  ASSERT_TRUE(tensors.ok()) << tensors.status();
-  const auto json = nlohmann::json::parse(ReadAll(GoldenFolder() / "packing/group_texts.json"));
-  int cases = 0;
-  for (const auto& [name, expected] : json["expected"].items()) {
-    const bool bert = name.starts_with("bert/");
-    const auto short_group = bert ? ShortGroup::kKeep : ShortGroup::kDrop;
-    const auto length = expected["chunk_length"].get<int64_t>();
-    const auto texts_per_group = expected["texts_per_group"].get<int64_t>();
-    const auto texts = Ragged(*tensors, "input/" + name + "/texts");
-    const auto sequences = Ragged(*tensors, "out/" + name + "/chunks");
-    EXPECT_EQ(PackTexts(texts, length, short_group, texts_per_group), sequences) << name;
-
-    // The same computed on demand over the joined ids.
-    std::vector<int64_t> joined;
-    std::vector<uint64_t> begins = {0};
-    for (const auto& text : texts) {
-      joined.insert(joined.end(), text.begin(), text.end());
-      begins.push_back(joined.size());
-    }
-    PackedTexts::Options options;
-    options.sequence_length = length;
-    options.short_group = short_group;
-    options.texts_per_group = texts_per_group;
-    const PackedTexts packed(options, begins, [&joined](uint64_t begin, std::span<int64_t> ids) {
-      std::copy_n(joined.begin() + begin, ids.size(), ids.begin());
-    });
-    ASSERT_EQ(packed.size(), static_cast<int64_t>(sequences.size())) << name;
-    for (int64_t i = 0; i < packed.size(); ++i) {
-      std::vector<int64_t> ids(packed.LengthOf(i));
-      std::vector<uint8_t> special(ids.size());
-      packed.Read(i, ids, special);
-      EXPECT_EQ(ids, sequences[i]) << name << " sequence " << i;
-    }
-    if (bert) {
-      EXPECT_EQ(PackTexts(Ragged(*tensors, "input/" + name + "/special_tokens_mask"), length, short_group,
-                          texts_per_group),
-                Ragged(*tensors, "out/" + name + "/special_tokens_mask"))
-          << name;
-    }
-    std::printf("golden packing            group_texts %-35s %4zu sequences  %s\n", name.c_str(),
-                sequences.size(), HasFailure() ? "FAILED" : "equal");
-    ++cases;
+// The cases of the group with the key `key`; a file that no test here reads fails.
+std::vector<GoldenCase> CasesWith(const std::string& key) {
+  std::vector<GoldenCase> cases;
+  for (GoldenCase& golden : FindGoldenCases("packing")) {
+    CaseSettings file(golden, "");
+    file.DescribesTheFile();
+    file.Describes({"mask_token_id", "n_selected", "n_mask"});
+    file.Describes({"vocab_size", "mlm_probability"});  // Of the recorded draws.
+    if (file.AllUsed() && golden.json.contains(key)) cases.push_back(std::move(golden));
   }
-  EXPECT_EQ(cases, 10);
+  // Another folder need not have them.
+  EXPECT_TRUE(!cases.empty() || std::getenv("INLIER_GOLDEN_DIR") != nullptr) << "no case with " << key;
+  return cases;
+}
+
+// One entry of `expected` of a case with texts.
+struct Packing {
+  std::string name;
+  bool bert;  // Else OPT.
+  std::int64_t length, texts_per_group;
+  std::vector<std::vector<int64_t>> texts, sequences;
+};
+
+std::vector<Packing> PackingsOf(const GoldenCase& golden) {
+  std::vector<Packing> packings;
+  for (const auto& [name, expected] : golden.json["expected"].items()) {
+    CaseSettings settings(golden, "expected." + name, expected);
+    Packing packing = {.name = name,
+                       .bert = name.starts_with("bert/"),
+                       .length = settings.At("chunk_length"),
+                       .texts_per_group = settings.At("texts_per_group"),
+                       .texts = Ragged(golden.tensors, "input/" + name + "/texts"),
+                       .sequences = Ragged(golden.tensors, "out/" + name + "/chunks")};
+    EXPECT_EQ(packing.texts.size(), settings.At("n_texts").get<std::size_t>()) << name;
+    EXPECT_EQ(packing.sequences.size(), settings.At("n_chunks").get<std::size_t>()) << name;
+    settings.Describes({"chunk_lengths"});  // Of the sequences, which are compared.
+    if (settings.AllUsed()) packings.push_back(std::move(packing));
+  }
+  return packings;
+}
+
+PackedTexts::Options OptionsOf(const Packing& packing) {
+  PackedTexts::Options options;
+  options.sequence_length = packing.length;
+  options.short_group = packing.bert ? ShortGroup::kKeep : ShortGroup::kDrop;
+  options.texts_per_group = packing.texts_per_group;
+  return options;
+}
+
+void ComparePacking(const GoldenCase& golden, const Packing& packing) {
+  const auto& [name, bert, length, texts_per_group, texts, sequences] = packing;
+  const PackedTexts::Options options = OptionsOf(packing);
+  EXPECT_EQ(PackTexts(texts, length, options.short_group, texts_per_group), sequences) << name;
+
+  // The same computed on demand over the joined ids.
+  std::vector<int64_t> joined;
+  std::vector<uint64_t> begins = {0};
+  for (const auto& text : texts) {
+    joined.insert(joined.end(), text.begin(), text.end());
+    begins.push_back(joined.size());
+  }
+  const PackedTexts packed(options, begins, [&joined](uint64_t begin, std::span<int64_t> ids) {
+    std::copy_n(joined.begin() + begin, ids.size(), ids.begin());
+  });
+  ASSERT_EQ(packed.size(), static_cast<int64_t>(sequences.size())) << name;
+  for (int64_t i = 0; i < packed.size(); ++i) {
+    std::vector<int64_t> ids(packed.LengthOf(i));
+    std::vector<uint8_t> special(ids.size());
+    packed.Read(i, ids, special);
+    EXPECT_EQ(ids, sequences[i]) << name << " sequence " << i;
+  }
+  if (bert) {
+    EXPECT_EQ(PackTexts(Ragged(golden.tensors, "input/" + name + "/special_tokens_mask"), length,
+                        options.short_group, texts_per_group),
+              Ragged(golden.tensors, "out/" + name + "/special_tokens_mask"))
+        << name;
+  }
+  std::printf("golden packing            %s %-35s %4zu sequences  %s\n", golden.name.c_str(), name.c_str(),
+              sequences.size(), testing::Test::HasFailure() ? "FAILED" : "equal");
+}
+
+TEST(PackingGoldenTest, SequencesEqualTheReferences) {
+  for (const GoldenCase& golden : CasesWith("expected")) {
+    for (const Packing& packing : PackingsOf(golden)) ComparePacking(golden, packing);
+  }
 }
 
 // The reference puts special tokens around every text before packing; here they are put in while packing.
 // Both must be one: the words between the special tokens are taken out of the golden texts and packed with
 // them again.
-TEST(PackingGoldenTest, SpecialTokensPutInWhilePackingEqualTheReferences) {
-  const auto tensors = LoadSafetensors(GoldenFolder() / "packing/group_texts.safetensors");
-  ASSERT_TRUE(tensors.ok()) << tensors.status();
-  const auto json = nlohmann::json::parse(ReadAll(GoldenFolder() / "packing/group_texts.json"));
-  for (const auto& [name, expected] : json["expected"].items()) {
-    const bool bert = name.starts_with("bert/");
-    const auto texts = Ragged(*tensors, "input/" + name + "/texts");
-    PackedTexts::Options options;
-    options.sequence_length = expected["chunk_length"].get<int64_t>();
-    options.texts_per_group = expected["texts_per_group"].get<int64_t>();
-    options.short_group = bert ? ShortGroup::kKeep : ShortGroup::kDrop;
-    options.before_text = {texts[0].front()};
-    if (bert) options.after_text = {texts[0].back()};
-    std::vector<int64_t> joined;
-    std::vector<uint64_t> begins = {0};
-    for (const auto& text : texts) {
-      ASSERT_EQ(text.front(), options.before_text[0]);
-      joined.insert(joined.end(), text.begin() + 1, text.end() - (bert ? 1 : 0));
-      begins.push_back(joined.size());
-    }
-    const PackedTexts packed(options, begins, [&joined](uint64_t begin, std::span<int64_t> ids) {
-      std::copy_n(joined.begin() + begin, ids.size(), ids.begin());
-    });
-    const auto sequences = Ragged(*tensors, "out/" + name + "/chunks");
-    ASSERT_EQ(packed.size(), static_cast<int64_t>(sequences.size())) << name;
-    for (int64_t i = 0; i < packed.size(); ++i) {
-      std::vector<int64_t> ids(packed.LengthOf(i));
-      std::vector<uint8_t> special(ids.size());
-      packed.Read(i, ids, special);
-      EXPECT_EQ(ids, sequences[i]) << name << " sequence " << i;
-      if (bert) {
-        const auto masks = Ragged(*tensors, "out/" + name + "/special_tokens_mask");
-        EXPECT_EQ(std::vector<int64_t>(special.begin(), special.end()), masks[i])
-            << name << " sequence " << i;
-      }
+void ComparePutIn(const GoldenCase& golden, const Packing& packing) {
+  const auto& [name, bert, length, texts_per_group, texts, sequences] = packing;
+  PackedTexts::Options options = OptionsOf(packing);
+  options.before_text = {texts.at(0).front()};
+  if (bert) options.after_text = {texts[0].back()};
+  std::vector<int64_t> joined;
+  std::vector<uint64_t> begins = {0};
+  for (const auto& text : texts) {
+    ASSERT_EQ(text.front(), options.before_text[0]);
+    joined.insert(joined.end(), text.begin() + 1, text.end() - (bert ? 1 : 0));
+    begins.push_back(joined.size());
+  }
+  const PackedTexts packed(options, begins, [&joined](uint64_t begin, std::span<int64_t> ids) {
+    std::copy_n(joined.begin() + begin, ids.size(), ids.begin());
+  });
+  ASSERT_EQ(packed.size(), static_cast<int64_t>(sequences.size())) << name;
+  for (int64_t i = 0; i < packed.size(); ++i) {
+    std::vector<int64_t> ids(packed.LengthOf(i));
+    std::vector<uint8_t> special(ids.size());
+    packed.Read(i, ids, special);
+    EXPECT_EQ(ids, sequences[i]) << name << " sequence " << i;
+    if (bert) {
+      const auto masks = Ragged(golden.tensors, "out/" + name + "/special_tokens_mask");
+      EXPECT_EQ(std::vector<int64_t>(special.begin(), special.end()), masks[i]) << name << " sequence " << i;
     }
   }
 }
 
+TEST(PackingGoldenTest, SpecialTokensPutInWhilePackingEqualTheReferences) {
+  for (const GoldenCase& golden : CasesWith("expected")) {
+    for (const Packing& packing : PackingsOf(golden)) ComparePutIn(golden, packing);
+  }
+}
+
 TEST(MaskingGoldenTest, RecordedDrawsGiveTheReferencesBatch) {
-  const auto tensors = LoadSafetensors(GoldenFolder() / "packing/mlm_masking_recorded.safetensors");
-  ASSERT_TRUE(tensors.ok()) << tensors.status();
-  const auto json = nlohmann::json::parse(ReadAll(GoldenFolder() / "packing/mlm_masking_recorded.json"));
-  std::vector<int64_t> ids = Values(tensors->at("input/input_ids"));
-  std::vector<int64_t> labels(ids.size());
-  const std::vector<uint8_t> selected = Flags(tensors->at("input/draw_selected"));
-  const std::vector<uint8_t> to_mask = Flags(tensors->at("input/draw_80"));
-  const std::vector<uint8_t> to_random = Flags(tensors->at("input/draw_50"));
-  const std::vector<int64_t> random_ids = Values(tensors->at("input/draw_random_ids"));
-  ApplyMask({selected, to_mask, to_random, random_ids}, json["mask_token_id"].get<int64_t>(), ids, labels);
-  EXPECT_EQ(ids, Values(tensors->at("out/input_ids")));
-  EXPECT_EQ(labels, Values(tensors->at("out/labels")));
-  EXPECT_EQ(labels.size() - std::count(labels.begin(), labels.end(), kNoTarget),
-            json["n_selected"].get<size_t>());
-  std::printf("golden packing            mlm_masking_recorded %zu tokens  %s\n", ids.size(),
-              HasFailure() ? "FAILED" : "equal");
+  for (const GoldenCase& golden : CasesWith("mask_token_id")) {
+    std::vector<int64_t> ids = Values(golden.Tensor("input/input_ids"));
+    std::vector<int64_t> labels(ids.size());
+    const std::vector<uint8_t> selected = Flags(golden.Tensor("input/draw_selected"));
+    const std::vector<uint8_t> to_mask = Flags(golden.Tensor("input/draw_80"));
+    const std::vector<uint8_t> to_random = Flags(golden.Tensor("input/draw_50"));
+    const std::vector<int64_t> random_ids = Values(golden.Tensor("input/draw_random_ids"));
+    const auto mask_id = golden.json["mask_token_id"].get<int64_t>();
+    ApplyMask({selected, to_mask, to_random, random_ids}, mask_id, ids, labels);
+    EXPECT_EQ(ids, Values(golden.Tensor("out/input_ids")));
+    EXPECT_EQ(labels, Values(golden.Tensor("out/labels")));
+    EXPECT_EQ(labels.size() - std::count(labels.begin(), labels.end(), kNoTarget),
+              golden.json["n_selected"].get<size_t>());
+    std::int64_t masked = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) masked += labels[i] != kNoTarget && ids[i] == mask_id;
+    EXPECT_EQ(masked, golden.json["n_mask"].get<std::int64_t>());
+    std::printf("golden packing            %s %zu tokens  %s\n", golden.name.c_str(), ids.size(),
+                HasFailure() ? "FAILED" : "equal");
+  }
 }
 
 }  // namespace

@@ -9,27 +9,43 @@
 #include "core/optim/gradient_norm.h"
 #include "core/optim/make_optimizer.h"
 #include "core/train/training_step.h"
+#include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 
 namespace inlier {
 namespace {
 
-v1::OptimizerSpec OptimizerOf(const nlohmann::json& json) {
-  v1::OptimizerSpec spec;
-  v1::AdamWSpec& adamw = *spec.mutable_adamw();
-  adamw.set_learning_rate(json.at("lr"));
-  adamw.set_beta1(json.at("betas").at(0));
-  adamw.set_beta2(json.at("betas").at(1));
-  adamw.set_epsilon(json.at("eps"));
-  adamw.set_weight_decay(json.at("weight_decay"));
-  adamw.set_decay_norm_gamma(json.at("weight_decay_layer_norm"));
-  return spec;
-}
+// What a case's `optimizer` sets.
+struct Recipe {
+  v1::OptimizerSpec optimizer;
+  LrSchedule schedule;  // With the arguments that the reference's script passes on.
+  double max_norm;      // 0: none.
+  int gradient_accumulation;
+  bool all_used;
+};
 
-// The schedule with the arguments that the reference's script passes on.
-LrSchedule ScheduleOf(const nlohmann::json& json) {
-  return {LrSchedule::Decay::kLinear, json.at("lr"), json.at("schedule_warmup_argument"),
-          json.at("schedule_total_argument")};
+Recipe ReadRecipe(const GoldenCase& golden) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes({"optimizer", "batch_size", "num_sequences", "batches"});
+  file.Require("dropout", 0);
+  CaseSettings settings(golden, "optimizer");
+  settings.OneOf("name", {"AdamW"});
+  settings.Describes({"warmup_updates", "total_updates", "final_lr_fraction"});  // Of a test of their own.
+  Recipe recipe;
+  v1::AdamWSpec& adamw = *recipe.optimizer.mutable_adamw();
+  adamw.set_learning_rate(settings.At("lr"));
+  adamw.set_beta1(settings.At("betas").at(0));
+  adamw.set_beta2(settings.At("betas").at(1));
+  adamw.set_epsilon(settings.At("eps"));
+  adamw.set_weight_decay(settings.At("weight_decay"));
+  adamw.set_decay_norm_gamma(settings.At("weight_decay_layer_norm"));
+  recipe.schedule = {LrSchedule::Decay::kLinear, settings.At("lr"), settings.At("schedule_warmup_argument"),
+                     settings.At("schedule_total_argument")};
+  recipe.max_norm = settings.ValueOr("max_grad_norm", 0.0);
+  recipe.gradient_accumulation = settings.At("gradient_accumulation");
+  recipe.all_used = All({file.AllUsed(), settings.AllUsed(), SpecIsUsed(golden)});
+  return recipe;
 }
 
 bool IsKeyBias(const std::string& name) {
@@ -54,7 +70,8 @@ constexpr fused::Products kEngines[] = {fused::Products::kReference, fused::Prod
 // Runs the case's training and compares on the way.
 void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Products products,
                      GoldenReport& report) {
-  const nlohmann::json& settings = golden.json.at("optimizer");
+  const Recipe recipe = ReadRecipe(golden);
+  if (!report.Accepts(golden, recipe.all_used)) return;
   const nlohmann::json& expected = golden.json.at("expected");
   const bool is_double = dtype == at::kDouble;
   const auto model = ModelOfCase(golden, dtype);
@@ -67,14 +84,12 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Prod
   model->to(device);
   model->train();
   const std::vector<NamedParameter> parameters = ParametersOf(*model);
-  TrainingStep step(
-      *model, MakeOptimizer(OptimizerOf(settings), parameters),
-      {.schedule = ScheduleOf(settings),
-       .gradient_clip_norm =
-           settings.at("max_grad_norm").is_null() ? 0.0 : settings.at("max_grad_norm").get<double>(),
-       .gradient_accumulation = settings.at("gradient_accumulation"),
-       .precision = v1::FLOAT32,
-       .products = products});
+  TrainingStep step(*model, MakeOptimizer(recipe.optimizer, parameters),
+                    {.schedule = recipe.schedule,
+                     .gradient_clip_norm = recipe.max_norm,
+                     .gradient_accumulation = recipe.gradient_accumulation,
+                     .precision = v1::FLOAT32,
+                     .products = products});
 
   GoldenComparison compare(report, golden, dtype);
   const std::int64_t rows = golden.json.at("num_sequences"), batch_size = golden.json.at("batch_size");

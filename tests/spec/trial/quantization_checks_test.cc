@@ -58,7 +58,7 @@ TEST(QuantizationChecksTest, TheHeadOfVitIsQuantizedWhereNothingIsSaid) {
 
 TEST(QuantizationChecksTest, EveryRangeOfTheReferenceCanBeHad) {
   for (const char* range : {"running_minmax: {momentum: 0.5, percentile: 99}", "minmax: {}", "mse: {}",
-                            "percentile: {p: 99.9}"}) {
+                            "mse_search: {}", "percentile: {p: 99.9}"}) {
     EXPECT_EQ(ErrorOfQuantization(kTinyBert, std::string("{activations: {range: {") + range + "}}}"), "OK")
         << range;
   }
@@ -73,6 +73,8 @@ TEST(QuantizationChecksTest, EveryRangeOfTheReferenceCanBeHad) {
 TEST(QuantizationChecksTest, ASearchThatWouldNotEndIsRefused) {
   EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{activations: {bits: 16, symmetric: true, range: {mse: {}}}}"),
             "OK");
+  EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{activations: {bits: 16, range: {mse_search: {}}}}"), "OK")
+      << "its cost does not grow with the bits";
   EXPECT_EQ(ErrorOfQuantization(kTinyBert, "{activations: {bits: 16, range: {mse: {}}}}"),
             "quantization.activations.range.mse: an asymmetric search with 16 bits tries too many ranges to "
             "end, it can "
@@ -161,6 +163,35 @@ TEST(QuantizationChecksTest, TheGranularityDecidesWhatElseApplies) {
       ErrorOfQuantization(kTinyOpt, "{weights: {}, absmax: {granularity: MODERATE, calibrated: true}}"),
       "quantization.absmax.calibrated: true has no effect, for activations stay float: leave it out, or give "
       "quantization.activations");
+}
+
+TEST(QuantizationChecksTest, GroupsAreForTheLinearsWithAScaleARow) {
+  for (const char* scheme : {"absmax: {}", "zeropoint: {}"}) {
+    EXPECT_EQ(
+        ErrorOfQuantization(kTinyOpt, std::string("{weights: {bits: 4, group_size: 64}, ") + scheme + "}"),
+        "OK");
+  }
+  EXPECT_EQ(
+      ErrorOfQuantization(kTinyOpt, "{weights: {group_size: 64}}"),
+      "quantization.weights.group_size: is not for the scheme reference, which has one range a tensor or a "
+      "channel: use quantization.absmax or quantization.zeropoint, or leave it out");
+  EXPECT_EQ(
+      ErrorOfQuantization(kTinyOpt, "{weights: {group_size: 64}, absmax: {granularity: MODERATE}}"),
+      "quantization.weights.group_size: has no effect, for MODERATE has one scale a tensor: leave it out, or "
+      "use granularity: FINE");
+}
+
+TEST(QuantizationChecksTest, SensitivityIsOfAQuantizedTrial) {
+  const auto error_of = [](const std::string& quantization) {
+    v1::TrialSpec spec = TrialFrom(kTinyBert);
+    spec.MergeFrom(TrialFrom("{evaluation: {sensitivity_batches: 2}" + quantization + "}"));
+    return std::string(ResolveAndValidate(spec).status().message());
+  };
+  EXPECT_EQ(error_of(", quantization: {weights: {}}"), "");
+  EXPECT_EQ(error_of(""),
+            "evaluation.sensitivity_batches: has no effect, for a trial in float has no quantizer to leave "
+            "out: set "
+            "it where quantization is set, or leave it out");
 }
 
 TEST(QuantizationChecksTest, CalibrationIsForWhatIsCalibrated) {

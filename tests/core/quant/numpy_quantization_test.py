@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Weights and inputs of a quantized linear against the formulas written out in numpy, bit for bit: absmax (Dettmers et al. 2022) and zeropoint
+(Kaul et al. 2025), with a scale a row, a group of input channels, a token or a feature."""
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+
+ROUND_TENSORS = os.environ["INLIER_ROUND_TENSORS"]
+TYPES = {"F32": np.float32, "F64": np.float64}
+
+
+def write_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, array in tensors.items():
+        dtype = next(key for key, value in TYPES.items() if value == array.dtype)
+        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_safetensors(path):
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    tensors = {}
+    for name, entry in json.loads(content[8 : 8 + size]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        tensors[name] = np.frombuffer(content[8 + size + begin : 8 + size + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
+    return tensors
+
+
+def absmax(x, bits):
+    """One slice."""
+    largest = x.dtype.type(2 ** (bits - 1) - 1)
+    scale = np.abs(x).max() / largest
+    if scale == 0:
+        scale = x.dtype.type(1)
+    return np.clip(np.rint(x / scale), -largest, largest) * scale
+
+
+def zeropoint(x, bits):
+    levels = x.dtype.type(2**bits - 1)
+    low = x.min()
+    scale = (x.max() - low) / levels
+    if scale == 0:
+        return x
+    zero = np.rint(-low / scale)
+    return (np.clip(np.rint(x / scale) + zero, 0, levels) - zero) * scale
+
+
+def by_rows(function, x, bits, group_size=None):
+    rows = x.reshape(-1, x.shape[-1])
+    size = group_size or x.shape[-1]
+    rounded = [np.concatenate([function(row[i : i + size], bits) for i in range(0, len(row), size)]) for row in rows]
+    return np.stack(rounded).reshape(x.shape)
+
+
+def by_columns(function, x, bits):
+    return by_rows(function, x.reshape(-1, x.shape[-1]).T, bits).T.reshape(x.shape)
+
+
+class NumpyQuantizationTest(unittest.TestCase):
+    def assert_same_bits(self, ours, expected, what):
+        self.assertEqual((ours.dtype, ours.shape), (expected.dtype, expected.shape), what)
+        self.assertEqual(ours.tobytes(), np.ascontiguousarray(expected).tobytes(), what)
+
+    def rounded(self, spec, weight, inputs):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "spec.json").write_text(json.dumps(spec))
+            write_safetensors(folder / "in.safetensors", {"weight": weight, "input": inputs})
+            done = subprocess.run([ROUND_TENSORS, folder / "spec.json", folder / "in.safetensors", folder / "out.safetensors"], capture_output=True, text=True)
+            if done.returncode:
+                raise ValueError(done.stderr)
+            return read_safetensors(folder / "out.safetensors")
+
+    def tensors(self, dtype, channels):
+        random = np.random.default_rng(1)
+        weight = random.standard_normal((24, channels)).astype(dtype)
+        weight[3] = 0
+        weight[5, :7] *= 40
+        weight[7] = np.abs(weight[7])
+        inputs = random.standard_normal((2, 5, channels)).astype(dtype)
+        inputs[..., 3] *= 60  # A feature of outliers.
+        inputs[1, 2] = 0
+        return weight, inputs
+
+    def test_tokens_and_channels_with_absmax_and_zeropoint(self):
+        """Absmax with a scale a token and a row is the vector-wise W8A8 of LLM.int8()."""
+        for dtype in TYPES.values():
+            weight, inputs = self.tensors(dtype, 96)
+            for scheme, function in (("absmax", absmax), ("zeropoint", zeropoint)):
+                for axis, of_input in (("TOKEN", by_rows), ("FEATURE", by_columns)):
+                    for bits in (8, 6, 4):
+                        spec = {"weights": {"bits": bits}, "activations": {"bits": bits}, scheme: {"activation_axis": axis}}
+                        ours = self.rounded(spec, weight, inputs)
+                        self.assert_same_bits(ours["weight"], by_rows(function, weight, bits), f"{spec}")
+                        self.assert_same_bits(ours["input"], of_input(function, inputs, bits), f"{spec}")
+
+    def test_groups_of_input_channels(self):
+        """Also where the last group of a row is smaller, and where it is the only one."""
+        for dtype in TYPES.values():
+            for channels in (256, 160, 48):
+                weight, inputs = self.tensors(dtype, channels)
+                for scheme, function in (("absmax", absmax), ("zeropoint", zeropoint)):
+                    for group_size in (32, 64, 128):
+                        for bits in (8, 4, 3):
+                            spec = {"weights": {"bits": bits, "group_size": group_size}, "activations": {"bits": 8}, scheme: {"activation_axis": "TOKEN"}}
+                            ours = self.rounded(spec, weight, inputs)
+                            self.assert_same_bits(ours["weight"], by_rows(function, weight, bits, group_size), f"{spec} {channels}")
+                            self.assert_same_bits(ours["input"], by_rows(function, inputs, 8), f"{spec}")
+
+    def test_smaller_groups_have_smaller_errors(self):
+        weight, inputs = self.tensors(np.float32, 256)
+        errors = []
+        for size in ({}, {"group_size": 128}, {"group_size": 32}):
+            ours = self.rounded({"weights": {"bits": 4, **size}, "absmax": {}}, weight, inputs)
+            errors.append(float(np.square(ours["weight"].astype(np.float64) - weight).sum()))
+            self.assert_same_bits(ours["input"], inputs, "float")
+        self.assertGreater(errors[0], errors[1])
+        self.assertGreater(errors[1], errors[2])
+
+    def test_groups_of_a_scale_a_tensor_are_refused(self):
+        weight, inputs = self.tensors(np.float32, 32)
+        with self.assertRaisesRegex(ValueError, "quantization.weights.group_size"):
+            self.rounded({"weights": {"group_size": 32}, "absmax": {"granularity": "MODERATE"}}, weight, inputs)
+
+
+if __name__ == "__main__":
+    unittest.main()
