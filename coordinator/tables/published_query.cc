@@ -228,7 +228,8 @@ void AddData(const v1::TrialSpec& spec, PublishedQuery* query) {
   } else if (data.has_instructions()) {
     settings["corpus"] = name("", data.instructions().path());
   }
-  if (const std::optional<TokenizedData> tokenized = TokenizedDataOf(data)) {
+  if (const std::optional<TokenizedData> tokenized = TokenizedDataOf(data);
+      tokenized && tokenized->tokenizer != nullptr) {
     const v1::TokenizerSpec& tokenizer = *tokenized->tokenizer;
     settings["tokenizer"] = tokenizer.has_wordpiece() ? LastPart(tokenizer.wordpiece().vocab())
                             : tokenizer.has_gpt2()    ? LastPart(tokenizer.gpt2().vocab())

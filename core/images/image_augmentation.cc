@@ -65,12 +65,13 @@ Image JitterColors(Image image, double strength, RandomStream& stream) {
 
 }  // namespace
 
-Image PrepareImage(const Image& image, int side, int channels) {
+Image PrepareImage(const Image& image, int side, int channels, double crop) {
   // Only the middle remains in the end; a strip must not be scaled to gigabytes first.
   const int length_max = 16 * std::min(image.height, image.width);
   const int height = std::min(image.height, length_max), width = std::min(image.width, length_max);
   const Image part = Crop(image, (image.height - height) / 2, (image.width - width) / 2, height, width);
-  return CutMiddle(ResizeShorterSide(ToChannels(part, channels), side, ResizeFilter::kBicubic), side);
+  const int whole = std::max(side, static_cast<int>(side / crop));
+  return CutMiddle(ResizeShorterSide(ToChannels(part, channels), whole, ResizeFilter::kBicubic), side);
 }
 
 Image AugmentImage(const Image& image, const v1::AugmentationSpec& spec, int side, int channels,
@@ -84,10 +85,7 @@ Image AugmentImage(const Image& image, const v1::AugmentationSpec& spec, int sid
   }
   if (spec.crop_padding() > 0) result = ShiftedCrop(result, static_cast<int>(spec.crop_padding()), stream);
   if (spec.horizontal_flip() > 0 && stream.Uniform() < spec.horizontal_flip()) result = Mirror(result);
-  if (spec.rand_augment_layers() > 0) {
-    result = RandAugment(result, static_cast<int>(spec.rand_augment_layers()), spec.rand_augment_magnitude(),
-                         stream);
-  }
+  if (spec.rand_augment_layers() > 0) result = RandAugment(result, spec, stream);
   if (spec.color_jitter() > 0) result = JitterColors(std::move(result), spec.color_jitter(), stream);
   return result;
 }

@@ -11,8 +11,9 @@
 
 namespace inlier {
 
-// `channels`; the shorter side scaled to `side` (bicubic), and the square in the middle.
-Image PrepareImage(const Image& image, int side, int channels);
+// `channels`; the shorter side scaled to floor(side / crop) (bicubic), and the square of `side` in the middle.
+// REQUIRES: 0 < crop <= 1.
+Image PrepareImage(const Image& image, int side, int channels, double crop = 1);
 
 // side x side x channels. In this order, each only where `spec` asks for it, and drawn from `stream`:
 //   1. a crop of the image's own pixels with a share of the area in [crop_scale, 1] and a ratio of width to
@@ -20,7 +21,7 @@ Image PrepareImage(const Image& image, int side, int channels);
 //      (as Inception, Szegedy et al. 2015; after ten draws that do not fit, the largest crop in the middle);
 //      without crop_scale the image as PrepareImage makes it;
 //   2. crop_padding;  3. a mirror image;  4. RandAugment (rand_augment.h);
-//   5. color_jitter: brightness, contrast and saturation in an order that is drawn too.
+//   5. color_jitter, with RandAugment too: brightness, contrast and saturation in an order that is drawn too.
 Image AugmentImage(const Image& image, const v1::AugmentationSpec& spec, int side, int channels,
                    RandomStream& stream);
 

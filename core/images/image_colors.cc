@@ -95,6 +95,12 @@ Image Solarize(const Image& image, int threshold) {
   });
 }
 
+Image SolarizeAdd(const Image& image, int amount) {
+  return MapValues(image, [amount](std::uint8_t value) {
+    return value < 128 ? static_cast<std::uint8_t>(std::clamp(value + amount, 0, 255)) : value;
+  });
+}
+
 Image Posterize(const Image& image, int bits) {
   INLIER_CHECK(bits >= 0 && bits <= 8);
   const auto kept = static_cast<std::uint8_t>(0xff00 >> bits);

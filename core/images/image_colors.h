@@ -15,6 +15,8 @@ Image ToChannels(const Image& image, int channels);
 Image Invert(const Image& image);
 // Inverts the values from `threshold` on; none at 256.
 Image Solarize(const Image& image, int threshold);
+// Adds `amount` to the values below 128.
+Image SolarizeAdd(const Image& image, int amount);
 // Keeps the upper `bits` of each value. REQUIRES: 0 <= bits <= 8.
 Image Posterize(const Image& image, int bits);
 

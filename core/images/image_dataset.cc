@@ -43,6 +43,12 @@ std::string AugmentationText(const v1::AugmentationSpec& spec) {
   if (spec.rand_augment_layers() > 0) {
     absl::StrAppendFormat(&text, "rand augment %d %.17g\n", spec.rand_augment_layers(),
                           spec.rand_augment_magnitude());
+    if (spec.rand_augment_probability() != 1)
+      absl::StrAppendFormat(&text, "chance %.17g\n", spec.rand_augment_probability());
+    if (spec.rand_augment_operations() != v1::AugmentationSpec::TORCHVISION) {
+      absl::StrAppend(&text, "operations ",
+                      v1::AugmentationSpec::RandAugmentOperations_Name(spec.rand_augment_operations()), "\n");
+    }
   }
   if (spec.color_jitter() > 0) absl::StrAppendFormat(&text, "jitter %.17g\n", spec.color_jitter());
   if (spec.mixup_alpha() > 0) absl::StrAppendFormat(&text, "mixup %.17g\n", spec.mixup_alpha());
@@ -69,6 +75,7 @@ struct ImageDataset::State {
   v1::AugmentationSpec augmentation;
   std::vector<std::pair<float, float>> scales;  // Mean and deviation of each channel.
   std::int64_t side = 0;
+  double crop = 1;                 // Of images without augmentation.
   std::int64_t label_columns = 0;  // Of mixed labels.
   int threads = 1;
   std::string digest;
@@ -107,7 +114,7 @@ Batch ImageDataset::State::PlainBatch(const ImagePart& part,
   Batch batch;
   batch.pixels = Pixels(rows, [&](std::int64_t row) -> absl::StatusOr<Image> {
     ASSIGN_OR_RETURN(const Image image, part.ImageOf(examples[row]));
-    return PrepareImage(image, static_cast<int>(side), static_cast<int>(scales.size()));
+    return PrepareImage(image, static_cast<int>(side), static_cast<int>(scales.size()), crop);
   });
   batch.labels = Labels(part, examples);
   return batch;
@@ -146,12 +153,14 @@ absl::StatusOr<std::unique_ptr<ImageDataset>> ImageDataset::Open(const v1::Image
   state->augmentation = spec.augmentation();
   state->scales = ChannelScales(spec.pixel_scale(), options.channels);
   state->side = options.image_size;
+  state->crop = spec.evaluation_crop();
   state->label_columns =
       std::max<std::int64_t>(options.classes, static_cast<std::int64_t>(state->source.class_names.size()));
   state->threads = options.threads;
   std::string settings = absl::StrFormat(
       "inlier image dataset 1\nimages %s\nside %d\nchannels %d\nscale %s\n", state->source.content_digest,
       options.image_size, options.channels, v1::PixelScale_Name(spec.pixel_scale()));
+  if (state->crop != 1) absl::StrAppendFormat(&settings, "evaluation crop %.17g\n", state->crop);
   absl::StrAppend(&settings, AugmentationText(spec.augmentation()));
   if (state->mixes()) absl::StrAppend(&settings, "columns ", state->label_columns, "\n");
   state->digest = Sha256Hex(settings);

@@ -1,5 +1,6 @@
 #include "core/images/rand_augment.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -41,16 +42,35 @@ Image ApplyRandAugment(const Image& image, RandAugmentOperation operation, doubl
       return Translate(image, 0.45 * way * image.width, 0);
     case kTranslateY:
       return Translate(image, 0, 0.45 * way * image.height);
+    case kSolarizeAdd:
+      return SolarizeAdd(image, static_cast<int>(110 * share));
+    case kPosterizeOfTimm:
+      return Posterize(image, 4 - static_cast<int>(4 * share));
   }
   INLIER_CHECK(false);
 }
 
-Image RandAugment(const Image& image, int layers, double magnitude, RandomStream& stream) {
+std::span<const RandAugmentOperation> OperationsOf(v1::AugmentationSpec::RandAugmentOperations list) {
+  using enum RandAugmentOperation;
+  static constexpr std::array kTorchvision = {kAutocontrast, kEqualize, kInvert,     kRotate,     kPosterize,
+                                              kSolarize,     kColor,    kContrast,   kBrightness, kSharpness,
+                                              kShearX,       kShearY,   kTranslateX, kTranslateY};
+  static constexpr std::array kTimm = {kAutocontrast, kEqualize, kInvert,     kRotate,     kPosterizeOfTimm,
+                                       kSolarize,     kColor,    kContrast,   kBrightness, kSharpness,
+                                       kShearX,       kShearY,   kTranslateX, kTranslateY, kSolarizeAdd};
+  if (list == v1::AugmentationSpec::TIMM) return kTimm;
+  return kTorchvision;
+}
+
+Image RandAugment(const Image& image, const v1::AugmentationSpec& spec, RandomStream& stream) {
+  const std::span operations = OperationsOf(spec.rand_augment_operations());
   Image result = image;
-  for (int layer = 0; layer < layers; ++layer) {
-    const auto operation = static_cast<RandAugmentOperation>(stream.Below(kRandAugmentOperations));
+  for (std::uint32_t layer = 0; layer < spec.rand_augment_layers(); ++layer) {
+    const RandAugmentOperation operation = operations[stream.Below(operations.size())];
     const bool negative = stream.Below(2) == 1;
-    result = ApplyRandAugment(result, operation, magnitude, negative);
+    const double chance = spec.rand_augment_probability();
+    if (chance < 1 && stream.Uniform() >= chance) continue;
+    result = ApplyRandAugment(result, operation, spec.rand_augment_magnitude(), negative);
   }
   return result;
 }

@@ -7,9 +7,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/random_stream.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
+#include "core/data/text_split.h"
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
@@ -69,23 +69,13 @@ absl::Status SplitRows(double validation_fraction, const fs::path& file, Classif
     source->rows.insert(source->rows.end(), validation.begin(), validation.end());
     return absl::OkStatus();
   }
-  // Validation rows are in the order of their hashes: the first of them are a fair sample even of a file that
-  // is sorted by its labels.
-  std::vector<LabelledRow> train;
-  std::vector<std::pair<double, LabelledRow>> validation;
-  for (const LabelledRow& row : source->rows) {
-    const double hash = RandomStream(/*seed=*/0, row.text).Uniform();
-    if (hash < validation_fraction) {
-      validation.emplace_back(hash, row);
-    } else {
-      train.push_back(row);
-    }
-  }
-  std::stable_sort(validation.begin(), validation.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  source->train_rows = train.size();
-  source->rows = std::move(train);
-  for (const auto& [hash, row] : validation) source->rows.push_back(row);
+  std::vector<double> hashes;
+  for (const LabelledRow& row : source->rows) hashes.push_back(HashOfText(row.text));
+  const TextSplit split = SplitByHash(hashes, validation_fraction);
+  std::vector<LabelledRow> rows;
+  for (const std::uint64_t row : split.order) rows.push_back(source->rows[row]);
+  source->train_rows = split.train;
+  source->rows = std::move(rows);
   if (source->train_rows > 0 && source->train_rows < source->rows.size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(file.string(), ": no row for ", source->train_rows == 0 ? "training" : "validation",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/status.h"
 #include "core/data/data_folder.h"
 #include "core/data/example_order.h"
+#include "core/data/text_split.h"
 #include "core/text/json_line.h"
 #include "core/text/masking.h"
 #include "core/text/special_tokens.h"
@@ -60,6 +62,30 @@ absl::StatusOr<std::vector<std::string>> ReadPairs(const v1::InstructionDataSpec
   if (texts.size() >= 4) return texts;
   return absl::InvalidArgumentError(absl::StrCat(spec.path(), " has ", texts.size() / 2,
                                                  " pairs; one object a line is needed, two at least"));
+}
+
+// Puts the pairs for training first; returns their number.
+absl::StatusOr<std::int64_t> PutInParts(const v1::InstructionDataSpec& spec,
+                                        std::vector<std::string>* texts) {
+  const std::size_t pairs = texts->size() / 2;
+  if (spec.validation() == v1::LAST)
+    return static_cast<std::int64_t>(TrainTexts(pairs, spec.validation_fraction()));
+  std::vector<double> hashes;
+  for (std::size_t pair = 0; pair < pairs; ++pair) hashes.push_back(HashOfText((*texts)[2 * pair]));
+  if (std::adjacent_find(hashes.begin(), hashes.end(), std::not_equal_to<>()) == hashes.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(spec.path(), ": all ", pairs,
+                     " prompts are equal, and a hash puts equal prompts on one side; use different ones, or "
+                     "data.instructions.validation: LAST"));
+  }
+  const TextSplit split = SplitByHash(hashes, FractionWithBothParts(hashes, spec.validation_fraction()));
+  std::vector<std::string> ordered;
+  for (const std::uint64_t pair : split.order) {
+    ordered.push_back(std::move((*texts)[2 * pair]));
+    ordered.push_back(std::move((*texts)[2 * pair + 1]));
+  }
+  *texts = std::move(ordered);
+  return static_cast<std::int64_t>(split.train);
 }
 
 }  // namespace
@@ -117,9 +143,9 @@ InstructionDataset::~InstructionDataset() = default;
 
 absl::StatusOr<std::unique_ptr<InstructionDataset>> InstructionDataset::Open(
     const v1::InstructionDataSpec& spec, const TextOpenOptions& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> pairs, ReadPairs(spec, options.roots));
+  ASSIGN_OR_RETURN(std::vector<std::string> pairs, ReadPairs(spec, options.roots));
+  ASSIGN_OR_RETURN(const std::int64_t train, PutInParts(spec, &pairs));
   const auto count = static_cast<std::int64_t>(pairs.size() / 2);
-  const auto train = static_cast<std::int64_t>(TrainTexts(pairs.size() / 2, spec.validation_fraction()));
   PartedTexts texts{.texts = {pairs.begin(), pairs.end()},
                     .train_texts = 2 * static_cast<std::uint64_t>(train)};
   ASSIGN_OR_RETURN(const TokenizerSource tokenizer,

@@ -10,8 +10,8 @@
 // separates texts in pre-training. A pair of more than T tokens is cut at its end; a pair whose prompt leaves
 // no space for a token of the answer is left out. Every example has T tokens, padded on the right.
 //
-// The last validation_fraction of the pairs are for validation; a vocabulary trained here uses the others
-// only.
+// A share validation_fraction of the pairs is for validation, chosen by a hash of the framed prompt or the last
+// ones; a vocabulary trained here uses the others only.
 //
 // Thread safety: const methods may be called from any threads at once.
 #ifndef INLIER_CORE_LABELLED_INSTRUCTION_DATASET_H_

@@ -68,7 +68,9 @@ bool IsFreshInReference(std::string_view name) {
 std::int64_t FanIn(const torch::OrderedDict<std::string, at::Tensor>& parameters, const std::string& name) {
   const std::string weight = name.substr(0, name.rfind('.')) + ".weight";
   INLIER_CHECK(parameters.contains(weight));
-  return parameters[weight].size(IsStoredInOut(weight) ? 0 : 1);
+  const at::Tensor& values = parameters[weight];
+  return IsStoredInOut(weight) ? values.size(0)
+                               : values.numel() / values.size(0);  // A convolution has 4 dimensions.
 }
 
 // Initial distribution of an architecture's ordinary weights.
@@ -94,6 +96,7 @@ void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_
   const Start from = StartOf(resolved.model());
   const std::optional<double> gate_logit = GateLogit(resolved.attention().gate());
   const std::int64_t pad_id = model.pad_id();
+  const bool uniform_patches = resolved.model().vit().patch_initialisation() == v1::CONVOLUTION;
 
   const at::NoGradGuard no_grad;
   const auto parameters = model.named_parameters();
@@ -119,7 +122,8 @@ void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_
       start.normal_(0, resolved.attention().softmax().sink().initial_std(), generator);
     } else if (IsNormParameter(name)) {
       start.fill_(EndsWith(name, ".weight") ? 1 : 0);
-    } else if (from.how == v1::REFERENCE && IsFreshInReference(name)) {
+    } else if ((from.how == v1::REFERENCE && IsFreshInReference(name)) ||
+               (uniform_patches && Contains(name, ".patch_embeddings.projection."))) {
       default_uniform();
     } else if (!EndsWith(name, "bias")) {
       start.normal_(0, EndsWith(name, ".c_proj.weight") ? from.residual_std : from.std, generator);

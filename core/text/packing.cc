@@ -38,13 +38,14 @@ std::vector<std::vector<int64_t>> PackTexts(std::span<const std::vector<int64_t>
 
 PackedTexts::PackedTexts(Options options, std::span<const uint64_t> text_begins, ReadIds read)
     : options_(std::move(options)), text_begins_(text_begins), read_(std::move(read)) {
-  INLIER_CHECK(options_.sequence_length > 0 && options_.texts_per_group > 0 && !text_begins.empty());
+  INLIER_CHECK(options_.sequence_length > head_tokens() && options_.texts_per_group > 0 &&
+               !text_begins.empty());
   const uint64_t texts = text_begins_.size() - 1;
   const uint64_t groups = (texts + options_.texts_per_group - 1) / options_.texts_per_group;
   first_sequence_.push_back(0);
   for (uint64_t group = 0; group < groups; ++group) {
     first_sequence_.push_back(first_sequence_.back() + SequencesOf(GroupTokens(group),
-                                                                   options_.sequence_length,
+                                                                   options_.sequence_length - head_tokens(),
                                                                    options_.short_group));
   }
 }
@@ -64,7 +65,8 @@ int64_t PackedTexts::LengthOf(int64_t sequence) const {
   const auto after =
       std::upper_bound(first_sequence_.begin(), first_sequence_.end(), static_cast<uint64_t>(sequence));
   const size_t group = after - first_sequence_.begin() - 1;
-  return std::min<int64_t>(options_.sequence_length, static_cast<int64_t>(GroupTokens(group)));
+  return std::min<int64_t>(options_.sequence_length,
+                           head_tokens() + static_cast<int64_t>(GroupTokens(group)));
 }
 
 void PackedTexts::Read(int64_t sequence, std::span<int64_t> ids, std::span<uint8_t> special) const {
@@ -77,8 +79,8 @@ void PackedTexts::Read(int64_t sequence, std::span<int64_t> ids, std::span<uint8
   const uint64_t group_end =
       std::min<uint64_t>(group_begin + options_.texts_per_group, text_begins_.size() - 1);
 
-  // The first token's place among the group's, and the last text that begins at or before it.
-  uint64_t place = (sequence - first_sequence_[group]) * options_.sequence_length;
+  // The place of the first token that is read among the group's, and the last text that begins at or before it.
+  uint64_t place = (sequence - first_sequence_[group]) * (options_.sequence_length - head_tokens());
   uint64_t text = group_begin;
   for (uint64_t low = group_begin, high = group_end; low < high;) {
     const uint64_t middle = low + (high - low) / 2;
@@ -92,6 +94,10 @@ void PackedTexts::Read(int64_t sequence, std::span<int64_t> ids, std::span<uint8
 
   const uint64_t before = options_.before_text.size();
   size_t written = 0;
+  if (options_.head.has_value()) {
+    ids[0] = *options_.head;
+    special[written++] = 1;
+  }
   for (; written < ids.size(); ++text) {
     uint64_t inside =
         place - TokensBefore(text, group_begin);  // Where in this text's tokens, special ones counted.

@@ -2,11 +2,15 @@
 // every T tokens, and the rest is dropped. Texts in one sequence attend to each other, as in the reference.
 //
 // A group of fewer than T tokens is one short sequence for MLM and dropped for CLM.
+//
+// With a head, which the reference does not have, every sequence is one special token and T - 1 ids of the
+// joined texts, cut every T - 1; a text that begins there has its own special tokens behind it.
 #ifndef INLIER_CORE_TEXT_PACKING_H_
 #define INLIER_CORE_TEXT_PACKING_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +37,7 @@ class PackedTexts {
     ShortGroup short_group = ShortGroup::kDrop;
     std::vector<int64_t> before_text;  // Special ids put before every text,
     std::vector<int64_t> after_text;   // and after it.
+    std::optional<int64_t> head;       // The first id of every sequence. REQUIRES: sequence_length > 1.
     int64_t texts_per_group = kTextsPerGroup;
   };
 
@@ -51,6 +56,7 @@ class PackedTexts {
   void Read(int64_t sequence, std::span<int64_t> ids, std::span<uint8_t> special) const;
 
  private:
+  int64_t head_tokens() const { return options_.head.has_value() ? 1 : 0; }
   uint64_t GroupTokens(size_t group) const;
   uint64_t TokensBefore(uint64_t text, uint64_t group_begin) const;
 

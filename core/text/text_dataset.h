@@ -1,10 +1,11 @@
 // A corpus ready for training: tokenised once, cut into sequences of T tokens, which are the examples
 // (dataset.h).
 //
-// Texts are the corpus' non-empty lines (corpus.h). The last validation_fraction of them are the validation
-// part and are never packed with, nor seen by the vocabulary of, the training part. Each text gets its
-// special tokens (for example [CLS] text [SEP] for MLM, </s> text for CLM), groups of 1000 texts are
-// concatenated and cut into sequences of T, and the rest of a group is dropped (see packing.h).
+// Texts are the corpus' non-empty lines (corpus.h). A share validation_fraction of them, chosen by a hash of
+// the text or the last ones, is the validation part and is never packed with, nor seen by the vocabulary of,
+// the training part. Each text gets its special tokens (for example [CLS] text [SEP] for MLM, </s> text for CLM),
+// groups of 1000 texts are concatenated and cut into sequences of T, and the rest of a group is dropped (see
+// packing.h); with begin_every_sequence the token that begins a text is the first of every sequence too.
 //
 // Thread safety: const methods may be called from any threads at once.
 #ifndef INLIER_CORE_TEXT_TEXT_DATASET_H_

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "core/data/text_split.h"
 #include "core/text/byte_pair_trainer.h"
 #include "core/text/special_tokens.h"
 
@@ -247,6 +249,34 @@ absl::Status MakeFiles(const PartedTexts& parted, const TokenizerSource& source,
   return absl::OkStatus();
 }
 
+std::string SplitKey(const TokenCacheSettings& settings) {
+  return absl::StrFormat("validation %.17g%s", settings.validation_fraction,
+                         settings.validation == ValidationTexts::kByHash ? " by hash" : "");
+}
+
+// The texts of a corpus in their parts. REQUIRES: two texts.
+absl::StatusOr<PartedTexts> Parted(const CorpusSource& source, const Corpus& corpus,
+                                   const TokenCacheSettings& settings) {
+  const std::vector<std::string_view>& texts = corpus.texts();
+  if (settings.validation == ValidationTexts::kLast)
+    return PartedTexts{texts, TrainTexts(texts.size(), settings.validation_fraction)};
+  std::vector<double> hashes;
+  hashes.reserve(texts.size());
+  for (const std::string_view text : texts) hashes.push_back(HashOfText(text));
+  if (std::adjacent_find(hashes.begin(), hashes.end(), std::not_equal_to<>()) == hashes.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source.path.string(), " has ", texts.size(),
+        " texts that are all equal, and a hash puts equal texts on one side; use different texts, or "
+        "data.text.validation: LAST"));
+  }
+  const TextSplit split = SplitByHash(hashes, FractionWithBothParts(hashes, settings.validation_fraction));
+  PartedTexts parted;
+  parted.texts.reserve(texts.size());
+  for (const std::uint64_t text : split.order) parted.texts.push_back(texts[text]);
+  parted.train_texts = split.train;
+  return parted;
+}
+
 absl::Status MakeOfCorpus(const CorpusSource& source, const std::string& corpus_digest,
                           const TokenCacheSettings& settings, const TextOpenOptions& options,
                           const fs::path& folder, const std::string& digest) {
@@ -260,8 +290,8 @@ absl::Status MakeOfCorpus(const CorpusSource& source, const std::string& corpus_
     return absl::InvalidArgumentError(absl::StrCat(
         source.path.string(), " has ", texts, " non-empty lines; one text a line is needed, two at least"));
   }
-  return MakeFiles({corpus.texts(), TrainTexts(texts, settings.validation_fraction)}, settings.tokenizer,
-                   options, folder, digest);
+  ASSIGN_OR_RETURN(const PartedTexts parted, Parted(source, corpus, settings));
+  return MakeFiles(parted, settings.tokenizer, options, folder, digest);
 }
 
 }  // namespace
@@ -347,8 +377,7 @@ absl::StatusOr<TokenCache> TokenCache::OpenOrMake(const CorpusSource& source,
   ASSIGN_OR_RETURN(const std::string corpus_digest,
                    CachedDigest(source, options.cache_dir, options.digest_progress));
   ASSIGN_OR_RETURN(const std::string digest,
-                   DigestOf("corpus " + corpus_digest, settings.tokenizer,
-                            absl::StrFormat("validation %.17g", settings.validation_fraction)));
+                   DigestOf("corpus " + corpus_digest, settings.tokenizer, SplitKey(settings)));
   return OpenOrMakeFolder(digest, settings.tokenizer, options, [&](const fs::path& folder) {
     return MakeOfCorpus(source, corpus_digest, settings, options, folder, digest);
   });

@@ -32,9 +32,13 @@
 
 namespace inlier {
 
+// Which texts are not for training.
+enum class ValidationTexts { kLast, kByHash };  // By hash: core/data/text_split.h.
+
 struct TokenCacheSettings {
   TokenizerSource tokenizer;
-  double validation_fraction = 0;  // Share of the texts, the last ones, that are not for training.
+  double validation_fraction = 0;  // Their share; at least one text on each side.
+  ValidationTexts validation = ValidationTexts::kLast;
 };
 
 // Texts of another source than a corpus, those for training first. They must live only while the cache is
@@ -47,8 +51,8 @@ struct PartedTexts {
 class TokenCache {
  public:
   // Opens the cache of a corpus; makes it when it is missing or damaged. Waits while another process makes
-  // it. InvalidArgument: fewer than two texts, or an error of Corpus::Open. Unavailable: the file changed
-  // meanwhile.
+  // it. InvalidArgument: fewer than two texts, by hash all of them equal, or an error of Corpus::Open.
+  // Unavailable: the file changed meanwhile.
   static absl::StatusOr<TokenCache> OpenOrMake(const CorpusSource& source, const TokenCacheSettings& settings,
                                                const TextOpenOptions& options);
 

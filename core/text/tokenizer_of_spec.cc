@@ -5,16 +5,16 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
-#include "core/text/token_cache.h"
 
 namespace inlier {
 namespace {
 
-// The vocabulary of a pre-training on `corpus`.
-absl::StatusOr<TokenizerSource> VocabularyOfCorpus(const std::string& corpus, const TrainedBytePair& trained,
-                                                   const std::string& field, const TextOpenOptions& options) {
+// The vocabulary of a pre-training on byte_pair.corpus.
+absl::StatusOr<TokenizerSource> VocabularyOfCorpus(const v1::BytePairSpec& byte_pair,
+                                                   const TrainedBytePair& trained, const std::string& field,
+                                                   const TextOpenOptions& options) {
   ASSIGN_OR_RETURN(const std::filesystem::path file,
-                   FindDataFile(corpus, options.data_dir,
+                   FindDataFile(byte_pair.corpus(), options.data_dir,
                                 {.field = field,
                                  .what = "corpus",
                                  .plural = "corpora",
@@ -23,6 +23,7 @@ absl::StatusOr<TokenizerSource> VocabularyOfCorpus(const std::string& corpus, co
   TokenCacheSettings settings;
   settings.tokenizer = trained;
   settings.validation_fraction = v1::TextDataSpec::default_instance().validation_fraction();
+  settings.validation = ValidationTextsOf(byte_pair.corpus_validation());
   ASSIGN_OR_RETURN(const TokenCache cache,
                    TokenCache::OpenOrMake({.path = file, .must_be_utf8 = false, .roots = options.roots},
                                           settings, options));
@@ -51,7 +52,11 @@ absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& token
   }
   const TrainedBytePair trained{byte_pair.vocab_size()};
   if (!byte_pair.has_corpus()) return trained;
-  return VocabularyOfCorpus(byte_pair.corpus(), trained, path + ".byte_pair.corpus", options);
+  return VocabularyOfCorpus(byte_pair, trained, path + ".byte_pair.corpus", options);
+}
+
+ValidationTexts ValidationTextsOf(v1::ValidationChoice validation) {
+  return validation == v1::HASH ? ValidationTexts::kByHash : ValidationTexts::kLast;
 }
 
 absl::StatusOr<SpecialTokens> SpecialTokensOf(const Tokenizer& tokenizer, v1::Objective objective,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/text/corpus.h"
 #include "core/text/special_tokens.h"
+#include "core/text/token_cache.h"
 #include "core/text/tokenizer_source.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -16,10 +17,13 @@ namespace inlier {
 
 // `path` is the path of `tokenizer` in the spec, "data.text.tokenizer"; messages begin with it. With
 // byte_pair.corpus this is the vocabulary that a pre-training on that corpus trains (data.text.corpus, with
-// the default validation_fraction and the same vocab_size), from the same folder of the cache, and made if
-// missing.
+// the default validation_fraction, the same vocab_size, and corpus_validation as its validation), from the
+// same folder of the cache, and made if missing.
 absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& tokenizer, const std::string& path,
                                                   const TextOpenOptions& options);
+
+// Which texts `validation` keeps for validation.
+ValidationTexts ValidationTextsOf(v1::ValidationChoice validation);
 
 // The special tokens for MLM or CLM. InvalidArgument when the vocabulary has none.
 absl::StatusOr<SpecialTokens> SpecialTokensOf(const Tokenizer& tokenizer, v1::Objective objective,

@@ -199,9 +199,9 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
       ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(pairs.tokenizer(), "data.instructions.tokenizer", folders));
       break;
     }
-    case v1::DataSpec::KIND_NOT_SET:
-      return absl::InvalidArgumentError(
-          "data: one of text, images, classification and instructions is needed");
+    case v1::DataSpec::kBackcopy:
+    case v1::DataSpec::KIND_NOT_SET:  // No file is named: DataSourceOf leaves nothing.
+      break;
   }
   return Sha256Hex(absl::StrCat("inlier data 1\ndata ", data, "\ntokenizer ", tokenizer, "\nstart_from ",
                                 start_digest, "\n"));

@@ -48,7 +48,8 @@ const Tokenizer* TokenizerIn(const Dataset& data) {
 
 FileContents ProcessorOf(const v1::TrialSpec& spec, const TrialData& data) {
   const Tokenizer* tokenizer = TokenizerIn(*data.dataset);
-  if (tokenizer == nullptr) return ImageProcessorFiles(spec);
+  if (spec.model().has_vit()) return ImageProcessorFiles(spec);
+  if (tokenizer == nullptr) return {};
   const auto* language = dynamic_cast<const LanguageModel*>(data.model.get());
   const std::int64_t positions =
       language == nullptr ? data.dataset->sequence_length() : language->max_positions();

@@ -63,14 +63,14 @@ Json RowsOf(const at::Tensor& values) {
   return rows;
 }
 
-// The text of one token of the data.
+// The text of one token of the data; its number where tokens have no text.
 std::string TextOf(const Dataset& dataset, std::int64_t id) {
   if (const auto* text = dynamic_cast<const TextDataset*>(&dataset)) return text->Decode(at::full({1}, id));
   const Tokenizer* tokenizer = nullptr;
   if (const auto* rows = dynamic_cast<const ClassificationDataset*>(&dataset)) tokenizer = &rows->tokenizer();
   if (const auto* pairs = dynamic_cast<const InstructionDataset*>(&dataset)) tokenizer = &pairs->tokenizer();
   const auto one = static_cast<std::uint32_t>(id);
-  return tokenizer == nullptr ? "" : tokenizer->Decode(std::span(&one, 1));
+  return tokenizer == nullptr ? absl::StrCat(id) : tokenizer->Decode(std::span(&one, 1));
 }
 
 // Of the one example of `batch`, which has `tokens` of them without padding.

@@ -10,6 +10,7 @@
 #include "core/labelled/classification_dataset.h"
 #include "core/labelled/instruction_dataset.h"
 #include "core/models/make_model.h"
+#include "core/synthetic/backcopy_dataset.h"
 #include "core/text/text_dataset.h"
 #include "spec/trial/architecture.h"
 
@@ -102,6 +103,14 @@ absl::StatusOr<TrialData> OpenInstructions(const v1::TrialSpec& spec, const Text
   return data;
 }
 
+absl::StatusOr<TrialData> OpenBackcopy(const v1::TrialSpec& spec, bool for_evaluation) {
+  auto sequences = std::make_unique<BackcopyDataset>(spec.data().backcopy());
+  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
+  if (for_evaluation) data.baseline.unigram_perplexity = sequences->ComputeUnigramPerplexity();
+  data.dataset = std::move(sequences);
+  return data;
+}
+
 }  // namespace
 
 absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const TextOpenOptions& options,
@@ -115,10 +124,13 @@ absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const Tex
       return OpenClassification(resolved, options);
     case v1::DataSpec::kInstructions:
       return OpenInstructions(resolved, options);
+    case v1::DataSpec::kBackcopy:
+      return OpenBackcopy(resolved, for_evaluation);
     case v1::DataSpec::KIND_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError("data: one of text, images, classification and instructions is needed");
+  return absl::InvalidArgumentError(
+      "data: one of text, images, classification, instructions and backcopy is needed");
 }
 
 }  // namespace inlier

@@ -36,6 +36,15 @@ std::string LeafJson(const FieldDescriptor* field, const Message& parent) {
   return text;
 }
 
+// The value of an enum that fingerprints leave out in place of the default (ParamOptions.was); null for most.
+const google::protobuf::EnumValueDescriptor* FormerValue(const FieldDescriptor* field) {
+  const v1::ParamOptions& param = field->options().GetExtension(v1::param);
+  if (!param.has_was()) return nullptr;
+  const auto* value = field->enum_type()->FindValueByName(param.was());
+  INLIER_CHECK(value != nullptr);
+  return value;
+}
+
 // True when the leaf has its declared default. NaN equals nothing.
 bool IsDefault(const FieldDescriptor* field, const Message& parent) {
   const Reflection& reflection = *parent.GetReflection();
@@ -73,6 +82,7 @@ struct FieldPlan {
   bool is_implied;
   bool is_incidental;
   bool has_default;
+  const google::protobuf::EnumValueDescriptor* former;  // FormerValue.
 };
 
 // The fields of a message in the order of their numbers. Descriptors are slow to ask, and a sweep asks once a
@@ -86,7 +96,8 @@ const std::vector<FieldPlan>& FieldPlansOf(const google::protobuf::Descriptor* t
     const FieldDescriptor* field = type->field(i);
     const bool is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     plan.push_back({field, JsonString(field->name()) + ":", is_group, is_group && IsImplied(field),
-                    field->options().GetExtension(v1::param).incidental(), field->has_default_value()});
+                    field->options().GetExtension(v1::param).incidental(), field->has_default_value(),
+                    is_group ? nullptr : FormerValue(field)});
   }
   std::sort(plan.begin(), plan.end(),
             [](const FieldPlan& a, const FieldPlan& b) { return a.field->number() < b.field->number(); });
@@ -102,7 +113,12 @@ void AppendField(const FieldPlan& plan, const Message& message, Form form, std::
   const bool present = reflection.HasField(message, field);
   if (!present && (plan.is_group || form == Form::kCanonical || !plan.has_default)) return;
   if (form == Form::kCanonical && !plan.is_group) {
-    if (plan.is_incidental || (plan.has_default && IsDefault(field, message))) return;
+    if (plan.is_incidental) return;
+    if (plan.former != nullptr) {
+      if (reflection.GetEnum(message, field) == plan.former) return;
+    } else if (plan.has_default && IsDefault(field, message)) {
+      return;
+    }
   }
   const std::size_t before = json->size();
   *json += plan.key;
@@ -197,6 +213,35 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved, const std::string
 
 std::string ResolvedJson(const v1::TrialSpec& resolved) { return Json(resolved, Form::kResolved); }
 
+namespace {
+
+template <typename Data>
+void KeepLastTexts(Data* data) {
+  if (!data->has_validation()) data->set_validation(v1::LAST);
+}
+
+void KeepVocabulary(v1::TokenizerSpec* tokenizer) {
+  if (!tokenizer->byte_pair().has_corpus() || tokenizer->byte_pair().has_corpus_validation()) return;
+  tokenizer->mutable_byte_pair()->set_corpus_validation(v1::LAST);
+}
+
+// Stored specs have every value. One without a field with the option `was` is from before it: it keeps that
+// value.
+void KeepFormerValues(v1::DataSpec* data) {
+  if (data->has_text()) {
+    KeepLastTexts(data->mutable_text());
+    if (data->text().has_tokenizer()) KeepVocabulary(data->mutable_text()->mutable_tokenizer());
+  } else if (data->has_instructions()) {
+    KeepLastTexts(data->mutable_instructions());
+    if (data->instructions().has_tokenizer())
+      KeepVocabulary(data->mutable_instructions()->mutable_tokenizer());
+  } else if (data->has_classification() && data->classification().has_tokenizer()) {
+    KeepVocabulary(data->mutable_classification()->mutable_tokenizer());
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json) {
   v1::TrialSpec spec;
   const auto status = google::protobuf::util::JsonStringToMessage(
@@ -204,6 +249,7 @@ absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json) {
   if (!status.ok()) {
     return absl::InvalidArgumentError("this is not the JSON of a trial: " + std::string(status.message()));
   }
+  if (spec.has_data()) KeepFormerValues(spec.mutable_data());
   return spec;
 }
 

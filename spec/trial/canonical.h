@@ -3,7 +3,9 @@
 // Canonical JSON: keys are the fields' names in the order of their numbers; no spaces; leaves equal to their
 // declared default are left out, and so are groups that say nothing (an empty default member of a choice, an
 // empty group that the resolver would make), so that a new field with a default changes no old fingerprint;
-// incidental fields are left out; -0 is 0; doubles in their shortest form that reads back the same.
+// a field with the option `was` is left out at that value in place of its default, so that its default may
+// differ from what old trials did; incidental fields are left out; -0 is 0; doubles in their shortest form that
+// reads back the same.
 //
 // Fingerprints are SHA-256 in lower-case hexadecimal. REQUIRES of all: the spec is resolved. Thread safety:
 // pure functions.
@@ -48,7 +50,8 @@ struct PackedParts {
 };
 PackedParts SplitPacked(const v1::TrialSpec& resolved);
 
-// Reads ResolvedJson (or any proto JSON of a TrialSpec). InvalidArgument otherwise.
+// Reads ResolvedJson (or any proto JSON of a TrialSpec); a field with the option `was` that is absent has that
+// value, for the JSON is older than the field. InvalidArgument otherwise.
 absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json);
 
 // `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.

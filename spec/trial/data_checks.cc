@@ -9,7 +9,6 @@
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"
-#include "spec/trial/vocabularies.h"
 
 namespace inlier {
 namespace {
@@ -66,6 +65,10 @@ void CheckTokenizer(const TokenizedData& data, const v1::ModelSpec& model, Probl
     problems->Add(path + ".byte_pair.corpus", Quoted(tokenizer.byte_pair().corpus()) +
                                                   " is not a corpus' name: give one such as gcide or kjv");
   }
+  if (tokenizer.byte_pair().has_corpus_validation() && !tokenizer.byte_pair().has_corpus()) {
+    problems->Add(path + ".byte_pair.corpus_validation",
+                  "has no effect without byte_pair.corpus: leave it out");
+  }
   if (model.has_opt() && tokenizer.has_gpt2() &&
       tokenizer.gpt2().vocab() == v1::Gpt2TokenizerSpec::default_instance().vocab()) {
     problems->Add(path + ".gpt2",
@@ -89,14 +92,15 @@ void CheckTextSizes(const std::string& path, const Model& model, const Tokenized
     if (evaluation.has_sequence_length()) {
       check_length("evaluation.sequence_length", evaluation.sequence_length());
     }
-    const std::string field = data.path + ".tokenizer." + VocabularyField(*data.tokenizer);
-    const std::optional<std::uint32_t> vocab = VocabularySize(*data.tokenizer);
+    const std::optional<std::uint32_t> vocab = data.vocab_size;
     if (!vocab.has_value() && !model.has_vocab_size()) {
-      problems->Add(field, "its number of tokens is known to the worker only: give " + path + ".vocab_size");
+      problems->Add(data.vocab_field,
+                    "its number of tokens is known to the worker only: give " + path + ".vocab_size");
     }
     if (vocab.has_value() && model.has_vocab_size() && model.vocab_size() < *vocab) {
-      problems->Add(path + ".vocab_size", Text(model.vocab_size()) + " is less than the tokenizer's " +
-                                              Text(*vocab) + " tokens (" + field +
+      problems->Add(path + ".vocab_size", Text(model.vocab_size()) + " is less than the " +
+                                              (data.tokenizer != nullptr ? "tokenizer's " : "data's ") +
+                                              Text(*vocab) + " tokens (" + data.vocab_field +
                                               "): leave it out, or give at least " + Text(*vocab));
     }
   } else {
@@ -203,6 +207,32 @@ void CheckInstructions(const v1::TrialSpec& spec, Problems* problems) {
   CheckPath("data.instructions.path", spec.data().instructions().path(), problems);
 }
 
+void CheckBackcopy(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::BackcopyDataSpec& data = spec.data().backcopy();
+  const std::string name(ArchitectureName(spec.model()));
+  if (spec.model().has_opt()) {
+    problems->Add("data.backcopy",
+                  "its token 1 is a trigger, and model.opt pads with 1, a row that is never learned: use "
+                  "model.gpt2 or model.llama");
+  } else if (!IsCausal(spec.model()) && !spec.model().has_vit()) {
+    problems->Add("data.backcopy", "the next token is predicted, and model." + name +
+                                       " is not causal: use model.gpt2 or model.llama");
+  }
+  // bos, and two tokens to choose from.
+  if (data.triggers() + 3 > data.vocab_size()) {
+    problems->Add("data.backcopy.triggers",
+                  Text(data.triggers()) + " of vocab_size " + Text(data.vocab_size()) +
+                      " leave fewer than two ordinary tokens behind bos and the triggers: give at most " +
+                      Text(data.vocab_size() - 3));
+  }
+  if (spec.training().has_epochs()) {
+    problems->Add("training.epochs",
+                  Text(spec.training().epochs()) +
+                      " has no meaning with data.backcopy, whose training sequences never repeat: give "
+                      "training.steps");
+  }
+}
+
 // Fields of the evaluation that only some kinds of data have a use for.
 void CheckEvaluation(const v1::TrialSpec& spec, Problems* problems) {
   const v1::EvaluationSpec& evaluation = spec.evaluation();
@@ -227,7 +257,7 @@ void CheckData(const v1::TrialSpec& resolved, Problems* problems) {
     VisitArchitecture(resolved.model(), [&](std::string_view name, const auto& model) {
       CheckTextSizes("model." + std::string(name), model, *data, resolved.evaluation(), problems);
     });
-    CheckTokenizer(*data, resolved.model(), problems);
+    if (data->tokenizer != nullptr) CheckTokenizer(*data, resolved.model(), problems);
   }
   switch (resolved.data().kind_case()) {
     case v1::DataSpec::kText:
@@ -241,6 +271,9 @@ void CheckData(const v1::TrialSpec& resolved, Problems* problems) {
       break;
     case v1::DataSpec::kInstructions:
       CheckInstructions(resolved, problems);
+      break;
+    case v1::DataSpec::kBackcopy:
+      CheckBackcopy(resolved, problems);
       break;
     case v1::DataSpec::KIND_NOT_SET:
       return;

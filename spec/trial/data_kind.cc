@@ -1,21 +1,44 @@
 #include "spec/trial/data_kind.h"
 
+#include "spec/trial/vocabularies.h"
+
 namespace inlier {
+
+namespace {
+
+TokenizedData Tokenized(const std::string& path, const v1::TokenizerSpec& tokenizer,
+                        std::uint32_t sequence_length, std::optional<v1::Objective> objective) {
+  return {path,
+          &tokenizer,
+          VocabularySize(tokenizer),
+          path + ".tokenizer." + VocabularyField(tokenizer),
+          sequence_length,
+          objective};
+}
+
+}  // namespace
 
 std::optional<TokenizedData> TokenizedDataOf(const v1::DataSpec& data) {
   switch (data.kind_case()) {
     case v1::DataSpec::kText: {
       const v1::TextDataSpec& text = data.text();
-      TokenizedData found{"data.text", &text.tokenizer(), text.sequence_length(), std::nullopt};
-      if (text.has_objective()) found.objective = text.objective();
-      return found;
+      std::optional<v1::Objective> objective;
+      if (text.has_objective()) objective = text.objective();
+      return Tokenized("data.text", text.tokenizer(), text.sequence_length(), objective);
     }
     case v1::DataSpec::kClassification:
-      return TokenizedData{"data.classification", &data.classification().tokenizer(),
-                           data.classification().sequence_length(), v1::MLM};
+      return Tokenized("data.classification", data.classification().tokenizer(),
+                       data.classification().sequence_length(), v1::MLM);
     case v1::DataSpec::kInstructions:
-      return TokenizedData{"data.instructions", &data.instructions().tokenizer(),
-                           data.instructions().sequence_length(), v1::CLM};
+      return Tokenized("data.instructions", data.instructions().tokenizer(),
+                       data.instructions().sequence_length(), v1::CLM);
+    case v1::DataSpec::kBackcopy:
+      return TokenizedData{"data.backcopy",
+                           nullptr,
+                           data.backcopy().vocab_size(),
+                           "data.backcopy.vocab_size",
+                           data.backcopy().sequence_length(),
+                           v1::CLM};
     case v1::DataSpec::kImages:
     case v1::DataSpec::KIND_NOT_SET:
       break;

@@ -10,12 +10,14 @@
 
 namespace inlier {
 
-// Data that a tokenizer turns into sequences: text, classification, instructions.
+// Data that are sequences of tokens: text, classification, instructions, backcopy.
 struct TokenizedData {
-  std::string path;                        // In the spec, for example "data.text".
-  const v1::TokenizerSpec* tokenizer;      // Lives as long as the spec.
-  std::uint32_t sequence_length;           // T.
-  std::optional<v1::Objective> objective;  // The objective of its tokens, where the data decides it.
+  std::string path;                         // In the spec, for example "data.text".
+  const v1::TokenizerSpec* tokenizer;       // Lives as long as the spec; null where tokens are drawn.
+  std::optional<std::uint32_t> vocab_size;  // Tokens; nothing where only the worker can count them.
+  std::string vocab_field;                  // The field that decides it: "data.backcopy.vocab_size".
+  std::uint32_t sequence_length;            // T.
+  std::optional<v1::Objective> objective;   // The objective of its tokens, where the data decides it.
 };
 
 // Nothing for images, and where no kind is given.

@@ -17,7 +17,6 @@
 #include "spec/trial/data_kind.h"
 #include "spec/trial/presets.h"
 #include "spec/trial/quantization_checks.h"
-#include "spec/trial/vocabularies.h"
 
 namespace inlier {
 namespace {
@@ -99,8 +98,8 @@ absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data
   if (model->has_preset()) RETURN_IF_ERROR(ApplyPreset(architecture, model->preset(), model));
   if (const std::optional<TokenizedData> tokenized = TokenizedDataOf(data)) {
     if constexpr (requires { model->has_vocab_size(); }) {
-      const std::optional<std::uint32_t> vocab_size = VocabularySize(*tokenized->tokenizer);
-      if (!model->has_vocab_size() && vocab_size.has_value()) model->set_vocab_size(*vocab_size);
+      if (!model->has_vocab_size() && tokenized->vocab_size.has_value())
+        model->set_vocab_size(*tokenized->vocab_size);
       if (!model->has_max_positions()) model->set_max_positions(tokenized->sequence_length);
     }
   }
@@ -121,6 +120,30 @@ absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data
   return absl::OkStatus();
 }
 
+// Values that are not their fields' `was` are in fingerprints where they are written out.
+template <typename Data>
+void WriteValidation(Data* data) {
+  if (!data->has_validation()) data->set_validation(data->validation());
+}
+
+// The texts that a vocabulary of another corpus leaves out: those that data.text keeps by default.
+void WriteCorpusValidation(v1::TokenizerSpec* tokenizer) {
+  if (!tokenizer->byte_pair().has_corpus() || tokenizer->byte_pair().has_corpus_validation()) return;
+  tokenizer->mutable_byte_pair()->set_corpus_validation(v1::TextDataSpec::default_instance().validation());
+}
+
+void WriteSplit(v1::DataSpec* data) {
+  if (data->has_text()) {
+    WriteValidation(data->mutable_text());
+    WriteCorpusValidation(data->mutable_text()->mutable_tokenizer());
+  } else if (data->has_instructions()) {
+    WriteValidation(data->mutable_instructions());
+    WriteCorpusValidation(data->mutable_instructions()->mutable_tokenizer());
+  } else if (data->has_classification()) {
+    WriteCorpusValidation(data->mutable_classification()->mutable_tokenizer());
+  }
+}
+
 }  // namespace
 
 absl::Status ResolveInPlace(v1::TrialSpec* spec) {
@@ -135,6 +158,7 @@ absl::Status ResolveInPlace(v1::TrialSpec* spec) {
   if (resolved.has_quantization() && IsCalibrated(resolved.quantization())) {
     MakeGroupsAndChoices(resolved.mutable_quantization()->mutable_calibration());
   }
+  WriteSplit(resolved.mutable_data());
   v1::ModelSpec& model = *resolved.mutable_model();
   absl::Status filled;
   VisitArchitecture(&model, [&](std::string_view name, auto* architecture) {

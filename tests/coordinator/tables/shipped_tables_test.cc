@@ -93,7 +93,8 @@ std::string OtherSetting(const PublishedFigure& figure, const v1::TrialSpec& spe
   if (size != Sizes().at(figure.model)) return "model";
   const bool kaul = figure.paper == "kaul2024";
   const v1::DataSpec& data = spec.data();
-  if (data.has_text() && data.text().corpus() != (kaul ? "c4" : "bookcorpus-wiki")) return "corpus";
+  if (data.has_text() && kaul && data.text().path() != "/data/c4.jsonl") return "corpus";
+  if (data.has_text() && !kaul && data.text().corpus() != "bookcorpus-wiki") return "corpus";
   if (data.has_images() && data.images().path() != "/data/imagenet") return "images";
   if (data.has_classification() != (figure.table == "5" && figure.paper == "liao2024")) return "GLUE";
   if (data.has_instructions() != (figure.table == "8" && kaul)) return "instructions";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -46,30 +47,80 @@ TEST(RandAugmentTest, OperationsAreThoseOfTheTableAtTheirStrength) {
 
 TEST(RandAugmentTest, OperationsWithAStrengthDoNothingAtStrengthZero) {
   const Image image = Ramp(10, 10, 3);
-  for (int i = 0; i < kRandAugmentOperations; ++i) {
-    const auto operation = static_cast<RandAugmentOperation>(i);
+  for (const RandAugmentOperation operation : OperationsOf(v1::AugmentationSpec::TORCHVISION)) {
+    const int i = static_cast<int>(operation);
     if (operation == kAutocontrast || operation == kEqualize || operation == kInvert) continue;
     EXPECT_EQ(ApplyRandAugment(image, operation, 0, false), image) << i;
     EXPECT_NE(ApplyRandAugment(image, operation, 10, false), image) << i;
   }
 }
 
+v1::AugmentationSpec Layers(std::uint32_t layers, double magnitude = 7) {
+  v1::AugmentationSpec spec;
+  spec.set_rand_augment_layers(layers);
+  spec.set_rand_augment_magnitude(magnitude);
+  return spec;
+}
+
 TEST(RandAugmentTest, EveryOperationIsDrawnAndLayersFollowEachOther) {
   const Image image = Ramp(9, 9, 3);
-  std::set<std::vector<std::uint8_t>> seen;
-  std::set<std::vector<std::uint8_t>> single;
-  for (int i = 0; i < kRandAugmentOperations; ++i) {
-    for (const bool negative : {false, true})
-      single.insert(ApplyRandAugment(image, static_cast<RandAugmentOperation>(i), 7, negative).bytes);
+  for (const auto list : {v1::AugmentationSpec::TORCHVISION, v1::AugmentationSpec::TIMM}) {
+    v1::AugmentationSpec spec = Layers(1);
+    spec.set_rand_augment_operations(list);
+    std::set<std::vector<std::uint8_t>> seen;
+    std::set<std::vector<std::uint8_t>> single;
+    for (const RandAugmentOperation operation : OperationsOf(list)) {
+      for (const bool negative : {false, true})
+        single.insert(ApplyRandAugment(image, operation, 7, negative).bytes);
+    }
+    for (std::uint64_t i = 0; i < 400; ++i) {
+      RandomStream stream(3, "test", i);
+      seen.insert(RandAugment(image, spec, stream).bytes);
+    }
+    EXPECT_EQ(seen, single);
   }
-  for (std::uint64_t i = 0; i < 400; ++i) {
-    RandomStream stream(3, "test", i);
-    seen.insert(RandAugment(image, 1, 7, stream).bytes);
-  }
-  EXPECT_EQ(seen, single);
   RandomStream twice(3, "test", 5), one(3, "test", 5);
-  const Image two_layers = RandAugment(image, 2, 7, twice);
-  EXPECT_EQ(two_layers, RandAugment(RandAugment(image, 1, 7, one), 1, 7, one));
+  const Image two_layers = RandAugment(image, Layers(2), twice);
+  EXPECT_EQ(two_layers, RandAugment(RandAugment(image, Layers(1), one), Layers(1), one));
+}
+
+// timm, data/auto_augment.py: 15 operations; at the strength of 9 posterize keeps one bit and solarize-add adds
+// 99 of 110.
+TEST(RandAugmentTest, TimmsListHasSolarizeAddAndItsOwnPosterize) {
+  const auto timm = OperationsOf(v1::AugmentationSpec::TIMM);
+  const auto torchvision = OperationsOf(v1::AugmentationSpec::TORCHVISION);
+  EXPECT_EQ(timm.size(), 15u);
+  EXPECT_EQ(torchvision.size(), 14u);
+  EXPECT_EQ(std::set(timm.begin(), timm.end()).size(), 15u);
+  EXPECT_EQ(std::count(timm.begin(), timm.end(), kPosterize), 0);
+  const Image image = ImageOf(1, 4, 1, {0, 100, 128, 255});
+  EXPECT_EQ(ApplyRandAugment(image, kSolarizeAdd, 9, false).bytes,
+            (std::vector<std::uint8_t>{99, 199, 128, 255}));
+  EXPECT_EQ(ApplyRandAugment(image, kSolarizeAdd, 0, false), image);
+  EXPECT_EQ(ApplyRandAugment(image, kPosterizeOfTimm, 9, false).bytes,
+            (std::vector<std::uint8_t>{0, 0, 128, 128}));
+  EXPECT_EQ(ApplyRandAugment(image, kPosterizeOfTimm, 0, false), Posterize(image, 4));
+  EXPECT_EQ(ApplyRandAugment(image, kPosterizeOfTimm, 10, false), Posterize(image, 0));
+}
+
+TEST(RandAugmentTest, AnOperationIsAppliedWithItsChance) {
+  const Image image = Ramp(9, 9, 3);
+  v1::AugmentationSpec spec = Layers(1);
+  spec.set_rand_augment_probability(0.5);
+  int unchanged = 0;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    RandomStream stream(3, "test", i), same(3, "test", i);
+    const Image result = RandAugment(image, spec, stream);
+    if (result == image) {
+      ++unchanged;
+    } else {
+      EXPECT_EQ(result, RandAugment(image, Layers(1), same)) << "the chance changes no draw before it";
+    }
+  }
+  EXPECT_NEAR(unchanged, 1000, 4 * 22.4);  // Four standard deviations.
+  spec.set_rand_augment_probability(0);
+  RandomStream stream(3, "test", 5);
+  EXPECT_EQ(RandAugment(image, spec, stream), image);
 }
 
 TEST(ImageAugmentationTest, WithEverythingOffAnImageIsAsInValidation) {
@@ -82,6 +133,17 @@ TEST(ImageAugmentationTest, WithEverythingOffAnImageIsAsInValidation) {
   const Image square = Ramp(8, 8, 1);
   EXPECT_EQ(PrepareImage(square, 8, 1), square);
   EXPECT_EQ(PrepareImage(square, 8, 3), ToChannels(square, 3));
+}
+
+// As timm with crop_pct: the shorter side to floor(side / crop), then the middle.
+TEST(ImageAugmentationTest, AnEvaluationCropScalesFurtherAndCutsTheMiddle) {
+  const Image image = Ramp(40, 50, 3);
+  const Image scaled = ResizeShorterSide(image, 33, ResizeFilter::kBicubic);  // 30 / 0.9.
+  EXPECT_EQ(PrepareImage(image, 30, 3, 0.9), CutMiddle(scaled, 30));
+  EXPECT_NE(PrepareImage(image, 30, 3, 0.9), PrepareImage(image, 30, 3));
+  EXPECT_EQ(PrepareImage(image, 30, 3, 1), PrepareImage(image, 30, 3));
+  // 224 / 0.9 = 248.9: the size that timm evaluates ViT-S/16 with.
+  EXPECT_EQ(PrepareImage(Ramp(248, 248, 1), 224, 1, 0.9), CutMiddle(Ramp(248, 248, 1), 224));
 }
 
 TEST(ImageAugmentationTest, AStripIsPreparedWithoutScalingAllOfIt) {

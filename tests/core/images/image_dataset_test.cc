@@ -282,6 +282,14 @@ TEST_F(ImageDatasetTest, TheDigestFollowsContentAndEverySettingOfABatch) {
   EXPECT_TRUE(differs(with([](Augmentation& a) { a.set_mixup_alpha(0.5); })));
   EXPECT_TRUE(differs(with([](Augmentation& a) { a.set_cutmix_alpha(0.5); })));
   // A setting without effect does not change the digest.
+  EXPECT_TRUE(differs(with([](Augmentation& a) {
+    a.set_rand_augment_layers(1);
+    a.set_rand_augment_probability(0.5);
+  })));
+  EXPECT_TRUE(differs(with([](Augmentation& a) {
+    a.set_rand_augment_layers(1);
+    a.set_rand_augment_operations(Augmentation::TIMM);
+  })));
   EXPECT_FALSE(differs(with([](Augmentation& a) { a.set_rand_augment_magnitude(3); })));
   WriteIdx("t10k", kValidation, 102);
   EXPECT_TRUE(differs(Open(Spec())));

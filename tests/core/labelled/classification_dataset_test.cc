@@ -332,6 +332,8 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   spec.set_sequence_length(24);
   spec.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(300);
   spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus("some-text");
+  spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(
+      v1::HASH);  // The default of data.text.
   const auto dataset = Open(spec);
   EXPECT_EQ(dataset->vocab_size(), 300);
   const Batch batch = dataset->ValidationBatch(0, 1, 0);
@@ -346,7 +348,9 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   folder_.Write("other.txt", "the word number 7 of them zz\nb\n");
   other.set_path((folder_.path() / "other.txt").string());
   other.mutable_tokenizer()->mutable_byte_pair()->set_corpus("some-text");
+  other.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(v1::HASH);
   other.set_validation_fraction(0.5);
+  other.set_validation(v1::LAST);
   const auto reused = TextDataset::Open(other, v1::MLM, options);
   ASSERT_TRUE(reused.ok()) << reused.status();
   const Batch packed = (*reused)->ValidationBatch(0, 1, 0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "core/text/special_tokens.h"
@@ -28,6 +29,7 @@ class InstructionDatasetTest : public testing::Test {
     spec.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(kSmallestVocabulary);
     spec.set_sequence_length(64);
     spec.set_validation_fraction(0.5);
+    spec.set_validation(v1::LAST);
     return spec;
   }
   absl::StatusOr<std::unique_ptr<InstructionDataset>> TryOpen(const v1::InstructionDataSpec& spec) {
@@ -132,6 +134,45 @@ TEST_F(InstructionDatasetTest, LongPairsAreCutAtTheirEndAndPromptsThatFillEveryt
   EXPECT_EQ(Error(spec), File() + ": every prompt of the validation part fills a sequence of " +
                              std::to_string(length - 5) +
                              " tokens, with no space for an answer; raise data.instructions.sequence_length");
+}
+
+TEST_F(InstructionDatasetTest, ByHashThePartsAreSpreadAndEqualPromptsStayTogether) {
+  std::string content;
+  for (int i = 0; i < 200; ++i)
+    content += absl::StrCat("{\"instruction\": \"p", i / 2, "\", \"output\": \"", i % 2, "\"}\n");
+  v1::InstructionDataSpec spec = Spec(content);
+  spec.set_validation(v1::HASH);
+  spec.set_validation_fraction(0.2);
+  const auto dataset = Open(spec);
+  const std::int64_t validation = dataset->validation_examples(), train = dataset->train_examples();
+  EXPECT_EQ(train + validation, 200);
+  EXPECT_NEAR(static_cast<double>(validation), 40, 4 * 2 * 4);  // Hundred prompts, two pairs each.
+  const Batch validated = dataset->ValidationBatch(0, validation, 0);
+  const Batch trained = dataset->CalibrationBatch(v1::TRAIN, 0, train, 1);
+  const auto prompts = [](const Batch& batch) {
+    std::map<std::vector<std::int64_t>, int> found;
+    for (std::int64_t i = 0; i < batch.ids.size(0); ++i) {
+      std::vector<std::int64_t> prompt = Row(batch.ids, i);
+      const std::vector<std::int64_t> labels = Row(batch.labels, i);
+      for (std::size_t k = 0; k < prompt.size(); ++k) prompt[k] = labels[k] == -100 ? prompt[k] : 0;
+      ++found[prompt];
+    }
+    return found;
+  };
+  const auto in_training = prompts(trained);
+  for (const auto& [prompt, count] : prompts(validated)) {
+    EXPECT_EQ(count, 2);
+    EXPECT_FALSE(in_training.contains(prompt));
+  }
+  spec.set_validation(v1::LAST);
+  EXPECT_NE(Open(spec)->dataset_digest(), dataset->dataset_digest());
+
+  v1::InstructionDataSpec same =
+      Spec("{\"instruction\": \"a\", \"output\": \"b\"}\n{\"instruction\": \"a\", \"output\": \"c\"}\n");
+  same.set_validation(v1::HASH);
+  EXPECT_EQ(Error(same), File() +
+                             ": all 2 prompts are equal, and a hash puts equal prompts on one side; use "
+                             "different ones, or data.instructions.validation: LAST");
 }
 
 TEST_F(InstructionDatasetTest, TheFieldsCanHaveOtherNames) {

@@ -163,6 +163,40 @@ TEST_F(InitialiseWeightsTest, FreshLinearsOfTheOthersFollowTheirInputs) {
   EXPECT_FALSE(llama.contains("model.layers.1.mlp.gate_proj.bias"));
 }
 
+// 3 channels of 4 x 4 pixels are 48 inputs. As a convolution of the library, and of timm, starts.
+TEST_F(InitialiseWeightsTest, PatchesStartAsTheOthersOrAsAConvolution) {
+  const auto parameters = [](const std::string& fields) {
+    v1::TrialSpec spec;
+    EXPECT_TRUE(
+        google::protobuf::TextFormat::ParseFromString("model { vit { layers: 1 hidden_size: 256 heads: 4 "
+                                                      "ffn_size: 64 image_size: 8 patch_size: 4 channels: 3 "
+                                                      "classes: 2 " +
+                                                          fields + " } }",
+                                                      &spec));
+    const auto model = MakeModel(spec);
+    EXPECT_TRUE(model.ok()) << model.status();
+    InitialiseWeights(**model, spec, 1);
+    return (*model)->named_parameters();
+  };
+  const std::string projection = "vit.embeddings.patch_embeddings.projection.";
+  const auto others = parameters("");
+  EXPECT_NEAR(others[projection + "weight"].std().item<double>(), 0.02, 0.001);
+  EXPECT_EQ(others[projection + "bias"].abs().max().item<float>(), 0);
+  const auto convolution = parameters("patch_initialisation: CONVOLUTION");
+  const double limit = 1 / std::sqrt(48.0);
+  for (const char* name : {"weight", "bias"}) {
+    const at::Tensor values = convolution[projection + name];
+    EXPECT_LE(values.abs().max().item<double>(), limit) << name;
+    EXPECT_GT(values.abs().max().item<double>(), 0.97 * limit) << name;
+    EXPECT_NEAR(values.std().item<double>() / limit * std::sqrt(3.0), 1, 0.1) << name;
+  }
+  for (const auto& item : others) {
+    if (!item.key().starts_with(projection)) {
+      EXPECT_TRUE(convolution[item.key()].equal(item.value())) << item.key();
+    }
+  }
+}
+
 TEST_F(InitialiseWeightsTest, GatesStartAsOpenAsAsked) {
   const auto parameters = [](const std::string& gate) {
     return SmallModel(Wide("opt", "", "gate { " + gate + " }"))->named_parameters();

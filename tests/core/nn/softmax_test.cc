@@ -53,6 +53,22 @@ TEST(ClippedSoftmaxTest, OneVisibleKeyGetsAllAndPassesNoGradient) {
   EXPECT_LE(scores.grad().abs().max().item<float>(), 1e-6);
 }
 
+// exp(100) is infinite in float32: a row of very negative scores is zero and passes no gradient.
+TEST(SoftpickTest, VeryNegativeRowsAreZeroWithAGradientOfZero) {
+  for (const float largest : {-1.0F, -80.0F, -100.0F, -1e4F, std::numeric_limits<float>::lowest()}) {
+    at::Tensor scores = torch::tensor(
+        {{largest, largest * 0.5F - 200, -std::numeric_limits<float>::infinity()}, {2.0F, largest, 1.0F}});
+    scores.requires_grad_();
+    const at::Tensor p = Softpick(scores, 1e-8);
+    EXPECT_EQ(p[0].abs().sum().item<float>(), 0) << largest;
+    EXPECT_GT(p[1][0].item<float>(), 0.5F);
+    (p * torch::tensor({1.0F, 2.0F, 3.0F})).sum().backward();
+    EXPECT_TRUE(scores.grad().isfinite().all().item<bool>()) << largest << "\n" << scores.grad();
+    EXPECT_EQ(scores.grad()[0].abs().sum().item<float>(), 0) << largest;
+    EXPECT_GT(scores.grad()[1].abs().sum().item<float>(), 0) << largest;
+  }
+}
+
 TEST(ClippedSoftmaxTest, MaskedKeysStayExactlyZeroAndRowsAreNotRenormalised) {
   at::Tensor scores = torch::zeros({1, 64});
   scores.slice(1, 32).fill_(std::numeric_limits<float>::lowest());

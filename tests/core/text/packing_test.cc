@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/random_stream.h"
 
@@ -49,6 +50,37 @@ TEST(PackedTextsTest, EqualsJoiningTheTextsWithTheirSpecialTokens) {
       packed.Read(i, ids, special);
       ASSERT_EQ(ids, expected[i]) << round << " sequence " << i;
       for (size_t k = 0; k < ids.size(); ++k) ASSERT_EQ(special[k], ids[k] < 0);
+    }
+  }
+}
+
+// A head in front of T - 1 ids of the joined texts: the sequences without a head of T - 1, one longer.
+TEST(PackedTextsTest, AHeadIsInFrontOfEverySequence) {
+  for (uint64_t round = 0; round < 200; ++round) {
+    RandomStream stream(2, "packing", round);
+    PackedTexts::Options options;
+    options.sequence_length = 1 + static_cast<int64_t>(stream.Below(9));
+    options.texts_per_group = 1 + static_cast<int64_t>(stream.Below(4));
+    options.short_group = stream.Below(2) ? ShortGroup::kKeep : ShortGroup::kDrop;
+    options.before_text = {-1};
+    std::vector<uint64_t> begins = {0};
+    for (uint64_t i = stream.Below(12); i > 0; --i) begins.push_back(begins.back() + stream.Below(9));
+    const auto read = [](uint64_t begin, std::span<int64_t> ids) {
+      std::iota(ids.begin(), ids.end(), static_cast<int64_t>(begin));
+    };
+    const PackedTexts plain(options, begins, read);
+    options.head = -3;
+    ++options.sequence_length;
+    const PackedTexts headed(options, begins, read);
+    ASSERT_EQ(headed.size(), plain.size());
+    for (int64_t i = 0; i < plain.size(); ++i) {
+      ASSERT_EQ(headed.LengthOf(i), plain.LengthOf(i) + 1);
+      std::vector<int64_t> expected(plain.LengthOf(i) + 1, -3), ids(expected.size());
+      std::vector<uint8_t> expected_special(expected.size(), 1), special(expected.size(), 9);
+      plain.Read(i, std::span(expected).subspan(1), std::span(expected_special).subspan(1));
+      headed.Read(i, ids, special);
+      ASSERT_EQ(ids, expected) << round;
+      ASSERT_EQ(special, expected_special) << round;
     }
   }
 }

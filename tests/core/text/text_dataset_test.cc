@@ -225,6 +225,7 @@ TEST_F(TextDatasetTest, AShortGroupIsPaddedAndMaskedOut) {
   for (int i = 0; i < 99; ++i) text += "in the beginning was the word and the word was good\n";
   spec.set_path(folder_.Write("short.txt", text + "the end\n").string());
   spec.set_validation_fraction(0.01);
+  spec.set_validation(v1::LAST);
   const auto dataset = Open(v1::MLM, spec);
   ASSERT_EQ(dataset->validation_examples(), 1);
   const Batch batch = dataset->ValidationBatch(0, 4, 1);
@@ -259,6 +260,79 @@ TEST_F(TextDatasetTest, UnigramPerplexityIsThatOfTheTargets) {
     double entropy = 0;
     for (const auto& [id, count] : counts) entropy -= count / total * std::log(count / total);
     EXPECT_NEAR(dataset->ComputeUnigramPerplexity(), std::exp(entropy), 1e-9 * std::exp(entropy));
+  }
+}
+
+// Words in alphabetical order, as a dictionary has them.
+TEST_F(TextDatasetTest, ValidationIsSpreadOverTheFileOrItsEnd) {
+  v1::TextDataSpec spec = Spec();
+  std::string text;
+  for (char letter = 'a'; letter <= 'z'; ++letter) {
+    for (int i = 0; i < 40; ++i)
+      text += std::string(3, letter) + std::to_string(i) +
+              " is a word that begins with its own letter, as all here do\n";
+  }
+  spec.set_path(folder_.Write("sorted.txt", text).string());
+  const auto letters = [](const TextDataset& dataset) {
+    std::set<char> found;
+    for (int64_t i = 0; i < dataset.validation_examples(); ++i) {
+      const std::string decoded = dataset.Decode(dataset.ValidationBatch(i, 1, 1).ids[0]);
+      for (size_t at = decoded.find("</s>"); at != std::string::npos; at = decoded.find("</s>", at + 1))
+        if (at + 4 < decoded.size()) found.insert(decoded[at + 4]);
+    }
+    return found;
+  };
+  const auto spread = Open(v1::CLM, spec);
+  EXPECT_GT(letters(*spread).size(), 15u);
+  // The first sequences are of everywhere too: an evaluation of few batches reads no single letter.
+  EXPECT_NE(spread->Decode(spread->ValidationBatch(0, 1, 1).ids[0]).find("</s>"), std::string::npos);
+  spec.set_validation(v1::LAST);
+  const auto last = Open(v1::CLM, spec);
+  EXPECT_LE(letters(*last).size(), 4u);
+  EXPECT_TRUE(letters(*last).contains('z'));
+  EXPECT_NE(last->dataset_digest(), spread->dataset_digest());
+  EXPECT_NEAR(static_cast<double>(spread->validation_examples()) / last->validation_examples(), 1, 0.3);
+}
+
+TEST_F(TextDatasetTest, EqualTextsAreOnOneSideSoTwoDifferentOnesAreNeeded) {
+  v1::TextDataSpec spec = Spec();
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "the same words again and again\n";
+  spec.set_path(folder_.Write("same.txt", text).string());
+  EXPECT_EQ(
+      std::string(TryOpen(v1::MLM, spec).status().message()),
+      spec.path() +
+          " has 50 texts that are all equal, and a hash puts equal texts on one side; use different texts, "
+          "or data.text.validation: LAST");
+}
+
+TEST_F(TextDatasetTest, EverySequenceBeginsWithTheTokenThatBeginsATextWhereAsked) {
+  v1::TextDataSpec spec = Spec();
+  for (const v1::Objective objective : {v1::MLM, v1::CLM}) {
+    spec.set_begin_every_sequence(false);
+    spec.set_sequence_length(31);
+    const auto plain = Open(objective, spec);
+    spec.set_sequence_length(32);
+    const std::string digest = Open(objective, spec)->dataset_digest();
+    spec.set_begin_every_sequence(true);
+    const auto headed = Open(objective, spec);
+    EXPECT_NE(headed->dataset_digest(), digest);
+    ASSERT_EQ(headed->validation_examples(), plain->validation_examples());
+    const int64_t begin = headed->special_tokens().begin;
+    int64_t inside = 0;
+    for (int64_t i = 0; i < plain->validation_examples(); ++i) {
+      const std::vector<int64_t> without = Row(Original(plain->ValidationBatch(i, 1, 1)), 0);
+      std::vector<int64_t> with = Row(Original(headed->ValidationBatch(i, 1, 1)), 0);
+      EXPECT_EQ(with[0], begin);
+      with.erase(with.begin());
+      EXPECT_EQ(with, without);
+      inside += without[0] != begin;
+    }
+    EXPECT_GT(inside, plain->validation_examples() / 2) << "most sequences begin inside a text";
+    EXPECT_TRUE((headed->TrainBatch(1, 7, 16).ids.select(1, 0) == begin).all().item<bool>());
+    const auto shorter = headed->WithSequenceLength(16);
+    ASSERT_TRUE(shorter.ok());
+    EXPECT_TRUE(((*shorter)->ValidationBatch(0, 8, 1).ids.select(1, 0) == begin).all().item<bool>());
   }
 }
 
@@ -304,6 +378,7 @@ TEST_F(TextDatasetTest, SpecialTokensThatATextSpellsAreNeverTargets) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += "one [SEP] two [MASK] three\n";
   spec.set_path(folder_.Write("spelt.txt", text).string());
+  spec.set_validation(v1::LAST);
   spec.mutable_tokenizer()->mutable_wordpiece()->set_vocab(std::string(kGolden) +
                                                            "/bert-base-uncased-vocab.txt");
   spec.set_mask_probability(1);

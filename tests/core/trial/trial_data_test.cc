@@ -81,7 +81,8 @@ TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
            std::to_string(classes) + " } } data { images { path: '" + (folder_ / folder).string() +
            "' augmentation { crop_padding: 1 mixup_alpha: 0.2 } } } attention { softmax { clipped { alpha: 1 "
            "} "
-           "} } dropout: 0 training { epochs: 20 batch_size: 8 optimizer { adamw { learning_rate: 0.003 } } } "
+           "} } dropout: 0 training { epochs: 20 batch_size: 8 optimizer { adamw { learning_rate: 0.003 } } "
+           "} "
            "quantization { weights { bits: 8 } activations { bits: 8 } calibration { batches: 2 batch_size: "
            "8 "
            "} } evaluation { batch_size: 8 }";
@@ -143,7 +144,8 @@ TEST_F(TrialDataTest, ACausalModelLearnsAnswers) {
       "answers",
       "model { gpt2 { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } data { instructions { path: '" +
           (folder_ / "pairs.jsonl").string() +
-          "' tokenizer { byte_pair { vocab_size: 300 } } sequence_length: 96 validation_fraction: 0.1 } } "
+          "' tokenizer { byte_pair { vocab_size: 300 } } sequence_length: 96 validation_fraction: 0.1 "
+          "validation: LAST } } "
           "dropout: 0 training { steps: 60 batch_size: 8 optimizer { adamw { learning_rate: 0.01 } } }");
   ASSERT_TRUE(values.contains("perplexity"));
   EXPECT_LT(values.at("perplexity"), 3) << "chance is 300";
@@ -151,6 +153,21 @@ TEST_F(TrialDataTest, ACausalModelLearnsAnswers) {
   ASSERT_FALSE(losses_.empty());
   EXPECT_LT(losses_.back(), losses_.front() / 2);
   EXPECT_NE(Numbers("answers", {"attention", "0", "0"})["tokens"][0], "");
+}
+
+TEST_F(TrialDataTest, ACausalModelLearnsBackcopyWithoutAnyFile) {
+  const std::map<std::string, double> values = TrainAndEvaluate(
+      "backcopy",
+      "model { gpt2 { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } data { backcopy { vocab_size: 16 "
+      "validation_sequences: 64 } } dropout: 0 training { steps: 150 batch_size: 16 optimizer { adamw { "
+      "learning_rate: 0.01 } } }");
+  ASSERT_TRUE(values.contains("perplexity"));
+  ASSERT_TRUE(values.contains("unigram_perplexity"));
+  EXPECT_LT(values.at("perplexity"), 0.7 * values.at("unigram_perplexity"));
+  EXPECT_GT(values.at("first_key_mass"), 0);
+  const nlohmann::json tokens = Numbers("backcopy", {"tokens"})["tokens"];
+  ASSERT_EQ(tokens.size(), 32u);
+  EXPECT_EQ(tokens[0], "0") << "bos";
 }
 
 }  // namespace

@@ -34,6 +34,15 @@ TEST(ResolverTest, PresetTokenizerAndLengthFillTheSizes) {
       << "no projections: as wide as the model";
 }
 
+TEST(ResolverTest, DrawnTokensAndTheirLengthFillTheSizes) {
+  const v1::Gpt2Spec gpt2 =
+      Resolved("{model: {gpt2: {preset: tiny}}, data: {backcopy: {vocab_size: 40, sequence_length: 48}}}")
+          .model()
+          .gpt2();
+  EXPECT_EQ(gpt2.vocab_size(), 40u);
+  EXPECT_EQ(gpt2.max_positions(), 48u);
+}
+
 TEST(ResolverTest, PublishedVocabulariesHaveSizesOfTheirOwn) {
   const auto bert = [](const std::string& tokenizer) {
     return Resolved("{model: {bert: {preset: tiny}}, data: {text: {corpus: kjv, tokenizer: {" + tokenizer +

@@ -30,7 +30,7 @@ TEST(ValidatorTest, TheTinyModelsAreRight) {
 TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
   EXPECT_EQ(ResolveAndValidate(v1::TrialSpec()).status().message(),
             "model: nothing is chosen: give one of bert, opt, gpt2, llama or vit\n"
-            "data: nothing is chosen: give one of text, images, classification or instructions\n"
+            "data: nothing is chosen: give one of text, images, classification, instructions or backcopy\n"
             "training: nothing is chosen: give one of steps or epochs");
   EXPECT_EQ(ResolveAndValidate(TrialFrom("{model: {bert: {layers: 2, hidden_size: 8, heads: 2}}, data: "
                                          "{text: {}}, training: {steps: 1}}"))
@@ -42,6 +42,53 @@ TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
             "attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {gate: {mlp: {}}}}"),
             "attention.gate.mlp.hidden_size: is missing: give a whole number from 1 to 65536");
+}
+
+TEST(ValidatorTest, BackcopyNeedsACausalModelAndOrdinaryTokens) {
+  const auto error_of = [](const std::string& model, const std::string& data,
+                           const std::string& training = "steps: 9") {
+    const auto resolved = ResolveAndValidate(TrialFrom("{model: {" + model + "}, data: {backcopy: {" + data +
+                                                       "}}, training: {" + training + "}}"));
+    return resolved.ok() ? "OK" : std::string(resolved.status().message());
+  };
+  const std::string gpt2 = "gpt2: {preset: tiny}";
+  EXPECT_EQ(error_of(gpt2, ""), "OK");
+  EXPECT_EQ(error_of("llama: {preset: tiny}", "vocab_size: 4, triggers: 1, sequence_length: 8"), "OK");
+  EXPECT_EQ(error_of("bert: {preset: tiny}", ""),
+            "data.backcopy: the next token is predicted, and model.bert is not causal: use model.gpt2 or "
+            "model.llama");
+  EXPECT_EQ(
+      error_of("opt: {preset: tiny}", ""),
+      "data.backcopy: its token 1 is a trigger, and model.opt pads with 1, a row that is never learned: "
+      "use model.gpt2 or model.llama");
+  EXPECT_EQ(error_of("vit: {preset: tiny, image_size: 28, channels: 1, classes: 10}", ""),
+            "data.backcopy: model.vit reads images, and this is text: choose a model that reads text");
+  EXPECT_EQ(error_of(gpt2, "vocab_size: 8, triggers: 6"),
+            "data.backcopy.triggers: 6 of vocab_size 8 leave fewer than two ordinary tokens behind bos and "
+            "the triggers: give at most 5");
+  EXPECT_EQ(error_of(gpt2, "", "epochs: 2"),
+            "training.epochs: 2 has no meaning with data.backcopy, whose training sequences never repeat: "
+            "give training.steps");
+  EXPECT_EQ(
+      error_of("gpt2: {preset: tiny, vocab_size: 60, max_positions: 30}", ""),
+      "data.backcopy.sequence_length: 32 is longer than model.gpt2.max_positions 30: shorten the "
+      "sequence, or give model.gpt2.max_positions at least 32\n"
+      "model.gpt2.vocab_size: 60 is less than the data's 64 tokens (data.backcopy.vocab_size): leave it "
+      "out, or give at least 64");
+  EXPECT_EQ(error_of(gpt2, "vocab_size: 2000"),
+            "data.backcopy.vocab_size: 2000 is out of range: give a whole number from 4 to 1024");
+  EXPECT_EQ(error_of(gpt2, "concentration: 0"),
+            "data.backcopy.concentration: 0 is out of range: give a number from 0.001 to 1000");
+}
+
+TEST(ValidatorTest, TheSplitOfAVocabularysCorpusNeedsThatCorpus) {
+  EXPECT_EQ(ErrorOfTrial(kTinyBert,
+                         "{data: {text: {tokenizer: {byte_pair: {corpus: kjv, corpus_validation: LAST}}}}}"),
+            "OK");
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyBert, "{data: {text: {tokenizer: {byte_pair: {corpus_validation: LAST}}}}}"),
+      "data.text.tokenizer.byte_pair.corpus_validation: has no effect without byte_pair.corpus: leave it "
+      "out");
 }
 
 TEST(ValidatorTest, AStartIsAnAbsolutePath) {
