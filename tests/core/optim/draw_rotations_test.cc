@@ -62,13 +62,12 @@ TEST(DrawRotationsTest, SideChoosesTheAxes) {
 
 // What writes the residual stream of a ViT, of more axes than a matrix: Q on the features, nothing else.
 TEST(DrawRotationsTest, TheEmbeddingsOfAVitAreRotatedOnTheirFeatures) {
-  at::manual_seed(1);
   const std::pair<const char*, std::vector<std::int64_t>> parameters[] = {
       {"vit.embeddings.patch_embeddings.projection.weight", {8, 3, 2, 2}},
       {"vit.embeddings.cls_token", {1, 1, 8}},
       {"vit.embeddings.position_embeddings", {1, 5, 8}}};
   for (const auto& [name, shape] : parameters) {
-    const at::Tensor x = at::randn(shape, at::kDouble);
+    const at::Tensor x = at::arange(at::zeros(shape).numel(), at::kDouble).sin().view(shape);
     const bool features_first = x.dim() == 4;
     const auto rotations = DrawRotations(OrthoSpec(""), {{name, x}});
     ASSERT_EQ(rotations.size(), 1u) << name;
