@@ -155,7 +155,10 @@ std::string AnalysisReport::ToString() const {
                                {"max_abs_first", "largest element of the first token"},
                                {"max_abs_rest", "largest element of the others"},
                                {"first_attention_share", "queries with most attention on the first token"},
-                               {"first_key_mass", "attention that the first token gets"}}),
+                               {"first_key_mass", "attention that the first token gets"},
+                               {"uniform_first_key_mass", "what uniform attention would give it"},
+                               {"sink_rate", "heads that give it more than 0.3"},
+                               {"massive_activation_count", "of a sequence, in the layer that has most"}}),
                   "\n", WorstSites(settings_[0]["sites"]), "\nQuantized\n");
   std::vector<std::string> headings = {"setting"};
   if (has_head) headings.insert(headings.end(), {"perplexity", "accuracy"});

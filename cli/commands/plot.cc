@@ -236,7 +236,8 @@ void AddPlotCommand(CLI::App& app, Session& session) {
   command->add_option("names", arguments->names, "Figures of the sweep; default: all of its `figures`");
   command->add_option(
       "--kind", arguments->kind,
-      "A figure of its own: curves, against, bars, heat-map, scatter, dimensions, tokens, attention");
+      "A figure of its own: curves, against, bars, heat-map, scatter, dimensions, tokens, attention, "
+      "outlier-dimensions, outlier-positions");
   command->add_option("--y", arguments->y, "Measurement, for example train_loss or max_inf_norm");
   command->add_option(
       "--x", arguments->x,

@@ -65,7 +65,7 @@ std::string GridCsv(const Figure& figure) {
   std::vector<std::string> line;
   if (of_model) {
     line = {figure.y_heading, figure.x_heading};
-    if (figure.kind != FigureSpec::DIMENSIONS) line.push_back("token");
+    if (HasTokens(figure.kind)) line.push_back("token");
     if (figure.kind == FigureSpec::ATTENTION) line.insert(line.begin() + 1, "query_token");
     line.push_back(figure.value_title);
   } else {
@@ -99,6 +99,8 @@ bool HasGrid(FigureSpec::Kind kind) {
   return kind != FigureSpec::CURVES && kind != FigureSpec::AGAINST && kind != FigureSpec::BARS &&
          kind != FigureSpec::SCATTER;
 }
+
+bool HasTokens(FigureSpec::Kind kind) { return kind == FigureSpec::TOKENS || kind == FigureSpec::ATTENTION; }
 
 std::string SeriesName(const FigureSeries& series) {
   std::string name;

@@ -46,6 +46,9 @@ struct Figure {
 // CURVES, AGAINST, BARS and SCATTER have series, the others a grid.
 bool HasGrid(v1::FigureSpec::Kind kind);
 
+// TOKENS and ATTENTION: the columns of the grid are the tokens of a text.
+bool HasTokens(v1::FigureSpec::Kind kind);
+
 // "BERT, clipped"; "" for a series without labels.
 std::string SeriesName(const FigureSeries& series);
 

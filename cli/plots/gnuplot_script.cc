@@ -305,7 +305,7 @@ class Script {
 
   void Grid() {
     const std::size_t rows = figure_.rows.size(), columns = figure_.columns.size();
-    const bool tokens = figure_.kind == FigureSpec::TOKENS || figure_.kind == FigureSpec::ATTENTION;
+    const bool tokens = HasTokens(figure_.kind);
     const auto texts_of = [tokens](const std::vector<std::string>& labels) {
       if (!tokens) return labels;
       std::vector<std::string> texts;

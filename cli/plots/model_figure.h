@@ -11,7 +11,7 @@
 
 namespace inlier {
 
-// DIMENSIONS, TOKENS or ATTENTION; `numbers` are those of inlier-trial (core/trial/model_numbers.h), `name` is of the
+// Of a kind that IsOfModel; `numbers` are those of inlier-trial (core/trial/model_numbers.h), `name` is of the
 // trial. Internal when they are of another form; InvalidArgument as BuildFigure.
 absl::StatusOr<Figure> BuildModelFigure(const v1::FigureSpec& spec, const std::string& name,
                                         const std::string& numbers);

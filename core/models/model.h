@@ -63,7 +63,9 @@ class Model : public torch::nn::Module {
   virtual std::int64_t pad_id() const { return -1; }
 
  protected:
+  // At the begin of a pass, once: the tap learns of it.
   ForwardContext ContextOf(const ModelInput& input, ActivationTap* tap) const {
+    if (tap != nullptr) tap->OnPass(input.attention_mask);
     return {.tap = tap,
             .training = is_training(),
             .products = input.products,

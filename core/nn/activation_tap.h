@@ -19,6 +19,10 @@ class ActivationTap {
  public:
   virtual ~ActivationTap() = default;
 
+  // A forward pass begins. attention_mask: (B, T), 1 = a real token, 0 = padding; undefined: there is no padding. Nothing
+  // is passed to the tap before.
+  virtual void OnPass(const at::Tensor& attention_mask) {}
+
   // `weight` is about to be used at `site`; the returned tensor is used in its place (same shape).
   virtual at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) { return weight; }
 
@@ -43,6 +47,9 @@ class TapChain : public ActivationTap {
  public:
   explicit TapChain(std::vector<ActivationTap*> taps) : taps_(std::move(taps)) {}
 
+  void OnPass(const at::Tensor& attention_mask) override {
+    for (ActivationTap* tap : taps_) tap->OnPass(attention_mask);
+  }
   at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {
     at::Tensor result = weight;
     for (ActivationTap* tap : taps_) result = tap->OnWeight(site, result);

@@ -28,7 +28,7 @@ at::Tensor ClippedSoftmax(const at::Tensor& scores, const at::Tensor& gamma, dou
                           bool may_have_empty_rows = true);
 
 // The gamma at which a row of n keys without clipping sums to beta: (beta - zeta) / (n - 1), and 0 for n <=
-// 1, where every gamma gives the same.   (Liao and Monz 2024, eq. 5)
+// 1, where every gamma gives the same.   (Liao and Monz 2024, eq. 3)
 double NcsGamma(double beta, double zeta, double n);
 at::Tensor NcsGamma(double beta, double zeta, const at::Tensor& n);
 

@@ -29,7 +29,8 @@ Cut CutOf(std::int64_t length, std::int64_t block) {
 std::vector<std::int64_t> RotatedAxes(const v1::OrthoAdamSpec& spec, const NamedParameter& parameter) {
   const auto& [name, tensor] = parameter;
   std::vector<std::int64_t> rotated;
-  if (tensor.dim() != 2) return rotated;
+  const bool of_residual = spec.side() == v1::OrthoAdamSpec::RESIDUAL;
+  if (tensor.dim() < 2 || (tensor.dim() > 2 && !of_residual)) return rotated;
   const auto consider = [&](std::int64_t axis) {
     const std::int64_t length = tensor.size(axis);
     const bool too_long = CutOf(length, spec.block()).count == 1 && length > std::int64_t{spec.max_size()};

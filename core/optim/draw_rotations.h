@@ -20,9 +20,9 @@ namespace inlier {
 // Hadamard matrices have a power of two.
 absl::Status CheckRotations(const v1::OrthoAdamSpec& spec, const std::vector<NamedParameter>& parameters);
 
-// The rotations by parameter's name, float64 on the CPU: of the 2-D parameters, on the axes that spec.side()
-// names (weight_axes.h) if they are 2 or longer and not excluded by max_size; parameters without any are not
-// in the map.  REQUIRES: CheckRotations is OK.
+// The rotations by parameter's name, float64 on the CPU: of the matrices, and with RESIDUAL of the larger tensors that
+// write the stream, on the axes that spec.side() names (weight_axes.h) if they are 2 or longer and not excluded by
+// max_size; parameters without any are not in the map.  REQUIRES: CheckRotations is OK.
 std::map<std::string, Rotation> DrawRotations(const v1::OrthoAdamSpec& spec,
                                               const std::vector<NamedParameter>& parameters);
 

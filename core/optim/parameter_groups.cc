@@ -21,10 +21,19 @@ bool IsGainOfNorm(const std::string& name) {
   return absl::StrContains(module, "norm") || absl::StartsWith(module, "ln_");
 }
 
+bool IsSink(const std::string& name) { return absl::EndsWith(name, ".sinks"); }
+
+bool IsTokenOfVit(const std::string& name) {
+  constexpr char kScope[] = "vit.embeddings.";
+  if (!absl::StartsWith(name, kScope)) return false;
+  const std::string own = name.substr(sizeof(kScope) - 1);
+  return own == "cls_token" || own == "position_embeddings" || own == "register_tokens";
+}
+
 }  // namespace
 
 bool IsDecayed(const std::string& name, bool decay_norm_gamma) {
-  if (absl::StrContains(name, "bias")) return false;
+  if (absl::StrContains(name, "bias") || IsSink(name) || IsTokenOfVit(name)) return false;
   return decay_norm_gamma || !IsGainOfNorm(name);
 }
 

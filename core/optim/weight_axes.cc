@@ -7,6 +7,7 @@ constexpr WeightAxes kTable = {.input = 1, .output = std::nullopt, .residual = 1
 constexpr WeightAxes kLinear = {.input = 1, .output = 0, .residual = std::nullopt};
 constexpr WeightAxes kReads = {.input = 1, .output = 0, .residual = 1};
 constexpr WeightAxes kWrites = {.input = 1, .output = 0, .residual = 0};
+constexpr WeightAxes kTokens = {.input = 2, .output = std::nullopt, .residual = 2};
 constexpr WeightAxes kConvReads = {.input = 0, .output = 1, .residual = 0};
 constexpr WeightAxes kConvWrites = {.input = 0, .output = 1, .residual = 1};
 
@@ -26,8 +27,13 @@ constexpr NamedAxes kKnown[] = {
     {"intermediate.dense", kReads},
     {"output.dense", kWrites},  // Of the attention and of the MLP.
     {"transform.dense", kReads},
+    {"pooler.dense", kReads},
     {"classifier", kReads},
+    {"patch_embeddings.projection", kWrites},
+    {"gate", kReads},  // Of all heads; of any architecture.
     // OPT and Llama.
+    {"project_in", kWrites},
+    {"project_out", kReads},
     {"embed_tokens", kTable},
     {"embed_positions", kTable},
     {"q_proj", kReads},
@@ -49,9 +55,15 @@ constexpr NamedAxes kKnown[] = {
     {"c_proj", kConvWrites},  // Of the attention and of the MLP.
 };
 
+// Tensors of ViT that are parameters without a module.
+constexpr std::string_view kVitTokens[] = {"vit.embeddings.cls_token", "vit.embeddings.position_embeddings"};
+
 }  // namespace
 
 WeightAxes AxesOf(std::string_view name) {
+  for (const std::string_view tokens : kVitTokens) {
+    if (name == tokens) return kTokens;
+  }
   constexpr std::string_view kWeight = ".weight";
   if (!name.ends_with(kWeight)) return kLinear;
   name.remove_suffix(kWeight.size());

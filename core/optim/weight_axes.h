@@ -3,8 +3,9 @@
 //
 // Linear weights are stored (out, in); GPT-2's Conv1D (c_attn, c_proj, c_fc) are (in, out). The rows of a
 // table (tokens, positions, token types) are entries, not features: such a weight has an input axis, its
-// features, and no output axis. A head reads the stream, and so do a classifier and BERT's transform before
-// the head.
+// features, and no output axis. A head reads the stream, and so do a classifier, a pooler, BERT's transform before
+// the head and a gate that sees all features; the patch projection of a ViT (d, channels, P, P), its class token and
+// positions (1, tokens, d) write it.
 #ifndef INLIER_CORE_OPTIM_WEIGHT_AXES_H_
 #define INLIER_CORE_OPTIM_WEIGHT_AXES_H_
 
@@ -20,7 +21,7 @@ struct WeightAxes {
   std::optional<std::int64_t> residual;  // The one of width d that reads or writes the residual stream.
 };
 
-// Of the 2-D weight with this name. An unknown name (a gate's, for example) is a linear weight away from the
+// Of the weight with this name. An unknown name (a gate's of one head, for example) is a 2-D linear weight away from the
 // residual stream.
 WeightAxes AxesOf(std::string_view name);
 

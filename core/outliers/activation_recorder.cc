@@ -1,6 +1,8 @@
 #include "core/outliers/activation_recorder.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -28,14 +30,6 @@ std::string WithoutLayerNumber(const std::string& site) {
   return site;
 }
 
-void AddRows(const at::Tensor& rows, at::Tensor& sum, std::int64_t& count, bool keep,
-             std::vector<at::Tensor>& kept) {
-  const at::Tensor values = rows.to(at::kDouble);
-  sum = sum.defined() ? sum.add(values.sum()) : values.sum();
-  count += values.numel();
-  if (keep) kept.push_back(values);
-}
-
 // The largest number, NaN when there is one; a diverged model must not look healthy.
 struct Largest {
   double value = -std::numeric_limits<double>::infinity();
@@ -53,6 +47,28 @@ struct ActivationRecorder::MeasuredSite {
   bool kurtosis;
 };
 
+// The values of the rows of one metric of one tensor.
+struct ActivationRecorder::RowSum {
+  at::Tensor sum;    // On the device of the activations, without synchronisation. The same for the next.
+  at::Tensor count;  // In double.
+  std::vector<at::Tensor> kept;  // One tensor a batch; only with keep_rows.
+
+  // `hidden`: (rows) bool, true = not to be added; undefined: all are.
+  void Add(const at::Tensor& rows, const at::Tensor& hidden, bool keep) {
+    at::Tensor values = rows.to(at::kDouble), added = at::full({}, values.numel(), values.options());
+    if (hidden.defined()) {
+      if (keep) kept.push_back(values.masked_select(hidden.logical_not()));
+      values = values.masked_fill(hidden, 0);
+      added = added.sub_(hidden.sum());
+    } else if (keep) {
+      kept.push_back(values);
+    }
+    sum = sum.defined() ? sum.add(values.sum()) : values.sum();
+    count = count.defined() ? count.add(added) : added;
+  }
+  double Mean() const { return sum.item<double>() / count.item<double>(); }
+};
+
 struct ActivationRecorder::Record {
   Record(const std::string& site, const MeasuredSite& measured)
       : name(site), role(measured.role), kurtosis(measured.kurtosis) {}
@@ -61,12 +77,8 @@ struct ActivationRecorder::Record {
   Role role;
   bool kurtosis;
   int batches = 0;
-  std::int64_t rows = 0;
-  std::int64_t kurtosis_rows = 0;
-  at::Tensor inf_norm_sum;  // On the device of the activations, without synchronisation.
-  at::Tensor kurtosis_sum;
-  std::vector<at::Tensor> row_inf_norm;  // One tensor a batch; only with keep_rows.
-  std::vector<at::Tensor> row_kurtosis;
+  RowSum inf_norms;
+  RowSum kurtoses;
 };
 
 const std::vector<ActivationRecorder::MeasuredSite>& ActivationRecorder::MeasuredSites(
@@ -134,6 +146,18 @@ ActivationRecorder::ActivationRecorder(v1::ModelSpec::ArchitectureCase architect
 
 ActivationRecorder::~ActivationRecorder() = default;
 
+bool ActivationRecorder::IsFfnOutput(v1::ModelSpec::ArchitectureCase architecture, const std::string& site) {
+  const std::string path = WithoutLayerNumber(site);
+  const std::vector<MeasuredSite>& sites = MeasuredSites(architecture);
+  return std::any_of(sites.begin(), sites.end(), [&path](const MeasuredSite& measured) {
+    return measured.role == Role::kFfnOutput && measured.path == path;
+  });
+}
+
+void ActivationRecorder::OnPass(const at::Tensor& attention_mask) {
+  if (!options_.count_padding) mask_ = MakeTokenMask(attention_mask);
+}
+
 ActivationRecorder::Record* ActivationRecorder::Find(const std::string& site) {
   const auto found = record_of_site_.find(site);
   if (found != record_of_site_.end()) return found->second;
@@ -152,12 +176,12 @@ at::Tensor ActivationRecorder::OnActivation(const std::string& site, const at::T
   Record* record = Find(site);
   if (record == nullptr) return activation;
   const c10::NoGradGuard no_grad;
-  AddRows(RowInfNorm(activation), record->inf_norm_sum, record->rows, options_.keep_rows,
-          record->row_inf_norm);
-  if (record->kurtosis && record->batches < options_.kurtosis_batches) {
-    AddRows(RowKurtosis(activation), record->kurtosis_sum, record->kurtosis_rows, options_.keep_rows,
-            record->row_kurtosis);
-  }
+  const at::Tensor padding = PaddingOf(mask_, activation);
+  const at::Tensor hidden_rows =
+      padding.defined() ? padding.reshape({activation.size(0), -1}).all(1) : at::Tensor();
+  record->inf_norms.Add(RowInfNorm(activation, padding), hidden_rows, options_.keep_rows);
+  if (record->kurtosis && record->batches < options_.kurtosis_batches)
+    record->kurtoses.Add(RowKurtosis(activation, padding), hidden_rows, options_.keep_rows);
   ++record->batches;
   return activation;
 }
@@ -167,12 +191,10 @@ std::vector<SiteOutliers> ActivationRecorder::Sites() const {
   for (const auto& record : records_) {
     SiteOutliers site;
     site.name = record->name;
-    site.inf_norm = record->inf_norm_sum.item<double>() / static_cast<double>(record->rows);
-    if (record->kurtosis) {
-      site.kurtosis = record->kurtosis_sum.item<double>() / static_cast<double>(record->kurtosis_rows);
-    }
-    if (!record->row_inf_norm.empty()) site.row_inf_norm = at::cat(record->row_inf_norm).to(at::kCPU);
-    if (!record->row_kurtosis.empty()) site.row_kurtosis = at::cat(record->row_kurtosis).to(at::kCPU);
+    site.inf_norm = record->inf_norms.Mean();
+    if (record->kurtosis) site.kurtosis = record->kurtoses.Mean();
+    if (!record->inf_norms.kept.empty()) site.row_inf_norm = at::cat(record->inf_norms.kept).to(at::kCPU);
+    if (!record->kurtoses.kept.empty()) site.row_kurtosis = at::cat(record->kurtoses.kept).to(at::kCPU);
     sites.push_back(std::move(site));
   }
   return sites;

@@ -13,7 +13,8 @@
 //   GPT-2, Llama, ViT, which that code does not have: the tensors of OPT, by the same roles.
 //                   Row = sequence or image.
 // A metric of a tensor is the plain mean of its rows over all batches; kurtosis only over the first
-// `kurtosis_batches`.
+// `kurtosis_batches`. Padding of a row is left out of it, and a row of padding alone is none; with count_padding it is
+// measured like text, as the reference code does (docs/decisions/0024-padding.md).
 //
 // Thread safety: none. On a GPU no call before Sites() or Summary() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include "core/nn/activation_tap.h"
+#include "core/nn/token_mask.h"
 #include "inlier/v1/model_spec.pb.h"
 
 namespace inlier {
@@ -56,6 +58,7 @@ struct OutlierSummary {
 struct RecorderOptions {
   int kurtosis_batches;    // Kurtosis is taken in this many batches from the first.
   bool keep_rows = false;  // Also keep every row's value.
+  bool count_padding = false;
 };
 
 // The reference's number of kurtosis batches: 257 for BERT, 101 for OPT and all others.
@@ -68,6 +71,10 @@ class ActivationRecorder : public ActivationTap {
   ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture, const RecorderOptions& options);
   ~ActivationRecorder() override;
 
+  // True for the output of the second linear of a layer's feed-forward network (F, fc2).
+  static bool IsFfnOutput(v1::ModelSpec::ArchitectureCase architecture, const std::string& site);
+
+  void OnPass(const at::Tensor& attention_mask) override;
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 
   // Every measured tensor, in order of first use.
@@ -79,6 +86,7 @@ class ActivationRecorder : public ActivationTap {
  private:
   enum class Role { kOther, kFfnOutput, kLayerOutput, kResidual };
   struct MeasuredSite;
+  struct RowSum;
   struct Record;
 
   static const std::vector<MeasuredSite>& MeasuredSites(v1::ModelSpec::ArchitectureCase architecture);
@@ -86,6 +94,7 @@ class ActivationRecorder : public ActivationTap {
 
   const v1::ModelSpec::ArchitectureCase architecture_;
   const RecorderOptions options_;
+  TokenMask mask_;                                           // Of this pass.
   std::unordered_map<std::string, Record*> record_of_site_;  // Null: not measured.
   std::vector<std::unique_ptr<Record>> records_;             // In order of first use.
 };

@@ -2,10 +2,15 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/amax.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "base/check.h"
@@ -14,7 +19,22 @@ namespace inlier {
 namespace {
 
 // Indices into Layer::sums.
-enum Sum { kFirst, kFirstOfQuery1, kMass, kMassOfQuery1, kMassNormalised, kZeros, kZeroRows };
+enum Sum {
+  kFirst,
+  kFirstOfQuery1,
+  kMass,
+  kMassOfQuery1,
+  kMassNormalised,
+  kUniform,
+  kUniformOfQuery1,
+  kEntropy,
+  kLargest,
+  kZeros,
+  kZeroRows,
+  kQueries,
+  kFirstQueries,
+  kWeights  // Of visible keys.
+};
 
 bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
@@ -30,7 +50,71 @@ Record& FindOrAdd(std::vector<Record>& records, const std::string& site) {
   return records.back();
 }
 
+// The queries of a batch of attention weights, and the keys that they may see.
+class Queries {
+ public:
+  Queries(const TokenMask& mask, bool causal, const at::Tensor& weights) : mask_(mask) {
+    const std::int64_t tokens = weights.size(2);
+    const at::TensorOptions options = weights.options().dtype(at::kDouble);
+    if (!mask.padding.defined()) {
+      visible_keys_ = causal ? at::arange(1, tokens + 1, options).view({1, 1, tokens})
+                             : at::full({1, 1, tokens}, weights.size(3), options);
+      return;
+    }
+    TORCH_CHECK(mask.padding.size(0) == weights.size(0) && mask.padding.size(1) == tokens,
+                "attention weights of shape ", weights.sizes(), " are not those of a batch of shape ",
+                mask.padding.sizes());
+    const at::Tensor real = mask.padding.logical_not().to(at::kDouble);
+    visible_keys_ =
+        (causal ? real.cumsum(1) : real.sum(1, /*keepdim=*/true).expand(real.sizes())).unsqueeze(1);
+  }
+
+  // Of x, (B or 1, 1 or H, T): the sum over the queries that count, and over the first of each sequence.
+  at::Tensor Sum(const at::Tensor& x) const {
+    return mask_.padding.defined() ? x.masked_fill(mask_.padding.unsqueeze(1), 0).sum() : x.sum();
+  }
+  at::Tensor FirstSum(const at::Tensor& x) const {
+    return mask_.padding.defined() ? x.masked_fill(mask_.not_first.unsqueeze(1), 0).sum()
+                                   : x.select(2, 0).sum();
+  }
+  // x: (B, H, T) -> (H)
+  at::Tensor SumByHead(const at::Tensor& x) const {
+    return (mask_.padding.defined() ? x.masked_fill(mask_.padding.unsqueeze(1), 0) : x)
+        .sum(at::IntArrayRef({0, 2}));
+  }
+  // (B, H, T, T) -> (B, H, T): those of the first key.
+  at::Tensor OfFirstKey(const at::Tensor& weights) const {
+    if (!mask_.padding.defined()) return weights.select(3, 0);
+    const at::Tensor key = mask_.first.view({-1, 1, 1, 1});
+    return weights.gather(3, key.expand({weights.size(0), weights.size(1), weights.size(2), 1})).squeeze(3);
+  }
+  // (B, H, T, T) bool, changed: false where the query does not count or does not see the key.
+  at::Tensor Visible(at::Tensor flags, bool causal) const {
+    if (causal) flags = flags.tril();
+    if (!mask_.padding.defined()) return flags;
+    return flags.masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(3), false)
+        .masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(2), false);
+  }
+  const at::Tensor& visible_keys() const { return visible_keys_; }  // (B or 1, 1, T) double.
+
+ private:
+  const TokenMask& mask_;
+  at::Tensor visible_keys_;
+};
+
+// Of rows of weights, (…, keys), whose sums are `total`.
+at::Tensor Entropy(const at::Tensor& weights, const at::Tensor& total) {
+  // The logarithm of a weight of 0 is finite, so that its term is 0.
+  at::Tensor terms = weights.clamp_min(std::numeric_limits<float>::min()).log_();
+  terms = terms.mul_(weights).sum(-1, /*keepdim=*/false, at::kDouble);
+  return total.log().sub_(terms.div_(total)).masked_fill_(total.eq(0), 0);
+}
+
 }  // namespace
+
+void AttentionRecorder::OnPass(const at::Tensor& attention_mask) {
+  if (!options_.count_padding) mask_ = MakeTokenMask(attention_mask);
+}
 
 at::Tensor AttentionRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
   if (EndsWith(site, ".probs")) RecordWeights(site, activation);
@@ -41,50 +125,70 @@ at::Tensor AttentionRecorder::OnActivation(const std::string& site, const at::Te
 void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor& weights) {
   INLIER_CHECK(weights.dim() == 4 && weights.numel() > 0);
   const c10::NoGradGuard no_grad;
-  const at::Tensor first = weights.select(3, 0).to(at::kDouble);  // (B, H, T)
+  const Queries queries(mask_, causal_, weights);
+  const at::Tensor first = queries.OfFirstKey(weights).to(at::kDouble);  // (B, H, T)
   const at::Tensor largest = weights.amax(3).to(at::kDouble);
   const at::Tensor total = weights.sum(3, /*keepdim=*/false, at::kDouble);
   const at::Tensor dominated = first.eq(largest).logical_and_(first.gt(0)).to(at::kDouble);
   const at::Tensor normalised = first.div(total).masked_fill_(total.eq(0), 0);
-  at::Tensor zeros = weights.eq(0);
-  if (causal_) zeros = zeros.tril();
-  const auto of_query1 = [](const at::Tensor& x) { return x.select(2, 0).sum(); };
+  const at::Tensor ones = at::ones_like(first);
+  const at::Tensor uniform = ones / queries.visible_keys();
   const at::Tensor sums =
-      at::stack({dominated.sum(), of_query1(dominated), first.sum(), of_query1(first), normalised.sum(),
-                 zeros.sum().to(at::kDouble), largest.eq(0).sum().to(at::kDouble)});
+      at::stack({queries.Sum(dominated), queries.FirstSum(dominated), queries.Sum(first),
+                 queries.FirstSum(first), queries.Sum(normalised), queries.Sum(uniform),
+                 queries.FirstSum(uniform), queries.Sum(Entropy(weights, total)), queries.Sum(largest),
+                 queries.Visible(weights.eq(0), causal_).sum().to(at::kDouble),
+                 queries.Sum(largest.eq(0).to(at::kDouble)), queries.Sum(ones), queries.FirstSum(ones),
+                 queries.Sum(ones * queries.visible_keys())});
   // NaN is neither the largest nor zero: it is added so that it shows.
-  const at::Tensor visible_nan = largest.sum().mul_(0);
+  const at::Tensor visible_nan = queries.Sum(largest).mul_(0);
+  const at::Tensor by_head = queries.SumByHead(first) + visible_nan;
+  sums.slice(0, 0, kQueries).add_(visible_nan);  // The counts stay.
 
-  const std::int64_t rows = weights.size(0) * weights.size(1), tokens = weights.size(2);
   Layer& layer = FindOrAdd(layers_, site);
-  layer.queries += rows * tokens;
-  layer.first_queries += rows;
-  layer.weights += rows * (causal_ ? tokens * (tokens + 1) / 2 : tokens * weights.size(3));
-  layer.sums = layer.sums.defined() ? layer.sums + sums + visible_nan : sums + visible_nan;
+  layer.sums = layer.sums.defined() ? layer.sums + sums : sums;
+  layer.head_sum = layer.head_sum.defined() ? layer.head_sum + by_head : by_head;
 }
 
 void AttentionRecorder::RecordGate(const std::string& site, const at::Tensor& values) {
   const c10::NoGradGuard no_grad;
-  const at::Tensor sum = values.sum(at::kDouble);
+  // (B, H, T, 1), or without tokens.
+  const at::Tensor& padding = mask_.padding;
+  const bool by_token = padding.defined() && values.dim() == 4 && values.size(2) == padding.size(1);
+  const at::Tensor hidden = by_token ? padding.unsqueeze(1).unsqueeze(3) : at::Tensor();
+  const at::Tensor sum = (by_token ? values.masked_fill(hidden, 0) : values).sum(at::kDouble);
+  at::Tensor count = at::full({}, values.numel(), sum.options());
+  if (by_token) count -= hidden.sum() * values.size(1);
+  const at::Tensor sums = at::stack({sum, count});
   Gate& gate = FindOrAdd(gates_, site);
-  gate.values += values.numel();
-  gate.sum = gate.sum.defined() ? gate.sum + sum : sum;
+  gate.sums = gate.sums.defined() ? gate.sums + sums : sums;
 }
 
-AttentionShares AttentionRecorder::SharesOf(const Layer& layer) {
-  const at::Tensor sums = layer.sums.to(at::kCPU);
-  const auto sum = [&sums](Sum which) { return sums[which].item<double>(); };
-  const double queries = static_cast<double>(layer.queries);
+at::Tensor AttentionRecorder::HeadMeans(const Layer& layer) {
+  const at::Tensor queries_of_a_head = layer.sums[kQueries] / layer.head_sum.size(0);
+  return (layer.head_sum / queries_of_a_head).to(at::kCPU);
+}
+
+AttentionShares AttentionRecorder::SharesOf(const at::Tensor& sums, const at::Tensor& head_means) const {
+  const auto sum = [on_cpu = sums.to(at::kCPU)](Sum which) { return on_cpu[which].item<double>(); };
+  const double queries = sum(kQueries);
   AttentionShares shares;
   shares.first_share = sum(kFirst) / queries;
   shares.first_key_mass = sum(kMass) / queries;
   shares.first_key_mass_normalised = sum(kMassNormalised) / queries;
-  if (layer.queries > layer.first_queries) {
-    const double later = static_cast<double>(layer.queries - layer.first_queries);
+  shares.uniform_first_key_mass = sum(kUniform) / queries;
+  if (sum(kQueries) > sum(kFirstQueries)) {
+    const double later = sum(kQueries) - sum(kFirstQueries);
     shares.first_share_without_query1 = (sum(kFirst) - sum(kFirstOfQuery1)) / later;
     shares.first_key_mass_without_query1 = (sum(kMass) - sum(kMassOfQuery1)) / later;
+    shares.uniform_first_key_mass_without_query1 = (sum(kUniform) - sum(kUniformOfQuery1)) / later;
   }
-  shares.zero_share = sum(kZeros) / static_cast<double>(layer.weights);
+  // A mean that is NaN is not larger, and shows.
+  shares.sink_rate =
+      (head_means.gt(options_.sink_threshold).to(at::kDouble) + head_means * 0).mean().item<double>();
+  shares.entropy = sum(kEntropy) / queries;
+  shares.max_weight = sum(kLargest) / queries;
+  shares.zero_share = sum(kZeros) / sum(kWeights);
   shares.zero_row_share = sum(kZeroRows) / queries;
   return shares;
 }
@@ -92,28 +196,28 @@ AttentionShares AttentionRecorder::SharesOf(const Layer& layer) {
 std::vector<LayerAttention> AttentionRecorder::Layers() const {
   std::vector<LayerAttention> layers;
   for (const Layer& layer : layers_) {
-    layers.push_back({.site = layer.site, .shares = SharesOf(layer), .queries = layer.queries});
+    layers.push_back({.site = layer.site,
+                      .shares = SharesOf(layer.sums, HeadMeans(layer)),
+                      .queries = static_cast<std::int64_t>(layer.sums[kQueries].item<double>())});
   }
   return layers;
 }
 
 std::optional<AttentionShares> AttentionRecorder::Summary() const {
   if (layers_.empty()) return std::nullopt;
-  Layer all;
+  at::Tensor sums;
+  std::vector<at::Tensor> head_means;
   for (const Layer& layer : layers_) {
-    all.queries += layer.queries;
-    all.first_queries += layer.first_queries;
-    all.weights += layer.weights;
-    all.sums = all.sums.defined() ? all.sums + layer.sums : layer.sums;
+    sums = sums.defined() ? sums + layer.sums : layer.sums;
+    head_means.push_back(HeadMeans(layer));
   }
-  return SharesOf(all);
+  return SharesOf(sums, at::cat(head_means));
 }
 
 std::vector<GateMean> AttentionRecorder::Gates() const {
   std::vector<GateMean> means;
-  for (const Gate& gate : gates_) {
-    means.push_back({.site = gate.site, .mean = gate.sum.item<double>() / static_cast<double>(gate.values)});
-  }
+  for (const Gate& gate : gates_)
+    means.push_back({.site = gate.site, .mean = gate.sums[0].item<double>() / gate.sums[1].item<double>()});
   return means;
 }
 

@@ -1,5 +1,5 @@
-// Attention over an evaluation: the share on the first token, the share of exact zeros, and the openness of
-// gates. A tap (core/nn/activation_tap.h) that passes all tensors unchanged.
+// Attention over an evaluation: the share on the first token, sinks, entropy, the share of exact zeros, and the openness
+// of gates. A tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
 // A[q, k] are the weights at the sites "….probs" (core/models/sites.h): (B, H, T, T), after the normaliser,
 // rows = queries; tokens count from 1. Means are over layers, sequences, heads and queries:
@@ -8,12 +8,18 @@
 //   first_key_mass     mean of A[q, 1]
 //   ..._normalised     mean of A[q, 1] / sum_k A[q, k], 0 for a row of zeros
 //   ..._without_query1 over q = 2 .. T, because in a causal model query 1 sees nothing else
+//   uniform_...        mean of 1 / (keys that q may see): first_key_mass where attention is uniform, and the
+//                      first_share that is to be expected where it does not depend on the position
+//   sink_rate          share of heads, over layers, whose first_key_mass exceeds sink_threshold
+//   entropy            mean of - sum_k a[k] ln a[k], a = A[q, k] / sum_k A[q, k]; 0 for a row of zeros
+//   max_weight         mean of max_k A[q, k]
 //   zero_share         share of the weights of visible keys that are exactly 0; causal: k <= q is visible
 //   zero_row_share     share of queries whose weights are all 0
 //
-// (Kaul et al. 2025; Bondarenko et al. 2023 for the zeros that clipped softmax is to allow.)
-// Padding counts as tokens. Sums stay on the device. A NaN anywhere makes every number of its layer, and of
-// the summary, NaN.
+// (Kaul et al. 2025; Gu et al. 2025, section 3.2, for sinks; Bondarenko et al. 2023 for the zeros that clipped softmax is
+// to allow.) Padding is no token: it is no query and no visible key, and token 1 is the first that is none; with
+// count_padding all are tokens (docs/decisions/0024-padding.md). Sums stay on the device. A NaN anywhere makes every
+// number of its layer, and of the summary, NaN.
 //
 // Thread safety: none. On a GPU no call before Layers(), Summary() or Gates() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_ATTENTION_RECORDER_H_
@@ -27,6 +33,7 @@
 #include <vector>
 
 #include "core/nn/activation_tap.h"
+#include "core/nn/token_mask.h"
 
 namespace inlier {
 
@@ -36,6 +43,11 @@ struct AttentionShares {
   double first_key_mass_normalised = 0;
   std::optional<double> first_share_without_query1;  // Nothing when every sequence had one token.
   std::optional<double> first_key_mass_without_query1;
+  double uniform_first_key_mass = 0;
+  std::optional<double> uniform_first_key_mass_without_query1;
+  double sink_rate = 0;
+  double entropy = 0;
+  double max_weight = 0;
   double zero_share = 0;
   double zero_row_share = 0;
 };
@@ -51,10 +63,17 @@ struct GateMean {
   double mean = 0;  // Of the gates' values, before the output factor.
 };
 
+struct AttentionRecorderOptions {
+  bool count_padding = false;
+  double sink_threshold = 0.3;
+};
+
 class AttentionRecorder : public ActivationTap {
  public:
-  explicit AttentionRecorder(bool causal) : causal_(causal) {}
+  explicit AttentionRecorder(bool causal, const AttentionRecorderOptions& options = {})
+      : causal_(causal), options_(options) {}
 
+  void OnPass(const at::Tensor& attention_mask) override;
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 
   // Every layer, in order of first use.
@@ -69,22 +88,23 @@ class AttentionRecorder : public ActivationTap {
  private:
   struct Layer {
     std::string site;
-    std::int64_t queries = 0;
-    std::int64_t first_queries = 0;
-    std::int64_t weights = 0;  // Of visible keys.
-    at::Tensor sums;           // As listed in the source; on the device, in double.
+    at::Tensor sums;      // As listed in the source; on the device, in double. The same for the next.
+    at::Tensor head_sum;  // (H): of A[q, 1].
   };
   struct Gate {
     std::string site;
-    std::int64_t values = 0;
-    at::Tensor sum;
+    at::Tensor sums;  // Of values, and their number.
   };
 
   void RecordWeights(const std::string& site, const at::Tensor& weights);
   void RecordGate(const std::string& site, const at::Tensor& values);
-  static AttentionShares SharesOf(const Layer& layer);
+  // first_key_mass of each head, on the CPU.
+  static at::Tensor HeadMeans(const Layer& layer);
+  AttentionShares SharesOf(const at::Tensor& sums, const at::Tensor& head_means) const;
 
   const bool causal_;
+  const AttentionRecorderOptions options_;
+  TokenMask mask_;  // Of this pass.
   std::vector<Layer> layers_;
   std::vector<Gate> gates_;
 };

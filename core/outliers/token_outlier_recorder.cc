@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/maximum.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <c10/core/GradMode.h>
 
@@ -18,8 +19,40 @@ namespace inlier {
 namespace {
 
 // Indices into Block::sums and Block::maxima.
-enum SumOf { kFirstKurtosis, kRestKurtosis, kFirstRatio, kRestRatio, kSixSigma };
+enum SumOf {
+  kFirstKurtosis,
+  kRestKurtosis,
+  kFirstRatio,
+  kRestRatio,
+  kSixSigma,
+  kMassiveElements,
+  kSequences,
+  kLaterTokens  // 2 .. T, of all sequences.
+};
 enum MaximumOf { kFirstMaximum, kRestMaximum };
+
+// Sums over the two groups of tokens of a batch; x is (B, T).
+struct TokenGroups {
+  const TokenMask& mask;
+
+  at::Tensor First(const at::Tensor& x) const {
+    return mask.padding.defined() ? x.masked_fill(mask.not_first, 0).sum() : x.select(1, 0).sum();
+  }
+  at::Tensor Rest(const at::Tensor& x) const {
+    return mask.padding.defined() ? x.masked_fill(mask.not_later, 0).sum() : x.slice(1, 1).sum();
+  }
+  at::Tensor All(const at::Tensor& x) const {
+    return mask.padding.defined() ? x.masked_fill(mask.padding, 0).sum() : x.sum();
+  }
+  // The largest of x >= 0; 0 in a group without tokens.
+  at::Tensor LargestFirst(const at::Tensor& x) const {
+    return mask.padding.defined() ? x.masked_fill(mask.not_first, 0).amax() : x.select(1, 0).amax();
+  }
+  at::Tensor LargestRest(const at::Tensor& x) const {
+    if (mask.padding.defined()) return x.masked_fill(mask.not_later, 0).amax();
+    return x.size(1) > 1 ? x.slice(1, 1).amax() : x.amax() * 0;
+  }
+};
 
 double Pearson(const std::vector<double>& x, const std::vector<double>& y) {
   const double size = static_cast<double>(x.size());
@@ -68,6 +101,10 @@ Group Summarise(const std::vector<TokenOutliers>& blocks, std::int64_t width) {
 
 }  // namespace
 
+void TokenOutlierRecorder::OnPass(const at::Tensor& attention_mask) {
+  if (!count_padding_) mask_ = MakeTokenMask(attention_mask);
+}
+
 at::Tensor TokenOutlierRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
   const std::optional<int> number = BlockOfSite(architecture_, site);
   if (!number) return activation;
@@ -75,22 +112,22 @@ at::Tensor TokenOutlierRecorder::OnActivation(const std::string& site, const at:
   const c10::NoGradGuard no_grad;
   const at::Tensor kurtosis = TokenKurtosis(activation).to(at::kDouble);  // (B, T)
   const at::Tensor ratio = TokenNormRatio(activation).to(at::kDouble);
-  const at::Tensor largest = activation.detach().abs().amax(at::IntArrayRef({0, 2})).to(at::kDouble);  // (T)
-  const std::int64_t later = activation.size(1) - 1;
-  const auto first_sum = [](const at::Tensor& x) { return x.select(1, 0).sum(); };
-  const auto rest_sum = [](const at::Tensor& x) { return x.slice(1, 1).sum(); };
+  const at::Tensor largest = activation.detach().abs().amax(2).to(at::kDouble);
+  const at::Tensor padding = PaddingOf(mask_, activation), ones = at::ones_like(kurtosis);
+  const TokenGroups groups{mask_};
   // NaN is not beyond any threshold: it is added so that it shows.
-  const at::Tensor visible_nan = kurtosis.sum().mul_(0);
-  const at::Tensor six_sigma = BeyondSixSigma(activation, SixSigmaScope::kSequence).sum().to(at::kDouble);
-  const at::Tensor sums = at::stack(
-      {first_sum(kurtosis), rest_sum(kurtosis), first_sum(ratio), rest_sum(ratio), six_sigma + visible_nan});
-  const at::Tensor maxima = at::stack({largest[0], later > 0 ? largest.slice(0, 1).amax() : largest[0] * 0});
+  const at::Tensor visible_nan = groups.All(kurtosis).mul_(0);
+  const at::Tensor six_sigma =
+      BeyondSixSigma(activation, SixSigmaScope::kSequence, padding).sum().to(at::kDouble);
+  const at::Tensor massive = MassiveActivations(activation, padding).sum().to(at::kDouble);
+  const at::Tensor sums =
+      at::stack({groups.First(kurtosis), groups.Rest(kurtosis), groups.First(ratio), groups.Rest(ratio),
+                 six_sigma + visible_nan, massive + visible_nan, groups.First(ones), groups.Rest(ones)});
+  const at::Tensor maxima = at::stack({groups.LargestFirst(largest), groups.LargestRest(largest)});
 
   Block& block = blocks_[*number];
   block.site = site;
   block.width = activation.size(2);
-  block.sequences += activation.size(0);
-  block.later_tokens += activation.size(0) * later;
   block.sums = block.sums.defined() ? block.sums + sums : sums;
   block.maxima = block.maxima.defined() ? at::maximum(block.maxima, maxima) : maxima;
   return activation;
@@ -102,21 +139,21 @@ std::vector<BlockTokenOutliers> TokenOutlierRecorder::Blocks() const {
     const at::Tensor sums = block.sums.to(at::kCPU), maxima = block.maxima.to(at::kCPU);
     const auto sum = [&sums](SumOf which) { return sums[which].item<double>(); };
     const auto maximum = [&maxima](MaximumOf which) { return maxima[which].item<double>(); };
-    const double sequences = static_cast<double>(block.sequences);
-    const double later = static_cast<double>(block.later_tokens);
+    const double sequences = sum(kSequences), later = sum(kLaterTokens);
     BlockTokenOutliers result;
     result.site = block.site;
     result.width = block.width;
     result.first = {.kurtosis = sum(kFirstKurtosis) / sequences,
                     .norm_ratio = sum(kFirstRatio) / sequences,
                     .max_abs = maximum(kFirstMaximum)};
-    if (block.later_tokens > 0) {
+    if (later > 0) {
       result.rest = {.kurtosis = sum(kRestKurtosis) / later,
                      .norm_ratio = sum(kRestRatio) / later,
                      .max_abs = maximum(kRestMaximum)};
     }
     result.kurtosis = (sum(kFirstKurtosis) + sum(kRestKurtosis)) / (sequences + later);
     result.six_sigma_count = sum(kSixSigma) / sequences;
+    result.massive_count = sum(kMassiveElements) / sequences;
     blocks.push_back(std::move(result));
   }
   return blocks;
@@ -131,6 +168,9 @@ std::optional<TokenOutlierSummary> TokenOutlierRecorder::Summary() const {
     first.push_back(block.first);
     if (block.rest) rest.push_back(*block.rest);
     summary.kurtosis += block.kurtosis / static_cast<double>(blocks.size());
+    // NaN stays: no comparison with it is true.
+    if (!(block.massive_count <= summary.massive_count) && !std::isnan(summary.massive_count))
+      summary.massive_count = block.massive_count;
   }
   const Group of_first = Summarise(first, blocks[0].width);
   summary.first = of_first.mean;

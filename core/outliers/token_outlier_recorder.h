@@ -9,10 +9,11 @@
 //   max_abs          largest |x| over the group's tokens, sequences and features; mean over blocks
 //   six_sigma_count  elements of a sequence's (T, d) with |x - mean| > 6 standard deviations; mean over
 //                    sequences
+//   massive_count    elements of a sequence's (T, d) that are massive (outlier_metrics.h); mean over sequences
 //
-// (Kaul et al. 2025; Bondarenko et al. 2023, section 3.) Groups: token 1, tokens 2 .. T. Sums stay
-// on the device; nothing is kept for a token. A NaN anywhere makes the numbers of its block, and every mean
-// over blocks, NaN.
+// (Kaul et al. 2025; Bondarenko et al. 2023, section 3; Sun et al. 2024.) Groups: token 1, tokens 2 .. T. Padding is no
+// token, token 1 the first that is none; with count_padding all are tokens (docs/decisions/0024-padding.md). Sums stay on
+// the device; nothing is kept for a token. A NaN anywhere makes the numbers of its block, and every mean over blocks, NaN.
 //
 // Thread safety: none. On a GPU no call before Blocks() or Summary() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include "core/nn/activation_tap.h"
+#include "core/nn/token_mask.h"
 #include "inlier/v1/model_spec.pb.h"
 
 namespace inlier {
@@ -45,6 +47,7 @@ struct BlockTokenOutliers {
   std::optional<TokenOutliers> rest;  // Nothing when every sequence had one token.
   double kurtosis = 0;                // All tokens.
   double six_sigma_count = 0;
+  double massive_count = 0;
 };
 
 // Means over the blocks.
@@ -59,12 +62,15 @@ struct TokenOutlierSummary {
   // not vary.
   std::optional<double> first_pearson;
   std::optional<double> rest_pearson;
+  double massive_count = 0;  // Of the block that has most: the same elements pass through many blocks.
 };
 
 class TokenOutlierRecorder : public ActivationTap {
  public:
-  explicit TokenOutlierRecorder(v1::ModelSpec::ArchitectureCase architecture) : architecture_(architecture) {}
+  explicit TokenOutlierRecorder(v1::ModelSpec::ArchitectureCase architecture, bool count_padding = false)
+      : architecture_(architecture), count_padding_(count_padding) {}
 
+  void OnPass(const at::Tensor& attention_mask) override;
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 
   // Every block, by number.
@@ -77,13 +83,13 @@ class TokenOutlierRecorder : public ActivationTap {
   struct Block {
     std::string site;
     std::int64_t width = 0;
-    std::int64_t sequences = 0;
-    std::int64_t later_tokens = 0;  // 2 .. T, of all sequences.
-    at::Tensor sums;                // Of the metrics, as listed in the source; on the device, in double.
-    at::Tensor maxima;              // Of the two groups.
+    at::Tensor sums;    // Of the metrics, as listed in the source; on the device, in double.
+    at::Tensor maxima;  // Of the two groups.
   };
 
   const v1::ModelSpec::ArchitectureCase architecture_;
+  const bool count_padding_;
+  TokenMask mask_;  // Of this pass.
   std::map<int, Block> blocks_;
 };
 

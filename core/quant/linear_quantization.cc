@@ -154,15 +154,17 @@ at::Tensor LinearQuantization::RoundActivation(EntryMap& entries, const std::str
   if (!part || !IsRounded(site) || x.numel() == 0) return x;
   const c10::NoGradGuard no_grad;
   Entry& entry = Find(entries, site, x, part->bits);
+  // A token's own scale is that of no other.
+  const at::Tensor text = part->scope == ScaleScope::kRow ? x : WithoutPadding(mask_, x);
   if (observes_) {
-    const at::Tensor largest = x.abs().amax();
+    const at::Tensor largest = text.abs().amax();
     entry.largest = entry.largest.defined() ? at::maximum(entry.largest, largest) : largest;
     return x;
   }
   if (options_.calibrated) {
     INLIER_CHECK(entry.grid.scale.defined());  // Else no calibration batch has reached it.
   } else {
-    entry.grid = GridOf(x, *part);
+    entry.grid = GridOf(text, *part);
   }
   return RoundToGrid(x, entry.grid);
 }

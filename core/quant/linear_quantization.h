@@ -6,7 +6,8 @@
 // Embeddings, norms, attention products and gates stay float, and so does the head by default. Grids of
 // inputs and outputs are computed from every batch, so that a result depends on the evaluation's batch size
 // if one scale covers several sequences; calibrated, they come from the largest magnitudes of the float model
-// in the calibration batches, and nothing is rounded before Freeze().
+// in the calibration batches, and nothing is rounded before Freeze(). Padding decides no grid, and is rounded to that of
+// the text (docs/decisions/0024-padding.md).
 //
 // Thread safety: none; one model, one thread. On a GPU no call before Table() waits for the device.
 #ifndef INLIER_CORE_QUANT_LINEAR_QUANTIZATION_H_
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/nn/token_mask.h"
 #include "core/quant/quantization.h"
 #include "core/quant/slice_grid.h"
 #include "inlier/v1/quantization_spec.pb.h"
@@ -62,6 +64,7 @@ class LinearQuantization : public Quantization {
   explicit LinearQuantization(const LinearQuantizationOptions& options);
   ~LinearQuantization() override;
 
+  void OnPass(const at::Tensor& attention_mask) override { mask_ = MakeTokenMask(attention_mask); }
   at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override;
   at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override;
   at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override;
@@ -92,7 +95,8 @@ class LinearQuantization : public Quantization {
                              const std::optional<LinearQuantizationOptions::Part>& part);
 
   const LinearQuantizationOptions options_;
-  bool observes_;  // During calibration: all tensors pass unchanged.
+  bool observes_;   // During calibration: all tensors pass unchanged.
+  TokenMask mask_;  // Of this pass.
   EntryMap weights_;
   EntryMap inputs_;
   EntryMap outputs_;

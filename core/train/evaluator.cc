@@ -63,17 +63,22 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   const c10::InferenceMode inference;
   const Timestamp start = MonotonicNow();
   model.eval();
+  const v1::OutlierSpec& outliers = spec.evaluation().outliers();
   OutlierProbe probe(model, spec.model().architecture_case(),
-                     static_cast<int>(spec.evaluation().kurtosis_batches()));
-  std::vector<ActivationTap*> taps = probe.taps();
+                     static_cast<int>(spec.evaluation().kurtosis_batches()), outliers);
+  std::vector<ActivationTap*> taps;
   std::optional<QuantizationErrorRecorder> errors;
-  if (quantization != nullptr) taps.insert(taps.begin(), &errors.emplace(*quantization));
-  TapChain tap(std::move(taps));
+  if (quantization != nullptr) taps.push_back(&errors.emplace(*quantization));
+  // Of the batches that are not measured: a tap all the same, so that the model's own numbers do not depend on it.
+  TapChain unmeasured(taps);
+  for (ActivationTap* recorder : probe.taps()) taps.push_back(recorder);
+  TapChain measured(std::move(taps));
 
   const std::int64_t batch_size = spec.evaluation().batch_size();
   std::int64_t batches = dataset.ValidationBatches(batch_size);
   if (spec.evaluation().has_batches()) batches = std::min<std::int64_t>(batches, spec.evaluation().batches());
   INLIER_CHECK(batches > 0);
+  const std::int64_t measured_batches = outliers.has_batches() ? outliers.batches() : batches;
   const std::int64_t sensitivity_batches =
       std::min<std::int64_t>(batches, spec.evaluation().sensitivity_batches());
   double sensitivity_baseline = 0;
@@ -82,6 +87,7 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
+    TapChain& tap = i < measured_batches ? measured : unmeasured;
     scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap), batch.labels.size(0));
     progress.Done(i + 1, scores.MeanLoss());
     if (i + 1 == sensitivity_batches) sensitivity_baseline = scores.MeanLoss();

@@ -28,6 +28,7 @@ void ReportTokenOutliers(const TokenOutlierSummary& tokens, const std::vector<Bl
   reporter.Add("max_abs_first", tokens.first.max_abs);
   reporter.Add("norm_ratio_first", tokens.first.norm_ratio);
   reporter.Add("pearson_kurtosis_norm_ratio_first", tokens.first_pearson);
+  reporter.Add("massive_activation_count", tokens.massive_count);
   if (tokens.rest) {
     reporter.Add("kurtosis_rest", tokens.rest->kurtosis);
     reporter.Add("kurtosis_rest_over_ceiling", tokens.rest_over_ceiling);
@@ -46,6 +47,7 @@ void ReportTokenOutliers(const TokenOutlierSummary& tokens, const std::vector<Bl
       reporter.Add("layer_norm_ratio_rest", block.rest->norm_ratio, block.site);
     }
     reporter.Add("six_sigma_count", block.six_sigma_count, block.site);
+    reporter.Add("layer_massive_activation_count", block.massive_count, block.site);
   }
 }
 
@@ -56,12 +58,20 @@ void ReportAttention(const AttentionShares& attention, const std::vector<LayerAt
   reporter.Add("first_key_mass", attention.first_key_mass);
   reporter.Add("first_key_mass_normalised", attention.first_key_mass_normalised);
   reporter.Add("first_key_mass_without_query1", attention.first_key_mass_without_query1);
+  reporter.Add("uniform_first_key_mass", attention.uniform_first_key_mass);
+  reporter.Add("uniform_first_key_mass_without_query1", attention.uniform_first_key_mass_without_query1);
+  reporter.Add("sink_rate", attention.sink_rate);
+  reporter.Add("attention_entropy", attention.entropy);
+  reporter.Add("attention_max_weight", attention.max_weight);
   reporter.Add("attention_zero_share", attention.zero_share);
   reporter.Add("attention_zero_row_share", attention.zero_row_share);
   if (!reporter.has_sites()) return;
   for (const LayerAttention& layer : layers) {
     reporter.Add("layer_first_attention_share", layer.shares.first_share, layer.site);
     reporter.Add("layer_first_key_mass", layer.shares.first_key_mass, layer.site);
+    reporter.Add("layer_sink_rate", layer.shares.sink_rate, layer.site);
+    reporter.Add("layer_attention_entropy", layer.shares.entropy, layer.site);
+    reporter.Add("layer_attention_max_weight", layer.shares.max_weight, layer.site);
     reporter.Add("layer_attention_zero_share", layer.shares.zero_share, layer.site);
   }
 }
@@ -69,16 +79,20 @@ void ReportAttention(const AttentionShares& attention, const std::vector<LayerAt
 }  // namespace
 
 OutlierProbe::OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase architecture,
-                           int kurtosis_batches)
-    : activations_(architecture, {.kurtosis_batches = kurtosis_batches}),
-      tokens_(architecture),
-      attention_(model.causal()) {}
+                           int kurtosis_batches, const v1::OutlierSpec& options)
+    : activations_(architecture,
+                   {.kurtosis_batches = kurtosis_batches, .count_padding = options.count_padding()}),
+      tokens_(architecture, options.count_padding()),
+      six_sigma_(architecture, options.count_padding()),
+      attention_(model.causal(),
+                 {.count_padding = options.count_padding(), .sink_threshold = options.sink_threshold()}) {}
 
 OutlierReport OutlierProbe::Report() const {
   return {.summary = activations_.Summary(),
           .sites = activations_.Sites(),
           .tokens = tokens_.Summary(),
           .blocks = tokens_.Blocks(),
+          .ffn_six_sigma = six_sigma_.Sites(),
           .attention = attention_.Summary(),
           .attention_layers = attention_.Layers(),
           .gates = attention_.Gates()};
@@ -89,6 +103,8 @@ void ReportOutliers(const OutlierReport& report, MeasurementReporter& reporter) 
   if (report.tokens) ReportTokenOutliers(*report.tokens, report.blocks, reporter);
   if (report.attention) ReportAttention(*report.attention, report.attention_layers, reporter);
   if (!reporter.has_sites()) return;
+  for (const SixSigmaSite& layer : report.ffn_six_sigma)
+    reporter.Add("ffn_six_sigma_count", layer.mean_count, layer.site);
   for (const GateMean& gate : report.gates) reporter.Add("gate_mean", gate.mean, gate.site);
 }
 

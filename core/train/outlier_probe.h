@@ -1,5 +1,5 @@
 // All measurements inside a running model, from the recorders of core/outliers: at the end of training over
-// the whole validation part, and during training on one batch of it.
+// the validation part, or the first batches of it, and during training on one batch.
 //
 // Thread safety: none. On a GPU no call before Report() waits for the device.
 #ifndef INLIER_CORE_TRAIN_OUTLIER_PROBE_H_
@@ -11,9 +11,11 @@
 #include "core/models/model.h"
 #include "core/outliers/activation_recorder.h"
 #include "core/outliers/attention_recorder.h"
+#include "core/outliers/six_sigma_recorder.h"
 #include "core/outliers/token_outlier_recorder.h"
 #include "core/train/measurement_reporter.h"
 #include "inlier/v1/model_spec.pb.h"
+#include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
@@ -22,6 +24,7 @@ struct OutlierReport {
   std::vector<SiteOutliers> sites;
   std::optional<TokenOutlierSummary> tokens;  // None without hidden states at the tap.
   std::vector<BlockTokenOutliers> blocks;
+  std::vector<SixSigmaSite> ffn_six_sigma;
   std::optional<AttentionShares> attention;  // None without attention at the tap.
   std::vector<LayerAttention> attention_layers;
   std::vector<GateMean> gates;
@@ -29,11 +32,13 @@ struct OutlierReport {
 
 class OutlierProbe {
  public:
-  // For `model`, of `architecture`.  REQUIRES: kurtosis_batches >= 1.
-  OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase architecture, int kurtosis_batches);
+  // For `model`, of `architecture`. Of `options` it reads how to measure; which batches is the caller's choice.
+  // REQUIRES: kurtosis_batches >= 1.
+  OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase architecture, int kurtosis_batches,
+               const v1::OutlierSpec& options);
 
   // The recorders, to be chained after a quantizing tap where there is one; they live as long as the probe.
-  std::vector<ActivationTap*> taps() { return {&activations_, &tokens_, &attention_}; }
+  std::vector<ActivationTap*> taps() { return {&activations_, &tokens_, &six_sigma_, &attention_}; }
 
   // REQUIRES: at least one batch has been seen.
   OutlierReport Report() const;
@@ -41,6 +46,7 @@ class OutlierProbe {
  private:
   ActivationRecorder activations_;
   TokenOutlierRecorder tokens_;
+  SixSigmaRecorder six_sigma_;
   AttentionRecorder attention_;
 };
 

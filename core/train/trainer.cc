@@ -94,7 +94,9 @@ void Trainer::MeasureOutliers() {
   const Batch batch = dataset_.ValidationBatch(0, size, kMaskSeed);
   const at::NoGradGuard no_gradient;
   model_.eval();
-  OutlierProbe probe(model_, spec_.model().architecture_case(), /*kurtosis_batches=*/1);
+  // By the defaults: trials that differ in their evaluation share a training.
+  OutlierProbe probe(model_, spec_.model().architecture_case(), /*kurtosis_batches=*/1,
+                     v1::OutlierSpec::default_instance());
   TapChain tap(probe.taps());
   const Prediction prediction = Predict(model_, InputOf(batch, device_), batch.labels.to(device_), &tap);
   model_.train();

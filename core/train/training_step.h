@@ -7,7 +7,8 @@
 // Every micro-batch's loss is divided by the accumulation count of the settings, also when an update has
 // fewer of them (as the reference at the end of a pass over the data).
 //
-// Thread safety: none. On a GPU no call waits for the device.
+// Thread safety: none. On a GPU AddMicroBatch waits for the device once where the model predicts tokens, whose loss is
+// computed at the targets (LanguageModel::Loss); Apply does not wait.
 #ifndef INLIER_CORE_TRAIN_TRAINING_STEP_H_
 #define INLIER_CORE_TRAIN_TRAINING_STEP_H_
 

@@ -50,11 +50,12 @@ constexpr char kUsage[] =
     "       inlier-trial export REQUEST.json FOLDER [--force] [--weights-only]   the model of an "
     "AttemptSpec's\n"
     "                                                  checkpoint as a folder that transformers loads\n"
-    "       inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR dimensions | tokens | attention LAYER HEAD\n"
+    "       inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR dimensions | tokens | attention LAYER HEAD |\n"
+    "                    outlier_dimensions | outlier_positions\n"
     "                                                  the largest magnitudes by hidden dimension or token, "
-    "or "
     "the\n"
-    "                                                  attention of one head, as JSON\n"
+    "                                                  attention of one head, or counts of outliers, as "
+    "JSON\n"
     "       inlier-trial --help | --version\n"
     "\n"
     "Events are JSON lines (TrialEvent): on descriptor 3 where it is open, as under a worker, else on "
@@ -127,6 +128,10 @@ int PrintModelNumbers(const std::vector<std::string_view>& arguments) {
     question.numbers = inlier::ModelNumbers::kDimensions;
   } else if (arguments[3] == "tokens" && arguments.size() == 4) {
     question.numbers = inlier::ModelNumbers::kTokens;
+  } else if (arguments[3] == "outlier_dimensions" && arguments.size() == 4) {
+    question.numbers = inlier::ModelNumbers::kOutlierDimensions;
+  } else if (arguments[3] == "outlier_positions" && arguments.size() == 4) {
+    question.numbers = inlier::ModelNumbers::kOutlierPositions;
   } else if (arguments[3] == "attention" && arguments.size() == 6 &&
              absl::SimpleAtoi(std::string(arguments[4]), &question.layer) &&
              absl::SimpleAtoi(std::string(arguments[5]), &question.head)) {

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "core/labelled/classification_dataset.h"
 #include "core/labelled/instruction_dataset.h"
 #include "core/outliers/block_site.h"
+#include "core/outliers/six_sigma_recorder.h"
 #include "core/text/text_dataset.h"
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
@@ -100,9 +102,13 @@ class Reading {
     data_.model->eval();
     architecture_ = spec.model().architecture_case();
     const Dataset& dataset = data_.evaluated();
-    const bool all = question_.numbers == ModelNumbers::kDimensions;
-    batch_ = dataset.ValidationBatch(0, all ? kDimensionExamples : 1, spec.evaluation().mask_seed());
+    const std::uint32_t mask_seed = spec.evaluation().mask_seed();
     const c10::InferenceMode inference;
+    if (question_.numbers == ModelNumbers::kOutlierDimensions ||
+        question_.numbers == ModelNumbers::kOutlierPositions)
+      return Outliers(dataset, mask_seed);
+    const bool all = question_.numbers == ModelNumbers::kDimensions;
+    batch_ = dataset.ValidationBatch(0, all ? kDimensionExamples : 1, mask_seed);
     if (question_.numbers == ModelNumbers::kAttention) return Attention();
     return Magnitudes(all);
   }
@@ -131,6 +137,24 @@ class Reading {
     if (!by_dimension) found["tokens"] = TokenTexts(data_.evaluated(), batch_, tokens);
     found["values"] = RowsOf(at::stack(rows));
     return found;
+  }
+
+  absl::StatusOr<Json> Outliers(const Dataset& dataset, std::uint32_t mask_seed) {
+    SixSigmaRecorder recorder(architecture_);
+    const std::int64_t batches =
+        std::min(dataset.ValidationBatches(kDimensionExamples), kOutlierExamples / kDimensionExamples);
+    std::int64_t examples = 0;
+    for (std::int64_t i = 0; i < batches; ++i) {
+      const Batch batch = dataset.ValidationBatch(i, kDimensionExamples, mask_seed);
+      data_.model->Observe(InputOf(batch, c10::kCPU), recorder);
+      examples += batch.labels.size(0);
+    }
+    const bool by_dimension = question_.numbers == ModelNumbers::kOutlierDimensions;
+    std::vector<at::Tensor> rows;
+    for (const SixSigmaSite& site : recorder.Sites())
+      rows.push_back(by_dimension ? site.per_dimension : site.per_position);
+    if (rows.empty()) return absl::InternalError("the model has no feed-forward networks");
+    return Json{{"examples", examples}, {"values", RowsOf(at::stack(rows))}};
   }
 
   absl::StatusOr<Json> Attention() {

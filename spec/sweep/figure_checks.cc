@@ -36,6 +36,8 @@ Needs NeedsOf(FigureSpec::Kind kind) {
       return {.x = required, .y = required, .by = required};
     case FigureSpec::DIMENSIONS:
     case FigureSpec::TOKENS:
+    case FigureSpec::OUTLIER_DIMENSIONS:
+    case FigureSpec::OUTLIER_POSITIONS:
       return {.trial = optional};
     case FigureSpec::ATTENTION:
       return {.trial = optional, .head = optional};
@@ -138,7 +140,21 @@ class FigureChecker {
 }  // namespace
 
 bool IsOfModel(FigureSpec::Kind kind) {
-  return kind == FigureSpec::DIMENSIONS || kind == FigureSpec::TOKENS || kind == FigureSpec::ATTENTION;
+  switch (kind) {
+    case FigureSpec::DIMENSIONS:
+    case FigureSpec::TOKENS:
+    case FigureSpec::ATTENTION:
+    case FigureSpec::OUTLIER_DIMENSIONS:
+    case FigureSpec::OUTLIER_POSITIONS:
+      return true;
+    case FigureSpec::CURVES:
+    case FigureSpec::AGAINST:
+    case FigureSpec::BARS:
+    case FigureSpec::HEAT_MAP:
+    case FigureSpec::SCATTER:
+      break;
+  }
+  return false;
 }
 
 void CheckFigure(const FigureSpec& figure, const SweepGrid& grid, const std::string& path,

@@ -16,7 +16,7 @@ inline constexpr int kFiguresMax = 32;           // Of one sweep.
 inline constexpr int kFigureSeriesMax = 16;      // Names in `series`.
 inline constexpr int kFigureConditionsMax = 32;  // Values in the conditions of one figure.
 
-// DIMENSIONS, TOKENS and ATTENTION: the numbers of one trained model, which the database has not.
+// DIMENSIONS and what follows it: the numbers of one trained model, which the database has not.
 bool IsOfModel(v1::FigureSpec::Kind kind);
 
 // Problems of one figure, under `path` (empty: its fields have no prefix). REQUIRES: its declarations hold but for

@@ -98,6 +98,15 @@ const std::vector<MeasurementInfo>& Measurements() {
        "elements of a sequence's layer output with |x - mean| > 6 standard deviations of the sequence, mean "
        "over sequences, for one layer (Bondarenko et al. 2023)",
        "site", "evaluate", true, false, Better::kLower},
+      {"ffn_six_sigma_count", "1",
+       "the same of the second FFN linear's output, the tensor of figure 1 of Bondarenko et al. 2023", "site",
+       "evaluate", true, false, Better::kLower},
+      {"massive_activation_count", "1",
+       "elements of a sequence's layer output with |x| > 100 and |x| > 1000 times the sequence's median |x|, "
+       "mean over sequences, of the layer that has most (Sun et al. 2024)",
+       "", "evaluate", true, true, Better::kLower},
+      {"layer_massive_activation_count", "1", "the same of one layer", "site", "evaluate", true, false,
+       Better::kLower},
       {"first_attention_share", "1",
        "share of queries, over layers, heads and sequences, with A[q,1] = max_k A[q,k] > 0 (Kaul et al. "
        "2025)",
@@ -110,10 +119,31 @@ const std::vector<MeasurementInfo>& Measurements() {
        "evaluate", true, true, Better::kLower},
       {"first_key_mass_without_query1", "1", "mean of A[q,1] over queries 2 .. T", "", "evaluate", true, true,
        Better::kLower},
+      {"uniform_first_key_mass", "1",
+       "mean over sequences and queries of 1 / keys that the query may see: first_key_mass of uniform "
+       "attention, and the first_attention_share to be expected where attention does not depend on positions",
+       "", "evaluate", true, true},
+      {"uniform_first_key_mass_without_query1", "1", "the same over queries 2 .. T", "", "evaluate", true,
+       true},
+      {"sink_rate", "1",
+       "share of heads, over layers, whose mean of A[q,1] over sequences and queries exceeds "
+       "evaluation.outliers.sink_threshold (Gu et al. 2025)",
+       "", "evaluate", true, true, Better::kLower},
+      {"attention_entropy", "nat",
+       "mean over layers, heads, sequences and queries of - sum_k a[k] ln a[k], a[k] = A[q,k] / sum_k "
+       "A[q,k]; "
+       "0 for a row of zeros",
+       "", "evaluate", true, true},
+      {"attention_max_weight", "1", "mean over layers, heads, sequences and queries of max_k A[q,k]", "",
+       "evaluate", true, true},
       {"layer_first_attention_share", "1", "first_attention_share of one layer", "site", "evaluate", true,
        false, Better::kLower},
       {"layer_first_key_mass", "1", "first_key_mass of one layer", "site", "evaluate", true, false,
        Better::kLower},
+      {"layer_sink_rate", "1", "sink_rate of one layer", "site", "evaluate", true, false, Better::kLower},
+      {"layer_attention_entropy", "nat", "attention_entropy of one layer", "site", "evaluate", true, false},
+      {"layer_attention_max_weight", "1", "attention_max_weight of one layer", "site", "evaluate", true,
+       false},
       {"attention_zero_share", "1",
        "share of A[q,k] that are exactly 0, over the keys that a query may see (causal: k <= q)", "",
        "evaluate", true, true},
@@ -178,8 +208,10 @@ std::string MeasurementsMarkdown() {
       "row: m4 = mean (x_j - mean)^4,\n"
       "s^2 = sum (x_j - mean)^2 / (n - 1). Of single tokens x, d features at the output of a layer:\n"
       "k(x) = mean (x_j - mean)^4 / (mean (x_j - mean)^2)^2, biased, at most about d - 2. Tokens count from "
-      "1.\n"
-      "A[q,k] are attention weights after the normaliser, rows = queries. Curves of the evaluate stage's "
+      "1; padding is none, unless evaluation.outliers.count_padding.\n"
+      "A[q,k] are attention weights after the normaliser, rows = queries. Numbers of activations and "
+      "attention "
+      "are of the first evaluation.outliers.batches batches.\nCurves of the evaluate stage's "
       "names are "
       "taken while training, every\ntraining.measure_outliers_every updates, on the first "
       "training.batch_size "

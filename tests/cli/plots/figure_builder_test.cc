@@ -216,6 +216,13 @@ TEST_F(FigureBuilderTest, NumbersOfAModelAreAGrid) {
   spec_.set_kind(v1::FigureSpec::DIMENSIONS);
   EXPECT_EQ(FigureCsv(*BuildModelFigure(spec_, "t-3", R"({"examples":32,"values":[[1,2.5]]})")),
             "layer,dimension,largest magnitude\r\n1,0,1\r\n1,1,2.5\r\n");
+  spec_.set_kind(v1::FigureSpec::OUTLIER_POSITIONS);
+  EXPECT_EQ(FigureCsv(*BuildModelFigure(spec_, "t-3", R"({"examples":256,"values":[[0,7]]})")),
+            "layer,position,elements beyond 6 standard deviations\r\n1,0,0\r\n1,1,7\r\n");
+  spec_.set_kind(v1::FigureSpec::OUTLIER_DIMENSIONS);
+  const auto outliers = BuildModelFigure(spec_, "t-3", R"({"examples":256,"values":[[0,7]]})");
+  EXPECT_EQ(outliers->x_title, "hidden dimension");
+  EXPECT_THAT(outliers->notes, ElementsAre("t-3, over 256 validation examples"));
   EXPECT_FALSE(BuildModelFigure(spec_, "t-3", "no json").ok());
   spec_.set_kind(v1::FigureSpec::TOKENS);
   EXPECT_FALSE(BuildModelFigure(spec_, "t-3", R"({"examples":1,"values":[[1,2.5]]})").ok());

@@ -99,9 +99,9 @@ class HuggingFaceCase {
     if (golden_.json["expected"].contains("outliers")) CompareOutliers();
   }
 
-  // Section 4 of the README: the means over sequences, their largest over layers, and kurtosis.
+  // Section 4 of the README: the means over sequences with their padding, their largest over layers, and kurtosis.
   void CompareOutliers() {
-    ActivationRecorder recorder(v1::ModelSpec::kBert, {.kurtosis_batches = 1});
+    ActivationRecorder recorder(v1::ModelSpec::kBert, {.kurtosis_batches = 1, .count_padding = true});
     model_->Logits(input_, &recorder);
     const OutlierSummary summary = recorder.Summary();
     const auto& expected = golden_.json["expected"]["outliers"];

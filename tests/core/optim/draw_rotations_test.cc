@@ -49,7 +49,7 @@ TEST(DrawRotationsTest, SideChoosesTheAxes) {
       {"model.layers.0.mlp.down_proj.weight", {8, 16}, "0", "0", "1", "01"},
       {"transformer.h.0.attn.c_attn.weight", {8, 24}, "0", "1", "0", "01"},
       {"transformer.h.0.mlp.c_proj.weight", {32, 8}, "1", "1", "0", "01"},
-      {"x.gate.weight", {4, 8}, "", "0", "1", "01"},
+      {"x.gate.weight", {4, 8}, "1", "0", "1", "01"},  // Of all heads: it reads the stream.
       {"x.gate.0.weight", {1, 8}, "", "", "1", "1"},
   };
   for (const Case& c : cases) {
@@ -60,12 +60,38 @@ TEST(DrawRotationsTest, SideChoosesTheAxes) {
   }
 }
 
-TEST(DrawRotationsTest, OnlyMatricesAreRotated) {
+// What writes the residual stream of a ViT, of more axes than a matrix: Q on the features, nothing else.
+TEST(DrawRotationsTest, TheEmbeddingsOfAVitAreRotatedOnTheirFeatures) {
+  const std::pair<const char*, std::vector<std::int64_t>> parameters[] = {
+      {"vit.embeddings.patch_embeddings.projection.weight", {8, 3, 2, 2}},
+      {"vit.embeddings.cls_token", {1, 1, 8}},
+      {"vit.embeddings.position_embeddings", {1, 5, 8}}};
+  for (const auto& [name, shape] : parameters) {
+    const at::Tensor x = at::arange(at::zeros(shape).numel(), at::kDouble).sin().view(shape);
+    const bool features_first = x.dim() == 4;
+    const auto rotations = DrawRotations(OrthoSpec(""), {{name, x}});
+    ASSERT_EQ(rotations.size(), 1u) << name;
+    const at::Tensor turned = rotations.at(name).Apply(x);
+    const auto rows = [features_first](const at::Tensor& t) {
+      return features_first ? t.reshape({8, -1}).t() : t.reshape({-1, 8});
+    };
+    // Rows keep their lengths and the angles between them, and change.
+    EXPECT_TRUE(
+        at::allclose(rows(turned).matmul(rows(turned).t()), rows(x).matmul(rows(x).t()), 1e-12, 1e-12))
+        << name;
+    EXPECT_GT((turned - x).abs().max().item<double>(), 0.1) << name;
+    for (const char* side : {"side: OUT", "side: IN", "side: BOTH"})
+      EXPECT_TRUE(DrawRotations(OrthoSpec(side), {{name, x}}).empty()) << name << side;
+  }
+}
+
+TEST(DrawRotationsTest, VectorsAreNotRotated) {
   EXPECT_TRUE(
-      DrawRotations(OrthoSpec("side: BOTH"), {{"model.norm.weight", at::zeros({8})},
-                                              {"lm_head.bias", at::zeros({8})},
-                                              {"vit.embeddings.position_embeddings", at::zeros({1, 4, 8})}})
+      DrawRotations(OrthoSpec(""), {{"model.norm.weight", at::zeros({8})}, {"lm_head.bias", at::zeros({8})}})
           .empty());
+  EXPECT_TRUE(DrawRotations(OrthoSpec("side: BOTH"),
+                            {{"model.norm.weight", at::zeros({8})}, {"lm_head.bias", at::zeros({8})}})
+                  .empty());
 }
 
 TEST(DrawRotationsTest, LongAxesAreLeftUnlessTheyAreCutIntoBlocks) {

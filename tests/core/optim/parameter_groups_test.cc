@@ -32,9 +32,18 @@ TEST(ParameterGroupsTest, EmbeddingsAndGatesDecay) {
        {"bert.embeddings.word_embeddings.weight", "model.decoder.embed_positions.weight",
         "bert.encoder.layer.0.attention.self.gate.0.weight", "model.decoder.layers.0.self_attn.gate",
         "transformer.wte.weight", "transformer.h.0.attn.c_attn.weight", "model.layers.0.mlp.gate_proj.weight",
-        "vit.embeddings.cls_token", "vit.embeddings.position_embeddings",
-        "vit.embeddings.patch_embeddings.projection.weight", "lm_head.weight", "classifier.weight"}) {
+        "bert.embeddings.position_embeddings.weight", "vit.embeddings.patch_embeddings.projection.weight",
+        "lm_head.weight", "classifier.weight"}) {
     EXPECT_TRUE(IsDecayed(name, false)) << name;
+  }
+}
+
+TEST(ParameterGroupsTest, SinksAndTheTokensOfAVitNeverDecay) {
+  for (const char* name :
+       {"transformer.h.0.attn.sinks", "bert.encoder.layer.3.attention.self.sinks", "vit.embeddings.cls_token",
+        "vit.embeddings.position_embeddings", "vit.embeddings.register_tokens"}) {
+    EXPECT_FALSE(IsDecayed(name, false)) << name;
+    EXPECT_FALSE(IsDecayed(name, true)) << name;
   }
 }
 

@@ -37,6 +37,10 @@ constexpr const char* kReaders[] = {
     "vit.encoder.layer.0.attention.attention.value.weight",
     "vit.encoder.layer.0.intermediate.dense.weight",
     "classifier.weight",
+    "bert.pooler.dense.weight",
+    "model.decoder.project_out.weight",
+    "model.decoder.layers.0.self_attn.gate.weight",
+    "bert.encoder.layer.0.attention.self.gate.weight",
 };
 constexpr const char* kWriters[] = {
     "bert.encoder.layer.0.attention.output.dense.weight",
@@ -47,11 +51,13 @@ constexpr const char* kWriters[] = {
     "model.layers.0.mlp.down_proj.weight",
     "vit.encoder.layer.0.attention.output.dense.weight",
     "vit.encoder.layer.0.output.dense.weight",
+    "model.decoder.project_in.weight",
+    "vit.embeddings.patch_embeddings.projection.weight",
 };
 constexpr const char* kAwayFromTheStream[] = {
     "bert.encoder.layer.0.attention.self.gate.3.weight",
     "bert.encoder.layer.0.attention.self.gate.3.0.weight",
-    "model.decoder.layers.0.self_attn.gate.weight",
+    "model.decoder.layers.0.self_attn.gate",
     "transformer.h.0.attn.gate.0.2.weight",
     "something.else.weight",
     "embed_tokens",
@@ -94,7 +100,14 @@ TEST(WeightAxesTest, Gpt2StoresItsConvolutionsInputFirst) {
   }
 }
 
-TEST(WeightAxesTest, GatesAndUnknownWeightsAreAwayFromTheResidualStream) {
+TEST(WeightAxesTest, TokensOfAVitWriteTheStreamOnTheirLastAxis) {
+  for (const char* name : {"vit.embeddings.cls_token", "vit.embeddings.position_embeddings"}) {
+    EXPECT_EQ(AxesOf(name).residual, 2) << name;
+    EXPECT_EQ(AxesOf(name).output, std::nullopt) << name;
+  }
+}
+
+TEST(WeightAxesTest, GatesOfOneHeadAndUnknownWeightsAreAwayFromTheResidualStream) {
   for (const char* name : kAwayFromTheStream) {
     EXPECT_EQ(AxesOf(name).input, 1) << name;
     EXPECT_EQ(AxesOf(name).output, 0) << name;

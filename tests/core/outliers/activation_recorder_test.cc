@@ -107,6 +107,50 @@ TEST(ActivationRecorderTest, RowsAreKeptWhenAsked) {
   EXPECT_EQ(site.row_kurtosis.numel(), 2);
 }
 
+// Rows are sequences, or tokens where a model flattens them: both without their padding.
+TEST(ActivationRecorderTest, PaddingIsLeftOutOfARowAndIsNoRow) {
+  torch::manual_seed(2);
+  const std::string layer = "model.decoder.layers.0";
+  const at::Tensor x = torch::randn({2, 3, 4}, torch::kDouble).pow(3);
+  const at::Tensor mask = torch::tensor({{1, 1, 0}, {1, 1, 1}});
+  ActivationRecorder recorder(kOpt, {.kurtosis_batches = 9, .keep_rows = true});
+  ActivationRecorder counting(kOpt, {.kurtosis_batches = 9, .count_padding = true});
+  ActivationRecorder untold(kOpt, {.kurtosis_batches = 9});
+  recorder.OnPass(mask);
+  counting.OnPass(mask);
+  for (ActivationRecorder* each : {&recorder, &counting, &untold}) {
+    each->OnActivation(layer, x);
+    each->OnActivation(layer + ".fc2", x.view({6, 4}));
+  }
+  const SiteOutliers by_sequence = recorder.Sites()[0], by_token = recorder.Sites()[1];
+  const at::Tensor rows =
+      torch::cat({RowKurtosis(x.slice(0, 0, 1).slice(1, 0, 2)), RowKurtosis(x.slice(0, 1))});
+  EXPECT_TRUE(torch::allclose(by_sequence.row_kurtosis, rows, 1e-12));
+  EXPECT_NEAR(*by_sequence.kurtosis, rows.mean().item<double>(), 1e-12);
+  const at::Tensor real = x.view({6, 4}).index_select(0, torch::tensor({0, 1, 3, 4, 5}));
+  EXPECT_TRUE(torch::equal(by_token.row_inf_norm, RowInfNorm(real)));
+  EXPECT_NEAR(by_token.inf_norm, RowInfNorm(real).mean().item<double>(), 1e-12);
+  EXPECT_NEAR(*by_token.kurtosis, RowKurtosis(real).mean().item<double>(), 1e-12);
+  for (int site = 0; site < 2; ++site) {
+    EXPECT_EQ(counting.Sites()[site].inf_norm, untold.Sites()[site].inf_norm);
+    EXPECT_EQ(*counting.Sites()[site].kurtosis, *untold.Sites()[site].kurtosis);
+    EXPECT_NE(*counting.Sites()[site].kurtosis, *recorder.Sites()[site].kurtosis);
+  }
+}
+
+TEST(ActivationRecorderTest, TheSecondLinearOfAFeedForwardNetworkIsKnownInEveryArchitecture) {
+  const std::pair<v1::ModelSpec::ArchitectureCase, const char*> outputs[] = {
+      {kBert, "bert.encoder.layer.3.output.dense"},
+      {kOpt, "model.decoder.layers.3.fc2"},
+      {v1::ModelSpec::kGpt2, "transformer.h.3.mlp.c_proj"},
+      {v1::ModelSpec::kLlama, "model.layers.3.mlp.down_proj"},
+      {v1::ModelSpec::kVit, "vit.encoder.layer.3.output.dense"}};
+  for (const auto& [architecture, site] : outputs)
+    EXPECT_TRUE(ActivationRecorder::IsFfnOutput(architecture, site));
+  EXPECT_FALSE(ActivationRecorder::IsFfnOutput(kBert, "bert.encoder.layer.3.attention.output.dense"));
+  EXPECT_FALSE(ActivationRecorder::IsFfnOutput(kOpt, "model.decoder.layers.3"));
+}
+
 TEST(ActivationRecorderTest, ADivergedModelDoesNotLookHealthy) {
   ActivationRecorder recorder(kOpt, {.kurtosis_batches = 101});
   recorder.OnActivation("model.decoder.layers.0", Batch(std::numeric_limits<double>::quiet_NaN()));

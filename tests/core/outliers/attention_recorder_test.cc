@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -71,6 +72,139 @@ TEST(AttentionRecorderTest, BatchesAndLayersAddUp) {
               weights.slice(2, 1).select(3, 0).mean().item<double>(), 1e-12);
 }
 
+// Every number once more from the weights, one query after the other; with padding in front, behind and nowhere.
+TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
+  constexpr int kSequences = 3, kHeads = 2, kTokens = 5;
+  const bool real[kSequences][kTokens] = {{1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}, {0, 1, 1, 1, 0}};
+  for (const bool causal : {false, true}) {
+    torch::manual_seed(3);
+    at::Tensor scores = 2 * torch::randn({kSequences, kHeads, kTokens, kTokens}, torch::kDouble);
+    at::Tensor mask = torch::zeros({kSequences, kTokens}, torch::kLong);
+    scores.select(1, 1).select(2, 1).add_(4);  // Head 2 is a sink in the third sequence.
+    for (int b = 0; b < kSequences; ++b) {
+      for (int t = 0; t < kTokens; ++t) mask[b][t] = static_cast<int>(real[b][t]);
+    }
+    scores.masked_fill_(mask.eq(0).view({kSequences, 1, 1, kTokens}), -1e30);
+    if (causal) scores.masked_fill_(torch::ones({kTokens, kTokens}, torch::kBool).triu(1), -1e30);
+    const at::Tensor weights =
+        (scores.softmax(3) * 1.2 - 0.1).clamp(0, 1);  // With zeros, and rows of another sum.
+    AttentionRecorder recorder(causal, {.sink_threshold = 0.25});
+    recorder.OnPass(mask);
+    recorder.OnActivation(kSite, weights);
+    const AttentionShares shares = *recorder.Summary();
+
+    double queries = 0, later = 0, mass = 0, later_mass = 0, uniform = 0, later_uniform = 0, entropy = 0,
+           largest = 0, dominated = 0, zeros = 0, visible = 0, sinks = 0;
+    for (int h = 0; h < kHeads; ++h) {
+      double head_mass = 0, head_queries = 0;
+      for (int b = 0; b < kSequences; ++b) {
+        int first = 0;
+        while (!real[b][first]) ++first;
+        for (int q = 0; q < kTokens; ++q) {
+          if (!real[b][q]) continue;
+          double sum = 0, most = 0, row_entropy = 0, keys = 0;
+          for (int k = 0; k < kTokens; ++k) {
+            if (!real[b][k] || (causal && k > q)) continue;
+            const double weight = weights[b][h][q][k].item<double>();
+            ++keys;
+            sum += weight;
+            most = std::max(most, weight);
+            zeros += weight == 0;
+          }
+          for (int k = 0; k < kTokens; ++k) {
+            const double share = weights[b][h][q][k].item<double>() / sum;
+            if (share > 0) row_entropy -= share * std::log(share);
+          }
+          const double on_first = weights[b][h][q][first].item<double>();
+          head_mass += on_first;
+          ++head_queries;
+          visible += keys;
+          uniform += 1 / keys;
+          dominated += on_first > 0 && on_first == most;
+          entropy += row_entropy;
+          largest += most;
+          if (q == first) continue;
+          ++later;
+          later_mass += on_first;
+          later_uniform += 1 / keys;
+        }
+      }
+      mass += head_mass;
+      queries += head_queries;
+      sinks += head_mass / head_queries > 0.25;
+    }
+    EXPECT_NEAR(shares.first_share, dominated / queries, 1e-12) << causal;
+    EXPECT_NEAR(shares.first_key_mass, mass / queries, 1e-12) << causal;
+    EXPECT_NEAR(*shares.first_key_mass_without_query1, later_mass / later, 1e-12) << causal;
+    EXPECT_NEAR(shares.uniform_first_key_mass, uniform / queries, 1e-12) << causal;
+    EXPECT_NEAR(*shares.uniform_first_key_mass_without_query1, later_uniform / later, 1e-12) << causal;
+    EXPECT_NEAR(shares.entropy, entropy / queries, 1e-12) << causal;
+    EXPECT_NEAR(shares.max_weight, largest / queries, 1e-12) << causal;
+    EXPECT_NEAR(shares.zero_share, zeros / visible, 1e-12) << causal;
+    EXPECT_GT(shares.zero_share, 0.05);
+    EXPECT_NEAR(shares.sink_rate, sinks / kHeads, 1e-12) << causal;
+    EXPECT_EQ(recorder.Layers()[0].queries, static_cast<std::int64_t>(queries));
+  }
+}
+
+// 64 tokens: the harmonic number of 64, over 64.
+TEST(AttentionRecorderTest, UniformCausalAttentionHasTheMassOfItsBaseline) {
+  AttentionRecorder recorder(/*causal=*/true);
+  const at::Tensor counts = torch::arange(1, 65, torch::kDouble).view({1, 1, 64, 1});
+  recorder.OnActivation(kSite, torch::ones({2, 3, 64, 64}, torch::kDouble).tril() / counts);
+  const AttentionShares shares = *recorder.Summary();
+  EXPECT_NEAR(shares.first_key_mass, 0.0741, 5e-5);
+  EXPECT_NEAR(shares.first_key_mass, shares.uniform_first_key_mass, 1e-12);
+  EXPECT_NEAR(*shares.first_key_mass_without_query1, *shares.uniform_first_key_mass_without_query1, 1e-12);
+  EXPECT_EQ(shares.sink_rate, 0);
+}
+
+TEST(AttentionRecorderTest, ASinkIsAHeadAndTheThresholdIsAnOption) {
+  at::Tensor weights =
+      torch::full({1, 4, 2, 2}, 0.5, torch::kDouble);  // Of four heads, one has a mean of 0.9.
+  weights.select(1, 2).select(2, 0).fill_(0.9);
+  AttentionRecorder usual(false), strict(false, {.sink_threshold = 0.8}),
+      none(false, {.sink_threshold = 0.9});
+  for (AttentionRecorder* each : {&usual, &strict, &none}) {
+    each->OnActivation(kSite, weights);
+    each->OnActivation("transformer.h.1.attn.probs", torch::zeros({1, 4, 2, 2}, torch::kDouble));
+  }
+  EXPECT_DOUBLE_EQ(usual.Summary()->sink_rate, 0.5);
+  EXPECT_DOUBLE_EQ(strict.Summary()->sink_rate, 0.125);
+  EXPECT_DOUBLE_EQ(none.Summary()->sink_rate, 0) << "0.9 is not above 0.9";
+  EXPECT_DOUBLE_EQ(usual.Layers()[1].shares.sink_rate, 0);
+  EXPECT_DOUBLE_EQ(usual.Layers()[1].shares.entropy, 0) << "a row of zeros";
+}
+
+TEST(AttentionRecorderTest, CountedPaddingGivesTheNumbersOfAPassWithoutAMask) {
+  torch::manual_seed(1);
+  const at::Tensor weights = torch::randn({2, 3, 4, 4}).softmax(3);
+  const at::Tensor mask = torch::tensor({{1, 1, 1, 0}, {1, 1, 1, 1}});
+  AttentionRecorder counting(false, {.count_padding = true}), untold(false), full(false), padded(false);
+  counting.OnPass(mask);
+  full.OnPass(torch::ones({2, 4}));
+  padded.OnPass(mask);
+  for (AttentionRecorder* each : {&counting, &untold, &full, &padded}) {
+    each->OnActivation(kSite, weights);
+    each->OnActivation("x.gate", torch::rand({2, 3, 4, 1}));
+  }
+  EXPECT_EQ(counting.Summary()->first_key_mass, untold.Summary()->first_key_mass);
+  EXPECT_EQ(full.Summary()->first_key_mass, untold.Summary()->first_key_mass);
+  EXPECT_NE(padded.Summary()->first_key_mass, untold.Summary()->first_key_mass);
+}
+
+TEST(AttentionRecorderTest, PaddingHasNoGate) {
+  AttentionRecorder recorder(false);
+  recorder.OnPass(torch::tensor({{1, 1, 0}, {1, 0, 0}}));
+  at::Tensor gates = torch::full({2, 2, 3, 1}, 0.5);
+  gates[0].slice(1, 2).fill_(1);
+  gates[1].slice(1, 1).fill_(1);
+  recorder.OnActivation("a.gate", gates);
+  recorder.OnActivation("pooled.gate", torch::full({2, 2, 1, 1}, 0.25));
+  EXPECT_DOUBLE_EQ(recorder.Gates()[0].mean, 0.5);
+  EXPECT_DOUBLE_EQ(recorder.Gates()[1].mean, 0.25);
+}
+
 TEST(AttentionRecorderTest, GatesOfEveryShapeHaveAMean) {
   AttentionRecorder recorder(false);
   recorder.OnActivation("model.layers.0.self_attn.gate", torch::full({2, 3, 4, 1}, 0.25));
@@ -106,6 +240,10 @@ TEST(AttentionRecorderTest, ADivergedModelDoesNotLookHealthy) {
   EXPECT_TRUE(std::isnan(shares.first_key_mass_normalised));
   EXPECT_TRUE(std::isnan(shares.zero_share));
   EXPECT_TRUE(std::isnan(shares.zero_row_share));
+  EXPECT_TRUE(std::isnan(shares.entropy));
+  EXPECT_TRUE(std::isnan(shares.max_weight));
+  EXPECT_TRUE(std::isnan(shares.sink_rate));
+  EXPECT_TRUE(std::isnan(*shares.first_key_mass_without_query1));
   EXPECT_TRUE(std::isnan(recorder.Gates()[0].mean));
 }
 

@@ -120,7 +120,7 @@ void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::Scala
   const auto architecture = golden.spec->model().architecture_case();
   ActivationRecorder all(architecture,
                          {.kurtosis_batches = ReferenceKurtosisBatches(architecture), .keep_rows = true});
-  ActivationRecorder stopped(architecture, {.kurtosis_batches = stop.batches});
+  ActivationRecorder stopped(architecture, {.kurtosis_batches = stop.batches});  // No case has padding.
   TapChain taps({&all, &stopped});
 
   const json& expected = golden.json["expected"];

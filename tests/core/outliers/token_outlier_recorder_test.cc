@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -100,6 +101,43 @@ TEST(TokenOutlierRecorderTest, ElementsBeyondSixSigmaAreCountedBySequence) {
   x[0][7][3] = 100;
   recorder.OnActivation("hidden.1", x);
   EXPECT_DOUBLE_EQ(recorder.Blocks()[0].six_sigma_count, 0.5);
+}
+
+TEST(TokenOutlierRecorderTest, MassiveActivationsAreCountedByBlockAndTheSummaryIsTheLargest) {
+  TokenOutlierRecorder recorder(kGpt2);
+  at::Tensor x = torch::full({2, 5, 4}, 0.1);
+  x[0][2][3] = -150;  // More than 100, and than 1000 * 0.1.
+  x[1][0][0] = 99;
+  recorder.OnActivation("hidden.1", x);
+  recorder.OnActivation("hidden.2", torch::full({2, 5, 4}, 0.1));
+  EXPECT_DOUBLE_EQ(recorder.Blocks()[0].massive_count, 0.5);
+  EXPECT_DOUBLE_EQ(recorder.Blocks()[1].massive_count, 0);
+  EXPECT_DOUBLE_EQ(recorder.Summary()->massive_count, 0.5);
+  x[1][1][1] = std::numeric_limits<float>::quiet_NaN();
+  recorder.OnActivation("hidden.2", x);
+  EXPECT_TRUE(std::isnan(recorder.Summary()->massive_count));
+}
+
+// Two sequences, the second of one real token behind padding, against the tokens one by one.
+TEST(TokenOutlierRecorderTest, PaddingIsNoToken) {
+  torch::manual_seed(1);
+  const at::Tensor x = 100 * torch::randn({2, 4, 8}, torch::kDouble).pow(3);
+  TokenOutlierRecorder recorder(kGpt2), counting(kGpt2, /*count_padding=*/true), untold(kGpt2);
+  for (TokenOutlierRecorder* each : {&recorder, &counting})
+    each->OnPass(torch::tensor({{1, 1, 1, 0}, {0, 0, 1, 0}}));
+  for (TokenOutlierRecorder* each : {&recorder, &counting, &untold}) each->OnActivation("hidden.1", x);
+  const BlockTokenOutliers block = recorder.Blocks()[0], old = counting.Blocks()[0];
+  const at::Tensor k = TokenKurtosis(x), ratio = TokenNormRatio(x), largest = x.abs().amax(2);
+  const auto at = [](const at::Tensor& t, int row, int token) { return t[row][token].item<double>(); };
+  EXPECT_NEAR(block.first.kurtosis, (at(k, 0, 0) + at(k, 1, 2)) / 2, 1e-12);
+  EXPECT_NEAR(block.rest->kurtosis, (at(k, 0, 1) + at(k, 0, 2)) / 2, 1e-12);
+  EXPECT_NEAR(block.kurtosis, (at(k, 0, 0) + at(k, 0, 1) + at(k, 0, 2) + at(k, 1, 2)) / 4, 1e-12);
+  EXPECT_NEAR(block.rest->norm_ratio, (at(ratio, 0, 1) + at(ratio, 0, 2)) / 2, 1e-12);
+  EXPECT_DOUBLE_EQ(block.first.max_abs, std::max(at(largest, 0, 0), at(largest, 1, 2)));
+  EXPECT_DOUBLE_EQ(block.rest->max_abs, std::max(at(largest, 0, 1), at(largest, 0, 2)));
+  EXPECT_EQ(old.kurtosis, untold.Blocks()[0].kurtosis);
+  EXPECT_EQ(old.rest->max_abs, untold.Blocks()[0].rest->max_abs);
+  EXPECT_NE(old.kurtosis, block.kurtosis);
 }
 
 TEST(TokenOutlierRecorderTest, ADivergedModelDoesNotLookHealthy) {

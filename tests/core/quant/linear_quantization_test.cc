@@ -121,6 +121,38 @@ TEST(LinearQuantizationTest, CalibratedScalesComeFromTheFloatModelAndStay) {
   EXPECT_FALSE(quantization->OnLinearWeight(kSite, weight).is_same(weight));
 }
 
+// A sequence of two tokens and one of padding: the grids are those of the two tokens.
+TEST(LinearQuantizationTest, PaddingDecidesNoGrid) {
+  torch::manual_seed(3);
+  const at::Tensor text = torch::randn({1, 2, 4}), padding = torch::full({1, 1, 4}, 1000.f);
+  const at::Tensor x = torch::cat({text, padding}, 1), mask = torch::tensor({{1, 1, 0}});
+  for (const char* scheme : {"absmax { granularity: MODERATE }", "absmax { activation_axis: FEATURE }",
+                             "absmax { }", "absmax { granularity: MODERATE calibrated: true }",
+                             "zeropoint { }", "zeropoint { activation_axis: FEATURE }"}) {
+    const std::string spec = std::string("weights {} activations {} ") + scheme;
+    for (const bool flat : {false, true}) {
+      const auto padded = Make(spec), alone = Make(spec);
+      const auto shaped = [flat](const at::Tensor& t) { return flat ? t.reshape({-1, 4}) : t; };
+      padded->OnPass(mask);
+      if (padded->needs_calibration()) {
+        padded->OnLinearInput(kSite, shaped(x));
+        alone->OnLinearInput(kSite, shaped(text));
+      }
+      padded->Freeze();
+      alone->Freeze();
+      const at::Tensor rounded = padded->OnLinearInput(kSite, shaped(x)).reshape({1, 3, 4});
+      const at::Tensor expected = alone->OnLinearInput(kSite, shaped(text)).reshape({1, 2, 4});
+      EXPECT_TRUE(torch::equal(rounded.slice(1, 0, 2), expected)) << scheme << flat;
+      EXPECT_FALSE(torch::equal(expected, text)) << scheme << flat;
+      padded->OnPass({});
+      EXPECT_EQ(
+          torch::equal(padded->OnLinearInput(kSite, shaped(x)).reshape({1, 3, 4}).slice(1, 0, 2), expected),
+          std::string(scheme) == "absmax { }" || padded->needs_calibration())
+          << scheme << ": of a pass without padding every token counts, " << flat;
+    }
+  }
+}
+
 TEST(LinearQuantizationTest, ASiteThatCalibrationDidNotReachIsAProgrammersError) {
   const auto quantization = Make("activations {} absmax { granularity: MODERATE calibrated: true }");
   quantization->Freeze();

@@ -302,7 +302,8 @@ void CompareWholeModel(GoldenReport& report, const GoldenCase& golden, at::Scala
     SetReferenceRanges(golden, ptq);
   }
   const bool loose = !in_double && FollowsASearch(golden.json["quantization"]);
-  ActivationRecorder recorder(architecture, {.kurtosis_batches = ReferenceKurtosisBatches(architecture)});
+  ActivationRecorder recorder(
+      architecture, {.kurtosis_batches = ReferenceKurtosisBatches(architecture), .count_padding = true});
   TapChain taps({&ptq, &recorder});
   const Evaluation quantized = Evaluate(*model, golden, &taps);
 

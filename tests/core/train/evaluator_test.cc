@@ -183,6 +183,25 @@ TEST(EvaluatorTest, TokensAttentionAndGatesAreMeasured) {
   EXPECT_TRUE(bert.outliers.gates.empty());
 }
 
+// Of three batches the first is measured: the loss is that of all, bit by bit, and the rest that of one batch.
+TEST(EvaluatorTest, ActivationsAreMeasuredOnTheFirstBatchesWhenAsked) {
+  for (const char* more :
+       {"", "quantization { weights {} activations {} calibration { batches: 1 batch_size: 4 } }"}) {
+    CollectingSink sink;
+    const std::string changes = more;
+    const EvaluationResult all = *EvaluateTiny(TinySpec(changes + "evaluation { batches: 3 }"), sink);
+    const EvaluationResult one = *EvaluateTiny(TinySpec(changes + "evaluation { batches: 1 }"), sink);
+    const EvaluationResult capped =
+        *EvaluateTiny(TinySpec(changes + "evaluation { batches: 3 outliers { batches: 1 } }"), sink);
+    EXPECT_EQ(capped.scores.loss, all.scores.loss);
+    EXPECT_EQ(capped.examples, all.examples);
+    EXPECT_EQ(capped.outliers.summary.max_inf_norm, one.outliers.summary.max_inf_norm);
+    EXPECT_EQ(capped.outliers.attention->first_key_mass, one.outliers.attention->first_key_mass);
+    EXPECT_NE(capped.outliers.summary.max_inf_norm, all.outliers.summary.max_inf_norm);
+    EXPECT_NE(capped.outliers.tokens->kurtosis, all.outliers.tokens->kurtosis);
+  }
+}
+
 TEST(EvaluatorTest, StopsBetweenBatchesWhenAsked) {
   const v1::TrialSpec spec = TinySpec();
   CollectingSink sink;
@@ -209,9 +228,10 @@ TEST(EvaluatorTest, EveryReportedNameIsInTheTableOfMeasurements) {
       EXPECT_EQ(point.step(), 20u);
       if (!point.has_site()) ++whole_model[point.name()];
     }
-    for (const char* name :
-         {"perplexity", "accuracy", "unigram_perplexity", "max_inf_norm", "avg_kurtosis", "kurtosis_first",
-          "kurtosis_rest", "max_abs_first", "first_attention_share", "attention_zero_share"})
+    for (const char* name : {"perplexity", "accuracy", "unigram_perplexity", "max_inf_norm", "avg_kurtosis",
+                             "kurtosis_first", "kurtosis_rest", "max_abs_first", "first_attention_share",
+                             "attention_zero_share", "uniform_first_key_mass", "sink_rate",
+                             "attention_entropy", "attention_max_weight", "massive_activation_count"})
       EXPECT_EQ(whole_model[name], 1) << name;
   }
 }

@@ -1,5 +1,6 @@
 // inlier-trial numbers: magnitudes by dimension and token, attention of a head, of every architecture that reads text.
 #include <algorithm>
+#include <numeric>
 
 #include "tests/core/trial/trial_program.h"
 
@@ -69,6 +70,33 @@ TEST_F(ModelNumbersTest, AttentionOfAHeadSumsToOneAndSeesWhatTheModelSees) {
       }
     }
     EXPECT_EQ(Numbers("train", {"tokens"})["values"].size(), 2u) << model;
+  }
+}
+
+// Sums over positions and over dimensions are of the same elements, and their number is what an evaluation measures.
+TEST_F(ModelNumbersTest, OutliersAreCountedByDimensionAndByPosition) {
+  const std::string evaluation = "evaluation { batches: 8 batch_size: 32 } ";
+  Train(evaluation);
+  v1::AttemptSpec attempt = Attempt(v1::EVALUATE_STAGE, "evaluate", evaluation + "training { steps: 3 }");
+  attempt.set_checkpoint(folder_ / "train" / "model.safetensors");
+  std::vector<double> measured;  // By layer.
+  for (const v1::TrialEvent& event : RunToEnd(attempt).events) {
+    if (event.measurement().name() == "ffn_six_sigma_count") measured.push_back(event.measurement().value());
+  }
+  ASSERT_EQ(measured.size(), 2u);
+  const nlohmann::json by_dimension = Numbers("train", {"outlier_dimensions"});
+  const nlohmann::json by_position = Numbers("train", {"outlier_positions"});
+  const double examples = by_dimension["examples"].get<double>();
+  EXPECT_EQ(by_position["examples"], by_dimension["examples"]);
+  EXPECT_GE(examples, 32);
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    const auto dimensions = by_dimension["values"][layer].get<std::vector<double>>();
+    const auto positions = by_position["values"][layer].get<std::vector<double>>();
+    EXPECT_EQ(dimensions.size(), 32u);
+    EXPECT_EQ(positions.size(), 16u);
+    const double total = std::accumulate(dimensions.begin(), dimensions.end(), 0.0);
+    EXPECT_EQ(total, std::accumulate(positions.begin(), positions.end(), 0.0));
+    EXPECT_NEAR(total / examples, measured[layer], 1e-9);
   }
 }
 

@@ -38,6 +38,8 @@ TEST(FigureChecksTest, EveryKindIsAccepted) {
 - {kind: DIMENSIONS, where: {gamma: -0.01}}
 - {kind: TOKENS, trial: t-3}
 - {kind: ATTENTION, layer: 1, head: 1, width_mm: 90, height_mm: 90}
+- {kind: OUTLIER_DIMENSIONS}
+- {kind: OUTLIER_POSITIONS, trial: t-3}
 )"),
             "OK");
 }

@@ -168,7 +168,7 @@ TEST(CanonicalTest, ResolvedJsonSaysEverything) {
       R"("training":{"steps":2000,"batch_size":32,"gradient_accumulation":1,"precision":"FLOAT32","gradient_clip_norm":1,)"
       R"("optimizer":{"adamw":{"learning_rate":0.001,"beta1":0.9,"beta2":0.999,"epsilon":1e-8,"weight_decay":0.01,"decay_norm_gamma":false}},)"
       R"("schedule":{"linear":{"final_fraction":0},"warmup_steps":0},"checkpoint_every":1000,"measure_every":10,"label_smoothing":0,"measure_outliers_every":100,"engine":"FUSED"},)"
-      R"("evaluation":{"batch_size":32,"mask_seed":1,"kurtosis_batches":257}})");
+      R"("evaluation":{"batch_size":32,"mask_seed":1,"kurtosis_batches":257,"outliers":{"count_padding":false,"sink_threshold":0.3}}})");
 }
 
 TEST(CanonicalTest, ResolvedJsonReadsBackAsTheSameTrial) {
