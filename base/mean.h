@@ -4,7 +4,9 @@
 #ifndef INLIER_BASE_MEAN_H_
 #define INLIER_BASE_MEAN_H_
 
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace inlier {
@@ -20,6 +22,12 @@ inline double SampleVariance(const std::vector<double>& values) {
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   return squares / static_cast<double>(values.size() - 1);
+}
+
+// Its root; nullopt for less than two values.
+inline std::optional<double> SampleDeviation(const std::vector<double>& values) {
+  if (values.size() < 2) return std::nullopt;
+  return std::sqrt(SampleVariance(values));
 }
 
 }  // namespace inlier

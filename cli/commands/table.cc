@@ -40,6 +40,12 @@ void AddTableCommand(CLI::App& app, Session& session) {
           "Compare with the row AXIS=LABEL: differences, intervals and tests; AXIS= where it has none")
       ->delimiter(',')
       ->allow_extra_args(false);
+  command
+      ->add_option("--correlate", flags.correlate,
+                   "Spearman's rank correlation of two columns by their headings, A,B, over the rows; "
+                   "A,B@trainings: a "
+                   "point a training")
+      ->allow_extra_args(false);
   command->add_option("--confidence", flags.confidence, "Of the intervals and tests, 0.95 when not given");
   command->add_flag("--differences", order->differences, "Show the differences to the baseline");
   command->add_flag("--no-bold", flags.no_bold, "The best of a column is not marked");

@@ -1,5 +1,6 @@
 #include "cli/plots/figure.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -26,21 +27,39 @@ void AppendLine(const std::vector<std::string>& fields, std::string* out) {
   absl::StrAppend(out, "\r\n");
 }
 
-void AppendSummary(const Summary& y, std::vector<std::string>* fields) {
-  fields->insert(fields->end(),
-                 {Number(y.mean), Number(y.std), absl::StrCat(y.n), Number(y.min), Number(y.max)});
+// Some number is a mean over evaluations of a training: two more columns.
+bool HasEvaluations(const Figure& figure) {
+  const auto has = [](const Summary& y) { return y.evaluations > 1; };
+  for (const FigureSeries& series : figure.series) {
+    for (const FigurePoint& point : series.points) {
+      if (has(point.y)) return true;
+    }
+  }
+  return std::any_of(figure.cells.begin(), figure.cells.end(),
+                     [&](const auto& row) { return std::any_of(row.begin(), row.end(), has); });
 }
 
-constexpr const char* kSummaryHeadings[] = {"std", "n", "min", "max"};
+void AppendSummary(const Summary& y, bool evaluations, std::vector<std::string>* fields) {
+  fields->insert(fields->end(),
+                 {Number(y.mean), Number(y.std), absl::StrCat(y.n), Number(y.min), Number(y.max)});
+  if (evaluations) fields->insert(fields->end(), {absl::StrCat(y.evaluations), Number(y.within_std)});
+}
+
+// Of all columns of AppendSummary but the first.
+void AppendSummaryHeadings(bool evaluations, std::vector<std::string>* fields) {
+  fields->insert(fields->end(), {"std", "n", "min", "max"});
+  if (evaluations) fields->insert(fields->end(), {"evaluations", "within std"});
+}
 
 std::string SeriesCsv(const Figure& figure) {
   std::string out;
   const bool has_x = figure.kind != FigureSpec::BARS, scatter = figure.kind == FigureSpec::SCATTER;
+  const bool evaluations = HasEvaluations(figure);
   std::vector<std::string> line = figure.series_headings;
   if (scatter) line.insert(line.begin(), "trial");
   if (has_x) line.push_back(figure.x_heading);
   line.push_back(scatter ? figure.y_heading : figure.y_heading + " mean");
-  if (!scatter) line.insert(line.end(), std::begin(kSummaryHeadings), std::end(kSummaryHeadings));
+  if (!scatter) AppendSummaryHeadings(evaluations, &line);
   AppendLine(line, &out);
   for (const FigureSeries& series : figure.series) {
     for (const FigurePoint& point : series.points) {
@@ -50,7 +69,7 @@ std::string SeriesCsv(const Figure& figure) {
       if (scatter) {
         line.push_back(Number(point.y.mean));
       } else {
-        AppendSummary(point.y, &line);
+        AppendSummary(point.y, evaluations, &line);
       }
       AppendLine(line, &out);
     }
@@ -60,7 +79,7 @@ std::string SeriesCsv(const Figure& figure) {
 
 std::string GridCsv(const Figure& figure) {
   std::string out;
-  const bool of_model = figure.kind != FigureSpec::HEAT_MAP;
+  const bool of_model = figure.kind != FigureSpec::HEAT_MAP, evaluations = HasEvaluations(figure);
   // One token may be at several positions: they are numbered, from 0.
   std::vector<std::string> line;
   if (of_model) {
@@ -70,7 +89,7 @@ std::string GridCsv(const Figure& figure) {
     line.push_back(figure.value_title);
   } else {
     line = {figure.x_heading, figure.y_heading, figure.value_title + " mean"};
-    line.insert(line.end(), std::begin(kSummaryHeadings), std::end(kSummaryHeadings));
+    AppendSummaryHeadings(evaluations, &line);
   }
   AppendLine(line, &out);
   for (std::size_t r = 0; r < figure.rows.size(); ++r) {
@@ -79,7 +98,7 @@ std::string GridCsv(const Figure& figure) {
       if (!of_model) {
         if (cell.n == 0) continue;
         line = {figure.columns[c], figure.rows[r]};
-        AppendSummary(cell, &line);
+        AppendSummary(cell, evaluations, &line);
       } else if (figure.kind == FigureSpec::ATTENTION) {
         line = {absl::StrCat(r), figure.rows[r], absl::StrCat(c), figure.columns[c], Number(cell.mean)};
       } else if (figure.kind == FigureSpec::TOKENS) {

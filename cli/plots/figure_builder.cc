@@ -8,11 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/statistics/rank_correlation.h"
 #include "base/status.h"
 #include "cli/plots/axis_title.h"
 #include "cli/plots/figure_ends.h"
+#include "cli/plots/plot_results.h"
 #include "spec/schema/number_text.h"
 #include "spec/sweep/figure_checks.h"
+#include "spec/sweep/label_groups.h"
 #include "spec/trial/measurements.h"
 
 namespace inlier {
@@ -23,11 +26,7 @@ using Trials = std::vector<const PlotTrial*>;
 
 constexpr std::size_t kStepsDrawn = 1000;  // Of a curve.
 
-// Trials with the same labels.
-struct Group {
-  std::vector<std::string> labels;
-  Trials trials;
-};
+using Group = LabelGroup<const PlotTrial*>;
 
 bool IsAxis(const SweepGrid& grid, const std::string& name) {
   return std::any_of(grid.axes().begin(), grid.axes().end(),
@@ -109,7 +108,7 @@ class Builder {
     if (spec_.series_size() > 0) return;
     const bool has_x_axis = spec_.kind() == FigureSpec::AGAINST;
     for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
-      if (axis.field == "seed" || axis.name == "seed" || DistinctLabels(axis.name) < 2) continue;
+      if (OnlyRepeats(axis) || DistinctLabels(axis.name) < 2) continue;
       if (has_x_axis && (axis.name == spec_.x() || Decides(axis.name, [&](const PlotTrial& trial) {
                            return TextOf(trial, spec_.x());
                          }))) {
@@ -127,44 +126,20 @@ class Builder {
 
   // By combination of labels, in the order of the axes' labels (of a column: of the trials).
   std::vector<Group> GroupBy(const std::vector<std::string>& names, const Trials& trials) const {
-    std::vector<std::map<std::string, std::size_t>> ranks(names.size());
+    std::vector<const std::vector<std::string>*> orders(names.size(), nullptr);
     for (std::size_t i = 0; i < names.size(); ++i) {
       for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
-        if (axis.name != names[i] || !axis.range.empty()) continue;
-        for (const std::string& label : axis.labels) ranks[i].emplace(label, ranks[i].size());
+        if (axis.name == names[i] && axis.range.empty()) orders[i] = &axis.labels;
       }
     }
-    std::map<std::vector<std::size_t>, Group> groups;
-    for (const PlotTrial* trial : trials) {
-      std::vector<std::string> labels;
-      std::vector<std::size_t> key;
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        labels.push_back(TextOf(*trial, names[i]));
-        key.push_back(ranks[i].emplace(labels.back(), ranks[i].size()).first->second);
-      }
-      Group& group = groups[key];
-      group.labels = std::move(labels);
-      group.trials.push_back(trial);
-    }
-    std::vector<Group> sorted;
-    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
-    return sorted;
+    return GroupByLabels(trials, orders, [&](const PlotTrial* trial, std::size_t i) -> const std::string& {
+      return TextOf(*trial, names[i]);
+    });
   }
 
-  const std::string& StageOf(const PlotTrial& trial) const {
-    return of_training_ ? trial.train_stage : trial.evaluate_stage;
-  }
-
-  // Of the measurement y; a result that several trials share once.
+  // Of the measurement y, over trainings.
   Summary SummaryOf(const Trials& trials) {
-    std::set<std::string> seen;
-    std::vector<double> values;
-    for (const PlotTrial* trial : trials) {
-      if (std::isnan(trial->measurements[0])) continue;
-      const std::string& stage = StageOf(*trial);
-      if (stage.empty() || seen.insert(stage).second) values.push_back(trial->measurements[0]);
-    }
-    const Summary summary = Summarise(values);
+    const Summary summary = SummariseTrainings(ResultsOf(trials, 0, of_training_));
     Count(summary);
     return summary;
   }
@@ -173,6 +148,7 @@ class Builder {
     if (summary.n == 0) return;
     n_least_ = std::min(n_least_, summary.n);
     n_most_ = std::max(n_most_, summary.n);
+    evaluations_ = std::max(evaluations_, summary.evaluations);
   }
 
   absl::Status AddCurves(const CurveReader& read_curves) {
@@ -189,7 +165,7 @@ class Builder {
     for (const Group& group : GroupBy(figure_.series_headings, chosen_)) {
       std::map<double, std::vector<double>> values;
       std::set<std::string> seen;
-      for (const PlotTrial* trial : group.trials) {
+      for (const PlotTrial* trial : group.items) {
         if (trial->train_stage.empty() || !seen.insert(trial->train_stage).second) continue;
         const auto curve = curves.find(trial_of.at(trial->train_stage));
         if (curve == curves.end()) continue;
@@ -222,7 +198,7 @@ class Builder {
     for (const Group& group : GroupBy(figure_.series_headings, chosen_)) {
       std::map<double, Trials> by_x;
       Trials without;
-      for (const PlotTrial* trial : group.trials) {
+      for (const PlotTrial* trial : group.items) {
         const std::optional<double> x = ParseNumber(TextOf(*trial, spec_.x()));
         (x ? by_x[*x] : without).push_back(trial);
       }
@@ -257,7 +233,7 @@ class Builder {
         if (!label.empty()) absl::StrAppend(&series.level_name, series.level_name.empty() ? "" : ", ", label);
       }
       if (series.level_name.empty() && has_points) series.level_name = "no " + spec_.x();
-      const Summary y = SummaryOf(level.trials);
+      const Summary y = SummaryOf(level.items);
       if (y.n == 0) continue;
       series.points.push_back({.y = y, .trial = {}});
       figure_.series.push_back(std::move(series));
@@ -266,7 +242,7 @@ class Builder {
 
   void AddBars() {
     for (const Group& group : GroupBy(figure_.series_headings, chosen_)) {
-      const Summary y = SummaryOf(group.trials);
+      const Summary y = SummaryOf(group.items);
       if (y.n == 0) continue;
       figure_.series.push_back({.labels = group.labels, .points = {{.y = y, .trial = {}}}, .level_name = {}});
     }
@@ -288,7 +264,7 @@ class Builder {
     };
     for (const Group& group : GroupBy({spec_.x(), spec_.by()}, chosen_)) {
       figure_.cells[place(figure_.rows, group.labels[1])][place(figure_.columns, group.labels[0])] =
-          SummaryOf(group.trials);
+          SummaryOf(group.items);
     }
     AddSummaryNote();
   }
@@ -308,17 +284,17 @@ class Builder {
     figure_.x_heading = spec_.x();
     figure_.x_title = MeasurementTitle(spec_.x());
     of_training_ = of_training_ && IsOfTraining(spec_.x());
-    std::set<std::string> seen;
     std::vector<double> xs, ys;
     for (const Group& group : GroupBy(figure_.series_headings, chosen_)) {
       FigureSeries series{.labels = group.labels, .points = {}, .level_name = {}};
-      for (const PlotTrial* trial : group.trials) {
-        const double x = trial->measurements[1], y = trial->measurements[0];
-        const std::string& stage = StageOf(*trial);
-        if (std::isnan(x) || std::isnan(y) || (!stage.empty() && !seen.insert(stage).second)) continue;
-        series.points.push_back({.x = x, .y = Summarise({y}), .trial = trial->id});
-        xs.push_back(x);
-        ys.push_back(y);
+      for (const Trials& of_training : ByTraining(group.items)) {
+        const NestedSummary x = ResultsOf(of_training, 1, of_training_),
+                            y = ResultsOf(of_training, 0, of_training_);
+        if (x.means.empty() || y.means.empty()) continue;
+        evaluations_ = std::max(evaluations_, static_cast<std::uint32_t>(y.evaluations));
+        xs.push_back(x.means[0]);
+        ys.push_back(y.means[0]);
+        series.points.push_back({.x = xs.back(), .y = Summarise(y.means), .trial = of_training[0]->id});
       }
       if (!series.points.empty()) figure_.series.push_back(std::move(series));
     }
@@ -326,6 +302,14 @@ class Builder {
     figure_.notes.push_back(
         absl::StrCat(rho ? absl::StrFormat("Spearman's ρ = %.3f, ", *rho) : "Spearman's ρ is not defined, ",
                      "n = ", xs.size()));
+    AddEvaluationsNote();
+  }
+
+  void AddEvaluationsNote() {
+    if (evaluations_ > 1) {
+      figure_.notes.push_back(
+          absl::StrCat("of a training the mean over its evaluations, up to ", evaluations_));
+    }
   }
 
   void AddSummaryNote() {
@@ -335,6 +319,7 @@ class Builder {
                                                            : "mean and standard deviation, n = ",
                                                        Extent(n_least_, n_most_))
                                         : "n = 1");
+    AddEvaluationsNote();
   }
 
   absl::Status CheckNumbers() const {
@@ -368,7 +353,8 @@ class Builder {
     std::set<std::string> diverged, missing, there;
     const bool curves = spec_.kind() == FigureSpec::CURVES;
     for (const PlotTrial* trial : chosen_) {
-      const std::string& stage = StageOf(*trial).empty() ? trial->id : StageOf(*trial);
+      const std::string& stage =
+          StageOf(*trial, of_training_).empty() ? trial->id : StageOf(*trial, of_training_);
       if (trial->state == "DIVERGED") {
         diverged.insert(stage);
       } else if (!curves) {
@@ -396,6 +382,7 @@ class Builder {
   bool of_training_;
   std::vector<std::string> decided_by_x_;
   std::uint32_t n_least_ = std::numeric_limits<std::uint32_t>::max(), n_most_ = 0;
+  std::uint32_t evaluations_ = 1;
   Figure figure_;
 };
 

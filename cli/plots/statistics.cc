@@ -1,30 +1,10 @@
 #include "cli/plots/statistics.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "base/mean.h"
 
 namespace inlier {
-namespace {
-
-std::vector<double> Ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    const double rank = (static_cast<double>(begin) + static_cast<double>(end) + 1) / 2;
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = rank;
-    begin = end;
-  }
-  return ranks;
-}
-
-}  // namespace
 
 Summary Summarise(const std::vector<double>& values) {
   Summary summary;
@@ -34,22 +14,15 @@ Summary Summarise(const std::vector<double>& values) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   summary.min = *least;
   summary.max = *most;
-  if (values.size() >= 2) summary.std = std::sqrt(SampleVariance(values));
+  summary.std = SampleDeviation(values).value_or(summary.std);
   return summary;
 }
 
-std::optional<double> SpearmanRho(const std::vector<double>& x, const std::vector<double>& y) {
-  if (x.size() < 2) return std::nullopt;
-  const std::vector<double> rx = Ranks(x), ry = Ranks(y);
-  const double mean = (static_cast<double>(x.size()) + 1) / 2;
-  double xx = 0, yy = 0, xy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xx += (rx[i] - mean) * (rx[i] - mean);
-    yy += (ry[i] - mean) * (ry[i] - mean);
-    xy += (rx[i] - mean) * (ry[i] - mean);
-  }
-  if (xx == 0 || yy == 0) return std::nullopt;
-  return xy / std::sqrt(xx * yy);
+Summary SummariseTrainings(const NestedSummary& results) {
+  Summary summary = Summarise(results.means);
+  summary.evaluations = static_cast<std::uint32_t>(results.evaluations);
+  summary.within_std = results.within_std.value_or(summary.within_std);
+  return summary;
 }
 
 }  // namespace inlier

@@ -6,25 +6,26 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <vector>
+
+#include "base/statistics/nested_results.h"
 
 namespace inlier {
 
 struct Summary {
-  std::uint32_t n = 0;
+  std::uint32_t n = 0;            // Trainings.
+  std::uint32_t evaluations = 1;  // Most of one training, which counts with the mean over them.
   double mean = std::numeric_limits<double>::quiet_NaN();  // NaN without a value; the same for min and max.
-  double std = std::numeric_limits<double>::quiet_NaN();   // With n - 1; NaN for fewer than two values.
+  double std = std::numeric_limits<double>::quiet_NaN();   // With n - 1; NaN for fewer than two trainings.
   double min = std::numeric_limits<double>::quiet_NaN();
   double max = std::numeric_limits<double>::quiet_NaN();
+  double within_std =
+      std::numeric_limits<double>::quiet_NaN();  // Over the evaluations of one training; NaN without two.
 };
 
-// REQUIRES: no NaN.
+// Of one value a training. REQUIRES: no NaN. The same for the next.
 Summary Summarise(const std::vector<double>& values);
-
-// Spearman's rank correlation: Pearson's of the ranks, equal values sharing the mean of theirs. Nothing for fewer than
-// two pairs or where one side does not vary. REQUIRES: as many x as y, no NaN.
-std::optional<double> SpearmanRho(const std::vector<double>& x, const std::vector<double>& y);
+Summary SummariseTrainings(const NestedSummary& results);
 
 }  // namespace inlier
 

@@ -2,6 +2,7 @@
 #ifndef INLIER_CLI_TABLES_TABLE_CELLS_H_
 #define INLIER_CLI_TABLES_TABLE_CELLS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace inlier {
 // In full, as a person writes it: with as many digits as a round trip needs, and an exponent only where zeros
 // would fill the place.
 std::string FullNumber(double value);
+// With so many digits after the point.
+std::string RoundedNumber(double value, std::uint32_t decimals);
 // A published figure with the paper's digits.
 std::string PublishedNumber(const v1::TableCell& cell, double value);
 
@@ -22,7 +25,9 @@ std::string OneLine(const std::string& text);
 struct CellStyle {
   std::string plus_minus = "±";
   std::string dagger = "†";  // Differs from the baseline.
-  bool brackets = true;      // Published figures are in brackets.
+  std::string times = "×";
+  std::string rho = "ρ";
+  bool brackets = true;  // Published figures are in brackets.
   bool shows_bold = true;
   bool differences = false;  // Cells are differences to the baseline.
   bool for_terminal = true;  // Notes name commands.
@@ -33,7 +38,7 @@ struct CellText {
   std::string number;     // Of results; with `deviation` behind it. Empty without results.
   std::string deviation;  // Empty where there is none.
   std::string words;      // In place of a number.
-  std::string remark;     // "(n=3) (1 diverged)"
+  std::string remark;     // "(n=3) (1 diverged)", "(n=2×3)"
   std::string marks;      // "*†"
   std::string published;  // Empty where the cell has no figure.
   std::string published_deviation;

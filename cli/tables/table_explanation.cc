@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "cli/tables/table_cells.h"
+#include "cli/tables/table_counts.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/did_you_mean.h"
 #include "spec/trial/measurements.h"
@@ -231,6 +232,10 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
         "--explain: the table has too many trials to name them; narrow it with --where AXIS=LABEL");
   const v1::TableCell& cell = table.rows(place.row).cells(place.column);
   const std::string& measurement = table.columns(place.column).measurement();
+  if (table.columns(place.column).mean_of_size() > 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--explain: ", OneLine(table.column_headings(place.column)),
+                     " is the mean of other columns; explain one of those"));
   const MeasurementInfo* known = FindMeasurement(measurement);
   if (known == nullptr)
     return absl::FailedPreconditionError(absl::StrCat("--explain: this program knows no measurement \"",
@@ -248,14 +253,19 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
     nlohmann::ordered_json out = {{"row", table.rows(place.row).labels()},
                                   {"column", table.column_headings(place.column)},
                                   {"measurement", measurement},
-                                  {"n", cell.count()}};
+                                  {"n", cell.count()},
+                                  {"trainings", cell.trainings()}};
+    if (cell.has_chosen()) out["chosen"] = cell.chosen();
     out["trials"] = nlohmann::ordered_json::array();
     for (const TrialInfo& info : infos) out["trials"].push_back(Json(info));
     PrintExact(out.dump(2) + "\n");
     return absl::OkStatus();
   }
   std::string out = absl::StrCat(NameOf(table, place), ": ", measurement);
-  if (cell.count() > 0) absl::StrAppend(&out, ", mean ", FullNumber(cell.mean()), ", n = ", cell.count());
+  if (cell.count() > 0)
+    absl::StrAppend(&out, ", mean ", FullNumber(cell.mean()),
+                    ", n = ", CountOf(cell, CellStyle{.times = " x "}));
+  if (!cell.chosen().empty()) absl::StrAppend(&out, ", of the best point ", OneLine(cell.chosen()));
   out += infos.empty() ? "\nno trial belongs to this cell\n" : "\n";
   for (const TrialInfo& info : infos) out += Text(info);
   Print(out);

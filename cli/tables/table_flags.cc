@@ -5,10 +5,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/number_text.h"
+#include "spec/schema/struct_value.h"
+#include "spec/sweep/table_columns.h"
 
 namespace inlier {
 namespace {
@@ -48,6 +51,24 @@ absl::StatusOr<v1::TableColumn> ColumnOf(const std::string& text) {
   return column;
 }
 
+absl::StatusOr<v1::RankCorrelation> CorrelationOf(const std::string& text) {
+  v1::RankCorrelation correlation;
+  absl::string_view rest = text;
+  if (absl::ConsumeSuffix(&rest, "@trainings")) {
+    correlation.set_points(v1::RankCorrelation::TRAININGS);
+  } else {
+    absl::ConsumeSuffix(&rest, "@rows");
+  }
+  const std::vector<std::string> headings = absl::StrSplit(rest, ',');
+  if (headings.size() != 2 || headings[0].empty() || headings[1].empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--correlate ", text, ": give two headings of columns, A,B, and @trainings for a point a training"));
+  }
+  correlation.set_x(headings[0]);
+  correlation.set_y(headings[1]);
+  return correlation;
+}
+
 // A label as a file has it: a number, true or false, a text; empty for trials that have none.
 Value LabelValue(const std::string& label) {
   Value value;
@@ -74,7 +95,7 @@ absl::StatusOr<std::pair<std::string, Value>> ConditionOf(const char* flag, cons
 
 bool TableFlags::any() const {
   return !rows.empty() || !columns.empty() || !by.empty() || !where.empty() || !baseline.empty() ||
-         confidence || title || caption || label || published || no_bold;
+         !correlate.empty() || confidence || title || caption || label || published || no_bold;
 }
 
 absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec) {
@@ -84,6 +105,8 @@ absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec) {
     spec->clear_baseline();
   }
   if (!flags.columns.empty()) spec->clear_columns();
+  // Of columns that are not there any more.
+  if (!flags.columns.empty() || !flags.by.empty()) spec->clear_correlate();
   for (const std::string& column : flags.columns) {
     ASSIGN_OR_RETURN(*spec->add_columns(), ColumnOf(column));
   }
@@ -97,6 +120,9 @@ absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec) {
   for (const std::string& condition : flags.baseline) {
     ASSIGN_OR_RETURN(auto pair, ConditionOf("--baseline", condition));
     (*spec->mutable_baseline())[pair.first] = std::move(pair.second);
+  }
+  for (const std::string& text : flags.correlate) {
+    ASSIGN_OR_RETURN(*spec->add_correlate(), CorrelationOf(text));
   }
   if (flags.confidence) {
     if (*flags.confidence < 0.5 || *flags.confidence > 0.9999)
@@ -112,16 +138,27 @@ absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec) {
 }
 
 void SplitColumns(const std::string& axis, const std::vector<std::string>& labels, v1::TableSpec* spec) {
+  const auto with_label = [](const std::string& heading, const std::string& label) {
+    return label.empty() ? heading : absl::StrCat(heading, " ", label);
+  };
   v1::TableSpec split;
   for (const v1::TableColumn& column : spec->columns()) {
     for (const std::string& label : labels) {
       v1::TableColumn* added = split.add_columns();
       *added = column;
-      std::string heading = column.has_heading() ? column.heading() : column.measurement();
-      if (!column.has_heading() && column.statistic() == v1::TableColumn::MEDIAN) heading += " median";
-      if (!column.has_heading() && column.statistic() == v1::TableColumn::BEST) heading += " best";
-      added->set_heading(label.empty() ? heading : absl::StrCat(heading, " ", label));
-      (*added->mutable_where())[axis] = LabelValue(label);
+      added->set_heading(with_label(HeadingOf(column), label));
+      if (column.mean_of_size() == 0) {
+        (*added->mutable_where())[axis] = LabelValue(label);
+        continue;
+      }
+      for (Value& entry : *added->mutable_mean_of()) {
+        if (entry.kind_case() != Value::kListValue) {
+          entry.set_string_value(with_label(ValueText(entry), label));
+          continue;
+        }
+        for (Value& heading : *entry.mutable_list_value()->mutable_values())
+          heading.set_string_value(with_label(ValueText(heading), label));
+      }
     }
   }
   spec->mutable_columns()->Swap(split.mutable_columns());

@@ -15,10 +15,11 @@ namespace inlier {
 
 struct TableFlags {
   std::vector<std::string> rows;
-  std::vector<std::string> columns;   // MEASUREMENT[@mean|@median|@best][:DECIMALS]
-  std::vector<std::string> by;        // Axes: each column once for each of their labels.
-  std::vector<std::string> where;     // AXIS=LABEL; those of one axis are alternatives.
-  std::vector<std::string> baseline;  // AXIS=LABEL
+  std::vector<std::string> columns;    // MEASUREMENT[@mean|@median|@best][:DECIMALS]
+  std::vector<std::string> by;         // Axes: each column once for each of their labels.
+  std::vector<std::string> where;      // AXIS=LABEL; those of one axis are alternatives.
+  std::vector<std::string> baseline;   // AXIS=LABEL
+  std::vector<std::string> correlate;  // HEADING,HEADING[@rows|@trainings]
   std::optional<double> confidence;
   std::optional<std::string> title, caption, label, published;
   bool no_bold = false;

@@ -167,6 +167,11 @@ absl::Status PrintTable(Session& session, const TableOrder& order) {
   }
   if (order.differences && table.baseline().empty())
     return absl::InvalidArgumentError("--differences: the table has no baseline; add --baseline AXIS=LABEL");
+  if (order.differences && std::none_of(table.rows().begin(), table.rows().end(),
+                                        [](const v1::TableRow& row) { return row.has_baseline_row(); })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--differences: ", absl::StrJoin(table.comparison_notes(), "; ")));
+  }
   TableStyle style;
   style.differences = order.differences;
   if (order.output.empty()) {

@@ -153,6 +153,8 @@ std::string PieceText(const Grid& grid, const std::vector<std::size_t>& widths, 
 std::string WriteTextTable(const v1::Table& table, const TableStyle& style) {
   const CellStyle cells = {.plus_minus = style.utf8 ? "±" : "+-",
                            .dagger = style.utf8 ? "†" : "#",
+                           .times = style.utf8 ? "×" : "x",
+                           .rho = style.utf8 ? "ρ" : "rho",
                            .shows_bold = style.terminal,
                            .differences = style.differences,
                            .for_terminal = true};

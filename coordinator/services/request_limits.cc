@@ -115,9 +115,16 @@ absl::Status CheckLimits(const v1::TableSpec& table) {
       conditions += 1 + static_cast<std::size_t>(wanted.list_value().values_size());
   };
   count(table.where());
-  for (const v1::TableColumn& column : table.columns()) count(column.where());
-  RETURN_IF_ERROR(AtMost(conditions, Limits::kTableConditionsMax, "table.where and table.columns.where",
-                         "conditions and values", "make several tables"));
+  for (const v1::TableColumn& column : table.columns()) {
+    count(column.where());
+    conditions += static_cast<std::size_t>(column.best_of().over_size() + column.mean_over_size());
+    for (const google::protobuf::Value& entry : column.mean_of())
+      conditions += 1 + static_cast<std::size_t>(entry.list_value().values_size());
+  }
+  RETURN_IF_ERROR(AtMost(conditions, Limits::kTableConditionsMax, "table.where and table.columns",
+                         "conditions, names and values", "make several tables"));
+  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(table.correlate_size()), Limits::kTableCorrelationsMax,
+                         "table.correlate", "correlations", "make several tables"));
   RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(table.columns_size()), Limits::kTableColumnsMax,
                          "table.columns", "columns", "make several tables"));
   return AtMost(static_cast<std::size_t>(table.rows_size()), Limits::kTableRowsMax, "table.rows", "axes",

@@ -11,7 +11,10 @@
 #include "absl/strings/str_format.h"
 #include "base/mean.h"
 #include "base/status.h"
+#include "coordinator/tables/comparison_notes.h"
+#include "coordinator/tables/paired_results.h"
 #include "coordinator/tables/statistics.h"
+#include "spec/sweep/table_columns.h"
 #include "spec/trial/measurements.h"
 
 namespace inlier {
@@ -27,67 +30,47 @@ double Rounded(double value, std::uint32_t decimals) {
                      nullptr);
 }
 
-// The results of trials that agree in all labels but the baseline's. Results that trials share make one pair; trials
-// with equal labels and different results make none.
-std::vector<std::pair<double, double>> PairsOf(const std::vector<const TrialValues*>& trials,
-                                               const std::vector<const TrialValues*>& baseline,
-                                               const v1::TableSpec& spec,
-                                               const MeasurementChoice& measurement) {
-  using Results = std::map<std::map<std::string, std::string>, std::map<std::string, double>>;
-  const auto results = [&](const std::vector<const TrialValues*>& from) {
-    Results found;  // Labels -> stage -> value.
-    for (const TrialValues* trial : from) {
-      if (!HasResult(*trial, measurement)) continue;
-      std::map<std::string, std::string> labels = trial->labels;
-      for (const auto& [axis, label] : spec.baseline()) labels.erase(axis);
-      found[labels][StageOf(*trial, measurement)] = trial->measurements[measurement.number];
-    }
-    return found;
-  };
-  const Results ours = results(trials);
-  const Results theirs = results(baseline);
-  std::set<std::pair<std::string, std::string>> seen;
-  std::vector<std::pair<double, double>> pairs;
-  for (const auto& [labels, of_stage] : ours) {
-    const auto other = theirs.find(labels);
-    if (other == theirs.end() || of_stage.size() != 1 || other->second.size() != 1) continue;
-    const auto& [stage, value] = *of_stage.begin();
-    const auto& [other_stage, other_value] = *other->second.begin();
-    if (seen.emplace(stage, other_stage).second) pairs.emplace_back(value, other_value);
+// Of a mean of columns that of all of them, where they agree.
+Better BetterOf(const v1::TableSpec& spec, const v1::TableColumn& column) {
+  if (column.mean_of_size() == 0) {
+    const MeasurementInfo* info = FindMeasurement(column.measurement());
+    return info == nullptr ? Better::kNone : info->better;
   }
-  return pairs;
+  std::set<Better> found;
+  for (const std::vector<int>& part : MeanParts(spec, column)) {
+    for (const int of_part : part) found.insert(BetterOf(spec, spec.columns(of_part)));
+  }
+  return found.size() == 1 ? *found.begin() : Better::kNone;
 }
 
-void Compare(const std::vector<const TrialValues*>& trials, const std::vector<const TrialValues*>& baseline,
-             const v1::TableSpec& spec, const MeasurementChoice& measurement, v1::TableCell& cell) {
-  const std::vector<double> ours = ResultsOf(trials, measurement);
-  const std::vector<double> theirs = ResultsOf(baseline, measurement);
-  if (ours.empty() || theirs.empty()) return;
-  cell.set_difference(Mean(ours) - Mean(theirs));
-  if (!std::isfinite(cell.difference())) return;
-  if (const auto interval = BootstrapDifference(ours, theirs, spec.confidence())) {
+bool IsMean(const v1::TableColumn& column) {
+  return column.mean_of_size() > 0 || column.mean_over_size() > 0;
+}
+
+void Compare(const Trials& trials, const Trials& baseline, const PairedAxes& axes,
+             const MeasurementChoice& measurement, double confidence, v1::TableCell& cell) {
+  const std::vector<double> ours = SummaryOf(trials, measurement).means;
+  const std::vector<double> theirs = SummaryOf(baseline, measurement).means;
+  if (ours.empty() || theirs.empty() || !std::isfinite(cell.difference())) return;
+  if (const auto interval = BootstrapDifference(ours, theirs, confidence)) {
     cell.set_difference_low(interval->low);
     cell.set_difference_high(interval->high);
   }
   if (const auto p = WelchP(ours, theirs)) cell.set_welch_p(*p);
-  const std::vector<std::pair<double, double>> pairs = PairsOf(trials, baseline, spec, measurement);
+  const std::vector<std::pair<double, double>> pairs = PairResults(trials, baseline, axes, measurement);
   cell.set_pairs(static_cast<std::uint32_t>(pairs.size()));
+  if (pairs.empty()) return;
+  std::vector<double> differences;
+  for (const auto& [our, other] : pairs) differences.push_back(our - other);
+  cell.set_paired_difference(Mean(differences));
   if (const auto p = PairedP(pairs)) cell.set_paired_p(*p);
+  if (const auto interval = PairedInterval(pairs, confidence)) {
+    cell.set_paired_low(interval->low);
+    cell.set_paired_high(interval->high);
+  }
 }
 
 }  // namespace
-
-std::optional<double> ShownNumber(const v1::TableCell& cell, v1::TableColumn::Statistic statistic) {
-  if (cell.count() == 0) return std::nullopt;
-  switch (statistic) {
-    case v1::TableColumn::MEDIAN:
-      return cell.median();
-    case v1::TableColumn::BEST:
-      return cell.best();
-    default:
-      return cell.mean();
-  }
-}
 
 std::vector<RowGroup> GroupsOfRows(const v1::TableSpec& spec, const v1::Table& table) {
   std::map<std::vector<std::string>, RowGroup> groups;
@@ -113,9 +96,9 @@ std::vector<RowGroup> GroupsOfRows(const v1::TableSpec& spec, const v1::Table& t
 
 void MarkBest(const v1::TableSpec& spec, const std::vector<RowGroup>& groups, v1::Table& table) {
   for (int column = 0; column < spec.columns_size(); ++column) {
-    const MeasurementInfo* info = FindMeasurement(spec.columns(column).measurement());
-    if (info == nullptr || info->better == Better::kNone) continue;
-    const double sign = info->better == Better::kHigher ? -1 : 1;
+    const Better better = BetterOf(spec, spec.columns(column));
+    if (better == Better::kNone) continue;
+    const double sign = better == Better::kHigher ? -1 : 1;
     for (const RowGroup& group : groups) {
       std::vector<std::pair<double, int>> candidates;
       for (const int row : group.rows) {
@@ -134,21 +117,31 @@ void MarkBest(const v1::TableSpec& spec, const std::vector<RowGroup>& groups, v1
   }
 }
 
-absl::Status CompareWithBaseline(const v1::TableSpec& spec, const std::vector<RowGroup>& groups,
-                                 const std::vector<MeasurementChoice>& measurements, const CellTrials& trials,
-                                 v1::Table& table) {
-  for (const RowGroup& group : groups) {
+absl::Status CompareWithBaseline(const BaselineComparison& comparison, v1::Table& table) {
+  const v1::TableSpec& spec = comparison.spec;
+  for (const RowGroup& group : comparison.groups) {
     if (group.baseline < 0) continue;
+    for (const int row : group.rows)
+      table.mutable_rows(row)->set_baseline_row(static_cast<std::uint32_t>(group.baseline));
     for (int column = 0; column < spec.columns_size(); ++column) {
-      ASSIGN_OR_RETURN(const std::vector<const TrialValues*> baseline, trials(group.baseline, column));
+      const ColumnPlan& plan = comparison.columns[static_cast<std::size_t>(column)];
+      PairedAxes axes = {.compared = {plan.best_over.begin(), plan.best_over.end()},
+                         .evaluations = comparison.evaluation_axes};
+      for (const auto& [axis, label] : spec.baseline()) axes.compared.insert(axis);
+      ASSIGN_OR_RETURN(const Trials baseline, comparison.trials(group.baseline, column));
       for (const int row : group.rows) {
         if (row == group.baseline) continue;
-        ASSIGN_OR_RETURN(const std::vector<const TrialValues*> behind, trials(row, column));
-        Compare(behind, baseline, spec, measurements[static_cast<std::size_t>(column)],
-                *table.mutable_rows(row)->mutable_cells(column));
+        v1::TableCell& cell = *table.mutable_rows(row)->mutable_cells(column);
+        const v1::TableCell& theirs = table.rows(group.baseline).cells(column);
+        if (cell.count() == 0 || theirs.count() == 0) continue;
+        cell.set_difference(cell.mean() - theirs.mean());
+        if (IsMean(spec.columns(column))) continue;
+        ASSIGN_OR_RETURN(const Trials behind, comparison.trials(row, column));
+        Compare(behind, baseline, axes, plan.measurement, spec.confidence(), cell);
       }
     }
   }
+  AddComparisonNotes(spec, table);
   return absl::OkStatus();
 }
 

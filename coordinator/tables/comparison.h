@@ -5,17 +5,16 @@
 #define INLIER_COORDINATOR_TABLES_COMPARISON_H_
 
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coordinator/tables/trial_values.h"
+#include "coordinator/tables/cell_maker.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 
 namespace inlier {
-
-// The number of a cell that its column shows; nothing without results.
-std::optional<double> ShownNumber(const v1::TableCell& cell, v1::TableColumn::Statistic statistic);
 
 // Rows by number that are compared with one another: those that agree in all row axes that the baseline does not
 // name; without a baseline all rows.
@@ -30,11 +29,18 @@ std::vector<RowGroup> GroupsOfRows(const v1::TableSpec& spec, const v1::Table& t
 void MarkBest(const v1::TableSpec& spec, const std::vector<RowGroup>& groups, v1::Table& table);
 
 // The trials behind a cell, by row and column.
-using CellTrials = std::function<absl::StatusOr<std::vector<const TrialValues*>>(int row, int column)>;
-// Sets difference, interval and tests of each cell that has a baseline.
-absl::Status CompareWithBaseline(const v1::TableSpec& spec, const std::vector<RowGroup>& groups,
-                                 const std::vector<MeasurementChoice>& measurements, const CellTrials& trials,
-                                 v1::Table& table);
+using CellTrials = std::function<absl::StatusOr<Trials>(int row, int column)>;
+
+struct BaselineComparison {
+  const v1::TableSpec& spec;
+  const std::vector<RowGroup>& groups;
+  const std::vector<ColumnPlan>& columns;        // By column; those of mean_of are empty.
+  const std::set<std::string>& evaluation_axes;  // AxesOfEvaluations.
+  CellTrials trials;
+};
+// Sets the baseline's row of each row, the difference, intervals and tests of each cell that has a baseline, and notes
+// of rows without one and of cells without a pair. Means over labels or columns have a difference alone.
+absl::Status CompareWithBaseline(const BaselineComparison& comparison, v1::Table& table);
 
 }  // namespace inlier
 

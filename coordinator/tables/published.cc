@@ -169,7 +169,8 @@ std::uint32_t DecimalsOf(const std::string& number) {
 }
 
 bool IsPercent(const std::string& metric) {
-  return EndsWithAnyOf(metric, {"_top1", "_acc", "_accuracy", "_f1", "_mcc", "_pearson", "_spearman"});
+  return metric == "average" ||
+         EndsWithAnyOf(metric, {"_top1", "_acc", "_accuracy", "_f1", "_mcc", "_pearson", "_spearman"});
 }
 
 }  // namespace

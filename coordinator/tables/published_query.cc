@@ -332,6 +332,7 @@ std::vector<std::string> MetricNames(const v1::TrialSpec& spec, const std::strin
       {"train_seconds", "a100_hours"},
       {"tokens_per_second", "iterations_per_second"},
   };
+  if (measurement == "average") return {measurement};  // Of a row's figures.
   const std::string precision = PrecisionName(spec.quantization(), bits);
   if (measurement == "perplexity") return {precision + "_perplexity", "perplexity"};
   if (spec.data().has_classification()) return {GlueMetric(spec.data().classification(), measurement)};

@@ -11,14 +11,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "coordinator/tables/cell_maker.h"
+#include "coordinator/tables/column_correlations.h"
 #include "coordinator/tables/comparison.h"
-#include "coordinator/tables/published.h"
+#include "coordinator/tables/paired_results.h"
+#include "coordinator/tables/published_cells.h"
 #include "coordinator/tables/table_names.h"
 #include "coordinator/tables/trial_values.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/default_table.h"
-#include "spec/trial/canonical.h"
+#include "spec/sweep/label_groups.h"
+#include "spec/sweep/table_columns.h"
 #include "spec/trial/measurements.h"
 
 namespace inlier {
@@ -27,8 +31,6 @@ namespace {
 using google::protobuf::Value;
 using Where = google::protobuf::Map<std::string, Value>;
 
-// The column of the view `trials` that selects the published figure of ours.
-constexpr char kSpecColumn[] = "spec";
 constexpr std::size_t kTrialsBetweenChecks = 64;
 
 // Whether a table has taken too long, or nobody waits for it any more.
@@ -49,107 +51,48 @@ class Patience {
   const Timestamp end_;
 };
 
-// Empty for an axis that does not apply to the trial.
-std::string RowLabel(const TrialValues& trial, const std::string& name) {
-  if (const auto label = trial.labels.find(name); label != trial.labels.end()) return label->second;
-  const auto column = trial.columns.find(name);
-  return column != trial.columns.end() ? SqlText(column->second) : "";
-}
-
-// Labels and the trials that have them.
-using Row = std::pair<std::vector<std::string>, std::vector<const TrialValues*>>;
+using Row = LabelGroup<const TrialValues*>;
 
 // The rows: combinations of labels that trials have, in the order of the axes' labels (of a column: in the
 // order of the trials).
-std::vector<Row> GroupRows(const std::vector<const TrialValues*>& trials, const v1::TableSpec& spec,
-                           const TableNames& names) {
-  std::vector<std::map<std::string, std::size_t>> ranks(spec.rows_size());
-  for (int i = 0; i < spec.rows_size(); ++i) {
-    if (const auto* labels = names.LabelsOf(spec.rows(i))) {
-      for (const std::string& label : *labels) ranks[i].emplace(label, ranks[i].size());
-    }
-  }
-  std::map<std::vector<std::size_t>, Row> rows;
-  for (const TrialValues* trial : trials) {
-    std::vector<std::string> labels;
-    std::vector<std::size_t> key;
-    for (int i = 0; i < spec.rows_size(); ++i) {
-      labels.push_back(RowLabel(*trial, spec.rows(i)));
-      key.push_back(ranks[i].emplace(labels.back(), ranks[i].size()).first->second);
-    }
-    Row& row = rows[key];
-    row.first = std::move(labels);
-    row.second.push_back(trial);
-  }
-  std::vector<Row> result;
-  for (auto& [key, row] : rows) result.push_back(std::move(row));
-  return result;
-}
-
-// The specs of trials, each read once.
-using Specs = std::map<const TrialValues*, v1::TrialSpec>;
-
-// The figures that a table is compared with: none when it names no published table.
-struct Published {
-  std::vector<const PublishedFigure*> figures;
-  bool other_settings = false;  // Also where the paper's setting is another one, with a mark.
-};
-
-// The figure of all trials behind the cell, in our unit; none when they are not of one kind.
-void AttachPublished(const Published& published, const std::vector<const TrialValues*>& trials,
-                     const Specs& specs, const std::string& measurement, v1::TableCell* cell) {
-  const PublishedFigure* figure = nullptr;
-  std::vector<std::string> differences;
-  for (const TrialValues* trial : trials) {
-    const PublishedMatch match =
-        FindPublished(published.figures, PublishedQueryOf(specs.at(trial), measurement));
-    if (match.figure == nullptr || (!match.differences.empty() && !published.other_settings)) return;
-    if (figure != nullptr && match.figure != figure) return;
-    figure = match.figure;
-    for (const std::string& difference : match.differences) {
-      if (std::find(differences.begin(), differences.end(), difference) == differences.end())
-        differences.push_back(difference);
-    }
-  }
-  if (figure == nullptr) return;
-  cell->set_published_mean(InOurUnit(figure->metric, figure->mean));
-  if (figure->std.has_value()) cell->set_published_std(InOurUnit(figure->metric, *figure->std));
-  cell->set_published_decimals(figure->decimals);
-  for (std::string& difference : differences) cell->add_published_differs_in(std::move(difference));
-}
-
-absl::StatusOr<Published> PublishedOf(const v1::TableSpec& spec) {
-  Published published;
-  if (spec.published().empty()) return published;
-  absl::string_view name = spec.published();
-  published.other_settings = absl::ConsumePrefix(&name, "other:");
-  absl::StatusOr<std::vector<const PublishedFigure*>> found = PublishedTable(std::string(name));
-  if (!found.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("table.published: ", std::string(found.status().message())));
-  }
-  published.figures = *std::move(found);
-  return published;
+std::vector<Row> GroupRows(const Trials& trials, const v1::TableSpec& spec, const TableNames& names) {
+  std::vector<const std::vector<std::string>*> orders;
+  for (const std::string& name : spec.rows()) orders.push_back(names.LabelsOf(name));
+  return GroupByLabels(trials, orders, [&](const TrialValues* trial, std::size_t i) {
+    return LabelOf(*trial, spec.rows(static_cast<int>(i)));
+  });
 }
 
 // The measurements of the columns, each once, in order.
 std::vector<std::string> MeasurementsOf(const v1::TableSpec& spec) {
   std::set<std::string> names;
-  for (const v1::TableColumn& column : spec.columns()) names.insert(column.measurement());
+  for (const v1::TableColumn& column : spec.columns()) {
+    if (column.has_measurement()) names.insert(column.measurement());
+    if (column.best_of().has_by()) names.insert(column.best_of().by());
+  }
   return {names.begin(), names.end()};
 }
 
-// The measurement of each column.
-std::vector<MeasurementChoice> ChoicesOf(const v1::TableSpec& spec,
-                                         const std::vector<std::string>& measurements) {
-  std::vector<MeasurementChoice> choices;
+MeasurementChoice ChoiceOf(const std::string& measurement, const std::vector<std::string>& measurements) {
+  const auto place = std::lower_bound(measurements.begin(), measurements.end(), measurement);
+  const MeasurementInfo* info = FindMeasurement(measurement);
+  return {static_cast<std::size_t>(place - measurements.begin()), info->source == "train", info->better};
+}
+
+// What each column shows; nothing for a mean of columns.
+std::vector<ColumnPlan> PlansOf(const v1::TableSpec& spec, const std::vector<std::string>& measurements) {
+  std::vector<ColumnPlan> plans;
   for (const v1::TableColumn& column : spec.columns()) {
-    const auto place = std::lower_bound(measurements.begin(), measurements.end(), column.measurement());
-    const MeasurementInfo* info = FindMeasurement(column.measurement());
-    choices.push_back(
-        {static_cast<std::size_t>(place - measurements.begin()), info->source == "train", info->better});
+    ColumnPlan& plan = plans.emplace_back();
+    if (!column.has_measurement()) continue;
+    plan.measurement = ChoiceOf(column.measurement(), measurements);
+    plan.statistic = column.statistic();
+    plan.best_over.assign(column.best_of().over().begin(), column.best_of().over().end());
+    plan.best_by =
+        column.best_of().has_by() ? ChoiceOf(column.best_of().by(), measurements) : plan.measurement;
+    plan.mean_over.assign(column.mean_over().begin(), column.mean_over().end());
   }
-  return choices;
+  return plans;
 }
 
 // The columns of the view that the table needs. Axes are none: trials have their labels, and the name of an
@@ -163,6 +106,8 @@ std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const TableNames& nam
   for (const auto& [name, wanted] : spec.where()) need(name);
   for (const v1::TableColumn& column : spec.columns()) {
     for (const auto& [name, wanted] : column.where()) need(name);
+    for (const std::string& name : column.best_of().over()) need(name);
+    for (const std::string& name : column.mean_over()) need(name);
   }
   return columns;
 }
@@ -175,9 +120,8 @@ absl::Status CheckSize(std::size_t rows, const v1::TableSpec& spec) {
                    " cells are made: name fewer axes in rows, or fewer columns"));
 }
 
-absl::StatusOr<std::vector<const TrialValues*>> Matching(const std::vector<const TrialValues*>& trials,
-                                                         const Where& where, const Patience& patience) {
-  std::vector<const TrialValues*> matching;
+absl::StatusOr<Trials> Matching(const Trials& trials, const Where& where, const Patience& patience) {
+  Trials matching;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (i % kTrialsBetweenChecks == 0) RETURN_IF_ERROR(patience.Check());
     if (Matches(*trials[i], where)) matching.push_back(trials[i]);
@@ -191,7 +135,7 @@ class TrialNames {
  public:
   explicit TrialNames(v1::Table& table) : table_(table) {}
 
-  void Add(const std::vector<const TrialValues*>& trials, v1::TableCell& cell) {
+  void Add(const Trials& trials, v1::TableCell& cell) {
     names_ += trials.size();
     if (names_ > Limits::kTableTrialsMax) {
       if (!table_.has_trials_left_out()) RemoveAll();
@@ -213,18 +157,13 @@ class TrialNames {
     google::protobuf::RepeatedField<double> no_values;
     cell.mutable_trials()->Swap(&no_trials);
     cell.mutable_values()->Swap(&no_values);
+    google::protobuf::RepeatedField<double> no_means;
+    cell.mutable_training_means()->Swap(&no_means);
   }
 
   v1::Table& table_;
   std::size_t names_ = 0;
 };
-
-std::string HeadingOf(const v1::TableColumn& column) {
-  if (column.has_heading()) return column.heading();
-  if (!column.has_statistic() || column.statistic() == v1::TableColumn::MEAN) return column.measurement();
-  return absl::StrCat(column.measurement(),
-                      column.statistic() == v1::TableColumn::MEDIAN ? " median" : " best");
-}
 
 // Everything but the rows.
 v1::Table TableWithoutRows(const v1::TableSpec& spec, const std::vector<v1::SweepStatus>& sweeps,
@@ -260,6 +199,31 @@ absl::StatusOr<std::vector<v1::SweepStatus>> ReadSweeps(Reader& reader, const st
   return found;
 }
 
+// The cells of columns that are means of others, whose trials are `behind`.
+void AddMeansOfColumns(const v1::TableSpec& spec, const std::vector<Trials>& behind,
+                       const PublishedCells& published, TrialNames& trial_names, v1::TableRow* row) {
+  for (int column = 0; column < spec.columns_size(); ++column) {
+    if (spec.columns(column).mean_of_size() == 0) continue;
+    std::vector<std::vector<ShownCell>> parts;
+    Trials trials;
+    std::size_t with_figure = 0;
+    for (const std::vector<int>& part : MeanParts(spec, spec.columns(column))) {
+      std::vector<ShownCell>& shown = parts.emplace_back();
+      for (const int of_part : part) {
+        const v1::TableCell& cell = row->cells(of_part);
+        shown.push_back({&cell, spec.columns(of_part).statistic()});
+        if (cell.has_published_mean()) ++with_figure;
+        const Trials& more = behind[static_cast<std::size_t>(of_part)];
+        trials.insert(trials.end(), more.begin(), more.end());
+      }
+    }
+    v1::TableCell* cell = row->mutable_cells(column);
+    *cell = MeanOfCells(parts);
+    published.AttachAverage(trials, with_figure, cell);
+    trial_names.Add(trials, *cell);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>& asked_sweeps,
@@ -271,49 +235,61 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   const v1::TableSpec spec = asked.columns_size() > 0 ? asked : OwnOrDefaultTable(specs_of_sweeps.front());
   ASSIGN_OR_RETURN(const TableNames names, TableNames::Of(specs_of_sweeps));
   RETURN_IF_ERROR(names.Check(spec, [&patience] { return patience.Check(); }));
-  ASSIGN_OR_RETURN(const Published published, PublishedOf(spec));
+  ASSIGN_OR_RETURN(PublishedCells published, PublishedCells::Of(spec));
   const std::vector<std::string> measurements = MeasurementsOf(spec);
-  const std::vector<MeasurementChoice> choices = ChoicesOf(spec, measurements);
+  const std::vector<ColumnPlan> plans = PlansOf(spec, measurements);
   std::set<std::string> columns = ColumnsOf(spec, names);
-  if (!published.figures.empty()) columns.insert(kSpecColumn);
+  if (published.any()) columns.insert(PublishedCells::kSpecColumn);
   std::size_t bytes = 0;
   std::vector<std::vector<TrialValues>> trials;
-  std::vector<const TrialValues*> all;
+  Trials all;
+  std::set<std::string> evaluation_axes;
   for (const v1::SweepStatus& sweep : sweeps) {
     ASSIGN_OR_RETURN(trials.emplace_back(),
                      ReadTrials(reader, *SweepId::Parse(sweep.sweep_id()), columns, measurements, bytes));
+    const std::size_t before = all.size();
     for (const TrialValues& trial : trials.back()) all.push_back(&trial);
+    if (!spec.baseline().empty())
+      evaluation_axes.merge(
+          AxesOfEvaluations({all.begin() + static_cast<std::ptrdiff_t>(before), all.end()}));
   }
-  ASSIGN_OR_RETURN(const std::vector<const TrialValues*> chosen, Matching(all, spec.where(), patience));
-  Specs specs;
-  if (!published.figures.empty()) {
-    for (const TrialValues* trial : chosen) {
-      ASSIGN_OR_RETURN(specs[trial], TrialSpecFromJson(SqlText(trial->columns.at(kSpecColumn))));
-    }
-  }
+  ASSIGN_OR_RETURN(const Trials chosen, Matching(all, spec.where(), patience));
+  RETURN_IF_ERROR(published.ReadSpecs(chosen));
   const std::vector<Row> rows = GroupRows(chosen, spec, names);
   RETURN_IF_ERROR(CheckSize(rows.size(), spec));
 
   v1::Table table = TableWithoutRows(spec, sweeps, names);
   TrialNames trial_names(table);
-  const CellTrials behind = [&](int row, int column) {
-    return Matching(rows[static_cast<std::size_t>(row)].second, spec.columns(column).where(), patience);
+  const auto made = [&](int row, int column) -> absl::StatusOr<MadeCell> {
+    ASSIGN_OR_RETURN(const Trials found, Matching(rows[static_cast<std::size_t>(row)].items,
+                                                  spec.columns(column).where(), patience));
+    return MakeCell(found, plans[static_cast<std::size_t>(column)], names);
   };
-  for (const auto& [labels, members] : rows) {
-    v1::TableRow* row = table.add_rows();
-    for (const std::string& label : labels) row->add_labels(label);
+  for (const Row& row : rows) {
+    v1::TableRow* added = table.add_rows();
+    for (const std::string& label : row.labels) added->add_labels(label);
+    std::vector<Trials> behind(plans.size());
     for (int column = 0; column < spec.columns_size(); ++column) {
-      ASSIGN_OR_RETURN(const std::vector<const TrialValues*> found, behind(table.rows_size() - 1, column));
-      v1::TableCell* cell = row->add_cells();
-      *cell = MakeCell(found, choices[static_cast<std::size_t>(column)]);
-      if (!published.figures.empty())
-        AttachPublished(published, found, specs, spec.columns(column).measurement(), cell);
-      trial_names.Add(found, *cell);
+      v1::TableCell* cell = added->add_cells();
+      if (spec.columns(column).mean_of_size() > 0) continue;
+      ASSIGN_OR_RETURN(MadeCell one, made(table.rows_size() - 1, column));
+      *cell = std::move(one.cell);
+      behind[static_cast<std::size_t>(column)] = std::move(one.trials);
+      published.Attach(behind[static_cast<std::size_t>(column)], spec.columns(column).measurement(), cell);
+      trial_names.Add(behind[static_cast<std::size_t>(column)], *cell);
     }
+    AddMeansOfColumns(spec, behind, published, trial_names, added);
   }
   const std::vector<RowGroup> groups = GroupsOfRows(spec, table);
   if (spec.bold()) MarkBest(spec, groups, table);
-  if (!spec.baseline().empty()) RETURN_IF_ERROR(CompareWithBaseline(spec, groups, choices, behind, table));
+  const CellTrials behind = [&](int row, int column) -> absl::StatusOr<Trials> {
+    if (spec.columns(column).mean_of_size() > 0) return Trials();
+    ASSIGN_OR_RETURN(MadeCell cell, made(row, column));
+    return std::move(cell.trials);
+  };
+  if (!spec.baseline().empty())
+    RETURN_IF_ERROR(CompareWithBaseline({spec, groups, plans, evaluation_axes, behind}, table));
+  RETURN_IF_ERROR(CorrelateColumns(spec, plans, behind, table));
   return table;
 }
 

@@ -7,9 +7,10 @@
 #include "coordinator/tables/trial_values.h"
 #include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
+#include "spec/schema/problems.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/sweep_grid.h"
-#include "spec/trial/measurements.h"
+#include "spec/sweep/table_columns.h"
 #include "spec/trial/param_reference.h"
 
 namespace inlier {
@@ -22,24 +23,6 @@ constexpr const char* kSweepColumns[] = {"sweep", "sweep_id"};
 
 bool Contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
-}
-
-absl::Status CheckMeasurement(const std::string& place, const v1::TableColumn& column) {
-  std::vector<std::string> known;
-  for (const MeasurementInfo& info : Measurements()) {
-    if (!info.final || info.axis == "site") continue;
-    if (info.name != column.measurement()) {
-      known.emplace_back(info.name);
-      continue;
-    }
-    if (column.statistic() != v1::TableColumn::BEST || info.better != Better::kNone) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(place, ".statistic: ", column.measurement(),
-                     " has no better direction, thus no best; use MEAN or MEDIAN"));
-  }
-  return absl::InvalidArgumentError(absl::StrCat(place, ".measurement: \"", column.measurement(),
-                                                 "\" is no final measurement of a trial",
-                                                 DidYouMean(column.measurement(), known)));
 }
 
 }  // namespace
@@ -92,10 +75,19 @@ absl::Status TableNames::Check(const v1::TableSpec& spec, const std::function<ab
   for (int i = 0; i < spec.rows_size(); ++i)
     RETURN_IF_ERROR(CheckName(absl::StrCat("table.rows[", i, "]"), spec.rows(i)));
   RETURN_IF_ERROR(CheckWhere("table.where", spec.where(), check));
+  Problems problems;
+  CheckTableForm(spec, &problems);
+  if (!problems.empty()) {
+    const Problem& first = problems.kept().front();
+    return absl::InvalidArgumentError(absl::StrCat(first.path, ": ", first.text));
+  }
   for (int i = 0; i < spec.columns_size(); ++i) {
     const std::string place = absl::StrCat("table.columns[", i, "]");
-    RETURN_IF_ERROR(CheckMeasurement(place, spec.columns(i)));
-    RETURN_IF_ERROR(CheckWhere(place + ".where", spec.columns(i).where(), check));
+    const v1::TableColumn& column = spec.columns(i);
+    RETURN_IF_ERROR(CheckWhere(place + ".where", column.where(), check));
+    for (const std::string& name : column.best_of().over())
+      RETURN_IF_ERROR(CheckName(place + ".best_of.over", name));
+    for (const std::string& name : column.mean_over()) RETURN_IF_ERROR(CheckName(place + ".mean_over", name));
   }
   return CheckBaseline(spec, check);
 }

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/mean.h"
 #include "base/status.h"
 #include "coordinator/store/sql_name.h"
-#include "coordinator/tables/statistics.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
@@ -161,57 +160,22 @@ const std::string& StageOf(const TrialValues& trial, const MeasurementChoice& me
   return measurement.of_training ? trial.train_stage : trial.evaluate_stage;
 }
 
-std::vector<double> ResultsOf(const std::vector<const TrialValues*>& trials,
-                              const MeasurementChoice& measurement) {
-  std::vector<double> values;
+NestedSummary SummaryOf(const std::vector<const TrialValues*>& trials, const MeasurementChoice& measurement) {
+  std::vector<std::pair<std::string, double>> results;
   std::set<std::string> seen;
   for (const TrialValues* trial : trials) {
     if (!HasResult(*trial, measurement)) continue;
     const std::string& stage = StageOf(*trial, measurement);
-    if (stage.empty() || seen.insert(stage).second) values.push_back(trial->measurements[measurement.number]);
+    if (stage.empty() || seen.insert(stage).second)
+      results.emplace_back(trial->train_stage, trial->measurements[measurement.number]);
   }
-  return values;
+  return SummariseNested(results);
 }
 
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, const MeasurementChoice& measurement) {
-  v1::TableCell cell;
-  const std::vector<double> values = ResultsOf(trials, measurement);
-  std::set<std::string> seen;  // Stages.
-  const auto is_first = [&](const TrialValues& trial) {
-    const std::string& stage = StageOf(trial, measurement);
-    return stage.empty() || seen.insert(stage).second;
-  };
-  // A stage that a trial has a result of is not missing for another, which was cancelled for example.
-  for (const TrialValues* trial : trials) {
-    if (HasResult(*trial, measurement)) is_first(*trial);
-  }
-  std::uint32_t diverged = 0;
-  std::uint32_t missing = 0;
-  bool not_run = values.empty();
-  for (const TrialValues* trial : trials) {
-    if (trial->state == v1::DIVERGED && is_first(*trial)) ++diverged;
-    if (trial->state != v1::PENDING || trial->started) not_run = false;
-  }
-  for (const TrialValues* trial : trials) {
-    if (HasResult(*trial, measurement) || trial->state == v1::DIVERGED || !is_first(*trial)) continue;
-    ++missing;
-    if (trial->state == v1::FAILED) cell.set_failed(cell.failed() + 1);
-    if (trial->state == v1::CANCELLED) cell.set_cancelled(cell.cancelled() + 1);
-    if (trial->state == v1::SUCCEEDED) cell.set_unmeasured(cell.unmeasured() + 1);
-  }
-  cell.set_count(static_cast<std::uint32_t>(values.size()));
-  cell.set_diverged(diverged);
-  cell.set_missing(missing);
-  if (not_run) cell.set_not_run(true);
-  if (values.empty()) return cell;
-  cell.mutable_values()->Add(values.begin(), values.end());
-  cell.set_mean(Mean(values));
-  cell.set_median(Median(values));
-  if (measurement.better == Better::kLower) cell.set_best(*std::min_element(values.begin(), values.end()));
-  if (measurement.better == Better::kHigher) cell.set_best(*std::max_element(values.begin(), values.end()));
-  if (const auto deviation = SampleDeviation(values); deviation && std::isfinite(*deviation))
-    cell.set_std(*deviation);
-  return cell;
+std::string LabelOf(const TrialValues& trial, const std::string& name) {
+  if (const auto label = trial.labels.find(name); label != trial.labels.end()) return label->second;
+  const auto column = trial.columns.find(name);
+  return column != trial.columns.end() ? SqlText(column->second) : "";
 }
 
 }  // namespace inlier

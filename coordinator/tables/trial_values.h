@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/statistics/nested_results.h"
 #include "coordinator/store/reader.h"
 #include "google/protobuf/struct.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
@@ -61,12 +62,11 @@ struct MeasurementChoice {
 bool HasResult(const TrialValues& trial, const MeasurementChoice& measurement);
 // The stage that the result is of.
 const std::string& StageOf(const TrialValues& trial, const MeasurementChoice& measurement);
-// Each result once, in the order of the trials.
-std::vector<double> ResultsOf(const std::vector<const TrialValues*>& trials,
-                              const MeasurementChoice& measurement);
+// Each result once, in the order of the trials, by training.
+NestedSummary SummaryOf(const std::vector<const TrialValues*>& trials, const MeasurementChoice& measurement);
 
-// Results, statistics over them, and counts; a result that several trials share counts once.
-v1::TableCell MakeCell(const std::vector<const TrialValues*>& trials, const MeasurementChoice& measurement);
+// The trial's label of an axis, else its column as text; empty for an axis that does not apply to it.
+std::string LabelOf(const TrialValues& trial, const std::string& name);
 
 }  // namespace inlier
 

@@ -18,6 +18,7 @@ struct Limits {
   static constexpr int kExclusionsMax = 10'000;
   static constexpr int kStartsMax = 16;  // Trainings in a row, each of which starts from the one before.
   static constexpr int kTableColumnsMax = 1000;
+  static constexpr int kTableCorrelationsMax = 100;
   static constexpr int kTableRowsMax = 64;            // Columns of row headings.
   static constexpr int kTableConditionsMax = 10'000;  // Values in all conditions of a table.
   static constexpr int kTableCellsMax = 1'000'000;    // Row headings included.

@@ -1,5 +1,6 @@
 #include "spec/sweep/default_table.h"
 
+#include "spec/sweep/label_groups.h"
 #include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
@@ -16,7 +17,7 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
   if (grid.ok()) {
     for (const SweepGrid::AxisInfo& axis : grid->axes()) {
-      if (axis.field != "seed" && axis.name != "seed") spec.add_rows(axis.name);
+      if (!OnlyRepeats(axis)) spec.add_rows(axis.name);
     }
   }
   for (const char* measurement : kUsualMeasurements) spec.add_columns()->set_measurement(measurement);

@@ -8,7 +8,7 @@
 
 namespace inlier {
 
-// The sweep's own table; where it has no columns: all axes but the seeds as rows, the usual measurements as columns.
+// The sweep's own table; where it has no columns: all axes but the seeds (of trainings and calibrations) as rows, the usual measurements as columns.
 v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep);
 
 }  // namespace inlier

@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "base/utf8.h"
-#include "spec/schema/did_you_mean.h"
 #include "spec/schema/overrides.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/yaml_reader.h"
@@ -14,7 +13,7 @@
 #include "spec/sweep/pruning_checks.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_scale.h"
-#include "spec/trial/measurements.h"
+#include "spec/sweep/table_columns.h"
 
 namespace inlier {
 namespace {
@@ -46,19 +45,18 @@ class TableChecker {
     CheckWhere(table.where(), "table.where");
     if (table.columns_size() == 0)
       problems_->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
+    CheckTableForm(table, problems_);
     for (int i = 0; i < table.columns_size(); ++i) {
       const v1::TableColumn& column = table.columns(i);
       const std::string path = "table.columns[" + std::to_string(i) + "]";
-      if (column.has_measurement() && FindMeasurement(column.measurement()) == nullptr) {
-        problems_->Add(path + ".measurement", Quoted(column.measurement()) + " is not a measurement" +
-                                                  DidYouMean(column.measurement(), MeasurementNames()));
-      }
       if (column.decimals() > kDecimalsMax) {
         problems_->Add(path + ".decimals", std::to_string(column.decimals()) +
                                                " is out of range: give a whole number from 0 to " +
                                                std::to_string(kDecimalsMax));
       }
       CheckWhere(column.where(), path + ".where");
+      for (const std::string& name : column.best_of().over()) CheckName(name, path + ".best_of.over");
+      for (const std::string& name : column.mean_over()) CheckName(name, path + ".mean_over");
     }
   }
 

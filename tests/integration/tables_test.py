@@ -122,6 +122,35 @@ class TablesTest(unittest.TestCase):
         best = [method for method, cells in rows.items() if cells[0].get("is_best")]
         self.assertEqual([min((statistics.mean(self.values("perplexity", m, "float")), m) for m in rows if m != "diverges")[1]], best)
 
+    def test_a_training_counts_once_and_pairs_are_by_seed(self):
+        table = self.json_table("tables", "--columns", "perplexity,max_inf_norm", "--correlate", "perplexity,max_inf_norm", "--correlate",
+                                "perplexity,max_inf_norm@trainings")
+        cells = {row["labels"][0]: row["cells"][0] for row in table["rows"]}
+        means = {}
+        for method in ("vanilla", "gated_50%"):
+            pairs = list(zip(self.values("perplexity", method, "float"), self.values("perplexity", method, "W8A8")))
+            means[method] = [statistics.mean(pair) for pair in pairs]
+            cell = cells[method]
+            self.assertEqual((6, 3, 2), (cell["count"], cell["trainings"], cell["evaluations"]))
+            for ours, theirs in zip(means[method], cell["training_means"]):
+                self.assertAlmostEqual(ours, theirs, 9)
+            self.assertAlmostEqual(statistics.stdev(means[method]), cell["std"], 9)
+            self.assertAlmostEqual(statistics.mean([statistics.variance(pair) for pair in pairs]) ** 0.5, cell["within_std"], 9)
+            self.assertAlmostEqual(statistics.stdev([value for pair in pairs for value in pair]), cell["pooled_std"], 9)
+        cell, differences = cells["gated_50%"], [a - b for a, b in zip(means["gated_50%"], means["vanilla"])]
+        self.assertEqual(3, cell["pairs"])
+        self.assertAlmostEqual(statistics.mean(differences), cell["paired_difference"], 9)
+        half = 4.302652729911275 * statistics.stdev(differences) / 3 ** 0.5
+        self.assertAlmostEqual(cell["paired_difference"] - half, cell["paired_low"], 9)
+        rows, trainings = table["correlations"]
+        self.assertEqual((3, 9), (rows["count"], trainings["count"]))
+        self.assertTrue(-1 <= trainings["rho"] <= 1 and 0 < trainings["p"] <= 1)
+        text = self.table("tables", "--columns", "perplexity", "--rows", "softmax", "--baseline", "softmax=clipped", "--where", "method=vanilla").stdout
+        self.assertIn("not compared with clipped: vanilla: the table has no row clipped; does `where` leave it out?", text)
+        self.assertIn("n = 3 trainings × 2 evaluations" if "×" in text else "n = 3 trainings x 2 evaluations", text)
+        done = self.table("tables", "--rows", "softmax", "--baseline", "softmax=clipped", "--where", "method=vanilla", "--differences", check=False)
+        self.assertIn("--differences: not compared with clipped", done.stderr)
+
     def test_rows_columns_and_conditions_are_the_persons(self):
         table = self.json_table("tables", "--rows", "softmax,gate", "--columns", "perplexity@median:3,loss@best", "--by", "bits", "--where", "method=vanilla", "--where",
                                 "method=gated_50%", "--baseline", "gate=none")
@@ -161,7 +190,7 @@ class TablesTest(unittest.TestCase):
             self.table("tables", "-o", path, "--force", "--differences")
         self.assertIn("no format has this suffix", self.table("tables", "-o", self.folder / "table.pdf", check=False).stderr)
         self.assertFalse((self.folder / "table.pdf").exists())
-        self.assertIn(", paired p ", (self.folder / "table.txt").read_text())
+        self.assertIn("], 3 pairs, p ", (self.folder / "table.txt").read_text())
         with (self.folder / "table.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertAlmostEqual(statistics.mean(self.values("perplexity", "vanilla", "float")), float(rows[0]["FP ppl"]), 9)

@@ -15,8 +15,9 @@ import pandas as pd
 from inlier import _specs
 from inlier.v1 import sweep_service_pb2, sweep_spec_pb2
 
-_NUMBERS = ("mean", "std", "median", "best", "count", "diverged", "missing", "failed", "cancelled", "unmeasured", "published_mean", "published_std",
-            "difference", "difference_low", "difference_high", "welch_p", "paired_p", "pairs")  # fmt: skip
+_NUMBERS = ("mean", "std", "median", "best", "count", "trainings", "evaluations", "within_std", "pooled_std", "diverged", "missing", "failed",
+            "cancelled", "unmeasured", "published_mean", "published_std", "difference", "difference_low", "difference_high", "welch_p", "paired_p", "pairs",
+            "paired_difference", "paired_low", "paired_high")  # fmt: skip
 _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
           "\\": r"\textbackslash{}"}  # fmt: skip
 _MARKDOWN = {character: "\\" + character for character in "\\|*_`<&~["}
@@ -64,7 +65,8 @@ class Table:
             for heading, cell in zip(self.message.column_headings, row.cells):
                 numbers = {name: getattr(cell, name) if cell.HasField(name) else None for name in _NUMBERS}
                 found.append({**dict(zip(self.message.row_headings, row.labels)), "column": heading, **numbers, "is_best": cell.is_best,
-                              "published_differs_in": list(cell.published_differs_in), "trials": list(cell.trials), "values": list(cell.values)})  # fmt: skip
+                              "published_differs_in": list(cell.published_differs_in), "chosen": cell.chosen if cell.HasField("chosen") else None,
+                              "trials": list(cell.trials), "values": list(cell.values), "training_means": list(cell.training_means)})  # fmt: skip
         return pd.DataFrame(found)
 
     def to_text_frame(self, plus_minus: str = "±") -> pd.DataFrame:
@@ -96,17 +98,21 @@ class Table:
         return "\n".join([*lines, "\\end{tabular}", ""])
 
     def notes(self) -> list[str]:
-        """The number of values behind the cells, and the reasons of missing ones."""
+        """The number of trainings behind the cells and of their evaluations, the reasons of missing ones, what is not compared, and rank correlations."""
         cells = [cell for row in self.message.rows for cell in row.cells]
-        counts = sorted({cell.count for cell in cells if cell.count})
+        counts = sorted({cell.trainings or cell.count for cell in cells if cell.count})
         notes = [f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"] if counts else []
+        evaluations = max((cell.evaluations for cell in cells), default=0)
+        if evaluations > 1:
+            notes.append(f"a training counts once, with the mean over its up to {evaluations} evaluations")
         for name, meaning in (("diverged", "the loss was not finite; in no mean"), ("failed", "`inlier why TRIAL` has the reason"),
                               ("cancelled", "by a person or by pruning"), ("unmeasured", "no such measurement for this data")):  # fmt: skip
             count = sum(getattr(cell, name) for cell in cells)
             if count:
                 notes.append(f"{count} {name}: {meaning}")
         waiting = sum(_waiting(cell) for cell in cells)
-        return notes + ([f"{waiting} not finished"] if waiting else [])
+        notes += [f"{waiting} not finished"] if waiting else []
+        return notes + list(self.message.comparison_notes) + [_correlation(found) for found in self.message.correlations]
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes())
@@ -159,6 +165,12 @@ def _number(cell: sweep_service_pb2.TableCell, statistic: str) -> float:
     if known is None or statistic not in _NUMBERS:
         raise ValueError(f"{statistic!r} is no number of a cell; known are {', '.join(_NUMBERS)}")
     return float(getattr(cell, statistic)) if cell.HasField(statistic) else math.nan
+
+
+def _correlation(found: sweep_service_pb2.TableCorrelation) -> str:
+    points = "trainings" if found.points == sweep_spec_pb2.RankCorrelation.TRAININGS else "rows"
+    rho = f"{found.rho:.3f}" if found.HasField("rho") else "not defined"
+    return f"Spearman's ρ of {found.x} and {found.y} over {found.count} {points}: {rho}" + (f", p = {found.p:.3g}" if found.HasField("p") else "")
 
 
 def _waiting(cell: sweep_service_pb2.TableCell) -> int:

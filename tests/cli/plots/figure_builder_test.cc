@@ -167,9 +167,11 @@ TEST_F(FigureBuilderTest, WhatIsNotDrawnIsCounted) {
   trials_[4].measurements = {kNone, kNone};
   const auto figure = Build(v1::FigureSpec::BARS, "", "perplexity", {"method"});
   ASSERT_TRUE(figure.ok());
-  EXPECT_EQ(figure->series[0].points[0].y.n, 3u);
-  EXPECT_THAT(figure->notes, ElementsAre("mean and standard deviation, n = 3 to 4", "1 diverged, not drawn",
-                                         "1 without a result, not drawn"));
+  // Float and W8A8 of a training are averaged.
+  EXPECT_EQ(figure->series[0].points[0].y.n, 2u);
+  EXPECT_THAT(figure->notes, ElementsAre("mean and standard deviation, n = 2",
+                                         "of a training the mean over its evaluations, up to 2",
+                                         "1 diverged, not drawn", "1 without a result, not drawn"));
   for (PlotTrial& trial : trials_) trial.measurements = {kNone, kNone};
   EXPECT_EQ(Build(v1::FigureSpec::BARS, "", "perplexity").status().message(),
             "no trial has a result with perplexity yet");
@@ -191,16 +193,43 @@ TEST_F(FigureBuilderTest, AHeatMapHasTheLabelsOfItsAxesAndEmptyCells) {
   EXPECT_EQ(FigureCsv(*figure).substr(0, 40), "method,bits,perplexity mean,std,n,min,ma");
 }
 
-TEST_F(FigureBuilderTest, AScatterHasAPointAResultAndTheirRankCorrelation) {
+// vanilla: trainings of t-1, t-2 and t-3, t-4, with means 1.5 and 3.5 and within them the deviation sqrt(0.5).
+TEST_F(FigureBuilderTest, DeviationIsOverTrainingsOfTheMeanOverEvaluations) {
+  const auto figure = Build(v1::FigureSpec::BARS, "", "perplexity", {"method"});
+  ASSERT_TRUE(figure.ok());
+  const Summary& vanilla = figure->series[0].points[0].y;
+  EXPECT_EQ(vanilla.n, 2u);
+  EXPECT_EQ(vanilla.evaluations, 2u);
+  EXPECT_EQ(vanilla.mean, 2.5);
+  EXPECT_DOUBLE_EQ(vanilla.std, std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(vanilla.within_std, std::sqrt(0.5));
+  EXPECT_EQ(vanilla.min, 1.5);
+  EXPECT_THAT(figure->notes, ElementsAre("mean and standard deviation, n = 2",
+                                         "of a training the mean over its evaluations, up to 2"));
+  EXPECT_EQ(FigureCsv(*figure).substr(0, 124),
+            "method,perplexity mean,std,n,min,max,evaluations,within std\r\n"
+            "vanilla,2.5,1.4142135623730951,2,1.5,3.5,2,0.7071067811865476\r\n");
+}
+
+TEST_F(FigureBuilderTest, AScatterHasAPointATrainingAndTheirRankCorrelation) {
   const auto figure = Build(v1::FigureSpec::SCATTER, "max_inf_norm", "perplexity", {"method"});
   ASSERT_TRUE(figure.ok());
   EXPECT_EQ(figure->series.size(), 3u);
-  EXPECT_EQ(figure->series[0].points.size(), 4u);
+  ASSERT_EQ(figure->series[0].points.size(), 2u);
+  EXPECT_EQ(figure->series[0].points[0].x, 98.5);
+  EXPECT_EQ(figure->series[0].points[0].y.mean, 1.5);
+  EXPECT_THAT(figure->notes, ElementsAre("Spearman's ρ = -1.000, n = 6",
+                                         "of a training the mean over its evaluations, up to 2"));
+  EXPECT_EQ(FigureCsv(*figure).substr(0, 68),
+            "trial,method,max_inf_norm,perplexity\r\nt-1,vanilla,98.5,1.5\r\nt-3,van");
+}
+
+TEST_F(FigureBuilderTest, AScatterByBitsHasAPointAnEvaluation) {
+  const auto figure = Build(v1::FigureSpec::SCATTER, "max_inf_norm", "perplexity");
+  ASSERT_TRUE(figure.ok());
+  EXPECT_THAT(figure->series_headings, ElementsAre("method", "bits"));
   EXPECT_EQ(figure->series[0].points[0].x, 99);
-  EXPECT_EQ(figure->series[0].points[0].y.mean, 1);
   EXPECT_THAT(figure->notes, ElementsAre("Spearman's ρ = -1.000, n = 12"));
-  EXPECT_EQ(FigureCsv(*figure).substr(0, 64),
-            "trial,method,max_inf_norm,perplexity\r\nt-1,vanilla,99,1\r\nt-2,vani");
 }
 
 TEST_F(FigureBuilderTest, NumbersOfAModelAreAGrid) {

@@ -24,18 +24,16 @@ TEST(PlotStatisticsTest, OneValueHasNoDeviationAndNoneHasNothing) {
   EXPECT_TRUE(std::isnan(Summarise({}).mean));
 }
 
-TEST(PlotStatisticsTest, RankCorrelationIsThatOfScipy) {
-  // scipy.stats.spearmanr(x, y).statistic
-  EXPECT_NEAR(*SpearmanRho({1, 2, 3, 4, 5}, {5, 6, 7, 8, 7}), 0.8207826816681233, 1e-15);
-  EXPECT_NEAR(*SpearmanRho({1, 2, 2, 3, 5, 5, 5}, {7, 3, 3, 9, 1, 1, 4}), -0.4763849587291912, 1e-15);
-  EXPECT_NEAR(*SpearmanRho({0.1, -4, 1e9, 2, 2}, {3, 1, 8, 2.5, 2.5}), 0.6842105263157895, 1e-15);
-  EXPECT_DOUBLE_EQ(*SpearmanRho({1, 10, 100}, {3, 2, 1}), -1);
-}
-
-TEST(PlotStatisticsTest, WithoutVariationThereIsNoCorrelation) {
-  EXPECT_FALSE(SpearmanRho({1, 1, 1}, {1, 2, 3}));
-  EXPECT_FALSE(SpearmanRho({1}, {2}));
-  EXPECT_FALSE(SpearmanRho({}, {}));
+TEST(PlotStatisticsTest, ATrainingCountsOnceWithTheMeanOverItsEvaluations) {
+  const Summary summary = SummariseTrainings(SummariseNested({{"a", 1}, {"a", 2}, {"a", 3}, {"b", 6}}));
+  EXPECT_EQ(summary.n, 2u);
+  EXPECT_EQ(summary.evaluations, 3u);
+  EXPECT_EQ(summary.mean, 4);
+  EXPECT_DOUBLE_EQ(summary.std, std::sqrt(8.0));
+  EXPECT_EQ(summary.min, 2);
+  EXPECT_EQ(summary.max, 6);
+  EXPECT_EQ(summary.within_std, 1);
+  EXPECT_TRUE(std::isnan(SummariseTrainings(SummariseNested({{"a", 1}})).within_std));
 }
 
 }  // namespace

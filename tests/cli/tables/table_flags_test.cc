@@ -48,6 +48,46 @@ TEST(TableFlagsTest, ColumnsHaveStatisticAndDecimals) {
   EXPECT_EQ(spec.baseline_size(), 1);
 }
 
+TEST(TableFlagsTest, ColumnsAreCorrelatedByHeading) {
+  TableFlags flags;
+  flags.correlate = {"ppl,norm", "ppl,W8A8 ppl@trainings"};
+  EXPECT_TRUE(flags.any());
+  v1::TableSpec spec = Own();
+  spec.add_correlate()->set_x("old");
+  ASSERT_TRUE(ApplyTableFlags(flags, &spec).ok());
+  ASSERT_EQ(spec.correlate_size(), 3);
+  EXPECT_EQ(spec.correlate(1).points(), v1::RankCorrelation::ROWS);
+  EXPECT_EQ(spec.correlate(2).y(), "W8A8 ppl");
+  EXPECT_EQ(spec.correlate(2).points(), v1::RankCorrelation::TRAININGS);
+  flags.columns = {"loss"};
+  spec = Own();
+  spec.add_correlate()->set_x("old");
+  ASSERT_TRUE(ApplyTableFlags(flags, &spec).ok());
+  EXPECT_EQ(spec.correlate_size(), 2) << "its own are of columns that are not there";
+  for (const char* wrong : {"ppl", "a,b,c", "a,"}) {
+    flags.correlate = {wrong};
+    EXPECT_EQ(ErrorOf(flags),
+              std::string("--correlate ") + wrong +
+                  ": give two headings of columns, A,B, and @trainings for a point a training");
+  }
+}
+
+// A mean of columns follows the columns that it names.
+TEST(TableFlagsTest, MeansOfColumnsAreSplitWithThem) {
+  v1::TableSpec spec = Own();
+  v1::TableColumn* mean = spec.add_columns();
+  mean->set_heading("mean");
+  mean->add_mean_of()->set_string_value("ppl");
+  mean->add_mean_of()->mutable_list_value()->add_values()->set_string_value("ppl");
+  SplitColumns("bits", {"float", "8"}, &spec);
+  ASSERT_EQ(spec.columns_size(), 4);
+  EXPECT_EQ(spec.columns(1).heading(), "ppl 8");
+  EXPECT_EQ(spec.columns(3).heading(), "mean 8");
+  EXPECT_EQ(spec.columns(3).mean_of(0).string_value(), "ppl 8");
+  EXPECT_EQ(spec.columns(3).mean_of(1).list_value().values(0).string_value(), "ppl 8");
+  EXPECT_TRUE(spec.columns(3).where().empty());
+}
+
 TEST(TableFlagsTest, MistakesNameTheFlag) {
   TableFlags flags;
   flags.columns = {"loss@medain"};

@@ -76,7 +76,9 @@ TEST(LatexTableTest, HasBoldMarksAndMinusSigns) {
   EXPECT_THAT(text,
               ::testing::HasSubstr("\n$\\gamma$ = $-$1 \\textless{} a\\textbar{}b & -1.50 & $\\pm$ 0.25 &"));
   EXPECT_THAT(text,
-              ::testing::HasSubstr("\n$^{\\dagger}$ differs from 0: Welch's t-test, p \\textless{} 0.05, "));
+              ::testing::HasSubstr(
+                  "\n$^{\\dagger}$ differs from 0: t-test, paired where trainings have seeds in common, else "
+                  "Welch's; p \\textless{} 0.05, "));
   EXPECT_THAT(text, ::testing::HasSubstr("\n\\textsuperscript{a} published figure of another setting: "
                                          "model\\_a\\par\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("\nmean $\\pm$ standard deviation, n = 2\\par\n"));
@@ -121,6 +123,7 @@ TEST(LatexTableTest, DifferencesAreTexts) {
   for (const char* label : {"vanilla", "clipped"}) {
     v1::TableRow* row = table.add_rows();
     row->add_labels(label);
+    row->set_baseline_row(0);
     *row->add_cells() = Cell(4, 0.5, 2);
   }
   table.mutable_rows(1)->mutable_cells(0)->set_difference(-0.5);

@@ -56,10 +56,14 @@ TEST(RequestLimitsTest, ListsOfASweepAreBounded) {
   for (int i = 0; i < 5000; ++i) many.mutable_list_value()->add_values()->set_number_value(i);
   for (int i = 0; i < 2; ++i) (*conditions.mutable_table()->add_columns()->mutable_where())["seed"] = many;
   EXPECT_THAT(Refusal(CheckLimits(conditions)),
-              HasSubstr("table.where and table.columns.where: 10002 conditions and values; at most 10000"));
+              HasSubstr("table.where and table.columns: 10002 conditions, names and values; at most 10000"));
   v1::SweepSpec columns = SmallSweep("s", 1);
   for (int i = 0; i < 1001; ++i) columns.mutable_table()->add_columns();
   EXPECT_THAT(Refusal(CheckLimits(columns)), HasSubstr("table.columns: 1001 columns; at most 1000"));
+  v1::SweepSpec correlations = SmallSweep("s", 1);
+  for (int i = 0; i < 101; ++i) correlations.mutable_table()->add_correlate();
+  EXPECT_THAT(Refusal(CheckLimits(correlations)),
+              HasSubstr("table.correlate: 101 correlations; at most 100"));
   v1::SweepSpec rows = SmallSweep("s", 1);
   for (int i = 0; i < 65; ++i) rows.mutable_table()->add_rows("seed");
   EXPECT_THAT(Refusal(CheckLimits(rows)), HasSubstr("table.rows: 65 axes; at most 64"));

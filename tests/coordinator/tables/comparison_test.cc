@@ -2,16 +2,9 @@
 #include "coordinator/tables/comparison.h"
 
 #include <cmath>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "coordinator/tables/statistics.h"
-#include "coordinator/tables/table_builder.h"
-#include "nlohmann/json.hpp"
-#include "tests/coordinator/store/store_fixture.h"
-#include "tests/coordinator/tables/text_value.h"
+#include "tests/coordinator/tables/table_fixture.h"
 
 namespace inlier {
 namespace {
@@ -21,46 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using Labels = std::map<std::string, std::string>;
-
-class ComparisonTest : public StoreTest {
+class ComparisonTest : public TableTest {
  protected:
-  // Axes by name, each with its labels; each has a field of its own, so that any text can be a label.
-  void MustAddSweep(int id, const std::string& name,
-                    const std::vector<std::pair<std::string, std::vector<std::string>>>& axes) {
-    SweepRow row = Sweep(id);
-    row.spec.Clear();
-    row.spec.set_name(name);
-    for (const auto& [axis, labels] : axes) {
-      v1::Axis* added = row.spec.add_axes();
-      added->set_name(axis);
-      const std::string field = kFields[axes_++ % std::size(kFields)];
-      for (const std::string& label : labels) {
-        v1::Variant* variant = added->add_variants();
-        variant->set_label(label);
-        (*variant->mutable_set()->mutable_fields())[field].set_number_value(added->variants_size());
-      }
-    }
-    MustApply(row);
-  }
-
-  // A trial, with a result where there is a value.
-  void MustAddTrial(int sweep, const Labels& labels, std::optional<double> perplexity,
-                    std::optional<double> accuracy = std::nullopt) {
-    const int trial = ++trials_;
-    MustApply(Train(2 * trial - 1, R"({"seed":)" + std::to_string(trial) + "}"),
-              Evaluate(2 * trial, 2 * trial - 1),
-              Trial(trial, sweep, trial - 1, 2 * trial - 1, 2 * trial, nlohmann::json(labels).dump()));
-    if (!perplexity && !accuracy) return;
-    const Token token = static_cast<Token>(2 * trial);
-    MustApply(Start(token - 1, 2 * trial - 1), Checkpoint(token - 1, 9, true), End(token - 1, v1::SUCCEEDED),
-              Start(token, 2 * trial));
-    if (perplexity) MustApply(Final(token, "perplexity", *perplexity));
-    if (accuracy) MustApply(Final(token, "accuracy", *accuracy));
-    MustApply(End(token, v1::SUCCEEDED),
-              TrialChange{.id = TrialId(trial), .state = v1::SUCCEEDED, .message = ""});
-  }
-
   // Two models, two methods, three seeds: clipped is 0.5, 0.6, 0.4 better in A and 1 worse in B, without spread.
   void MustAddMethods() {
     MustAddSweep(1, "methods",
@@ -83,19 +38,6 @@ class ComparisonTest : public StoreTest {
     (*spec.mutable_baseline())["method"] = TextValue("vanilla");
     return spec;
   }
-
-  v1::Table MustBuild(const v1::TableSpec& spec, const std::vector<SweepId>& sweeps = {SweepId(1)}) {
-    auto table = BuildTable(*reader_, sweeps, spec);
-    EXPECT_TRUE(table.ok()) << table.status();
-    return table.ok() ? *table : v1::Table();
-  }
-  std::string ErrorOf(const v1::TableSpec& spec) {
-    return std::string(BuildTable(*reader_, {SweepId(1)}, spec).status().message());
-  }
-
-  static constexpr const char* kFields[] = {"training.steps", "training.batch_size", "seed"};
-  std::size_t axes_ = 0;
-  int trials_ = 0;
 };
 
 TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
@@ -114,6 +56,10 @@ TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
   EXPECT_GT(clipped.difference_high(), clipped.difference());
   EXPECT_EQ(clipped.welch_p(), *WelchP({10.5, 11.4, 12.6}, {11, 12, 13}));
   EXPECT_EQ(clipped.pairs(), 3u);
+  // -0.5, -0.6, -0.4: 4.3027 (Student's t, two degrees of freedom, 97.5 %) times 0.1 / sqrt(3) on each side.
+  EXPECT_THAT(clipped.paired_difference(), DoubleEq(-0.5));
+  EXPECT_NEAR(clipped.paired_low(), -0.5 - 4.302652729911275 * 0.1 / std::sqrt(3.0), 1e-12);
+  EXPECT_NEAR(clipped.paired_high(), -0.5 + 4.302652729911275 * 0.1 / std::sqrt(3.0), 1e-12);
   // t = 0.5 / (0.1 / sqrt(3)) with two degrees of freedom; the seeds vary more than the difference.
   EXPECT_NEAR(clipped.paired_p(), 0.013072457560346446, 1e-9);
   EXPECT_GT(clipped.welch_p(), 0.5);
@@ -123,6 +69,98 @@ TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
   EXPECT_FALSE(other.has_welch_p());
   EXPECT_FALSE(other.has_paired_p());
   EXPECT_EQ(other.pairs(), 3u);
+  EXPECT_EQ(other.paired_difference(), 1);
+  EXPECT_FALSE(other.has_paired_low()) << "equal differences have no spread to make an interval of";
+  EXPECT_EQ(table.rows(0).baseline_row(), 0u);
+  EXPECT_EQ(table.rows(1).baseline_row(), 0u);
+  EXPECT_EQ(table.rows(3).baseline_row(), 2u);
+  EXPECT_THAT(table.comparison_notes(), IsEmpty());
+}
+
+// Seeds 2 and 3 of one side, 1 and 2 of the other: one pair, 12.5 - 10. The means differ by 1 more.
+TEST_F(ComparisonTest, OnlyCommonSeedsMakePairs) {
+  MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2", "3"}}});
+  MustAddTrial(1, {{"method", "a"}, {"seed", "1"}}, 8);
+  MustAddTrial(1, {{"method", "a"}, {"seed", "2"}}, 10);
+  MustAddTrial(1, {{"method", "b"}, {"seed", "2"}}, 12.5);
+  MustAddTrial(1, {{"method", "b"}, {"seed", "3"}}, 12.5);
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_baseline())["method"] = TextValue("a");
+  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  EXPECT_EQ(cell.pairs(), 1u);
+  EXPECT_EQ(cell.paired_difference(), 2.5);
+  EXPECT_FALSE(cell.has_paired_low());
+  EXPECT_FALSE(cell.has_paired_p());
+  EXPECT_EQ(cell.difference(), 3.5);
+}
+
+// Two trainings a method, three calibrations of each: two pairs. The second training of b lacks a calibration; its pair is
+// over the other two: (5 + 6) / 2 - (1 + 2) / 2.
+TEST_F(ComparisonTest, PairsAreTrainingsWithTheMeanOverCommonCalibrations) {
+  MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}, {"ptq", {"1", "2", "3"}}});
+  const auto add = [&](const std::string& method, const std::string& seed,
+                       const std::vector<double>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Labels labels = {{"method", method}, {"seed", seed}, {"ptq", std::to_string(i + 1)}};
+      if (i == 0) {
+        MustAddTrial(1, labels, values[i]);
+      } else {
+        MustAddCalibration(1, labels, values[i]);
+      }
+    }
+  };
+  add("a", "1", {1, 2, 3});
+  add("a", "2", {1, 2, 9});
+  add("b", "1", {2, 4, 6});
+  add("b", "2", {5, 6});
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_baseline())["method"] = TextValue("a");
+  const v1::Table table = MustBuild(spec);
+  const v1::TableCell& cell = table.rows(1).cells(0);
+  EXPECT_EQ(cell.pairs(), 2u);
+  EXPECT_EQ(cell.paired_difference(), (2 + 4) / 2.0);  // Differences 2 and 4.
+  EXPECT_EQ(cell.difference(), (4 + 5.5) / 2 - (2 + 4) / 2.0);
+  EXPECT_EQ(cell.welch_p(), *WelchP({4, 5.5}, {2, 4})) << "of two trainings, not of five results";
+  EXPECT_NEAR(cell.paired_p(), *PairedP({{4, 2}, {5.5, 1.5}}), 1e-15);
+}
+
+// The same training in float and quantized: the axis bits is compared, and the calibration applies to one side alone.
+TEST_F(ComparisonTest, BitsAreComparedWithinATraining) {
+  MustAddSweep(1, "s", {{"bits", {"float", "W8A8"}}, {"seed", {"1", "2"}}, {"ptq", {"1", "2"}}});
+  for (const std::string seed : {"1", "2"}) {
+    MustAddTrial(1, {{"bits", "float"}, {"seed", seed}, {"ptq", ""}}, 10);
+    MustAddCalibration(1, {{"bits", "W8A8"}, {"seed", seed}, {"ptq", "1"}}, 11);
+    MustAddCalibration(1, {{"bits", "W8A8"}, {"seed", seed}, {"ptq", "2"}}, seed == "1" ? 12 : 15);
+  }
+  v1::TableSpec spec;
+  spec.add_rows("bits");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_baseline())["bits"] = TextValue("float");
+  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  EXPECT_EQ(cell.pairs(), 2u);
+  EXPECT_EQ(cell.paired_difference(), (1.5 + 3) / 2);
+}
+
+TEST_F(ComparisonTest, WithoutACommonSeedThereIsANote) {
+  MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}});
+  MustAddTrial(1, {{"method", "a"}, {"seed", "1"}}, 8);
+  MustAddTrial(1, {{"method", "b"}, {"seed", "2"}}, 9);
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_baseline())["method"] = TextValue("a");
+  const v1::Table table = MustBuild(spec);
+  EXPECT_EQ(table.rows(1).cells(0).pairs(), 0u);
+  EXPECT_FALSE(table.rows(1).cells(0).has_paired_difference());
+  EXPECT_EQ(table.rows(1).cells(0).difference(), 1);
+  EXPECT_THAT(
+      table.comparison_notes(),
+      ElementsAre(
+          "perplexity: 1 cell has no seed in common with a: not paired, a difference of means alone"));
 }
 
 TEST_F(ComparisonTest, BestOfEachGroupIsMarked) {
@@ -274,7 +312,20 @@ TEST_F(ComparisonTest, SeveralSweepsMakeOneTable) {
   // An axis that the baseline has not is one of the baseline's.
   spec.mutable_rows()->erase(spec.rows().begin());
   (*spec.mutable_baseline())["method"] = TextValue("vanilla");
-  EXPECT_FALSE(MustBuild(spec, {SweepId(1), SweepId(2)}).rows(1).cells(0).has_difference());
+  const v1::Table without_gamma = MustBuild(spec, {SweepId(1), SweepId(2)});
+  EXPECT_FALSE(without_gamma.rows(1).cells(0).has_difference());
+  EXPECT_FALSE(without_gamma.rows(1).has_baseline_row());
+  EXPECT_THAT(
+      without_gamma.comparison_notes(),
+      ElementsAre(
+          "not compared with vanilla: clipped -0.1, clipped -0.2: no row vanilla has their gamma; vanilla "
+          "has no gamma: name that in the baseline, too, without a label (gamma: null)"));
+  v1::TableSpec filtered = spec;
+  (*filtered.mutable_where())["method"] = TextValue("clipped");
+  EXPECT_THAT(
+      MustBuild(filtered, {SweepId(1), SweepId(2)}).comparison_notes(),
+      ElementsAre("not compared with vanilla: clipped -0.1, clipped -0.2: the table has no row vanilla; does "
+                  "`where` leave it out?"));
   (*spec.mutable_baseline())["gamma"].set_null_value({});
   const v1::Table both = MustBuild(spec, {SweepId(1), SweepId(2)});
   EXPECT_THAT(both.baseline(), ElementsAre("vanilla", ""));

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/mean.h"
+#include "base/statistics/rank_correlation.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -44,6 +45,15 @@ TEST(StatisticsTest, EqualsSciPy) {
       for (std::size_t i = 0; i < a.size(); ++i) pairs.emplace_back(a[i], b[i]);
       ASSERT_TRUE(PairedP(pairs).has_value()) << one.dump();
       ExpectClose(*PairedP(pairs), one["p"], one);
+      if (!one.contains("low")) continue;
+      const std::optional<Interval> interval = PairedInterval(pairs, one["confidence"]);
+      ASSERT_TRUE(interval.has_value()) << one.dump();
+      ExpectClose(interval->low, one["low"], one);
+      ExpectClose(interval->high, one["high"], one);
+    } else if (kind == "spearman") {
+      ASSERT_TRUE(SpearmanP(a, b).has_value()) << one.dump();
+      ExpectClose(*SpearmanRho(a, b), one["rho"], one);
+      ExpectClose(*SpearmanP(a, b), one["p"], one);
     } else {
       ASSERT_EQ(kind, "bootstrap");
       const auto interval = BootstrapDifference(a, b, one["confidence"]);
@@ -58,6 +68,7 @@ TEST(StatisticsTest, EqualsSciPy) {
   EXPECT_GT(kinds["paired"], 10);
   EXPECT_GT(kinds["summary"], 5);
   EXPECT_GT(kinds["bootstrap"], 2);
+  EXPECT_GT(kinds["spearman"], 8);
 }
 
 TEST(StatisticsTest, TestsNeedTwoValuesAndSomeSpread) {
@@ -68,6 +79,27 @@ TEST(StatisticsTest, TestsNeedTwoValuesAndSomeSpread) {
   EXPECT_FALSE(PairedP({{1, 2}}).has_value());
   EXPECT_FALSE(PairedP({{1, 2}, {3, 4}, {7, 8}}).has_value());
   EXPECT_FALSE(BootstrapDifference({1}, {2, 3}, 0.95).has_value());
+}
+
+// Five points in one order: 1 of 120 orders has the correlation 1, and 1 has -1. Of four with one exchange 8 of 24 are as far
+// from 0. Three points of which two are equal on one side: 2 of 6 orders give each of sqrt(0.75), 0 and -sqrt(0.75).
+TEST(StatisticsTest, PermutationsOfAFewPointsAreCounted) {
+  EXPECT_DOUBLE_EQ(*SpearmanP({1, 2, 3, 4, 5}, {1, 4, 9, 16, 25}), 2.0 / 120);
+  EXPECT_DOUBLE_EQ(*SpearmanP({1, 2, 3, 4}, {2, 1, 3, 4}), 8.0 / 24);
+  EXPECT_DOUBLE_EQ(*SpearmanP({1, 2, 3}, {7, 7, 8}), 4.0 / 6);
+  EXPECT_FALSE(SpearmanP({1, 2}, {1, 2}).has_value());
+  EXPECT_FALSE(SpearmanP({1, 2, 3}, {5, 5, 5}).has_value());
+  const Values many = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT_EQ(*SpearmanP(many, many), 0) << "less than what the approximation resolves";
+}
+
+TEST(StatisticsTest, IntervalOfPairsNeedsTwoThatDiffer) {
+  EXPECT_FALSE(PairedInterval({{1, 2}}, 0.95).has_value());
+  EXPECT_FALSE(PairedInterval({{1, 2}, {3, 4}}, 0.95).has_value());
+  EXPECT_FALSE(PairedInterval({{1, INFINITY}, {2, 3}}, 0.95).has_value());
+  // Differences 1 and 3: 2 -+ 12.7062 * sqrt(2) / sqrt(2), Student's t of one degree of freedom.
+  EXPECT_NEAR(PairedInterval({{1, 0}, {3, 0}}, 0.95)->low, 2 - 12.706204736, 1e-8);
+  EXPECT_NEAR(PairedInterval({{1, 0}, {3, 0}}, 0.95)->high, 2 + 12.706204736, 1e-8);
 }
 
 TEST(StatisticsTest, ValuesThatAreNotFiniteHaveNoP) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes cases.json beside this file: statistics of small samples as SciPy computes them. README.md has the versions."""
+import itertools
 import json
 import pathlib
 
@@ -15,6 +16,21 @@ def welch(a, b):
 
 def paired(a, b):
     return {"kind": "paired", "a": a, "b": b, "p": float(stats.ttest_rel(a, b).pvalue)}
+
+
+def paired_interval(a, b, confidence):
+    found = stats.ttest_rel(a, b).confidence_interval(confidence)
+    return {**paired(a, b), "confidence": confidence, "low": float(found.low), "high": float(found.high)}
+
+
+def spearman(a, b):
+    """p over all permutations of few points (an exact test), else SciPy's approximation by Student's t."""
+    found = stats.spearmanr(a, b)
+    p = found.pvalue
+    if len(a) <= 9:
+        size = [abs(stats.spearmanr(a, order).statistic) for order in itertools.permutations(b)]
+        p = np.mean(np.array(size) >= abs(found.statistic) - 1e-9)
+    return {"kind": "spearman", "a": a, "b": b, "rho": float(found.statistic), "p": float(p)}
 
 
 def sample(n, mean, deviation):
@@ -42,6 +58,15 @@ def main():
         found = stats.bootstrap((a, b), lambda x, y, axis: np.mean(x, axis) - np.mean(y, axis), n_resamples=1_000_000, batch=10_000,
                                 method="percentile", rng=np.random.default_rng(1)).confidence_interval
         cases.append({"kind": "bootstrap", "a": a, "b": b, "confidence": 0.95, "low": float(found.low), "high": float(found.high)})
+    for n, confidence in [(2, 0.95), (3, 0.95), (5, 0.9), (30, 0.99)]:
+        a = sample(n, 10, 1)
+        cases.append(paired_interval(a, [round(x + y, 6) for x, y in zip(a, sample(n, 0.3, 0.5))], confidence))
+    for n in (3, 4, 5, 6, 10, 12, 40):
+        a = sample(n, 0, 1)
+        cases.append(spearman(a, [round(x + y, 6) for x, y in zip(a, sample(n, 0, 1))]))
+    for a, b in [([1, 2, 2, 3, 5], [7, 3, 3, 9, 1]), ([1, 1, 1, 2, 2, 2], [1, 2, 3, 4, 5, 6]),
+                 ([1, 2, 2, 3, 5, 5, 5, 6, 8, 9, 9], [7, 3, 3, 9, 1, 1, 4, 2, 2, 0, 1])]:
+        cases.append(spearman(a, b))
     pathlib.Path(__file__).with_name("cases.json").write_text("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")
 
 

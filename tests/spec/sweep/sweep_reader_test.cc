@@ -193,7 +193,8 @@ TEST(SweepReaderTest, TablesMustNameWhatExists) {
                           "{measurement: loss, where: {seed: 3, sofmax: x}, decimals: 99}\n"),
       "s.yaml:9:19: table.rows[1]: \"sed\" is neither an axis of this sweep nor a column of trials; "
       "did you mean \"seed\"?\n"
-      "s.yaml:11:6: table.columns[0].measurement: \"perplexty\" is not a measurement; did you mean "
+      "s.yaml:11:6: table.columns[0].measurement: \"perplexty\" is no final measurement of a trial; did you "
+      "mean "
       "\"perplexity\"?\n"
       "s.yaml:12:54: table.columns[1].decimals: 99 is out of range: give a whole number from 0 to 15\n"
       "s.yaml:12:33: table.columns[1].where.seed: \"3\" is not a label of axis seed; known: 1, 2\n"
@@ -201,8 +202,20 @@ TEST(SweepReaderTest, TablesMustNameWhatExists) {
       "column of trials; did you mean \"softmax\"?");
   EXPECT_EQ(ErrorOfSweep(axes + "table: {rows: [seed]}\n"),
             "s.yaml:8:1: table.columns: is empty; give at least one, such as {measurement: perplexity}");
-  EXPECT_EQ(ErrorOfSweep(axes + "table: {columns: [{heading: x}]}\n"),
-            "s.yaml:8:19: table.columns[0].measurement: is missing: give a text");
+  EXPECT_EQ(
+      ErrorOfSweep(axes + "table: {columns: [{heading: x}]}\n"),
+      "s.yaml:8:19: table.columns[0]: give a measurement, such as {measurement: perplexity}, or mean_of");
+  EXPECT_EQ(
+      ErrorOfSweep(axes +
+                   "table:\n  columns:\n  - {measurement: loss, best_of: {over: [sed]}, mean_over: [rat]}\n"
+                   "  - {heading: mean, mean_of: [[loss], los]}\n  correlate: [{x: loss, y: ppl}]\n"),
+      "s.yaml:11:35: table.columns[1].mean_of[1]: no column has the heading \"los\"; did you mean \"loss\"?\n"
+      "s.yaml:12:26: table.correlate[0].y: no column has the heading \"ppl\"; known: loss, mean\n"
+      "s.yaml:10:40: table.columns[0].best_of.over: \"sed\" is neither an axis of this sweep nor a column of "
+      "trials; "
+      "did you mean \"seed\"?\n"
+      "s.yaml:10:55: table.columns[0].mean_over: \"rat\" is neither an axis of this sweep nor a column of "
+      "trials");
 }
 
 TEST(SweepReaderTest, OverridesChangeTheBase) {

@@ -1,0 +1,34 @@
+// Repeated results in two levels: trainings (seeds), and evaluations of each (calibrations of one trained model).
+//
+// A calibration repeats the quantization alone, so it is no repetition of the training: each training counts with the mean
+// over its evaluations, and mean and deviation are over trainings.
+//
+// Thread safety: pure functions.
+#ifndef INLIER_BASE_STATISTICS_NESTED_RESULTS_H_
+#define INLIER_BASE_STATISTICS_NESTED_RESULTS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace inlier {
+
+struct NestedSummary {
+  std::vector<double> values;   // All results, in their order.
+  std::vector<double> means;    // One a training, in the order of the trainings' first results.
+  std::size_t evaluations = 0;  // Most results of one training.
+  // Deviations are absent with less than two values, and where they are not finite.
+  std::optional<double> std;  // Of `means`, with n - 1.
+  std::optional<double>
+      within_std;  // sqrt(sum over trainings of squares around their means / sum of (results - 1)).
+  std::optional<double> pooled_std;  // Of `values`, with n - 1: all results as equals.
+};
+
+// `results`: the training, and one result of it. Results without a training ("") are each one of their own.
+NestedSummary SummariseNested(const std::vector<std::pair<std::string, double>>& results);
+
+}  // namespace inlier
+
+#endif  // INLIER_BASE_STATISTICS_NESTED_RESULTS_H_

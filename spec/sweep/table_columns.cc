@@ -1,0 +1,157 @@
+#include "spec/sweep/table_columns.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "spec/schema/did_you_mean.h"
+#include "spec/schema/struct_value.h"
+#include "spec/trial/measurements.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::Value;
+
+// The headings of an entry of mean_of: of a list its items, else itself.
+std::vector<std::string> HeadingsOf(const Value& entry) {
+  std::vector<std::string> headings;
+  if (entry.kind_case() != Value::kListValue) return {ValueText(entry)};
+  for (const Value& heading : entry.list_value().values()) headings.push_back(ValueText(heading));
+  return headings;
+}
+
+class FormChecker {
+ public:
+  FormChecker(const v1::TableSpec& table, Problems* problems) : table_(table), problems_(problems) {
+    for (const v1::TableColumn& column : table.columns()) headings_.push_back(HeadingOf(column));
+  }
+
+  void Check() {
+    for (int i = 0; i < table_.columns_size(); ++i) {
+      const v1::TableColumn& column = table_.columns(i);
+      const std::string path = absl::StrCat("table.columns[", i, "]");
+      if (column.mean_of_size() > 0) {
+        CheckMean(column, path);
+      } else if (!column.has_measurement()) {
+        problems_->Add(path, "give a measurement, such as {measurement: perplexity}, or mean_of");
+      } else {
+        CheckMeasurement(column, path);
+      }
+    }
+    for (int i = 0; i < table_.correlate_size(); ++i) {
+      const v1::RankCorrelation& correlation = table_.correlate(i);
+      const std::string path = absl::StrCat("table.correlate[", i, "]");
+      CheckCorrelated(correlation, correlation.x(), path + ".x");
+      CheckCorrelated(correlation, correlation.y(), path + ".y");
+    }
+  }
+
+ private:
+  void CheckMean(const v1::TableColumn& column, const std::string& path) {
+    if (column.has_measurement() || !column.where().empty() || column.has_statistic() ||
+        column.has_best_of() || column.mean_over_size() > 0) {
+      problems_->Add(
+          path, "with mean_of only heading and decimals are given; the columns that it names have the rest");
+    }
+    if (!column.has_heading())
+      problems_->Add(path + ".heading", "is missing: a mean of columns has no name of its own");
+    for (int i = 0; i < column.mean_of_size(); ++i) {
+      const std::string place = absl::StrCat(path, ".mean_of[", i, "]");
+      const std::vector<std::string> headings = HeadingsOf(column.mean_of(i));
+      if (headings.empty()) problems_->Add(place, "is empty; give headings of columns");
+      for (const std::string& heading : headings) {
+        const int found = CheckHeading(heading, place);
+        if (found >= 0 && table_.columns(found).mean_of_size() > 0)
+          problems_->Add(place, absl::StrCat("\"", heading, "\" is itself a mean of columns; name those"));
+      }
+    }
+  }
+
+  int CheckHeading(const std::string& heading, const std::string& path) {
+    const int found = FindColumn(table_, heading);
+    if (found < 0) {
+      problems_->Add(
+          path, absl::StrCat("no column has the heading \"", heading, "\"", DidYouMean(heading, headings_)));
+    } else if (std::count(headings_.begin(), headings_.end(), heading) > 1) {
+      problems_->Add(path,
+                     absl::StrCat("several columns have the heading \"", heading, "\"; give each its own"));
+    }
+    return found;
+  }
+
+  void CheckCorrelated(const v1::RankCorrelation& correlation, const std::string& heading,
+                       const std::string& path) {
+    const int found = CheckHeading(heading, path);
+    if (found < 0 || correlation.points() != v1::RankCorrelation::TRAININGS) return;
+    const v1::TableColumn& column = table_.columns(found);
+    if (column.mean_of_size() > 0 || column.mean_over_size() > 0)
+      problems_->Add(path,
+                     absl::StrCat("\"", heading, "\" is a mean over several trainings; correlate ROWS"));
+  }
+
+  void CheckMeasurement(const v1::TableColumn& column, const std::string& path) {
+    const MeasurementInfo* info = CheckFinal(column.measurement(), path + ".measurement");
+    if (info == nullptr) return;
+    if (column.statistic() == v1::TableColumn::BEST && info->better == Better::kNone) {
+      problems_->Add(
+          path + ".statistic",
+          absl::StrCat(column.measurement(), " has no better direction, thus no best; use MEAN or MEDIAN"));
+    }
+    if (!column.has_best_of()) return;
+    if (column.best_of().over_size() == 0)
+      problems_->Add(path + ".best_of.over", "is missing: give the axes of the grid, such as [rate, batch]");
+    if (column.best_of().has_by()) info = CheckFinal(column.best_of().by(), path + ".best_of.by");
+    if (info != nullptr && info->better == Better::kNone) {
+      problems_->Add(
+          path + ".best_of.by",
+          absl::StrCat(std::string(info->name), " has no better direction and cannot choose; name another"));
+    }
+  }
+
+  const MeasurementInfo* CheckFinal(const std::string& name, const std::string& path) {
+    std::vector<std::string> known;
+    for (const MeasurementInfo& info : Measurements()) {
+      if (!info.final || info.axis == "site") continue;
+      if (info.name == name) return &info;
+      known.emplace_back(info.name);
+    }
+    problems_->Add(
+        path, absl::StrCat("\"", name, "\" is no final measurement of a trial", DidYouMean(name, known)));
+    return nullptr;
+  }
+
+  const v1::TableSpec& table_;
+  Problems* problems_;
+  std::vector<std::string> headings_;
+};
+
+}  // namespace
+
+std::string HeadingOf(const v1::TableColumn& column) {
+  if (column.has_heading()) return column.heading();
+  if (column.statistic() == v1::TableColumn::MEAN) return column.measurement();
+  return absl::StrCat(column.measurement(),
+                      column.statistic() == v1::TableColumn::MEDIAN ? " median" : " best");
+}
+
+int FindColumn(const v1::TableSpec& table, const std::string& heading) {
+  for (int i = 0; i < table.columns_size(); ++i) {
+    if (HeadingOf(table.columns(i)) == heading) return i;
+  }
+  return -1;
+}
+
+std::vector<std::vector<int>> MeanParts(const v1::TableSpec& table, const v1::TableColumn& column) {
+  std::vector<std::vector<int>> parts;
+  for (const Value& entry : column.mean_of()) {
+    std::vector<int>& part = parts.emplace_back();
+    for (const std::string& heading : HeadingsOf(entry)) {
+      if (const int found = FindColumn(table, heading); found >= 0) part.push_back(found);
+    }
+  }
+  return parts;
+}
+
+void CheckTableForm(const v1::TableSpec& table, Problems* problems) { FormChecker(table, problems).Check(); }
+
+}  // namespace inlier
