@@ -5,10 +5,12 @@ namespace {
 
 constexpr WeightAxes kTable = {.input = 1, .output = std::nullopt, .residual = 1};
 constexpr WeightAxes kLinear = {.input = 1, .output = 0, .residual = std::nullopt};
-constexpr WeightAxes kReads = {.input = 1, .output = 0, .residual = 1};
-constexpr WeightAxes kWrites = {.input = 1, .output = 0, .residual = 0};
-constexpr WeightAxes kConvReads = {.input = 0, .output = 1, .residual = 0};
-constexpr WeightAxes kConvWrites = {.input = 0, .output = 1, .residual = 1};
+constexpr WeightAxes kHead = {.input = 1, .output = 0, .residual = 1};
+constexpr WeightAxes kReads = {.input = 1, .output = 0, .residual = 1, .hidden = true};
+constexpr WeightAxes kWrites = {.input = 1, .output = 0, .residual = 0, .hidden = true};
+constexpr WeightAxes kConvReads = {.input = 0, .output = 1, .residual = 0, .hidden = true};
+constexpr WeightAxes kConvWrites = {.input = 0, .output = 1, .residual = 1, .hidden = true};
+constexpr WeightAxes kQkvConvReads = {.input = 0, .output = 1, .residual = 0, .hidden = true, .parts = 3};
 
 struct NamedAxes {
   std::string_view module;  // The last components of the name before ".weight".
@@ -25,8 +27,8 @@ constexpr NamedAxes kKnown[] = {
     {"value", kReads},
     {"intermediate.dense", kReads},
     {"output.dense", kWrites},  // Of the attention and of the MLP.
-    {"transform.dense", kReads},
-    {"classifier", kReads},
+    {"transform.dense", kHead},
+    {"classifier", kHead},
     // OPT and Llama.
     {"embed_tokens", kTable},
     {"embed_positions", kTable},
@@ -40,11 +42,11 @@ constexpr NamedAxes kKnown[] = {
     {"gate_proj", kReads},
     {"up_proj", kReads},
     {"down_proj", kWrites},
-    {"lm_head", kReads},
+    {"lm_head", kHead},
     // GPT-2.
     {"wte", kTable},
     {"wpe", kTable},
-    {"c_attn", kConvReads},
+    {"c_attn", kQkvConvReads},
     {"c_fc", kConvReads},
     {"c_proj", kConvWrites},  // Of the attention and of the MLP.
 };

@@ -17,10 +17,12 @@
 #include "core/optim/adam.h"
 #include "core/optim/gradient_norm.h"
 #include "core/optim/lr_schedule.h"
+#include "core/optim/muon.h"
 #include "core/optim/ortho_adam.h"
 #include "core/optim/orthogonal_matrix.h"
 #include "core/optim/rmsprop.h"
 #include "core/optim/sgd.h"
+#include "core/optim/soap.h"
 #include "tests/core/support/golden_case.h"
 
 namespace inlier {
@@ -88,6 +90,52 @@ std::map<std::string, Rotation> RotationsOf(const GoldenCase& golden) {
   return rotations;
 }
 
+// The matrices that Muon or SOAP updates, and what is left for AdamW.
+std::pair<ParameterGroups, ParameterGroups> MatricesAndOthers(const json& method,
+                                                              const ParameterGroups& groups) {
+  const auto named = ValueOr(method, "matrices", std::set<std::string>());
+  std::pair<ParameterGroups, ParameterGroups> split;
+  const auto sort = [&](const std::vector<NamedParameter>& from,
+                        std::vector<NamedParameter> ParameterGroups::*group) {
+    for (const NamedParameter& parameter : from) {
+      const bool is_matrix = named.empty() ? parameter.second.dim() == 2 : named.contains(parameter.first);
+      ((is_matrix ? split.first : split.second).*group).push_back(parameter);
+    }
+  };
+  sort(groups.decayed, &ParameterGroups::decayed);
+  sort(groups.not_decayed, &ParameterGroups::not_decayed);
+  return split;
+}
+
+std::unique_ptr<Optimizer> MatrixOptimizerOf(const json& method, const ParameterGroups& groups) {
+  const double decay = method.at("weight_decay"), epsilon = method.at("eps");
+  const double beta1 = method.at("betas").at(0), beta2 = method.at("betas").at(1);
+  const auto [matrices, rest] = MatricesAndOthers(method, groups);
+  auto others = std::make_unique<Adam>(rest, Adam::Options{.beta1 = beta1,
+                                                           .beta2 = beta2,
+                                                           .epsilon = epsilon,
+                                                           .weight_decay = decay,
+                                                           .decay = Adam::Decay::kDecoupled});
+  if (method.at("optimizer") == "Muon") {
+    return std::make_unique<Muon>(matrices,
+                                  Muon::Options{.momentum = method.at("momentum"),
+                                                .nesterov = method.at("nesterov"),
+                                                .newton_schulz_steps = method.at("newton_schulz_steps"),
+                                                .update_scale = method.at("update_scale"),
+                                                .weight_decay = decay},
+                                  std::move(others));
+  }
+  return std::make_unique<Soap>(matrices,
+                                Soap::Options{.beta1 = beta1,
+                                              .beta2 = beta2,
+                                              .shampoo_beta = method.at("shampoo_beta"),
+                                              .epsilon = epsilon,
+                                              .weight_decay = decay,
+                                              .refresh_every = method.at("refresh_every"),
+                                              .max_size = method.at("max_size")},
+                                std::move(others));
+}
+
 std::unique_ptr<Optimizer> OptimizerOf(const GoldenCase& golden, const Problem& problem) {
   const json& method = golden.json.at("method");
   const std::string kind = method.at("optimizer");
@@ -113,6 +161,7 @@ std::unique_ptr<Optimizer> OptimizerOf(const GoldenCase& golden, const Problem& 
         groups, OrthoAdam::Options{.beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .weight_decay = decay},
         RotationsOf(golden));
   }
+  if (kind == "Muon" || kind == "SOAP") return MatrixOptimizerOf(method, groups);
   if (kind != "Adam" && kind != "AdamW") return nullptr;
   const bool decoupled = kind == "AdamW";
   return std::make_unique<Adam>(

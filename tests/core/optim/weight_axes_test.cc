@@ -94,6 +94,23 @@ TEST(WeightAxesTest, Gpt2StoresItsConvolutionsInputFirst) {
   }
 }
 
+TEST(WeightAxesTest, HiddenMatricesAreThoseOfLayers) {
+  const auto expect_hidden = [](const auto& names) {
+    for (const std::string name : names) {
+      const bool is_head =
+          name.starts_with("cls.") || name == "lm_head.weight" || name == "classifier.weight";
+      EXPECT_EQ(AxesOf(name).hidden, !is_head) << name;
+    }
+  };
+  expect_hidden(kReaders);
+  expect_hidden(kWriters);
+  for (const char* name : kTables) EXPECT_FALSE(AxesOf(name).hidden) << name;
+  for (const char* name : kAwayFromTheStream) EXPECT_FALSE(AxesOf(name).hidden) << name;
+  EXPECT_TRUE(AxesOf("transformer.h.0.mlp.c_fc.weight").hidden);
+  EXPECT_EQ(AxesOf("transformer.h.0.mlp.c_fc.weight").parts, 1);
+  EXPECT_EQ(AxesOf("transformer.h.0.attn.c_attn.weight").parts, 3) << "query, key and value";
+}
+
 TEST(WeightAxesTest, GatesAndUnknownWeightsAreAwayFromTheResidualStream) {
   for (const char* name : kAwayFromTheStream) {
     EXPECT_EQ(AxesOf(name).input, 1) << name;
