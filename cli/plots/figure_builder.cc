@@ -340,10 +340,12 @@ class Builder {
     }
     if (any) return absl::OkStatus();
     if (spec_.kind() == FigureSpec::CURVES) {
-      const bool own = IsOfTraining(spec_.y());
-      return absl::NotFoundError(
-          absl::StrCat("no training has reported ", spec_.y(), " yet",
-                       own ? "" : "; training.measure_outliers_every makes trainings report it"));
+      const MeasurementInfo* curve = FindMeasurement(spec_.y());
+      const std::string_view period = curve == nullptr ? "measure_every" : PeriodFieldOf(*curve);
+      return absl::NotFoundError(absl::StrCat(
+          "no training has reported ", spec_.y(), " yet",
+          period == "measure_every" ? ""
+                                    : absl::StrCat("; training.", period, " makes trainings report it")));
     }
     return absl::NotFoundError(absl::StrCat("no trial has a result with ", spec_.y(), " yet"));
   }

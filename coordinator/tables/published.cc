@@ -285,6 +285,7 @@ double InOurUnit(const std::string& metric, double figure) {
   if (IsPercent(metric)) return figure / 100;
   if (metric == "a100_hours") return std::round(figure * 36000) / 10;
   if (metric == "iterations_per_second") return figure * kKaulTokensAStep;
+  if (metric == "vram_gb") return figure * 1024;  // Taken as GiB, as the tools of the GPU print it.
   return figure;
 }
 

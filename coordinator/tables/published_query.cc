@@ -117,6 +117,16 @@ std::string MethodName(const v1::AttentionSpec& attention) {
   return of_the_paper && !gate.pooled() ? "gated_attention" : "";
 }
 
+// True with penalties on activations that no table has. Bondarenko et al. (B.6) have one on the outputs of the feed-forward
+// networks, where gates are added to a trained model.
+bool HasOtherPenalty(const v1::TrialSpec& spec) {
+  const v1::RegularizerSpec& regularizer = spec.training().regularizer();
+  const v1::GateSpec& gate = spec.attention().gate();
+  const bool gated = gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none();
+  return regularizer.has_kurtosis() ||
+         (regularizer.has_ffn_output() && !(gated && spec.training().has_start_from()));
+}
+
 void AddAttention(const v1::TrialSpec& spec, const std::string& method, PublishedQuery* query) {
   auto& settings = query->settings;
   const v1::ClippedSoftmaxSpec& clipped = spec.attention().softmax().clipped();
@@ -174,6 +184,10 @@ std::string OptimizerName(const v1::OptimizerSpec& optimizer) {
   switch (optimizer.kind_case()) {
     case v1::OptimizerSpec::kOrthoAdam:
       return "orthoadam";
+    case v1::OptimizerSpec::kMuon:
+      return "muon";
+    case v1::OptimizerSpec::kSoap:
+      return "soap";
     case v1::OptimizerSpec::kRmsprop:
       return "rmsprop";
     case v1::OptimizerSpec::kSgd:
@@ -200,6 +214,10 @@ void AddOptimizer(const v1::OptimizerSpec& optimizer, PublishedQuery* query) {
   switch (optimizer.kind_case()) {
     case v1::OptimizerSpec::kOrthoAdam:
       return AddRates(optimizer.ortho_adam(), query);
+    case v1::OptimizerSpec::kMuon:
+      return AddRates(optimizer.muon(), query);
+    case v1::OptimizerSpec::kSoap:
+      return AddRates(optimizer.soap(), query);
     case v1::OptimizerSpec::kRmsprop:
       return AddRates(optimizer.rmsprop(), query);
     case v1::OptimizerSpec::kSgd:
@@ -331,6 +349,7 @@ std::vector<std::string> MetricNames(const v1::TrialSpec& spec, const std::strin
       {"first_key_mass", "first_token_attention_sum"},
       {"train_seconds", "a100_hours"},
       {"tokens_per_second", "iterations_per_second"},
+      {"peak_gpu_memory_mib", "vram_gb"},
   };
   if (measurement == "average") return {measurement};  // Of a row's figures.
   const std::string precision = PrecisionName(spec.quantization(), bits);
@@ -352,7 +371,7 @@ PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& me
   PublishedQuery query;
   query.architecture = std::string(ArchitectureName(spec.model()));
   query.model = ModelName(spec, query.architecture);
-  query.method = MethodName(spec.attention());
+  query.method = HasOtherPenalty(spec) ? "" : MethodName(spec.attention());
   AddAttention(spec, query.method, &query);
   AddModel(spec, &query);
   AddData(spec, &query);

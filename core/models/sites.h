@@ -119,6 +119,12 @@ inline constexpr std::string_view kTiedHeadSite = "lm_head";
 // True when OnActivation(site, …) is an observation (kind O above), which quantization must return unchanged.
 bool IsObservationSite(std::string_view site);
 
+// True at the output (B, T, d) or (B*T, d) of the second linear of a layer's feed-forward network.
+bool IsFfnOutputSite(std::string_view site);
+
+// True at a part of a layer, and not of the embeddings or the head: a component of the path is the layer's number.
+bool IsWithinLayer(std::string_view site);
+
 }  // namespace inlier
 
 #endif  // INLIER_CORE_MODELS_SITES_H_

@@ -1,18 +1,23 @@
 #include "core/optim/make_optimizer.h"
 
+#include <utility>
+
 #include "base/check.h"
 #include "core/optim/adam.h"
 #include "core/optim/draw_rotations.h"
+#include "core/optim/muon.h"
 #include "core/optim/ortho_adam.h"
 #include "core/optim/rmsprop.h"
 #include "core/optim/sgd.h"
+#include "core/optim/soap.h"
+#include "core/optim/weight_axes.h"
 
 namespace inlier {
 namespace {
 
 using Parameters = std::vector<NamedParameter>;
 
-// Adam and AdamW have the same fields.
+// Adam and AdamW have the same fields, and so has AdamW's part of others.
 template <typename Spec>
 std::unique_ptr<Optimizer> Make(const Spec& spec, const Parameters& parameters, Adam::Decay decay) {
   return std::make_unique<Adam>(SplitForDecay(parameters, spec.decay_norm_gamma()),
@@ -49,6 +54,49 @@ std::unique_ptr<Optimizer> Make(const v1::OrthoAdamSpec& spec, const Parameters&
                                      DrawRotations(spec, parameters));
 }
 
+// Parameters of one rule, and the others, for AdamW.
+template <typename Rule>
+std::pair<Parameters, Parameters> Split(const Parameters& parameters, const Rule& rule) {
+  std::pair<Parameters, Parameters> split;
+  for (const NamedParameter& parameter : parameters)
+    (rule(parameter) ? split.first : split.second).push_back(parameter);
+  return split;
+}
+
+template <typename Spec>
+std::unique_ptr<Optimizer> MakeAdamWOf(const Spec& spec, const Parameters& others) {
+  return others.empty() ? nullptr : Make(spec, others, Adam::Decay::kDecoupled);
+}
+
+std::unique_ptr<Optimizer> Make(const v1::MuonSpec& spec, const Parameters& parameters) {
+  const auto [matrices, others] = Split(parameters, [](const NamedParameter& parameter) {
+    return parameter.second.dim() == 2 && AxesOf(parameter.first).hidden;
+  });
+  return std::make_unique<Muon>(
+      SplitForDecay(matrices, spec.decay_norm_gamma()),
+      Muon::Options{.momentum = spec.momentum(),
+                    .nesterov = spec.nesterov(),
+                    .newton_schulz_steps = static_cast<int>(spec.newton_schulz_steps()),
+                    .update_scale = spec.update_scale(),
+                    .weight_decay = spec.weight_decay()},
+      MakeAdamWOf(spec, others));
+}
+
+std::unique_ptr<Optimizer> Make(const v1::SoapSpec& spec, const Parameters& parameters) {
+  const auto [matrices, others] =
+      Split(parameters, [](const NamedParameter& parameter) { return parameter.second.dim() == 2; });
+  return std::make_unique<Soap>(
+      SplitForDecay(matrices, spec.decay_norm_gamma()),
+      Soap::Options{.beta1 = spec.beta1(),
+                    .beta2 = spec.beta2(),
+                    .shampoo_beta = spec.has_shampoo_beta() ? spec.shampoo_beta() : spec.beta2(),
+                    .epsilon = spec.epsilon(),
+                    .weight_decay = spec.weight_decay(),
+                    .refresh_every = spec.refresh_every(),
+                    .max_size = spec.max_size()},
+      MakeAdamWOf(spec, others));
+}
+
 }  // namespace
 
 absl::Status CheckOptimizer(const v1::OptimizerSpec& spec, const Parameters& parameters) {
@@ -65,6 +113,10 @@ std::unique_ptr<Optimizer> MakeOptimizer(const v1::OptimizerSpec& spec, const Pa
       return Make(spec.sgd(), parameters);
     case v1::OptimizerSpec::kOrthoAdam:
       return Make(spec.ortho_adam(), parameters);
+    case v1::OptimizerSpec::kMuon:
+      return Make(spec.muon(), parameters);
+    case v1::OptimizerSpec::kSoap:
+      return Make(spec.soap(), parameters);
     case v1::OptimizerSpec::kAdamw:
     case v1::OptimizerSpec::KIND_NOT_SET:
       break;
@@ -82,6 +134,10 @@ double PeakLearningRate(const v1::OptimizerSpec& spec) {
       return spec.sgd().learning_rate();
     case v1::OptimizerSpec::kOrthoAdam:
       return spec.ortho_adam().learning_rate();
+    case v1::OptimizerSpec::kMuon:
+      return spec.muon().learning_rate();
+    case v1::OptimizerSpec::kSoap:
+      return spec.soap().learning_rate();
     case v1::OptimizerSpec::kAdamw:
     case v1::OptimizerSpec::KIND_NOT_SET:
       break;

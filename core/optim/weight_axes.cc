@@ -5,11 +5,14 @@ namespace {
 
 constexpr WeightAxes kTable = {.input = 1, .output = std::nullopt, .residual = 1};
 constexpr WeightAxes kLinear = {.input = 1, .output = 0, .residual = std::nullopt};
-constexpr WeightAxes kReads = {.input = 1, .output = 0, .residual = 1};
-constexpr WeightAxes kWrites = {.input = 1, .output = 0, .residual = 0};
+constexpr WeightAxes kHeadReads = {.input = 1, .output = 0, .residual = 1};
+constexpr WeightAxes kStemWrites = {.input = 1, .output = 0, .residual = 0};
 constexpr WeightAxes kTokens = {.input = 2, .output = std::nullopt, .residual = 2};
-constexpr WeightAxes kConvReads = {.input = 0, .output = 1, .residual = 0};
-constexpr WeightAxes kConvWrites = {.input = 0, .output = 1, .residual = 1};
+constexpr WeightAxes kReads = {.input = 1, .output = 0, .residual = 1, .hidden = true};
+constexpr WeightAxes kWrites = {.input = 1, .output = 0, .residual = 0, .hidden = true};
+constexpr WeightAxes kConvReads = {.input = 0, .output = 1, .residual = 0, .hidden = true};
+constexpr WeightAxes kConvWrites = {.input = 0, .output = 1, .residual = 1, .hidden = true};
+constexpr WeightAxes kQkvConvReads = {.input = 0, .output = 1, .residual = 0, .hidden = true, .parts = 3};
 
 struct NamedAxes {
   std::string_view module;  // The last components of the name before ".weight".
@@ -26,14 +29,14 @@ constexpr NamedAxes kKnown[] = {
     {"value", kReads},
     {"intermediate.dense", kReads},
     {"output.dense", kWrites},  // Of the attention and of the MLP.
-    {"transform.dense", kReads},
-    {"pooler.dense", kReads},
-    {"classifier", kReads},
-    {"patch_embeddings.projection", kWrites},
-    {"gate", kReads},  // Of all heads; of any architecture.
+    {"transform.dense", kHeadReads},
+    {"pooler.dense", kHeadReads},
+    {"classifier", kHeadReads},
+    {"patch_embeddings.projection", kStemWrites},
+    {"gate", kHeadReads},  // Of all heads; of any architecture.
     // OPT and Llama.
-    {"project_in", kWrites},
-    {"project_out", kReads},
+    {"project_in", kStemWrites},
+    {"project_out", kHeadReads},
     {"embed_tokens", kTable},
     {"embed_positions", kTable},
     {"q_proj", kReads},
@@ -46,11 +49,11 @@ constexpr NamedAxes kKnown[] = {
     {"gate_proj", kReads},
     {"up_proj", kReads},
     {"down_proj", kWrites},
-    {"lm_head", kReads},
+    {"lm_head", kHeadReads},
     // GPT-2.
     {"wte", kTable},
     {"wpe", kTable},
-    {"c_attn", kConvReads},
+    {"c_attn", kQkvConvReads},
     {"c_fc", kConvReads},
     {"c_proj", kConvWrites},  // Of the attention and of the MLP.
 };

@@ -19,6 +19,8 @@ struct WeightAxes {
   std::int64_t input;
   std::optional<std::int64_t> output;
   std::optional<std::int64_t> residual;  // The one of width d that reads or writes the residual stream.
+  bool hidden = false;                   // A matrix of a layer: of no table, gate or head.
+  std::int64_t parts = 1;  // Equal parts of the output axis that are matrices of their own: 3 of c_attn.
 };
 
 // Of the weight with this name. An unknown name (a gate's of one head, for example) is a 2-D linear weight away from the

@@ -2,9 +2,14 @@
 
 #include "core/device/device.h"
 #include "core/fused/matmul.h"
+#include "core/train/regularizer.h"
 
 namespace inlier {
 namespace {
+
+constexpr char kNeedsActivations[] =
+    "training.regularizer is a function of activations within the layers, which the fused engine does not "
+    "keep";
 
 bool ProcessorHasBfloat16() {
 #if defined(__x86_64__)
@@ -17,6 +22,10 @@ bool ProcessorHasBfloat16() {
 EngineChoice ChooseOnGpu(const v1::TrainingSpec& spec, const Model& model) {
   EngineChoice choice;
   if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
+  if (HasPenalty(spec.regularizer())) {
+    choice.reason = kNeedsActivations;
+    return choice;
+  }
   choice.reason = device::Obstacle();
   if (!choice.reason.empty()) return choice;
   if (spec.precision() != v1::BFLOAT16) {
@@ -44,7 +53,9 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
         "FLOAT32 here";
   }
   if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
-  if (!model.can_fuse(bfloat16 ? fused::Place::kCpuBfloat16 : fused::Place::kCpuFloat32)) {
+  if (HasPenalty(spec.regularizer())) {
+    choice.reason = kNeedsActivations;
+  } else if (!model.can_fuse(bfloat16 ? fused::Place::kCpuBfloat16 : fused::Place::kCpuFloat32)) {
     choice.reason =
         "the fused engine has not every part of this model (softpick, sigmoid attention, or odd widths "
         "with BFLOAT16)";

@@ -21,25 +21,35 @@
 
 namespace inlier {
 
+absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
+    Model& model, const Dataset& dataset, const v1::QuantizationSpec& spec,
+    v1::ModelSpec::ArchitectureCase architecture, c10::Device device,
+    const std::function<absl::Status(std::int64_t, std::int64_t)>& after_batch) {
+  model.eval();
+  ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization, MakeQuantization(spec, architecture));
+  const v1::CalibrationSpec& calibration = spec.calibration();
+  const std::int64_t batches = quantization->needs_calibration() ? calibration.batches() : 0;
+  for (std::int64_t i = 0; i < batches; ++i) {
+    const Batch batch =
+        dataset.CalibrationBatch(calibration.split(), i, calibration.batch_size(), calibration.seed());
+    model.Observe(InputOf(batch, device), *quantization);
+    RETURN_IF_ERROR(after_batch(i + 1, batches));
+  }
+  quantization->Freeze();
+  return quantization;
+}
+
 absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
     Model& model, const Dataset& dataset, const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
     const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
-  model.eval();
-  ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization,
-                   MakeQuantization(spec.quantization(), spec.model().architecture_case()));
-  const v1::CalibrationSpec& calibration = spec.quantization().calibration();
-  const std::int64_t batches = quantization->needs_calibration() ? calibration.batches() : 0;
-  PhaseProgress progress("calibrate", batches, sink);
-  for (std::int64_t i = 0; i < batches; ++i) {
-    RETURN_IF_ERROR(CheckStop(stop_requested));
-    const Batch batch =
-        dataset.CalibrationBatch(calibration.split(), i, calibration.batch_size(), calibration.seed());
-    model.Observe(InputOf(batch, device), *quantization);
-    progress.Done(i + 1, std::nullopt);
-  }
-  quantization->Freeze();
-  return quantization;
+  std::optional<PhaseProgress> progress;
+  return Calibrate(model, dataset, spec.quantization(), spec.model().architecture_case(), device,
+                   [&](std::int64_t done, std::int64_t batches) {
+                     if (!progress) progress.emplace("calibrate", batches, sink);
+                     progress->Done(done, std::nullopt);
+                     return CheckStop(stop_requested);
+                   });
 }
 
 absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,

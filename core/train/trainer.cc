@@ -16,6 +16,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/outlier_probe.h"
 #include "core/train/prediction.h"
+#include "core/train/quantized_probe.h"
 #include "spec/trial/data_kind.h"
 
 namespace inlier {
@@ -69,7 +70,10 @@ absl::Status Trainer::Resume(const std::filesystem::path& path) {
 
 std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& stop_requested) {
   const std::uint64_t accumulation = spec_.training().gradient_accumulation();
-  at::Tensor loss;
+  at::Tensor loss, penalty;
+  const auto add = [](at::Tensor& sum, const at::Tensor& part) {
+    if (part.defined()) sum = sum.defined() ? sum.add(part) : part;
+  };
   for (std::uint64_t i = 0; i < accumulation; ++i) {
     if (i > 0 && stop_requested && stop_requested()) return std::nullopt;
     const std::uint64_t micro_batch = step_ * accumulation + i;
@@ -78,20 +82,21 @@ std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& s
     input.dropout_seed = SeedDropout(device_, spec_.seed(), micro_batch);
     const at::Tensor part =
         training_step_.AddMicroBatch(input, batch.labels.to(device_, /*non_blocking=*/true));
-    loss = loss.defined() ? loss.add(part) : part;
+    add(loss, part);
+    add(penalty, training_step_.penalty());
   }
-  if (accumulation > 1) loss = loss.div(static_cast<double>(accumulation));
+  for (at::Tensor* sum : {&loss, &penalty}) {
+    if (accumulation > 1 && sum->defined()) *sum = sum->div(static_cast<double>(accumulation));
+  }
   const TrainingStep::Applied applied = training_step_.Apply(static_cast<std::int64_t>(step_));
   ++step_;
-  return Update{applied.learning_rate, loss, applied.gradient_norm};
+  return Update{applied.learning_rate, loss, applied.gradient_norm, penalty};
 }
 
 void Trainer::MeasureOutliers() {
-  // The first validation examples, always with the same masks: the points of a curve differ by the weights
-  // alone. Not in inference mode, whose tensors a later update could not use.
-  constexpr std::uint64_t kMaskSeed = 1;
+  // The first validation examples. Not in inference mode, whose tensors a later update could not use.
   const std::int64_t size = spec_.training().batch_size();
-  const Batch batch = dataset_.ValidationBatch(0, size, kMaskSeed);
+  const Batch batch = dataset_.ValidationBatch(0, size, kCurveMaskSeed);
   const at::NoGradGuard no_gradient;
   model_.eval();
   // By the defaults: trials that differ in their evaluation share a training.
@@ -103,6 +108,16 @@ void Trainer::MeasureOutliers() {
   MeasurementReporter reporter = Reporter(ReportKind::kCurve);
   reporter.Add("loss", prediction.loss);
   ReportOutliers(probe.Report(), reporter);
+}
+
+absl::Status Trainer::MeasureQuantizedLoss() {
+  ASSIGN_OR_RETURN(const QuantizedLosses losses, MeasureQuantized(model_, dataset_, spec_, device_));
+  model_.train();
+  MeasurementReporter reporter = Reporter(ReportKind::kCurve);
+  reporter.Add("quantized_loss", losses.quantized_loss);
+  reporter.Add("float_loss", losses.float_loss);
+  reporter.Add("quantization_gap", losses.quantized_loss - losses.float_loss);
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
@@ -131,6 +146,7 @@ void Trainer::ReportUpdate(const Update& update, double loss, double tokens_per_
   reporter.Add("train_loss", loss);
   reporter.Add("learning_rate", update.learning_rate);
   reporter.Add("gradient_norm", update.gradient_norm.item<double>());
+  if (update.penalty.defined()) reporter.Add("penalty", update.penalty.item<double>());
   reporter.Add("tokens_per_second", tokens_per_second);
 }
 
@@ -197,6 +213,8 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     progress.set_step(step_);
     sink_.OnProgress(progress);
     if (training.measure_outliers_every() > 0 && IsDue(training.measure_outliers_every())) MeasureOutliers();
+    if (training.measure_quantized_every() > 0 && (IsDue(training.measure_quantized_every()) || last))
+      RETURN_IF_ERROR(MeasureQuantizedLoss());
     const bool stop = !last && stop_requested && stop_requested();
     if (stop) return Stopped(folder);
     if (save) RETURN_IF_ERROR(Save(folder, /*final=*/false));
@@ -206,6 +224,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
   if (whole.updates > 0) {
     reporter.Add("train_loss", progress.loss());
     reporter.Add("tokens_per_second", whole.Rate() * tokens_per_update);
+    reporter.Add("updates_per_second", whole.Rate());
   }
   reporter.Add("train_seconds", seconds_);
   return TrainResult{TrainResult::End::kFinished, step_, ""};

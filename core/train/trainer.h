@@ -67,6 +67,7 @@ class Trainer {
     double learning_rate;
     at::Tensor loss;           // Mean over the update's micro-batches, on the device.
     at::Tensor gradient_norm;  // Before clipping, on the device.
+    at::Tensor penalty;        // As loss; undefined without a regularizer.
   };
   // Nothing when it was stopped in its midst.
   std::optional<Update> RunUpdate(const std::function<bool()>& stop_requested);
@@ -77,6 +78,8 @@ class Trainer {
   void ReportUpdate(const Update& update, double loss, double tokens_per_second);
   // Loss and outliers of one batch of the validation part, without dropout.
   void MeasureOutliers();
+  // The same batch or more of them, quantized and in float.
+  absl::Status MeasureQuantizedLoss();
   absl::Status Save(const std::filesystem::path& folder, bool final);
 
   const v1::TrialSpec& spec_;

@@ -2,10 +2,13 @@
 
 #include <ATen/autocast_mode.h>
 
+#include <optional>
+
 #include "base/check.h"
 #include "core/optim/gradient_norm.h"
 #include "core/optim/make_optimizer.h"
 #include "core/train/engine.h"
+#include "core/train/regularizer.h"
 
 namespace inlier {
 namespace {
@@ -32,19 +35,20 @@ class Bfloat16Autocast {
 };
 
 at::Tensor ForwardLoss(Model& model, ModelInput input, const at::Tensor& labels,
-                       const TrainingStep::Settings& settings, c10::DeviceType device_type) {
+                       const TrainingStep::Settings& settings, c10::DeviceType device_type,
+                       ActivationTap* tap) {
   input.products = settings.products;
   if (settings.products != fused::Products::kReference)
-    return model.Loss(input, labels, /*tap=*/nullptr, settings.label_smoothing);
+    return model.Loss(input, labels, tap, settings.label_smoothing);
   switch (settings.precision) {
     case v1::BFLOAT16: {
       const Bfloat16Autocast autocast(device_type);
-      return model.Loss(input, labels, /*tap=*/nullptr, settings.label_smoothing);
+      return model.Loss(input, labels, tap, settings.label_smoothing);
     }
     case v1::FLOAT32:
       break;
   }
-  return model.Loss(input, labels, /*tap=*/nullptr, settings.label_smoothing);
+  return model.Loss(input, labels, tap, settings.label_smoothing);
 }
 
 }  // namespace
@@ -56,14 +60,23 @@ TrainingStep::TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, c
       parameters_(model.parameters()),
       device_type_(parameters_.at(0).device().type()) {
   INLIER_CHECK(settings.gradient_accumulation >= 1);
+  INLIER_CHECK(!HasPenalty(settings.regularizer) || settings.products == fused::Products::kReference);
 }
 
 at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels) {
-  const at::Tensor loss = ForwardLoss(model_, input, labels, settings_, device_type_);
+  std::optional<RegularizerTap> tap;
+  if (HasPenalty(settings_.regularizer)) tap.emplace(settings_.regularizer);
+  const at::Tensor loss = ForwardLoss(model_, input, labels, settings_, device_type_, tap ? &*tap : nullptr);
+  at::Tensor whole = loss;
+  if (tap) {
+    const at::Tensor penalty = tap->Penalty();
+    whole = loss.add(penalty);
+    penalty_ = penalty.detach();
+  }
   if (settings_.gradient_accumulation == 1) {
-    loss.backward();
+    whole.backward();
   } else {
-    loss.div(settings_.gradient_accumulation).backward();
+    whole.div(settings_.gradient_accumulation).backward();
   }
   return loss.detach();
 }
@@ -85,7 +98,8 @@ TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::i
        .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),
        .precision = spec.precision(),
        .label_smoothing = spec.label_smoothing(),
-       .products = ChooseEngine(spec, model, model.parameters().at(0).device().type()).products});
+       .products = ChooseEngine(spec, model, model.parameters().at(0).device().type()).products,
+       .regularizer = spec.regularizer()});
 }
 
 std::vector<NamedParameter> ParametersOf(const Model& model) {

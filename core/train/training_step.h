@@ -32,14 +32,18 @@ class TrainingStep {
     v1::Precision precision;
     double label_smoothing = 0;
     fused::Products products = fused::Products::kReference;  // Of ChooseEngine.
+    v1::RegularizerSpec regularizer = {};                    // REQUIRES: without penalties, or kReference.
   };
 
   // `model` must outlive the step; `optimizer` works on its parameters.
   TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings);
 
-  // Forward and backward. Returns the micro-batch's mean loss before the division, detached, on the model's
-  // device.
+  // Forward and backward. Returns the micro-batch's mean loss before the division, without penalties, detached, on the
+  // model's device.
   at::Tensor AddMicroBatch(const ModelInput& input, const at::Tensor& labels);
+
+  // What the regularizer added to the last micro-batch's loss, detached; undefined without one.
+  const at::Tensor& penalty() const { return penalty_; }
 
   struct Applied {
     double learning_rate;
@@ -55,6 +59,7 @@ class TrainingStep {
   const std::unique_ptr<Optimizer> optimizer_;
   const Settings settings_;
   std::vector<at::Tensor> parameters_;
+  at::Tensor penalty_;
   const c10::DeviceType device_type_;
 };
 

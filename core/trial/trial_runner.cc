@@ -12,6 +12,7 @@
 #include "core/optim/make_optimizer.h"
 #include "core/train/checkpoint.h"
 #include "core/train/engine.h"
+#include "core/train/measurement_reporter.h"
 #include "core/train/trainer.h"
 #include "core/trial/data_digest.h"
 #include "core/trial/failure.h"
@@ -88,6 +89,10 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
   ASSIGN_OR_RETURN(const TrainResult result, trainer.Run(attempt.output_dir(), stop_requested));
   switch (result.end) {
     case TrainResult::End::kFinished:
+      if (const std::uint64_t peak = PeakGpuMemoryMib(); peak > 0) {
+        MeasurementReporter(ReportKind::kResult, result.step, events)
+            .Add("peak_gpu_memory_mib", static_cast<double>(peak));
+      }
       return Succeeded();
     case TrainResult::End::kDiverged:
       return Diverged(result.message);

@@ -37,7 +37,8 @@ void Collect(const Descriptor* type, const std::string& prefix, std::vector<Spec
     const FieldDescriptor* field = type->field(i);
     const std::string path = prefix + "." + field->name();
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      Collect(field->message_type(), path, columns);
+      if (!field->options().GetExtension(v1::param).no_columns())
+        Collect(field->message_type(), path, columns);
       continue;
     }
     const std::string& name = field->options().GetExtension(v1::param).column();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/trial/measurements.h"
@@ -14,14 +15,21 @@ namespace {
 
 constexpr int kPointsLookedAt = 1000;
 
-// The last step before the end at which a training reports the curve; 0: at none. (Curves of the training
-// itself also have a point at step 1.)
+// Updates between the points of the curve; 0: it has none.
+std::uint64_t PeriodOf(const MeasurementInfo& curve, const v1::TrainingSpec& training) {
+  const auto* field = training.GetDescriptor()->FindFieldByName(std::string(PeriodFieldOf(curve)));
+  INLIER_CHECK(field != nullptr);
+  return training.GetReflection()->GetUInt32(training, field);
+}
+
+// The last step before the end at which a training reports the curve; 0: at none. (Curves of the training's own
+// updates also have a point at step 1.)
 std::uint64_t LastReport(const MeasurementInfo& curve, const v1::TrainingSpec& training) {
-  const bool own = curve.source == "train";
-  const std::uint64_t every = own ? training.measure_every() : training.measure_outliers_every();
+  const std::uint64_t every = PeriodOf(curve, training);
   const std::uint64_t before_end = training.steps() - std::min(training.steps(), 1u);
   if (every == 0 || before_end == 0) return 0;
-  return std::max<std::uint64_t>(before_end / every * every, own ? 1 : 0);
+  const bool starts_at_1 = PeriodFieldOf(curve) == "measure_every";
+  return std::max<std::uint64_t>(before_end / every * every, starts_at_1 ? 1 : 0);
 }
 
 void CheckThatItFires(const v1::SweepSpec& sweep, const MeasurementInfo& curve, const SweepGrid& grid,
@@ -33,19 +41,16 @@ void CheckThatItFires(const v1::SweepSpec& sweep, const MeasurementInfo& curve, 
     const absl::StatusOr<v1::TrialSpec> spec = Resolve(grid.At(*index)->spec);
     if (!spec.ok()) return;  // Reported elsewhere.
     const v1::TrainingSpec& training = spec->training();
-    const bool reports = curve.source == "train" || training.measure_outliers_every() > 0;
+    const bool reports = PeriodOf(curve, training) > 0;
     if (reports && !training.has_steps()) return;  // So many epochs: not known here.
     if (PruningRungAt(sweep.pruning(), LastReport(curve, training))) return;
     if (!first) first = training;
   }
   if (!first) return;
-  const std::string name(curve.name);
-  if (curve.source != "train" && first->measure_outliers_every() == 0) {
-    problems->Add(
-        "pruning.measurement",
-        name +
-            " is never taken while training, for training.measure_outliers_every is 0; give it in base, "
-            "such as 100");
+  const std::string name(curve.name), period = "training." + std::string(PeriodFieldOf(curve));
+  if (PeriodOf(curve, *first) == 0) {
+    problems->Add("pruning.measurement", name + " is never taken while training, for " + period +
+                                             " is 0; give it in base, such as 100");
     return;
   }
   const v1::PruningSpec& pruning = sweep.pruning();
@@ -56,11 +61,9 @@ void CheckThatItFires(const v1::SweepSpec& sweep, const MeasurementInfo& curve, 
       std::to_string(pruning.has_asha()                    ? pruning.asha().min_steps()
                      : pruning.median().warmup_steps() > 0 ? pruning.median().warmup_steps()
                                                            : pruning.median().interval());
-  problems->Add(path,
-                rung + " is never reached: trainings have " + std::to_string(first->steps()) +
-                    " steps and report " + name + " for the last time before their end at step " +
-                    std::to_string(LastReport(curve, *first)) + "; lower it, or " +
-                    (curve.source == "train" ? "training.measure_every" : "training.measure_outliers_every"));
+  problems->Add(path, rung + " is never reached: trainings have " + std::to_string(first->steps()) +
+                          " steps and report " + name + " for the last time before their end at step " +
+                          std::to_string(LastReport(curve, *first)) + "; lower it, or " + period);
 }
 
 }  // namespace

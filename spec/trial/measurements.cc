@@ -181,8 +181,25 @@ const std::vector<MeasurementInfo>& Measurements() {
       {"gradient_norm", "1", "L2 norm of the whole gradient before clipping", "step", "train", false, true},
       {"tokens_per_second", "1/s", "training tokens a second since the last point", "step", "train", true,
        true, Better::kHigher},
+      {"updates_per_second", "1/s", "updates a second, over the last attempt", "", "train", true, false,
+       Better::kHigher},
       {"train_seconds", "s", "time spent on updates, over all attempts that led to the checkpoint", "",
        "train", true, false, Better::kLower},
+      {"peak_gpu_memory_mib", "MiB",
+       "largest amount of GPU memory that the last attempt has held in tensors and their cache; absent on "
+       "the "
+       "CPU",
+       "", "train", true, false, Better::kLower},
+      {"penalty", "nat", "what training.regularizer adds to the loss of the update's batch", "step", "train",
+       false, true, Better::kLower},
+      {"quantized_loss", "nat",
+       "loss of the model quantized as training.quantized_curve describes, calibrated anew, on the first "
+       "training.quantized_curve.batches batches of the validation part",
+       "step", "train", false, true, Better::kLower, "measure_quantized_every"},
+      {"float_loss", "nat", "loss of the model itself on the same batches", "step", "train", false, true,
+       Better::kLower, "measure_quantized_every"},
+      {"quantization_gap", "nat", "quantized_loss - float_loss", "step", "train", false, true, Better::kLower,
+       "measure_quantized_every"},
   };
   return table;
 }
@@ -192,6 +209,11 @@ const MeasurementInfo* FindMeasurement(std::string_view name) {
     if (info.name == name) return &info;
   }
   return nullptr;
+}
+
+std::string_view PeriodFieldOf(const MeasurementInfo& curve) {
+  if (!curve.period.empty()) return curve.period;
+  return curve.source == "train" ? "measure_every" : "measure_outliers_every";
 }
 
 std::vector<std::string> MeasurementNames() {
@@ -215,7 +237,8 @@ std::string MeasurementsMarkdown() {
       "names are "
       "taken while training, every\ntraining.measure_outliers_every updates, on the first "
       "training.batch_size "
-      "examples of the validation part.\n\n"
+      "examples of the validation part;\nquantized_loss, float_loss and quantization_gap every "
+      "training.measure_quantized_every updates and at the end.\n\n"
       "| name | unit | stage | over | reported | better | formula |\n"
       "|---|---|---|---|---|---|---|\n";
   for (const MeasurementInfo& info : Measurements()) {

@@ -21,12 +21,16 @@ struct MeasurementInfo {
   bool final = false;       // Reported once at the end of the stage.
   bool curve = false;       // Reported while it runs.
   Better better = Better::kNone;
+  std::string_view period = "";  // Of a curve: PeriodFieldOf, where the stage does not decide it.
 };
 
 const std::vector<MeasurementInfo>& Measurements();
 
 // nullptr when there is none of that name.
 const MeasurementInfo* FindMeasurement(std::string_view name);
+
+// The field of TrainingSpec that has the updates between the points of this curve.
+std::string_view PeriodFieldOf(const MeasurementInfo& curve);
 
 // All names, in the table's order; for "did you mean".
 std::vector<std::string> MeasurementNames();

@@ -85,7 +85,11 @@ void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vecto
         field->message_type()->file()->package() == "google.protobuf")
       continue;
     infos->push_back(DescribeField(field, prefix));
-    if (infos->back().is_group) DescribeBelow(field->message_type(), JoinPath(prefix, field->name()), infos);
+    if (!infos->back().is_group) continue;
+    const std::size_t below = infos->size();
+    DescribeBelow(field->message_type(), JoinPath(prefix, field->name()), infos);
+    if (!field->options().GetExtension(v1::param).no_columns()) continue;
+    for (std::size_t j = below; j < infos->size(); ++j) (*infos)[j].column.clear();
   }
 }
 

@@ -15,6 +15,7 @@
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_checks.h"
 #include "spec/trial/quantization_checks.h"
+#include "spec/trial/quantized_curve.h"
 #include "spec/trial/resolver.h"
 
 namespace inlier {
@@ -125,6 +126,16 @@ void CheckAttention(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
+void CheckRegularizer(const v1::TrainingSpec& training, Problems* problems) {
+  const v1::RegularizerSpec& regularizer = training.regularizer();
+  if (training.has_regularizer() && !regularizer.has_ffn_output() && !regularizer.has_kurtosis()) {
+    problems->Add(
+        "training.regularizer",
+        "has nothing to penalise: give ffn_output or kurtosis, for example {kurtosis: {weight: 0.01}}, "
+        "or leave it out");
+  }
+}
+
 // RESIDUAL rotates axes of hidden_size alone. What the other sides rotate is known once the model is made,
 // and checked then.
 void CheckHadamard(const v1::TrialSpec& spec, Problems* problems) {
@@ -194,6 +205,7 @@ void CheckStartFrom(const v1::StartFromSpec& start, Problems* problems) {
 void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
   const v1::TrainingSpec& training = spec.training();
   if (training.has_start_from()) CheckStartFrom(training.start_from(), problems);
+  CheckRegularizer(training, problems);
   if (training.has_steps() && training.schedule().warmup_steps() > training.steps()) {
     problems->Add("training.schedule.warmup_steps",
                   Text(training.schedule().warmup_steps()) + " is more than training.steps " +
@@ -213,6 +225,7 @@ void CheckBetweenFields(const v1::TrialSpec& resolved, Problems* problems) {
   CheckTraining(resolved, problems);
   CheckOptimizer(resolved, problems);
   CheckQuantization(resolved, problems);
+  CheckQuantizedCurve(resolved, problems);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ import unittest
 
 import harness
 
-STATEMENT = ("SELECT labels, name, step, site, value FROM curves WHERE name NOT IN ('tokens_per_second', 'train_seconds', 'evaluate_seconds') "
+STATEMENT = ("SELECT labels, name, step, site, value FROM curves WHERE name NOT IN ('tokens_per_second', 'updates_per_second', 'train_seconds', 'evaluate_seconds') "
              "ORDER BY labels, name, step, site")
 
 
@@ -18,7 +18,7 @@ base:
   model: {bert: {layers: 2, hidden_size: 128, heads: 4, ffn_size: 512}}
   attention: {softmax: {clipped: {gamma: -0.03}}, gate: {linear: {pi_init: 0.5}}}
   data: {text: {corpus: kjv, tokenizer: {byte_pair: {vocab_size: 600}}, sequence_length: 32, mask_probability: 0.3}}
-  training: {steps: 400, batch_size: 16, measure_every: 10, measure_outliers_every: 50, optimizer: {adamw: {learning_rate: 1e-3}}, schedule: {constant: {}, warmup_steps: 20}}
+  training: {steps: 400, batch_size: 16, measure_every: 10, measure_outliers_every: 50, measure_quantized_every: 100, optimizer: {adamw: {learning_rate: 1e-3}}, schedule: {constant: {}, warmup_steps: 20}}
   evaluation: {batches: 4, batch_size: 32}
 axes:
   - {field: seed, values: [1]}

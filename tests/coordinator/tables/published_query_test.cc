@@ -114,6 +114,9 @@ TEST(PublishedQueryTest, MethodsThatNoPaperHasBorrowNoFigure) {
                      "perplexity"),
             "none")
       << "two methods at once";
+  EXPECT_EQ(FigureOf("bondarenko2023/2", std::string(kBert) + "training.regularizer.kurtosis.weight: 0.1\n",
+                     "perplexity"),
+            "none");
 }
 
 TEST(PublishedQueryTest, AlphaIsTheSameSettingAtEveryLength) {
@@ -226,6 +229,7 @@ TEST(PublishedQueryTest, UnitsAreOurs) {
   EXPECT_EQ(FigureOf("bondarenko2023/11", kBert, "train_seconds"), "334080 bert-base");
   EXPECT_EQ(FigureOf("kaul2024/4", Gpt2("adam: {}", 1000, "60m"), "tokens_per_second"),
             "1.83501e+06 gpt2-60m");
+  EXPECT_EQ(FigureOf("kaul2024/4", Gpt2("adam: {}", 1000, "60m"), "peak_gpu_memory_mib"), "16793.6 gpt2-60m");
   EXPECT_EQ(
       FigureOf("liao2024/6",
                "model.bert.preset: liao-small\n"
@@ -246,6 +250,13 @@ TEST(PublishedQueryTest, FineTuningIsKnownByItsInitialModelAndItsData) {
       "beta2: 0.95, weight_decay: 0.1}}, schedule: {linear: {}}, start_from: {hugging_face: "
       "/data/models/opt-1.3b}}\n";
   EXPECT_EQ(FigureOf("bondarenko2023/9", tuned, "perplexity"), "29.46 opt-1.3b");
+  const std::string penalty = "training.regularizer.ffn_output.weight: 0.01\n";
+  EXPECT_EQ(FigureOf("bondarenko2023/9",
+                     tuned + "attention.gate: {linear: {pi_init: 0.5}, output_factor: 2}\n" + penalty,
+                     "perplexity"),
+            "29.18 opt-1.3b")
+      << "B.6 has a penalty with the gates";
+  EXPECT_EQ(FigureOf("bondarenko2023/9", tuned + penalty, "perplexity"), "none");
   EXPECT_EQ(FigureOf("bondarenko2023/2",
                      std::string(kBert) + "training.start_from.checkpoint: /data/models/mine.safetensors\n",
                      "perplexity"),

@@ -26,6 +26,8 @@ constexpr const char* kSpecs[] = {
     "ortho_adam { weight_decay: 0.1 }",
     "ortho_adam { side: BOTH block: 5 }",
     "ortho_adam { kind: HADAMARD side: IN block: 4 }",
+    "muon { weight_decay: 0.1 }",
+    "soap { weight_decay: 0.1 refresh_every: 2 }",
 };
 
 class EveryOptimizerTest : public testing::TestWithParam<const char*> {};
@@ -77,6 +79,12 @@ TEST(MakeOptimizerTest, EveryFieldHasItsEffect) {
        {"beta1: 0.5", "beta2: 0.5", "epsilon: 0.1", "weight_decay: 0.5",
         "weight_decay: 0.2 decay_norm_gamma: true", "side: OUT", "side: IN", "side: BOTH", "kind: HADAMARD",
         "block: 4", "max_size: 7", "rotation_seed: 2"}},
+      {"muon",
+       {"momentum: 0.5", "nesterov: false", "newton_schulz_steps: 3", "update_scale: 1", "weight_decay: 0.5",
+        "weight_decay: 0.2 decay_norm_gamma: true", "beta1: 0.5", "beta2: 0.5", "epsilon: 0.1"}},
+      {"soap",
+       {"beta1: 0.5", "beta2: 0.5", "shampoo_beta: 0.5", "epsilon: 0.1", "weight_decay: 0.5",
+        "weight_decay: 0.2 decay_norm_gamma: true", "refresh_every: 1", "max_size: 8"}},
   };
   for (const auto& [kind, fields] : changes) {
     std::vector<std::string> seen = {kind + " { weight_decay: 0.2 }"};
@@ -103,7 +111,7 @@ TEST(MakeOptimizerTest, DecayOfGainsIsTheSpecsChoice) {
 
 TEST(MakeOptimizerTest, PeakLearningRateIsTheChosenKinds) {
   EXPECT_EQ(PeakLearningRate(v1::OptimizerSpec()), 1e-3);
-  for (const char* kind : {"adamw", "adam", "rmsprop", "sgd", "ortho_adam"})
+  for (const char* kind : {"adamw", "adam", "rmsprop", "sgd", "ortho_adam", "muon", "soap"})
     EXPECT_EQ(PeakLearningRate(Spec(std::string(kind) + " { learning_rate: 0.25 }")), 0.25) << kind;
 }
 

@@ -17,10 +17,12 @@
 #include "core/optim/adam.h"
 #include "core/optim/gradient_norm.h"
 #include "core/optim/lr_schedule.h"
+#include "core/optim/muon.h"
 #include "core/optim/ortho_adam.h"
 #include "core/optim/orthogonal_matrix.h"
 #include "core/optim/rmsprop.h"
 #include "core/optim/sgd.h"
+#include "core/optim/soap.h"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 
@@ -83,9 +85,56 @@ std::map<std::string, Rotation> ReadRotations(CaseSettings& method, const Golden
   return rotations;
 }
 
+// The matrices that Muon or SOAP updates, and what is left for AdamW.
+std::pair<ParameterGroups, ParameterGroups> ReadMatricesAndOthers(CaseSettings& method,
+                                                                  const ParameterGroups& groups) {
+  const auto named = method.ValueOr("matrices", std::set<std::string>());
+  std::pair<ParameterGroups, ParameterGroups> split;
+  const auto sort = [&](const std::vector<NamedParameter>& from,
+                        std::vector<NamedParameter> ParameterGroups::*group) {
+    for (const NamedParameter& parameter : from) {
+      const bool is_matrix = named.empty() ? parameter.second.dim() == 2 : named.contains(parameter.first);
+      ((is_matrix ? split.first : split.second).*group).push_back(parameter);
+    }
+  };
+  sort(groups.decayed, &ParameterGroups::decayed);
+  sort(groups.not_decayed, &ParameterGroups::not_decayed);
+  return split;
+}
+
+std::unique_ptr<Optimizer> ReadMatrixOptimizer(CaseSettings& method, const ParameterGroups& groups) {
+  const double decay = method.At("weight_decay"), epsilon = method.At("eps");
+  const double beta1 = method.At("betas").at(0), beta2 = method.At("betas").at(1);
+  const auto [matrices, rest] = ReadMatricesAndOthers(method, groups);
+  auto others = std::make_unique<Adam>(rest, Adam::Options{.beta1 = beta1,
+                                                           .beta2 = beta2,
+                                                           .epsilon = epsilon,
+                                                           .weight_decay = decay,
+                                                           .decay = Adam::Decay::kDecoupled});
+  if (method.At("optimizer") == "Muon") {
+    return std::make_unique<Muon>(matrices,
+                                  Muon::Options{.momentum = method.At("momentum"),
+                                                .nesterov = method.At("nesterov"),
+                                                .newton_schulz_steps = method.At("newton_schulz_steps"),
+                                                .update_scale = method.At("update_scale"),
+                                                .weight_decay = decay},
+                                  std::move(others));
+  }
+  return std::make_unique<Soap>(matrices,
+                                Soap::Options{.beta1 = beta1,
+                                              .beta2 = beta2,
+                                              .shampoo_beta = method.At("shampoo_beta"),
+                                              .epsilon = epsilon,
+                                              .weight_decay = decay,
+                                              .refresh_every = method.At("refresh_every"),
+                                              .max_size = method.At("max_size")},
+                                std::move(others));
+}
+
 std::unique_ptr<Optimizer> ReadOptimizer(CaseSettings& method, const GoldenCase& golden,
                                          const Problem& problem) {
-  const std::string kind = method.OneOf("optimizer", {"SGD", "RMSprop", "OrthoAdam", "Adam", "AdamW"});
+  const std::string kind =
+      method.OneOf("optimizer", {"SGD", "RMSprop", "OrthoAdam", "Adam", "AdamW", "Muon", "SOAP"});
   const ParameterGroups groups = ReadGroups(method, problem);
   const double penalty = method.ValueOr("weight_decay_l2", 0.0);
   if (kind == "SGD") {
@@ -109,6 +158,7 @@ std::unique_ptr<Optimizer> ReadOptimizer(CaseSettings& method, const GoldenCase&
         groups, OrthoAdam::Options{.beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .weight_decay = decay},
         ReadRotations(method, golden));
   }
+  if (kind == "Muon" || kind == "SOAP") return ReadMatrixOptimizer(method, groups);
   const bool decoupled = kind == "AdamW";
   method.Require(decoupled ? "weight_decay_l2" : "weight_decay", 0);
   return std::make_unique<Adam>(

@@ -107,6 +107,22 @@ TEST(WeightAxesTest, TokensOfAVitWriteTheStreamOnTheirLastAxis) {
   }
 }
 
+TEST(WeightAxesTest, HiddenMatricesAreThoseOfLayers) {
+  const auto expect_hidden = [](const auto& names) {
+    for (const std::string name : names) {
+      const bool in_layer = name.find(".layer.") != name.npos || name.find(".layers.") != name.npos;
+      EXPECT_EQ(AxesOf(name).hidden, in_layer && !name.ends_with(".gate.weight")) << name;
+    }
+  };
+  expect_hidden(kReaders);
+  expect_hidden(kWriters);
+  for (const char* name : kTables) EXPECT_FALSE(AxesOf(name).hidden) << name;
+  for (const char* name : kAwayFromTheStream) EXPECT_FALSE(AxesOf(name).hidden) << name;
+  EXPECT_TRUE(AxesOf("transformer.h.0.mlp.c_fc.weight").hidden);
+  EXPECT_EQ(AxesOf("transformer.h.0.mlp.c_fc.weight").parts, 1);
+  EXPECT_EQ(AxesOf("transformer.h.0.attn.c_attn.weight").parts, 3) << "query, key and value";
+}
+
 TEST(WeightAxesTest, GatesOfOneHeadAndUnknownWeightsAreAwayFromTheResidualStream) {
   for (const char* name : kAwayFromTheStream) {
     EXPECT_EQ(AxesOf(name).input, 1) << name;

@@ -8,6 +8,7 @@
 
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
+#include "core/train/evaluator.h"
 #include "spec/trial/measurements.h"
 #include "tests/core/train/train_fixture.h"
 
@@ -79,6 +80,85 @@ TEST(TrainerTest, OutlierCurvesAreTakenOnTheWayAndChangeNothing) {
   EXPECT_LT(every5->sink.Curve("loss").back(), every5->sink.Curve("loss").front());
 }
 
+TEST(TrainerTest, QuantizedCurvesAreTakenOnTheWayAndChangeNothing) {
+  for (const std::string more : {"engine: FUSED", "engine: REFERENCE", "precision: BFLOAT16"}) {
+    const std::string curve =
+        "measure_quantized_every: 4 quantized_curve { calibration { batches: 2 } batches: 2 }";
+    const TemporaryFolder folder, resumed_folder;
+    const v1::TrialSpec spec = TinySpec("training { " + more + " " + curve + " }");
+    const auto every4 = Train(spec, folder.path());
+    const auto never = Train(TinySpec("training { " + more + " }"), folder.path());
+    ExpectSameWeights(*every4->model, *never->model);
+    EXPECT_EQ(every4->sink.Curve("train_loss"), never->sink.Curve("train_loss")) << more;
+    const std::vector<double> quantized = every4->sink.Curve("quantized_loss"),
+                              in_float = every4->sink.Curve("float_loss"),
+                              gap = every4->sink.Curve("quantization_gap");
+    ASSERT_EQ(quantized.size(), 5u) << more;
+    ASSERT_EQ(in_float.size(), 5u) << more;
+    for (std::size_t i = 0; i < gap.size(); ++i) {
+      EXPECT_NE(quantized[i], in_float[i]) << more;
+      EXPECT_EQ(gap[i], quantized[i] - in_float[i]) << more;
+    }
+    // Stopped between two points, and resumed.
+    int asked = 0;
+    Train(spec, resumed_folder.path(), {}, [&asked] { return ++asked == 7; });
+    const auto resumed = Train(spec, resumed_folder.path(), resumed_folder / "step-0000000007.safetensors");
+    ExpectSameWeights(*every4->model, *resumed->model);
+    EXPECT_EQ(resumed->sink.Curve("quantized_loss"),
+              std::vector<double>(quantized.begin() + 1, quantized.end()));
+  }
+}
+
+TEST(TrainerTest, AQuantizedCurveHasAPointAtTheEnd) {
+  const TemporaryFolder folder;
+  const auto run = Train(TinySpec("training { measure_quantized_every: 8 }"), folder.path());
+  std::vector<std::uint64_t> steps;
+  for (const v1::MeasurementPoint& point : run->sink.measurements) {
+    if (point.name() == "quantized_loss") steps.push_back(point.step());
+  }
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{8, 16, 20}));
+}
+
+// The curve's last point is what the evaluate stage gives for the trained model on the same batches.
+TEST(TrainerTest, TheLastQuantizedPointIsThatOfAnEvaluation) {
+  for (const std::string scheme :
+       {"reference { }", "absmax { granularity: MODERATE calibrated: true }", "zeropoint { }"}) {
+    const TemporaryFolder folder;
+    const std::string fields = "weights { bits: 4 } activations { bits: 6 } " + scheme;
+    const std::string calibration =
+        scheme == "zeropoint { }" ? "" : " calibration { batches: 3 batch_size: 5 seed: 2 }";
+    const auto run = Train(TinySpec("training { measure_quantized_every: 9 quantized_curve { " + fields +
+                                    calibration + " batches: 2 } }"),
+                           folder.path());
+    CollectingSink sink;
+    const v1::TrialSpec quantized = TinySpec("quantization { " + fields + calibration + " }");
+    const auto dataset = TinyDataset(quantized);
+    // evaluation: 2 batches of 4, masked with seed 1.
+    const auto evaluate = [&](const v1::TrialSpec& spec) {
+      const auto result = Evaluate(*run->model, *dataset, spec, c10::Device(c10::kCPU), sink, kNeverStop);
+      EXPECT_TRUE(result.ok()) << result.status();
+      return result->scores.loss;
+    };
+    EXPECT_EQ(run->sink.Curve("quantized_loss").back(), evaluate(quantized)) << scheme;
+    EXPECT_EQ(run->sink.Curve("float_loss").back(), evaluate(TinySpec())) << scheme;
+  }
+}
+
+TEST(TrainerTest, APenaltyIsReportedBesideTheLoss) {
+  const TemporaryFolder folder;
+  const auto with = Train(TinySpec("training { regularizer { kurtosis { weight: 0.5 } } }"), folder.path());
+  const auto without = Train(TinySpec("training { engine: REFERENCE }"), folder.path());
+  const std::vector<double> penalties = with->sink.Curve("penalty");
+  ASSERT_EQ(penalties.size(), 20u);
+  // Near half of the kurtosis of normal numbers, at the start.
+  EXPECT_GT(penalties[0], 0.9);
+  EXPECT_LT(penalties[0], 2.5);
+  EXPECT_LT(penalties.back(), penalties[0]);
+  EXPECT_NEAR(with->sink.Curve("train_loss")[0], without->sink.Curve("train_loss")[0], 1e-5)
+      << "the loss itself is without it";
+  EXPECT_TRUE(without->sink.Curve("penalty").empty());
+}
+
 TEST(TrainerTest, EpochsAreCountedInUpdates) {
   const v1::TrialSpec spec = TinySpec("training { epochs: 3 gradient_accumulation: 2 }");
   const auto dataset = TinyDataset(spec);
@@ -98,6 +178,8 @@ TEST(TrainerTest, ResumedInTheMiddleEndsBitEqual) {
        {"", "training { gradient_accumulation: 2 }", "training { optimizer { sgd { } } }",
         "training { optimizer { rmsprop { momentum: 0.9 } } }",
         "training { optimizer { ortho_adam { side: BOTH } } schedule { cosine { } } }",
+        "training { optimizer { muon { } } }", "training { optimizer { soap { refresh_every: 3 } } }",
+        "training { regularizer { ffn_output { weight: 0.1 } kurtosis { weight: 0.01 } } }",
         "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { "
         "gate { linear { } } }"}) {
     const TemporaryFolder straight_folder, resumed_folder;
@@ -208,7 +290,9 @@ TEST(TrainerTest, EveryReportedNameIsInTheTableOfMeasurements) {
     EXPECT_TRUE(point.final() ? info->final : info->curve) << point.name();
     if (point.final()) finals.push_back(point.name());
   }
-  EXPECT_THAT(finals, testing::UnorderedElementsAre("train_loss", "tokens_per_second", "train_seconds"));
+  EXPECT_THAT(finals, testing::UnorderedElementsAre("train_loss", "tokens_per_second", "updates_per_second",
+                                                    "train_seconds"))
+      << "memory of a GPU is absent without one";
 }
 
 TEST(TrainerTest, OnlyTheNewestTwoPeriodicCheckpointsAreKept) {

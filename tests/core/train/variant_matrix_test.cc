@@ -41,7 +41,9 @@ const std::vector<std::string> kOptimizers = {"adam {}",
                                               "sgd { momentum: 0.9 nesterov: true }",
                                               "ortho_adam {}",
                                               "ortho_adam { side: BOTH block: 8 }",
-                                              "ortho_adam { kind: HADAMARD }"};
+                                              "ortho_adam { kind: HADAMARD }",
+                                              "muon {}",
+                                              "soap { refresh_every: 2 }"};
 
 v1::TrialSpec Spec(const std::string& model, const std::string& attention, const std::string& norm,
                    const std::string& optimizer) {
@@ -143,7 +145,7 @@ TEST_F(VariantMatrixTest, ModelsSoftmaxesNormsAndOptimizers) {
       }
     }
   }
-  EXPECT_EQ(count, 5 * 7 * 3 * 9);
+  EXPECT_EQ(count, 5 * 7 * 3 * 11);
 }
 
 TEST_F(VariantMatrixTest, ModelsGatesAndSoftmaxes) {

@@ -44,6 +44,11 @@ TEST(ColumnsTest, ArchitecturesShareAColumn) {
             "t.spec->>'$.attention.softmax.clipped.gamma'");
 }
 
+TEST(ColumnsTest, QuantizedCurvesAreNotTheTrialsQuantization) {
+  EXPECT_EQ(ColumnNamed("weight_bits").json_paths, std::vector<std::string>{"$.quantization.weights.bits"});
+  EXPECT_EQ(ColumnNamed("weight_range").members.size(), 3u);
+}
+
 TEST(ColumnsTest, AChoiceIsAColumnOfItsMembersNames) {
   EXPECT_EQ(ColumnExpression(ColumnNamed("schedule"), In("spec")),
             "CASE WHEN spec->'$.training.schedule.constant' IS NOT NULL THEN 'constant' WHEN "

@@ -61,6 +61,19 @@ TEST(PruningChecksTest, WhatCanNeverFireIsRefused) {
           "10; lower it"));
 }
 
+TEST(PruningChecksTest, QuantizedCurvesHaveTheirOwnPeriod) {
+  EXPECT_THAT(
+      ErrorOfPruning("{measurement: quantization_gap, asha: {min_steps: 50}}"),
+      HasSubstr("quantization_gap is never taken while training, for training.measure_quantized_every is "
+                "0; give it in base, such as 100"));
+  const std::string every200 = "steps: 500, measure_quantized_every: 200";
+  EXPECT_EQ(ErrorOfPruning("{measurement: quantized_loss, asha: {min_steps: 400}}", every200), "OK");
+  EXPECT_THAT(
+      ErrorOfPruning("{measurement: quantized_loss, asha: {min_steps: 401}}", every200),
+      HasSubstr("401 is never reached: trainings have 500 steps and report quantized_loss for the last "
+                "time before their end at step 400; lower it, or training.measure_quantized_every"));
+}
+
 TEST(PruningChecksTest, AScaleMayHaveItsOwn) {
   const auto read = [](const std::string& small) {
     return ReadSweepText(

@@ -167,7 +167,7 @@ TEST(CanonicalTest, ResolvedJsonSaysEverything) {
       R"("data":{"text":{"corpus":"kjv","tokenizer":{"byte_pair":{"vocab_size":2000}},"sequence_length":128,"objective":"MLM","mask_probability":0.15,"validation_fraction":0.02,"field":"text","validation":"HASH","begin_every_sequence":false}},)"
       R"("training":{"steps":2000,"batch_size":32,"gradient_accumulation":1,"precision":"FLOAT32","gradient_clip_norm":1,)"
       R"("optimizer":{"adamw":{"learning_rate":0.001,"beta1":0.9,"beta2":0.999,"epsilon":1e-8,"weight_decay":0.01,"decay_norm_gamma":false}},)"
-      R"("schedule":{"linear":{"final_fraction":0},"warmup_steps":0},"checkpoint_every":1000,"measure_every":10,"label_smoothing":0,"measure_outliers_every":100,"engine":"FUSED"},)"
+      R"("schedule":{"linear":{"final_fraction":0},"warmup_steps":0},"checkpoint_every":1000,"measure_every":10,"label_smoothing":0,"measure_outliers_every":100,"engine":"FUSED","measure_quantized_every":0},)"
       R"("evaluation":{"batch_size":32,"mask_seed":1,"kurtosis_batches":257,"outliers":{"count_padding":false,"sink_threshold":0.3}}})");
 }
 

@@ -1,0 +1,19 @@
+// What the curves of training.measure_quantized_every quantize.
+#ifndef INLIER_SPEC_TRIAL_QUANTIZED_CURVE_H_
+#define INLIER_SPEC_TRIAL_QUANTIZED_CURVE_H_
+
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/problems.h"
+
+namespace inlier {
+
+// The quantization of a resolved trial's curves, as a trial's own `quantization` would have it: an evaluation with it
+// on the same batches gives the curve's last point.
+v1::QuantizationSpec CurveQuantization(const v1::TrialSpec& spec);
+
+// Problems with the curves of a resolved trial; none where it has none.
+void CheckQuantizedCurve(const v1::TrialSpec& spec, Problems* problems);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_TRIAL_QUANTIZED_CURVE_H_
