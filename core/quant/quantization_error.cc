@@ -1,7 +1,9 @@
 #include "core/quant/quantization_error.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -10,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/fused/parallel.h"
@@ -93,7 +94,26 @@ Moments MomentsOnCpu(const at::Tensor& exact, const at::Tensor& rounded) {
   return all;
 }
 
-// (3) and (), as QuantizationErrorRecorder::Sums has them.
+// The real elements of x, of the tokens `real` (B, T), as a tensor that broadcasts to x: (B, T, …), (B * T, …), or
+// (B, H, T, T) of queries and keys. Undefined for other shapes, such as the rows that a loss is taken of: all are real.
+at::Tensor RealElements(const at::Tensor& real, const at::Tensor& x) {
+  const std::int64_t batch = real.size(0), tokens = real.size(1);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+  if (x.dim() == 4 && x.size(0) == batch && x.size(2) == tokens && x.size(3) == tokens) {
+    return real.view({batch, 1, tokens, 1}).logical_and(real.view({batch, 1, 1, tokens}));
+  }
+  if (x.dim() >= 3 && x.size(0) == batch && x.size(1) == tokens) {
+    shape[0] = batch;
+    shape[1] = tokens;
+  } else if (x.dim() >= 2 && x.size(0) == batch * tokens) {
+    shape[0] = batch * tokens;
+  } else {
+    return {};
+  }
+  return real.reshape(shape);
+}
+
+// (3): of x, x^2 and (x - q(x))^2; and (): max |x|.
 std::pair<at::Tensor, at::Tensor> SumsOf(const at::Tensor& exact, const at::Tensor& rounded) {
   const bool is_double = exact.scalar_type() == at::kDouble;
   if (exact.is_cpu() && exact.scalar_type() == rounded.scalar_type() &&
@@ -116,17 +136,32 @@ std::pair<at::Tensor, at::Tensor> SumsOf(const at::Tensor& exact, const at::Tens
 
 }  // namespace
 
+void QuantizationErrorRecorder::OnPass(const at::Tensor& attention_mask) {
+  QuantizerTap::OnPass(attention_mask);
+  real_ = count_padding_ || !attention_mask.defined() ? at::Tensor() : attention_mask.ne(0);
+}
+
 at::Tensor QuantizationErrorRecorder::OnRounded(const std::string& tensor, QuantizedPart part,
                                                 const at::Tensor& exact, const at::Tensor& rounded) {
   if (exact.numel() == 0) return rounded;
   const auto [found, is_new] = index_.try_emplace(tensor, sums_.size());
   if (is_new) sums_.push_back({.tensor = tensor, .sums = {}, .largest = {}});
   Sums& sums = sums_[found->second];
-  if (!is_new && part == QuantizedPart::kWeight) return rounded;
+  const bool is_weight = part == QuantizedPart::kWeight;
+  if (!is_new && is_weight) return rounded;
   const c10::NoGradGuard no_grad;
-  const auto [added, largest] = SumsOf(exact, rounded);
-  sums.count += exact.numel();
-  sums.sums = is_new ? added : sums.sums + added;
+  at::Tensor x = exact, q = rounded;
+  at::Tensor count = at::full({1}, static_cast<double>(exact.numel()), exact.options().dtype(at::kDouble));
+  const at::Tensor real = is_weight || !real_.defined() ? at::Tensor() : RealElements(real_, exact);
+  if (real.defined()) {
+    const at::Tensor padding = real.logical_not();  // Zeros add nothing but to the count.
+    x = exact.masked_fill(padding, 0);
+    q = rounded.masked_fill(padding, 0);
+    count = real.sum(at::kDouble).mul_(static_cast<double>(exact.numel() / real.numel())).view({1});
+  }
+  const auto [added, largest] = SumsOf(x, q);
+  const at::Tensor all = at::cat({count, added});
+  sums.sums = is_new ? all : sums.sums + all;
   sums.largest = is_new ? largest : at::maximum(sums.largest, largest);
   return rounded;
 }
@@ -136,9 +171,8 @@ std::vector<QuantizerError> QuantizationErrorRecorder::Report() const {
   for (const Sums& sums : sums_) {
     const at::Tensor numbers = sums.sums.to(at::kCPU);
     const double* const data = numbers.const_data_ptr<double>();
-    const double mean = data[0] / static_cast<double>(sums.count);
-    const double signal = data[1], noise = data[2];
-    const double variance = signal / static_cast<double>(sums.count) - mean * mean;
+    const double count = data[0], mean = data[1] / count, signal = data[2], noise = data[3];
+    const double variance = signal / count - mean * mean;
     QuantizerError error = {.tensor = sums.tensor, .sqnr_db = std::nullopt, .crest_factor = std::nullopt};
     if (noise != 0) error.sqnr_db = 10 * std::log10(signal / noise);
     // Below the error of the sums, a variance is none.

@@ -3,14 +3,15 @@
 // Of all elements x that a quantizer rounds to q(x), sums and differences in double:
 //   SQNR          10 log10(sum x^2 / sum (x - q(x))^2), in dB: the signal-to-quantization-noise ratio
 //   crest factor  max |x| / s, with s^2 = mean x^2 - (mean x)^2
-// A weight counts once. x is the tensor in the quantized model: what quantizers before it have done is in it.
+// A weight counts once. x is the tensor in the quantized model: what quantizers before it have done is in it. Padding
+// counts nowhere, of attention scores and weights neither as query nor as key (docs/decisions/0024-padding.md).
 //
 // Thread safety: none. On a GPU no call before Report() waits for the device; there differences are taken in the
 // tensor's own precision.
 #ifndef INLIER_CORE_QUANT_QUANTIZATION_ERROR_H_
 #define INLIER_CORE_QUANT_QUANTIZATION_ERROR_H_
 
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -29,7 +30,11 @@ struct QuantizerError {
 
 class QuantizationErrorRecorder : public QuantizerTap {
  public:
-  explicit QuantizationErrorRecorder(Quantization& quantization) : QuantizerTap(quantization) {}
+  // `count_padding`: measure padding as if it were text.
+  explicit QuantizationErrorRecorder(Quantization& quantization, bool count_padding = false)
+      : QuantizerTap(quantization), count_padding_(count_padding) {}
+
+  void OnPass(const at::Tensor& attention_mask) override;
 
   // Every quantizer that has rounded a tensor, in order of first use.
   std::vector<QuantizerError> Report() const;
@@ -41,11 +46,12 @@ class QuantizationErrorRecorder : public QuantizerTap {
  private:
   struct Sums {
     std::string tensor;
-    std::int64_t count = 0;
-    at::Tensor sums;     // (3): of x, x^2 and (x - q(x))^2; double, on the tensor's device.
+    at::Tensor sums;     // (4): of 1, x, x^2 and (x - q(x))^2; double, on the tensor's device.
     at::Tensor largest;  // (): max |x|; double.
   };
 
+  const bool count_padding_;
+  at::Tensor real_;  // (B, T) bool, true = a real token of this pass; undefined: all are.
   std::vector<Sums> sums_;
   std::unordered_map<std::string, std::size_t> index_;  // By tensor.
 };

@@ -21,6 +21,7 @@ class QuantizerTap : public ActivationTap {
   // `quantization` must outlive the tap, and be past its Freeze().
   explicit QuantizerTap(Quantization& quantization) : quantization_(quantization) {}
 
+  void OnPass(const at::Tensor& attention_mask) override { quantization_.OnPass(attention_mask); }
   at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override;
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
   at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override;

@@ -77,10 +77,11 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   OutlierProbe probe(model, spec.model().architecture_case(),
                      static_cast<int>(spec.evaluation().kurtosis_batches()), outliers);
   std::vector<ActivationTap*> taps;
-  std::optional<QuantizationErrorRecorder> errors;
-  if (quantization != nullptr) taps.push_back(&errors.emplace(*quantization));
+  if (quantization != nullptr) taps.push_back(quantization);
   // Of the batches that are not measured: a tap all the same, so that the model's own numbers do not depend on it.
   TapChain unmeasured(taps);
+  std::optional<QuantizationErrorRecorder> errors;
+  if (quantization != nullptr) taps = {&errors.emplace(*quantization, outliers.count_padding())};
   for (ActivationTap* recorder : probe.taps()) taps.push_back(recorder);
   TapChain measured(std::move(taps));
 

@@ -155,6 +155,42 @@ TEST(QuantizationErrorTest, LinearsHaveNamesForInputsWeightsAndOutputs) {
   EXPECT_EQ(tensors, (std::vector<std::string>{"h.0.mlp.c_fc.input", "h.0.mlp.c_fc.weight", "h.0.mlp.c_fc"}));
 }
 
+// Two sequences of two tokens and one of padding: the numbers are those of the four tokens.
+TEST(QuantizationErrorTest, PaddingCountsNowhere) {
+  torch::manual_seed(7);
+  const at::Tensor mask = torch::tensor({{1, 1, 0}, {0, 1, 1}});
+  const at::Tensor real = mask.to(torch::kBool);
+  const at::Tensor x = torch::randn({2, 3, 4}), scores = torch::randn({2, 2, 3, 3});
+  const at::Tensor padded = torch::where(real.unsqueeze(-1), x, torch::full({}, 1000.f));
+  const at::Tensor visible =
+      real.view({2, 1, 3, 1}).logical_and(real.view({2, 1, 1, 3})).expand({2, 2, 3, 3});
+  const at::Tensor padded_scores = torch::where(visible, scores, torch::full({}, -1000.f));
+  const std::string of_scores = "bert.encoder.layer.0.attention.self.attn_scores_act_quantizer";
+  const auto report_of = [&](const at::Tensor& attention_mask, bool count_padding,
+                             const std::vector<at::Tensor>& tensors) {
+    const auto ptq = ReferenceScheme();
+    for (const std::string site : {std::string(kOutput), std::string(kKey), of_scores})
+      ptq->SetActivationRange(site, {{-3}, {3}, false});
+    ptq->Freeze();
+    QuantizationErrorRecorder recorder(*ptq, count_padding);
+    recorder.OnPass(attention_mask);
+    recorder.OnActivation(kOutput, tensors[0]);
+    recorder.OnActivation(kKey, tensors[1]);
+    recorder.OnActivation(of_scores, tensors[2]);
+    return recorder.Report();
+  };
+  const auto measured = report_of(mask, false, {padded, padded.reshape({6, 4}), padded_scores});
+  const at::Tensor text = x.index({real}), pairs = scores.masked_select(visible);
+  const auto expected = report_of({}, false, {text, text, pairs});
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(measured[i].sqnr_db.value(), expected[i].sqnr_db.value(), 1e-9) << expected[i].tensor;
+    EXPECT_NEAR(measured[i].crest_factor.value(), expected[i].crest_factor.value(), 1e-9)
+        << expected[i].tensor;
+  }
+  const auto counted = report_of(mask, true, {padded, padded.reshape({6, 4}), padded_scores});
+  EXPECT_LT(counted[0].sqnr_db.value(), 1) << "clipped from 1000 to 3";
+}
+
 TEST(LeaveOneOutTest, OneTensorPassesAsItIs) {
   torch::manual_seed(6);
   const at::Tensor x = torch::randn({4, 4});
