@@ -155,13 +155,11 @@ const std::vector<MeasurementInfo>& Measurements() {
        "mean of the gate's values over sequences, heads and tokens, before the output factor, for one layer",
        "site", "evaluate", true, false},
       {"sqnr", "dB",
-       "10 log10(sum x^2 / sum (x - q(x))^2) of the tensor that one quantizer rounds, over the evaluation; "
-       "site "
+       "10 log10(sum x^2 / sum (x - q(x))^2) of the tensor that one quantizer rounds, over real tokens; site "
        "<module> for an output, <module>.weight and <module>.input else; absent where nothing is lost",
        "site", "evaluate", true, false, Better::kHigher},
       {"crest_factor", "1",
-       "max |x| / s of the tensor that one quantizer rounds, over the evaluation, s^2 = mean x^2 - (mean "
-       "x)^2; "
+       "max |x| / s of the tensor that one quantizer rounds, over real tokens, s^2 = mean x^2 - (mean x)^2; "
        "absent where all x are equal",
        "site", "evaluate", true, false, Better::kLower},
       {"min_sqnr", "dB", "min over quantizers of sqnr", "", "evaluate", true, false, Better::kHigher},
