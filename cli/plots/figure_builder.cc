@@ -341,7 +341,7 @@ class Builder {
     if (any) return absl::OkStatus();
     if (spec_.kind() == FigureSpec::CURVES) {
       const MeasurementInfo* curve = FindMeasurement(spec_.y());
-      const std::string_view period = curve == nullptr ? "measure_every" : PeriodFieldOf(*curve);
+      const std::string period(curve == nullptr ? "measure_every" : PeriodFieldOf(*curve));
       return absl::NotFoundError(absl::StrCat(
           "no training has reported ", spec_.y(), " yet",
           period == "measure_every" ? ""
