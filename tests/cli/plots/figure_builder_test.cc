@@ -220,7 +220,7 @@ TEST_F(FigureBuilderTest, AScatterHasAPointATrainingAndTheirRankCorrelation) {
   EXPECT_EQ(figure->series[0].points[0].y.mean, 1.5);
   EXPECT_THAT(figure->notes, ElementsAre("Spearman's ρ = -1.000, n = 6",
                                          "of a training the mean over its evaluations, up to 2"));
-  EXPECT_EQ(FigureCsv(*figure).substr(0, 68),
+  EXPECT_EQ(FigureCsv(*figure).substr(0, 67),
             "trial,method,max_inf_norm,perplexity\r\nt-1,vanilla,98.5,1.5\r\nt-3,van");
 }
 

@@ -42,14 +42,14 @@ TEST(TableNotesTest, DifferencesHaveIntervalsAndTests) {
   lost->set_not_run(true);
   table.add_comparison_notes("not compared with vanilla: alone: no row vanilla has their gamma");
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .differences = true}),
-            "method                                        ppl\n"
-            "-------  ----------------------------------------\n"
-            "vanilla                                  baseline\n"
+            "method                                         ppl\n"
+            "-------  -----------------------------------------\n"
+            "vanilla                                   baseline\n"
             "clipped  -0.50 [-0.61, -0.39], 2 pairs, p < 0.001#\n"
-            "gated    1.00 [0.50, 1.50], not paired, p = 0.250\n"
-            "lost                                      not run\n"
-            "alone                                 no baseline\n"
-            "early                   baseline without a result\n"
+            "gated     1.00 [0.50, 1.50], not paired, p = 0.250\n"
+            "lost                                       not run\n"
+            "alone                                  no baseline\n"
+            "early                    baseline without a result\n"
             "\n"
             "not run: no trial of the cell was started (2 values)\n"
             "# differs from vanilla: t-test, paired where trainings have seeds in common, else Welch's; p < "
@@ -87,8 +87,8 @@ TEST(TableNotesTest, TrainingsAndTheirEvaluationsAreCountedApart) {
   table.mutable_rows(0)->mutable_cells(1)->set_published_mean(6);
   table.mutable_rows(0)->mutable_cells(1)->set_published_std(0.3);
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
-            "         ppl                        W8A8\n"
-            "------------  --------------------------\n"
+            "         ppl                       W8A8\n"
+            "------------  -------------------------\n"
             "4.00 +- 0.50  5.00 +- 0.50 [6.0 +- 0.3]\n"
             "4.00 +- 0.50               5.00 +- 0.50\n"
             "\n"

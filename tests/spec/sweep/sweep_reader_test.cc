@@ -209,12 +209,12 @@ TEST(SweepReaderTest, TablesMustNameWhatExists) {
       ErrorOfSweep(axes +
                    "table:\n  columns:\n  - {measurement: loss, best_of: {over: [sed]}, mean_over: [rat]}\n"
                    "  - {heading: mean, mean_of: [[loss], los]}\n  correlate: [{x: loss, y: ppl}]\n"),
-      "s.yaml:11:35: table.columns[1].mean_of[1]: no column has the heading \"los\"; did you mean \"loss\"?\n"
-      "s.yaml:12:26: table.correlate[0].y: no column has the heading \"ppl\"; known: loss, mean\n"
-      "s.yaml:10:40: table.columns[0].best_of.over: \"sed\" is neither an axis of this sweep nor a column of "
+      "s.yaml:11:39: table.columns[1].mean_of[1]: no column has the heading \"los\"; did you mean \"loss\"?\n"
+      "s.yaml:12:25: table.correlate[0].y: no column has the heading \"ppl\"; known: loss, mean\n"
+      "s.yaml:10:35: table.columns[0].best_of.over: \"sed\" is neither an axis of this sweep nor a column of "
       "trials; "
       "did you mean \"seed\"?\n"
-      "s.yaml:10:55: table.columns[0].mean_over: \"rat\" is neither an axis of this sweep nor a column of "
+      "s.yaml:10:49: table.columns[0].mean_over: \"rat\" is neither an axis of this sweep nor a column of "
       "trials");
 }
 
