@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/store/derived_sql.h"
 #include "coordinator/store/view_sql.h"
 #include "spec/trial/measurements.h"
 
