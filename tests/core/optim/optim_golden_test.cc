@@ -414,6 +414,11 @@ const std::map<std::string, std::function<void(const json&, GoldenComparison&)>>
 }
 
 void CompareHaarContract(const GoldenCase& golden, GoldenReport& report) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes({"contract", "definition", "theory_exact_for_haar", "simulated_with_sign_fix",
+                  "simulated_without_sign_fix_for_contrast"});
+  if (!report.Accepts(golden, file.AllUsed())) return;
   GoldenComparison compare(report, golden, at::kDouble);
   for (const json& property : golden.json.at("contract")) {
     const auto check = HaarProperties().find(property.at("property"));
