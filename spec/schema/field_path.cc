@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "inlier/v1/param_options.pb.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
@@ -198,7 +199,11 @@ std::vector<std::string> AllLeafPaths(const Descriptor* root) {
     if (field->is_repeated()) continue;
     if (!IsGroup(field)) {
       paths.push_back(field->name());
-    } else if (field->message_type()->file()->package() != "google.protobuf") {
+      continue;
+    }
+    // Not the fields of another path once more.
+    if (field->options().GetExtension(v1::param).no_columns()) continue;
+    if (field->message_type()->file()->package() != "google.protobuf") {
       for (const std::string& below : AllLeafPaths(field->message_type()))
         paths.push_back(field->name() + "." + below);
     }

@@ -178,7 +178,7 @@ def write(name, config, method):
             "expected": {"loss_before_each_step": losses, "grad_global_norm_before_clipping": norms, "lr_each_step": None},
             "measured_float32_error": error,
             "tolerances": {"float32": {key: max(2e-5, 20 * value) for key, value in error.items()},
-                           "float64": {"param_abs": 1e-10, "loss_abs": 1e-10}},
+                           "float64": {"param_abs": 1e-11, "loss_abs": 1e-11}},
             "made_with": {"numpy": np.__version__, "script": "tests/golden/make_optim_cases.py"}}
     (FOLDER / f"{name}.json").write_text(json.dumps(case, indent=1) + "\n")
     write_safetensors(FOLDER / f"{name}.safetensors", tensors)

@@ -58,9 +58,8 @@ TEST(MuonTest, QueryKeyAndValueOfGpt2AreThreeMatrices) {
   const at::Tensor gradient = at::randn({8, 24}, at::kDouble);
   const at::Tensor joined = MuonUpdate("transformer.h.0.attn.c_attn.weight", gradient);
   for (int part = 0; part < 3; ++part) {
-    EXPECT_TRUE(at::equal(joined.slice(1, 8 * part, 8 * part + 8),
-                          MuonUpdate("a.fc1.weight", gradient.slice(1, 8 * part, 8 * part + 8))))
-        << part;
+    const at::Tensor own = MuonUpdate("a.fc1.weight", gradient.slice(1, 8 * part, 8 * part + 8).contiguous());
+    EXPECT_LT((joined.slice(1, 8 * part, 8 * part + 8) - own).abs().max().item<double>(), 1e-12) << part;
   }
 }
 

@@ -72,15 +72,19 @@ class NumpyQuantizationTest(unittest.TestCase):
         self.assertEqual((ours.dtype, ours.shape), (expected.dtype, expected.shape), what)
         self.assertEqual(ours.tobytes(), np.ascontiguousarray(expected).tobytes(), what)
 
-    def rounded(self, spec, weight, inputs):
+    def rounded(self, cases):
+        """What inlier rounds the weight and the input of each (spec, weight, input) to; all in one process."""
         with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            (folder / "spec.json").write_text(json.dumps(spec))
-            write_safetensors(folder / "in.safetensors", {"weight": weight, "input": inputs})
-            done = subprocess.run([ROUND_TENSORS, folder / "spec.json", folder / "in.safetensors", folder / "out.safetensors"], capture_output=True, text=True)
+            arguments = []
+            for i, (spec, weight, inputs) in enumerate(cases):
+                paths = [pathlib.Path(folder) / f"{i}.{end}" for end in ("json", "in.safetensors", "out.safetensors")]
+                paths[0].write_text(json.dumps(spec))
+                write_safetensors(paths[1], {"weight": weight, "input": inputs})
+                arguments += paths
+            done = subprocess.run([ROUND_TENSORS, *arguments], capture_output=True, text=True)
             if done.returncode:
                 raise ValueError(done.stderr)
-            return read_safetensors(folder / "out.safetensors")
+            return [read_safetensors(path) for path in arguments[2::3]]
 
     def tensors(self, dtype, channels):
         random = np.random.default_rng(1)
@@ -95,43 +99,48 @@ class NumpyQuantizationTest(unittest.TestCase):
 
     def test_tokens_and_channels_with_absmax_and_zeropoint(self):
         """Absmax with a scale a token and a row is the vector-wise W8A8 of LLM.int8()."""
+        cases, functions = [], []
         for dtype in TYPES.values():
             weight, inputs = self.tensors(dtype, 96)
             for scheme, function in (("absmax", absmax), ("zeropoint", zeropoint)):
                 for axis, of_input in (("TOKEN", by_rows), ("FEATURE", by_columns)):
                     for bits in (8, 6, 4):
                         spec = {"weights": {"bits": bits}, "activations": {"bits": bits}, scheme: {"activation_axis": axis}}
-                        ours = self.rounded(spec, weight, inputs)
-                        self.assert_same_bits(ours["weight"], by_rows(function, weight, bits), f"{spec}")
-                        self.assert_same_bits(ours["input"], of_input(function, inputs, bits), f"{spec}")
+                        cases.append((spec, weight, inputs))
+                        functions.append((function, of_input, bits))
+        for (spec, weight, inputs), (function, of_input, bits), ours in zip(cases, functions, self.rounded(cases)):
+            self.assert_same_bits(ours["weight"], by_rows(function, weight, bits), f"{spec}")
+            self.assert_same_bits(ours["input"], of_input(function, inputs, bits), f"{spec}")
 
     def test_groups_of_input_channels(self):
         """Also where the last group of a row is smaller, and where it is the only one."""
+        cases, functions = [], []
         for dtype in TYPES.values():
             for channels in (256, 160, 48):
                 weight, inputs = self.tensors(dtype, channels)
                 for scheme, function in (("absmax", absmax), ("zeropoint", zeropoint)):
-                    for group_size in (32, 64, 128):
+                    for size in (32, 64, 128):
                         for bits in (8, 4, 3):
-                            spec = {"weights": {"bits": bits, "group_size": group_size}, "activations": {"bits": 8}, scheme: {"activation_axis": "TOKEN"}}
-                            ours = self.rounded(spec, weight, inputs)
-                            self.assert_same_bits(ours["weight"], by_rows(function, weight, bits, group_size), f"{spec} {channels}")
-                            self.assert_same_bits(ours["input"], by_rows(function, inputs, 8), f"{spec}")
+                            spec = {"weights": {"bits": bits, "group_size": size}, "activations": {"bits": 8}, scheme: {"activation_axis": "TOKEN"}}
+                            cases.append((spec, weight, inputs))
+                            functions.append((function, size, bits))
+        for (spec, weight, inputs), (function, size, bits), ours in zip(cases, functions, self.rounded(cases)):
+            self.assert_same_bits(ours["weight"], by_rows(function, weight, bits, size), f"{spec} {weight.shape}")
+            self.assert_same_bits(ours["input"], by_rows(function, inputs, 8), f"{spec}")
 
     def test_smaller_groups_have_smaller_errors(self):
         weight, inputs = self.tensors(np.float32, 256)
-        errors = []
-        for size in ({}, {"group_size": 128}, {"group_size": 32}):
-            ours = self.rounded({"weights": {"bits": 4, **size}, "absmax": {}}, weight, inputs)
-            errors.append(float(np.square(ours["weight"].astype(np.float64) - weight).sum()))
-            self.assert_same_bits(ours["input"], inputs, "float")
-        self.assertGreater(errors[0], errors[1])
-        self.assertGreater(errors[1], errors[2])
+        sizes = ({}, {"group_size": 128}, {"group_size": 32})
+        rounded = self.rounded([({"weights": {"bits": 4, **size}, "absmax": {}}, weight, inputs) for size in sizes])
+        errors = [float(np.square(ours["weight"].astype(np.float64) - weight).sum()) for ours in rounded]
+        self.assertEqual(errors, sorted(errors, reverse=True))
+        self.assertGreater(errors[0], 2 * errors[2])
+        self.assert_same_bits(rounded[0]["input"], inputs, "float")
 
     def test_groups_of_a_scale_a_tensor_are_refused(self):
         weight, inputs = self.tensors(np.float32, 32)
         with self.assertRaisesRegex(ValueError, "quantization.weights.group_size"):
-            self.rounded({"weights": {"group_size": 32}, "absmax": {"granularity": "MODERATE"}}, weight, inputs)
+            self.rounded([({"weights": {"group_size": 32}, "absmax": {"granularity": "MODERATE"}}, weight, inputs)])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // Rounds the tensors `weight` (out, in) and `input` (…, in) of a safetensors file as a linear of a quantized model:
-//   round_tensors SPEC.json IN.safetensors OUT.safetensors      SPEC is a QuantizationSpec of absmax or zeropoint.
+//   round_tensors SPEC.json IN.safetensors OUT.safetensors …      SPEC is a QuantizationSpec of absmax or zeropoint.
+// Several specs and files follow each other.
 #include <google/protobuf/util/json_util.h>
 
 #include <cstdio>
@@ -33,12 +34,14 @@ absl::Status Round(const std::string& spec_path, const std::string& in, const st
 }  // namespace inlier
 
 int main(int count, char** arguments) {
-  if (count != 4) {
-    std::fprintf(stderr, "round_tensors SPEC.json IN.safetensors OUT.safetensors\n");
+  if (count < 4 || count % 3 != 1) {
+    std::fprintf(stderr, "round_tensors SPEC.json IN.safetensors OUT.safetensors …\n");
     return 2;
   }
-  const absl::Status done = inlier::Round(arguments[1], arguments[2], arguments[3]);
-  if (done.ok()) return 0;
-  std::fprintf(stderr, "%s\n", std::string(done.message()).c_str());
-  return 1;
+  for (int i = 1; i < count; i += 3) {
+    const absl::Status done = inlier::Round(arguments[i], arguments[i + 1], arguments[i + 2]);
+    if (done.ok()) continue;
+    std::fprintf(stderr, "%s\n", std::string(done.message()).c_str());
+    return 1;
+  }
 }

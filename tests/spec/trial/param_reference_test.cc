@@ -158,7 +158,7 @@ TEST(ParamReferenceTest, DescribesAChoice) {
 }
 
 TEST(ParamReferenceTest, TextForATerminalIsFilteredByAllWords) {
-  EXPECT_EQ(ParamsText("weights BITS"),
+  EXPECT_EQ(ParamsText("weight_bits BITS"),
             "quantization.weights.bits\n"
             "    integer; from 2 to 16; default 8\n"
             "    Bits of every quantized weight.\n");

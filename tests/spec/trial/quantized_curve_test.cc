@@ -62,8 +62,6 @@ TEST(QuantizedCurveTest, MistakesAreNamedAtTheirField) {
       ErrorOf(kTinyBert, "quantized_curve: {}"),
       "training.quantized_curve: has no effect, for training.measure_quantized_every is 0: give it, such as "
       "100, or leave this out");
-  EXPECT_EQ(ErrorOf(kTinyBert, kEvery + ", quantized_curve: {weights: {bits: 1}}"),
-            "training.quantized_curve.weights.bits: 1 is out of range: give a whole number from 2 to 16");
   EXPECT_THAT(ErrorOf(kTinyBert, kEvery + ", quantized_curve: {reference: {setup: ALL}}"),
               testing::StartsWith("training.quantized_curve.reference.setup: ALL is for model.opt"));
   EXPECT_THAT(ErrorOf(kTinyGpt2, kEvery + ", quantized_curve: {reference: {}}"),
