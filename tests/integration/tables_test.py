@@ -140,7 +140,7 @@ class TablesTest(unittest.TestCase):
         cell, differences = cells["gated_50%"], [a - b for a, b in zip(means["gated_50%"], means["vanilla"])]
         self.assertEqual(3, cell["pairs"])
         self.assertAlmostEqual(statistics.mean(differences), cell["paired_difference"], 9)
-        half = 4.302652729911275 * statistics.stdev(differences) / 3 ** 0.5
+        half = 4.302652729749462 * statistics.stdev(differences) / 3 ** 0.5
         self.assertAlmostEqual(cell["paired_difference"] - half, cell["paired_low"], 9)
         rows, trainings = table["correlations"]
         self.assertEqual((3, 9), (rows["count"], trainings["count"]))

@@ -98,7 +98,7 @@ TEST(TableNotesTest, TrainingsAndTheirEvaluationsAreCountedApart) {
             "n = 2 (ppl), 2 trainings x 3 evaluations (W8A8)\n");
   table.mutable_rows(1)->mutable_cells(1)->set_count(5);
   const std::string text = WriteTable(table, TableFormat::kText);
-  EXPECT_THAT(text, ::testing::HasSubstr("4.00 ± 0.50 (n=2)  5.00 ± 0.50 (n=2×3) [6.0 ± 0.3]\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("4.00 ± 0.50 (n=2)   5.00 ± 0.50 (n=2×3) [6.0 ± 0.3]\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("5.00 ± 0.50 (n=2, 5 evaluations)\n"));
 }
 

@@ -318,7 +318,7 @@ TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
   EXPECT_THAT(WriteTable(table, TableFormat::kText),
               ::testing::HasSubstr("[ ]^a published figure of another setting: model, data\n"));
   add({"gamma"});
-  EXPECT_THAT(WriteTable(table, TableFormat::kCsv), ::testing::HasSubstr(",4.5,,model; data,t-1,"));
+  EXPECT_THAT(WriteTable(table, TableFormat::kCsv), ::testing::HasSubstr(",4.5,,model; data,,t-1,"));
   EXPECT_THAT(WriteTable(table, TableFormat::kJson), ::testing::HasSubstr("\"published_differs_in\": ["));
 }
 

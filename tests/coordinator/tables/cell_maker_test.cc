@@ -238,7 +238,7 @@ TEST_F(CellMakerTest, ColumnsAreCorrelatedOverRowsAndOverTrainings) {
   EXPECT_EQ(table.correlations(1).count(), 8u);
   EXPECT_THAT(table.correlations(1).rho(), DoubleEq(32 / std::sqrt(42.0 * 40)));
   spec.mutable_correlate(1)->set_y("ac");
-  EXPECT_EQ(ErrorOf(spec), "table.correlate[1].y: no column has the heading \"ac\"; did you mean \"acc\"?");
+  EXPECT_EQ(ErrorOf(spec), "table.correlate[1].y: no column has the heading \"ac\"; known: ppl, acc");
 }
 
 TEST_F(CellMakerTest, WithoutPointsThereIsNoCorrelation) {

@@ -56,10 +56,12 @@ TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
   EXPECT_GT(clipped.difference_high(), clipped.difference());
   EXPECT_EQ(clipped.welch_p(), *WelchP({10.5, 11.4, 12.6}, {11, 12, 13}));
   EXPECT_EQ(clipped.pairs(), 3u);
-  // -0.5, -0.6, -0.4: 4.3027 (Student's t, two degrees of freedom, 97.5 %) times 0.1 / sqrt(3) on each side.
+  // -0.5, -0.6, -0.4: Student's t of two degrees of freedom at 97.5 %, 0.95 * sqrt(2 / (4 * 0.975 * 0.025)) = 4.3027, times
+  // 0.1 / sqrt(3) on each side.
+  const double half = 0.95 * std::sqrt(2 / (4 * 0.975 * 0.025)) * 0.1 / std::sqrt(3.0);
   EXPECT_THAT(clipped.paired_difference(), DoubleEq(-0.5));
-  EXPECT_NEAR(clipped.paired_low(), -0.5 - 4.302652729911275 * 0.1 / std::sqrt(3.0), 1e-12);
-  EXPECT_NEAR(clipped.paired_high(), -0.5 + 4.302652729911275 * 0.1 / std::sqrt(3.0), 1e-12);
+  EXPECT_NEAR(clipped.paired_low(), -0.5 - half, 1e-12);
+  EXPECT_NEAR(clipped.paired_high(), -0.5 + half, 1e-12);
   // t = 0.5 / (0.1 / sqrt(3)) with two degrees of freedom; the seeds vary more than the difference.
   EXPECT_NEAR(clipped.paired_p(), 0.013072457560346446, 1e-9);
   EXPECT_GT(clipped.welch_p(), 0.5);

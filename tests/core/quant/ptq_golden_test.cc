@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -172,6 +174,50 @@ void Calibrate(LanguageModel& model, const GoldenCase& golden, PostTrainingQuant
   ptq.Freeze();
 }
 
+// Keeps the tensor of one site.
+class KeepOne : public ActivationTap {
+ public:
+  explicit KeepOne(std::string site) : site_(std::move(site)) {}
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
+    if (site == site_) seen = activation.detach().clone();
+    return activation;
+  }
+  at::Tensor seen;
+
+ private:
+  const std::string site_;
+};
+
+// Nothing before the first activation quantizer depends on a search: the range that it found is as good as the
+// reference's, by the loss that was searched. A grid sums it over the batches, else the last batch decides.
+void CompareFirstSearch(GoldenComparison& compare, const GoldenCase& golden, LanguageModel& model,
+                        PostTrainingQuantization& ptq) {
+  const json& quantizers = golden.json["expected"]["quantizers"];
+  const auto theirs = std::find_if(quantizers.begin(), quantizers.end(),
+                                   [](const json& quantizer) { return quantizer["kind"] == "activation"; });
+  const std::vector<QuantizerReport> table = ptq.Table();
+  const auto ours = std::find_if(table.begin(), table.end(),
+                                 [](const QuantizerReport& report) { return !report.is_weight(); });
+  ASSERT_TRUE(theirs != quantizers.end() && ours != table.end());
+  const ValueRange wanted = {{(*theirs)["estimated_min"]}, {(*theirs)["estimated_max"]}, false};
+  const std::string prefix = golden.Has("input/calib/input_ids") ? "input/calib/" : "input/eval/";
+  const std::int64_t batch_size = golden.json["batch_size"];
+  const std::int64_t batches = golden.json["quantization"]["calibration_batches"];
+  const bool adds_up = golden.json["quantization"]["act_ranges"] == "mse_grid";
+  double found = 0, reference = 0;
+  for (std::int64_t i = adds_up ? 0 : batches - 1; i < batches; ++i) {
+    KeepOne keep(ours->site);
+    TapChain taps({&keep, &ptq});
+    model.Logits(InputOfCase(golden, prefix, i * batch_size, batch_size), &taps);
+    found += RoundingError(keep.seen, ours->range, ours->bits, ours->symmetric, false)[0];
+    reference += RoundingError(keep.seen, wanted, ours->bits, ours->symmetric, false)[0];
+  }
+  std::printf("    %s: the first search's loss is %.6f of the reference's\n", golden.name.c_str(),
+              found / reference);
+  compare.Number("loss of the first search beyond 1.02 of the reference's",
+                 std::max(found - 1.02 * reference, 0.0), 0, {.absolute = 1e-12});
+}
+
 // With `loose` the ranges of activations are not compared.
 void CompareTable(GoldenComparison& compare, const GoldenCase& golden, const PostTrainingQuantization& ptq,
                   bool in_double, bool loose) {
@@ -296,6 +342,8 @@ void CompareWholeModel(GoldenReport& report, const GoldenCase& golden, at::Scala
   ASSERT_NE(quantization, nullptr);
   PostTrainingQuantization& ptq = *quantization;
   Calibrate(*model, golden, ptq);
+  if (in_double && FollowsASearch(golden.json["quantization"]))
+    CompareFirstSearch(compare, golden, *model, ptq);
   if (in_double && FoundOtherRanges(golden, ptq)) {
     compare.Number("perplexity with the ranges found", Evaluate(*model, golden, &ptq).perplexity,
                    expected["quantized"]["perplexity"], {.relative = 0.1});
