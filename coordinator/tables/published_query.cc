@@ -35,9 +35,9 @@ std::string LowerCase(std::string text) {
 
 // Fields that do not make another model: they follow from the data, or are settings of their own.
 bool IsOfTheSize(const std::string& field) {
-  static constexpr std::string_view kOthers[] = {"preset",     "vocab_size", "max_positions", "image_size",
-                                                 "channels",   "classes",    "biases",        "position",
-                                                 "patch_norm", "kv_heads"};
+  static constexpr std::string_view kOthers[] = {
+      "preset",   "vocab_size", "max_positions", "image_size",          "channels", "classes", "biases",
+      "position", "patch_norm", "kv_heads",      "patch_initialisation"};
   return std::find(std::begin(kOthers), std::end(kOthers), field) == std::end(kOthers);
 }
 

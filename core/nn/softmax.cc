@@ -49,8 +49,8 @@ at::Tensor NullKeySoftmax(const at::Tensor& scores, const at::Tensor& null_score
 at::Tensor Softpick(const at::Tensor& scores, double epsilon) {
   const at::Tensor s = AtLeastFloat32(scores);
   const at::Tensor hidden = s.isneginf();
-  // At least 0, so that exp(-m) is finite: below, every score is under 0 and the row has no positive weight.
-  const at::Tensor m = s.detach().amax(-1, /*keepdim=*/true).clamp_min(0);
+  at::Tensor m = s.detach().amax(-1, /*keepdim=*/true);
+  m = m.masked_fill(m.isneginf(), 0);
   const at::Tensor r = (at::exp(s - m) - at::exp(-m)).masked_fill(hidden, 0);
   return at::relu(r) / (r.abs().sum(-1, /*keepdim=*/true) + epsilon);
 }

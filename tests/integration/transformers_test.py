@@ -218,7 +218,7 @@ class TransformersTest(unittest.TestCase):
         with torch.no_grad():
             model.transformer.h[0].mlp.c_proj.bias[3] = 60.0
         model.save_pretrained(self.folder / "model")
-        (self.folder / "text.txt").write_text("In the beginning God created the heaven and the earth.\n" * 4000)
+        (self.folder / "text.txt").write_text("".join(f"In the beginning God created the heaven and the earth, {i}.\n" for i in range(4000)))
 
         def analyze(*arguments):
             done = subprocess.run([INLIER, "analyze", self.folder / "model", "--text", self.folder / "text.txt", "--sequence-length", "32", "--batches", "2",

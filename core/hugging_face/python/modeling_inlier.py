@@ -34,7 +34,8 @@ def null_key(scores, z):
 
 
 def softpick(scores, epsilon):
-    largest = scores.detach().amax(-1, keepdim=True).clamp_min(0)  # Below 0 a row is zero, and exp(-largest) may be infinite.
+    largest = scores.detach().amax(-1, keepdim=True)
+    largest = largest.masked_fill(largest.isneginf(), 0)
     r = ((scores - largest).exp() - (-largest).exp()).masked_fill(scores.isneginf(), 0)
     return r.relu() / (r.abs().sum(-1, keepdim=True) + epsilon)
 

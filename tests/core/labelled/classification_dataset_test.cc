@@ -320,6 +320,7 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   options.cache_dir = cache_.path();
   v1::TextDataSpec text;
   text.set_corpus("some-text");
+  text.set_validation(v1::LAST);
   text.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(300);
   text.set_sequence_length(8);
   const auto pre_training = TextDataset::Open(text, v1::MLM, options);
@@ -332,8 +333,7 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   spec.set_sequence_length(24);
   spec.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(300);
   spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus("some-text");
-  spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(
-      v1::HASH);  // The default of data.text.
+  spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(v1::LAST);
   const auto dataset = Open(spec);
   EXPECT_EQ(dataset->vocab_size(), 300);
   const Batch batch = dataset->ValidationBatch(0, 1, 0);
@@ -348,7 +348,7 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   folder_.Write("other.txt", "the word number 7 of them zz\nb\n");
   other.set_path((folder_.path() / "other.txt").string());
   other.mutable_tokenizer()->mutable_byte_pair()->set_corpus("some-text");
-  other.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(v1::HASH);
+  other.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(v1::LAST);
   other.set_validation_fraction(0.5);
   other.set_validation(v1::LAST);
   const auto reused = TextDataset::Open(other, v1::MLM, options);
@@ -358,6 +358,15 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   const Batch train = (*reused)->TrainBatch(1, 0, 1);
   const torch::Tensor original = torch::where(train.labels == -100, train.ids, train.labels);
   EXPECT_TRUE(torch::equal(original[0].slice(0, 1, 8), ids.slice(0, 0, 7)));
+
+  // The other split is another vocabulary, again that of its pre-training.
+  text.set_validation(v1::HASH);
+  spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(v1::HASH);
+  const auto spread = TextDataset::Open(text, v1::MLM, options);
+  ASSERT_TRUE(spread.ok()) << spread.status();
+  const Batch reread = Open(spec)->ValidationBatch(0, 1, 0);
+  const std::int64_t tokens = reread.attention_mask.sum().item<std::int64_t>();
+  EXPECT_EQ((*spread)->Decode(reread.ids[0].slice(0, 1, tokens - 1)), "the word number 7 of them zz");
 
   spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus("sometext");
   EXPECT_EQ(Error(spec), "data.classification.tokenizer.byte_pair.corpus: no corpus \"sometext\" in " +

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace inlier {
@@ -85,7 +86,7 @@ TEST(BigramChainTest, BosIsFirstAndATriggerIsFollowedByTheTokenBeforeIt) {
   EXPECT_GT(copies, 1000);
 }
 
-// Four standard deviations, for each pair of tokens and for the first one.
+// Each count of a pair is binomial: the standard scores have a variance of 1 together, and none is beyond 5.
 TEST(BigramChainTest, OrdinaryTokensAreFollowedByDrawsFromTheirRow) {
   const BigramChain chain(kOptions);
   std::vector<std::vector<double>> pairs(24, std::vector<double>(24, 0));
@@ -96,18 +97,27 @@ TEST(BigramChainTest, OrdinaryTokensAreFollowedByDrawsFromTheirRow) {
     ++first[ids[1]];
     for (std::size_t n = 2; n < ids.size(); ++n) ++pairs[ids[n - 1]][ids[n]];
   }
-  const auto expect_share = [](double found, double all, double chance) {
-    EXPECT_NEAR(found / all, chance, 4 * std::sqrt(chance * (1 - chance) / all) + 1e-4);
+  std::vector<double> scores;
+  const auto add = [&scores](double found, double all, double chance) {
+    if (all * chance < 5) return;  // Too few to be normal.
+    scores.push_back((found - all * chance) / std::sqrt(all * chance * (1 - chance)));
   };
   double ordinary = 0;
   for (std::int64_t token = 4; token < 24; ++token) ordinary += chain.Share(token);
   for (std::int64_t from = 4; from < 24; ++from) {
-    expect_share(first[from], kSequences, chain.Share(from) / ordinary);
-    double all = 0;
-    for (const double count : pairs[from]) all += count;
-    ASSERT_GT(all, 200);
-    for (std::int64_t to = 0; to < 24; ++to) expect_share(pairs[from][to], all, chain.Probability(from, to));
+    add(first[from], kSequences, chain.Share(from) / ordinary);
+    const double all = std::accumulate(pairs[from].begin(), pairs[from].end(), 0.0);
+    EXPECT_EQ(pairs[from][0], 0);
+    for (std::int64_t to = 1; to < 24; ++to) add(pairs[from][to], all, chain.Probability(from, to));
   }
+  ASSERT_GT(scores.size(), 300u);
+  double squares = 0;
+  for (const double score : scores) {
+    EXPECT_LT(std::abs(score), 5);
+    squares += score * score;
+  }
+  // The mean of 400 squares has a standard deviation of sqrt(2 / 400).
+  EXPECT_NEAR(squares / static_cast<double>(scores.size()), 1, 4 * 0.0707);
 }
 
 TEST(BigramChainTest, WithoutTriggersItIsAChainOfBigrams) {

@@ -162,8 +162,10 @@ TEST_F(TextDatasetTest, CausalBatchesAreTheirOwnLabelsAndBeginTextsWithTheSepara
 // The whole validation part, read in order, is the last tenth of the lines with its special tokens, and
 // nothing of it is trained on.
 TEST_F(TextDatasetTest, ValidationIsTheLastLinesAndNeverTrainedOn) {
+  v1::TextDataSpec spec = Spec();
+  spec.set_validation(v1::LAST);
   for (const v1::Objective objective : {v1::MLM, v1::CLM}) {
-    const auto dataset = Open(objective);
+    const auto dataset = Open(objective, spec);
     std::string validation;
     for (int64_t i = 0; i < dataset->ValidationBatches(7); ++i)
       validation += dataset->Decode(Original(dataset->ValidationBatch(i, 7, 1)));

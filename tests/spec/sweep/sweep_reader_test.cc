@@ -102,12 +102,12 @@ TEST(SweepReaderTest, ReadsTheSweepOfTheArchitecturePage) {
 }
 
 TEST(SweepReaderTest, TheNameIsRequiredAndPlain) {
-  EXPECT_EQ(
-      ReadSweepText("description: x", "s.yaml").status().message(),
-      "s.yaml:1:1: name: is missing: give a text\n"
-      "s.yaml:1:1: base.model: nothing is chosen: give one of bert, opt, gpt2, llama or vit\n"
-      "s.yaml:1:1: base.data: nothing is chosen: give one of text, images, classification or instructions\n"
-      "s.yaml:1:1: base.training: nothing is chosen: give one of steps or epochs");
+  EXPECT_EQ(ReadSweepText("description: x", "s.yaml").status().message(),
+            "s.yaml:1:1: name: is missing: give a text\n"
+            "s.yaml:1:1: base.model: nothing is chosen: give one of bert, opt, gpt2, llama or vit\n"
+            "s.yaml:1:1: base.data: nothing is chosen: give one of text, images, classification, "
+            "instructions or backcopy\n"
+            "s.yaml:1:1: base.training: nothing is chosen: give one of steps or epochs");
   EXPECT_EQ(
       ReadSweepText("name: a/b\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: "
                     "{steps: 2}}",

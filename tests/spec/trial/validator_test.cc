@@ -53,7 +53,7 @@ TEST(ValidatorTest, BackcopyNeedsACausalModelAndOrdinaryTokens) {
   };
   const std::string gpt2 = "gpt2: {preset: tiny}";
   EXPECT_EQ(error_of(gpt2, ""), "OK");
-  EXPECT_EQ(error_of("llama: {preset: tiny}", "vocab_size: 4, triggers: 1, sequence_length: 8"), "OK");
+  EXPECT_EQ(error_of("llama: {preset: tiny}", "vocab_size: 5, triggers: 2, sequence_length: 8"), "OK");
   EXPECT_EQ(error_of("bert: {preset: tiny}", ""),
             "data.backcopy: the next token is predicted, and model.bert is not causal: use model.gpt2 or "
             "model.llama");
@@ -75,10 +75,11 @@ TEST(ValidatorTest, BackcopyNeedsACausalModelAndOrdinaryTokens) {
       "sequence, or give model.gpt2.max_positions at least 32\n"
       "model.gpt2.vocab_size: 60 is less than the data's 64 tokens (data.backcopy.vocab_size): leave it "
       "out, or give at least 64");
-  EXPECT_EQ(error_of(gpt2, "vocab_size: 2000"),
-            "data.backcopy.vocab_size: 2000 is out of range: give a whole number from 4 to 1024");
-  EXPECT_EQ(error_of(gpt2, "concentration: 0"),
-            "data.backcopy.concentration: 0 is out of range: give a number from 0.001 to 1000");
+  EXPECT_EQ(
+      TrialError("data: {backcopy: {vocab_size: 2000}}"),
+      "f.yaml:1:31: data.backcopy.vocab_size: 2000 is out of range: give a whole number from 4 to 1024");
+  EXPECT_EQ(TrialError("data: {backcopy: {concentration: 0}}"),
+            "f.yaml:1:34: data.backcopy.concentration: 0 is out of range: give a number from 0.001 to 1000");
 }
 
 TEST(ValidatorTest, TheSplitOfAVocabularysCorpusNeedsThatCorpus) {
