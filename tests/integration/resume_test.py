@@ -92,9 +92,9 @@ class ResumeTest(unittest.TestCase):
         self.assertEqual("SUCCEEDED", trial.outcome()["kind"])
         return steps, folder / f"attempt-{KILLS}" / "model.safetensors"
 
-    def compare(self, optimizer, seed):
+    def compare(self, optimizer, seed, **training):
         spec = json.loads(json.dumps(SPEC))
-        spec["training"]["optimizer"] = optimizer
+        spec["training"] |= {"optimizer": optimizer, **training}
         with harness.temporary_folder() as root:
             straight = root / "straight"
             straight.mkdir()
@@ -114,6 +114,13 @@ class ResumeTest(unittest.TestCase):
 
     def test_ortho_adam(self):
         self.compare({"orthoAdam": {"learningRate": 0.002, "side": "BOTH"}}, seed=2)
+
+    def test_muon(self):
+        self.compare({"muon": {"learningRate": 0.002}}, seed=3)
+
+    def test_soap_with_a_penalty_and_quantized_curves(self):
+        self.compare({"soap": {"learningRate": 0.002, "refreshEvery": 7}}, seed=4, regularizer={"kurtosis": {"weight": 0.01}},
+                     measureQuantizedEvery=20, quantizedCurve={"calibration": {"batches": 2}})
 
 
 if __name__ == "__main__":
