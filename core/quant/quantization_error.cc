@@ -26,30 +26,41 @@ struct Moments {
   double largest = 0;
 };
 
-// In lanes, so that the compiler can keep them in vector registers; the order of the additions is fixed.
+// In vectors of lanes, whatever the instruction set has for them; the order of the additions is fixed.
 template <typename Real>
 [[gnu::always_inline]] inline Moments MomentsLoop(const Real* exact, const Real* rounded, std::int64_t size) {
-  constexpr int kLanes = 8;
-  double sum[kLanes] = {}, squares[kLanes] = {}, errors[kLanes] = {}, largest[kLanes] = {};
-  const auto add = [&](int lane, std::int64_t i) {
-    const double x = static_cast<double>(exact[i]), error = x - static_cast<double>(rounded[i]);
-    const double magnitude = std::abs(x);
-    sum[lane] += x;
-    squares[lane] += x * x;
-    errors[lane] += error * error;
-    largest[lane] = magnitude > largest[lane] ? magnitude : largest[lane];
-  };
+  constexpr int kLanes = 4;
+  typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
+  typedef Real Loaded __attribute__((vector_size(kLanes * sizeof(Real))));
+  Lanes sum = {}, squares = {}, errors = {}, largest = {};
+  const auto* exact_bytes = reinterpret_cast<const unsigned char*>(exact);
+  const auto* rounded_bytes = reinterpret_cast<const unsigned char*>(rounded);
   std::int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) add(lane, i + lane);
+    Loaded loaded, loaded_rounded;
+    __builtin_memcpy(&loaded, exact_bytes + i * sizeof(Real), sizeof(Loaded));
+    __builtin_memcpy(&loaded_rounded, rounded_bytes + i * sizeof(Real), sizeof(Loaded));
+    const Lanes x = __builtin_convertvector(loaded, Lanes);
+    const Lanes error = x - __builtin_convertvector(loaded_rounded, Lanes);
+    const Lanes magnitude = x < 0 ? -x : x;
+    sum += x;
+    squares += x * x;
+    errors += error * error;
+    largest = magnitude > largest ? magnitude : largest;
   }
-  for (int lane = 0; i < size; ++i, ++lane) add(lane, i);
   Moments moments;
   for (int lane = 0; lane < kLanes; ++lane) {
     moments.sum += sum[lane];
     moments.squares += squares[lane];
     moments.errors += errors[lane];
     moments.largest = std::max(moments.largest, largest[lane]);
+  }
+  for (; i < size; ++i) {
+    const double x = static_cast<double>(exact[i]), error = x - static_cast<double>(rounded[i]);
+    moments.sum += x;
+    moments.squares += x * x;
+    moments.errors += error * error;
+    moments.largest = std::max(moments.largest, std::abs(x));
   }
   return moments;
 }
