@@ -60,12 +60,12 @@ TEST_F(TrialStopTest, WhileTheDataAreDigested) {
   EXPECT_TRUE(Checkpoints(ended.events).empty());
 }
 
-// Two lines of 30 MB: no loop over lines would come to its next step in time.
+// Two lines of 25 MB: no loop over lines would come to its next step in time.
 TEST_F(TrialStopTest, WhileAVocabularyIsTrained) {
   const std::string path = folder_ / "lines.txt";
   std::ofstream out(path);
-  for (int line = 0; line < 2; ++line) {
-    for (std::uint32_t i = 0, x = 17; i < 5'000'000; ++i) {
+  for (std::uint32_t line = 0; line < 2; ++line) {
+    for (std::uint32_t i = 0, x = 17 + line; i < 5'000'000; ++i) {
       x = x * 1664525 + 1013904223;
       out << char('a' + (x >> 28)) << char('a' + (x >> 24) % 16) << char('a' + (x >> 20) % 16)
           << char('a' + (x >> 16) % 16) << (x % 5 == 0 ? " " : "e");
