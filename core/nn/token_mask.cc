@@ -7,16 +7,22 @@
 namespace inlier {
 namespace {
 
+bool HasTokenAxes(const TokenMask& mask, const at::Tensor& x) {
+  return x.dim() >= 3 && x.size(0) == mask.padding.size(0) && x.size(1) == mask.padding.size(1);
+}
+
 // The axes of x that hold its tokens: (B, T) or (B * T).
 std::int64_t TokenAxes(const TokenMask& mask, const at::Tensor& x) {
-  const std::int64_t batch = mask.padding.size(0), tokens = mask.padding.size(1);
-  if (x.dim() >= 3 && x.size(0) == batch && x.size(1) == tokens) return 2;
-  TORCH_CHECK(x.dim() >= 2 && x.size(0) == batch * tokens, "a tensor of shape ", x.sizes(),
+  TORCH_CHECK(IsOfTokens(mask, x), "a tensor of shape ", x.sizes(),
               " is not one of the tokens of a batch of shape ", mask.padding.sizes());
-  return 1;
+  return HasTokenAxes(mask, x) ? 2 : 1;
 }
 
 }  // namespace
+
+bool IsOfTokens(const TokenMask& mask, const at::Tensor& x) {
+  return HasTokenAxes(mask, x) || (x.dim() >= 2 && x.size(0) == mask.padding.numel());
+}
 
 TokenMask MakeTokenMask(const at::Tensor& attention_mask) {
   if (!attention_mask.defined()) return {};

@@ -19,6 +19,9 @@ struct TokenMask {
 // attention_mask: (B, T), 1 = a real token, or undefined. On the CPU a mask without padding gives an empty TokenMask.
 TokenMask MakeTokenMask(const at::Tensor& attention_mask);
 
+// True for x (B, T, …) or (B * T, …). REQUIRES: there is padding.
+bool IsOfTokens(const TokenMask& mask, const at::Tensor& x);
+
 // The padding of x, (B, T, …) or (B * T, …), as a tensor that broadcasts to x; undefined where there is none.
 at::Tensor PaddingOf(const TokenMask& mask, const at::Tensor& x);
 

@@ -146,14 +146,6 @@ ActivationRecorder::ActivationRecorder(v1::ModelSpec::ArchitectureCase architect
 
 ActivationRecorder::~ActivationRecorder() = default;
 
-bool ActivationRecorder::IsFfnOutput(v1::ModelSpec::ArchitectureCase architecture, const std::string& site) {
-  const std::string path = WithoutLayerNumber(site);
-  const std::vector<MeasuredSite>& sites = MeasuredSites(architecture);
-  return std::any_of(sites.begin(), sites.end(), [&path](const MeasuredSite& measured) {
-    return measured.role == Role::kFfnOutput && measured.path == path;
-  });
-}
-
 void ActivationRecorder::OnPass(const at::Tensor& attention_mask) {
   if (!options_.count_padding) mask_ = MakeTokenMask(attention_mask);
 }

@@ -71,9 +71,6 @@ class ActivationRecorder : public ActivationTap {
   ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture, const RecorderOptions& options);
   ~ActivationRecorder() override;
 
-  // True for the output of the second linear of a layer's feed-forward network (F, fc2).
-  static bool IsFfnOutput(v1::ModelSpec::ArchitectureCase architecture, const std::string& site);
-
   void OnPass(const at::Tensor& attention_mask) override;
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/outliers/activation_recorder.h"
+#include "core/models/sites.h"
 #include "core/outliers/outlier_metrics.h"
 
 namespace inlier {
@@ -27,7 +27,7 @@ SixSigmaRecorder::Record& SixSigmaRecorder::FindOrAdd(const std::string& site) {
 at::Tensor SixSigmaRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
   // Some models have the output as (B * T, d): B is that of the embeddings, which come first.
   if (site == "hidden.0") sequences_ = activation.size(0);
-  if (!ActivationRecorder::IsFfnOutput(architecture_, site)) return activation;
+  if (!IsFfnOutputSite(site)) return activation;
   const c10::NoGradGuard no_grad;
   INLIER_CHECK(activation.dim() == 3 || sequences_ > 0);
   const at::Tensor x =

@@ -2,7 +2,7 @@
 // position and by hidden dimension, over an evaluation. A tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
 // An element counts where |x - mean| > 6 standard deviations of its sequence's (T, d) at the output of the second linear
-// of a layer's feed-forward network (ActivationRecorder::IsFfnOutput).   (Bondarenko et al. 2023, section 3 and figure 1)
+// of a layer's feed-forward network (IsFfnOutputSite of core/models/sites.h).   (Bondarenko et al. 2023, section 3 and figure 1)
 // Padding is left out of both; with count_padding it is measured like text (docs/decisions/0024-padding.md).
 //
 // REQUIRES: the sequences of all batches have the same T. Thread safety: none. On a GPU no call before Sites() waits for
@@ -18,7 +18,6 @@
 
 #include "core/nn/activation_tap.h"
 #include "core/nn/token_mask.h"
-#include "inlier/v1/model_spec.pb.h"
 
 namespace inlier {
 
@@ -32,8 +31,7 @@ struct SixSigmaSite {
 
 class SixSigmaRecorder : public ActivationTap {
  public:
-  explicit SixSigmaRecorder(v1::ModelSpec::ArchitectureCase architecture, bool count_padding = false)
-      : architecture_(architecture), count_padding_(count_padding) {}
+  explicit SixSigmaRecorder(bool count_padding = false) : count_padding_(count_padding) {}
 
   void OnPass(const at::Tensor& attention_mask) override;
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
@@ -52,7 +50,6 @@ class SixSigmaRecorder : public ActivationTap {
 
   Record& FindOrAdd(const std::string& site);
 
-  const v1::ModelSpec::ArchitectureCase architecture_;
   const bool count_padding_;
   TokenMask mask_;              // Of this pass. The same for the next.
   std::int64_t sequences_ = 0;  // In the batch.

@@ -105,23 +105,14 @@ Moments MomentsOnCpu(const at::Tensor& exact, const at::Tensor& rounded) {
   return all;
 }
 
-// The real elements of x, of the tokens `real` (B, T), as a tensor that broadcasts to x: (B, T, …), (B * T, …), or
-// (B, H, T, T) of queries and keys. Undefined for other shapes, such as the rows that a loss is taken of: all are real.
-at::Tensor RealElements(const at::Tensor& real, const at::Tensor& x) {
-  const std::int64_t batch = real.size(0), tokens = real.size(1);
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
-  if (x.dim() == 4 && x.size(0) == batch && x.size(2) == tokens && x.size(3) == tokens) {
-    return real.view({batch, 1, tokens, 1}).logical_and(real.view({batch, 1, 1, tokens}));
-  }
-  if (x.dim() >= 3 && x.size(0) == batch && x.size(1) == tokens) {
-    shape[0] = batch;
-    shape[1] = tokens;
-  } else if (x.dim() >= 2 && x.size(0) == batch * tokens) {
-    shape[0] = batch * tokens;
-  } else {
-    return {};
-  }
-  return real.reshape(shape);
+// The padding of x as a tensor that broadcasts to it: of tokens, or of (B, H, T, T), the weights of queries and keys.
+// Undefined for other shapes, such as the rows that a loss is taken of: none is padding.
+at::Tensor HiddenElements(const TokenMask& mask, const at::Tensor& x) {
+  const at::Tensor& padding = mask.padding;
+  const std::int64_t batch = padding.size(0), tokens = padding.size(1);
+  if (x.dim() == 4 && x.size(0) == batch && x.size(2) == tokens && x.size(3) == tokens)
+    return padding.view({batch, 1, tokens, 1}).logical_or(padding.view({batch, 1, 1, tokens}));
+  return IsOfTokens(mask, x) ? PaddingOf(mask, x) : at::Tensor();
 }
 
 // (3): of x, x^2 and (x - q(x))^2; and (): max |x|.
@@ -149,7 +140,7 @@ std::pair<at::Tensor, at::Tensor> SumsOf(const at::Tensor& exact, const at::Tens
 
 void QuantizationErrorRecorder::OnPass(const at::Tensor& attention_mask) {
   QuantizerTap::OnPass(attention_mask);
-  real_ = count_padding_ || !attention_mask.defined() ? at::Tensor() : attention_mask.ne(0);
+  if (!count_padding_) mask_ = MakeTokenMask(attention_mask);
 }
 
 at::Tensor QuantizationErrorRecorder::OnRounded(const std::string& tensor, QuantizedPart part,
@@ -163,12 +154,12 @@ at::Tensor QuantizationErrorRecorder::OnRounded(const std::string& tensor, Quant
   const c10::NoGradGuard no_grad;
   at::Tensor x = exact, q = rounded;
   at::Tensor count = at::full({1}, static_cast<double>(exact.numel()), exact.options().dtype(at::kDouble));
-  const at::Tensor real = is_weight || !real_.defined() ? at::Tensor() : RealElements(real_, exact);
-  if (real.defined()) {
-    const at::Tensor padding = real.logical_not();  // Zeros add nothing but to the count.
-    x = exact.masked_fill(padding, 0);
-    q = rounded.masked_fill(padding, 0);
-    count = real.sum(at::kDouble).mul_(static_cast<double>(exact.numel() / real.numel())).view({1});
+  const at::Tensor hidden =
+      is_weight || !mask_.padding.defined() ? at::Tensor() : HiddenElements(mask_, exact);
+  if (hidden.defined()) {
+    x = exact.masked_fill(hidden, 0);  // Zeros add nothing but to the count.
+    q = rounded.masked_fill(hidden, 0);
+    count -= hidden.sum(at::kDouble).mul_(static_cast<double>(exact.numel() / hidden.numel()));
   }
   const auto [added, largest] = SumsOf(x, q);
   const at::Tensor all = at::cat({count, added});

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/nn/token_mask.h"
 #include "core/quant/quantizer_tap.h"
 
 namespace inlier {
@@ -51,7 +52,7 @@ class QuantizationErrorRecorder : public QuantizerTap {
   };
 
   const bool count_padding_;
-  at::Tensor real_;  // (B, T) bool, true = a real token of this pass; undefined: all are.
+  TokenMask mask_;  // Of this pass.
   std::vector<Sums> sums_;
   std::unordered_map<std::string, std::size_t> index_;  // By tensor.
 };

@@ -24,7 +24,7 @@ namespace inlier {
 absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
     Model& model, const Dataset& dataset, const v1::QuantizationSpec& spec,
     v1::ModelSpec::ArchitectureCase architecture, c10::Device device,
-    const std::function<absl::Status(std::int64_t, std::int64_t)>& after_batch) {
+    const std::function<absl::Status(std::int64_t)>& after_batch) {
   model.eval();
   ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization, MakeQuantization(spec, architecture));
   const v1::CalibrationSpec& calibration = spec.calibration();
@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
     const Batch batch =
         dataset.CalibrationBatch(calibration.split(), i, calibration.batch_size(), calibration.seed());
     model.Observe(InputOf(batch, device), *quantization);
-    RETURN_IF_ERROR(after_batch(i + 1, batches));
+    RETURN_IF_ERROR(after_batch(i + 1));
   }
   quantization->Freeze();
   return quantization;
@@ -43,11 +43,11 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
     Model& model, const Dataset& dataset, const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
     const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
-  std::optional<PhaseProgress> progress;
+  RETURN_IF_ERROR(CheckStop(stop_requested));
+  PhaseProgress progress("calibrate", spec.quantization().calibration().batches(), sink);
   return Calibrate(model, dataset, spec.quantization(), spec.model().architecture_case(), device,
-                   [&](std::int64_t done, std::int64_t batches) {
-                     if (!progress) progress.emplace("calibrate", batches, sink);
-                     progress->Done(done, std::nullopt);
+                   [&](std::int64_t done) {
+                     progress.Done(done, std::nullopt);
                      return CheckStop(stop_requested);
                    });
 }

@@ -58,12 +58,12 @@ absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, 
                                           const std::function<bool()>& stop_requested);
 
 // Ranges of `spec` for a model of `architecture`, from its calibration batches where it needs any. `after_batch`, with
-// the numbers of batches done and in all, ends it by an error. The caller chooses between no gradients and inference
+// the number of batches done, ends it by an error. The caller chooses between no gradients and inference
 // mode; the model is in evaluation mode after it.
 absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
     Model& model, const Dataset& dataset, const v1::QuantizationSpec& spec,
     v1::ModelSpec::ArchitectureCase architecture, c10::Device device,
-    const std::function<absl::Status(std::int64_t, std::int64_t)>& after_batch);
+    const std::function<absl::Status(std::int64_t)>& after_batch);
 
 // The two halves of Evaluate. Ranges from the calibration batches of `spec`'s quantization; REQUIRES: it has
 // one.

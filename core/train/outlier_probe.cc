@@ -83,7 +83,7 @@ OutlierProbe::OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase a
     : activations_(architecture,
                    {.kurtosis_batches = kurtosis_batches, .count_padding = options.count_padding()}),
       tokens_(architecture, options.count_padding()),
-      six_sigma_(architecture, options.count_padding()),
+      six_sigma_(options.count_padding()),
       attention_(model.causal(),
                  {.count_padding = options.count_padding(), .sink_threshold = options.sink_threshold()}) {}
 

@@ -140,7 +140,7 @@ class Reading {
   }
 
   absl::StatusOr<Json> Outliers(const Dataset& dataset, std::uint32_t mask_seed) {
-    SixSigmaRecorder recorder(architecture_);
+    SixSigmaRecorder recorder;
     const std::int64_t batches =
         std::min(dataset.ValidationBatches(kDimensionExamples), kOutlierExamples / kDimensionExamples);
     std::int64_t examples = 0;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "core/models/sites.h"
 #include "core/outliers/outlier_metrics.h"
 
 namespace inlier {
@@ -139,16 +140,12 @@ TEST(ActivationRecorderTest, PaddingIsLeftOutOfARowAndIsNoRow) {
 }
 
 TEST(ActivationRecorderTest, TheSecondLinearOfAFeedForwardNetworkIsKnownInEveryArchitecture) {
-  const std::pair<v1::ModelSpec::ArchitectureCase, const char*> outputs[] = {
-      {kBert, "bert.encoder.layer.3.output.dense"},
-      {kOpt, "model.decoder.layers.3.fc2"},
-      {v1::ModelSpec::kGpt2, "transformer.h.3.mlp.c_proj"},
-      {v1::ModelSpec::kLlama, "model.layers.3.mlp.down_proj"},
-      {v1::ModelSpec::kVit, "vit.encoder.layer.3.output.dense"}};
-  for (const auto& [architecture, site] : outputs)
-    EXPECT_TRUE(ActivationRecorder::IsFfnOutput(architecture, site));
-  EXPECT_FALSE(ActivationRecorder::IsFfnOutput(kBert, "bert.encoder.layer.3.attention.output.dense"));
-  EXPECT_FALSE(ActivationRecorder::IsFfnOutput(kOpt, "model.decoder.layers.3"));
+  for (const char* site :
+       {"bert.encoder.layer.3.output.dense", "model.decoder.layers.3.fc2", "transformer.h.3.mlp.c_proj",
+        "model.layers.3.mlp.down_proj", "vit.encoder.layer.3.output.dense"})
+    EXPECT_TRUE(IsFfnOutputSite(site)) << site;
+  EXPECT_FALSE(IsFfnOutputSite("bert.encoder.layer.3.attention.output.dense"));
+  EXPECT_FALSE(IsFfnOutputSite("model.decoder.layers.3"));
 }
 
 TEST(ActivationRecorderTest, ADivergedModelDoesNotLookHealthy) {

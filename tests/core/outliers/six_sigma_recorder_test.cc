@@ -16,7 +16,7 @@ at::Tensor Quiet() { return torch::zeros({2, 50, 20}); }
 std::int64_t At(const at::Tensor& counts, int index) { return counts[index].item<std::int64_t>(); }
 
 TEST(SixSigmaRecorderTest, CountsOfBatchesAddUpByPositionAndDimension) {
-  SixSigmaRecorder recorder(v1::ModelSpec::kBert);
+  SixSigmaRecorder recorder;
   at::Tensor x = Quiet();
   x[0][7][3] = 100;
   x[1][9][3] = -100;
@@ -39,7 +39,7 @@ TEST(SixSigmaRecorderTest, FlatOutputsAreCountedBySequence) {
   at::Tensor x = torch::randn({2, 50, 20});
   x[1] *= 100;
   x[0][4][2] = 30;
-  SixSigmaRecorder flat(v1::ModelSpec::kOpt);
+  SixSigmaRecorder flat;
   flat.OnActivation("hidden.0", x);
   flat.OnActivation("model.decoder.layers.0.fc2", x.view({100, 20}));
   EXPECT_EQ(At(flat.Sites()[0].per_position, 4), 1);
@@ -52,25 +52,25 @@ TEST(SixSigmaRecorderTest, PaddingIsNotCountedUnlessAsked) {
   x[0][7][3] = 100;
   x[0].slice(0, 40).fill_(7);
   mask[0].slice(0, 40).fill_(0);
-  SixSigmaRecorder recorder(v1::ModelSpec::kBert), counting(v1::ModelSpec::kBert, /*count_padding=*/true);
+  SixSigmaRecorder recorder, counting(/*count_padding=*/true);
   for (SixSigmaRecorder* each : {&recorder, &counting}) {
     each->OnPass(mask);
     each->OnActivation(kFfn, x);
   }
   EXPECT_DOUBLE_EQ(recorder.Sites()[0].mean_count, 0.5);
   x[0].slice(0, 40).fill_(-1000);
-  SixSigmaRecorder loud(v1::ModelSpec::kBert);
+  SixSigmaRecorder loud;
   loud.OnPass(mask);
   loud.OnActivation(kFfn, x);
   EXPECT_DOUBLE_EQ(loud.Sites()[0].mean_count, 0.5) << "whatever stands there";
-  SixSigmaRecorder loud_counting(v1::ModelSpec::kBert, /*count_padding=*/true);
+  SixSigmaRecorder loud_counting(/*count_padding=*/true);
   loud_counting.OnPass(mask);
   loud_counting.OnActivation(kFfn, x);
   EXPECT_DOUBLE_EQ(loud_counting.Sites()[0].mean_count, 0) << "the padding raises the deviation";
 }
 
 TEST(SixSigmaRecorderTest, ADivergedModelDoesNotLookHealthy) {
-  SixSigmaRecorder recorder(v1::ModelSpec::kBert);
+  SixSigmaRecorder recorder;
   at::Tensor x = Quiet();
   x[1][2][3] = std::numeric_limits<float>::quiet_NaN();
   recorder.OnActivation(kFfn, x);

@@ -64,7 +64,7 @@ TEST_P(PaddingTest, NoNumberDependsOnThePadding) {
   for (int sequence = 0; sequence < 3; ++sequence) {
     TapChain one({alone.taps()[0], alone.taps()[1], alone.taps()[3]});
     model_->Observe(Alone(sequence), one);
-    SixSigmaRecorder counts(spec_.model().architecture_case());
+    SixSigmaRecorder counts;
     model_->Observe(Alone(sequence), counts);
     for (const SixSigmaSite& site : counts.Sites())
       six_sigma["ffn_six_sigma_count " + site.site] += site.mean_count / 3;
