@@ -127,6 +127,13 @@ bool HasOtherPenalty(const v1::TrialSpec& spec) {
          (regularizer.has_ffn_output() && !(gated && spec.training().has_start_from()));
 }
 
+// True with parts of attention or tokens that no table has.
+bool HasOtherParts(const v1::TrialSpec& spec) {
+  const v1::AttentionSpec& attention = spec.attention();
+  return attention.query_key_norm() != v1::NO_NORM || attention.key_value_bias() ||
+         spec.model().vit().registers() > 0;
+}
+
 void AddAttention(const v1::TrialSpec& spec, const std::string& method, PublishedQuery* query) {
   auto& settings = query->settings;
   const v1::ClippedSoftmaxSpec& clipped = spec.attention().softmax().clipped();
@@ -307,6 +314,20 @@ void AddQuantization(const v1::QuantizationSpec& quantization, PublishedQuery* q
   settings["activation_grid"] = quantization.activations().symmetric() ? "symmetric" : "asymmetric";
 }
 
+// What no published number has: formats, the cache and methods beyond rounding to the nearest; empty without any.
+std::string OtherMethods(const v1::QuantizationSpec& quantization) {
+  std::string methods;
+  for (const v1::NumberFormat format :
+       {quantization.weights().format(), quantization.activations().format()}) {
+    if (format != v1::INTEGER) absl::StrAppend(&methods, " ", LowerCase(v1::NumberFormat_Name(format)));
+  }
+  if (quantization.has_kv_cache()) absl::StrAppend(&methods, " kv", quantization.kv_cache().bits());
+  if (quantization.has_rotation()) absl::StrAppend(&methods, " rotation");
+  if (quantization.has_smoothing()) absl::StrAppend(&methods, " smoothing");
+  if (quantization.has_gptq()) absl::StrAppend(&methods, " gptq");
+  return methods;
+}
+
 // The prefix of "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4"; "other" for what no
 // paper has.
 std::string PrecisionName(const v1::QuantizationSpec& quantization, const std::string& bits) {
@@ -317,7 +338,8 @@ std::string PrecisionName(const v1::QuantizationSpec& quantization, const std::s
     return bits == "w8a8" ? absl::StrCat("absmax_", granularity) : "other";
   }
   if (quantization.has_zeropoint()) {
-    return quantization.has_activations() || !quantization.has_weights()
+    return quantization.has_activations() || !quantization.has_weights() ||
+                   !OtherMethods(quantization).empty()
                ? "other"
                : absl::StrCat("zeropoint_w", quantization.weights().bits());
   }
@@ -371,7 +393,7 @@ PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& me
   PublishedQuery query;
   query.architecture = std::string(ArchitectureName(spec.model()));
   query.model = ModelName(spec, query.architecture);
-  query.method = HasOtherPenalty(spec) ? "" : MethodName(spec.attention());
+  query.method = HasOtherPenalty(spec) || HasOtherParts(spec) ? "" : MethodName(spec.attention());
   AddAttention(spec, query.method, &query);
   AddModel(spec, &query);
   AddData(spec, &query);
@@ -384,7 +406,8 @@ PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& me
       !spec.has_quantization()
           ? "fp16"
           : part("w", quantization.has_weights(), quantization.weights().bits()) +
-                part("a", quantization.has_activations(), quantization.activations().bits());
+                part("a", quantization.has_activations(), quantization.activations().bits()) +
+                OtherMethods(quantization);
   query.settings["bits"] = bits;
   if (spec.has_quantization()) AddQuantization(quantization, &query);
   query.settings["tokens"] = measurement == "max_abs_first" ? "first" : "all";

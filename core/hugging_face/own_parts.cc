@@ -40,6 +40,8 @@ bool HasNorm(const v1::TrialSpec& spec) {
   return spec.model().has_llama() ? spec.norm() == v1::LAYER_NORM : spec.norm() != v1::LAYER_NORM;
 }
 
+bool HasQueryKeyNorm(const v1::TrialSpec& spec) { return spec.attention().query_key_norm() != v1::NO_NORM; }
+
 bool HasEpsilon(const v1::TrialSpec& spec) {
   return spec.model().has_opt() && spec.model().opt().norm_epsilon() != 1e-5;
 }
@@ -84,13 +86,16 @@ v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
 
 bool HasOwnParts(const v1::TrialSpec& spec) {
   return HasSoftmax(spec.attention().softmax()) || HasGate(spec.attention().gate()) || HasNorm(spec) ||
-         HasEpsilon(spec) || spec.model().vit().patch_norm();
+         HasQueryKeyNorm(spec) || spec.attention().key_value_bias() || HasEpsilon(spec) ||
+         spec.model().vit().patch_norm() || spec.model().vit().registers() > 0;
 }
 
 void AddOwnParts(const v1::TrialSpec& spec, bool quantized, json* config) {
   v1::AttentionSpec attention;
   *attention.mutable_softmax() = Explicit(spec);
   if (HasGate(spec.attention().gate())) *attention.mutable_gate() = spec.attention().gate();
+  if (HasQueryKeyNorm(spec)) attention.set_query_key_norm(spec.attention().query_key_norm());
+  if (spec.attention().key_value_bias()) attention.set_key_value_bias(true);
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string text;
@@ -99,6 +104,7 @@ void AddOwnParts(const v1::TrialSpec& spec, bool quantized, json* config) {
   if (HasNorm(spec) || HasEpsilon(spec)) parts["norm"] = v1::NormKind_Name(spec.norm());
   if (HasEpsilon(spec)) parts["norm_epsilon"] = spec.model().opt().norm_epsilon();
   if (spec.model().vit().patch_norm()) parts["patch_norm"] = true;
+  if (spec.model().vit().registers() > 0) parts["registers"] = spec.model().vit().registers();
   (*config)[kKey] = parts;
 
   const std::string type = (*config)["model_type"];
@@ -139,6 +145,11 @@ absl::Status ReadOwnParts(const json& config, v1::TrialSpec* spec) {
   }
   if (found->value("patch_norm", json(false)) == json(true) && spec->model().has_vit())
     spec->mutable_model()->mutable_vit()->set_patch_norm(true);
+  if (const auto registers = found->find("registers"); registers != found->end()) {
+    if (!registers->is_number_unsigned() || !spec->model().has_vit())
+      return fail(".registers", "must be a whole number, of a ViT");
+    spec->mutable_model()->mutable_vit()->set_registers(registers->get<std::uint32_t>());
+  }
   return absl::OkStatus();
 }
 

@@ -1,5 +1,5 @@
-// The parts of a model that transformers' own classes have not: its softmax, gate, norms, and the scales of a
-// quantization. An export with any of them carries two Python files, which from_pretrained loads with
+// The parts of a model that transformers' own classes have not: its softmax, gate, norms (of queries and keys too), key and
+// value bias, registers, and the scales of a quantization. An export with any of them carries two Python files, which from_pretrained loads with
 // trust_remote_code, and config.json has their settings under `inlier`.
 #ifndef INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_
 #define INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_

@@ -142,7 +142,8 @@ bool IsHead(const std::string& parameter) {
 
 // Parameters that a model trained without a variant does not have when training continues with it.
 bool IsVariant(const std::string& parameter) {
-  return IsGateParameter(parameter) || absl::EndsWith(parameter, ".sinks");
+  return IsGateParameter(parameter) || IsKeyValueBias(parameter) || IsQueryKeyNorm(parameter) ||
+         parameter == kRegisterTokens || absl::EndsWith(parameter, ".sinks");
 }
 
 std::string Shape(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }

@@ -36,7 +36,8 @@ absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path
 
 // Copies the matching tensors of `source` into `model`: a folder as above, or a single .safetensors file such
 // as a checkpoint of inlier (its optimizer state is skipped). Returns the parameters without a tensor, which
-// keep their values: gates, learned null keys, heads and the pooler. Heads for other purposes are skipped.
+// keep their values: gates, learned null keys, key and value biases, norms of queries and keys, registers, heads and the
+// pooler. Heads for other purposes are skipped.
 // InvalidArgument names any other tensor that is missing, superfluous or misshapen; a name that only the file
 // has is not quoted. Files outside `roots` are refused.
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,

@@ -45,6 +45,7 @@ std::optional<double> GateLogit(const v1::GateSpec& gate) {
       if (gate.all_heads_linear().has_pi_init()) return logit(gate.all_heads_linear().pi_init());
       return std::nullopt;
     case v1::GateSpec::kMlp:
+    case v1::GateSpec::kProjected:
     case v1::GateSpec::kNone:
     case v1::GateSpec::KIND_NOT_SET:
       return std::nullopt;
@@ -115,6 +116,8 @@ void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_
         start.fill_(*gate_logit);
       } else if (gate.has_initial_std() && EndsWith(name, ".weight")) {
         start.normal_(0, gate.initial_std(), generator);
+      } else if (gate.has_projected()) {
+        start.normal_(0, from.std, generator);
       } else {
         default_uniform();
       }

@@ -1,6 +1,7 @@
 #include "core/models/layer_options.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -76,8 +77,10 @@ absl::StatusOr<SoftmaxOptions> SoftmaxFromSpec(const v1::TrialSpec& spec) {
   return SoftmaxOptions();
 }
 
+// Without a gate for ProjectedGateSpec, which ProjectedGateFromSpec reads.
 absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate) {
   GateOptions options;
+  if (gate.has_projected()) return options;
   options.pooled = gate.pooled();
   options.output_factor = gate.output_factor();
   switch (gate.kind_case()) {
@@ -99,6 +102,8 @@ absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate) {
     case v1::GateSpec::kUnconditional:
       options.kind = GateOptions::Kind::kUnconditional;
       break;
+    case v1::GateSpec::kProjected:
+      break;
   }
   const bool conditional =
       options.kind != GateOptions::Kind::kNone && options.kind != GateOptions::Kind::kUnconditional;
@@ -108,6 +113,42 @@ absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate) {
     return InvalidField("attention.gate.output_factor", "has no effect without a gate");
   }
   return options;
+}
+
+ProjectedGateOptions::Place PlaceFromSpec(v1::ProjectedGateSpec::Place place) {
+  switch (place) {
+    case v1::ProjectedGateSpec::CONTEXT:
+      return ProjectedGateOptions::Place::kContext;
+    case v1::ProjectedGateSpec::VALUE:
+      return ProjectedGateOptions::Place::kValue;
+    case v1::ProjectedGateSpec::KEY:
+      return ProjectedGateOptions::Place::kKey;
+    case v1::ProjectedGateSpec::QUERY:
+      return ProjectedGateOptions::Place::kQuery;
+    case v1::ProjectedGateSpec::OUTPUT:
+      return ProjectedGateOptions::Place::kOutput;
+  }
+  return ProjectedGateOptions::Place::kNone;
+}
+
+absl::StatusOr<ProjectedGateOptions> ProjectedGateFromSpec(const v1::GateSpec& gate) {
+  if (!gate.has_projected()) return ProjectedGateOptions();
+  if (gate.pooled()) return InvalidField("attention.gate.pooled", "is not defined for a projected gate");
+  return ProjectedGateOptions{.place = PlaceFromSpec(gate.projected().place()),
+                              .headwise = gate.projected().granularity() == v1::ProjectedGateSpec::HEADWISE,
+                              .output_factor = gate.output_factor()};
+}
+
+std::optional<NormOptions> QueryKeyNormFromSpec(v1::QueryKeyNorm norm, double epsilon) {
+  switch (norm) {
+    case v1::NO_NORM:
+      return std::nullopt;
+    case v1::HEAD_RMS:
+      return NormOptions{.kind = NormOptions::Kind::kRmsNormPerChannel, .epsilon = epsilon};
+    case v1::HEAD_LAYER:
+      return NormOptions{.kind = NormOptions::Kind::kLayerNorm, .epsilon = epsilon};
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<Nonlinearity> NonlinearityFromSpec(v1::Activation activation) {
@@ -167,6 +208,10 @@ absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const 
   layer.attention.linear.bias = sizes.biases;
   ASSIGN_OR_RETURN(layer.attention.softmax, SoftmaxFromSpec(trial));
   ASSIGN_OR_RETURN(layer.attention.gate, GateFromSpec(trial.attention().gate()));
+  ASSIGN_OR_RETURN(layer.attention.projected_gate, ProjectedGateFromSpec(trial.attention().gate()));
+  layer.attention.query_key_norm =
+      QueryKeyNormFromSpec(trial.attention().query_key_norm(), sizes.norm_epsilon);
+  layer.attention.key_value_bias = trial.attention().key_value_bias();
   layer.ffn_size = sizes.ffn_size;
   ASSIGN_OR_RETURN(layer.nonlinearity, NonlinearityFromSpec(sizes.activation));
   layer.norm = {.kind = NormFromSpec(trial.norm()), .epsilon = sizes.norm_epsilon};

@@ -5,7 +5,9 @@
 namespace inlier {
 
 FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal) {
-  FrameOptions frame{.causal = causal, .softmax = layer.attention.softmax};
+  FrameOptions frame{.causal = causal,
+                     .softmax = layer.attention.softmax,
+                     .added_keys = layer.attention.key_value_bias ? 1 : 0};
   if (position.kind == PositionOptions::Kind::kRotary) {
     frame.rotary_size = layer.attention.hidden_size / layer.attention.heads;
     frame.rotary_theta = position.rotary_theta;

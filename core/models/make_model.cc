@@ -91,6 +91,7 @@ absl::StatusOr<std::shared_ptr<Model>> MakeVit(const v1::TrialSpec& trial) {
   if (options.channels == 0) return InvalidField("model.vit.channels", "must be given and at least 1");
   if (options.classes == 0) return InvalidField("model.vit.classes", "must be given and at least 2");
   options.patch_norm = spec.patch_norm();
+  options.registers = spec.registers();
   options.position = MakePositionOptions(spec.position(), /*rotary_theta=*/0);
   return std::make_shared<Vit>(options);
 }

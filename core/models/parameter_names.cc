@@ -20,13 +20,20 @@ bool HasPart(std::string_view text, std::string_view part) {
 bool IsNormParameter(std::string_view name) {
   const std::string_view owner = Owner(name);
   return owner == "LayerNorm" || owner == "norm" || owner == "ln_1" || owner == "ln_2" || owner == "ln_f" ||
-         HasPart(owner, "layer_norm") || HasPart(owner, "layernorm");
+         IsQueryKeyNorm(name) || HasPart(owner, "layer_norm") || HasPart(owner, "layernorm");
 }
 
 bool IsGateParameter(std::string_view name) {
   constexpr std::string_view kGate = ".gate";
   return HasPart(name, ".gate.") ||
          (name.size() >= kGate.size() && name.substr(name.size() - kGate.size()) == kGate);
+}
+
+bool IsKeyValueBias(std::string_view name) { return name.ends_with(".bias_k") || name.ends_with(".bias_v"); }
+
+bool IsQueryKeyNorm(std::string_view name) {
+  const std::string_view owner = Owner(name);
+  return owner == "q_norm" || owner == "k_norm";
 }
 
 bool IsStoredInOut(std::string_view name) {

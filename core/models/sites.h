@@ -10,6 +10,15 @@
 //
 // B sequences, T tokens, d hidden_size, H heads, h = d / H, F ffn_size, V vocab_size, E width of the token embedding.
 //
+// K = T, or T + 1 with key_value_bias, whose key is the last of every row of scores and probabilities.
+//
+// In every architecture, below its attention S, in no table of quantizers (the reference has none of them), only with the part:
+//   O    S.gate                                    projected gate: (B, n, T, h), HEADWISE (B, n, T, 1); n = heads, for KEY and
+//                                                  VALUE kv_heads. Before the norms, except at CONTEXT and OUTPUT, where it is
+//                                                  behind the probabilities and behind the output projection
+//   W A  S.q_norm, S.k_norm                        (h); (B, T, heads, h), (B, T, kv_heads, h)   query_key_norm
+//   -    S                                         OnKeys, OnValues: (B, T, kv_heads, h)
+//
 // BERT, S = bert.encoder.layer.<i>.attention.self, L = bert.encoder.layer.<i>:
 //   W    bert.embeddings.word_embeddings           (V, d)
 //   W    bert.embeddings.token_type_embeddings     (2, d)
@@ -19,9 +28,9 @@
 //   W A  bert.embeddings.LayerNorm                 gain (d); output (B, T, d)
 //   O    hidden.0                                  (B, T, d)  embedding output, after dropout
 //   W A  S.query, S.key, S.value                   (d, d); output after bias (B, T, d)
-//   A    S.attn_scores_act_quantizer               (B, H, T, T)  after 1/sqrt(h), before the mask
-//   A    S.attn_probs_act_quantizer                (B, H, T, T)  after clipping, before dropout
-//   O    S.probs                                   (B, H, T, T)  the same, after that site
+//   A    S.attn_scores_act_quantizer               (B, H, T, K)  after 1/sqrt(h), before the mask
+//   A    S.attn_probs_act_quantizer                (B, H, T, K)  after clipping, before dropout
+//   O    S.probs                                   (B, H, T, K)  the same, after that site
 //   O    S.gate                                    (B, H, T, 1), pooled (B, H, 1, 1), unconditional (H); none without gate
 //   A    S.context_act_quantizer                   (B, T, d)  after the gate, heads merged
 //   O    S.context                                 (B, T, d)  what the output projection reads
@@ -46,9 +55,9 @@
 //   O    hidden.0                                  (B, T, d)  the same, after that site
 //   W A  L.self_attn_layer_norm                    (d); (B, T, d)   pre-LN
 //   W A  S.q_proj, S.k_proj, S.v_proj              (d, d); (B, T, d)  q before the h^-0.5 factor
-//   A    S.attn_scores_act_quantizer               (B*H, T, T)  before the mask
-//   A    S.attn_probs_act_quantizer                (B*H, T, T)  after clipping, before dropout
-//   O    S.probs                                   (B, H, T, T)  the same, after that site
+//   A    S.attn_scores_act_quantizer               (B*H, T, K)  before the mask
+//   A    S.attn_probs_act_quantizer                (B*H, T, K)  after clipping, before dropout
+//   O    S.probs                                   (B, H, T, K)  the same, after that site
 //   A    S.context_act_quantizer                   (B*H, T, h)  before the gate
 //   O    S.gate                                    as BERT
 //   O    S.context                                 (B, T, d)  after the gate, heads merged: what out_proj reads
@@ -72,7 +81,7 @@
 //   W A  E.patch_embeddings.projection             (d, C*p*p); (B, P, d)
 //   W A  E.patch_embeddings.norm                   (d); (B, P, d)   only with patch_norm
 //   A    E.sum_pos_embd_act_quantizer              (B, 1 + P, d)  [class, patches] + position; none without positions
-//   O    hidden.0                                  (B, T, d)  the same, after dropout
+//   O    hidden.0                                  (B, T, d)  the same and registers behind it, after dropout; T = 1 + P + registers
 //   W A  L.layernorm_before                        (d); (B, T, d)
 //   W A  S.query, S.key, S.value                   (d, d); (B, T, d)
 //   A O  S.attn_scores_act_quantizer … S.context   as BERT

@@ -17,6 +17,7 @@ Vit::Vit(const VitOptions& options)
   class_token_ = embeddings.Create("cls_token", {1, 1, width});
   if (options.position.kind == PositionOptions::Kind::kLearned)
     positions_ = embeddings.Create("position_embeddings", {1, tokens(), width});
+  if (options.registers > 0) registers_ = embeddings.Create("register_tokens", {1, options.registers, width});
   const ParameterScope patches = embeddings.Child("patch_embeddings");
   const ParameterScope projection = patches.Child("projection");
   projection_ =
@@ -60,13 +61,14 @@ at::Tensor Vit::Embed(const ModelInput& input, const ForwardContext& context) co
   if (!patch_norm_.empty()) x = patch_norm_[0](x, context);
   x = at::cat({class_token_.expand({batch, 1, -1}).to(x.scalar_type()), x}, 1);
   if (positions_.defined()) x = context.Activation(kScope, "sum_pos_embd_act_quantizer", x + positions_);
+  if (registers_.defined()) x = at::cat({x, registers_.expand({batch, -1, -1}).to(x.scalar_type())}, 1);
   return DropOut(x, options_.layer.dropout, context);
 }
 
 at::Tensor Vit::Logits(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context = ContextOf(input, tap);
   const at::Tensor x = Embed(input, context);
-  const AttentionFrame frame = MakeAttentionFrame(frame_, {}, tokens(), x.options());
+  const AttentionFrame frame = MakeAttentionFrame(frame_, {}, x.size(1), x.options());
   return classifier_(RunLayers(layers_, final_norm_, x, frame, context).select(1, 0), context);
 }
 

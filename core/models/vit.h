@@ -1,7 +1,11 @@
 // ViT as an image classifier: patches as tokens behind a class token.   (Dosovitskiy et al. 2021)
 //
-//   p = patches . W^T + b, row by row;  patch_norm: p = LN(p);  x = drop([class, p] + position)
+//   p = patches . W^T + b, row by row;  patch_norm: p = LN(p);  x = drop([[class, p] + position, registers])
 //   layers: core/nn/transformer_layer.h;  pre-LN: a final norm;  logits = x_class . W_c^T + b_c
+//
+// Registers are learned tokens behind the patches, without positions, that no output reads (Darcet et al. 2024); named as in
+// transformers' Dinov2WithRegisters. The T of alpha / T and of NCS with CONFIGURED is that without them
+// (SequenceLength, spec/trial/data_kind.h).
 #ifndef INLIER_CORE_MODELS_VIT_H_
 #define INLIER_CORE_MODELS_VIT_H_
 
@@ -20,6 +24,7 @@ struct VitOptions {
   std::int64_t channels = 0;
   std::int64_t classes = 0;
   bool patch_norm = false;  // LayerNorm of the projected patches.   (Bondarenko et al. 2023, C.3)
+  std::int64_t registers = 0;
   PositionOptions position;
   LayerOptions layer;  // Its dropout follows the embeddings too.
 };
@@ -37,7 +42,7 @@ class Vit : public Model {
   at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                   double label_smoothing = 0) override;
 
-  // 1 + the number of patches.
+  // 1 + the number of patches: tokens with a position.
   std::int64_t tokens() const;
 
  private:
@@ -47,6 +52,7 @@ class Vit : public Model {
   FrameOptions frame_;
   at::Tensor class_token_;      // (1, 1, d)
   at::Tensor positions_;        // (1, tokens, d); undefined without learned positions.
+  at::Tensor registers_;        // (1, registers, d); undefined without.
   at::Tensor projection_;       // (d, channels, P, P)
   at::Tensor projection_bias_;  // (d)
   std::vector<Norm> patch_norm_;

@@ -40,6 +40,12 @@ class ActivationTap {
   }
   // `output` is the result of the linear at `site`, bias added, before any non-linearity.
   virtual at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) { return output; }
+
+  // Keys and values as a cache would keep them, (B, T, kv_heads, h): each once, before it serves several heads and before
+  // AttentionSpec.key_value_bias is put behind them; keys normed and rotated, both after their gate. `site`: the attention's
+  // own, such as "model.layers.0.self_attn". The returned tensor is used in its place.
+  virtual at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) { return keys; }
+  virtual at::Tensor OnValues(const std::string& site, const at::Tensor& values) { return values; }
 };
 
 // Passes each tensor through all `taps` in order (quantize first, then record).
@@ -73,6 +79,16 @@ class TapChain : public ActivationTap {
   at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override {
     at::Tensor result = output;
     for (ActivationTap* tap : taps_) result = tap->OnLinearOutput(site, result);
+    return result;
+  }
+  at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) override {
+    at::Tensor result = keys;
+    for (ActivationTap* tap : taps_) result = tap->OnKeys(site, result);
+    return result;
+  }
+  at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
+    at::Tensor result = values;
+    for (ActivationTap* tap : taps_) result = tap->OnValues(site, result);
     return result;
   }
 

@@ -79,6 +79,8 @@ AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& a
                                                   frame.softmax.needs_infinite_mask(), options),
                         .row_lengths = RowLengths(frame, attention_mask, tokens, AtLeastFloat32(options)),
                         .rotary = {}};
+  if (frame.added_keys > 0 && result.mask.additive.defined())
+    result.mask.additive = at::constant_pad_nd(result.mask.additive, {0, frame.added_keys}, 0);
   if (frame.rotary_size > 0) {
     result.rotary = MakeRotaryTable(tokens, frame.rotary_size, frame.rotary_theta, AtLeastFloat32(options));
   }

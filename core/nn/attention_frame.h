@@ -13,7 +13,7 @@ namespace inlier {
 
 // Which keys a query may see. Default: all.
 struct AttentionMask {
-  // Added to the scores, broadcast to (B, H, T, T): 0 where a query may see a key; where not, the most
+  // Added to the scores, broadcast to (B, H, T, T), with added keys (B, H, T, T + added_keys): 0 where a query may see a key; where not, the most
   // negative number of its type, or -inf.
   at::Tensor additive;
   // True when `additive` hides exactly the future, no padding: a fused kernel may do without it.
@@ -38,6 +38,7 @@ struct AttentionFrame {
 struct FrameOptions {
   bool causal = false;
   SoftmaxOptions softmax = {};
+  std::int64_t added_keys = 0;   // Keys behind the tokens that every query sees.
   std::int64_t rotary_size = 0;  // Features of a head that are rotated; 0 for none.
   double rotary_theta = 0;
 };

@@ -23,6 +23,12 @@ at::Tensor RepeatHeads(const at::Tensor& x, std::int64_t heads) {
   return x.repeat_interleave(heads / x.size(2), 2, heads);
 }
 
+// (B, T, kv_heads, h), and behind the tokens, where there is one, a bias (kv_heads, h): (B, T + 1, kv_heads, h).
+at::Tensor WithBias(const at::Tensor& x, const at::Tensor& bias) {
+  if (!bias.defined()) return x;
+  return at::cat({x, bias.to(x.scalar_type()).expand({x.size(0), 1, x.size(2), x.size(3)})}, 1);
+}
+
 }  // namespace
 
 SelfAttention::SelfAttention(const ParameterScope& scope, const AttentionStyle& style,
@@ -32,35 +38,49 @@ SelfAttention::SelfAttention(const ParameterScope& scope, const AttentionStyle& 
       site_(scope.path()),
       projection_(scope, style.projections, options.hidden_size, options.heads, options.kv_heads,
                   options.linear),
-      gate_(scope, "gate", options.hidden_size, options.heads, options.gate) {
+      gate_(scope, "gate", options.hidden_size, options.heads, options.gate),
+      projected_gate_(scope, "gate", options.hidden_size, options.heads, options.kv_heads,
+                      options.projected_gate),
+      query_key_norm_(scope, options.hidden_size / options.heads, options.query_key_norm) {
   if (options.softmax.kind == SoftmaxOptions::Kind::kSink) sinks_ = scope.Create("sinks", {options.heads});
+  if (!options.key_value_bias) return;
+  key_bias_ = scope.Create("bias_k", {options.kv_heads, head_size()});
+  value_bias_ = scope.Create("bias_v", {options.kv_heads, head_size()});
 }
 
 Qkv SelfAttention::Heads(const at::Tensor& x, const AttentionFrame& frame,
                          const ForwardContext& context) const {
-  const std::int64_t head_size = options_.hidden_size / options_.heads;
+  using Place = ProjectedGate::Place;
   const Qkv flat = projection_(x, context);
-  const auto by_head = [head_size](const at::Tensor& part) {
-    return part.unflatten(-1, {part.size(-1) / head_size, head_size});
+  const auto by_head = [&](const at::Tensor& part, Place place) {
+    return projected_gate_.Apply(place, part.unflatten(-1, {part.size(-1) / head_size(), head_size()}), x,
+                                 context);
   };
-  return {Rotate(by_head(flat.query), frame.rotary),
-          RepeatHeads(Rotate(by_head(flat.key), frame.rotary), options_.heads),
-          RepeatHeads(by_head(flat.value), options_.heads)};
+  const at::Tensor query = query_key_norm_.OfQueries(by_head(flat.query, Place::kQuery), context);
+  at::Tensor key = query_key_norm_.OfKeys(by_head(flat.key, Place::kKey), context);
+  key = Rotate(key, frame.rotary);
+  at::Tensor value = by_head(flat.value, Place::kValue);
+  if (context.tap != nullptr) {
+    key = context.tap->OnKeys(site_, key);
+    value = context.tap->OnValues(site_, value);
+  }
+  return {Rotate(query, frame.rotary), RepeatHeads(WithBias(key, key_bias_), options_.heads),
+          RepeatHeads(WithBias(value, value_bias_), options_.heads)};
 }
 
 at::Tensor SelfAttention::Probabilities(const at::Tensor& scores, const AttentionFrame& frame) const {
-  RowInfo row{.lengths = frame.row_lengths, .null_score = {}};
+  RowInfo row{.lengths = frame.row_lengths, .null_score = {}, .added_keys = options_.key_value_bias ? 1 : 0};
   if (sinks_.defined()) row.null_score = sinks_.view({1, -1, 1, 1});
   return AttentionProbabilities(scores, options_.softmax, row);
 }
 
 at::Tensor SelfAttention::TappedContext(const at::Tensor& x, const AttentionFrame& frame,
                                         const ForwardContext& context) const {
-  const std::int64_t batch = x.size(0), tokens = x.size(1), heads = options_.heads;
-  const std::vector<std::int64_t> flat = {batch * heads, tokens, tokens};
-  const std::vector<std::int64_t> by_head = {batch, heads, tokens, tokens};
-  const double root = std::sqrt(static_cast<double>(options_.hidden_size / heads));
   Qkv qkv = Heads(x, frame, context);
+  const std::int64_t batch = x.size(0), tokens = x.size(1), heads = options_.heads, keys = qkv.key.size(1);
+  const std::vector<std::int64_t> flat = {batch * heads, tokens, keys};
+  const std::vector<std::int64_t> by_head = {batch, heads, tokens, keys};
+  const double root = std::sqrt(static_cast<double>(head_size()));
   if (style_.scale_query) qkv.query = qkv.query * (1 / root);
   at::Tensor scores = AtLeastFloat32(at::bmm(FlattenHeads(qkv.query), FlattenHeads(qkv.key).transpose(1, 2)));
   if (!style_.scale_query) scores = scores / root;
@@ -80,23 +100,25 @@ at::Tensor SelfAttention::TappedContext(const at::Tensor& x, const AttentionFram
 
 at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame& frame,
                                       const ForwardContext& context) const {
-  const std::int64_t batch = x.size(0), tokens = x.size(1), heads = options_.heads;
   const Qkv qkv = Heads(x, frame, context);
+  const std::int64_t batch = x.size(0), tokens = x.size(1), heads = options_.heads, keys = qkv.key.size(1);
   const AttentionMask& mask = frame.mask;
-  const double root = std::sqrt(static_cast<double>(options_.hidden_size / heads));
+  const double root = std::sqrt(static_cast<double>(head_size()));
   const at::Tensor q = FlattenHeads(qkv.query) * (1 / root);
   at::Tensor scores = AtLeastFloat32(at::bmm(q, FlattenHeads(qkv.key).transpose(1, 2)));
-  scores = scores.view({batch, heads, tokens, tokens});
+  scores = scores.view({batch, heads, tokens, keys});
   if (mask.additive.defined()) scores.add_(mask.additive);
   at::Tensor p = Probabilities(scores, frame);
   p = DropOut(p, options_.dropout, context);
-  return at::bmm(p.view({batch * heads, tokens, tokens}), FlattenHeads(qkv.value))
+  return at::bmm(p.view({batch * heads, tokens, keys}), FlattenHeads(qkv.value))
       .view({batch, heads, tokens, -1});
 }
 
 bool SelfAttention::can_fuse(fused::Place place) const {
   using Kind = SoftmaxOptions::Kind;
-  const bool even = options_.hidden_size / options_.heads % 2 == 0;
+  const bool has_unfused_gate = projected_gate_.exists() && !projected_gate_.is_factor_of_context();
+  if (has_unfused_gate || query_key_norm_.exists() || options_.key_value_bias) return false;
+  const bool even = head_size() % 2 == 0;
   if (place == fused::Place::kCpuBfloat16 && !even) return false;
   if (place == fused::Place::kGpuBfloat16 &&
       !device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads)) {
@@ -120,14 +142,13 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
                              const ForwardContext& context, fused::LayerShape& shape,
                              fused::LayerWeights& weights, fused::LayerInputs& inputs) const {
   using Kind = SoftmaxOptions::Kind;
-  const std::int64_t batch = input.size(0), tokens = input.size(1),
-                     head_size = options_.hidden_size / options_.heads;
+  const std::int64_t batch = input.size(0), tokens = input.size(1);
   const SoftmaxOptions& softmax = options_.softmax;
   shape.heads = options_.heads;
   shape.kv_heads = options_.kv_heads;
   shape.attention = {.tokens = tokens,
-                     .head_size = head_size,
-                     .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+                     .head_size = head_size(),
+                     .scale = 1 / std::sqrt(static_cast<double>(head_size())),
                      .causal = frame.mask.causal};
   shape.probabilities = context.NextDropout(options_.dropout);
   for (const Linear& linear : projection_.linears())
@@ -168,8 +189,9 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
       TORCH_CHECK(false, "the fused engine has no softmax of kind ", static_cast<int>(softmax.kind));
   }
   if (!has_gate()) return;
-  const at::Tensor factors = gate_.Factors(input, context).squeeze(-1);
-  inputs.gate = factors.expand({batch, options_.heads, tokens}).contiguous();
+  const at::Tensor factors =
+      projected_gate_.exists() ? projected_gate_.Factors(input, context) : gate_.Factors(input, context);
+  inputs.gate = factors.squeeze(-1).expand({batch, options_.heads, tokens}).contiguous();
 }
 
 at::Tensor SelfAttention::operator()(const at::Tensor& x, const AttentionFrame& frame,
@@ -177,9 +199,18 @@ at::Tensor SelfAttention::operator()(const at::Tensor& x, const AttentionFrame& 
   at::Tensor result =
       context.tap == nullptr ? FastContext(x, frame, context) : TappedContext(x, frame, context);
   result = gate_.Apply(result, x, context);
-  result = result.transpose(1, 2).reshape(x.sizes());
+  result = projected_gate_.Apply(ProjectedGate::Place::kContext, result.transpose(1, 2), x, context);
+  result = result.reshape(x.sizes());
   if (!style_.tap_context_before_gate) result = context.Activation(site_, "context_act_quantizer", result);
   return context.Activation(site_, "context", result);
+}
+
+at::Tensor SelfAttention::GateOutput(const at::Tensor& output, const at::Tensor& x,
+                                     const ForwardContext& context) const {
+  constexpr ProjectedGate::Place kPlace = ProjectedGate::Place::kOutput;
+  if (!projected_gate_.is_at(kPlace)) return output;
+  return projected_gate_.Apply(kPlace, output.unflatten(-1, {options_.heads, head_size()}), x, context)
+      .flatten(-2);
 }
 
 }  // namespace inlier

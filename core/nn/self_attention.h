@@ -1,7 +1,15 @@
 // Multi-head self-attention up to the merged context; the output projection belongs to the layer.
 //
-//   q, k, v = Linear(x), rotated where positions are rotary;  s = q k^T / sqrt(h) + mask;  p = softmax(s);
-//   p = dropout(p);  c = p v;  c *= gate(x);  merge the heads
+//   q, k, v = Linear(x), gated;  q, k normed, then rotated where positions are rotary;  k, v = [k; k'], [v; v'];
+//   s = q k^T / sqrt(h) + mask;  p = softmax(s);  p = dropout(p);  c = p v;  c *= gate(x);  merge the heads
+//
+// Gates, norms of queries and keys, and the bias k', v' are parts that a model may have or not.
+//
+// k', v' (kv_heads, h) are one learned key and value a head, seen by every query under any mask: the attention bias of Sun
+// et al. 2024, eq. 3. Parameters bias_k and bias_v, as torch's MultiheadAttention calls them. They are no token: not
+// normed, rotated, gated or cached, and not counted in a length n of the softmax; the probabilities have them as their last
+// key, T + 1 in all. The paper does not print their initial values; its code draws both as GPT-2's weights, and so do we
+// (normal, initial_std).
 //
 // One module serves all architectures; AttentionStyle has the differences of their reference codes (names,
 // and the shapes and order of the tensors that a tap sees).
@@ -9,6 +17,7 @@
 #define INLIER_CORE_NN_SELF_ATTENTION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/fused/layer.h"
@@ -16,7 +25,9 @@
 #include "core/nn/attention_gate.h"
 #include "core/nn/forward_context.h"
 #include "core/nn/parameter_scope.h"
+#include "core/nn/projected_gate.h"
 #include "core/nn/qkv_projection.h"
+#include "core/nn/query_key_norm.h"
 #include "core/nn/softmax.h"
 
 namespace inlier {
@@ -36,7 +47,11 @@ struct SelfAttentionOptions {
   double dropout = 0;         // On the probabilities.
   LinearOptions linear;
   SoftmaxOptions softmax;
-  GateOptions gate;
+  GateOptions gate;  // At most one of the two gates.
+  ProjectedGateOptions projected_gate = {};
+  // kLayerNorm or kRmsNormPerChannel; nothing: none.
+  std::optional<NormOptions> query_key_norm = std::nullopt;
+  bool key_value_bias = false;
 };
 
 class SelfAttention {
@@ -50,14 +65,23 @@ class SelfAttention {
   void Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
                 fused::LayerShape& shape, fused::LayerWeights& weights, fused::LayerInputs& inputs) const;
 
-  bool has_gate() const { return gate_.options().kind != GateOptions::Kind::kNone; }
+  // True when the fused layer's context is gated: one factor a head and token.
+  bool has_gate() const {
+    return gate_.options().kind != GateOptions::Kind::kNone || projected_gate_.is_factor_of_context();
+  }
 
   // x: (B, T, d). Returns the merged context (B, T, d).
   at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,
                         const ForwardContext& context) const;
 
+  // output: (B, T, d), the result of the output projection; x as above. Returns it gated where the gate is there.
+  at::Tensor GateOutput(const at::Tensor& output, const at::Tensor& x, const ForwardContext& context) const;
+
  private:
-  // (B, T, heads, h), rotated; keys and values once for every query head.
+  std::int64_t head_size() const { return options_.hidden_size / options_.heads; }
+
+  // Queries (B, T, heads, h), and keys and values (B, K, heads, h) once for every query head, as scores and contexts are
+  // computed from them. K = T, with the bias T + 1.
   Qkv Heads(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
 
   // The context (B, H, T, h), every step of it through the tap; without one, in the fastest way.
@@ -74,6 +98,10 @@ class SelfAttention {
   QkvProjection projection_;
   at::Tensor sinks_;  // (H), parameter `sinks`; only with a learned null key.
   AttentionGate gate_;
+  ProjectedGate projected_gate_;
+  QueryKeyNorm query_key_norm_;
+  at::Tensor key_bias_;  // (kv_heads, h); undefined without. The same for the next.
+  at::Tensor value_bias_;
 };
 
 }  // namespace inlier

@@ -69,17 +69,18 @@ double SoftmaxOptions::UniformGamma(std::int64_t keys) const {
 at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions& options,
                                   const RowInfo& row) {
   constexpr bool kNoEmptyRows = false;
+  const std::int64_t tokens = scores.size(-1) - row.added_keys;
   switch (options.kind) {
     case SoftmaxOptions::Kind::kVanilla:
       return Softmax(scores, kNoEmptyRows);
     case SoftmaxOptions::Kind::kClipped:
-      return ClippedSoftmax(scores, options.UniformGamma(scores.size(-1)), options.zeta, kNoEmptyRows);
+      return ClippedSoftmax(scores, options.UniformGamma(tokens), options.zeta, kNoEmptyRows);
     case SoftmaxOptions::Kind::kNcs: {
       if (row.lengths.defined()) {
         return ClippedSoftmax(scores, NcsGamma(options.beta, options.zeta, row.lengths), options.zeta,
                               kNoEmptyRows);
       }
-      return ClippedSoftmax(scores, options.UniformGamma(scores.size(-1)), options.zeta, kNoEmptyRows);
+      return ClippedSoftmax(scores, options.UniformGamma(tokens), options.zeta, kNoEmptyRows);
     }
     case SoftmaxOptions::Kind::kNullKey:
       return NullKeySoftmax(scores, options.null_score);

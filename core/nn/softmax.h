@@ -52,7 +52,7 @@ struct SoftmaxOptions {
   // The length n of NCS.
   enum class RowLength {
     kConfigured,  // configured_length.
-    kRun,         // The keys of this call.
+    kRun,         // The keys of this call, registers too.
     kUnpadded,    // Real tokens of the sequence.
     kRow          // Keys that the query sees in a causal model: its position, from 1.
   };
@@ -74,11 +74,12 @@ struct SoftmaxOptions {
 
 // Further inputs of a row.
 struct RowInfo {
-  at::Tensor lengths;     // kNcs with kUnpadded or kRow, kSigmoid: n, broadcasts to (B, H, T, 1).
-  at::Tensor null_score;  // kSink: z, broadcasts to (B, H, T, 1).
+  at::Tensor lengths;           // kNcs with kUnpadded or kRow, kSigmoid: n, broadcasts to (B, H, T, 1).
+  at::Tensor null_score;        // kSink: z, broadcasts to (B, H, T, 1).
+  std::int64_t added_keys = 0;  // Keys at the end of every row that are no tokens: no length n counts them.
 };
 
-// scores: (B, H, T, T), masked, without rows of -inf only (softpick excepted). float32 at least.
+// scores: (B, H, T, T + added_keys), masked, without rows of -inf only (softpick excepted). float32 at least.
 at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions& options,
                                   const RowInfo& row = {});
 

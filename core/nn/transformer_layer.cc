@@ -58,7 +58,8 @@ at::Tensor TransformerLayer::AddTo(const at::Tensor& x, const at::Tensor& update
 at::Tensor TransformerLayer::Attend(const at::Tensor& x, const AttentionFrame& frame,
                                     const ForwardContext& context) const {
   const at::Tensor input = options_.pre_norm ? attention_norm_(x, context) : x;
-  const at::Tensor update = attention_output_(attention_(input, frame, context), context);
+  at::Tensor update = attention_output_(attention_(input, frame, context), context);
+  update = attention_.GateOutput(update, input, context);
   const at::Tensor sum = context.Activation(site_, style_.attention_residual_site, AddTo(x, update, context));
   return options_.pre_norm ? sum : attention_norm_(sum, context);
 }

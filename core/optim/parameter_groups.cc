@@ -21,7 +21,10 @@ bool IsGainOfNorm(const std::string& name) {
   return absl::StrContains(module, "norm") || absl::StartsWith(module, "ln_");
 }
 
-bool IsSink(const std::string& name) { return absl::EndsWith(name, ".sinks"); }
+// Learned null keys, as a score or as a key and its value.
+bool IsNullKey(const std::string& name) {
+  return absl::EndsWith(name, ".sinks") || absl::EndsWith(name, ".bias_k") || absl::EndsWith(name, ".bias_v");
+}
 
 bool IsTokenOfVit(const std::string& name) {
   constexpr char kScope[] = "vit.embeddings.";
@@ -33,7 +36,7 @@ bool IsTokenOfVit(const std::string& name) {
 }  // namespace
 
 bool IsDecayed(const std::string& name, bool decay_norm_gamma) {
-  if (absl::StrContains(name, "bias") || IsSink(name) || IsTokenOfVit(name)) return false;
+  if (absl::StrContains(name, "bias") || IsNullKey(name) || IsTokenOfVit(name)) return false;
   return decay_norm_gamma || !IsGainOfNorm(name);
 }
 

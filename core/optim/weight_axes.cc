@@ -7,6 +7,7 @@ constexpr WeightAxes kTable = {.input = 1, .output = std::nullopt, .residual = 1
 constexpr WeightAxes kLinear = {.input = 1, .output = 0, .residual = std::nullopt};
 constexpr WeightAxes kHeadReads = {.input = 1, .output = 0, .residual = 1};
 constexpr WeightAxes kStemWrites = {.input = 1, .output = 0, .residual = 0};
+constexpr WeightAxes kHeadTable = {.input = 1, .output = std::nullopt, .residual = std::nullopt};
 constexpr WeightAxes kTokens = {.input = 2, .output = std::nullopt, .residual = 2};
 constexpr WeightAxes kReads = {.input = 1, .output = 0, .residual = 1, .hidden = true};
 constexpr WeightAxes kWrites = {.input = 1, .output = 0, .residual = 0, .hidden = true};
@@ -33,7 +34,7 @@ constexpr NamedAxes kKnown[] = {
     {"pooler.dense", kHeadReads},
     {"classifier", kHeadReads},
     {"patch_embeddings.projection", kStemWrites},
-    {"gate", kHeadReads},  // Of all heads; of any architecture.
+    {"gate", kHeadReads},  // Of all heads, or projected; of any architecture.
     // OPT and Llama.
     {"project_in", kStemWrites},
     {"project_out", kHeadReads},
@@ -59,7 +60,8 @@ constexpr NamedAxes kKnown[] = {
 };
 
 // Tensors of ViT that are parameters without a module.
-constexpr std::string_view kVitTokens[] = {"vit.embeddings.cls_token", "vit.embeddings.position_embeddings"};
+constexpr std::string_view kVitTokens[] = {"vit.embeddings.cls_token", "vit.embeddings.position_embeddings",
+                                           "vit.embeddings.register_tokens"};
 
 }  // namespace
 
@@ -67,6 +69,7 @@ WeightAxes AxesOf(std::string_view name) {
   for (const std::string_view tokens : kVitTokens) {
     if (name == tokens) return kTokens;
   }
+  if (name.ends_with(".bias_k") || name.ends_with(".bias_v")) return kHeadTable;
   constexpr std::string_view kWeight = ".weight";
   if (!name.ends_with(kWeight)) return kLinear;
   name.remove_suffix(kWeight.size());

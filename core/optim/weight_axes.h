@@ -4,8 +4,9 @@
 // Linear weights are stored (out, in); GPT-2's Conv1D (c_attn, c_proj, c_fc) are (in, out). The rows of a
 // table (tokens, positions, token types) are entries, not features: such a weight has an input axis, its
 // features, and no output axis. A head reads the stream, and so do a classifier, a pooler, BERT's transform before
-// the head and a gate that sees all features; the patch projection of a ViT (d, channels, P, P), its class token and
-// positions (1, tokens, d) write it.
+// the head and a gate that sees all features; the patch projection of a ViT (d, channels, P, P), its class token,
+// positions and registers (1, tokens, d) write it. The learned keys and values of key_value_bias (kv_heads, h) are a table
+// away from the stream.
 #ifndef INLIER_CORE_OPTIM_WEIGHT_AXES_H_
 #define INLIER_CORE_OPTIM_WEIGHT_AXES_H_
 

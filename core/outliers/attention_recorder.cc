@@ -122,9 +122,11 @@ at::Tensor AttentionRecorder::OnActivation(const std::string& site, const at::Te
   return activation;
 }
 
-void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor& weights) {
-  INLIER_CHECK(weights.dim() == 4 && weights.numel() > 0);
+void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor& all_weights) {
+  INLIER_CHECK(all_weights.dim() == 4 && all_weights.numel() > 0);
   const c10::NoGradGuard no_grad;
+  const at::Tensor weights =
+      all_weights.slice(3, 0, all_weights.size(2));  // Tokens are keys as they are queries.
   const Queries queries(mask_, causal_, weights);
   const at::Tensor first = queries.OfFirstKey(weights).to(at::kDouble);  // (B, H, T)
   const at::Tensor largest = weights.amax(3).to(at::kDouble);
@@ -152,13 +154,13 @@ void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor&
 
 void AttentionRecorder::RecordGate(const std::string& site, const at::Tensor& values) {
   const c10::NoGradGuard no_grad;
-  // (B, H, T, 1), or without tokens.
+  // (B, heads, T, 1), elementwise (B, heads, T, h), or without tokens.
   const at::Tensor& padding = mask_.padding;
   const bool by_token = padding.defined() && values.dim() == 4 && values.size(2) == padding.size(1);
   const at::Tensor hidden = by_token ? padding.unsqueeze(1).unsqueeze(3) : at::Tensor();
   const at::Tensor sum = (by_token ? values.masked_fill(hidden, 0) : values).sum(at::kDouble);
   at::Tensor count = at::full({}, values.numel(), sum.options());
-  if (by_token) count -= hidden.sum() * values.size(1);
+  if (by_token) count -= hidden.sum() * values.size(1) * values.size(3);
   const at::Tensor sums = at::stack({sum, count});
   Gate& gate = FindOrAdd(gates_, site);
   gate.sums = gate.sums.defined() ? gate.sums + sums : sums;

@@ -2,7 +2,8 @@
 // of gates. A tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
 // A[q, k] are the weights at the sites "….probs" (core/models/sites.h): (B, H, T, T), after the normaliser,
-// rows = queries; tokens count from 1. Means are over layers, sequences, heads and queries:
+// rows = queries; tokens count from 1. A learned key behind the tokens (AttentionSpec.key_value_bias) is none and is left out,
+// as null keys are, so that a row sums to less than 1. Means are over layers, sequences, heads and queries:
 //
 //   first_share        share of queries with A[q, 1] = max_k A[q, k] > 0: they attend to the first token most
 //   first_key_mass     mean of A[q, 1]
@@ -96,7 +97,7 @@ class AttentionRecorder : public ActivationTap {
     at::Tensor sums;  // Of values, and their number.
   };
 
-  void RecordWeights(const std::string& site, const at::Tensor& weights);
+  void RecordWeights(const std::string& site, const at::Tensor& all_weights);
   void RecordGate(const std::string& site, const at::Tensor& values);
   // first_key_mass of each head, on the CPU.
   static at::Tensor HeadMeans(const Layer& layer);

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "core/models/sites.h"
+#include "core/quant/smoothing.h"
 
 namespace inlier {
 namespace {
@@ -25,103 +26,29 @@ bool IsHead(std::string_view site) { return site == kTiedHeadSite || site == kCl
 // The patch projection of a ViT is a linear too.
 bool IsEmbedding(std::string_view site) { return site.find("embeddings.") != std::string_view::npos; }
 
-ScaleScope ScopeOf(v1::ScaleAxis axis) {
-  switch (axis) {
-    case v1::TENSOR:
-      return ScaleScope::kTensor;
-    case v1::TOKEN:
-      return ScaleScope::kRow;
-    case v1::FEATURE:
-      return ScaleScope::kColumn;
-  }
-  INLIER_CHECK(false && "an axis that the spec does not have");
-}
-
-// The axes that one scale covers; none for all of them.
-std::vector<std::int64_t> CoveredAxes(const at::Tensor& x, ScaleScope scope) {
-  if (scope == ScaleScope::kTensor) return {};
-  if (scope == ScaleScope::kRow) return {-1};
-  INLIER_CHECK(x.dim() >= 2);
-  std::vector<std::int64_t> axes;
-  for (std::int64_t axis = 0; axis + 1 < x.dim(); ++axis) axes.push_back(axis);
-  return axes;
-}
-
-std::vector<double> FlatDoubles(const at::Tensor& x) {
-  const at::Tensor values = x.to(at::kCPU, at::kDouble).contiguous();
-  const double* data = values.const_data_ptr<double>();
-  return std::vector<double>(data, data + values.numel());
-}
-
-absl::StatusOr<Options> AbsmaxOptions(const v1::QuantizationSpec& spec, int weight_bits,
-                                      int activation_bits) {
-  using Scheme = v1::AbsmaxSchemeSpec;
-  const Scheme& absmax = spec.absmax();
-  const bool fine = absmax.granularity() == Scheme::FINE;
-  if (fine && absmax.calibrated()) {
-    return absl::InvalidArgumentError(
-        "quantization.absmax.calibrated: true is not for FINE, whose scales follow each token or feature");
-  }
-  if (!fine && spec.weights().has_group_size()) {
-    return absl::InvalidArgumentError(
-        "quantization.weights.group_size: has one scale a group, and MODERATE and COARSE have one a tensor");
-  }
-  Options options = {.grid = Options::Grid::kAbsmax,
-                     .weights = std::nullopt,
-                     .inputs = std::nullopt,
-                     .outputs = std::nullopt,
-                     .calibrated = absmax.calibrated() && spec.has_activations(),
-                     .head = absmax.head()};
-  if (spec.has_weights())
-    options.weights = {weight_bits, fine ? ScaleScope::kRow : ScaleScope::kTensor,
-                       spec.weights().group_size()};
-  if (spec.has_activations()) {
-    options.inputs = {activation_bits, fine ? ScopeOf(absmax.activation_axis()) : ScaleScope::kTensor};
-    if (absmax.granularity() == Scheme::COARSE) options.outputs = {activation_bits, ScaleScope::kTensor};
-  }
-  return options;
-}
-
-Options ZeropointOptions(const v1::QuantizationSpec& spec, int weight_bits, int activation_bits) {
-  const v1::ZeropointSchemeSpec& zeropoint = spec.zeropoint();
-  Options options = {.grid = Options::Grid::kZeropoint,
-                     .weights = std::nullopt,
-                     .inputs = std::nullopt,
-                     .outputs = std::nullopt,
-                     .calibrated = false,
-                     .head = zeropoint.head()};
-  if (spec.has_weights()) options.weights = {weight_bits, ScaleScope::kRow, spec.weights().group_size()};
-  if (spec.has_activations()) options.inputs = {activation_bits, ScopeOf(zeropoint.activation_axis())};
-  return options;
-}
-
 }  // namespace
 
-absl::StatusOr<Options> LinearQuantizationOptionsFromSpec(const v1::QuantizationSpec& spec) {
-  INLIER_CHECK(spec.has_absmax() || spec.has_zeropoint());
-  if (spec.has_weights()) RETURN_IF_ERROR(CheckBits("weights", spec.weights().bits()));
-  if (spec.has_activations()) RETURN_IF_ERROR(CheckBits("activations", spec.activations().bits()));
-  const int weight_bits = static_cast<int>(spec.weights().bits());
-  const int activation_bits = static_cast<int>(spec.activations().bits());
-  if (spec.has_absmax()) return AbsmaxOptions(spec, weight_bits, activation_bits);
-  return ZeropointOptions(spec, weight_bits, activation_bits);
-}
-
 absl::StatusOr<std::unique_ptr<LinearQuantization>> LinearQuantization::Create(
-    const v1::QuantizationSpec& spec) {
+    const v1::QuantizationSpec& spec, v1::ModelSpec::ArchitectureCase architecture) {
   ASSIGN_OR_RETURN(const Options options, LinearQuantizationOptionsFromSpec(spec));
-  return std::make_unique<LinearQuantization>(options);
+  if (options.rotation && architecture != v1::ModelSpec::kGpt2 && architecture != v1::ModelSpec::kLlama) {
+    return absl::InvalidArgumentError(
+        "quantization.rotation: is for model.gpt2 and model.llama: use one of them, or leave it out");
+  }
+  return std::make_unique<LinearQuantization>(options, architecture);
 }
 
-LinearQuantization::LinearQuantization(const Options& options)
-    : options_(options), observes_(options.calibrated) {
-  for (const std::optional<Options::Part>& part : {options.inputs, options.outputs}) {
+LinearQuantization::LinearQuantization(const Options& options, v1::ModelSpec::ArchitectureCase architecture)
+    : options_(options),
+      observes_(needs_calibration()),
+      transform_(options, architecture),
+      statistics_(options.smoothing.has_value(), options.gptq.has_value()) {
+  for (const std::optional<Part>& part : {options.inputs, options.outputs}) {
     INLIER_CHECK(!part || !options.calibrated ||
                  (options.grid == Options::Grid::kAbsmax && part->scope == ScaleScope::kTensor));
   }
+  INLIER_CHECK(!options.gptq || (options.weights && options.weights->scope == ScaleScope::kRow));
 }
-
-LinearQuantization::~LinearQuantization() = default;
 
 bool LinearQuantization::IsRounded(const std::string& site) const {
   return !IsEmbedding(site) && (options_.head || !IsHead(site));
@@ -138,71 +65,159 @@ LinearQuantization::Entry& LinearQuantization::Find(EntryMap& entries, const std
   return found->second;
 }
 
-SliceGrid LinearQuantization::GridOf(const at::Tensor& x, const Options::Part& part) const {
-  if (part.group_size > 0) {
-    return options_.grid == Options::Grid::kAbsmax ? AbsmaxGroupGrid(x, part.bits, part.group_size)
-                                                   : ZeropointGroupGrid(x, part.bits, part.group_size);
-  }
-  const std::vector<std::int64_t> axes = CoveredAxes(x, part.scope);
-  return options_.grid == Options::Grid::kAbsmax ? AbsmaxGrid(x, part.bits, axes)
-                                                 : ZeropointGrid(x, part.bits, axes);
+void LinearQuantization::OnPass(const at::Tensor& attention_mask) {
+  mask_ = MakeTokenMask(attention_mask);
+  if (observes_) statistics_.OnPass(attention_mask);
+}
+
+at::Tensor LinearQuantization::OnWeight(const std::string& site, const at::Tensor& weight) {
+  transform_.SeeGain(site, weight);
+  return weight;
+}
+
+// A token's own scale is that of no other, unless one of the tensor is in it.
+at::Tensor LinearQuantization::TextOf(const at::Tensor& x, const Part& part) const {
+  return part.scope == ScaleScope::kRow && part.format != v1::NVFP4 ? x : WithoutPadding(mask_, x);
+}
+
+void LinearQuantization::SeeLargest(EntryMap& entries, const std::string& site, const at::Tensor& x,
+                                    const Part& part) {
+  Entry& entry = Find(entries, site, x, part.bits);
+  if (!options_.calibrated) return;
+  at::Tensor largest = TextOf(x, part);
+  largest = (&entries == &outputs_ ? transform_.Output(site, largest) : transform_.Input(site, largest))
+                .abs()
+                .amax();
+  entry.largest = entry.largest.defined() ? at::maximum(entry.largest, largest) : largest;
 }
 
 at::Tensor LinearQuantization::RoundActivation(EntryMap& entries, const std::string& site,
-                                               const at::Tensor& x,
-                                               const std::optional<Options::Part>& part) {
-  if (!part || !IsRounded(site) || x.numel() == 0) return x;
-  const c10::NoGradGuard no_grad;
-  Entry& entry = Find(entries, site, x, part->bits);
-  // A token's own scale is that of no other.
-  const at::Tensor text = part->scope == ScaleScope::kRow ? x : WithoutPadding(mask_, x);
-  if (observes_) {
-    const at::Tensor largest = text.abs().amax();
-    entry.largest = entry.largest.defined() ? at::maximum(entry.largest, largest) : largest;
-    return x;
-  }
+                                               const at::Tensor& x, const Part& part) {
+  Entry& entry = Find(entries, site, x, part.bits);
   if (options_.calibrated) {
-    INLIER_CHECK(entry.grid.scale.defined());  // Else no calibration batch has reached it.
+    INLIER_CHECK(entry.grid.defined());  // Else no calibration batch has reached it.
   } else {
-    entry.grid = GridOf(text, *part);
+    entry.grid = GridOfPart(TextOf(x, part), part, options_.grid);
   }
-  return RoundToGrid(x, entry.grid);
+  return RoundToPart(x, entry.grid);
 }
 
 at::Tensor LinearQuantization::OnLinearInput(const std::string& site, const at::Tensor& input) {
-  return RoundActivation(inputs_, site, input, options_.inputs);
+  if (!IsRounded(site) || input.numel() == 0) return input;
+  const c10::NoGradGuard no_grad;
+  if (observes_) {
+    if (options_.inputs) SeeLargest(inputs_, site, input, *options_.inputs);
+    statistics_.SeeInput(transform_.Reads(site), site, input);
+    return input;
+  }
+  const at::Tensor exact = transform_.Input(site, input);
+  return options_.inputs ? RoundActivation(inputs_, site, exact, *options_.inputs) : exact;
 }
 
 at::Tensor LinearQuantization::OnLinearOutput(const std::string& site, const at::Tensor& output) {
-  return RoundActivation(outputs_, site, output, options_.outputs);
+  if (!options_.outputs || !IsRounded(site) || output.numel() == 0) return output;
+  const c10::NoGradGuard no_grad;
+  if (observes_) {
+    SeeLargest(outputs_, site, output, *options_.outputs);
+    return output;
+  }
+  const at::Tensor exact = transform_.Output(site, output);
+  return transform_.UsedOutput(site, RoundActivation(outputs_, site, exact, *options_.outputs));
+}
+
+absl::Status LinearQuantization::RoundWeight(const std::string& site, const at::Tensor& exact, Entry& entry) {
+  if (!options_.weights) {
+    entry.used = transform_.UsedWeight(site, exact);
+    return absl::OkStatus();
+  }
+  entry.grid = GridOfPart(exact, *options_.weights, options_.grid);
+  const PartGrid grid = WithoutGroups(entry.grid, exact.size(1));
+  if (options_.gptq) {
+    const at::Tensor& moments = statistics_.At(transform_.Reads(site)).moments.matrix();
+    INLIER_CHECK(moments.defined());
+    ASSIGN_OR_RETURN(entry.rounded, GptqRound(exact, transform_.InputMoments(site, moments), *options_.gptq,
+                                              [&grid](const at::Tensor& column, std::int64_t index) {
+                                                return RoundToPart(column, ColumnOf(grid, index));
+                                              }));
+  } else {
+    entry.rounded = RoundToPart(exact, grid);
+  }
+  entry.used = transform_.UsedWeight(site, entry.rounded);
+  return absl::OkStatus();
 }
 
 at::Tensor LinearQuantization::OnLinearWeight(const std::string& site, const at::Tensor& weight) {
-  if (!options_.weights || !IsRounded(site) || observes_) return weight;
+  if (!IsRounded(site)) return weight;
   const c10::NoGradGuard no_grad;
-  Entry& entry = Find(weights_, site, weight, options_.weights->bits);
-  if (!entry.rounded.defined()) {
-    const std::int64_t group_size = options_.weights->group_size;
-    entry.grid = GridOf(weight, *options_.weights);
-    entry.rounded = RoundToGrid(
-        weight, group_size > 0 ? ExpandGroups(entry.grid, group_size, weight.size(1)) : entry.grid);
+  if (observes_) {
+    if (options_.weights) Find(weights_, site, weight, options_.weights->bits);
+    statistics_.SeeWeight(transform_.Reads(site), site, weight);
+    return weight;
   }
-  INLIER_CHECK(entry.rounded.sizes() == weight.sizes());
-  return entry.rounded;
+  Entry& entry = options_.weights ? Find(weights_, site, weight, options_.weights->bits) : weights_[site];
+  if (!entry.used.defined()) {
+    INLIER_CHECK(!options_.gptq);  // Else no calibration batch has reached it.
+    INLIER_CHECK(RoundWeight(site, transform_.Weight(site, weight), entry).ok());
+  }
+  INLIER_CHECK(entry.used.sizes() == weight.sizes());
+  return entry.used;
 }
 
-void LinearQuantization::Freeze() {
-  if (!observes_) return;
-  observes_ = false;
-  for (EntryMap* entries : {&inputs_, &outputs_}) {
-    for (auto& [site, entry] : *entries) entry.grid = AbsmaxGridOfLargest(entry.largest, entry.bits);
+void LinearQuantization::SetFactors() {
+  for (const auto& [reads, input] : statistics_.inputs()) {
+    if (!transform_.IsSmoothed(input.first_site)) continue;
+    std::vector<at::Tensor> weights;
+    for (const auto& [site, weight] : input.weights) weights.push_back(weight);
+    const at::Tensor factors = SmoothingFactors(input.maxima, weights, *options_.smoothing);
+    transform_.SetFactors(reads, factors);
+    const at::Tensor largest = input.maxima.div(factors).amax();
+    for (const auto& [site, weight] : input.weights) {
+      if (const auto entry = inputs_.find(site); entry != inputs_.end()) entry->second.largest = largest;
+    }
   }
+}
+
+absl::Status LinearQuantization::Freeze() {
+  if (!observes_) return absl::OkStatus();
+  observes_ = false;
+  const c10::NoGradGuard no_grad;
+  if (options_.smoothing) SetFactors();
+  if (options_.calibrated) {
+    for (auto& [site, entry] : inputs_) entry.grid = GridOfLargest(entry.largest, *options_.inputs);
+    for (auto& [site, entry] : outputs_) entry.grid = GridOfLargest(entry.largest, *options_.outputs);
+  }
+  if (options_.gptq) {
+    for (const auto& [reads, input] : statistics_.inputs()) {
+      for (const auto& [site, weight] : input.weights) {
+        const absl::Status done = RoundWeight(site, transform_.Weight(site, weight), weights_.at(site));
+        if (!done.ok()) return Annotate(done, "at " + site);
+      }
+    }
+  }
+  statistics_.Clear();
+  return absl::OkStatus();
+}
+
+std::optional<Rounding> LinearQuantization::RoundingOf(const std::string& site, QuantizedPart part,
+                                                       const at::Tensor& tensor, const at::Tensor& used) {
+  if (used.is_same(tensor)) return std::nullopt;
+  const c10::NoGradGuard no_grad;
+  if (part == QuantizedPart::kInput) {
+    if (!options_.inputs) return std::nullopt;
+    const at::Tensor exact = transform_.Input(site, tensor);
+    return Rounding{exact, used, exact};
+  }
+  if (part == QuantizedPart::kOutput)
+    return Rounding{transform_.Output(site, tensor), transform_.Output(site, used), tensor};
+  if (!options_.weights) return std::nullopt;
+  const at::Tensor exact = transform_.Weight(site, tensor);
+  return Rounding{exact, weights_.at(site).rounded, transform_.UsedWeight(site, exact)};
 }
 
 std::optional<at::Tensor> LinearQuantization::QuantizedWeight(const std::string& site) const {
   const auto found = weights_.find(site);
-  if (found == weights_.end()) return std::nullopt;
-  return found->second.rounded;
+  if (!options_.weights || found == weights_.end() || !found->second.used.defined()) return std::nullopt;
+  return found->second.used;
 }
 
 std::vector<QuantizerReport> LinearQuantization::Table() const {
@@ -213,14 +228,7 @@ std::vector<QuantizerReport> LinearQuantization::Table() const {
   std::vector<QuantizerReport> table;
   for (const auto& [entries, part] : parts) {
     for (const auto& [site, entry] : *entries) {
-      if (!entry.grid.scale.defined()) continue;
-      QuantizationGrid grid = {.scale = FlatDoubles(entry.grid.scale),
-                               .zero_point = {},
-                               .integer_min = entry.grid.integer_min,
-                               .integer_max = entry.grid.integer_max,
-                               .is_signed = symmetric};
-      grid.zero_point =
-          symmetric ? std::vector<double>(grid.scale.size(), 0.0) : FlatDoubles(entry.grid.zero_point);
+      if (!entry.grid.defined()) continue;
       table.push_back({.order = entry.order,
                        .site = site,
                        .part = part,
@@ -229,10 +237,8 @@ std::vector<QuantizerReport> LinearQuantization::Table() const {
                        .is_signed = symmetric,
                        .shape = entry.shape,
                        .range = {},
-                       .grid = std::move(grid),
-                       .group_size = part == QuantizedPart::kWeight && options_.weights
-                                         ? options_.weights->group_size
-                                         : 0});
+                       .grid = ReportedGrid(entry.grid.slices),
+                       .group_size = entry.grid.group_size});
     }
   }
   std::sort(table.begin(), table.end(),

@@ -9,7 +9,13 @@
 // in the calibration batches, and nothing is rounded before Freeze(). Padding decides no grid, and is rounded to that of
 // the text (docs/decisions/0024-padding.md).
 //
-// Thread safety: none; one model, one thread. On a GPU no call before Table() waits for the device.
+// Each linear is smoothed or rotated (linear_transform.h), then its grids are made, then it is rounded: to the nearest, or
+// with GPTQ (gptq.h). Of GPTQ the grids of rows and groups are fixed before from W. Its second moments are those of the float
+// model's inputs in one run over the calibration batches; the reference goes layer by layer, with the inputs that the layers
+// quantized so far give, and takes the grid of a group when it reaches it (Frantar et al. 2023, section 4).
+//
+// Thread safety: none; one model, one thread. On a GPU no call before Table() waits for the device, but Freeze() and, during
+// calibration, GPTQ.
 #ifndef INLIER_CORE_QUANT_LINEAR_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_LINEAR_QUANTIZATION_H_
 
@@ -22,58 +28,39 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/token_mask.h"
+#include "core/quant/input_statistics.h"
+#include "core/quant/linear_options.h"
+#include "core/quant/linear_transform.h"
+#include "core/quant/part_grid.h"
 #include "core/quant/quantization.h"
-#include "core/quant/slice_grid.h"
-#include "inlier/v1/quantization_spec.pb.h"
 
 namespace inlier {
 
-// The slice that shares a scale.
-enum class ScaleScope {
-  kTensor,  // The whole tensor.
-  kRow,     // One index of all axes but the last: an output channel of a weight (out, in), a token of (…,
-            // features).
-  kColumn,  // One index of the last axis: a feature, over all tokens.
-};
-
-struct LinearQuantizationOptions {
-  enum class Grid { kAbsmax, kZeropoint };
-  struct Part {
-    int bits;
-    ScaleScope scope;
-    std::int64_t group_size = 0;  // kRow of a weight: input channels that share a scale; 0: all of a row.
-  };
-
-  Grid grid;
-  std::optional<Part> weights;  // Nothing: float.
-  std::optional<Part> inputs;
-  std::optional<Part> outputs;
-  bool calibrated = false;  // Inputs and outputs; kAbsmax with kTensor only.
-  bool head = false;        // The head too.
-};
-
-// The options of `spec`. InvalidArgument, with the path, for an unsupported setting.
-// REQUIRES: the scheme is absmax or zeropoint.
-absl::StatusOr<LinearQuantizationOptions> LinearQuantizationOptionsFromSpec(const v1::QuantizationSpec& spec);
-
 class LinearQuantization : public Quantization {
  public:
-  // As LinearQuantizationOptionsFromSpec.
-  static absl::StatusOr<std::unique_ptr<LinearQuantization>> Create(const v1::QuantizationSpec& spec);
+  // For a model of `architecture`. InvalidArgument as LinearQuantizationOptionsFromSpec, and for a rotation of an
+  // architecture that cannot be rotated.
+  static absl::StatusOr<std::unique_ptr<LinearQuantization>> Create(
+      const v1::QuantizationSpec& spec, v1::ModelSpec::ArchitectureCase architecture);
 
-  explicit LinearQuantization(const LinearQuantizationOptions& options);
-  ~LinearQuantization() override;
+  LinearQuantization(const LinearQuantizationOptions& options, v1::ModelSpec::ArchitectureCase architecture);
 
-  void OnPass(const at::Tensor& attention_mask) override { mask_ = MakeTokenMask(attention_mask); }
+  void OnPass(const at::Tensor& attention_mask) override;
+  at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override;
   at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override;
   at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override;
   at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override;
 
-  bool needs_calibration() const override { return options_.calibrated; }
-  void Freeze() override;
+  bool needs_calibration() const override {
+    return options_.calibrated || options_.smoothing || options_.gptq;
+  }
+  // InvalidArgument when the second moments of an input do not allow GPTQ.
+  absl::Status Freeze() override;
   std::vector<QuantizerReport> Table() const override;
+  std::optional<Rounding> RoundingOf(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
+                                     const at::Tensor& used) override;
 
-  // The rounded weight of `site`; nothing if none has been seen.
+  // The weight that is used at `site`; nothing if none has been rounded.
   std::optional<at::Tensor> QuantizedWeight(const std::string& site) const;
 
  private:
@@ -82,21 +69,32 @@ class LinearQuantization : public Quantization {
     int order;
     int bits;
     std::vector<std::int64_t> shape;
-    SliceGrid grid;      // Of the last tensor; calibrated: fixed by Freeze.
+    PartGrid grid;       // Of the last tensor; calibrated: fixed by Freeze.
     at::Tensor largest;  // max|x| over the calibration batches; calibrated inputs and outputs only.
-    at::Tensor rounded;  // Weights only.
+    at::Tensor rounded;  // Weights only: as it is rounded, and as it is used.
+    at::Tensor used;
   };
   using EntryMap = std::unordered_map<std::string, Entry>;  // By site.
+  using Part = LinearQuantizationOptions::Part;
 
   bool IsRounded(const std::string& site) const;
   Entry& Find(EntryMap& entries, const std::string& site, const at::Tensor& x, int bits);
-  SliceGrid GridOf(const at::Tensor& x, const LinearQuantizationOptions::Part& part) const;
+  // The real tokens of x where they decide the grid of `part` together.
+  at::Tensor TextOf(const at::Tensor& x, const Part& part) const;
+  // During calibration; `x` is as the model has it.
+  void SeeLargest(EntryMap& entries, const std::string& site, const at::Tensor& x, const Part& part);
+  // `x` is transformed.
   at::Tensor RoundActivation(EntryMap& entries, const std::string& site, const at::Tensor& x,
-                             const std::optional<LinearQuantizationOptions::Part>& part);
+                             const Part& part);
+  // `exact` is transformed. Without rounding of weights it is used as it is.
+  absl::Status RoundWeight(const std::string& site, const at::Tensor& exact, Entry& entry);
+  void SetFactors();
 
   const LinearQuantizationOptions options_;
   bool observes_;   // During calibration: all tensors pass unchanged.
   TokenMask mask_;  // Of this pass.
+  LinearTransform transform_;
+  InputStatistics statistics_;  // Of calibration; empty after it.
   EntryMap weights_;
   EntryMap inputs_;
   EntryMap outputs_;

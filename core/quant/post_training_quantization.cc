@@ -107,11 +107,12 @@ at::Tensor PostTrainingQuantization::OnActivation(const std::string& site, const
   return entry->quantizer.Apply(activation);
 }
 
-void PostTrainingQuantization::Freeze() {
+absl::Status PostTrainingQuantization::Freeze() {
   frozen_ = true;
   for (auto& [site, entry] : activations_) {
     if (entry != nullptr) entry->estimator.reset();
   }
+  return absl::OkStatus();
 }
 
 void PostTrainingQuantization::SetActivationRange(const std::string& site, const ValueRange& range) {

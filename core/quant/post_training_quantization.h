@@ -3,7 +3,7 @@
 //
 //   ASSIGN_OR_RETURN(auto ptq, PostTrainingQuantization::Create(spec, ModelSpec::kBert));
 //   for (batch of calibration) model->Logits(batch, ptq.get());
-//   ptq->Freeze();
+//   RETURN_IF_ERROR(ptq->Freeze());
 //   evaluate with ptq.get()
 //
 // During calibration each range is updated with the tensor just seen, then used at once; from Freeze on
@@ -48,7 +48,7 @@ class PostTrainingQuantization : public Quantization {
 
   // Ranges of weights need no calibration batch.
   bool needs_calibration() const override { return options_.activations.has_value(); }
-  void Freeze() override;
+  absl::Status Freeze() override;
 
   // Fixes the range of an activation quantizer, as read from a report; calibration then keeps it.
   // REQUIRES: the table of the architecture has an activation quantizer at `site`.

@@ -5,7 +5,7 @@
 //   if (quantization->needs_calibration()) {
 //     for (batch of calibration) model->Logits(batch, quantization.get());
 //   }
-//   quantization->Freeze();   // From here on nothing is estimated from calibration any more.
+//   RETURN_IF_ERROR(quantization->Freeze());   // From here on nothing is estimated from calibration any more.
 //   evaluate with quantization.get()
 //
 // A weight is rounded at its first use, and the rounded copy is used from then on, so the model's weights
@@ -17,6 +17,7 @@
 #define INLIER_CORE_QUANT_QUANTIZATION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,15 @@ enum class QuantizedPart {
   kActivation,  // At a quantization site of the reference scheme.
   kInput,       // Of a linear.
   kOutput,      // Of a linear.
+  kKeys,        // Of an attention, as a cache keeps them.
+  kValues,      // The same.
+};
+
+// What a quantizer has done to one tensor.
+struct Rounding {
+  at::Tensor exact;      // As it was rounded: smoothed or rotated first where the quantization does so.
+  at::Tensor rounded;    // The same shape, rounded.
+  at::Tensor unrounded;  // What the model would use if this quantizer were off.
 };
 
 // One quantizer of a model, for reports.
@@ -57,11 +67,20 @@ class Quantization : public ActivationTap {
   // True when the model needs calibration batches before Freeze().
   virtual bool needs_calibration() const = 0;
 
-  // Ends calibration. Using a quantizer that needs calibration and got none is a programmer's error.
-  virtual void Freeze() = 0;
+  // Ends calibration. An error where the calibration batches do not allow what was asked for. Using a quantizer that needs
+  // calibration and got none is a programmer's error.
+  virtual absl::Status Freeze() = 0;
 
   // Every quantizer in use, in order of first use.
   virtual std::vector<QuantizerReport> Table() const = 0;
+
+  // What a quantizer has done to the `tensor` of `part` at `site` that it has just replaced by `used`; nothing where there is
+  // none.
+  virtual std::optional<Rounding> RoundingOf(const std::string& site, QuantizedPart part,
+                                             const at::Tensor& tensor, const at::Tensor& used) {
+    if (used.is_same(tensor)) return std::nullopt;
+    return Rounding{tensor, used, tensor};
+  }
 };
 
 // InvalidArgument with the path of the field for an unsupported number of bits.

@@ -143,14 +143,21 @@ void QuantizationErrorRecorder::OnPass(const at::Tensor& attention_mask) {
   if (!count_padding_) mask_ = MakeTokenMask(attention_mask);
 }
 
-at::Tensor QuantizationErrorRecorder::OnRounded(const std::string& tensor, QuantizedPart part,
-                                                const at::Tensor& exact, const at::Tensor& rounded) {
-  if (exact.numel() == 0) return rounded;
+at::Tensor QuantizationErrorRecorder::OnReplaced(const std::string& site, QuantizedPart part,
+                                                 const at::Tensor& tensor, const at::Tensor& used) {
+  const std::string name = QuantizedTensor(site, part);
+  if (tensor.numel() == 0 || (part == QuantizedPart::kWeight && index_.contains(name))) return used;
+  const std::optional<Rounding> rounding = quantization().RoundingOf(site, part, tensor, used);
+  if (rounding) Add(name, part, rounding->exact, rounding->rounded);
+  return used;
+}
+
+void QuantizationErrorRecorder::Add(const std::string& tensor, QuantizedPart part, const at::Tensor& exact,
+                                    const at::Tensor& rounded) {
   const auto [found, is_new] = index_.try_emplace(tensor, sums_.size());
   if (is_new) sums_.push_back({.tensor = tensor, .sums = {}, .largest = {}});
   Sums& sums = sums_[found->second];
   const bool is_weight = part == QuantizedPart::kWeight;
-  if (!is_new && is_weight) return rounded;
   const c10::NoGradGuard no_grad;
   at::Tensor x = exact, q = rounded;
   at::Tensor count = at::full({1}, static_cast<double>(exact.numel()), exact.options().dtype(at::kDouble));
@@ -165,7 +172,6 @@ at::Tensor QuantizationErrorRecorder::OnRounded(const std::string& tensor, Quant
   const at::Tensor all = at::cat({count, added});
   sums.sums = is_new ? all : sums.sums + all;
   sums.largest = is_new ? largest : at::maximum(sums.largest, largest);
-  return rounded;
 }
 
 std::vector<QuantizerError> QuantizationErrorRecorder::Report() const {

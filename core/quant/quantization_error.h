@@ -3,7 +3,8 @@
 // Of all elements x that a quantizer rounds to q(x), sums and differences in double:
 //   SQNR          10 log10(sum x^2 / sum (x - q(x))^2), in dB: the signal-to-quantization-noise ratio
 //   crest factor  max |x| / s, with s^2 = mean x^2 - (mean x)^2
-// A weight counts once. x is the tensor in the quantized model: what quantizers before it have done is in it. Padding
+// A weight counts once. x is the tensor in the quantized model: what quantizers before it have done is in it. It is the one
+// that is rounded: smoothed or rotated where the quantization does so first. Padding
 // counts nowhere, of attention scores and weights neither as query nor as key (docs/decisions/0024-padding.md).
 //
 // Thread safety: none. On a GPU no call before Report() waits for the device; there differences are taken in the
@@ -41,10 +42,12 @@ class QuantizationErrorRecorder : public QuantizerTap {
   std::vector<QuantizerError> Report() const;
 
  protected:
-  at::Tensor OnRounded(const std::string& tensor, QuantizedPart part, const at::Tensor& exact,
-                       const at::Tensor& rounded) override;
+  at::Tensor OnReplaced(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
+                        const at::Tensor& used) override;
 
  private:
+  void Add(const std::string& tensor, QuantizedPart part, const at::Tensor& exact, const at::Tensor& rounded);
+
   struct Sums {
     std::string tensor;
     at::Tensor sums;     // (4): of 1, x, x^2 and (x - q(x))^2; double, on the tensor's device.

@@ -8,6 +8,10 @@ std::string QuantizedTensor(const std::string& site, QuantizedPart part) {
       return site + ".weight";
     case QuantizedPart::kInput:
       return site + ".input";
+    case QuantizedPart::kKeys:
+      return site + ".keys";
+    case QuantizedPart::kValues:
+      return site + ".values";
     case QuantizedPart::kActivation:
     case QuantizedPart::kOutput:
       return site;
@@ -15,10 +19,9 @@ std::string QuantizedTensor(const std::string& site, QuantizedPart part) {
   return site;
 }
 
-at::Tensor QuantizerTap::Pass(const std::string& site, QuantizedPart part, const at::Tensor& exact,
-                              const at::Tensor& rounded) {
-  if (rounded.is_same(exact)) return rounded;  // No quantizer.
-  return OnRounded(QuantizedTensor(site, part), part, exact, rounded);
+at::Tensor QuantizerTap::Pass(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
+                              const at::Tensor& used) {
+  return used.is_same(tensor) ? used : OnReplaced(site, part, tensor, used);  // The same: no quantizer.
 }
 
 at::Tensor QuantizerTap::OnWeight(const std::string& site, const at::Tensor& weight) {
@@ -39,6 +42,14 @@ at::Tensor QuantizerTap::OnLinearWeight(const std::string& site, const at::Tenso
 
 at::Tensor QuantizerTap::OnLinearOutput(const std::string& site, const at::Tensor& output) {
   return Pass(site, QuantizedPart::kOutput, output, quantization_.OnLinearOutput(site, output));
+}
+
+at::Tensor QuantizerTap::OnKeys(const std::string& site, const at::Tensor& keys) {
+  return Pass(site, QuantizedPart::kKeys, keys, quantization_.OnKeys(site, keys));
+}
+
+at::Tensor QuantizerTap::OnValues(const std::string& site, const at::Tensor& values) {
+  return Pass(site, QuantizedPart::kValues, values, quantization_.OnValues(site, values));
 }
 
 }  // namespace inlier

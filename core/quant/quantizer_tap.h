@@ -5,6 +5,7 @@
 #ifndef INLIER_CORE_QUANT_QUANTIZER_TAP_H_
 #define INLIER_CORE_QUANT_QUANTIZER_TAP_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,8 +13,8 @@
 
 namespace inlier {
 
-// The name of the tensor that a quantizer rounds: the module's path for its output, "<path>.weight" and
-// "<path>.input" else.
+// The name of the tensor that a quantizer rounds: the module's path for its output, "<path>.weight", "<path>.input",
+// "<path>.keys" and "<path>.values" else.
 std::string QuantizedTensor(const std::string& site, QuantizedPart part);
 
 class QuantizerTap : public ActivationTap {
@@ -27,15 +28,19 @@ class QuantizerTap : public ActivationTap {
   at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override;
   at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override;
   at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override;
+  at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) override;
+  at::Tensor OnValues(const std::string& site, const at::Tensor& values) override;
 
  protected:
-  // A quantizer has rounded `exact`; the returned tensor is used in its place. `tensor` is QuantizedTensor's.
-  virtual at::Tensor OnRounded(const std::string& tensor, QuantizedPart part, const at::Tensor& exact,
-                               const at::Tensor& rounded) = 0;
+  // The quantization has replaced the `tensor` of `part` at `site` by `used`; the returned one is used in its place.
+  virtual at::Tensor OnReplaced(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
+                                const at::Tensor& used) = 0;
+
+  Quantization& quantization() { return quantization_; }
 
  private:
-  at::Tensor Pass(const std::string& site, QuantizedPart part, const at::Tensor& exact,
-                  const at::Tensor& rounded);
+  at::Tensor Pass(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
+                  const at::Tensor& used);
 
   Quantization& quantization_;
 };
@@ -48,9 +53,11 @@ class LeaveOneOut : public QuantizerTap {
       : QuantizerTap(quantization), left_out_(std::move(left_out)) {}
 
  protected:
-  at::Tensor OnRounded(const std::string& tensor, QuantizedPart, const at::Tensor& exact,
-                       const at::Tensor& rounded) override {
-    return tensor == left_out_ ? exact : rounded;
+  at::Tensor OnReplaced(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
+                        const at::Tensor& used) override {
+    if (QuantizedTensor(site, part) != left_out_) return used;
+    const std::optional<Rounding> rounding = quantization().RoundingOf(site, part, tensor, used);
+    return rounding ? rounding->unrounded : used;
   }
 
  private:

@@ -83,7 +83,8 @@ SliceGrid ZeropointGroupGrid(const at::Tensor& x, int bits, std::int64_t group_s
 
 SliceGrid ExpandGroups(const SliceGrid& grid, std::int64_t group_size, std::int64_t columns) {
   const auto expand = [&](const at::Tensor& by_group) {
-    return by_group.defined() ? by_group.repeat_interleave(group_size, 1).slice(1, 0, columns) : at::Tensor();
+    return by_group.defined() ? by_group.repeat_interleave(group_size, -1).slice(-1, 0, columns)
+                              : at::Tensor();
   };
   SliceGrid expanded = grid;
   expanded.scale = expand(grid.scale);

@@ -47,7 +47,7 @@ SliceGrid AbsmaxGridOfLargest(const at::Tensor& largest, int bits);
 SliceGrid AbsmaxGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);
 SliceGrid ZeropointGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);
 
-// The same grid with a scale for each column, (rows, columns), for RoundToGrid.
+// The same grid, (…, groups), with a scale for each column, (…, columns), for RoundToGrid.
 SliceGrid ExpandGroups(const SliceGrid& grid, std::int64_t group_size, std::int64_t columns);
 
 // q above, in x's dtype (half and bfloat16: float). Not meaningful in a slice without extent.

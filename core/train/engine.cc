@@ -32,8 +32,10 @@ EngineChoice ChooseOnGpu(const v1::TrainingSpec& spec, const Model& model) {
     choice.reason = "on a GPU the fused engine has products of BFLOAT16 alone";
   } else if (!model.can_fuse(fused::Place::kGpuBfloat16)) {
     choice.reason =
-        "the fused engine has not every part of this model on a GPU (softpick, sigmoid attention, heads of "
-        "another size than 32, 64 or 128, or a width above 8192)";
+        "the fused engine has not every part of this model on a GPU (softpick, sigmoid attention, "
+        "query_key_norm, key_value_bias, a projected gate that is not HEADWISE at CONTEXT, heads of another "
+        "size "
+        "than 32, 64 or 128, or a width above 8192)";
   } else {
     choice.products = fused::Products::kBfloat16;
   }
@@ -57,8 +59,8 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
     choice.reason = kNeedsActivations;
   } else if (!model.can_fuse(bfloat16 ? fused::Place::kCpuBfloat16 : fused::Place::kCpuFloat32)) {
     choice.reason =
-        "the fused engine has not every part of this model (softpick, sigmoid attention, or odd widths "
-        "with BFLOAT16)";
+        "the fused engine has not every part of this model (softpick, sigmoid attention, query_key_norm, "
+        "key_value_bias, a projected gate that is not HEADWISE at CONTEXT, or odd widths with BFLOAT16)";
   } else if (!(bfloat16 ? fused::CanMultiply<fused::Bf16>() : fused::CanMultiply<float>())) {
     choice.reason = "the fused engine needs a processor with AVX2, for BFLOAT16 with AVX-512";
   } else {

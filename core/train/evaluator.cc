@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
     model.Observe(InputOf(batch, device), *quantization);
     RETURN_IF_ERROR(after_batch(i + 1));
   }
-  quantization->Freeze();
+  RETURN_IF_ERROR(quantization->Freeze());
   return quantization;
 }
 

@@ -145,15 +145,23 @@ std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model) {
   return settings;
 }
 
-// "W8A8", "W8A8 absmax FINE", "W4 zeropoint".
+// "W8A8", "W8A8 absmax FINE", "W4 zeropoint", "W4A4KV4 absmax FINE rotation gptq".
 std::string NameOf(const v1::QuantizationSpec& setting) {
   std::string name;
   if (setting.has_weights()) absl::StrAppend(&name, "W", setting.weights().bits());
   if (setting.has_activations()) absl::StrAppend(&name, "A", setting.activations().bits());
+  if (setting.has_kv_cache()) absl::StrAppend(&name, "KV", setting.kv_cache().bits());
+  const v1::NumberFormat of_weights = setting.weights().format(), of_inputs = setting.activations().format();
+  if (of_weights != v1::INTEGER) absl::StrAppend(&name, " ", v1::NumberFormat_Name(of_weights));
+  if (of_inputs != v1::INTEGER && of_inputs != of_weights)
+    absl::StrAppend(&name, " ", v1::NumberFormat_Name(of_inputs));
   if (setting.has_absmax())
     absl::StrAppend(&name, " absmax ",
                     v1::AbsmaxSchemeSpec::Granularity_Name(setting.absmax().granularity()));
   if (setting.has_zeropoint()) absl::StrAppend(&name, " zeropoint");
+  if (setting.has_rotation()) absl::StrAppend(&name, " rotation");
+  if (setting.has_smoothing()) absl::StrAppend(&name, " smoothing");
+  if (setting.has_gptq()) absl::StrAppend(&name, " gptq");
   return name;
 }
 

@@ -75,8 +75,8 @@ std::string TextOf(const Dataset& dataset, std::int64_t id) {
   return tokenizer == nullptr ? absl::StrCat(id) : tokenizer->Decode(std::span(&one, 1));
 }
 
-// Of the one example of `batch`, which has `tokens` of them without padding.
-Json TokenTexts(const Dataset& dataset, const Batch& batch, std::int64_t tokens) {
+// Of the one example of `batch`, which has `tokens` of them without padding; of images the last are `registers`.
+Json TokenTexts(const Dataset& dataset, const Batch& batch, std::int64_t tokens, std::int64_t registers) {
   Json texts = Json::array();
   if (batch.ids.defined()) {
     for (std::int64_t t = 0; t < tokens; ++t)
@@ -84,9 +84,11 @@ Json TokenTexts(const Dataset& dataset, const Batch& batch, std::int64_t tokens)
     return texts;
   }
   texts.push_back("class");
-  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(tokens - 1))));
-  for (std::int64_t patch = 0; patch + 1 < tokens; ++patch)
+  const std::int64_t patches = tokens - 1 - registers;
+  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(patches))));
+  for (std::int64_t patch = 0; patch < patches; ++patch)
     texts.push_back(absl::StrCat(patch / side + 1, ",", patch % side + 1));
+  for (std::int64_t i = 0; i < registers; ++i) texts.push_back(absl::StrCat("register ", i + 1));
   return texts;
 }
 
@@ -101,6 +103,7 @@ class Reading {
     RETURN_IF_ERROR(checkpoint.LoadWeights(*data_.model));
     data_.model->eval();
     architecture_ = spec.model().architecture_case();
+    registers_ = spec.model().vit().registers();
     const Dataset& dataset = data_.evaluated();
     const std::uint32_t mask_seed = spec.evaluation().mask_seed();
     const c10::InferenceMode inference;
@@ -134,7 +137,7 @@ class Reading {
     }
     if (rows.empty()) return absl::InternalError("the model has no blocks");
     Json found = {{"examples", rows.empty() ? 0 : blocks.outputs.begin()->second.size(0)}};
-    if (!by_dimension) found["tokens"] = TokenTexts(data_.evaluated(), batch_, tokens);
+    if (!by_dimension) found["tokens"] = TokenTexts(data_.evaluated(), batch_, tokens, registers_);
     found["values"] = RowsOf(at::stack(rows));
     return found;
   }
@@ -170,7 +173,7 @@ class Reading {
     if (question_.head >= heads.size(0)) return outside("head", question_.head, heads.size(0));
     const std::int64_t tokens = Tokens(heads.size(1));
     return Json{{"examples", 1},
-                {"tokens", TokenTexts(data_.evaluated(), batch_, tokens)},
+                {"tokens", TokenTexts(data_.evaluated(), batch_, tokens, registers_)},
                 {"values", RowsOf(heads[question_.head].slice(0, 0, tokens).slice(1, 0, tokens))}};
   }
 
@@ -178,6 +181,7 @@ class Reading {
   TrialData data_;
   Batch batch_;
   v1::ModelSpec::ArchitectureCase architecture_ = v1::ModelSpec::ARCHITECTURE_NOT_SET;
+  std::int64_t registers_ = 0;
 };
 
 }  // namespace

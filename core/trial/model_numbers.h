@@ -35,11 +35,11 @@ struct ModelQuestion {
 // {examples, values: rows of numbers, and names of rows and columns}:
 //   kDimensions  a row a layer: max over examples and tokens of |x_j| at the output of the layer, j = 0 .. d - 1
 //   kTokens      a row a layer: max over j of |x_j| at each position; tokens: the text of each position
-//   kAttention   a row a query: the weight of each key after the normaliser, before dropout; tokens as above
+//   kAttention   a row a query: the weight of each token after the normaliser, before dropout; tokens as above
 //   kOutlier…    a row a layer: elements of the feed-forward network's output beyond six standard deviations of their
 //                sequence (core/outliers/six_sigma_recorder.h), added up over the examples, by dimension or position
 // Masked tokens are those of the evaluation (evaluation.mask_seed). A number that is not finite is null. `tokens` of
-// images: "class", then the patches by row and column.
+// images: "class", then the patches by row and column, then registers.
 // InvalidArgument: no such layer or head, with those that there are; otherwise the errors of Checkpoint::Open and
 // OpenTrialData.
 absl::StatusOr<nlohmann::ordered_json> ReadModelNumbers(const ModelQuestion& question);

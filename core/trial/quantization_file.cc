@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "core/quant/linear_quantization.h"
+#include "core/quant/linear_options.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 
@@ -33,6 +33,10 @@ const char* Section(QuantizedPart part) {
       return "inputs";
     case QuantizedPart::kOutput:
       return "outputs";
+    case QuantizedPart::kKeys:
+      return "keys";
+    case QuantizedPart::kValues:
+      return "values";
   }
   return "";
 }
@@ -49,6 +53,17 @@ const char* ScopeName(ScaleScope scope) {
   return "";
 }
 
+// The field of what the file has no form for; empty where it has one for all.
+std::string FieldWithoutForm(const v1::QuantizationSpec& spec) {
+  if (spec.weights().format() != v1::INTEGER) return "weights.format";
+  if (spec.activations().format() != v1::INTEGER) return "activations.format";
+  if (spec.has_rotation()) return "rotation";
+  if (spec.has_smoothing()) return "smoothing";
+  if (spec.has_gptq()) return "gptq";
+  if (spec.has_kv_cache()) return "kv_cache";
+  return "";
+}
+
 bool AreFinite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
@@ -57,6 +72,12 @@ bool AreFinite(const std::vector<double>& values) {
 
 absl::StatusOr<std::string> QuantizationFile(const v1::QuantizationSpec& spec,
                                              const std::vector<QuantizerReport>& table) {
+  if (const std::string field = FieldWithoutForm(spec); !field.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "quantization.", field,
+        ": the file of an exported model has no form for it, only for integers rounded to the nearest; "
+        "export the trial without quantization, or with --weights-only"));
+  }
   std::optional<LinearQuantizationOptions> linear;
   if (spec.has_absmax() || spec.has_zeropoint()) {
     ASSIGN_OR_RETURN(linear, LinearQuantizationOptionsFromSpec(spec));

@@ -24,7 +24,7 @@ struct TokenizedData {
 std::optional<TokenizedData> TokenizedDataOf(const v1::DataSpec& data);
 
 // T, the tokens of a training sequence: the data's sequence_length, or the patches and the class token of an
-// image; 0 where it is not known.
+// image, without registers; 0 where it is not known.
 std::uint32_t SequenceLength(const v1::TrialSpec& spec);
 
 // Classes of a data set that this build knows by name; nothing for others.

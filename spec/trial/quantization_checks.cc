@@ -5,6 +5,7 @@
 
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/quantization_method_checks.h"
 
 namespace inlier {
 namespace {
@@ -194,7 +195,12 @@ void CheckCalibration(const v1::QuantizationSpec& quantization, Problems* proble
 
 }  // namespace
 
+bool QuantizesAnything(const v1::QuantizationSpec& quantization) {
+  return quantization.has_weights() || quantization.has_activations() || quantization.has_kv_cache();
+}
+
 bool IsCalibrated(const v1::QuantizationSpec& quantization) {
+  if (quantization.has_smoothing() || quantization.has_gptq()) return true;
   if (!quantization.has_activations() || quantization.has_zeropoint()) return false;
   return !quantization.has_absmax() || quantization.absmax().calibrated();
 }
@@ -209,10 +215,11 @@ void CheckQuantization(const v1::TrialSpec& spec, Problems* problems) {
     return;
   }
   const v1::QuantizationSpec& quantization = spec.quantization();
-  if (!quantization.has_weights() && !quantization.has_activations()) {
+  if (!QuantizesAnything(quantization)) {
     problems->Add("quantization",
-                  "has nothing to quantize: give weights and/or activations, or leave it out");
+                  "has nothing to quantize: give weights, activations or kv_cache, or leave it out");
   }
+  CheckQuantizationMethods(spec, problems);
   CheckCalibration(quantization, problems);
   switch (quantization.scheme_case()) {
     case v1::QuantizationSpec::kReference:

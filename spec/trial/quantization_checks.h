@@ -7,7 +7,10 @@
 
 namespace inlier {
 
-// True when calibration finds any of its ranges.
+// True when it has weights, activations or a cache to round.
+bool QuantizesAnything(const v1::QuantizationSpec& quantization);
+
+// True when calibration batches find any of its ranges, or what its methods need to know of inputs.
 bool IsCalibrated(const v1::QuantizationSpec& quantization);
 
 // Problems with the quantization of a resolved trial, and with the settings of its evaluation that need one.

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "spec/trial/number_formats.h"
 #include "spec/trial/quantization_checks.h"
 
 namespace inlier {
@@ -44,6 +45,7 @@ v1::QuantizationSpec CurveQuantization(const v1::TrialSpec& spec) {
       break;
   }
   ChooseScheme(spec.model(), &quantization);
+  WriteFormatBits(&quantization);
   if (IsCalibrated(quantization)) *quantization.mutable_calibration() = curve.calibration();
   return quantization;
 }

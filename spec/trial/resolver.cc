@@ -15,6 +15,7 @@
 #include "spec/schema/did_you_mean.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"
+#include "spec/trial/number_formats.h"
 #include "spec/trial/presets.h"
 #include "spec/trial/quantization_checks.h"
 
@@ -148,13 +149,13 @@ void WriteSplit(v1::DataSpec* data) {
 
 absl::Status ResolveInPlace(v1::TrialSpec* spec) {
   v1::TrialSpec& resolved = *spec;
-  if (resolved.has_quantization() && !resolved.quantization().has_weights() &&
-      !resolved.quantization().has_activations()) {
+  if (resolved.has_quantization() && !QuantizesAnything(resolved.quantization())) {
     return absl::InvalidArgumentError(
         "quantization: has nothing to quantize; give weights and/or activations, for example {weights: "
         "{bits: 8}, activations: {bits: 8}}");
   }
   MakeGroupsAndChoices(&resolved);
+  if (resolved.has_quantization()) WriteFormatBits(resolved.mutable_quantization());
   if (resolved.has_quantization() && IsCalibrated(resolved.quantization())) {
     MakeGroupsAndChoices(resolved.mutable_quantization()->mutable_calibration());
   }

@@ -13,6 +13,7 @@
 #include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/attention_checks.h"
 #include "spec/trial/data_checks.h"
 #include "spec/trial/quantization_checks.h"
 #include "spec/trial/quantized_curve.h"
@@ -86,44 +87,6 @@ void CheckModel(const v1::TrialSpec& spec, Problems* problems) {
     CheckShape(path, architecture, problems);
     CheckPosition(path, architecture, problems);
   });
-}
-
-void CheckSoftmax(const v1::TrialSpec& spec, Problems* problems) {
-  if (!spec.attention().softmax().has_ncs()) return;
-  const v1::NcsSpec& ncs = spec.attention().softmax().ncs();
-  if (ncs.beta() > ncs.zeta()) {
-    problems->Add("attention.softmax.ncs.beta",
-                  FormatNumber(ncs.beta()) + " is more than zeta " + FormatNumber(ncs.zeta()) +
-                      ", which would lift every probability, those of masked keys too: give at most zeta "
-                      "(equal to it, it is the vanilla softmax)");
-  }
-  if (ncs.length() == v1::NcsSpec::ROW && !IsCausal(spec.model())) {
-    problems->Add("attention.softmax.ncs.length",
-                  "ROW is the number of keys that a query of a causal model sees, and model." +
-                      std::string(ArchitectureName(spec.model())) +
-                      " sees both sides: use RUN, UNPADDED or CONFIGURED");
-  }
-}
-
-void CheckAttention(const v1::TrialSpec& spec, Problems* problems) {
-  CheckSoftmax(spec, problems);
-  const v1::GateSpec& gate = spec.attention().gate();
-  if (gate.has_none() && gate.output_factor() != v1::GateSpec::default_instance().output_factor()) {
-    problems->Add(
-        "attention.gate.output_factor",
-        FormatNumber(gate.output_factor()) + " has no effect without a gate: leave it out, or choose a gate");
-  }
-  if (gate.has_initial_std() && (gate.has_none() || gate.has_unconditional())) {
-    problems->Add("attention.gate.initial_std",
-                  FormatNumber(gate.initial_std()) +
-                      " has no effect without a gate that reads its input: leave it out");
-  }
-  if (gate.pooled() && (gate.has_none() || gate.has_unconditional())) {
-    const std::string why =
-        gate.has_none() ? "without a gate" : "with the unconditional gate, which is the same for all tokens";
-    problems->Add("attention.gate.pooled",
-                  "true has no effect " + why + ": leave it out, or choose another gate");
-  }
 }
 
 void CheckRegularizer(const v1::TrainingSpec& training, Problems* problems) {

@@ -57,6 +57,16 @@ OWN_PARTS = {
     "llama, softmax-1, gates, one gain": "model { llama { kv_heads: 2 } } attention { softmax { softmax_n {} } gate { linear {} } } norm: RMS_NORM_S",
     "llama, sigmoid, LayerNorm": "model { llama {} } attention { softmax { sigmoid {} } } norm: LAYER_NORM",
     "vit, clipped, gates, patch norm": "model { vit { patch_norm: true } } attention { softmax { clipped { gamma: -0.03 } } gate { linear {} } }",
+    "bert, norm of queries and keys": "model { bert {} } attention { query_key_norm: HEAD_LAYER }",
+    "bert, key and value bias, normalized clipped, padded": "model { bert {} } attention { key_value_bias: true softmax { ncs { beta: -2.175 length: UNPADDED } } }",
+    "bert, gated output": "model { bert {} } attention { gate { projected { place: OUTPUT } } }",
+    "opt, key and value bias, gated values": "model { opt {} } attention { key_value_bias: true gate { projected { place: VALUE granularity: HEADWISE } } }",
+    "opt, norm, epsilon, gated output": "model { opt { norm_epsilon: 1e-3 } } attention { query_key_norm: HEAD_RMS gate { projected { place: OUTPUT granularity: HEADWISE } } }",
+    "gpt2, gated keys, norm": "model { gpt2 {} } attention { query_key_norm: HEAD_LAYER gate { projected { place: KEY } } }",
+    "gpt2, gated queries, sigmoid and bias": "model { gpt2 {} } attention { key_value_bias: true softmax { sigmoid {} } gate { projected { place: QUERY granularity: HEADWISE } } }",
+    "llama, norm, bias, gated context": "model { llama { kv_heads: 2 } } attention { query_key_norm: HEAD_RMS key_value_bias: true gate { projected {} } } norm: RMS_NORM_M",
+    "llama, gated keys": "model { llama { kv_heads: 2 } } attention { gate { projected { place: KEY granularity: HEADWISE } output_factor: 2 } } norm: RMS_NORM_S",
+    "vit, registers, gated heads": "model { vit { registers: 3 patch_norm: true } } attention { query_key_norm: HEAD_RMS gate { projected { granularity: HEADWISE } } }",
     "vit, normalized clipped": "model { vit { position: NONE } } attention { softmax { ncs { beta: 0.5 length: RUN } } }",
 }
 W8A8 = "weights { bits: 8 } activations { bits: 8 }"
@@ -65,6 +75,8 @@ QUANTIZED = {
     "bert, clipped, rows": f"model {{ bert {{}} }} attention {{ softmax {{ clipped {{ gamma: -0.03 }} }} }} quantization {{ weights {{ bits: 6 per_channel: true }} activations {{ bits: 8 }} reference {{}} }}",
     "opt, gated, head too": f"model {{ opt {{}} }} attention {{ gate {{ linear {{}} }} }} quantization {{ {W8A8} reference {{ setup: ALL }} }}",
     "opt, post-LN": f"model {{ opt {{ norm_placement: POST embedding_size: 8 }} }} quantization {{ {W8A8} reference {{}} }}",
+    "bert, gated, normed": f"model {{ bert {{}} }} attention {{ query_key_norm: HEAD_RMS key_value_bias: true gate {{ projected {{ place: VALUE }} }} }} quantization {{ {W8A8} reference {{}} }}",
+    "vit, registers": f"model {{ vit {{ registers: 2 }} }} quantization {{ {W8A8} reference {{ setup: ALL }} }}",
     "vit": f"model {{ vit {{ patch_norm: true }} }} quantization {{ {W8A8} reference {{ setup: ALL }} }}",
     "gpt2, absmax by token": f"model {{ gpt2 {{}} }} quantization {{ {W8A8} absmax {{ granularity: FINE }} }}",
     "gpt2, absmax, outputs too": f"model {{ gpt2 {{}} }} quantization {{ {W8A8} absmax {{ granularity: COARSE calibrated: true head: true }} }}",
@@ -180,6 +192,9 @@ class TransformersTest(unittest.TestCase):
                     if hasattr(module, "inlier_softmax"):
                         module.inlier_softmax = ("vanilla", {})
                         module.inlier_gate = {"output_factor": 3.0}
+                for name, parameter in model.named_parameters():
+                    if name.endswith(("q_norm.weight", "bias_v", "register_tokens")):
+                        parameter.data.mul_(100)
                 self.assertGreater(difference(logits_of(model, load_file(self.folder / "in")), ours), 10 * TOLERANCE)
                 # We read the folder back as the same model.
                 self.run_tool("logits", folder, self.folder / "in", self.folder / "again")

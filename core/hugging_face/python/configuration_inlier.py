@@ -1,6 +1,7 @@
-"""Configurations of models that inlier trained with a softmax, gate or norm that transformers has not, or quantized.
+"""Configurations of models that inlier trained with parts of attention, norms or registers that transformers has not, or quantized.
 
-`inlier` holds what transformers' own configuration has no field for: attention (softmax and gate), norm, patch_norm, and
+`inlier` holds what transformers' own configuration has no field for: attention (softmax, gate, norm of queries
+and keys, key and value bias), norm, patch_norm, registers, and
 whether inlier_quantization.json has the scales of a quantization. Tested with transformers 4.57.6.
 """
 import json

@@ -1,7 +1,7 @@
-"""Models that inlier trained with a softmax, gate or norm that transformers has not, or quantized.
+"""Models that inlier trained with parts of attention, norms or registers that transformers has not, or quantized.
 
-transformers' own classes, with three parts replaced: from attention scores to the context, the norms, and, where the
-folder has inlier_quantization.json, the tensors that inlier rounded. Logits equal inlier's up to the rounding of float32.
+transformers' own classes, with parts replaced: from attention scores to the context, gates and norms of queries, keys, values and the
+output, the norms, registers of a ViT, and, where the folder has inlier_quantization.json, the tensors that inlier rounded. Logits equal inlier's up to the rounding of float32.
 Tested with transformers 4.57.6.
 """
 import functools
@@ -42,11 +42,12 @@ def softpick(scores, epsilon):
 
 def probabilities(module, scores, hidden):
     kind, options = module.inlier_softmax
-    seen = torch.ones_like(scores[:, :1], dtype=torch.bool) if hidden is None else ~hidden
+    keys = scores.shape[-1] - hasattr(module, "bias_k")  # The learned key, which is the last, is no token.
+    seen = (torch.ones_like(scores[:, :1], dtype=torch.bool) if hidden is None else ~hidden)[..., :keys]
     if kind == "clipped":
         return clipped(scores, options["gamma"], options["zeta"])
     if kind == "ncs":
-        queries, keys = scores.shape[-2:]
+        queries = scores.shape[-2]
         if options["length"] == "ROW":  # Position of the query, from 1.
             n = torch.arange(keys - queries + 1, keys + 1, device=scores.device, dtype=scores.dtype).view(1, 1, -1, 1)
         elif options["length"] == "UNPADDED":  # Real tokens: what the last query sees.
@@ -67,9 +68,10 @@ def probabilities(module, scores, hidden):
     raise ValueError(f"config.json: inlier.attention.softmax: {kind} is not known here; export the model again with the inlier that trained it")
 
 
-# ---- Gates: each head's context times sigmoid(logit), from what feeds query, key and value.
-def add_gate(attention, gate, hidden_size, heads):
+# ---- Gates: each head's context times sigmoid(logit), from what feeds query, key and value. A projected gate may be at another place.
+def add_gate(attention, gate, hidden_size, heads, kv_heads):
     size = hidden_size // heads
+    attention.inlier_place = gate.get("projected", {}).get("place", "CONTEXT")
     if "linear" in gate:
         attention.gate = nn.ModuleList(nn.Linear(size, 1) for _ in range(heads))
     elif "mlp" in gate:
@@ -79,11 +81,17 @@ def add_gate(attention, gate, hidden_size, heads):
         attention.gate = nn.Linear(hidden_size, heads)
     elif "unconditional" in gate:
         attention.gate = nn.Parameter(torch.zeros(heads))
+    elif "projected" in gate:
+        attention.inlier_gated_heads = kv_heads if attention.inlier_place in ("KEY", "VALUE") else heads
+        width = 1 if gate["projected"].get("granularity") == "HEADWISE" else size
+        attention.gate = nn.Linear(hidden_size, attention.inlier_gated_heads * width, bias=False)
 
 
 def gate_of(module, x):
-    """(B, H, T, 1), or what broadcasts to it."""
+    """(B, H, T, 1), or what broadcasts to it; of a projected gate (B, gated heads, T, h or 1)."""
     gate, spec = module.gate, module.inlier_gate
+    if hasattr(module, "inlier_gated_heads"):
+        return gate(x).unflatten(-1, (module.inlier_gated_heads, -1)).transpose(1, 2).sigmoid()
     if isinstance(gate, nn.Parameter):
         return gate.sigmoid().view(1, -1, 1, 1)
     if isinstance(gate, nn.ModuleList):
@@ -94,10 +102,60 @@ def gate_of(module, x):
     return (logits.mean(2, keepdim=True) if spec.get("pooled") else logits).sigmoid()
 
 
+def gated(module, place, y):
+    """y: (B, T, heads, h)."""
+    if not hasattr(module, "gate") or module.inlier_place != place:
+        return y
+    return y * (gate_of(module, module.inlier_input).transpose(1, 2) * module.inlier_gate.get("output_factor", 1.0))
+
+
+# ---- Queries, keys and values as the projections give them, gated and normed before transformers rotates and caches them.
+PROJECTIONS = {  # Of a class of attention: linears, and what each of them gives.
+    **dict.fromkeys(("BertSelfAttention", "ViTSelfAttention"), {"query": ("QUERY",), "key": ("KEY",), "value": ("VALUE",)}),
+    **dict.fromkeys(("OPTAttention", "LlamaAttention"), {"q_proj": ("QUERY",), "k_proj": ("KEY",), "v_proj": ("VALUE",)}),
+    "GPT2Attention": {"c_attn": ("QUERY", "KEY", "VALUE")},
+}
+OUTPUT_PROJECTIONS = {"OPTAttention": "out_proj", "LlamaAttention": "o_proj", "GPT2Attention": "c_proj"}  # Below the attention; else output.dense beside it.
+NORMS = {"QUERY": "q_norm", "KEY": "k_norm"}
+
+
+def change_projection(linear, args, output, attention, places):
+    parts = []
+    for place, part in zip(places, output.chunk(len(places), -1)):
+        heads = gated(attention, place, part.unflatten(-1, (-1, attention.inlier_head_size)))
+        norm = getattr(attention, NORMS.get(place, ""), None)
+        parts.append((heads if norm is None else norm(heads)).flatten(-2))
+    return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+
+
+def gate_output(linear, args, output, attention):
+    heads = gated(attention, "OUTPUT", output.unflatten(-1, (-1, attention.inlier_head_size)))
+    del attention.inlier_input
+    return heads.flatten(-2)
+
+
+def change_projections(model, path, attention, kind):
+    """After add_rounding: inlier rounds what a linear gives, and gates and norms the result."""
+    for name, places in PROJECTIONS[kind].items():
+        if any(place == attention.inlier_place or hasattr(attention, NORMS.get(place, "")) for place in places):
+            attention.get_submodule(name).register_forward_hook(functools.partial(change_projection, attention=attention, places=places))
+    if attention.inlier_place == "OUTPUT":
+        beside = path.rpartition(".")[0] + ".output.dense"
+        output = attention.get_submodule(OUTPUT_PROJECTIONS[kind]) if kind in OUTPUT_PROJECTIONS else model.get_submodule(beside)
+        output.register_forward_hook(functools.partial(gate_output, attention=attention))
+
+
 # ---- Attention
+def with_bias(x, bias):
+    """x: (B, kv_heads, K, h); bias (kv_heads, h) becomes its last token."""
+    return torch.cat([x, bias.to(x.dtype)[None, :, None].expand(x.shape[0], -1, 1, -1)], 2)
+
+
 def inlier_attention(module, query, key, value, attention_mask=None, scaling=None, dropout=0.0, **kwargs):
     """query (B, H, T, h); key and value (B, kv_heads, K, h). Returns the context (B, T, H, h) and the probabilities."""
-    groups = query.shape[1] // key.shape[1]
+    groups, tokens = query.shape[1] // key.shape[1], key.shape[2]
+    if hasattr(module, "bias_k"):
+        key, value = with_bias(key, module.bias_k), with_bias(value, module.bias_v)
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     scores = query @ key.transpose(-1, -2)
     if scaling != 1.0:  # OPT has scaled the query.
@@ -105,18 +163,20 @@ def inlier_attention(module, query, key, value, attention_mask=None, scaling=Non
     scores = round_at(module, "attn_scores_act_quantizer", scores.float())
     hidden = None
     if attention_mask is not None:
-        attention_mask = attention_mask[..., : scores.shape[-1]]
+        attention_mask = attention_mask[..., :tokens]
         hidden = attention_mask < torch.finfo(attention_mask.dtype).min / 2
     elif getattr(module, "is_causal", False):
-        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(scores.shape[-1] - scores.shape[-2] + 1)[None, None]
+        hidden = torch.ones(scores.shape[-2], tokens, dtype=torch.bool, device=scores.device).triu(tokens - scores.shape[-2] + 1)[None, None]
     if hidden is not None:
+        hidden = nn.functional.pad(hidden, (0, scores.shape[-1] - tokens))
         scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
     probs = round_at(module, "attn_probs_act_quantizer", probabilities(module, scores, hidden)).to(value.dtype)
     context = nn.functional.dropout(probs, dropout, module.training) @ value
     if module.inlier_rounds_first:
         context = round_at(module, "context_act_quantizer", context)
-    if hasattr(module, "gate"):
-        context = context * (gate_of(module, module.__dict__.pop("inlier_input")) * module.inlier_gate.get("output_factor", 1.0))
+    context = gated(module, "CONTEXT", context.transpose(1, 2)).transpose(1, 2)
+    if module.inlier_place != "OUTPUT":
+        module.__dict__.pop("inlier_input", None)
     if not module.inlier_rounds_first:
         context = round_at(module, "context_act_quantizer", context)
     return context.transpose(1, 2).contiguous(), probs
@@ -275,6 +335,18 @@ def norm_patches(module, args, output):
     return module.norm(output)
 
 
+def append_registers(module, args, output):
+    return torch.cat([output, module.dropout(module.register_tokens).expand(output.shape[0], -1, -1)], 1)
+
+
+def epsilon_of(config, options):
+    """Of the model's norms."""
+    for name in ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps"):
+        if hasattr(config, name):
+            return getattr(config, name)
+    return options.get("norm_epsilon", 1e-5)  # OPT
+
+
 class WithInlier:
     def __init__(self, config, *args, **kwargs):
         kind = config.model_type.removeprefix("inlier_")
@@ -282,18 +354,28 @@ class WithInlier:
         super().__init__(config, *args, **kwargs)
         options = config.inlier
         (softmax,) = options["attention"]["softmax"].items()
-        gate = options["attention"].get("gate", {})
+        attention, changed = options["attention"], []
+        gate, heads = attention.get("gate", {}), config.num_attention_heads
+        kv_heads, size = getattr(config, "num_key_value_heads", heads), config.hidden_size // heads
         for path, module in list(self.named_modules()):
             if "norm" in options and type(module).__name__ in ("LayerNorm", "LlamaRMSNorm"):
                 parent, _, name = path.rpartition(".")
                 setattr(self.get_submodule(parent), name, new_norm(module, options["norm"], options.get("norm_epsilon")))
             elif type(module).__name__ in ATTENTIONS:
+                changed.append((path, module, type(module).__name__))
                 if kind == "bert":
                     module.__class__ = InlierBertSelfAttention
                 module.inlier_softmax, module.inlier_gate, module.inlier_rules, module.inlier_rounds_first = softmax, gate, {}, kind == "opt"
+                module.inlier_head_size = size
                 if softmax[0] == "sink":
-                    module.sinks = nn.Parameter(torch.zeros(config.num_attention_heads))
-                add_gate(module, gate, config.hidden_size, config.num_attention_heads)
+                    module.sinks = nn.Parameter(torch.zeros(heads))
+                if attention.get("key_value_bias"):
+                    module.bias_k, module.bias_v = nn.Parameter(torch.zeros(kv_heads, size)), nn.Parameter(torch.zeros(kv_heads, size))
+                for name in NORMS.values() if attention.get("query_key_norm", "NO_NORM") != "NO_NORM" else ():
+                    epsilon = epsilon_of(config, options)
+                    rms = attention["query_key_norm"] == "HEAD_RMS"
+                    setattr(module, name, InlierRMSNorm(size, epsilon, single=False) if rms else nn.LayerNorm(size, eps=epsilon))
+                add_gate(module, gate, config.hidden_size, heads, kv_heads)
                 if hasattr(module, "gate"):
                     module.register_forward_pre_hook(keep_input, with_kwargs=True)
         if options.get("patch_norm"):
@@ -304,6 +386,11 @@ class WithInlier:
             if kind == "bert":
                 self.bert.embeddings.__class__, self.bert.embeddings.inlier_rules = InlierBertEmbeddings, {}
             add_rounding(self, "opt post" if kind == "opt" and not config.do_layer_norm_before else kind, rules)
+        for path, module, name in changed:
+            change_projections(self, path, module, name)
+        if options.get("registers"):
+            self.vit.embeddings.register_tokens = nn.Parameter(torch.zeros(1, options["registers"], config.hidden_size))
+            self.vit.embeddings.register_forward_hook(append_registers)
 
 
 class InlierBertForMaskedLM(WithInlier, BertForMaskedLM):

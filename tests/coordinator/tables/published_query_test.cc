@@ -93,6 +93,11 @@ TEST(PublishedQueryTest, ChangedPresetIsAnotherModel) {
 }
 
 TEST(PublishedQueryTest, MethodsThatNoPaperHasBorrowNoFigure) {
+  for (const std::string part : {"query_key_norm: HEAD_RMS", "key_value_bias: true"}) {
+    EXPECT_EQ(FigureOf("bondarenko2023/2", std::string(kBert) + "attention: {" + part + "}\n", "perplexity"),
+              "none")
+        << part;
+  }
   for (const std::string softmax :
        {"softpick: {}", "sigmoid: {}", "sink: {}", "softmax_n: {}", "softmax_n: {n: 2}"}) {
     EXPECT_EQ(FigureOf("bondarenko2023/2", std::string(kBert) + "attention.softmax: {" + softmax + "}\n",
@@ -102,7 +107,7 @@ TEST(PublishedQueryTest, MethodsThatNoPaperHasBorrowNoFigure) {
   }
   EXPECT_EQ(FigureOf("kaul2024/5", Gpt2(kOrthoAdam) + "attention.softmax.softmax_n.n: 2\n", "kurtosis_all"),
             "none");
-  for (const std::string gate : {"unconditional: {}", "linear: {}, pooled: true"}) {
+  for (const std::string gate : {"unconditional: {}", "linear: {}, pooled: true", "projected: {}"}) {
     EXPECT_EQ(
         FigureOf("bondarenko2023/2", std::string(kBert) + "attention.gate: {" + gate + "}\n", "perplexity"),
         "none")
@@ -208,6 +213,20 @@ TEST(PublishedQueryTest, OptimizersNormsAndSchemesHaveThePapersNames) {
   EXPECT_EQ(
       FigureOf("kaul2024/3", ortho + "quantization: {weights: {bits: 4}, zeropoint: {}}\n", "perplexity"),
       "24 gpt2-130m");
+  for (const std::string method : {"rotation: {}", "smoothing: {}", "gptq: {}", "kv_cache: {bits: 4}"}) {
+    EXPECT_EQ(
+        FigureOf("kaul2024/3", ortho + "quantization: {weights: {}, activations: {}, " + method + moderate,
+                 "perplexity"),
+        "none");
+    EXPECT_EQ(
+        FigureOf("kaul2024/3", ortho + "quantization: {weights: {bits: 4}, zeropoint: {}, " + method + "}\n",
+                 "perplexity"),
+        "none");
+  }
+  EXPECT_EQ(
+      FigureOf("kaul2024/3", ortho + "quantization: {weights: {format: FP8_E4M3}, activations: {}" + moderate,
+               "perplexity"),
+      "none");
   EXPECT_EQ(
       FigureOf("kaul2024/2",
                "model: {llama: {preset: 130m}}\nnorm: RMS_NORM_S\n"

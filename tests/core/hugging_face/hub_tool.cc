@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(const v1::TrialSpec& spe
   ASSIGN_OR_RETURN(auto quantization,
                    MakeQuantization(spec.quantization(), spec.model().architecture_case()));
   for (int i = 0; i < 5; ++i) {
-    if (i == 4) quantization->Freeze();
+    if (i == 4) RETURN_IF_ERROR(quantization->Freeze());
     ModelInput input;
     if (spec.model().has_vit()) {
       input.pixels = torch::randn({2, 3, 8, 8});

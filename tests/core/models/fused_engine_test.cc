@@ -27,7 +27,8 @@ const char* const kDropout = "dropout: 0.1";
 TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
   for (const std::string architecture : kArchitectures) {
     for (const std::string softmax : kSoftmaxes) {
-      for (const std::string gate : {kGates[0], kGates[1], kGates[6]}) {
+      for (const std::string gate :
+           {kGates[0], kGates[1], kGates[6], "projected { granularity: HEADWISE }"}) {
         const auto model = SmallModel(SmallSpec(
             architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }", "", kDropout));
         if (!model->can_fuse(fused::Place::kCpuFloat32)) continue;

@@ -110,6 +110,20 @@ TEST_F(GradientCheckTest, EverySoftmaxAndGate) {
   }
 }
 
+TEST_F(GradientCheckTest, EveryPartOfAttention) {
+  for (const std::string architecture : kArchitectures) {
+    const std::string fields = architecture == "llama" ? "kv_heads: 2" : "activation: GELU_ERF";
+    for (const std::string part : kAttentionParts) {
+      CheckGradients(SmallSpec(architecture, part, fields), /*padded=*/architecture != "opt",
+                     architecture + ", " + part);
+    }
+    for (const std::string softmax : kSoftmaxes) {
+      CheckGradients(SmallSpec(architecture, "key_value_bias: true softmax { " + softmax + " }", fields),
+                     true, architecture + ", key_value_bias, " + softmax);
+    }
+  }
+}
+
 TEST_F(GradientCheckTest, EveryPlacementNonlinearityAndProjection) {
   for (const std::string fields : {"norm_placement: PRE", "norm_placement: POST", "activation: RELU",
                                    "activation: GELU_TANH", "activation: SILU"}) {

@@ -60,6 +60,23 @@ inline const char* const kSoftmaxes[] = {"vanilla {}",
                                          "softpick {}",
                                          "sigmoid {}"};
 
+// Parts of attention beside softmax and gates of heads, and such a part with others.
+inline const char* const kAttentionParts[] = {
+    "gate { projected {} }",
+    "gate { projected { granularity: HEADWISE } output_factor: 2 }",
+    "gate { projected { place: VALUE } }",
+    "gate { projected { place: VALUE granularity: HEADWISE } }",
+    "gate { projected { place: KEY } output_factor: 2 }",
+    "gate { projected { place: KEY granularity: HEADWISE } }",
+    "gate { projected { place: QUERY } }",
+    "gate { projected { place: QUERY granularity: HEADWISE } }",
+    "gate { projected { place: OUTPUT } }",
+    "gate { projected { place: OUTPUT granularity: HEADWISE } }",
+    "query_key_norm: HEAD_RMS",
+    "query_key_norm: HEAD_LAYER",
+    "key_value_bias: true",
+    "query_key_norm: HEAD_RMS key_value_bias: true gate { projected { place: KEY } }"};
+
 inline const char* const kGates[] = {"none {}",
                                      "linear { pi_init: 0.25 }",
                                      "linear {} pooled: true",

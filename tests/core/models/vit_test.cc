@@ -9,6 +9,8 @@
 #include <string>
 
 #include "core/models/make_model.h"
+#include "spec/trial/data_kind.h"
+#include "tests/core/support/recording_tap.h"
 
 namespace inlier {
 namespace {
@@ -94,9 +96,31 @@ TEST(VitTest, UnsupportedSettingsAreNamedByTheirPath) {
   EXPECT_EQ(MakeModel(spec).status().message(), "model.vit.patch_size: 3 does not divide image_size 8");
 }
 
+TEST(VitTest, RegistersAreTokensBehindThePatches) {
+  const v1::TrialSpec spec = SmallVit("registers: 3", "softmax { clipped { alpha: 0.5 } }");
+  const auto model = MakeSmallVit(spec),
+             without = MakeSmallVit(SmallVit("", "softmax { clipped { alpha: 0.5 } }"));
+  EXPECT_EQ(CountParameters(*model), CountParameters(*without) + 3 * 16);
+  RecordingTap recorder, without_recorder;
+  const at::Tensor logits = model->Logits(Images(), &recorder);
+  without->Logits(Images(), &without_recorder);
+  const at::Tensor hidden = recorder.seen.at("hidden.0");
+  ASSERT_EQ(hidden.sizes(), (std::vector<std::int64_t>{3, 1 + 4 + 3, 16}));
+  EXPECT_TRUE(hidden.slice(1, 0, 5).equal(without_recorder.seen.at("hidden.0")))
+      << "the other weights are drawn alike";
+  at::Tensor registers = model->named_parameters()["vit.embeddings.register_tokens"];
+  EXPECT_TRUE(hidden.slice(1, 5, 8).equal(registers.expand({3, 3, 16}))) << "without positions";
+  EXPECT_FALSE(logits.allclose(without->Logits(Images()))) << "the others attend to them";
+  // No output reads them by their place.
+  const at::NoGradGuard no_grad;
+  registers.copy_(registers.flip(1).clone());
+  EXPECT_TRUE(model->Logits(Images()).allclose(logits, 1e-4, 1e-5));
+  EXPECT_EQ(SequenceLength(spec), 5u) << "of alpha / T";
+}
+
 TEST(VitTest, EveryParameterGetsAGradient) {
   for (const char* attention : {"", "gate { linear {} } softmax { softmax_n {} }"}) {
-    const auto model = MakeSmallVit(SmallVit("patch_norm: true", attention));
+    const auto model = MakeSmallVit(SmallVit("patch_norm: true registers: 2", attention));
     model->Loss(Images(), torch::tensor({0L, 4L, 2L})).backward();
     for (const auto& item : model->named_parameters()) {
       ASSERT_TRUE(item.value().grad().defined()) << item.key();

@@ -21,7 +21,8 @@ TEST(ParameterGroupsTest, GainsOfNormsDecayOnlyWhenAsked) {
         "transformer.ln_f.weight", "model.layers.0.input_layernorm.weight",
         "model.layers.0.post_attention_layernorm.weight", "model.norm.weight",
         "vit.encoder.layer.0.layernorm_before.weight", "vit.encoder.layer.0.layernorm_after.weight",
-        "vit.layernorm.weight", "vit.embeddings.patch_embeddings.norm.weight"}) {
+        "vit.layernorm.weight", "vit.embeddings.patch_embeddings.norm.weight",
+        "model.layers.0.self_attn.q_norm.weight", "transformer.h.0.attn.k_norm.weight"}) {
     EXPECT_FALSE(IsDecayed(name, false)) << name;
     EXPECT_TRUE(IsDecayed(name, true)) << name;
   }
@@ -38,9 +39,10 @@ TEST(ParameterGroupsTest, EmbeddingsAndGatesDecay) {
   }
 }
 
-TEST(ParameterGroupsTest, SinksAndTheTokensOfAVitNeverDecay) {
+TEST(ParameterGroupsTest, NullKeysAndTheTokensOfAVitNeverDecay) {
   for (const char* name :
-       {"transformer.h.0.attn.sinks", "bert.encoder.layer.3.attention.self.sinks", "vit.embeddings.cls_token",
+       {"transformer.h.0.attn.sinks", "transformer.h.0.attn.bias_k", "model.layers.1.self_attn.bias_v",
+        "bert.encoder.layer.3.attention.self.sinks", "vit.embeddings.cls_token",
         "vit.embeddings.position_embeddings", "vit.embeddings.register_tokens"}) {
     EXPECT_FALSE(IsDecayed(name, false)) << name;
     EXPECT_FALSE(IsDecayed(name, true)) << name;

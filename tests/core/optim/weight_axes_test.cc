@@ -101,9 +101,20 @@ TEST(WeightAxesTest, Gpt2StoresItsConvolutionsInputFirst) {
 }
 
 TEST(WeightAxesTest, TokensOfAVitWriteTheStreamOnTheirLastAxis) {
-  for (const char* name : {"vit.embeddings.cls_token", "vit.embeddings.position_embeddings"}) {
+  for (const char* name :
+       {"vit.embeddings.cls_token", "vit.embeddings.position_embeddings", "vit.embeddings.register_tokens"}) {
     EXPECT_EQ(AxesOf(name).residual, 2) << name;
     EXPECT_EQ(AxesOf(name).output, std::nullopt) << name;
+    EXPECT_FALSE(AxesOf(name).hidden) << name;
+  }
+}
+
+TEST(WeightAxesTest, LearnedKeysAndValuesAreATableAwayFromTheStream) {
+  for (const char* name : {"transformer.h.0.attn.bias_k", "model.layers.3.self_attn.bias_v"}) {
+    EXPECT_EQ(AxesOf(name).input, 1) << name;
+    EXPECT_EQ(AxesOf(name).output, std::nullopt) << name;
+    EXPECT_EQ(AxesOf(name).residual, std::nullopt) << name;
+    EXPECT_FALSE(AxesOf(name).hidden) << name;
   }
 }
 

@@ -54,6 +54,43 @@ TEST(AttentionRecorderTest, OneTokenHasNoQueryButTheFirst) {
   EXPECT_DOUBLE_EQ(shares.zero_share, 0);
 }
 
+// A learned key behind the tokens (attention.key_value_bias), padding or not.
+TEST(AttentionRecorderTest, AKeyBehindTheTokensIsNone) {
+  for (const bool padded : {false, true}) {
+    for (const bool causal : {false, true}) {
+      torch::manual_seed(2);
+      const at::Tensor weights = torch::randn({3, 2, 5, 6}, torch::kDouble).softmax(3);
+      AttentionRecorder with(causal), without(causal);
+      if (padded) {
+        const at::Tensor mask = torch::ones({3, 5}, torch::kLong);
+        mask[1].slice(0, 3).zero_();
+        with.OnPass(mask);
+        without.OnPass(mask);
+      }
+      EXPECT_TRUE(with.OnActivation(kSite, weights).is_same(weights));
+      without.OnActivation(kSite, weights.slice(3, 0, 5));
+      EXPECT_DOUBLE_EQ(with.Summary()->first_share, without.Summary()->first_share);
+      EXPECT_DOUBLE_EQ(with.Summary()->first_key_mass, without.Summary()->first_key_mass);
+      EXPECT_DOUBLE_EQ(with.Summary()->entropy, without.Summary()->entropy);
+      EXPECT_DOUBLE_EQ(with.Summary()->max_weight, without.Summary()->max_weight);
+      EXPECT_DOUBLE_EQ(with.Summary()->zero_share, 0);
+      EXPECT_LT(with.Summary()->first_key_mass, with.Summary()->first_key_mass_normalised);
+    }
+  }
+}
+
+TEST(AttentionRecorderTest, GatesOfSingleNumbersAreAveragedOverRealTokens) {
+  torch::manual_seed(3);
+  const at::Tensor values = torch::rand({2, 3, 4, 5}, torch::kDouble);  // (B, heads, T, h)
+  const at::Tensor mask = torch::tensor({{1L, 1L, 1L, 1L}, {1L, 1L, 0L, 0L}});
+  AttentionRecorder recorder(/*causal=*/false);
+  recorder.OnPass(mask);
+  recorder.OnActivation("transformer.h.0.attn.gate", values);
+  const double sum = values[0].sum().item<double>() + values[1].slice(1, 0, 2).sum().item<double>();
+  ASSERT_EQ(recorder.Gates().size(), 1u);
+  EXPECT_NEAR(recorder.Gates()[0].mean, sum / (3 * 5 * (4 + 2)), 1e-14);
+}
+
 TEST(AttentionRecorderTest, BatchesAndLayersAddUp) {
   torch::manual_seed(1);
   const at::Tensor weights = torch::randn({4, 3, 5, 5}, torch::kDouble).softmax(3);

@@ -28,7 +28,7 @@ v1::QuantizationSpec SpecOf(const std::string& text) {
 }
 
 std::unique_ptr<LinearQuantization> Make(const std::string& text) {
-  auto quantization = LinearQuantization::Create(SpecOf(text));
+  auto quantization = LinearQuantization::Create(SpecOf(text), v1::ModelSpec::kGpt2);
   EXPECT_TRUE(quantization.ok()) << quantization.status();
   return *std::move(quantization);
 }
@@ -98,7 +98,7 @@ TEST(LinearQuantizationTest, AWeightIsRoundedOnceAndScalesOfActivationsFollowThe
   EXPECT_TRUE(quantization->OnLinearWeight(kSite, weight).is_same(first));
   EXPECT_TRUE(quantization->QuantizedWeight(kSite)->is_same(first));
   quantization->OnLinearInput(kSite, torch::full({1, 2}, 127.f));
-  quantization->Freeze();
+  EXPECT_TRUE(quantization->Freeze().ok());
   quantization->OnLinearInput(kSite, torch::full({1, 2}, 254.f));
   EXPECT_EQ(quantization->Table()[1].grid.scale[0], 2.0);
 }
@@ -114,7 +114,7 @@ TEST(LinearQuantizationTest, CalibratedScalesComeFromTheFloatModelAndStay) {
     EXPECT_TRUE(quantization->OnLinearOutput(kSite, x / 2).equal(x / 2));
   }
   EXPECT_TRUE(quantization->Table().empty());
-  quantization->Freeze();
+  EXPECT_TRUE(quantization->Freeze().ok());
   const at::Tensor x = torch::tensor({{1.f, 3.f, 1000.f}});
   EXPECT_TRUE(torch::equal(quantization->OnLinearInput(kSite, x), torch::tensor({{0.f, 4.f, 254.f}})));
   EXPECT_TRUE(torch::equal(quantization->OnLinearOutput(kSite, x), torch::tensor({{1.f, 3.f, 127.f}})));
@@ -138,8 +138,8 @@ TEST(LinearQuantizationTest, PaddingDecidesNoGrid) {
         padded->OnLinearInput(kSite, shaped(x));
         alone->OnLinearInput(kSite, shaped(text));
       }
-      padded->Freeze();
-      alone->Freeze();
+      EXPECT_TRUE(padded->Freeze().ok());
+      EXPECT_TRUE(alone->Freeze().ok());
       const at::Tensor rounded = padded->OnLinearInput(kSite, shaped(x)).reshape({1, 3, 4});
       const at::Tensor expected = alone->OnLinearInput(kSite, shaped(text)).reshape({1, 2, 4});
       EXPECT_TRUE(torch::equal(rounded.slice(1, 0, 2), expected)) << scheme << flat;
@@ -155,7 +155,7 @@ TEST(LinearQuantizationTest, PaddingDecidesNoGrid) {
 
 TEST(LinearQuantizationTest, ASiteThatCalibrationDidNotReachIsAProgrammersError) {
   const auto quantization = Make("activations {} absmax { granularity: MODERATE calibrated: true }");
-  quantization->Freeze();
+  EXPECT_TRUE(quantization->Freeze().ok());
   EXPECT_DEATH(quantization->OnLinearInput(kSite, torch::ones({1, 2})), "");
 }
 
@@ -205,7 +205,7 @@ TEST(LinearQuantizationTest, ADivergedModelDoesNotLookHealthy) {
   const auto calibrated = Make("activations {} absmax { granularity: MODERATE calibrated: true }");
   calibrated->OnLinearInput(kSite, x);
   calibrated->OnLinearInput(kSite, torch::ones({1, 2}));
-  calibrated->Freeze();
+  EXPECT_TRUE(calibrated->Freeze().ok());
   EXPECT_TRUE(calibrated->OnLinearInput(kSite, torch::ones({1, 2})).isnan().all().item<bool>());
 }
 

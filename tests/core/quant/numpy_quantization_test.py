@@ -1,40 +1,12 @@
 #!/usr/bin/env python3
 """Weights and inputs of a quantized linear against the formulas written out in numpy, bit for bit: absmax (Dettmers et al. 2022) and zeropoint
 (Kaul et al. 2025), with a scale a row, a group of input channels, a token or a feature."""
-import json
-import os
-import pathlib
-import struct
-import subprocess
-import tempfile
 import unittest
 
 import numpy as np
 
-ROUND_TENSORS = os.environ["INLIER_ROUND_TENSORS"]
-TYPES = {"F32": np.float32, "F64": np.float64}
-
-
-def write_safetensors(path, tensors):
-    header, data = {}, b""
-    for name, array in tensors.items():
-        dtype = next(key for key, value in TYPES.items() if value == array.dtype)
-        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
-        data += array.tobytes()
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def read_safetensors(path):
-    content = path.read_bytes()
-    (size,) = struct.unpack("<Q", content[:8])
-    tensors = {}
-    for name, entry in json.loads(content[8 : 8 + size]).items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        tensors[name] = np.frombuffer(content[8 + size + begin : 8 + size + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
-    return tensors
+from numpy_round_tensors import round_tensors
+from numpy_safetensors import TYPES
 
 
 def absmax(x, bits):
@@ -73,18 +45,9 @@ class NumpyQuantizationTest(unittest.TestCase):
         self.assertEqual(ours.tobytes(), np.ascontiguousarray(expected).tobytes(), what)
 
     def rounded(self, cases):
-        """What inlier rounds the weight and the input of each (spec, weight, input) to; all in one process."""
-        with tempfile.TemporaryDirectory() as folder:
-            arguments = []
-            for i, (spec, weight, inputs) in enumerate(cases):
-                paths = [pathlib.Path(folder) / f"{i}.{end}" for end in ("json", "in.safetensors", "out.safetensors")]
-                paths[0].write_text(json.dumps(spec))
-                write_safetensors(paths[1], {"weight": weight, "input": inputs})
-                arguments += paths
-            done = subprocess.run([ROUND_TENSORS, *arguments], capture_output=True, text=True)
-            if done.returncode:
-                raise ValueError(done.stderr)
-            return [read_safetensors(path) for path in arguments[2::3]]
+        """What inlier rounds the weight and the input of each (spec, weight, input) to."""
+        rounded = round_tensors([(spec, {"linear.weight": weight, "linear.input": inputs}) for spec, weight, inputs in cases])
+        return [{name.split(".")[1]: tensor for name, tensor in tensors.items()} for tensors in rounded]
 
     def tensors(self, dtype, channels):
         random = np.random.default_rng(1)

@@ -42,7 +42,7 @@ TEST(PostTrainingQuantizationTest, CalibrationQuantizesWithTheRangeThatIncludesT
 TEST(PostTrainingQuantizationTest, FrozenRangesStay) {
   const auto ptq = Make(W8A8(), kBert);
   ptq->OnActivation(kQuery, torch::tensor({0.f, 1.f}));
-  ptq->Freeze();
+  EXPECT_TRUE(ptq->Freeze().ok());
   EXPECT_FLOAT_EQ(ptq->OnActivation(kQuery, torch::tensor({0.f, 50.f}))[1].item<float>(), 1.0f);
   EXPECT_FLOAT_EQ(ptq->OnActivation(kQuery, torch::tensor({0.f, 0.6f}))[1].item<float>(), 153.0f / 255);
 }
@@ -204,7 +204,7 @@ TEST(PostTrainingQuantizationTest, MinmaxAndPercentileTakeTheLastCalibrationBatc
     const auto ptq = Make(spec, kBert);
     ptq->OnActivation(kQuery, first);
     ptq->OnActivation(kQuery, last);
-    ptq->Freeze();
+    EXPECT_TRUE(ptq->Freeze().ok());
     const std::vector<QuantizerReport> table = ptq->Table();
     EXPECT_NEAR(table[0].range.minimum[0], percentile ? 5 : 0, 1e-9);
     EXPECT_NEAR(table[0].range.maximum[0], percentile ? 95 : 100, 1e-9);

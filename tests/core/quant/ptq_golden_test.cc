@@ -171,7 +171,7 @@ void Calibrate(LanguageModel& model, const GoldenCase& golden, PostTrainingQuant
       ptq.needs_calibration() ? golden.json["quantization"]["calibration_batches"].get<std::int64_t>() : 0;
   for (std::int64_t i = 0; i < batches; ++i)
     model.Logits(InputOfCase(golden, prefix, i * batch_size, batch_size), &ptq);
-  ptq.Freeze();
+  EXPECT_TRUE(ptq.Freeze().ok());
 }
 
 // Keeps the tensor of one site.
@@ -342,14 +342,17 @@ void CompareWholeModel(GoldenReport& report, const GoldenCase& golden, at::Scala
   ASSERT_NE(quantization, nullptr);
   PostTrainingQuantization& ptq = *quantization;
   Calibrate(*model, golden, ptq);
-  if (in_double && FollowsASearch(golden.json["quantization"]))
-    CompareFirstSearch(compare, golden, *model, ptq);
+  const bool searches = FollowsASearch(golden.json["quantization"]);
+  if (searches) CompareFirstSearch(compare, golden, *model, ptq);
   if (in_double && FoundOtherRanges(golden, ptq)) {
     compare.Number("perplexity with the ranges found", Evaluate(*model, golden, &ptq).perplexity,
                    expected["quantized"]["perplexity"], {.relative = 0.1});
     SetReferenceRanges(golden, ptq);
   }
-  const bool loose = !in_double && FollowsASearch(golden.json["quantization"]);
+  // In float every search after the first starts from a tensor that is rounded in another way on another processor, and its
+  // optimum moves with it: at four bits perplexity by 5 to 12 %. The rest is compared with the reference's ranges.
+  const bool loose = !in_double && searches;
+  if (loose) SetReferenceRanges(golden, ptq);
   ActivationRecorder recorder(
       architecture, {.kurtosis_batches = ReferenceKurtosisBatches(architecture), .count_padding = true});
   TapChain taps({&ptq, &recorder});
@@ -360,15 +363,13 @@ void CompareWholeModel(GoldenReport& report, const GoldenCase& golden, at::Scala
     const std::string batch = absl::StrCat(" loss of batch ", i);
     compare.Number("float" + batch, exact.losses.at(i), expected["full_precision"]["per_batch_loss"][i],
                    {.absolute = in_double ? 1e-9 : 1e-4});
-    if (loose) continue;
     compare.Number("quantized" + batch, quantized.losses.at(i), expected["quantized"]["per_batch_loss"][i],
                    {.absolute = in_double ? 1e-6 : 0.05});
   }
-  const double perplexity_tolerance = loose ? 0.1 : in_double ? 2e-6 : 0.03;
   compare.Number("perplexity", quantized.perplexity, expected["quantized"]["perplexity"],
-                 {.relative = perplexity_tolerance});
+                 {.relative = in_double ? 2e-6 : 0.03});
   CompareWeights(compare, golden, ptq);
-  if (loose || !in_double) return;
+  if (!in_double) return;
   CompareOutliers(compare, golden, recorder);
   CompareFirstBatch(compare, golden, *model, ptq);
 }
@@ -431,7 +432,7 @@ TEST_P(PtqGoldenTest, InFloatWithTheReferencesRangesHiddenStatesAreWithinOneStep
     PostTrainingQuantization& ptq = *quantization;
     const json& quantizers = golden.json["expected"]["quantizers"];
     SetReferenceRanges(golden, ptq);
-    ptq.Freeze();
+    EXPECT_TRUE(ptq.Freeze().ok());
 
     Capture capture;
     TapChain taps({&ptq, &capture});

@@ -144,7 +144,8 @@ class Recorder : public ActivationTap {
 
 // One precision's run of a case.
 struct Run {
-  explicit Run(const LinearQuantizationOptions& options) : quantization(options) {}
+  explicit Run(const LinearQuantizationOptions& options)
+      : quantization(options, v1::ModelSpec::ARCHITECTURE_NOT_SET) {}
 
   LinearQuantization quantization;
   at::Tensor float_logits;
@@ -174,7 +175,7 @@ std::unique_ptr<Run> RunModel(const GoldenCase& golden, at::ScalarType dtype,
       model->Logits(InputOf(ids), &run->quantization);
     }
   }
-  run->quantization.Freeze();
+  EXPECT_TRUE(run->quantization.Freeze().ok());
   for (const at::Tensor& ids : golden.Tensor("input/input_ids").unbind(0)) {
     const ModelInput input = InputOf(ids);
     if (!run->logits.defined()) {

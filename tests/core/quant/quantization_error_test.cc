@@ -57,7 +57,7 @@ TEST(QuantizationErrorTest, IsThatOfThePlainDefinitionOverAllBatches) {
   for (const at::ScalarType dtype : {torch::kFloat32, torch::kFloat64}) {
     const auto ptq = ReferenceScheme();
     ptq->OnActivation(kOutput, torch::randn({2, 5, 7}, dtype));
-    ptq->Freeze();
+    EXPECT_TRUE(ptq->Freeze().ok());
     QuantizationErrorRecorder recorder(*ptq);
     Plain activation, weight;
     const at::Tensor w = torch::randn({6, 9}, dtype);
@@ -86,7 +86,7 @@ TEST(QuantizationErrorTest, LargeAndTransposedTensorsAreSummedWhole) {
   const auto ptq = ReferenceScheme();
   const at::Tensor x = torch::randn({300, 500}).t();
   ptq->OnActivation(kOutput, x);
-  ptq->Freeze();
+  EXPECT_TRUE(ptq->Freeze().ok());
   QuantizationErrorRecorder recorder(*ptq);
   const at::Tensor q = recorder.OnActivation(kOutput, x).to(torch::kFloat64), exact = x.to(torch::kFloat64);
   const double expected =
@@ -115,7 +115,7 @@ TEST(QuantizationErrorTest, AQuantizerThatIsMadeBadIsTheWorst) {
   const at::Tensor x = torch::randn({8, 16});
   for (const char* site : {kOutput, kKey}) ptq->OnActivation(site, x);
   ptq->SetActivationRange(kKey, {{-300}, {300}, false});
-  ptq->Freeze();
+  EXPECT_TRUE(ptq->Freeze().ok());
   QuantizationErrorRecorder recorder(*ptq);
   for (const char* site : {kOutput, kKey}) recorder.OnActivation(site, x);
   const std::vector<QuantizerError> report = recorder.Report();
@@ -142,8 +142,8 @@ TEST(QuantizationErrorTest, LinearsHaveNamesForInputsWeightsAndOutputs) {
   v1::QuantizationSpec spec;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "weights {} activations {} absmax { granularity: COARSE }", &spec));
-  const auto quantization = LinearQuantization::Create(spec).value();
-  quantization->Freeze();
+  const auto quantization = LinearQuantization::Create(spec, v1::ModelSpec::kGpt2).value();
+  EXPECT_TRUE(quantization->Freeze().ok());
   QuantizationErrorRecorder recorder(*quantization);
   torch::manual_seed(5);
   recorder.OnLinearInput("h.0.mlp.c_fc", torch::randn({2, 4}));
@@ -169,9 +169,9 @@ TEST(QuantizationErrorTest, PaddingCountsNowhere) {
   const auto report_of = [&](const at::Tensor& attention_mask, bool count_padding,
                              const std::vector<at::Tensor>& tensors) {
     const auto ptq = ReferenceScheme();
-    for (const std::string site : {std::string(kOutput), std::string(kKey), of_scores})
+    for (const std::string& site : {std::string(kOutput), std::string(kKey), of_scores})
       ptq->SetActivationRange(site, {{-3}, {3}, false});
-    ptq->Freeze();
+    EXPECT_TRUE(ptq->Freeze().ok());
     QuantizationErrorRecorder recorder(*ptq, count_padding);
     recorder.OnPass(attention_mask);
     recorder.OnActivation(kOutput, tensors[0]);
@@ -196,7 +196,7 @@ TEST(LeaveOneOutTest, OneTensorPassesAsItIs) {
   const at::Tensor x = torch::randn({4, 4});
   const auto ptq = ReferenceScheme();
   for (const char* site : {kOutput, kKey}) ptq->OnActivation(site, x);
-  ptq->Freeze();
+  EXPECT_TRUE(ptq->Freeze().ok());
   LeaveOneOut output(*ptq, kOutput), weight(*ptq, std::string(kKey) + ".weight"), none(*ptq, "nowhere");
   EXPECT_TRUE(output.OnActivation(kOutput, x).is_same(x));
   EXPECT_FALSE(torch::equal(output.OnActivation(kKey, x), x));

@@ -1,5 +1,7 @@
-// Rounds the tensors `weight` (out, in) and `input` (…, in) of a safetensors file as a linear of a quantized model:
+// Rounds the tensors of a safetensors file as a quantized GPT-2 of RMSNorm:
 //   round_tensors SPEC.json IN.safetensors OUT.safetensors …      SPEC is a QuantizationSpec of absmax or zeropoint.
+// By the last part of a tensor's name, before it the site: `weight` (out, in) and `input` (…, in) of a linear, `keys` and `values`
+// of an attention, which are rounded; `gain` of a norm and `calibration` (…, in) of a linear, which are seen before.
 // Several specs and files follow each other.
 #include <google/protobuf/util/json_util.h>
 
@@ -8,11 +10,26 @@
 #include <iterator>
 #include <string>
 
+#include "base/status.h"
 #include "core/io/safetensors.h"
-#include "core/quant/linear_quantization.h"
+#include "core/quant/make_quantization.h"
 
 namespace inlier {
 namespace {
+
+absl::Status Calibrate(const TensorMap& tensors, Quantization& quantization) {
+  quantization.OnPass({});
+  for (const auto& [name, tensor] : tensors) {
+    if (name.ends_with(".gain")) quantization.OnWeight(name.substr(0, name.rfind('.')), tensor);
+  }
+  for (const auto& [name, tensor] : tensors) {
+    if (!name.ends_with(".calibration")) continue;
+    const std::string site = name.substr(0, name.rfind('.'));
+    quantization.OnLinearInput(site, tensor);
+    quantization.OnLinearWeight(site, tensors.at(site + ".weight"));
+  }
+  return quantization.Freeze();
+}
 
 absl::Status Round(const std::string& spec_path, const std::string& in, const std::string& out) {
   std::ifstream file(spec_path);
@@ -20,14 +37,20 @@ absl::Status Round(const std::string& spec_path, const std::string& in, const st
   v1::QuantizationSpec spec;
   if (!google::protobuf::util::JsonStringToMessage(text, &spec).ok())
     return absl::InvalidArgumentError(spec_path + ": no QuantizationSpec as JSON");
-  absl::StatusOr<std::unique_ptr<LinearQuantization>> quantization = LinearQuantization::Create(spec);
-  if (!quantization.ok()) return quantization.status();
-  (*quantization)->Freeze();
-  const absl::StatusOr<TensorMap> tensors = LoadSafetensors(in);
-  if (!tensors.ok()) return tensors.status();
-  const at::Tensor weight = (*quantization)->OnLinearWeight("linear", tensors->at("weight"));
-  const at::Tensor input = (*quantization)->OnLinearInput("linear", tensors->at("input"));
-  return SaveSafetensors(out, {{"weight", weight}, {"input", input}}, {});
+  ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
+                   MakeQuantization(spec, v1::ModelSpec::kGpt2));
+  ASSIGN_OR_RETURN(const TensorMap tensors, LoadSafetensors(in));
+  RETURN_IF_ERROR(Calibrate(tensors, *quantization));
+  TensorMap rounded;
+  for (const auto& [name, tensor] : tensors) {
+    const std::size_t dot = name.rfind('.');
+    const std::string site = name.substr(0, dot), part = name.substr(dot + 1);
+    if (part == "weight") rounded[name] = quantization->OnLinearWeight(site, tensor);
+    if (part == "input") rounded[name] = quantization->OnLinearInput(site, tensor);
+    if (part == "keys") rounded[name] = quantization->OnKeys(site, tensor);
+    if (part == "values") rounded[name] = quantization->OnValues(site, tensor);
+  }
+  return SaveSafetensors(out, rounded, {});
 }
 
 }  // namespace

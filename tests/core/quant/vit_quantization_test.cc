@@ -59,7 +59,7 @@ std::unique_ptr<Quantization> Calibrated(Model& model, const v1::QuantizationSpe
   EXPECT_TRUE(quantization.ok()) << quantization.status();
   const torch::NoGradGuard no_grad;
   for (std::uint64_t batch = 0; batch < 4; ++batch) model.Logits(Images(100 + batch), quantization->get());
-  (*quantization)->Freeze();
+  EXPECT_TRUE((*quantization)->Freeze().ok());
   return *std::move(quantization);
 }
 

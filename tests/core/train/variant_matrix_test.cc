@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/models/make_model.h"
@@ -29,9 +30,25 @@ const std::vector<std::string> kSoftmaxes = {"vanilla {}",        "clipped { gam
                                              "ncs { beta: 0.5 }", "softmax_n {}",
                                              "sink {}",           "softpick {}",
                                              "sigmoid {}"};
-const std::vector<std::string> kGates = {
-    "none {}",         "linear {}", "linear {} pooled: true", "mlp { hidden_size: 3 }", "all_heads_linear {}",
-    "unconditional {}"};
+const std::vector<std::string> kGates = {"none {}",
+                                         "linear {}",
+                                         "linear {} pooled: true",
+                                         "mlp { hidden_size: 3 }",
+                                         "all_heads_linear {}",
+                                         "unconditional {}",
+                                         "projected {}",
+                                         "projected { place: VALUE granularity: HEADWISE }",
+                                         "projected { place: KEY } output_factor: 2",
+                                         "projected { place: QUERY granularity: HEADWISE }",
+                                         "projected { place: OUTPUT }"};
+// Parts of attention beside them, with fields of model.vit.
+const std::vector<std::pair<std::string, std::string>> kParts = {
+    {"query_key_norm: HEAD_RMS", ""},
+    {"query_key_norm: HEAD_LAYER", ""},
+    {"key_value_bias: true", ""},
+    {"query_key_norm: HEAD_RMS key_value_bias: true gate { projected { granularity: HEADWISE } }",
+     "registers: 2"},
+    {"", "registers: 3"}};
 const std::vector<std::string> kNorms = {"LAYER_NORM", "RMS_NORM_M", "RMS_NORM_S"};
 const std::vector<std::string> kOptimizers = {"adam {}",
                                               "adamw {}",
@@ -46,10 +63,10 @@ const std::vector<std::string> kOptimizers = {"adam {}",
                                               "soap { refresh_every: 2 }"};
 
 v1::TrialSpec Spec(const std::string& model, const std::string& attention, const std::string& norm,
-                   const std::string& optimizer) {
+                   const std::string& optimizer, const std::string& fields = "") {
   v1::TrialSpec spec;
   const std::string text =
-      "model { " + kModels.at(model) +
+      "model { " + kModels.at(model) + fields + " " +
       "layers: 2 hidden_size: 16 heads: 4 ffn_size: 24 initial_std: 0.3 } } attention { " + attention +
       " } norm: " + norm + " training { steps: 4 schedule { constant {} } optimizer { " + optimizer + " } }";
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
@@ -157,6 +174,23 @@ TEST_F(VariantMatrixTest, ModelsGatesAndSoftmaxes) {
         CheckUpdates(spec, model + ", " + softmax + ", " + gate);
         CheckGradient(spec, model + ", " + softmax + ", " + gate);
       }
+    }
+  }
+}
+
+TEST_F(VariantMatrixTest, ModelsPartsSoftmaxesAndOptimizers) {
+  for (const auto& [model, fields] : kModels) {
+    for (const auto& [attention, vit_fields] : kParts) {
+      if (attention.empty() && model != "vit") continue;
+      const std::string others = model == "vit" ? vit_fields : "";
+      const std::string what = model + ", " + attention + ", " + others + ", ";
+      for (const std::string& softmax : kSoftmaxes) {
+        const std::string both = attention + " softmax { " + softmax + " }";
+        CheckGradient(Spec(model, both, "LAYER_NORM", "adamw {}", others), what + softmax);
+        CheckUpdates(Spec(model, both, "LAYER_NORM", "adamw {}", others), what + softmax);
+      }
+      for (const std::string& optimizer : kOptimizers)
+        CheckUpdates(Spec(model, attention, "RMS_NORM_S", optimizer, others), what + optimizer);
     }
   }
 }

@@ -61,7 +61,7 @@ TEST(YamlReaderTest, UnknownKeysAreToldWithTheNearestKnownOne) {
             "f.yaml:1:1: gamma: unknown field; did you mean \"attention.softmax.clipped.gamma\"?");
   EXPECT_EQ(TrialError("bits: 8"),
             "f.yaml:1:1: bits: unknown field; did you mean one of \"quantization.weights.bits\", "
-            "\"quantization.activations.bits\"?");
+            "\"quantization.activations.bits\", \"quantization.kv_cache.bits\"?");
   EXPECT_EQ(TrialError("seed.x: 8"),
             "f.yaml:1:1: seed.x: unknown field; seed is a value and has no fields below it");
   EXPECT_EQ(TrialError("training..steps: 8"),

@@ -333,6 +333,46 @@ TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
   EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{quantization: {weights: {}, reference: {setup: ALL}}}"), "OK");
 }
 
+TEST(ValidatorTest, ProjectedGates) {
+  for (const std::string place : {"CONTEXT", "VALUE", "KEY", "QUERY", "OUTPUT"}) {
+    for (const std::string granularity : {"ELEMENTWISE", "HEADWISE"}) {
+      const std::string gate = "gate: {projected: {place: " + place + ", granularity: " + granularity + "}}";
+      EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {" + gate + "}}"), "OK") << gate;
+    }
+  }
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyBert, "{attention: {gate: {projected: {}, output_factor: 2, initial_std: 0.01}}}"),
+      "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {gate: {projected: {}, pooled: true}}}"),
+            "attention.gate.pooled: true is not defined for the projected gate, whose factors are those of a "
+            "token: leave it out, or choose linear, mlp or all_heads_linear");
+}
+
+TEST(ValidatorTest, NormsOfQueriesAndKeys) {
+  const std::string norm = "{attention: {query_key_norm: HEAD_RMS, gate: ";
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {query_key_norm: HEAD_LAYER, key_value_bias: true}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, norm + "{projected: {place: KEY}}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, norm + "{projected: {granularity: HEADWISE}, output_factor: 2}}}"), "OK");
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyBert,
+                   norm + "{projected: {place: QUERY, granularity: HEADWISE}, output_factor: 2}}}"),
+      "attention.gate.projected.granularity: HEADWISE at QUERY scales a whole head, and "
+      "attention.query_key_norm divides by a head's size again: use ELEMENTWISE, another place, or NO_NORM\n"
+      "attention.gate.output_factor: 2 has no effect at QUERY, behind which attention.query_key_norm divides "
+      "by a head's size: leave it out");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert,
+                         "{model: {bert: {hidden_size: 4, heads: 4}}, "
+                         "attention: {query_key_norm: HEAD_RMS}}"),
+            "attention.query_key_norm: HEAD_RMS is over the features of a head, and model.bert has one "
+            "feature a head: give fewer model.bert.heads, or NO_NORM");
+}
+
+TEST(ValidatorTest, RegistersAreOfAVitAlone) {
+  EXPECT_EQ(ErrorOfTrial(kTinyVit, "{model: {vit: {registers: 4}}}"), "OK");
+  EXPECT_EQ(TrialError("model: {vit: {registers: 0}}"),
+            "f.yaml:1:26: model.vit.registers: 0 is out of range: give a whole number from 1 to 1024");
+}
+
 TEST(ValidatorTest, DataMayNotDependOnWhereAWorkerStands) {
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {corpus: ../../etc/passwd}}}"),
             "data.text.corpus: \"../../etc/passwd\" is not a corpus' name: give one such as gcide or kjv, or "

@@ -1,0 +1,78 @@
+#include "core/quant/linear_transform.h"
+
+#include <ATen/TensorOperators.h>
+
+#include "base/check.h"
+
+namespace inlier {
+
+LinearTransform::LinearTransform(const LinearQuantizationOptions& options,
+                                 v1::ModelSpec::ArchitectureCase architecture)
+    : architecture_(architecture), smooths_(options.smoothing.has_value()) {
+  INLIER_CHECK(!options.smoothing || !options.rotation);
+  if (options.rotation) rotation_.emplace(*options.rotation);
+}
+
+void LinearTransform::SeeGain(const std::string& site, const at::Tensor& gain) {
+  if (rotation_ && gain.dim() == 1) rotation_->SeeGain(site, gain);
+}
+
+std::string LinearTransform::Reads(const std::string& site) const {
+  const std::optional<LinearPlace> place = PlaceOf(site);
+  return place ? place->reads : site;
+}
+
+bool LinearTransform::IsSmoothed(const std::string& site) const {
+  if (!smooths_) return false;
+  const std::optional<LinearPlace> place = PlaceOf(site);
+  return place && place->source == LinearSource::kNorm;
+}
+
+const at::Tensor* LinearTransform::FactorsOf(const LinearPlace& place) const {
+  if (place.source != LinearSource::kNorm) return nullptr;
+  const auto found = factors_.find(place.reads);
+  return found == factors_.end() ? nullptr : &found->second;
+}
+
+at::Tensor LinearTransform::Input(const std::string& site, const at::Tensor& x) {
+  if (!smooths_ && !rotation_) return x;
+  const std::optional<LinearPlace> place = PlaceOf(site);
+  if (!place) return x;
+  if (rotation_) return rotation_->Input(*place, x);
+  const at::Tensor* const factors = FactorsOf(*place);
+  return factors == nullptr ? x : x.div(*factors);
+}
+
+at::Tensor LinearTransform::Weight(const std::string& site, const at::Tensor& weight) {
+  if (!smooths_ && !rotation_) return weight;
+  const std::optional<LinearPlace> place = PlaceOf(site);
+  if (!place) return weight;
+  if (rotation_) return rotation_->Weight(*place, weight);
+  const at::Tensor* const factors = FactorsOf(*place);
+  return factors == nullptr ? weight : weight.mul(*factors);
+}
+
+at::Tensor LinearTransform::Output(const std::string& site, const at::Tensor& y) {
+  if (!rotation_) return y;
+  const std::optional<LinearPlace> place = PlaceOf(site);
+  return place ? rotation_->Output(*place, y) : y;
+}
+
+at::Tensor LinearTransform::UsedWeight(const std::string& site, const at::Tensor& weight) {
+  if (!rotation_) return weight;
+  const std::optional<LinearPlace> place = PlaceOf(site);
+  return place ? rotation_->UsedWeight(*place, weight) : weight;
+}
+
+at::Tensor LinearTransform::UsedOutput(const std::string& site, const at::Tensor& y) {
+  if (!rotation_) return y;
+  const std::optional<LinearPlace> place = PlaceOf(site);
+  return place ? rotation_->UsedOutput(*place, y) : y;
+}
+
+// x' = x A turns sum x^T x into A^T (sum x^T x) A, which is symmetric.
+at::Tensor LinearTransform::InputMoments(const std::string& site, const at::Tensor& moments) {
+  return Input(site, Input(site, moments).t());
+}
+
+}  // namespace inlier

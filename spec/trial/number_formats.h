@@ -1,0 +1,22 @@
+// The bits of number formats that have their own.
+#ifndef INLIER_SPEC_TRIAL_NUMBER_FORMATS_H_
+#define INLIER_SPEC_TRIAL_NUMBER_FORMATS_H_
+
+#include <cstdint>
+
+#include "inlier/v1/quantization_spec.pb.h"
+
+namespace inlier {
+
+// 8 or 4; 0 of INTEGER, which has any.
+std::uint32_t BitsOf(v1::NumberFormat format);
+
+// Entries of a row that share a scale: 32 of MXFP4, 16 of NVFP4, 0 of the others.
+std::uint32_t BlockSizeOf(v1::NumberFormat format);
+
+// The format's bits in each part of `quantization` that gives none; those of INTEGER stay as they are.
+void WriteFormatBits(v1::QuantizationSpec* quantization);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_TRIAL_NUMBER_FORMATS_H_

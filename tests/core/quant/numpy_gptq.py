@@ -1,0 +1,43 @@
+"""Smoothing and rounding with error correction, written out in numpy as the papers have them, in double."""
+import numpy as np
+
+
+def smoothing_factors(input_maximum, weights, alpha):
+    """Xiao et al. 2023 (SmoothQuant), eq. 4. input_maximum: (in); weights: each (out, in)."""
+    factors = np.ones(len(input_maximum))
+    for j, of_input in enumerate(input_maximum.astype(np.float64)):
+        of_weights = max(float(np.abs(weight[:, j]).max()) for weight in weights)
+        if of_input != 0 and of_weights != 0:
+            factors[j] = of_input**alpha / of_weights ** (1 - alpha)
+    return factors
+
+
+def input_moments(x, mask):
+    """2/n sum x x^T over the n tokens of x (B, T, in) with mask (B, T) 1."""
+    moments, count = np.zeros((x.shape[-1], x.shape[-1])), 0
+    for row, real in zip(x.reshape(-1, x.shape[-1]).astype(np.float64), mask.ravel()):
+        if real:
+            moments += 2 * np.outer(row, row)
+            count += 1
+    return moments / count
+
+
+def gptq(weight, moments, damping, by_size, round_column):
+    """Frantar et al. 2023 (GPTQ), algorithm 1, a column at a time. round_column(column (out), index of the input channel)."""
+    w, h = weight.astype(np.float64), moments.copy()
+    channels = w.shape[1]
+    for j in range(channels):
+        if h[j, j] == 0:
+            h[j, j] = 1
+            w[:, j] = 0
+    order = np.argsort(-np.diag(h), kind="stable") if by_size else np.arange(channels)
+    w, h = w[:, order], h[np.ix_(order, order)]
+    h += damping * np.diag(h).mean() * np.eye(channels)
+    upper = np.linalg.cholesky(np.linalg.inv(h)).T  # H^-1 = U^T U.
+    rounded = np.empty_like(weight)
+    for j in range(channels):
+        rounded[:, order[j]] = round_column(w[:, j], order[j])
+        error = (w[:, j] - rounded[:, order[j]]) / upper[j, j]
+        for k in range(j + 1, channels):
+            w[:, k] -= error * upper[j, k]
+    return rounded

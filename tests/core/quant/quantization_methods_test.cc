@@ -1,0 +1,258 @@
+// Smoothing, GPTQ and formats through a whole model, alone and together.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "core/quant/linear_quantization.h"
+#include "core/quant/quantization_error.h"
+#include "core/quant/smoothing.h"
+#include "tests/core/quant/tiny_decoder.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kQuery[] = "model.layers.0.self_attn.q_proj";
+
+v1::TrialSpec LlamaTrial() { return TrialOf(std::string(kLlamaSizes) + kRmsNorm); }
+
+// Two features of every norm's output thirty times as large, and the weights that read them as much smaller.
+std::shared_ptr<Model> ModelWithOutlierFeatures(const v1::TrialSpec& spec) {
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  for (const auto& parameter : model->named_parameters()) {
+    const std::string& name = parameter.key();
+    const bool reads_norm =
+        name.find("q_proj") != std::string::npos || name.find("k_proj") != std::string::npos ||
+        name.find("v_proj") != std::string::npos || name.find("gate_proj") != std::string::npos ||
+        name.find("up_proj") != std::string::npos;
+    for (const std::int64_t feature : {2, 19}) {
+      if (name.find("layers") != std::string::npos && name.find("layernorm") != std::string::npos)
+        parameter.value().detach()[feature] *= 30;
+      if (reads_norm) parameter.value().detach().select(1, feature).div_(30);
+    }
+  }
+  return model;
+}
+
+TEST(QuantizationMethodsTest, SmoothingHelpsWhereAFeatureIsLarge) {
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = ModelWithOutlierFeatures(spec);
+  for (const std::string scheme : {"absmax {}", "absmax { granularity: MODERATE }",
+                                   "absmax { granularity: MODERATE calibrated: true }", "zeropoint {}"}) {
+    const std::string bits = "weights { bits: 6 } activations { bits: 6 } " + scheme;
+    EXPECT_LT(LogitError(*model, spec, bits + " smoothing {}"), 0.8 * LogitError(*model, spec, bits))
+        << scheme;
+  }
+}
+
+TEST(QuantizationMethodsTest, LinearsThatReadTheSameTensorShareTheFactors) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = ModelWithOutlierFeatures(spec);
+  const std::string text = "weights { bits: 16 } activations { bits: 16 } absmax {} smoothing { alpha: 0.7 }";
+  const auto quantization = CalibratedOn(*model, spec, text);
+  const auto parameters = model->named_parameters();
+  // s of the first layer's attention: the largest of three calibration batches, and of three weights.
+  struct Largest : ActivationTap {
+    at::Tensor OnLinearInput(const std::string& site, const at::Tensor& x) override {
+      if (site == kQuery) {
+        const at::Tensor of_batch = x.abs().reshape({-1, x.size(-1)}).amax(0);
+        value = value.defined() ? torch::maximum(value, of_batch) : of_batch;
+      }
+      return x;
+    }
+    at::Tensor value;
+  } largest;
+  for (std::uint64_t batch = 0; batch < 3; ++batch) model->Logits(RandomTokens(100 + batch), &largest);
+  const std::string attention = "model.layers.0.self_attn.";
+  const at::Tensor query = parameters[attention + "q_proj.weight"],
+                   key = parameters[attention + "k_proj.weight"],
+                   value = parameters[attention + "v_proj.weight"];
+  const at::Tensor s = SmoothingFactors(largest.value, {query, key, value}, 0.7);
+  const at::Tensor x = torch::randn({1, 2, 32}, torch::kDouble);
+  for (const auto& [name, weight] : {std::pair("q_proj", query), {"k_proj", key}, {"v_proj", value}}) {
+    EXPECT_TRUE(
+        torch::allclose(quantization->OnLinearWeight(attention + name, weight), weight * s, 1e-3, 1e-4));
+    EXPECT_TRUE(torch::allclose(quantization->OnLinearInput(attention + name, x), x / s, 1e-3, 1e-3));
+  }
+  const std::string output = attention + "o_proj";
+  EXPECT_TRUE(torch::allclose(quantization->OnLinearInput(output, x), x, 1e-3, 1e-3)) << "it reads no norm";
+}
+
+TEST(QuantizationMethodsTest, GptqKeepsTheOutputsOfEachLinearCloser) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  // The summed squared error of the outputs of all linears on the calibration batches, each alone.
+  struct OutputErrors : ActivationTap {
+    explicit OutputErrors(Quantization* of) : quantization(of) {}
+    at::Tensor OnLinearInput(const std::string& site, const at::Tensor& x) override {
+      input = x;
+      return x;
+    }
+    at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override {
+      const at::Tensor used = quantization->OnLinearWeight(site, weight);
+      errors[site] += (at::linear(input, used) - at::linear(input, weight)).square().sum().item<double>();
+      return weight;
+    }
+    Quantization* quantization;
+    at::Tensor input;
+    std::map<std::string, double> errors;
+  };
+  for (const std::string weights :
+       {"weights { bits: 3 } absmax {}", "weights { bits: 3 group_size: 8 } absmax {}",
+        "weights { bits: 3 } zeropoint {}", "weights { bits: 3 group_size: 8 } zeropoint {}",
+        "weights { format: MXFP4 } absmax {}", "weights { format: NVFP4 } absmax {}",
+        "weights { format: FP8_E5M2 } absmax {}"}) {
+    const auto nearest = CalibratedOn(*model, spec, weights);
+    for (const char* gptq : {" gptq {}", " gptq { by_size: true damping: 0.1 }"}) {
+      const auto corrected = CalibratedOn(*model, spec, weights + gptq);
+      OutputErrors of_nearest(nearest.get()), of_corrected(corrected.get());
+      for (std::uint64_t batch = 0; batch < 3; ++batch) {
+        model->Logits(RandomTokens(100 + batch), &of_nearest);
+        model->Logits(RandomTokens(100 + batch), &of_corrected);
+      }
+      double before = 0, after = 0;
+      for (const auto& [site, error] : of_nearest.errors) before += error;
+      for (const auto& [site, error] : of_corrected.errors) after += error;
+      EXPECT_LT(after, 0.8 * before) << weights << gptq;
+      EXPECT_GT(after, 0) << weights << gptq;
+    }
+  }
+}
+
+// The grids are those of rounding to the nearest: only the places on them differ.
+TEST(QuantizationMethodsTest, GptqTakesTheGridsOfTheWeights) {
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  for (const std::string weights :
+       {"weights { bits: 3 group_size: 8 } absmax {}", "weights { bits: 3 } zeropoint {}"}) {
+    const auto nearest = CalibratedOn(*model, spec, weights),
+               gptq = CalibratedOn(*model, spec, weights + " gptq {}");
+    const at::Tensor weight = model->named_parameters()[std::string(kQuery) + ".weight"].detach();
+    const at::Tensor plain = nearest->OnLinearWeight(kQuery, weight),
+                     used = gptq->OnLinearWeight(kQuery, weight);
+    EXPECT_FALSE(torch::equal(plain, used));
+    for (const QuantizerReport& report : gptq->Table()) {
+      if (report.site != kQuery) continue;
+      EXPECT_EQ(report.grid.scale, nearest->Table().at(0).grid.scale);
+      LinearQuantizationOptions options = *LinearQuantizationOptionsFromSpec(QuantizationOf(weights));
+      EXPECT_TRUE(torch::allclose(RoundToPart(used, GridOfPart(weight, *options.weights, options.grid)), used,
+                                  0, 1e-12));
+    }
+  }
+}
+
+TEST(QuantizationMethodsTest, ARotationAndGptqWorkTogether) {
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = ModelWithOutlierFeatures(spec);
+  for (const auto& parameter : model->named_parameters()) {
+    if (parameter.key().find("embed_tokens") != std::string::npos)
+      parameter.value().detach().select(1, 3).mul_(30);
+  }
+  const std::string weights = "weights { bits: 3 } absmax {} ";
+  const double plain = LogitError(*model, spec, weights),
+               rotated = LogitError(*model, spec, weights + "rotation {}"),
+               both = LogitError(*model, spec, weights + "rotation {} gptq {}");
+  EXPECT_LT(both, 0.8 * rotated);
+  EXPECT_LT(both, plain);
+  const double smoothed =
+                   LogitError(*model, spec, "weights { bits: 3 } activations {} absmax {} smoothing {}"),
+               corrected = LogitError(*model, spec,
+                                      "weights { bits: 3 } activations {} absmax {} smoothing {} gptq {}");
+  EXPECT_LT(corrected, 0.9 * smoothed);
+}
+
+TEST(QuantizationMethodsTest, WhatIsCalibratedSeesTheFloatModel) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  const ModelInput input = RandomTokens(7);
+  TapChain none({});  // Another engine computes the model without a tap, and rounds otherwise.
+  const at::Tensor exact = model->Logits(input, &none);
+  for (const char* method : {"gptq {}", "smoothing {}", "rotation {} gptq {}"}) {
+    auto made = *MakeQuantization(
+        QuantizationOf(std::string("weights {} activations {} absmax {} kv_cache {} ") + method),
+        v1::ModelSpec::kLlama);
+    EXPECT_TRUE(made->needs_calibration());
+    EXPECT_TRUE(torch::equal(model->Logits(input, made.get()), exact)) << method;
+    EXPECT_TRUE(made->Freeze().ok());
+    EXPECT_FALSE(torch::equal(model->Logits(input, made.get()), exact)) << method;
+  }
+}
+
+TEST(QuantizationMethodsTest, PaddingTeachesNothing) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  ModelInput text = RandomTokens(7);
+  ModelInput padded = text;
+  padded.ids = torch::cat({text.ids, torch::full({3, 2}, 9, torch::kLong)}, 1);
+  padded.attention_mask = torch::cat({torch::ones({3, 12}), torch::zeros({3, 2})}, 1);
+  for (const char* method : {"gptq {}", "smoothing {}"}) {
+    const v1::QuantizationSpec of =
+        QuantizationOf(std::string("weights { bits: 4 } activations { bits: 16 } absmax {} ") + method);
+    auto one = *MakeQuantization(of, v1::ModelSpec::kLlama),
+         other = *MakeQuantization(of, v1::ModelSpec::kLlama);
+    model->Logits(text, one.get());
+    model->Logits(padded, other.get());
+    EXPECT_TRUE(one->Freeze().ok());
+    EXPECT_TRUE(other->Freeze().ok());
+    EXPECT_TRUE(torch::allclose(model->Logits(text, one.get()), model->Logits(text, other.get()))) << method;
+  }
+}
+
+TEST(QuantizationMethodsTest, ADivergedModelIsRefusedByGptq) {
+  const torch::NoGradGuard no_grad;
+  auto made = *MakeQuantization(QuantizationOf("weights {} absmax {} gptq {}"), v1::ModelSpec::kLlama);
+  made->OnLinearInput(kQuery, torch::full({2, 4}, std::nan(""), torch::kDouble));
+  made->OnLinearWeight(kQuery, torch::randn({3, 4}, torch::kDouble));
+  const absl::Status status = made->Freeze();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::AllOf(::testing::HasSubstr("quantization.gptq"), ::testing::HasSubstr(kQuery)));
+}
+
+TEST(QuantizationMethodsTest, FormatsHaveTheirScales) {
+  const at::Tensor x = torch::randn({2, 5, 40}, torch::kDouble);
+  const auto made = [](const std::string& text) {
+    return LinearQuantization::Create(QuantizationOf(text), v1::ModelSpec::kLlama).value();
+  };
+  const auto blocks = made("weights { format: NVFP4 } activations { format: MXFP4 } absmax {}");
+  blocks->OnLinearInput(kQuery, x);
+  blocks->OnLinearWeight(kQuery, x[0]);
+  const std::vector<QuantizerReport> table = blocks->Table();
+  EXPECT_EQ(table[0].grid.scale.size(), 2u * 5 * 2);
+  EXPECT_EQ(table[0].group_size, 32);
+  EXPECT_EQ(table[0].bits, 4);
+  EXPECT_EQ(table[1].grid.scale.size(), 5u * 3);
+  EXPECT_EQ(table[1].group_size, 16);
+  const auto fp8 = made(
+      "weights { format: FP8_E4M3 } activations { format: FP8_E5M2 } absmax { granularity: MODERATE "
+      "calibrated: true }");
+  fp8->OnLinearInput(kQuery, x);
+  fp8->OnLinearInput(kQuery, x * 2);
+  EXPECT_TRUE(fp8->Freeze().ok());
+  fp8->OnLinearInput(kQuery, x);
+  EXPECT_EQ(fp8->Table()[0].grid.scale, std::vector<double>{x.abs().max().item<double>() * 2 / 57344});
+  EXPECT_EQ(fp8->Table()[0].bits, 8);
+}
+
+TEST(QuantizationMethodsTest, WhatDoesNotGoTogetherIsNamed) {
+  const auto message = [](const std::string& text) {
+    return std::string(LinearQuantizationOptionsFromSpec(QuantizationOf(text)).status().message());
+  };
+  EXPECT_THAT(message("weights {} activations {} absmax {} rotation {} smoothing {}"),
+              ::testing::HasSubstr("quantization.smoothing"));
+  EXPECT_THAT(message("weights {} absmax { granularity: MODERATE } gptq {}"),
+              ::testing::HasSubstr("quantization.gptq"));
+  EXPECT_THAT(message("weights { format: FP8_E4M3 } zeropoint {}"),
+              ::testing::HasSubstr("quantization.zeropoint"));
+  EXPECT_THAT(message("activations { format: NVFP4 } absmax { activation_axis: FEATURE }"),
+              ::testing::HasSubstr("quantization.activations.format"));
+  EXPECT_THAT(message("weights { format: MXFP4 group_size: 32 } absmax {}"),
+              ::testing::HasSubstr("quantization.weights.group_size"));
+}
+
+}  // namespace
+}  // namespace inlier
