@@ -155,14 +155,15 @@ TEST(QuantizationMethodChecksTest, OnlyModelsThatGoFromTokenToTokenHaveACache) {
             "model.gpt2 or model.llama, or leave it out");
   EXPECT_EQ(ErrorOf(kLlama, "{kv_cache: {bits: 16}, absmax: {}}"), "OK");
   EXPECT_EQ(TrialError("quantization: {kv_cache: {bits: 17}}"),
-            "f.yaml:1:34: quantization.kv_cache.bits: 17 is out of range: give a whole number from 2 to 16");
+            "f.yaml:1:33: quantization.kv_cache.bits: 17 is out of range: give a whole number from 2 to 16");
 }
 
 TEST(QuantizationMethodChecksTest, SmoothingAndGptqAreCalibrated) {
   EXPECT_TRUE(ResolvedQuantization("{weights: {}, absmax: {}, gptq: {}}").has_calibration());
-  EXPECT_TRUE(ResolvedQuantization("{weights: {}, activations: {}, zeropoint: {}, smoothing: {}}").has_calibration());
-  EXPECT_FALSE(
-      ResolvedQuantization("{weights: {}, activations: {}, absmax: {}, rotation: {}, kv_cache: {}}").has_calibration());
+  EXPECT_TRUE(
+      ResolvedQuantization("{weights: {}, activations: {}, zeropoint: {}, smoothing: {}}").has_calibration());
+  EXPECT_FALSE(ResolvedQuantization("{weights: {}, activations: {}, absmax: {}, rotation: {}, kv_cache: {}}")
+                   .has_calibration());
   EXPECT_EQ(ErrorOf(kGpt2, "{weights: {}, zeropoint: {}, gptq: {}, calibration: {batches: 4}}"), "OK");
 }
 
