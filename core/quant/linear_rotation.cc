@@ -16,7 +16,9 @@ at::Tensor RotationMatrix(std::uint32_t seed, const std::string& purpose, std::i
   const std::int64_t even = size & -size;  // The largest power of two that divides it.
   const std::string name = absl::StrCat("quantization/rotation/", purpose, "/", size);
   RandomStream signs(seed, name, 0);
-  const at::Tensor hadamard = HadamardMatrix(even, signs);
+  // With the signs on its rows, x Q has them on x before it adds: else a mean that all features share, as GELU leaves one,
+  // would be a single large element of the result.
+  const at::Tensor hadamard = HadamardMatrix(even, signs).t().contiguous();
   if (even == size) return hadamard;
   RandomStream rest(seed, name, 1);
   return at::kron(hadamard, HaarMatrix(size / even, rest).contiguous());

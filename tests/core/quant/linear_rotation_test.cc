@@ -46,6 +46,13 @@ TEST(LinearRotationTest, MatricesAreOrthogonalAndTheSameForASeed) {
       << "an outlier goes to all features alike";
 }
 
+TEST(LinearRotationTest, AMeanOfAllFeaturesIsSpreadToo) {
+  for (const std::int64_t size : {512, 768}) {
+    const at::Tensor rotated = torch::ones({1, size}, torch::kDouble).matmul(RotationMatrix(1, "ffn", size));
+    EXPECT_LT(rotated.abs().max().item<double>(), 6) << size << ": that of all in one is " << std::sqrt(size);
+  }
+}
+
 TEST(LinearRotationTest, ARotatedModelComputesTheSame) {
   for (const std::string& text :
        {std::string(kGpt2Sizes) + kRmsM, std::string(kGpt2Sizes) + kRmsS, std::string(kLlamaSizes) + kRmsM,
