@@ -57,42 +57,36 @@ class TapChain : public ActivationTap {
     for (ActivationTap* tap : taps_) tap->OnPass(attention_mask);
   }
   at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {
-    at::Tensor result = weight;
-    for (ActivationTap* tap : taps_) result = tap->OnWeight(site, result);
-    return result;
+    return Through(&ActivationTap::OnWeight, site, weight);
   }
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
-    at::Tensor result = activation;
-    for (ActivationTap* tap : taps_) result = tap->OnActivation(site, result);
-    return result;
+    return Through(&ActivationTap::OnActivation, site, activation);
   }
   at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override {
-    at::Tensor result = input;
-    for (ActivationTap* tap : taps_) result = tap->OnLinearInput(site, result);
-    return result;
+    return Through(&ActivationTap::OnLinearInput, site, input);
   }
   at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override {
-    at::Tensor result = weight;
-    for (ActivationTap* tap : taps_) result = tap->OnLinearWeight(site, result);
-    return result;
+    return Through(&ActivationTap::OnLinearWeight, site, weight);
   }
   at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override {
-    at::Tensor result = output;
-    for (ActivationTap* tap : taps_) result = tap->OnLinearOutput(site, result);
-    return result;
+    return Through(&ActivationTap::OnLinearOutput, site, output);
   }
   at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) override {
-    at::Tensor result = keys;
-    for (ActivationTap* tap : taps_) result = tap->OnKeys(site, result);
-    return result;
+    return Through(&ActivationTap::OnKeys, site, keys);
   }
   at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
-    at::Tensor result = values;
-    for (ActivationTap* tap : taps_) result = tap->OnValues(site, result);
-    return result;
+    return Through(&ActivationTap::OnValues, site, values);
   }
 
  private:
+  using Hook = at::Tensor (ActivationTap::*)(const std::string& site, const at::Tensor& tensor);
+
+  at::Tensor Through(Hook hook, const std::string& site, const at::Tensor& tensor) {
+    at::Tensor result = tensor;
+    for (ActivationTap* tap : taps_) result = (tap->*hook)(site, result);
+    return result;
+  }
+
   std::vector<ActivationTap*> taps_;
 };
 

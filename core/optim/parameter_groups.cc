@@ -21,10 +21,7 @@ bool IsGainOfNorm(const std::string& name) {
   return absl::StrContains(module, "norm") || absl::StartsWith(module, "ln_");
 }
 
-// Learned null keys, as a score or as a key and its value.
-bool IsNullKey(const std::string& name) {
-  return absl::EndsWith(name, ".sinks") || absl::EndsWith(name, ".bias_k") || absl::EndsWith(name, ".bias_v");
-}
+bool IsSink(const std::string& name) { return absl::EndsWith(name, ".sinks"); }
 
 bool IsTokenOfVit(const std::string& name) {
   constexpr char kScope[] = "vit.embeddings.";
@@ -36,7 +33,8 @@ bool IsTokenOfVit(const std::string& name) {
 }  // namespace
 
 bool IsDecayed(const std::string& name, bool decay_norm_gamma) {
-  if (absl::StrContains(name, "bias") || IsNullKey(name) || IsTokenOfVit(name)) return false;
+  // Of learned keys and values too: "….bias_k", "….bias_v".
+  if (absl::StrContains(name, "bias") || IsSink(name) || IsTokenOfVit(name)) return false;
   return decay_norm_gamma || !IsGainOfNorm(name);
 }
 

@@ -1,8 +1,9 @@
 #include "core/quant/linear_sites.h"
 
 #include <array>
-#include <cctype>
 #include <span>
+
+#include "core/quant/quantized_sites.h"
 
 namespace inlier {
 namespace {
@@ -79,18 +80,6 @@ std::span<const Row> RowsOf(v1::ModelSpec::ArchitectureCase architecture) {
       break;
   }
   return {};
-}
-
-// The number in the place of the "*" of `path` where `site` is one of its forms; empty for a path without "*".
-std::optional<std::string_view> LayerNumber(std::string_view path, std::string_view site) {
-  const std::size_t star = path.find('*');
-  if (star == std::string_view::npos)
-    return path == site ? std::optional<std::string_view>("") : std::nullopt;
-  if (site.substr(0, star) != path.substr(0, star)) return std::nullopt;
-  std::size_t end = star;
-  while (end < site.size() && std::isdigit(static_cast<unsigned char>(site[end]))) ++end;
-  if (end == star || site.substr(end) != path.substr(star + 1)) return std::nullopt;
-  return site.substr(star, end - star);
 }
 
 std::string WithNumber(std::string_view path, std::string_view number) {

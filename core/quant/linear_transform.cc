@@ -28,46 +28,38 @@ bool LinearTransform::IsSmoothed(const std::string& site) const {
   return place && place->source == LinearSource::kNorm;
 }
 
-const at::Tensor* LinearTransform::FactorsOf(const LinearPlace& place) const {
-  if (place.source != LinearSource::kNorm) return nullptr;
-  const auto found = factors_.find(place.reads);
+const at::Tensor* LinearTransform::FactorsOf(const std::string& site) const {
+  if (!IsSmoothed(site)) return nullptr;
+  const auto found = factors_.find(Reads(site));
   return found == factors_.end() ? nullptr : &found->second;
 }
 
-at::Tensor LinearTransform::Input(const std::string& site, const at::Tensor& x) {
-  if (!smooths_ && !rotation_) return x;
+at::Tensor LinearTransform::Rotated(RotationStep step, const std::string& site, const at::Tensor& tensor) {
+  if (!rotation_) return tensor;
   const std::optional<LinearPlace> place = PlaceOf(site);
-  if (!place) return x;
-  if (rotation_) return rotation_->Input(*place, x);
-  const at::Tensor* const factors = FactorsOf(*place);
-  return factors == nullptr ? x : x.div(*factors);
+  return place ? ((*rotation_).*step)(*place, tensor) : tensor;
+}
+
+at::Tensor LinearTransform::Input(const std::string& site, const at::Tensor& x) {
+  const at::Tensor* const factors = FactorsOf(site);
+  return factors == nullptr ? Rotated(&LinearRotation::Input, site, x) : x.div(*factors);
 }
 
 at::Tensor LinearTransform::Weight(const std::string& site, const at::Tensor& weight) {
-  if (!smooths_ && !rotation_) return weight;
-  const std::optional<LinearPlace> place = PlaceOf(site);
-  if (!place) return weight;
-  if (rotation_) return rotation_->Weight(*place, weight);
-  const at::Tensor* const factors = FactorsOf(*place);
-  return factors == nullptr ? weight : weight.mul(*factors);
+  const at::Tensor* const factors = FactorsOf(site);
+  return factors == nullptr ? Rotated(&LinearRotation::Weight, site, weight) : weight.mul(*factors);
 }
 
 at::Tensor LinearTransform::Output(const std::string& site, const at::Tensor& y) {
-  if (!rotation_) return y;
-  const std::optional<LinearPlace> place = PlaceOf(site);
-  return place ? rotation_->Output(*place, y) : y;
+  return Rotated(&LinearRotation::Output, site, y);
 }
 
 at::Tensor LinearTransform::UsedWeight(const std::string& site, const at::Tensor& weight) {
-  if (!rotation_) return weight;
-  const std::optional<LinearPlace> place = PlaceOf(site);
-  return place ? rotation_->UsedWeight(*place, weight) : weight;
+  return Rotated(&LinearRotation::UsedWeight, site, weight);
 }
 
 at::Tensor LinearTransform::UsedOutput(const std::string& site, const at::Tensor& y) {
-  if (!rotation_) return y;
-  const std::optional<LinearPlace> place = PlaceOf(site);
-  return place ? rotation_->UsedOutput(*place, y) : y;
+  return Rotated(&LinearRotation::UsedOutput, site, y);
 }
 
 // x' = x A turns sum x^T x into A^T (sum x^T x) A, which is symmetric.

@@ -52,7 +52,12 @@ class LinearTransform {
   std::optional<LinearPlace> PlaceOf(const std::string& site) const {
     return FindLinearPlace(architecture_, site);
   }
-  const at::Tensor* FactorsOf(const LinearPlace& place) const;
+  // s of the input of `site`; null where it is not smoothed, or has none yet.
+  const at::Tensor* FactorsOf(const std::string& site) const;
+
+  using RotationStep = at::Tensor (LinearRotation::*)(const LinearPlace& place, const at::Tensor& tensor);
+  // `tensor` after `step`; itself without a rotation and of a linear that no table has.
+  at::Tensor Rotated(RotationStep step, const std::string& site, const at::Tensor& tensor);
 
   const v1::ModelSpec::ArchitectureCase architecture_;
   const bool smooths_;

@@ -41,12 +41,6 @@ PartGrid FloatGrid(const at::Tensor& scale, v1::NumberFormat format) {
           .group_size = BlockSizeOf(format)};
 }
 
-std::vector<double> FlatDoubles(const at::Tensor& x) {
-  const at::Tensor values = x.to(at::kCPU, at::kDouble).contiguous();
-  const double* data = values.const_data_ptr<double>();
-  return std::vector<double>(data, data + values.numel());
-}
-
 }  // namespace
 
 PartGrid GridOfPart(const at::Tensor& x, const Part& part, Kind kind) {
@@ -91,13 +85,12 @@ at::Tensor RoundToPart(const at::Tensor& x, const PartGrid& grid) {
 
 QuantizationGrid ReportedGrid(const SliceGrid& grid) {
   const bool symmetric = !grid.zero_point.defined();
-  QuantizationGrid report = {.scale = FlatDoubles(grid.scale),
+  QuantizationGrid report = {.scale = ToDoubles(grid.scale),
                              .zero_point = {},
                              .integer_min = grid.integer_min,
                              .integer_max = grid.integer_max,
                              .is_signed = symmetric};
-  report.zero_point =
-      symmetric ? std::vector<double>(report.scale.size(), 0.0) : FlatDoubles(grid.zero_point);
+  report.zero_point = symmetric ? std::vector<double>(report.scale.size(), 0.0) : ToDoubles(grid.zero_point);
   return report;
 }
 

@@ -97,16 +97,6 @@ const std::vector<QuantizedSite>& VitSites() {
 }
 // clang-format on
 
-// True when `site` is `path` with a number in the place of "*".
-bool Matches(std::string_view path, std::string_view site) {
-  const std::size_t star = path.find('*');
-  if (star == std::string_view::npos) return path == site;
-  if (site.substr(0, star) != path.substr(0, star)) return false;
-  std::size_t end = star;
-  while (end < site.size() && std::isdigit(static_cast<unsigned char>(site[end]))) ++end;
-  return end > star && site.substr(end) == path.substr(star + 1);
-}
-
 }  // namespace
 
 bool HasQuantizedSites(v1::ModelSpec::ArchitectureCase architecture) {
@@ -122,9 +112,20 @@ const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase
 
 const QuantizedSite* FindQuantizedSite(const std::vector<QuantizedSite>& table, std::string_view site) {
   for (const QuantizedSite& entry : table) {
-    if (Matches(entry.path, site)) return &entry;
+    if (LayerNumber(entry.path, site)) return &entry;
   }
   return nullptr;
+}
+
+std::optional<std::string_view> LayerNumber(std::string_view path, std::string_view site) {
+  const std::size_t star = path.find('*');
+  if (star == std::string_view::npos)
+    return path == site ? std::optional<std::string_view>("") : std::nullopt;
+  if (site.substr(0, star) != path.substr(0, star)) return std::nullopt;
+  std::size_t end = star;
+  while (end < site.size() && std::isdigit(static_cast<unsigned char>(site[end]))) ++end;
+  if (end == star || site.substr(end) != path.substr(star + 1)) return std::nullopt;
+  return site.substr(star, end - star);
 }
 
 }  // namespace inlier

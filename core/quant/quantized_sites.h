@@ -2,6 +2,7 @@
 #ifndef INLIER_CORE_QUANT_QUANTIZED_SITES_H_
 #define INLIER_CORE_QUANT_QUANTIZED_SITES_H_
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,9 @@ const std::vector<QuantizedSite>& QuantizedSites(v1::ModelSpec::ArchitectureCase
 
 // The entry of `site` (core/models/sites.h) for any layer number; null where the site has no quantizer.
 const QuantizedSite* FindQuantizedSite(const std::vector<QuantizedSite>& table, std::string_view site);
+
+// The layer's number in `site`, where `path` has "*"; empty for a path without one. Nothing where `site` is not of the path.
+std::optional<std::string_view> LayerNumber(std::string_view path, std::string_view site);
 
 }  // namespace inlier
 

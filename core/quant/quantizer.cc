@@ -93,6 +93,12 @@ at::Tensor RoundOnCpu(const at::Tensor& x, const QuantizationGrid& grid) {
 
 }  // namespace
 
+std::vector<double> ToDoubles(const at::Tensor& x) {
+  const at::Tensor values = x.to(at::kCPU, at::kDouble).contiguous();
+  const double* data = values.const_data_ptr<double>();
+  return std::vector<double>(data, data + values.numel());
+}
+
 QuantizationGrid MakeGrid(const ValueRange& range, int bits, bool symmetric) {
   INLIER_CHECK(bits >= 2 && bits <= 16);
   INLIER_CHECK(!range.minimum.empty() && range.minimum.size() == range.maximum.size());

@@ -44,6 +44,9 @@ struct QuantizationGrid {
   bool is_signed = false;  // Integers below 0 are used (asymmetric: never).
 };
 
+// The elements of `x` in the order of its rows.
+std::vector<double> ToDoubles(const at::Tensor& x);
+
 // An end that is NaN or infinite gives a grid that turns everything into NaN.
 // REQUIRES: 2 <= bits <= 16; the range's ends are of equal number, at least one.
 QuantizationGrid MakeGrid(const ValueRange& range, int bits, bool symmetric);

@@ -24,12 +24,6 @@ at::Tensor Rows(const at::Tensor& x) { return x.dim() == 0 ? x.reshape({1, 1}) :
 
 at::Tensor AtLeastFloat(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat); }
 
-std::vector<double> ToDoubles(const at::Tensor& x) {
-  const at::Tensor values = x.to(at::kCPU, at::kDouble).contiguous();
-  const double* data = values.const_data_ptr<double>();
-  return std::vector<double>(data, data + values.numel());
-}
-
 double AsFloat(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 class MinMaxEstimator : public RangeEstimator {
