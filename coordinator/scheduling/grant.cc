@@ -57,8 +57,10 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   INLIER_CHECK(fits);
   attempt.gpu_thousandths = worker.resources.Charge(slot, attempt.request).gpu_thousandths;
   attempt.request.data_source = attempt.request.data = DataId();
+  attempt.request.seconds = 0;
   worker.resources.Take(token, slot, attempt.request);
   NoteProbe(worker, slot, token);
+  worker.idle_since.reset();
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;

@@ -33,7 +33,8 @@ ResourceRequest RequestOf(const v1::ResourceSpec& spec) {
 ResourceRequest Larger(const ResourceRequest& a, const ResourceRequest& b) {
   return {.gpu_thousandths = std::max(a.gpu_thousandths, b.gpu_thousandths),
           .memory_mib = std::max(a.memory_mib, b.memory_mib),
-          .gpu_memory_mib = std::max(a.gpu_memory_mib, b.gpu_memory_mib)};
+          .gpu_memory_mib = std::max(a.gpu_memory_mib, b.gpu_memory_mib),
+          .seconds = std::max(a.seconds, b.seconds)};
 }
 
 std::string RequestText(const ResourceRequest& request) {
@@ -48,6 +49,7 @@ std::string RequestText(const ResourceRequest& request) {
   }
   if (request.memory_mib > 0) add(absl::StrCat(request.memory_mib, " MiB of memory"));
   if (request.gpu_memory_mib > 0) add(absl::StrCat(request.gpu_memory_mib, " MiB of GPU memory"));
+  if (request.seconds > 0) add(absl::StrCat(request.seconds, " s before its worker's job ends"));
   return text.empty() ? "nothing in particular" : text;
 }
 
@@ -102,6 +104,7 @@ bool WorkerResources::CouldFit(std::uint32_t slot, const ResourceRequest& reques
 }
 
 bool WorkerResources::Fits(std::uint32_t slot, const ResourceRequest& request) const {
+  if (seconds_left_ && *seconds_left_ < std::max(request.seconds, kLeastSecondsOfAJob)) return false;
   if (!CouldFit(slot, request)) return false;
   const ResourceRequest charge = Charge(slot, request);
   if (memory_used_mib_ + charge.memory_mib > memory_mib_) return false;
@@ -176,6 +179,7 @@ std::string WorkerResources::FreeText() const {
     }
   }
   if (gpus_.empty()) absl::StrAppend(&text, ", and no GPU");
+  if (seconds_left_) absl::StrAppend(&text, "; its job ends in ", *seconds_left_, " s");
   return text;
 }
 
