@@ -58,7 +58,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
           {.fill =
                [this](v1::WorkerSync& sync) {
                  sync = identity_;
-                 if (artifacts_.mode() == ArtifactMode::kStreamed) sync.set_keeps_artifacts(true);
+                 if (artifacts_.MovesFiles()) sync.set_keeps_artifacts(true);
                  board_.Fill(sync);
                },
            .on_answer =
@@ -126,6 +126,7 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   }
   if (ending_.phase == Phase::kRunning)
     data_checker_.Want({answer.check_data().begin(), answer.check_data().end()});
+  artifacts_.SetWanted({answer.wanted_artifacts().begin(), answer.wanted_artifacts().end()});
   Reconcile();
   MaybeFinishDrain();
 }

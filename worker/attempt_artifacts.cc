@@ -22,6 +22,7 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
+constexpr std::size_t kTroubleBytesMax = 500;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
@@ -31,6 +32,17 @@ bool IsInterrupted(const absl::Status& status) { return IsRetriable(status) || a
 v1::Outcome TransferFailed(const absl::Status& status, const std::string& what) {
   return FailedOutcome(IsInterrupted(status) ? v1::LOST : v1::CRASHED,
                        absl::StrCat(what, ": ", Message(status)));
+}
+
+v1::Outcome ModelNotFetched(const absl::Status& status, ArtifactMode mode) {
+  v1::Outcome outcome =
+      TransferFailed(status, absl::StrCat("the trained model could not be fetched from ", StoreText(mode)));
+  if (mode != ArtifactMode::kBucket || !(absl::IsDataLoss(status) || absl::IsNotFound(status)))
+    return outcome;
+  // Other workers are asked for their copy meanwhile.
+  outcome.set_failure(v1::LOST);
+  outcome.set_model_is_lost(true);
+  return outcome;
 }
 
 }  // namespace
@@ -86,16 +98,19 @@ void Supervisor::ShowTransfer(const char* phase, const ArtifactProgress& seen) {
                                         : absl::StrCat(phase, ", try ", seen.failures + 1));
   progress.set_step(seen.bytes);
   progress.set_steps_total(seen.bytes_total);
+  if (!seen.trouble.empty()) progress.set_trouble(seen.trouble.substr(0, kTroubleBytesMax));
   parts_.board.SetProgress(token(), progress);
   parts_.request_sync(CoordinatorClient::Urgency::kProgress);
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareCheckpoint() {
   while (parts_.artifacts.mode() == ArtifactMode::kUnknown && !stopping()) {
+    if (const ArtifactProgress seen = parts_.artifacts.finding(); seen.failures > 0)
+      ShowTransfer("finding the store of checkpoints", seen);
     co_await Pause(wait_timer_, kPollInterval);
   }
   if (stopping()) co_return std::nullopt;
-  const bool streamed = parts_.artifacts.mode() == ArtifactMode::kStreamed;
+  const bool streamed = parts_.artifacts.MovesFiles();
   if (streamed) parts_.artifacts.SetLive(folder_, true);
   if (assignment_.has_resume_path()) {
     std::optional<v1::Outcome> outcome = co_await PrepareResume(streamed);
@@ -114,14 +129,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
   if (streamed) {
     const ArtifactProgress fetched = co_await FetchArtifact(assignment_.checkpoint_sha256());
     if (stopping()) co_return std::nullopt;
-    if (absl::IsDataLoss(fetched.status)) {
-      co_return TransferFailed(
-          fetched.status,
-          "the coordinator's copy of the trained model is damaged; put a sound one in artifacts/ of "
-          "its state_dir (workers that have made or fetched it keep one in theirs)");
-    }
-    if (!fetched.status.ok())
-      co_return TransferFailed(fetched.status, "the trained model could not be fetched from the coordinator");
+    if (!fetched.status.ok()) co_return ModelNotFetched(fetched.status, parts_.artifacts.mode());
   } else {
     fs::path found_at;
     std::vector<fs::path> places = {*artifact};
@@ -155,8 +163,9 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
     found = fetched.status.ok();
     found_at = places.back();
     if (!found) {
-      why = absl::Status(fetched.status.code(), absl::StrCat("could not be fetched from the coordinator: ",
-                                                             Message(fetched.status)));
+      why = absl::Status(fetched.status.code(),
+                         absl::StrCat("could not be fetched from ", StoreText(parts_.artifacts.mode()), ": ",
+                                      Message(fetched.status)));
       // To train from the beginning takes longer than to try again.
       if (!stopping() && IsInterrupted(fetched.status))
         co_return TransferFailed(why,
@@ -173,7 +182,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
   co_return std::nullopt;
 }
 
-bool Supervisor::SendsCheckpoints() const { return parts_.artifacts.mode() == ArtifactMode::kStreamed; }
+bool Supervisor::SendsCheckpoints() const { return parts_.artifacts.MovesFiles(); }
 
 void Supervisor::SendCheckpoint(v1::TrialEvent event) {
   transfers_.next_checkpoint = std::move(event);  // Replaces one that was not started.
@@ -205,9 +214,9 @@ asio::awaitable<void> Supervisor::SendCheckpoints() {
       events.push_back(std::move(event));
       Report(std::move(events));
     } else {
-      Warn(absl::StrCat(
-          "the checkpoint at step ", saved.step(),
-          " could not be sent to the coordinator, so no attempt resumes from it: ", Message(status)));
+      Warn(absl::StrCat("the checkpoint at step ", saved.step(), " could not be sent to ",
+                        StoreText(parts_.artifacts.mode()),
+                        ", so no attempt resumes from it: ", Message(status)));
     }
   }
   transfers_.next_checkpoint.reset();
