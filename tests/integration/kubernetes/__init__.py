@@ -1,0 +1,1 @@
+"""What kubernetes_test.py needs: manifests built, checked, and run by hand."""
