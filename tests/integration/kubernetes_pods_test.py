@@ -6,6 +6,7 @@ import math
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import unittest
@@ -63,9 +64,10 @@ class ByHandTest(unittest.TestCase):
         return harness.inlier(*arguments, "--server", f"localhost:{self.ports[7420]}", "--tls-ca", pki / "ca.pem", "--token-file", pki / "alice.token", **options)
 
     def connected(self):
-        """The connected workers; None while the coordinator does not answer."""
-        listed = self.call("workers", "--json", check=False)
-        return None if listed.returncode else [worker for worker in json.loads(listed.stdout).get("workers", []) if worker.get("connected")]
+        """The number of connected workers, of the coordinator's metrics."""
+        address = f"https://127.0.0.1:{self.ports[7421]}/metrics"
+        with urllib.request.urlopen(address, timeout=10, context=ssl._create_unverified_context()) as page:
+            return int(re.search(r'inlier_workers\{state="CONNECTED"\} (\d+)', page.read().decode())[1])
 
     def start_prometheus(self):
         """Prometheus with the targets of the monitors, as the operator makes them: job, scheme, path, name in the certificate."""
@@ -118,7 +120,7 @@ class ByHandTest(unittest.TestCase):
         self.coordinator.start()
         print(f"coordinator: startup probe after {self.coordinator.wait_until_ready():.1f} s", flush=True)
         self.start_prometheus()
-        harness.wait_for("the coordinator to answer, without workers", lambda: self.connected() == [])
+        self.assertEqual([], json.loads(self.call("workers", "--json").stdout).get("workers", []))
         harness.wait_for("the answer to KEDA's query without work", lambda: self.wanted_workers() == 0)
 
         sweep = self.folder / "moved.yaml"
@@ -129,16 +131,16 @@ class ByHandTest(unittest.TestCase):
         first = self.worker("first")
         first.start()
         print(f"worker: startup probe after {first.wait_until_ready():.1f} s", flush=True)
-        (worker,) = harness.wait_for("the first worker", self.connected)
+        harness.wait_for("the first worker", self.connected)
         config, _, _ = manifests.worker_numbers(self.documents)
-        self.assertEqual(config["slots"], worker["slots"])
+        self.assertEqual([config["slots"]], [worker["slots"] for worker in json.loads(self.call("workers", "--json").stdout)["workers"]])
         harness.wait_for("both targets up", lambda: self.answer("up") == {"inlier-coordinator": 1, "inlier-worker": 1})
         self.wait_for("steps of the training", lambda: self.sql("SELECT 1 FROM curves WHERE step >= 50"), first, 120)
         self.assertEqual(1, self.wanted_workers(), "while it runs, too")
         status, seconds = first.delete()
         print(f"worker: ended {seconds:.1f} s after SIGTERM", flush=True)
         self.assertEqual(0, status, first.output())
-        harness.wait_for("the worker to be gone", lambda: self.connected() == [])
+        harness.wait_for("the worker to be gone", lambda: self.connected() == 0)
         saved = self.sql("SELECT coalesce(max(step), 0) FROM artifact")[0][0]
         self.assertGreater(saved, 0, "the checkpoint of its end is with the coordinator")
 
@@ -153,6 +155,14 @@ class ByHandTest(unittest.TestCase):
         self.assertEqual([("SUCCEEDED", 2)], self.sql("SELECT state, count(*) FROM trials GROUP BY state"), second.output())
         self.assertEqual([saved], [step for step, in self.sql("SELECT resumed_step FROM attempts WHERE kind = 'TRAIN' AND outcome = 'SUCCEEDED'")])
         harness.wait_for("KEDA's query to ask for no worker", lambda: self.wanted_workers() == 0)
+
+        # A changed Secret counts without a restart.
+        pki = self.folder / "guide/pki"
+        bob = harness.inlier("token", "add", "--file", pki / "tokens", "--role", "read", "--name", "bob", "--quiet").stdout
+        (pki / "alice.token").write_text(bob)
+        self.assertNotEqual(0, self.call("status", check=False).returncode)
+        self.coordinator.renew({"tokens": (pki / "tokens").read_bytes()})
+        harness.wait_for("the new token", lambda: self.call("status", check=False).returncode == 0)
 
         # A coordinator that goes takes no worker with it.
         status, seconds = self.coordinator.delete()
@@ -174,9 +184,7 @@ class ByHandTest(unittest.TestCase):
 
     def ends_of_guide_commands(self):
         """The exit statuses of what the guide runs in the coordinator's pod, here."""
-        text = guide.TEXT
-        commands = re.findall(r"exec inlier-coordinator-0 -- (inlier .*)", text)
-        return [self.coordinator.run(command.split()) for command in commands]
+        return [self.coordinator.run(command.split()) for command in re.findall(r"exec inlier-coordinator-0 -- (inlier .*)", guide.TEXT)]
 
 
 def free_port():

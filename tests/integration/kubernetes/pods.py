@@ -51,21 +51,31 @@ class Pod:
 
     def project(self, place, projected, documents, secrets):
         """Files behind a link that is replaced as a whole, of root and the pod's group."""
-        data = place / "..2026"
-        data.mkdir()
+        files = {}
         for source in projected["sources"]:
             if "configMap" in source:
-                files = kustomize_data(documents, source["configMap"]["name"])
-                files = {key: self.outside(text).encode() for key, text in files.items()}
+                (data,) = [document["data"] for document in documents if document["kind"] == "ConfigMap" and document["metadata"]["name"] == source["configMap"]["name"]]
+                files |= {key: self.outside(text).encode() for key, text in data.items()}
             else:
-                files = {key: path.read_bytes() for key, path in secrets[source["secret"]["name"]].items()}
-            for key, content in files.items():
-                (data / key).write_bytes(content)
-                (data / key).chmod(projected["defaultMode"])
-                if IS_ROOT:
-                    os.chown(data / key, 0, self.group)
-                (place / key).symlink_to(pathlib.Path("..data") / key)
-        (place / "..data").symlink_to(data.name)
+                files |= {key: path.read_bytes() for key, path in secrets[source["secret"]["name"]].items()}
+        for key in files:
+            (place / key).symlink_to(pathlib.Path("..data") / key)
+        self.projected = place, projected["defaultMode"], files
+        self.renew({})
+
+    def renew(self, changed):
+        """Other contents of some files, as the kubelet brings them when a Secret has changed."""
+        place, mode, files = self.projected
+        files |= changed
+        data = place / f"..{len(list(place.iterdir()))}"
+        data.mkdir()
+        for key, content in files.items():
+            (data / key).write_bytes(content)
+            (data / key).chmod(mode)
+            if IS_ROOT:
+                os.chown(data / key, 0, self.group)
+        (place / "..data_tmp").symlink_to(data.name)
+        (place / "..data_tmp").rename(place / "..data")
 
     def outside(self, text):
         """A text of the container with folders and ports of this machine; the coordinator's Service is this machine."""
@@ -131,11 +141,6 @@ class Pod:
 
     def output(self):
         return self.log.read_text(errors="replace")[-4000:]
-
-
-def kustomize_data(documents, name):
-    (found,) = [document["data"] for document in documents if document["kind"] == "ConfigMap" and document["metadata"]["name"] == name]
-    return found
 
 
 # Root can be another user, where the build is in folders that others may enter.
