@@ -1,6 +1,7 @@
 #include "cli/sweep_submission.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/data_dir.h"
 #include "base/status.h"
 #include "cli/corpus_check.h"
 #include "spec/sweep/sweep_grid.h"
@@ -29,8 +30,7 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
   ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides, arguments.scale));
   ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
   checked.points = grid.kept();
-  checked.warnings = CorpusWarnings(
-      grid, arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR) : arguments.data_dir);
+  checked.warnings = CorpusWarnings(grid, DataDirOr(arguments.data_dir));
   return checked;
 }
 

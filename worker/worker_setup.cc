@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/data_dir.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/version.h"
@@ -51,7 +52,7 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   if (coordinator->port == 0)
     return absl::InvalidArgumentError("coordinator: port 0 is no address to connect to");
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_state_dir()));
-  if (!config.has_data_dir()) config.set_data_dir(INLIER_DEFAULT_DATA_DIR);
+  if (!config.has_data_dir()) config.set_data_dir(DataDirOr(""));
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_data_dir()));
   for (std::string& root : *config.mutable_data_roots()) RETURN_IF_ERROR(MakeAbsolute(&root));
   for (const std::string& name : config.trial_environment()) RETURN_IF_ERROR(CheckEnvironmentName(name));
@@ -98,8 +99,7 @@ absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config) {
 absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
                                                const std::vector<std::string>& further_environment) {
   constexpr char kRemedy[] =
-      "; build it with `cmake --preset release && cmake --build --preset release`, or name one with "
-      "trial_program";
+      "; install the package inlier-trial, or build it with `make build`, or name one with trial_program";
   if (!fs::exists(program))
     return absl::NotFoundError(absl::StrCat("trial_program ", program, " does not exist", kRemedy));
   const absl::StatusOr<ProgramOutput> ran =

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/data_dir.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/status.h"
@@ -71,8 +72,7 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
   for (const std::string& bits : arguments.bits) {
     ASSIGN_OR_RETURN(*spec.add_settings(), SettingOf(bits));
   }
-  spec.set_data_dir(arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR)
-                                               : fs::absolute(arguments.data_dir).string());
+  spec.set_data_dir(DataDirOr(arguments.data_dir));
   spec.set_cache_dir((fs::absolute(session.dir) / "cache").string());
   spec.set_threads(arguments.threads != 0 ? arguments.threads
                                           : std::max(1U, std::thread::hardware_concurrency()));

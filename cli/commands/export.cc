@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/data_dir.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/programs/model_of_trial.h"
@@ -60,8 +61,7 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
     ASSIGN_OR_RETURN(attempt, AttemptOfTrial(session, arguments.model));
   }
   const std::string file = attempt["checkpoint"];
-  attempt["data_dir"] = arguments.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR)
-                                                   : fs::absolute(arguments.data_dir).string();
+  attempt["data_dir"] = DataDirOr(arguments.data_dir);
   attempt["cache_dir"] = CacheBeside(file, session.dir).string();
   attempt["threads"] = std::max(1U, std::thread::hardware_concurrency());
   const TemporaryFile request(attempt.dump());

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/data_dir.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/plots/figure_builder.h"
@@ -205,9 +206,7 @@ class Plotting {
                                  const std::vector<PlotTrial>& trials) {
     ASSIGN_OR_RETURN(const auto found, TrialWithModel(spec, trials));
     const auto& [trial, model] = found;
-    const std::string data_dir = arguments_.data_dir.empty() ? std::string(INLIER_DEFAULT_DATA_DIR)
-                                                             : fs::absolute(arguments_.data_dir).string();
-    std::vector<std::string> command = {"numbers", model.string(), data_dir,
+    std::vector<std::string> command = {"numbers", model.string(), DataDirOr(arguments_.data_dir),
                                         (fs::absolute(session_.dir) / "cache").string(),
                                         absl::AsciiStrToLower(v1::FigureSpec::Kind_Name(spec.kind()))};
     if (spec.kind() == v1::FigureSpec::ATTENTION)

@@ -65,7 +65,7 @@ TEST(WorkerSetupTest, TheFakeTrialIsAccepted) {
 
 TEST(WorkerSetupTest, ATrialProgramThatIsMissingIsNamedWithTheRemedy) {
   EXPECT_THAT(CheckMessage("/nowhere/inlier-trial"),
-              HasSubstr("trial_program /nowhere/inlier-trial does not exist; build it"));
+              HasSubstr("trial_program /nowhere/inlier-trial does not exist; install the package inlier-trial"));
 }
 
 TEST(WorkerSetupTest, AMissingLibTorchIsReportedWithTheLoadersMessageAndTheRemedy) {
