@@ -339,6 +339,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
 
 void Coordinator::Stop() { parts_->Stop(); }
 
+void Coordinator::Post(std::function<void()> call) { parts_->loop->Post(std::move(call)); }
+
 const std::string& Coordinator::grpc_address() const { return parts_->grpc.address; }
 const std::string& Coordinator::http_address() const { return parts_->web.http->address(); }
 

@@ -36,6 +36,9 @@ class Coordinator {
   // repeated.
   void Stop();
 
+  // Runs `call` on the thread that makes the decisions, after those that wait for it. Before Stop.
+  void Post(std::function<void()> call);
+
   // With the ports that were bound.
   const std::string& grpc_address() const;
   const std::string& http_address() const;

@@ -20,6 +20,7 @@
 #include "rpc/config.h"
 #include "rpc/daemon.h"
 #include "rpc/metrics_registry.h"
+#include "rpc/service_manager.h"
 
 namespace inlier {
 namespace {
@@ -35,6 +36,7 @@ constexpr char kSummary[] =
 constexpr char kTestHooksFlag[] = "--test-hooks";
 
 int Run(const DaemonOptions& options, bool test_hooks) {
+  const ServiceManager manager = ServiceManager::FromEnvironment();
   InitLog(kProgram, options.log_level);
   v1::CoordinatorConfig config;
   if (const absl::Status status = LoadConfig(options.config_file, options.overrides, config); !status.ok()) {
@@ -69,7 +71,11 @@ int Run(const DaemonOptions& options, bool test_hooks) {
   LogStarted({{"listen", (*coordinator)->grpc_address()},
               {"http", (*coordinator)->http_address()},
               {"state_dir", config.state_dir()}});
+  // A thread that makes no decision any more reports nothing, and the manager restarts the coordinator.
+  const Watchdog watchdog(io, manager, [&] { (*coordinator)->Post([&manager] { manager.Alive(); }); });
+  manager.Ready();
   io.run();
+  manager.Stopping();
   coordinator->reset();
   LogStopped(reason);
   return fatal.ok() ? kExitOk : ReportFatal(kProgram, fatal);

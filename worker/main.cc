@@ -15,6 +15,7 @@
 #include "rpc/config.h"
 #include "rpc/daemon.h"
 #include "rpc/http_server.h"
+#include "rpc/service_manager.h"
 #include "worker/agent.h"
 #include "worker/gpus/gpu_inventory.h"
 #include "worker/gpus/gpu_monitor.h"
@@ -85,6 +86,7 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
 }
 
 absl::Status Run(const DaemonOptions& options) {
+  const ServiceManager manager = ServiceManager::FromEnvironment();
   v1::WorkerConfig config;
   RETURN_IF_ERROR(LoadConfig(options.config_file, options.overrides, config));
   RETURN_IF_ERROR(SetLogFormat(config.log_format()));
@@ -96,9 +98,9 @@ absl::Status Run(const DaemonOptions& options) {
                                      {config.trial_environment().begin(), config.trial_environment().end()}));
   if (!std::filesystem::is_directory(config.data_dir())) {
     spdlog::warn(
-        "data_dir_missing folder={} reason=\"trials on corpora by name will fail; `make setup` fetches them, "
-        "or "
-        "set data_dir\"",
+        "data_dir_missing folder={} reason=\"trials on corpora by name will fail; get-corpora fetches them, "
+        "or set "
+        "data_dir\"",
         config.data_dir());
   }
   RaiseOpenFileLimit();
@@ -123,7 +125,8 @@ absl::Status Run(const DaemonOptions& options) {
   });
   http.Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
   RETURN_IF_ERROR(http.Start(config.http_listen(), "http_listen"));
-  StopSignals signals(io, [&agent](const std::string& name, int count) {
+  StopSignals signals(io, [&agent, &manager](const std::string& name, int count) {
+    manager.Stopping();
     if (count == 1) return agent.Drain(name);
     agent.Abort(absl::StrCat("a second ", name));
   });
@@ -136,6 +139,8 @@ absl::Status Run(const DaemonOptions& options) {
   const GpuMonitor monitor(  // Of all of them, also where no slot is on one.
       inventory.gpus, [&agent](const std::vector<v1::GpuReading>& readings) { agent.ShowGpus(readings); },
       {});
+  const Watchdog watchdog(io, manager, [&manager] { manager.Alive(); });
+  manager.Ready();
   io.run();
   if (outbox->size() == 0) {
     if (const absl::Status removed = outbox->Remove(); !removed.ok())
