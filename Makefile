@@ -10,7 +10,7 @@ PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 
 PREFIX  ?= /usr/local
 
-.PHONY: help setup setup-test corpora images build install uninstall demo test test-exporters bench golden chaos fuzz format clean
+.PHONY: help setup setup-test corpora images build install uninstall packages demo test test-exporters bench golden chaos fuzz format clean
 .DEFAULT_GOAL := help
 
 help:           ## This list
@@ -20,7 +20,7 @@ setup:          ## Install what building and the demo need (skips installed part
 	@tools/setup/setup packages torch corpora
 
 setup-test:     ## As setup, and what only the tests need
-	@tools/setup/setup packages torch corpora images test-packages python client-wheels minilm nvcc
+	@tools/setup/setup packages torch corpora images test-packages python client-wheels minilm nvcc bare-system
 
 corpora:        ## Fetch the text corpora and vocabularies only
 	@tools/setup/setup corpora
@@ -39,6 +39,11 @@ install:        ## Install what `make build` built below PREFIX (/usr/local); DE
 uninstall:      ## Remove what `make install` installed last; configurations and state folders stay
 	@test -e $(BUILD)/install_manifest.txt || { echo "$(BUILD)/install_manifest.txt is not there: nothing was installed from it" >&2; exit 1; }
 	@while read -r file || [ -n "$$file" ]; do rm -f "$(DESTDIR)$$file"; done < $(BUILD)/install_manifest.txt
+
+packages: build ## Make Debian packages of what is built, in build/release/packages
+	@cd $(BUILD) && cpack --config CPackConfig.cmake >packages.log 2>&1 || { tail -n 10 packages.log >&2; exit 1; }
+	@rm -rf $(BUILD)/packages/_CPack_Packages
+	@ls $(BUILD)/packages/*.deb
 
 demo: build     ## Set up, build, train the quickstart sweep on real text and print its table
 	@$(BUILD)/bin/inlier run sweeps/quickstart.yaml --dir demo

@@ -1,25 +1,34 @@
-# `cmake --install`: programs, completions, a manual page, systemd units and examples of configurations. LibTorch stays where the build
-# found it; inlier-trial has its path.
+# `cmake --install`: programs, completions, manual pages, systemd units and examples of configurations. LibTorch stays where the build
+# found it; inlier-trial has its path. Each program is a component, named as the program; Packages.cmake makes a Debian package of each.
 include(GNUInstallDirs)
+
+set(INLIER_ABOUT_inlier "ablation sweeps of outlier-free transformers, from YAML to a table")
+set(INLIER_ABOUT_inlier-coordinator "decides which trial runs on which worker, and keeps the results")
+set(INLIER_ABOUT_inlier-worker "runs the trials of a coordinator on this machine")
+set(INLIER_ABOUT_inlier-trial "trains, measures and quantizes one model, for a worker")
 
 if(TARGET inlier-trial)
   set_target_properties(inlier-trial PROPERTIES INSTALL_RPATH ${INLIER_TORCH_DIR}/lib)
 endif()
 foreach(program inlier inlier-coordinator inlier-worker inlier-trial)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  endif()
-endforeach()
-
-if(TARGET inlier)
-  # At installation, when the program and the prefix are known.
-  install(CODE "set(INLIER_PROGRAM \"$<TARGET_FILE:inlier>\")
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${program})
+    # At installation, when the program and the prefix are known.
+    install(CODE "set(INLIER_NAME ${program})
+set(INLIER_ABOUT \"${INLIER_ABOUT_${program}}\")
+set(INLIER_PROGRAM \"$<TARGET_FILE:${program}>\")
 set(INLIER_BIN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
 set(INLIER_DOC \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
-set(INLIER_MAN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\")
+set(INLIER_MAN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}\")
 set(INLIER_SHARE \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\")
 set(INLIER_UNITS \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")
 set(INLIER_SOURCE \"${CMAKE_SOURCE_DIR}\")
-set(INLIER_MADE \"${CMAKE_BINARY_DIR}/install\")")
-  install(SCRIPT ${CMAKE_SOURCE_DIR}/deploy/install_made.cmake)
-endif()
+set(INLIER_MADE \"${CMAKE_BINARY_DIR}/install\")" COMPONENT ${program})
+    install(SCRIPT ${CMAKE_SOURCE_DIR}/deploy/install_made.cmake COMPONENT ${program})
+  endif()
+endforeach()
+foreach(daemon coordinator worker)
+  if(TARGET inlier-${daemon})
+    install(FILES ${CMAKE_SOURCE_DIR}/deploy/${daemon}.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT inlier-${daemon})
+  endif()
+endforeach()

@@ -1,41 +1,52 @@
-# Run by `cmake --install` (cmake/Install.cmake): what the programs themselves write, and what names the prefix.
+# Run by `cmake --install` for each program (cmake/Install.cmake): its manual page, which is its help; its systemd unit, which names the prefix; the
+# completions of the command line.
 file(MAKE_DIRECTORY ${INLIER_MADE})
 
 function(inlier_output file)
   execute_process(COMMAND ${INLIER_PROGRAM} ${ARGN} OUTPUT_FILE ${INLIER_MADE}/${file} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-inlier_output(inlier completion bash)
-inlier_output(_inlier completion zsh)
-inlier_output(inlier.fish completion fish)
-file(INSTALL ${INLIER_MADE}/inlier DESTINATION ${INLIER_SHARE}/bash-completion/completions)
-file(INSTALL ${INLIER_MADE}/_inlier DESTINATION ${INLIER_SHARE}/zsh/site-functions)
-file(INSTALL ${INLIER_MADE}/inlier.fish DESTINATION ${INLIER_SHARE}/fish/vendor_completions.d)
-
-# The manual page is the help of all commands, as it is printed.
-execute_process(COMMAND ${INLIER_PROGRAM} --help-all OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
-string(REPLACE "\\" "\\e" help "${help}")
-string(REGEX REPLACE "(^|\n)([.'])" "\\1\\\\&\\2" help "${help}")
-file(WRITE ${INLIER_MADE}/inlier.1 ".TH INLIER 1
+# inlier_manual(SECTION FILES SEE_ALSO HELP...): the page of this program.
+function(inlier_manual section files see_also)
+  execute_process(COMMAND ${INLIER_PROGRAM} ${ARGN} OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\\" "\\e" help "${help}")
+  string(REGEX REPLACE "(^|\n)([.'])" "\\1\\\\&\\2" help "${help}")
+  string(TOUPPER ${INLIER_NAME} title)
+  string(REPLACE "-" "\\-" name ${INLIER_NAME})
+  file(WRITE ${INLIER_MADE}/${INLIER_NAME}.${section} ".TH ${title} ${section}
 .SH NAME
-inlier \\- ablation sweeps of outlier-free transformers, from YAML to a table
+${name} \\- ${INLIER_ABOUT}
 .SH USAGE
 .nf
 ${help}
 .fi
 .SH FILES
 .nf
-\\&.inlier/inlier.db            results of `inlier up` and `inlier run` (SQLite)
-~/.config/inlier/client.yaml the coordinator that commands use
-/etc/inlier/                 configurations of the daemons under systemd
+${files}
 .fi
 .SH SEE ALSO
-inlier-coordinator --help, inlier-worker --help, ${INLIER_DOC}
+${see_also}
 ")
-file(INSTALL ${INLIER_MADE}/inlier.1 DESTINATION ${INLIER_MAN})
+  file(INSTALL ${INLIER_MADE}/${INLIER_NAME}.${section} DESTINATION ${INLIER_MAN}/man${section})
+endfunction()
 
-foreach(unit inlier-coordinator inlier-worker)
-  configure_file(${INLIER_SOURCE}/deploy/systemd/${unit}.service.in ${INLIER_MADE}/${unit}.service @ONLY)
-  file(INSTALL ${INLIER_MADE}/${unit}.service DESTINATION ${INLIER_UNITS})
-endforeach()
-file(INSTALL ${INLIER_SOURCE}/deploy/coordinator.yaml ${INLIER_SOURCE}/deploy/worker.yaml DESTINATION ${INLIER_DOC})
+if(INLIER_NAME STREQUAL "inlier")
+  inlier_output(inlier completion bash)
+  inlier_output(_inlier completion zsh)
+  inlier_output(inlier.fish completion fish)
+  file(INSTALL ${INLIER_MADE}/inlier DESTINATION ${INLIER_SHARE}/bash-completion/completions)
+  file(INSTALL ${INLIER_MADE}/_inlier DESTINATION ${INLIER_SHARE}/zsh/site-functions)
+  file(INSTALL ${INLIER_MADE}/inlier.fish DESTINATION ${INLIER_SHARE}/fish/vendor_completions.d)
+  inlier_manual(1 "\\&.inlier/inlier.db            results of `inlier up` and `inlier run` (SQLite)
+~/.config/inlier/client.yaml the coordinator that commands use"
+    "inlier\\-coordinator(8), inlier\\-worker(8), inlier\\-trial(1), ${INLIER_DOC}" --help-all)
+elseif(INLIER_NAME STREQUAL "inlier-trial")
+  inlier_manual(1 "spec.json                    what an attempt is to do, written by its worker"
+    "inlier(1), inlier\\-worker(8)" --help)
+else()
+  string(REPLACE "inlier-" "" daemon ${INLIER_NAME})
+  inlier_manual(8 "/etc/inlier/${daemon}.yaml   configuration under systemd; an example is in ${INLIER_DOC}"
+    "inlier(1), systemctl(1), journalctl(1)" --help)
+  configure_file(${INLIER_SOURCE}/deploy/systemd/${INLIER_NAME}.service.in ${INLIER_MADE}/${INLIER_NAME}.service @ONLY)
+  file(INSTALL ${INLIER_MADE}/${INLIER_NAME}.service DESTINATION ${INLIER_UNITS})
+endif()
