@@ -3,7 +3,7 @@ import dataclasses
 import re
 
 # Why a block may be left out; a page names one: <!-- not run: needs two machines -->
-REASONS = ("needs two machines", "needs a cluster", "needs a GPU", "needs a browser", "opens a browser", "needs Grafana", "needs Docker", "needs the network", "needs a terminal", "takes minutes",
+REASONS = ("needs two machines", "needs a cluster", "needs systemd", "needs a GPU", "needs a browser", "opens a browser", "needs Grafana", "needs Docker", "needs the network", "needs a terminal", "takes minutes",
            "takes hours", "installs software", "changes the system", "builds the programs", "shows a form", "run by ")
 _FENCE = re.compile(r"^( *)```([a-z]*) *$")
 _DIRECTIVE = re.compile(r"^ *<!-- (not run|smaller|first): (.*?) -->$")

@@ -27,8 +27,8 @@ class InstallTest(unittest.TestCase):
             root = folder / "opt/inlier"
             self.assertEqual(["bin/inlier", "bin/inlier-coordinator", "bin/inlier-trial", "bin/inlier-worker", "lib/systemd/system/inlier-coordinator.service",
                               "lib/systemd/system/inlier-worker.service", "share/bash-completion/completions/inlier", "share/doc/inlier/coordinator.yaml",
-                              "share/doc/inlier/worker.yaml", "share/fish/vendor_completions.d/inlier.fish", "share/man/man1/inlier.1",
-                              "share/zsh/site-functions/_inlier"], files(root))
+                              "share/doc/inlier/worker.yaml", "share/fish/vendor_completions.d/inlier.fish", "share/man/man1/inlier-trial.1", "share/man/man1/inlier.1",
+                              "share/man/man8/inlier-coordinator.8", "share/man/man8/inlier-worker.8", "share/zsh/site-functions/_inlier"], files(root))
             for program in ("inlier", "inlier-coordinator", "inlier-worker", "inlier-trial"):
                 version = subprocess.run([root / "bin" / program, "--version"], capture_output=True, text=True, cwd="/", env={"PATH": "/usr/bin:/bin"})
                 self.assertEqual(0, version.returncode, version.stderr)
@@ -41,10 +41,16 @@ class InstallTest(unittest.TestCase):
             if shutil.which("man"):
                 manual = subprocess.run(["man", "-l", root / "share/man/man1/inlier.1"], capture_output=True, text=True, env=dict(os.environ, MANWIDTH="120"))
                 self.assertIn("--max-rows", manual.stdout)
+                manual = subprocess.run(["man", "-l", root / "share/man/man8/inlier-worker.8"], capture_output=True, text=True, env=dict(os.environ, MANWIDTH="120"))
+                self.assertIn("inlier-worker - runs the trials", manual.stdout)
+                self.assertIn("--metrics-reference", manual.stdout)
             if shutil.which("systemd-analyze"):
                 # It also complains of the programs, which are not at the prefix itself.
-                verified = subprocess.run(["systemd-analyze", "verify", root / "lib/systemd/system/inlier-coordinator.service"], capture_output=True, text=True)
-                self.assertNotIn("Unknown", verified.stderr)
+                for daemon in ("coordinator", "worker"):
+                    unit = root / f"lib/systemd/system/inlier-{daemon}.service"
+                    verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
+                    for complaint in ("Unknown", "Failed to parse", "Invalid"):
+                        self.assertNotIn(complaint, verified.stderr)
 
             local = subprocess.Popen([root / "bin/inlier", "up", "--dir", folder / "state", "--slots", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
