@@ -41,7 +41,7 @@ if(INLIER_NAME STREQUAL "inlier")
 ~/.config/inlier/client.yaml the coordinator that commands use"
     "inlier\\-coordinator(8), inlier\\-worker(8), inlier\\-trial(1), ${INLIER_DOC}" --help-all)
 elseif(INLIER_NAME STREQUAL "inlier-trial")
-  inlier_manual(1 "spec.json                    what an attempt is to do, written by its worker"
+  inlier_manual(1 "spec.json                    the specification of an attempt, written by its worker"
     "inlier(1), inlier\\-worker(8)" --help)
 else()
   string(REPLACE "inlier-" "" daemon ${INLIER_NAME})

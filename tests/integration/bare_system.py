@@ -135,6 +135,8 @@ class Service:
 
     def stop(self):
         """SIGTERM to the daemon alone (KillMode=mixed), which has the unit's time to end; its exit status."""
+        if self.process is None:
+            return 0
         if self.active():
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(int(self.unit["TimeoutStopSec"]))
@@ -153,7 +155,7 @@ class Systemctl:
         (system.root / "run/systemd/system").mkdir(parents=True)
         for pipe in ("request", "answer"):
             os.mkfifo(system.root / f"run/systemctl.{pipe}")
-        program = system.root / "usr/local/bin/systemctl"
+        program = system.root / "usr/bin/systemctl"
         program.write_text("#!/bin/sh\necho \"$*\" >/run/systemctl.request\nread -r status </run/systemctl.answer\nexit \"$status\"\n")
         program.chmod(0o755)
         threading.Thread(target=self._serve, daemon=True).start()
@@ -179,7 +181,8 @@ class Systemctl:
         self.calls.append(f"{words[0]} {service.name} {version}")
         if words[0] == "stop":
             return service.stop()
-        if words[0] == "start":
+        if words[0] == "restart":
+            service.stop()
             Service.__init__(service, self.system, service.name)  # Its unit may be another one now.
             service.start()
             return 0

@@ -2,6 +2,7 @@
 """The Debian packages in a bare system: installed, run by the units' command lines, upgraded while a training runs, removed, purged."""
 import contextlib
 import shutil
+import socket
 import subprocess
 import sys
 import unittest
@@ -37,7 +38,8 @@ class PackagesTest(unittest.TestCase):
             packages = self.built(folder)
             before = system.files()
             self.install(system, packages)
-            self.what_is_installed(system)
+            self.what_is_installed(system, packages)
+            self.configure(system)
             coordinator, worker = (bare_system.Service(system, name) for name in ("inlier-coordinator", "inlier-worker"))
             with contextlib.ExitStack() as daemons:
                 for daemon in (coordinator, worker):
@@ -69,11 +71,11 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stdout)
         system.keep_downloads()
 
-    def what_is_installed(self, system):
+    def what_is_installed(self, system, packages):
         for program in PACKAGES:
             # As the daemons' user: every library is found, and those of LibTorch are the package's own.
             shown = system.run("setpriv", "--reuid=inlier", "--regid=inlier", "--clear-groups", f"/usr/bin/{program}", "--version").stdout
-            self.assertIn(program, shown)
+            self.assertIn(packages[0].name.split("_")[1] + "+", shown)
             self.assertNotIn("not found", system.run("ldd", f"/usr/bin/{program}").stdout)
         self.assertIn("/lib/inlier/libtorch_cpu.so", system.run("ldd", "/usr/bin/inlier-trial").stdout)
         paths = subprocess.run(["readelf", "-d", system.root / "usr/bin/inlier-trial"], capture_output=True, text=True, check=True).stdout
@@ -88,27 +90,41 @@ class PackagesTest(unittest.TestCase):
             folder = (system.root / "var/lib" / state).stat()
             self.assertEqual((int(user[2]), 0o700), (folder.st_uid, folder.st_mode & 0o777), state)
 
+    def configure(self, system):
+        """Ports that are free, in both files, as an administrator would edit them."""
+        with contextlib.ExitStack() as held:
+            sockets = [held.enter_context(socket.socket()) for _ in range(3)]
+            for one in sockets:
+                one.bind(("127.0.0.1", 0))
+            self.ports = [one.getsockname()[1] for one in sockets]
+        for role in ("coordinator", "worker"):
+            file = system.root / f"etc/inlier/{role}.yaml"
+            text = file.read_text()
+            for usual, free in zip((7420, 7421, 7422), self.ports):
+                text = text.replace(f":{usual}", f":{free}")
+            file.write_text(text)
+
     def demo(self, system):
         (system.root / "srv/sweep.yaml").write_text(SWEEP.replace("SHORT", str(SHORT)))
-        system.run("inlier", "submit", "/srv/sweep.yaml")
+        server = ("--server", f"127.0.0.1:{self.ports[0]}")
+        harness.wait_for("the worker", lambda: "connected" in system.run("inlier", "workers", *server, check=False).stdout)
+        system.run("inlier", "submit", "/srv/sweep.yaml", *server)
         harness.wait_for("a result", lambda: harness.sql(system.root / "var/lib/inlier", "SELECT 1 FROM results"), 120)
-        self.assertIn("packages", system.run("inlier", "status").stdout)
+        self.assertIn("packages", system.run("inlier", "status", *server).stdout)
 
     def upgrade(self, system, folder, packages, systemctl, worker):
         harness.wait_for("watchdog notices", lambda: all("WATCHDOG=1" in service.notices for service in systemctl.services.values()))
         reached = harness.wait_for("a checkpoint of the long training", lambda: steps(system), 120)
-        config = system.root / "etc/inlier/worker.yaml"
-        config.write_text(config.read_text() + "# Of the administrator.\n")
         higher = [bare_system.higher_version(package, HIGHER, folder) for package in packages]
         done = system.apt("install", *self.place(system, higher), check=False)
         self.assertEqual(0, done.returncode, done.stdout)
         for program in PACKAGES:
             self.assertEqual(HIGHER, system.run("dpkg-query", "-W", "-f", "${Version}", program).stdout)
-        # Each daemon stopped as the old one and started as the new one; the worker before the files of inlier-trial went.
+        # The worker stops before files change, and reports that to a coordinator that runs.
         old = packages[0].name.split("_")[1]
-        self.assertCountEqual([f"{verb} inlier-{name} {version}" for name in ("coordinator", "worker") for verb, version in (("stop", old), ("start", HIGHER))],
-                              systemctl.calls)
-        self.assertTrue(config.read_text().endswith("# Of the administrator.\n"))
+        self.assertEqual(f"stop inlier-worker {old}", systemctl.calls[0])
+        self.assertCountEqual([f"restart inlier-coordinator {HIGHER}", f"restart inlier-worker {HIGHER}"], systemctl.calls[1:])
+        self.assertIn(f":{self.ports[0]}\n", (system.root / "etc/inlier/worker.yaml").read_text())  # As it was edited.
         self.assertIn("stopped reason=drained", worker.text())
 
         state = system.root / "var/lib/inlier"
@@ -128,11 +144,12 @@ class PackagesTest(unittest.TestCase):
         self.assertTrue((system.root / "etc/inlier/worker.yaml").exists(), "a removed package keeps its configuration")
 
     def purge(self, system, before):
-        done = system.apt("purge", "--auto-remove", *PACKAGES).stdout
-        (system.root / "usr/local/bin/systemctl").unlink()
+        done = system.apt("purge", "--auto-remove", "inlier*").stdout
+        (system.root / "usr/bin/systemctl").unlink()
         self.assertIn("results and models are kept in /var/lib/inlier;", done)
         data = ("/var/lib/inlier/", "/var/lib/inlier-worker/", "/srv/")
-        left = [path for path in system.files() - before if not (path + "/").startswith(data)]
+        backups = {"/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-"}  # Of adduser: the system's users before the last change.
+        left = [path for path in system.files() - before - backups if not (path + "/").startswith(data)]
         self.assertEqual([], sorted(left))
         # The data are whole, and their user is still there.
         self.assertEqual([(1,)], harness.sql(system.root / "var/lib/inlier", "SELECT count(*) FROM results"))
