@@ -6,7 +6,7 @@ function(inlier_output file)
   execute_process(COMMAND ${INLIER_PROGRAM} ${ARGN} OUTPUT_FILE ${INLIER_MADE}/${file} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# inlier_manual(SECTION FILES SEE_ALSO HELP...): the page of this program.
+# inlier_manual(SECTION FILES SEE_ALSO HELP...): makes the page of this program.
 function(inlier_manual section files see_also)
   execute_process(COMMAND ${INLIER_PROGRAM} ${ARGN} OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\\" "\\e" help "${help}")
@@ -27,9 +27,9 @@ ${files}
 .SH SEE ALSO
 ${see_also}
 ")
-  file(INSTALL ${INLIER_MADE}/${INLIER_NAME}.${section} DESTINATION ${INLIER_MAN}/man${section})
 endfunction()
 
+set(section 1)
 if(INLIER_NAME STREQUAL "inlier")
   inlier_output(inlier completion bash)
   inlier_output(_inlier completion zsh)
@@ -37,16 +37,19 @@ if(INLIER_NAME STREQUAL "inlier")
   file(INSTALL ${INLIER_MADE}/inlier DESTINATION ${INLIER_SHARE}/bash-completion/completions)
   file(INSTALL ${INLIER_MADE}/_inlier DESTINATION ${INLIER_SHARE}/zsh/site-functions)
   file(INSTALL ${INLIER_MADE}/inlier.fish DESTINATION ${INLIER_SHARE}/fish/vendor_completions.d)
-  inlier_manual(1 "\\&.inlier/inlier.db            results of `inlier up` and `inlier run` (SQLite)
+  inlier_manual(${section} "\\&.inlier/inlier.db            results of `inlier up` and `inlier run` (SQLite)
 ~/.config/inlier/client.yaml the coordinator that commands use"
     "inlier\\-coordinator(8), inlier\\-worker(8), inlier\\-trial(1), ${INLIER_DOC}" --help-all)
 elseif(INLIER_NAME STREQUAL "inlier-trial")
-  inlier_manual(1 "spec.json                    the specification of an attempt, written by its worker"
+  inlier_manual(${section} "spec.json                    the specification of an attempt, written by its worker"
     "inlier(1), inlier\\-worker(8)" --help)
 else()
   string(REPLACE "inlier-" "" daemon ${INLIER_NAME})
-  inlier_manual(8 "/etc/inlier/${daemon}.yaml   configuration under systemd; an example is in ${INLIER_DOC}"
+  set(section 8)
+  inlier_manual(${section} "/etc/inlier/${daemon}.yaml   configuration under systemd; an example is in ${INLIER_DOC}"
     "inlier(1), systemctl(1), journalctl(1)" --help)
   configure_file(${INLIER_SOURCE}/deploy/systemd/${INLIER_NAME}.service.in ${INLIER_MADE}/${INLIER_NAME}.service @ONLY)
   file(INSTALL ${INLIER_MADE}/${INLIER_NAME}.service DESTINATION ${INLIER_UNITS})
 endif()
+# Here, not in the function: the list of installed files is a variable of this scope.
+file(INSTALL ${INLIER_MADE}/${INLIER_NAME}.${section} DESTINATION ${INLIER_MAN}/man${section})

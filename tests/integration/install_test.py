@@ -35,7 +35,7 @@ class InstallTest(unittest.TestCase):
                 self.assertIn("0.1.0", version.stdout)
             unit = (root / "lib/systemd/system/inlier-worker.service").read_text()
             self.assertIn("\nExecStart=/opt/inlier/bin/inlier-worker --config /etc/inlier/worker.yaml\n", unit)
-            self.assertNotIn("@", unit)
+            self.assertNotIn("@INLIER", unit)
             completion = f"source {root}/share/bash-completion/completions/inlier; COMP_WORDS=(inlier tab); COMP_CWORD=1; _inlier; echo ${{COMPREPLY[@]}}"
             self.assertEqual("table", subprocess.run(["bash", "-c", completion], capture_output=True, text=True, cwd=folder).stdout.strip())
             if shutil.which("man"):
