@@ -88,10 +88,15 @@ bool AnalysisReport::Add(const Json& line) {
   }
   if (line.contains("model")) model_ = line["model"];
   if (line.contains("setting")) settings_.push_back(line["setting"]);
+  if (line.contains("left_out")) left_out_.push_back(line["left_out"]);
   return true;
 }
 
-Json AnalysisReport::ToJson() const { return {{"model", model_}, {"settings", settings_}}; }
+Json AnalysisReport::ToJson() const {
+  Json all = {{"model", model_}, {"settings", settings_}};
+  if (!left_out_.empty()) all["left_out"] = left_out_;
+  return all;
+}
 
 v1::StoreAnalysisRequest AnalysisReport::ToRequest() const {
   v1::StoreAnalysisRequest request;
@@ -178,6 +183,8 @@ std::string AnalysisReport::ToString() const {
       "hidden change: mean of |h_q - h| / |h| over tokens, h the last hidden state; sentence similarity: "
       "mean cosine of the\ntoken means of h_q and h\n",
       WorstQuantizers(settings_));
+  for (const Json& method : left_out_)
+    absl::StrAppend(&text, "left out: ", method.value("name", ""), ": ", method.value("reason", ""), "\n");
   return text;
 }
 

@@ -15,7 +15,8 @@ class AnalysisReport {
   // One line of inlier-trial. True for a result, false for progress.
   bool Add(const nlohmann::ordered_json& line);
 
-  // {"model": {...}, "settings": [{"name", "measurements", "sites"}, ...]}
+  // {"model": {...}, "settings": [{"name", "measurements", "sites"}, ...], "left_out": [{"name", "reason"}, ...]}, the
+  // last one only when there are any.
   nlohmann::ordered_json ToJson() const;
 
   // Every number, for the coordinator; without the model's name.
@@ -34,6 +35,7 @@ class AnalysisReport {
  private:
   nlohmann::ordered_json model_;
   nlohmann::ordered_json settings_ = nlohmann::ordered_json::array();
+  nlohmann::ordered_json left_out_ = nlohmann::ordered_json::array();
   std::string progress_;
 };
 

@@ -17,6 +17,7 @@
 #include "cli/temporary_file.h"
 #include "cli/trial_program.h"
 #include "inlier/v1/analysis.pb.h"
+#include "spec/schema/yaml_reader.h"
 
 namespace inlier {
 namespace {
@@ -28,6 +29,8 @@ struct AnalyzeArguments {
   std::string data_dir;  // The build's own when empty.
   std::string device = "cpu";
   std::vector<std::string> bits;
+  std::vector<std::string> quantizations;
+  bool all_methods = false;
   std::uint32_t sequence_length = 128;
   std::string layers;
   bool no_store = false;
@@ -72,6 +75,10 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
   for (const std::string& bits : arguments.bits) {
     ASSIGN_OR_RETURN(*spec.add_settings(), SettingOf(bits));
   }
+  for (const std::string& text : arguments.quantizations) {
+    ASSIGN_OR_RETURN(*spec.add_settings(), ReadYaml<v1::QuantizationSpec>(text, "--quantization"));
+  }
+  spec.set_all_methods(arguments.all_methods);
   spec.set_data_dir(DataDirOr(arguments.data_dir));
   spec.set_cache_dir((fs::absolute(session.dir) / "cache").string());
   spec.set_threads(arguments.threads != 0 ? arguments.threads
@@ -159,6 +166,13 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
       ->add_option("--bits", arguments->bits,
                    "W8A8, W4A8, W4, …; default: the usual ones for the architecture")
       ->delimiter(',');
+  command
+      ->add_option("--quantization", arguments->quantizations,
+                   "A setting as a sweep writes `quantization`: '{weights: {bits: 4}, absmax: {}, gptq: {}}' "
+                   "(may be repeated)")
+      ->allow_extra_args(false);
+  command->add_flag("--all-methods", arguments->all_methods,
+                    "Every method of quantization that the model takes, with 8 and 4 bits");
   command->add_option("--sequence-length", arguments->sequence_length, "Tokens in a sequence")
       ->capture_default_str();
   command->add_option("--batches", arguments->batches, "Batches to measure on, and to calibrate with")

@@ -17,6 +17,7 @@
 #include "core/text/text_dataset.h"
 #include "core/train/batch_input.h"
 #include "core/train/evaluator.h"
+#include "core/trial/analysis_settings.h"
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
 #include "nlohmann/json.hpp"
@@ -116,55 +117,6 @@ absl::StatusOr<v1::TokenizerSpec> TokenizerOf(const std::filesystem::path& folde
   return tokenizer;
 }
 
-v1::QuantizationSpec BitsOf(std::uint32_t weights, std::uint32_t activations) {
-  v1::QuantizationSpec setting;
-  setting.mutable_weights()->set_bits(weights);
-  if (activations != 0) setting.mutable_activations()->set_bits(activations);
-  if (activations != 0) setting.mutable_calibration()->set_batch_size(8);  // As Liao and Monz 2024.
-  return setting;
-}
-
-// The settings that the papers report for the architecture.
-std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model) {
-  std::vector<v1::QuantizationSpec> settings;
-  if (model.has_bert() || model.has_opt()) {
-    for (const auto& [weights, activations] :
-         {std::pair(8U, 8U), std::pair(6U, 8U), std::pair(4U, 8U), std::pair(6U, 6U)}) {
-      settings.push_back(BitsOf(weights, activations));
-    }
-    return settings;
-  }
-  for (const v1::AbsmaxSchemeSpec::Granularity granularity :
-       {v1::AbsmaxSchemeSpec::FINE, v1::AbsmaxSchemeSpec::MODERATE, v1::AbsmaxSchemeSpec::COARSE}) {
-    settings.push_back(BitsOf(8, 8));
-    settings.back().mutable_absmax()->set_granularity(granularity);
-    settings.back().clear_calibration();  // Its scales are each batch's own.
-  }
-  settings.push_back(BitsOf(4, 0));
-  settings.back().mutable_zeropoint();
-  return settings;
-}
-
-// "W8A8", "W8A8 absmax FINE", "W4 zeropoint", "W4A4KV4 absmax FINE rotation gptq".
-std::string NameOf(const v1::QuantizationSpec& setting) {
-  std::string name;
-  if (setting.has_weights()) absl::StrAppend(&name, "W", setting.weights().bits());
-  if (setting.has_activations()) absl::StrAppend(&name, "A", setting.activations().bits());
-  if (setting.has_kv_cache()) absl::StrAppend(&name, "KV", setting.kv_cache().bits());
-  const v1::NumberFormat of_weights = setting.weights().format(), of_inputs = setting.activations().format();
-  if (of_weights != v1::INTEGER) absl::StrAppend(&name, " ", v1::NumberFormat_Name(of_weights));
-  if (of_inputs != v1::INTEGER && of_inputs != of_weights)
-    absl::StrAppend(&name, " ", v1::NumberFormat_Name(of_inputs));
-  if (setting.has_absmax())
-    absl::StrAppend(&name, " absmax ",
-                    v1::AbsmaxSchemeSpec::Granularity_Name(setting.absmax().granularity()));
-  if (setting.has_zeropoint()) absl::StrAppend(&name, " zeropoint");
-  if (setting.has_rotation()) absl::StrAppend(&name, " rotation");
-  if (setting.has_smoothing()) absl::StrAppend(&name, " smoothing");
-  if (setting.has_gptq()) absl::StrAppend(&name, " gptq");
-  return name;
-}
-
 class Analysis {
  public:
   Analysis(const v1::AnalysisSpec& spec, const AnalysisSink& sink) : request_(spec), sink_(sink) {}
@@ -173,9 +125,12 @@ class Analysis {
     RETURN_IF_ERROR(Open());
     RETURN_IF_ERROR(MeasureFloat());
     std::vector<v1::QuantizationSpec> settings(request_.settings().begin(), request_.settings().end());
-    if (settings.empty()) settings = UsualSettings(spec_.model());
-    for (const v1::QuantizationSpec& setting : settings) RETURN_IF_ERROR(MeasureQuantized(setting));
-    return absl::OkStatus();
+    if (settings.empty() && !request_.all_methods()) settings = UsualSettings(spec_.model());
+    for (const v1::QuantizationSpec& setting : settings) {
+      ASSIGN_OR_RETURN(const v1::TrialSpec spec, SpecWith(setting));
+      RETURN_IF_ERROR(MeasureQuantized(spec));
+    }
+    return request_.all_methods() ? MeasureMethods() : absl::OkStatus();
   }
 
  private:
@@ -271,9 +226,10 @@ class Analysis {
     return absl::OkStatus();
   }
 
-  absl::Status MeasureQuantized(const v1::QuantizationSpec& asked) {
+  // The whole spec of a setting. InvalidArgument: the model does not take it.
+  absl::StatusOr<v1::TrialSpec> SpecWith(const v1::QuantizationSpec& setting) const {
     v1::TrialSpec spec = spec_;
-    *spec.mutable_quantization() = asked;
+    *spec.mutable_quantization() = setting;
     // Without a head there is no loss.
     if (has_head_ && request_.evaluation().has_sensitivity_batches())
       spec.mutable_evaluation()->set_sensitivity_batches(request_.evaluation().sensitivity_batches());
@@ -283,7 +239,25 @@ class Analysis {
     if (request_.evaluation().has_batches()) calibration.set_batches(request_.evaluation().batches());
     if (request_.evaluation().has_batch_size())
       calibration.set_batch_size(request_.evaluation().batch_size());
-    const std::string name = NameOf(spec.quantization());
+    return spec;
+  }
+
+  // Those that the model takes; the others are named with the reason.
+  absl::Status MeasureMethods() {
+    for (const v1::QuantizationSpec& setting : MethodSettings()) {
+      const absl::StatusOr<v1::TrialSpec> spec = SpecWith(setting);
+      if (spec.ok()) {
+        RETURN_IF_ERROR(MeasureQuantized(*spec));
+      } else {
+        sink_({{"left_out",
+                {{"name", SettingName(setting)}, {"reason", std::string(spec.status().message())}}}});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MeasureQuantized(const v1::TrialSpec& spec) {
+    const std::string name = SettingName(spec.quantization());
     SettingSink setting(name, sink_);
     ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
                      CalibrateQuantization(*model_, *dataset_, spec, device_, setting, nullptr));

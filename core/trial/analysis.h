@@ -22,6 +22,7 @@ namespace inlier {
 //             hidden_change, the mean over tokens of |h_q - h| / |h| of the last hidden state, and
 //             sentence_similarity, the mean over sequences of the cosine between the token means of h_q and
 //             h.
+//   left_out  {name, reason}: a method that the model does not take.
 using AnalysisSink = std::function<void(const nlohmann::ordered_json&)>;
 
 // Images and models that read them are refused by name.

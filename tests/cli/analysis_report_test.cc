@@ -64,6 +64,18 @@ TEST(AnalysisReportTest, ARowASettingAndTheWorstTensorsFirst) {
   EXPECT_THAT(text, HasSubstr("0.25"));
 }
 
+TEST(AnalysisReportTest, AMethodThatTheModelDoesNotTakeIsNamedWithTheReason) {
+  AnalysisReport report;
+  report.Add(Model(true));
+  report.Add(Setting("float", {{"perplexity", 12.5}}));
+  EXPECT_FALSE(report.ToJson().contains("left_out"));
+  EXPECT_TRUE(
+      report.Add({{"left_out", {{"name", "W4A4 rotation"}, {"reason", "it is not for model.bert"}}}}));
+  EXPECT_THAT(report.ToString(), HasSubstr("left out: W4A4 rotation: it is not for model.bert\n"));
+  EXPECT_EQ(report.ToJson()["left_out"][0]["name"], "W4A4 rotation");
+  EXPECT_EQ(report.ToRequest().numbers_size(), 1) << "it has no numbers";
+}
+
 TEST(AnalysisReportTest, EveryNumberIsStoredAndThoseOfLayersAreInTheCsv) {
   AnalysisReport report;
   report.Add(Model(true));

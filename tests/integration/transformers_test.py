@@ -253,6 +253,19 @@ class TransformersTest(unittest.TestCase):
         for words in ("gpt2, 2 layers", "max_inf_norm", "W4 zeropoint", "perplexity"):
             self.assertIn(words, people.stdout)
 
+        done = analyze("--json", "--all-methods", "--quantization", "{weights: {bits: 3}, zeropoint: {}, gptq: {}}")
+        self.assertEqual(0, done.returncode, done.stderr)
+        report = json.loads(done.stdout)
+        names = [setting["name"] for setting in report["settings"]]
+        self.assertEqual(["float", "W3 zeropoint gptq"], names[:2])
+        self.assertLess({"W8A8 absmax FINE smoothing", "W4A4 absmax FINE gptq", "W8A8 FP8_E4M3 absmax FINE", "W4A4 NVFP4 absmax FINE", "W4A4KV4 absmax FINE"}, set(names))
+        self.assertEqual(len(names), len(set(names)))
+        reasons = {method["name"]: method["reason"] for method in report["left_out"]}
+        self.assertIn("norm: LAYER_NORM", reasons["W4A4 absmax FINE rotation"])
+        refused = analyze("--quantization", "{weights: {bit: 3}}")
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("--quantization:1:11: weights.bit", refused.stderr)
+
         (self.folder / "model" / "config.json").write_text('{"model_type": "mamba"}')
         refused = analyze()
         self.assertEqual(6, refused.returncode)
