@@ -22,6 +22,9 @@ class FileLock {
                                           const std::function<void()>& waiting);
   // The same without waiting; nullopt: another holds it.
   static absl::StatusOr<std::optional<FileLock>> TryAcquire(const std::filesystem::path& path);
+  // A place beside any number of others that were acquired so, and beside none of the two above; waits as Acquire.
+  static absl::StatusOr<FileLock> AcquireShared(const std::filesystem::path& path,
+                                                const std::function<void()>& waiting);
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;

@@ -30,6 +30,7 @@ namespace {
 constexpr Duration kReadyWithin = std::chrono::seconds(30);
 constexpr Duration kShortLife = std::chrono::seconds(3);
 constexpr int kShortLivesMax = 3;
+constexpr int kPortTries = 3;
 constexpr Duration kWorkerGrace = std::chrono::seconds(20);
 constexpr Duration kCoordinatorGrace = std::chrono::seconds(10);
 
@@ -83,12 +84,25 @@ absl::Status LocalDaemons::Launch() {
   options_.dir = std::filesystem::absolute(options_.dir).lexically_normal();
   RETURN_IF_ERROR(CloseStateFolder(options_.dir));
   RETURN_IF_ERROR(MakeWritableFolder(options_.dir / "logs"));
-  RETURN_IF_ERROR(PickAddresses());
-  SetArguments();
-  RETURN_IF_ERROR(SetAccess());
-  RETURN_IF_ERROR(Spawn(coordinator_));
-  RETURN_IF_ERROR(Spawn(worker_));
-  return WaitUntilReady();
+  for (int tries = 1;; ++tries) {
+    RETURN_IF_ERROR(PickAddresses());
+    SetArguments();
+    RETURN_IF_ERROR(SetAccess());
+    RETURN_IF_ERROR(Spawn(coordinator_));
+    RETURN_IF_ERROR(Spawn(worker_));
+    const absl::Status ready = WaitUntilReady();
+    if (ready.ok() || tries == kPortTries || !LostAnAddress()) return ready;
+    Stop();
+  }
+}
+
+bool LocalDaemons::LostAnAddress() const {
+  const auto taken = [](const std::string& text) {
+    const absl::StatusOr<Address> address = ParseAddress(text, "listen");
+    return address.ok() && !ProbeBind(*address, "listen").ok();
+  };
+  return (coordinator_.pid < 0 && (taken(grpc_address_) || taken(coordinator_http_))) ||
+         (worker_.pid < 0 && taken(worker_http_));
 }
 
 absl::Status LocalDaemons::PickAddresses() {

@@ -77,6 +77,8 @@ class LocalDaemons {
   explicit LocalDaemons(const LocalOptions& options) : options_(options) {}
   absl::Status Launch();
   absl::Status PickAddresses();
+  // A daemon has ended whose free port another program has meanwhile, such as a second `inlier up` at the same moment.
+  bool LostAnAddress() const;
   // Makes the tokens, and the arguments of the daemons that belong to them.
   absl::Status SetAccess();
   // The command lines.

@@ -70,6 +70,8 @@ absl::Status CloseStateFolder(const fs::path& dir) {
   return absl::OkStatus();
 }
 
+fs::path RunLockFile(const fs::path& dir) { return dir / "run.lock"; }
+
 absl::StatusOr<LocalTokens> MakeLocalTokens(const fs::path& dir) {
   LocalTokens tokens{.token = "", .worker_token_file = WorkerTokenFile(dir), .tokens_file = dir / "tokens"};
   ASSIGN_OR_RETURN(tokens.token, TokenIn(LocalTokenFile(dir)));

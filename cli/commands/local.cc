@@ -1,13 +1,17 @@
 // inlier up, inlier run: both daemons on this machine.
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/file_lock.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/local_mode.h"
+#include "cli/local_state.h"
 #include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
@@ -110,6 +114,38 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   return ExitCodeOfSweep(*status);
 }
 
+// Null where a coordinator of the folder runs. Of several `inlier run` at once the first starts it.
+absl::StatusOr<std::unique_ptr<LocalDaemons>> StartUnlessRunning(const Session& session,
+                                                                 const LocalOptions& options) {
+  ASSIGN_OR_RETURN(const FileLock starting, FileLock::Acquire(session.dir / "start.lock", nullptr));
+  const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
+  if (running.ok() && EndpointIsAlive(*running)) return nullptr;
+  if (session.people())
+    Print(absl::StrCat("starting coordinator and worker in ", session.dir.string(), "\n"));
+  return LocalDaemons::Start(options);
+}
+
+// Stops the daemons once no other `inlier run` of the folder uses them, or at Ctrl-C.
+absl::Status StopWhenUnused(const Session& session, LocalDaemons& daemons) {
+  bool announced = false;
+  while (!Interrupted()) {
+    ASSIGN_OR_RETURN(const std::optional<FileLock> alone, FileLock::TryAcquire(RunLockFile(session.dir)));
+    if (alone.has_value()) {
+      daemons.Stop();
+      return absl::OkStatus();
+    }
+    if (!std::exchange(announced, true) && session.people()) {
+      Print(absl::StrCat("\nAnother `inlier run` uses the coordinator and the worker in ",
+                         session.dir.string(), ": they stop when it ends, or at Ctrl-C\n"));
+    }
+    RETURN_IF_ERROR(daemons.Poll());
+    for (const std::string& notice : daemons.TakeNotices()) PrintError(notice);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  daemons.Stop();
+  return absl::OkStatus();
+}
+
 absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions options) {
   session.UseFolder();
   options.dir = session.dir;
@@ -119,18 +155,17 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   named.data_dir = options.data_dir;
   ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(named));
   PrintWarnings(checked);
-  std::unique_ptr<LocalDaemons> daemons;
-  const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
-  if (!running.ok() || !EndpointIsAlive(*running)) {
-    if (session.people())
-      Print(absl::StrCat("starting coordinator and worker in ", session.dir.string(), "\n"));
-    ASSIGN_OR_RETURN(daemons, LocalDaemons::Start(options));
+  RETURN_IF_ERROR(CloseStateFolder(session.dir));
+  // Held while this run needs daemons, its own or those of another run.
+  std::optional<FileLock> needs_daemons;
+  {
+    ASSIGN_OR_RETURN(FileLock lock, FileLock::AcquireShared(RunLockFile(session.dir), nullptr));
+    needs_daemons.emplace(std::move(lock));
   }
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, StartUnlessRunning(session, options));
   std::string sweep_id;
   const absl::StatusOr<ExitCode> code = RunSweep(session, checked, arguments, daemons.get(), &sweep_id);
-  if (daemons != nullptr) daemons->Stop();
-  RETURN_IF_ERROR(code.status());
-  if (session.people()) {
+  if (code.ok() && session.people()) {
     const std::string dir = session.dir.string();
     const std::string database = (session.dir / "inlier.db").string();
     Print(absl::StrCat("\nEverything is in ", database, ":  sqlite3 \"file:", database,
@@ -139,6 +174,9 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
                        " --format markdown\nYour own sweep:    copy ", arguments.file,
                        ", change an axis, `inlier check` it (fields: inlier params), run it the same way\n"));
   }
+  needs_daemons.reset();
+  if (daemons != nullptr) RETURN_IF_ERROR(StopWhenUnused(session, *daemons));
+  RETURN_IF_ERROR(code.status());
   session.Finish(*code);
   return absl::OkStatus();
 }

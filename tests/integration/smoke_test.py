@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """From a file to a table, twice: the first time it trains, the second time nothing runs again and the numbers are the same."""
+import contextlib
 import json
+import subprocess
 import sys
 import unittest
 
@@ -80,6 +82,40 @@ class SmokeTest(unittest.TestCase):
         self.assertIn("8 with known results", second.stdout)
         self.assertEqual(harness.table_of(self.first.stdout), harness.table_of(second.stdout))
         self.assertEqual(attempts, harness.sql(self.folder, "SELECT count(DISTINCT token) FROM attempts"))
+
+
+class SeveralAtOnceTest(unittest.TestCase):
+    SWEEP = """
+name: {name}
+base: {{model: {{bert: {{preset: tiny, layers: 1}}}}, data: {{text: {{corpus: gcide, sequence_length: 32}}}}, training: {{steps: {steps}, batch_size: 4}}, evaluation: {{batches: 1}}}}
+"""
+
+    def test_the_daemons_of_the_first_outlast_it_while_the_second_needs_them(self):
+        with harness.temporary_folder() as folder:
+            runs = []
+            for name, steps in (("short", 2), ("long", 600)):
+                sweep = folder / f"{name}.yaml"
+                sweep.write_text(self.SWEEP.format(name=name, steps=steps))
+                runs.append(subprocess.Popen([harness.INLIER, "run", sweep, "--dir", folder / "state", "--slots", "2"],
+                                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+                harness.wait_for("the start of the daemons", (folder / "state/start.lock").exists)
+            (short, short_text), (long, long_text) = ((run, run.communicate(timeout=120)[0]) for run in runs)
+            self.assertEqual((0, 0), (short.returncode, long.returncode), short_text + long_text)
+            self.assertIn("starting coordinator", short_text)
+            self.assertIn("Another `inlier run` uses the coordinator", short_text)
+            self.assertNotIn("starting coordinator", long_text)
+            self.assertEqual([(2,)], harness.sql(folder / "state", "SELECT count(*) FROM results"))
+            self.assertFalse((folder / "state/endpoint.json").exists())
+
+    def test_several_folders_start_at_the_same_moment(self):
+        with harness.temporary_folder() as folder, contextlib.ExitStack() as stack:
+            starts = []
+            for name in "abcd":
+                start = subprocess.Popen([harness.INLIER, "up", "--dir", folder / name, "--json"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                stack.callback(lambda start=start: (start.terminate(), start.communicate()))
+                starts.append(start)
+            addresses = [json.loads(start.stdout.readline()) for start in starts]
+            self.assertEqual(12, len({address for one in addresses for address in one.values()}), addresses)
 
 
 if __name__ == "__main__":
