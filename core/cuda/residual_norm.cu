@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kRowThreads)
   const float center =
       call.norm.kind == NormKind::kLayerNorm ? BlockSum(total) / static_cast<float>(width) : 0.0f;
   float squares = 0;
-  const DropoutKey none = {0, 0, 0, 0, 1};
+  const DropoutKey none = {0, 0, 0, 0, 1, 0};
   ForColumns(width, none, 0, [&](int c, float) { squares += (x[c] - center) * (x[c] - center); });
   const float scale = 1 / sqrtf(BlockSum(squares) / static_cast<float>(width) + call.norm.epsilon);
   if (threadIdx.x == 0) {
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kRowThreads)
   float* const sums = reinterpret_cast<float*>(DynamicShared());  // (3, width)
   const int width = static_cast<int>(call.width);
   const NormKind kind = call.norm.kind;
-  const DropoutKey none = {0, 0, 0, 0, 1};
+  const DropoutKey none = {0, 0, 0, 0, 1, 0};
   ForColumns(width, none, 0, [&](int c, float) { sums[c] = sums[width + c] = sums[2 * width + c] = 0; });
   for (std::int64_t row = blockIdx.x; row < call.rows; row += gridDim.x) {
     const std::int64_t start = row * width;

@@ -27,6 +27,14 @@ struct Batch {
 
   // (B, channels, side, side) float32; undefined for text.
   torch::Tensor pixels;
+
+  // Examples first … first + count - 1, sharing memory.
+  Batch Examples(std::int64_t first, std::int64_t count) const {
+    const auto part = [first, count](const torch::Tensor& tensor) {
+      return tensor.defined() ? tensor.narrow(0, first, count) : tensor;
+    };
+    return {part(ids), part(labels), part(attention_mask), part(token_type_ids), part(pixels)};
+  }
 };
 
 }  // namespace inlier

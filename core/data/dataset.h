@@ -37,6 +37,9 @@ class Dataset {
   // each epoch in its own order drawn from (seed, epoch), and a batch may cross the end of an epoch.
   virtual Batch TrainBatch(std::uint64_t seed, std::uint64_t index, std::int64_t batch_size) const = 0;
 
+  // True where an example of a training batch depends on the batch's other ones.
+  virtual bool mixes_examples() const { return false; }
+
   // Validation examples in their order; the last batch may be smaller. `mask_seed` is for masks (MLM).
   // REQUIRES: index < ValidationBatches(batch_size).
   virtual Batch ValidationBatch(std::int64_t index, std::int64_t batch_size,

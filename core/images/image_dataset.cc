@@ -177,6 +177,8 @@ const std::string& ImageDataset::dataset_digest() const { return state_->digest;
 std::int64_t ImageDataset::train_examples() const { return state_->source.train->size(); }
 std::int64_t ImageDataset::validation_examples() const { return state_->source.validation->size(); }
 
+bool ImageDataset::mixes_examples() const { return state_->mixes(); }
+
 Batch ImageDataset::TrainBatch(std::uint64_t seed, std::uint64_t index, std::int64_t batch_size) const {
   const ImagePart& part = *state_->source.train;
   const std::vector<std::int64_t> examples = TrainExamples(part.size(), seed, index, batch_size);

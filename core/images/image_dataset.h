@@ -71,6 +71,7 @@ class ImageDataset : public Dataset {
   // pixels (B, channels, side, side); labels (B) int64, or where mixup or cutmix is on (B, columns) float32
   // with rows that sum to 1.
   Batch TrainBatch(std::uint64_t seed, std::uint64_t index, std::int64_t batch_size) const override;
+  bool mixes_examples() const override;
   Batch ValidationBatch(std::int64_t index, std::int64_t batch_size, std::uint64_t mask_seed) const override;
   Batch CalibrationBatch(v1::Split split, std::int64_t index, std::int64_t batch_size,
                          std::uint64_t seed) const override;

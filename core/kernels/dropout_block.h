@@ -36,7 +36,8 @@ template <typename R>
 INLIER_INLINE void DropoutBlock(const Dropout& dropout, std::uint64_t row, std::int64_t block, R* factors) {
   const std::uint64_t threshold = static_cast<std::uint64_t>(std::lround(dropout.probability * 65536));
   const R scale = static_cast<R>(1 / (1 - threshold / 65536.0));
-  const std::uint64_t row_low = row & 0xffffffff, row_high = row >> 32, site = dropout.site;
+  const std::uint64_t whole_row = dropout.first_row + row;
+  const std::uint64_t row_low = whole_row & 0xffffffff, row_high = whole_row >> 32, site = dropout.site;
   const std::uint64_t first = static_cast<std::uint64_t>(block) * 16;
   const std::uint32_t key_low = static_cast<std::uint32_t>(dropout.seed);
   const std::uint32_t key_high = static_cast<std::uint32_t>(dropout.seed >> 32);

@@ -25,6 +25,10 @@ at::Tensor LanguageModel::Targets(const at::Tensor& labels) const {
   return (causal() ? labels.slice(1, 1) : labels).reshape({-1});
 }
 
+std::int64_t LanguageModel::TargetsIn(const at::Tensor& labels) const {
+  return Targets(labels).ne(kIgnoredLabel).sum().item<std::int64_t>();
+}
+
 void LanguageModel::Observe(const ModelInput& input, ActivationTap& tap) {
   const at::Tensor hidden = Encode(input, &tap);
   if (tap_sees_head()) Head(hidden, &tap);

@@ -20,6 +20,8 @@ class LanguageModel : public Model {
   at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                   double label_smoothing = 0) override;
 
+  std::int64_t TargetsIn(const at::Tensor& labels) const override;
+
   // Cross-entropy of every position, 0 where there is no target. Masked: (B, T); causal: (B, T - 1).
   at::Tensor LossPerToken(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr);
 

@@ -29,6 +29,9 @@ struct ModelInput {
   at::Tensor pixels;          // (B, channels, side, side), image classifiers only, without the other fields.
   fused::Products products = fused::Products::kReference;  // Other ones only where Model::can_fuse().
   std::uint64_t dropout_seed = 0;                          // Of the draws of dropout in this pass.
+  std::int64_t first_example = 0;  // The place of row 0 in the micro-batch, where this is a part of one.
+
+  std::int64_t examples() const { return (pixels.defined() ? pixels : ids).size(0); }
 };
 
 // The label of a position that predicts nothing.
@@ -43,6 +46,9 @@ class Model : public torch::nn::Module {
   // > 0: (1 - e) * cross-entropy + e * the mean over classes of -log p.
   virtual at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                           double label_smoothing = 0) = 0;
+
+  // Of a batch with these labels, wherever they are: how many targets Loss is the mean over.
+  virtual std::int64_t TargetsIn(const at::Tensor& labels) const { return labels.size(0); }
 
   // Runs the model for what the tap sees of it.
   virtual void Observe(const ModelInput& input, ActivationTap& tap) { Logits(input, &tap); }
@@ -69,7 +75,9 @@ class Model : public torch::nn::Module {
     return {.tap = tap,
             .training = is_training(),
             .products = input.products,
-            .dropout_seed = input.dropout_seed};
+            .dropout_seed = input.dropout_seed,
+            .examples = input.examples(),
+            .first_example = input.first_example};
   }
 };
 

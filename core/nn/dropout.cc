@@ -18,14 +18,14 @@ void FillFactors(const kernels::Dropout& dropout, std::int64_t rows, std::int64_
 }  // namespace
 
 at::Tensor DropOut(const at::Tensor& x, double p, const ForwardContext& context) {
-  const kernels::Dropout dropout = context.NextDropout(p);
+  const std::int64_t columns = x.size(-1), rows = columns == 0 ? 0 : x.numel() / columns;
+  const kernels::Dropout dropout = context.NextDropout(p, rows / context.examples);
   if (!dropout.active()) return x;
   if (context.products != fused::Products::kReference && device::Holds(x))
     return at::mul(x, device::DropoutFactors(dropout, x));
   if (!x.is_cpu()) return at::dropout(x, p, /*train=*/true);
   const bool wide = x.scalar_type() == at::kDouble;
   const at::Tensor factors = at::empty(x.sizes(), x.options().dtype(wide ? at::kDouble : at::kFloat));
-  const std::int64_t columns = x.size(-1), rows = columns == 0 ? 0 : x.numel() / columns;
   if (wide) {
     FillFactors(dropout, rows, columns, factors.mutable_data_ptr<double>());
   } else {

@@ -17,12 +17,17 @@ struct ForwardContext {
   // By which code layers compute; taps see the reference's operations always.
   fused::Products products = fused::Products::kReference;
   std::uint64_t dropout_seed = 0;
+  std::int64_t examples = 1;       // In this pass.
+  std::int64_t first_example = 0;  // The place of the first of them in the micro-batch.
   mutable std::uint32_t dropouts = 0;  // So far in this pass: the number of the next one.
 
-  // Inactive outside of training and for p = 0; then it has no number.
-  kernels::Dropout NextDropout(double p) const {
+  // Of a matrix with so many rows an example. Inactive outside of training and for p = 0; then it has no number.
+  kernels::Dropout NextDropout(double p, std::int64_t rows_of_example) const {
     if (!training || p == 0) return {};
-    return {.seed = dropout_seed, .site = dropouts++, .probability = p};
+    return {.seed = dropout_seed,
+            .site = dropouts++,
+            .probability = p,
+            .first_row = static_cast<std::uint64_t>(first_example * rows_of_example)};
   }
 
   at::Tensor Weight(const std::string& site, const at::Tensor& weight) const {

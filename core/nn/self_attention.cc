@@ -150,7 +150,7 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
                      .head_size = head_size(),
                      .scale = 1 / std::sqrt(static_cast<double>(head_size())),
                      .causal = frame.mask.causal};
-  shape.probabilities = context.NextDropout(options_.dropout);
+  shape.probabilities = context.NextDropout(options_.dropout, options_.heads * tokens);
   for (const Linear& linear : projection_.linears())
     weights.projections.push_back({linear.weight, linear.bias});
   inputs.key_mask = frame.mask.hidden_keys;

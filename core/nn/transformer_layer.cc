@@ -108,8 +108,8 @@ at::Tensor TransformerLayer::Fused(const at::Tensor& x, const AttentionFrame& fr
     weights.attention_norm = {};
   }
   attention_.Describe(attention_input, frame, context, shape, weights, inputs);
-  shape.attention_dropout = context.NextDropout(options_.dropout);
-  shape.ffn_dropout = context.NextDropout(options_.dropout);
+  shape.attention_dropout = context.NextDropout(options_.dropout, shape.tokens);
+  shape.ffn_dropout = context.NextDropout(options_.dropout, shape.tokens);
   return FusedLayer(shape, weights, inputs, context.products);
 }
 

@@ -61,6 +61,14 @@ TEST(Dropout, EveryColumnHasItsNumberOnEveryWidth) {
   }
 }
 
+TEST(Dropout, APartOfAMicroBatchHasTheDecisionsOfItsRowsInTheWhole) {
+  const Dropout whole{.seed = 7, .site = 2, .probability = 0.4};
+  Dropout part = whole;
+  part.first_row = 0xfffffffe;
+  for (const std::uint64_t row : {0, 1, 2, 5})
+    EXPECT_EQ(Factors<float>(part, row, 200), Factors<float>(whole, part.first_row + row, 200)) << row;
+}
+
 TEST(Dropout, DropsTheShareAskedFor) {
   for (const double probability : {0.01, 0.1, 0.5, 0.9}) {
     const Dropout dropout{.seed = 3, .site = 1, .probability = probability};
