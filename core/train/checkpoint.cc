@@ -121,11 +121,12 @@ std::string PeriodicCheckpointName(std::uint64_t step) {
 }
 
 absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
-                                                   const Optimizer& optimizer, const CheckpointInfo& info) {
+                                                   const std::vector<NamedParameter>& optimizer_state,
+                                                   const CheckpointInfo& info) {
   TensorMap tensors;
   for (const auto& [name, parameter] : ParametersOf(model)) tensors[name] = parameter.detach();
   if (!info.final) {
-    for (const auto& [name, tensor] : optimizer.State()) tensors[kOptimizerPrefix + name] = tensor;
+    for (const auto& [name, tensor] : optimizer_state) tensors[kOptimizerPrefix + name] = tensor;
   }
   const std::string name = info.final ? kFinalCheckpointName : PeriodicCheckpointName(info.step);
   const std::filesystem::path path = folder / name;

@@ -40,11 +40,12 @@ inline constexpr char kFinalCheckpointName[] = "model.safetensors";
 // Name of the periodic checkpoint after `step` updates: "step-000000100.safetensors".
 std::string PeriodicCheckpointName(std::uint64_t step);
 
-// Writes folder/model.safetensors (info.final; `optimizer` is left out) or the periodic checkpoint of
+// Writes folder/model.safetensors (info.final; the optimizer's state is left out) or the periodic checkpoint of
 // info.step, then removes all but the newest two periodic ones of the folder. An error names the file and,
 // for a full disk, the cause.
 absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
-                                                   const Optimizer& optimizer, const CheckpointInfo& info);
+                                                   const std::vector<NamedParameter>& optimizer_state,
+                                                   const CheckpointInfo& info);
 
 // A checkpoint opened for reading.
 class Checkpoint {

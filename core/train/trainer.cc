@@ -2,16 +2,23 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/random_stream.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "base/version.h"
+#include "core/optim/make_optimizer.h"
+#include "core/optim/sharded_optimizer.h"
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
 #include "core/train/outlier_probe.h"
@@ -22,13 +29,37 @@
 namespace inlier {
 namespace {
 
-// The first number of the stream (seed, "dropout", micro_batch), with which the device's generator is seeded too.
-std::uint64_t SeedDropout(c10::Device device, std::uint64_t seed, std::uint64_t micro_batch) {
+// The first number of the stream (seed, "dropout", micro_batch). The device's generator is seeded with it too, in further
+// parts of the micro-batch with the numbers that follow.
+std::uint64_t SeedDropout(c10::Device device, std::uint64_t seed, std::uint64_t micro_batch,
+                          std::uint64_t part) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::scoped_lock lock(generator.mutex());
-  const std::uint64_t first = RandomStream(seed, "dropout", micro_batch).Next();
-  generator.set_current_seed(first);
+  RandomStream stream(seed, "dropout", micro_batch);
+  const std::uint64_t first = stream.Next();
+  std::uint64_t of_part = first;
+  for (std::uint64_t i = 0; i < part; ++i) of_part = stream.Next();
+  generator.set_current_seed(of_part);
   return first;
+}
+
+UpdateSplit SplitOf(const v1::TrainingSpec& spec, const Gang& gang) {
+  const absl::StatusOr<UpdateSplit> split = SplitUpdate(spec, static_cast<std::uint64_t>(gang.rank()),
+                                                        static_cast<std::uint64_t>(gang.processes()));
+  INLIER_CHECK(split.ok());
+  return *split;
+}
+
+TrainingStep MakeStep(Model& model, const v1::TrainingSpec& spec, std::uint64_t updates, Gang& gang,
+                      bool shard_optimizer) {
+  const auto count = static_cast<std::int64_t>(updates);
+  if (!shard_optimizer || gang.processes() == 1) return MakeTrainingStep(model, spec, count);
+  return MakeTrainingStep(
+      model, spec, count,
+      std::make_unique<ShardedOptimizer>(
+          ParametersOf(model), gang, [&spec](const std::vector<NamedParameter>& parameters) {
+            return MakeOptimizer(spec.optimizer(), parameters);
+          }));
 }
 
 // Updates and the time spent on them, since the last point of the curves.
@@ -48,7 +79,7 @@ std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset) {
 }
 
 Trainer::Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
-                 TrialSink& sink, std::string start_digest)
+                 TrialSink& sink, std::string start_digest, TrainingRanks ranks)
     : spec_(spec),
       model_(model),
       dataset_(dataset),
@@ -56,7 +87,9 @@ Trainer::Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset
       sink_(sink),
       start_digest_(std::move(start_digest)),
       updates_(UpdatesOf(spec.training(), dataset)),
-      training_step_(MakeTrainingStep(model, spec.training(), static_cast<std::int64_t>(updates_))) {}
+      gang_(std::move(ranks.gang)),
+      split_(SplitOf(spec.training(), gang_)),
+      training_step_(MakeStep(model, spec.training(), updates_, gang_, ranks.shard_optimizer)) {}
 
 absl::Status Trainer::Resume(const std::filesystem::path& path) {
   ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(path));
@@ -68,22 +101,53 @@ absl::Status Trainer::Resume(const std::filesystem::path& path) {
   return absl::OkStatus();
 }
 
+Batch Trainer::ReadPart(std::uint64_t micro_batch) const {
+  const std::int64_t size = spec_.training().batch_size();
+  const auto examples = static_cast<std::int64_t>(split_.part_examples);
+  if (split_.parts > 1 && dataset_.mixes_examples()) {
+    return dataset_.TrainBatch(spec_.seed(), micro_batch, size)
+        .Examples(static_cast<std::int64_t>(split_.part) * examples, examples);
+  }
+  // Example r of batch i is number i * size + r of the training for every size (core/data/example_order.h).
+  return dataset_.TrainBatch(spec_.seed(), micro_batch * split_.parts + split_.part, examples);
+}
+
+TrainingStep::Weight Trainer::WeightOf(const Batch& part) {
+  if (split_.parts == 1) return {};
+  // Ranks of other groups are at other micro-batches.
+  const at::Tensor targets = at::zeros({static_cast<std::int64_t>(split_.groups)}, at::kLong);
+  const at::Tensor of_group = targets[static_cast<std::int64_t>(split_.group)];
+  const std::int64_t own = model_.TargetsIn(part.labels);
+  of_group.fill_(own);
+  gang_.Sum({targets});
+  const auto all = of_group.item<std::int64_t>();
+  return {.of_loss = all == 0 ? 0 : static_cast<double>(own) / static_cast<double>(all),
+          .of_penalty = 1 / static_cast<double>(split_.parts)};
+}
+
 std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& stop_requested) {
   const std::uint64_t accumulation = spec_.training().gradient_accumulation();
   at::Tensor loss, penalty;
   const auto add = [](at::Tensor& sum, const at::Tensor& part) {
     if (part.defined()) sum = sum.defined() ? sum.add(part) : part;
   };
-  for (std::uint64_t i = 0; i < accumulation; ++i) {
-    if (i > 0 && stop_requested && stop_requested()) return std::nullopt;
+  for (std::uint64_t i = split_.group; i < accumulation; i += split_.groups) {
+    if (i > split_.group && stop_requested()) return std::nullopt;
     const std::uint64_t micro_batch = step_ * accumulation + i;
-    const Batch batch = dataset_.TrainBatch(spec_.seed(), micro_batch, spec_.training().batch_size());
+    const Batch batch = ReadPart(micro_batch);
     ModelInput input = InputOf(batch, device_);
-    input.dropout_seed = SeedDropout(device_, spec_.seed(), micro_batch);
-    const at::Tensor part =
-        training_step_.AddMicroBatch(input, batch.labels.to(device_, /*non_blocking=*/true));
+    input.dropout_seed = SeedDropout(device_, spec_.seed(), micro_batch, split_.part);
+    input.first_example = static_cast<std::int64_t>(split_.part * split_.part_examples);
+    const at::Tensor part = training_step_.AddMicroBatch(
+        input, batch.labels.to(device_, /*non_blocking=*/true), WeightOf(batch));
     add(loss, part);
     add(penalty, training_step_.penalty());
+  }
+  if (gang_.processes() > 1) {
+    std::vector<at::Tensor> sums = training_step_.Gradients();
+    sums.push_back(loss);
+    if (penalty.defined()) sums.push_back(penalty);
+    gang_.Sum(sums);
   }
   for (at::Tensor* sum : {&loss, &penalty}) {
     if (accumulation > 1 && sum->defined()) *sum = sum->div(static_cast<double>(accumulation));
@@ -120,7 +184,19 @@ absl::Status Trainer::MeasureQuantizedLoss() {
   return absl::OkStatus();
 }
 
+absl::Status Trainer::MeasureModel() {
+  const v1::TrainingSpec& training = spec_.training();
+  if (training.measure_outliers_every() > 0 && IsDue(training.measure_outliers_every())) MeasureOutliers();
+  const bool quantized = training.measure_quantized_every() > 0 &&
+                         (IsDue(training.measure_quantized_every()) || step_ == updates_);
+  return quantized ? MeasureQuantizedLoss() : absl::OkStatus();
+}
+
 absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
+  // On every rank: a sharded state is gathered.
+  const std::vector<NamedParameter> state =
+      final ? std::vector<NamedParameter>() : training_step_.optimizer().State();
+  if (gang_.rank() != 0) return absl::OkStatus();
   // Fields that only evaluation reads are left out: the trained model is the same file for every trial that
   // shares the training.
   v1::TrialSpec spec = spec_;
@@ -134,7 +210,7 @@ absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
                             .final = final,
                             .train_seconds = seconds_};
   ASSIGN_OR_RETURN(const v1::CheckpointSaved saved,
-                   SaveCheckpoint(folder, model_, training_step_.optimizer(), info));
+                   SaveCheckpoint(folder, model_, state, info));
   sink_.OnCheckpoint(saved);
   return absl::OkStatus();
 }
@@ -161,6 +237,7 @@ absl::StatusOr<TrainResult> Trainer::Stopped(const std::filesystem::path& folder
 
 absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
                                          const std::function<bool()>& stop_requested) {
+  const auto stops = [&] { return gang_.Any(stop_requested && stop_requested()); };
   const v1::TrainingSpec& training = spec_.training();
   const double tokens_per_update = static_cast<double>(training.batch_size()) *
                                    static_cast<double>(training.gradient_accumulation()) *
@@ -174,7 +251,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
 
   while (step_ < updates_) {
     const Timestamp start = MonotonicNow();
-    const std::optional<Update> finished = RunUpdate(stop_requested);
+    const std::optional<Update> finished = RunUpdate(stops);
     if (!finished) return Stopped(folder);
     const Update& update = *finished;
     health = health.defined() ? health.add(update.loss).add(update.gradient_norm)
@@ -212,11 +289,8 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     }
     progress.set_step(step_);
     sink_.OnProgress(progress);
-    if (training.measure_outliers_every() > 0 && IsDue(training.measure_outliers_every())) MeasureOutliers();
-    if (training.measure_quantized_every() > 0 && (IsDue(training.measure_quantized_every()) || last))
-      RETURN_IF_ERROR(MeasureQuantizedLoss());
-    const bool stop = !last && stop_requested && stop_requested();
-    if (stop) return Stopped(folder);
+    if (gang_.rank() == 0) RETURN_IF_ERROR(MeasureModel());
+    if (!last && stops()) return Stopped(folder);
     if (save) RETURN_IF_ERROR(Save(folder, /*final=*/false));
   }
   RETURN_IF_ERROR(Save(folder, /*final=*/true));

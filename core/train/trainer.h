@@ -1,8 +1,13 @@
 // Trains one model by its spec: steps, curves, checkpoints, resuming.
 //
-// Deterministic: on the CPU the same spec and the same number of threads give bit-equal weights and
+// Deterministic: on the CPU the same spec, the same number of threads and of ranks give bit-equal weights and
 // measurements (except rates), uninterrupted or resumed at any update, because batches, masks and dropout are
 // functions of (seed, update) alone. CPUs that are lent to the training change the time only.
+//
+// Ranks of a gang share the examples of each update (spec/trial/update_split.h). They add up their gradients before
+// clipping, so that all of them do the same update; rank 0 alone measures and writes checkpoints. Another number of
+// ranks rounds the sums in another order, and nothing else: a checkpoint is the same file for any number of them. On a
+// GPU with engine REFERENCE LibTorch draws the dropout, by rank.
 //
 // Thread safety: none.
 #ifndef INLIER_CORE_TRAIN_TRAINER_H_
@@ -19,12 +24,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/data/dataset.h"
+#include "core/gang/gang.h"
 #include "core/models/model.h"
 #include "core/train/lent_cpus.h"
 #include "core/train/measurement_reporter.h"
 #include "core/train/training_step.h"
 #include "core/train/trial_sink.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "spec/trial/update_split.h"
 
 namespace inlier {
 
@@ -42,12 +49,18 @@ struct TrainResult {
 // The number of updates of a training of `spec` on `dataset`: its steps, or those of its epochs.
 std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset);
 
+struct TrainingRanks {
+  Gang gang = {};                // One process by itself.
+  bool shard_optimizer = false;  // Each rank keeps a part of the optimizer's state.
+};
+
 class Trainer {
  public:
   // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`; CheckOptimizer
-  // is OK for both. All of them must outlive the trainer. `start_digest`: of the model that the weights are from.
+  // is OK for both, SplitUpdate for the ranks. All of them must outlive the trainer. `start_digest`: of the model that
+  // the weights are from.
   Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
-          TrialSink& sink, std::string start_digest = "");
+          TrialSink& sink, std::string start_digest = "", TrainingRanks ranks = {});
 
   // Continues from a periodic checkpoint of the same training: loads weights and optimizer state. The error
   // names the mismatch.
@@ -57,8 +70,8 @@ class Trainer {
   std::uint64_t step() const { return step_; }
 
   // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every micro-batch; the
-  // update that is then begun is left out. An error when a checkpoint cannot be written; LibTorch's
-  // exceptions pass through.
+  // update that is then begun is left out. All ranks stop where one is asked to. An error when a checkpoint cannot be
+  // written; LibTorch's exceptions and GangBroken pass through.
   absl::StatusOr<TrainResult> Run(const std::filesystem::path& folder,
                                   const std::function<bool()>& stop_requested);
 
@@ -71,11 +84,16 @@ class Trainer {
   };
   // Nothing when it was stopped in its midst.
   std::optional<Update> RunUpdate(const std::function<bool()>& stop_requested);
+  // This rank's examples of a micro-batch.
+  Batch ReadPart(std::uint64_t micro_batch) const;
+  TrainingStep::Weight WeightOf(const Batch& part);
   absl::StatusOr<TrainResult> Stopped(const std::filesystem::path& folder);
   bool IsDue(std::uint64_t period) const;
   MeasurementReporter Reporter(ReportKind kind) { return {kind, step_, sink_}; }
   // One point of the training curve.
   void ReportUpdate(const Update& update, double loss, double tokens_per_second);
+  // The curves of outliers and of the quantized model, where they have a point now.
+  absl::Status MeasureModel();
   // Loss and outliers of one batch of the validation part, without dropout.
   void MeasureOutliers();
   // The same batch or more of them, quantized and in float.
@@ -89,6 +107,8 @@ class Trainer {
   TrialSink& sink_;
   const std::string start_digest_;
   const std::uint64_t updates_;  // In all.
+  Gang gang_;
+  const UpdateSplit split_;
   TrainingStep training_step_;
   std::uint64_t step_ = 0;
   LentCpus lent_cpus_;

@@ -63,13 +63,17 @@ TrainingStep::TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, c
   INLIER_CHECK(!HasPenalty(settings.regularizer) || settings.products == fused::Products::kReference);
 }
 
-at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels) {
+at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels,
+                                       const Weight& weight) {
   std::optional<RegularizerTap> tap;
   if (HasPenalty(settings_.regularizer)) tap.emplace(settings_.regularizer);
-  const at::Tensor loss = ForwardLoss(model_, input, labels, settings_, device_type_, tap ? &*tap : nullptr);
+  const auto weighted = [](const at::Tensor& mean, double part) { return part == 1 ? mean : mean.mul(part); };
+  const at::Tensor loss =
+      weighted(ForwardLoss(model_, input, labels, settings_, device_type_, tap ? &*tap : nullptr),
+               weight.of_loss);
   at::Tensor whole = loss;
   if (tap) {
-    const at::Tensor penalty = tap->Penalty();
+    const at::Tensor penalty = weighted(tap->Penalty(), weight.of_penalty);
     whole = loss.add(penalty);
     penalty_ = penalty.detach();
   }
@@ -79,6 +83,14 @@ at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor
     whole.div(settings_.gradient_accumulation).backward();
   }
   return loss.detach();
+}
+
+std::vector<at::Tensor> TrainingStep::Gradients() const {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters_) {
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  }
+  return gradients;
 }
 
 TrainingStep::Applied TrainingStep::Apply(std::int64_t k) {
@@ -91,8 +103,13 @@ TrainingStep::Applied TrainingStep::Apply(std::int64_t k) {
 }
 
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates) {
+  return MakeTrainingStep(model, spec, updates, MakeOptimizer(spec.optimizer(), ParametersOf(model)));
+}
+
+TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates,
+                              std::unique_ptr<Optimizer> optimizer) {
   return TrainingStep(
-      model, MakeOptimizer(spec.optimizer(), ParametersOf(model)),
+      model, std::move(optimizer),
       {.schedule = MakeLrSchedule(spec.schedule(), PeakLearningRate(spec.optimizer()), updates),
        .gradient_clip_norm = spec.gradient_clip_norm(),
        .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),

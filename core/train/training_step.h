@@ -38,12 +38,24 @@ class TrainingStep {
   // `model` must outlive the step; `optimizer` works on its parameters.
   TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings);
 
+  // How much the means over a part of a micro-batch count in those over all of it: its shares of the targets and of the
+  // examples. 1 for a whole one.
+  struct Weight {
+    double of_loss = 1;
+    double of_penalty = 1;
+  };
   // Forward and backward. Returns the micro-batch's mean loss before the division, without penalties, detached, on the
-  // model's device.
-  at::Tensor AddMicroBatch(const ModelInput& input, const at::Tensor& labels);
+  // model's device; of a part what it adds to that mean.
+  at::Tensor AddMicroBatch(const ModelInput& input, const at::Tensor& labels, const Weight& weight);
+  at::Tensor AddMicroBatch(const ModelInput& input, const at::Tensor& labels) {
+    return AddMicroBatch(input, labels, Weight());
+  }
 
   // What the regularizer added to the last micro-batch's loss, detached; undefined without one.
   const at::Tensor& penalty() const { return penalty_; }
+
+  // Of all parameters, gathered since the last update; not copies.
+  std::vector<at::Tensor> Gradients() const;
 
   struct Applied {
     double learning_rate;
@@ -66,6 +78,9 @@ class TrainingStep {
 // The settings and the optimizer of a resolved spec, for a training of `updates` updates.
 // REQUIRES: CheckOptimizer is OK.
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates);
+// The same with another optimizer.
+TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates,
+                              std::unique_ptr<Optimizer> optimizer);
 
 // The model's trainable tensors with their Hugging Face names, tied ones once.
 std::vector<NamedParameter> ParametersOf(const Model& model);

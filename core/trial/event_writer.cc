@@ -90,7 +90,7 @@ void EventWriter::Log(const std::string& text) {
 
 void EventWriter::Write(v1::TrialEvent event) {
   const std::lock_guard lock(mutex_);
-  if (!ended_) WriteLine(std::move(event));
+  if (!ended_ && !outcome_alone_) WriteLine(std::move(event));
 }
 
 void EventWriter::WriteLine(v1::TrialEvent event) {

@@ -27,6 +27,8 @@ class EventWriter : public TrialSink {
 
   // Before a further attempt of this process.
   void Begin();
+  // From now on nothing but the outcome is written: rank 0 of a gang reports the rest.
+  void WriteOutcomeAlone() { outcome_alone_ = true; }
 
   // The descriptor of the worker's pipe; in a user's shell it is closed.
   static constexpr int kWorkerDescriptor = 3;
@@ -50,6 +52,7 @@ class EventWriter : public TrialSink {
 
   const int descriptor_;
   std::atomic<bool> broken_ = false;
+  bool outcome_alone_ = false;
   std::mutex mutex_;
   bool ended_ = false;  // Under mutex_.
   std::string phase_;

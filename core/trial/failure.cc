@@ -6,6 +6,7 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "core/gang/gang.h"
 #include "spec/trial/outcome.h"
 
 namespace inlier {
@@ -49,6 +50,10 @@ v1::Outcome FailedWith(const absl::Status& status) {
 v1::Outcome CatchFailures(const std::function<v1::Outcome()>& work) {
   try {
     return work();
+  } catch (const GangBroken& error) {
+    v1::Outcome outcome = FailedOutcome(v1::CRASHED, error.what());
+    outcome.set_lost_a_rank(true);
+    return outcome;
   } catch (const c10::OutOfMemoryError& error) {
     // Only allocators of devices throw this one.
     v1::Outcome outcome = FailedOutcome(v1::OUT_OF_MEMORY, MemoryAdvice(error.what_without_backtrace()));

@@ -142,7 +142,8 @@ absl::Status CheckUnchanged(const v1::AttemptSpec& attempt, const Prepared& prep
   return absl::UnavailableError("the data changed while they were read; the trial is tried again");
 }
 
-void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWriter& events) {
+void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWriter& events,
+                   std::uint32_t processes) {
   char host[256] = "";
   ::gethostname(host, sizeof(host) - 1);
   v1::Started started;
@@ -155,6 +156,7 @@ void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWr
   started.set_host(host);
   started.set_resumed_step(static_cast<std::uint32_t>(resumed_step));
   started.set_dataset_digest(prepared.data_digest);
+  if (processes > 1) started.set_processes(processes);
   started.set_parameters(static_cast<std::uint64_t>(CountParameters(*prepared.data.model)));
   events.OnStarted(started);
   events.Log(StartedLine(started));

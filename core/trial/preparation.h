@@ -35,7 +35,8 @@ absl::Status OpenData(const v1::AttemptSpec& attempt, EventWriter& events, Prepa
 absl::Status CheckUnchanged(const v1::AttemptSpec& attempt, const Prepared& prepared, EventWriter& events);
 
 // The event and the line of the log with which an attempt starts.
-void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWriter& events);
+void ReportStarted(const Prepared& prepared, std::uint64_t resumed_step, EventWriter& events,
+                   std::uint32_t processes = 1);
 
 // A checkpoint that cannot be read is the machine's fault, not the spec's.
 absl::Status AsDataLoss(const absl::Status& status, const char* remedy);

@@ -29,6 +29,7 @@ std::string StartedLine(const v1::Started& started) {
       absl::StrCat("started on ", started.host(), ", ", started.device(), ", ", started.threads(),
                    started.threads() == 1 ? " thread: " : " threads: ", started.parameters(),
                    " parameters, inlier ", started.build(), ", LibTorch ", started.torch_version());
+  if (started.processes() > 1) absl::StrAppend(&line, ", rank 0 of ", started.processes(), " processes");
   if (started.resumed_step() > 0) absl::StrAppend(&line, ", resumed from step ", started.resumed_step());
   return line;
 }

@@ -1,12 +1,16 @@
 #include "core/trial/trial_runner.h"
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "core/gang/gang.h"
 #include "core/hugging_face/weights.h"
 #include "core/models/make_model.h"
 #include "core/optim/make_optimizer.h"
@@ -19,13 +23,18 @@
 #include "core/trial/preparation.h"
 #include "core/trial/progress_log.h"
 #include "core/trial/read_json.h"
+#include "core/trial/runtime.h"
 #include "spec/schema/yaml_reader.h"
 #include "spec/trial/outcome.h"
+#include "spec/trial/update_split.h"
 
 namespace inlier {
 namespace {
 
 using StopRequested = std::function<bool()>;
+
+// How long the first rank waits for the last one, which may be reading its data.
+constexpr Duration kMeetingPatience = std::chrono::minutes(30);
 
 // The trained weights that the trial starts from, over the initial ones.
 absl::Status StartFrom(const v1::AttemptSpec& attempt, const v1::TrainingSpec& training, Model& model) {
@@ -55,6 +64,27 @@ std::uint64_t ResumedStep(const v1::AttemptSpec& attempt) {
   return checkpoint.ok() ? checkpoint->info().step : 0;
 }
 
+// The place of the attempt's process, checked. A gang of one is no gang.
+absl::StatusOr<Gang::Place> PlaceOf(const v1::AttemptSpec& attempt, const v1::TrainingSpec& training) {
+  const v1::GangPlace& gang = attempt.gang();
+  Gang::Place place{.rank = static_cast<int>(gang.rank()),
+                    .processes = std::max(1, static_cast<int>(gang.processes())),
+                    .meeting = gang.meeting()};
+  if (place.rank < 0 || place.rank >= place.processes) {
+    return absl::InvalidArgumentError(absl::StrCat("attempt: gang.rank is ", gang.rank(),
+                                                   " and gang.processes ", gang.processes(),
+                                                   "; ranks are counted from 0"));
+  }
+  if (place.processes > 1 && place.meeting.empty()) {
+    return absl::InvalidArgumentError(
+        "attempt: gang.meeting is not given; the path of a new file, the same for every rank");
+  }
+  RETURN_IF_ERROR(SplitUpdate(training, static_cast<std::uint64_t>(place.rank),
+                              static_cast<std::uint64_t>(place.processes))
+                      .status());
+  return place;
+}
+
 void LogEngine(const Prepared& prepared) {
   const EngineChoice engine =
       ChooseEngine(prepared.spec.training(), *prepared.data.model, prepared.device.type());
@@ -64,7 +94,9 @@ void LogEngine(const Prepared& prepared) {
 
 absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWriter& events,
                                         const StopRequested& stop_requested, StopRequest& stop) {
+  if (attempt.gang().rank() > 0) events.WriteOutcomeAlone();
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(attempt, events));
+  ASSIGN_OR_RETURN(const Gang::Place place, PlaceOf(attempt, prepared.spec.training()));
   RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.data.model)));
   InitialiseWeights(*prepared.data.model, prepared.spec, prepared.spec.seed());
   if (attempt.resume_from().empty())
@@ -72,10 +104,13 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
   RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
   prepared.data.model->to(prepared.device);
   LogEngine(prepared);
+  // The data are open: from here on the ranks do the same things at about the same time.
+  ASSIGN_OR_RETURN(Gang gang, Gang::Meet(place, kMeetingPatience));
   Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events,
-                  prepared.start_digest);
+                  prepared.start_digest,
+                  {.gang = std::move(gang), .shard_optimizer = attempt.gang().shard_optimizer()});
   // Before the checkpoint is compared with the data: where they differ, the coordinator is to know why.
-  ReportStarted(prepared, ResumedStep(attempt), events);
+  ReportStarted(prepared, ResumedStep(attempt), events, static_cast<std::uint32_t>(place.processes));
   if (!attempt.resume_from().empty()) {
     const absl::Status resumed = trainer.Resume(attempt.resume_from());
     if (!resumed.ok()) {

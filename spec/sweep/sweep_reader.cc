@@ -11,6 +11,7 @@
 #include "spec/sweep/figure_checks.h"
 #include "spec/sweep/point_names.h"
 #include "spec/sweep/pruning_checks.h"
+#include "spec/sweep/resource_checks.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_scale.h"
 #include "spec/sweep/table_columns.h"
@@ -103,6 +104,7 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t v
   if (!grid) return grid;
   grid->CheckValues(problems, values_max);
   if (sweep.has_pruning()) CheckPruning(sweep, *grid, problems);
+  if (sweep.has_resources()) CheckResources(sweep, *grid, problems);
   if (sweep.has_table()) TableChecker(*grid, problems).Check(sweep.table());
   CheckFigures(sweep, *grid, problems);
   return grid;

@@ -25,7 +25,7 @@ class CheckpointTest : public testing::Test {
 
   std::filesystem::path Save(bool final, std::uint64_t step = 5) {
     const absl::StatusOr<v1::CheckpointSaved> saved = SaveCheckpoint(
-        folder_.path(), *model_, *optimizer_,
+        folder_.path(), *model_, optimizer_->State(),
         {.spec = spec_, .step = step, .dataset_digest = "d1", .build = "test build", .final = final});
     EXPECT_TRUE(saved.ok()) << saved.status();
     return folder_ / saved->path();
@@ -112,7 +112,7 @@ TEST_F(CheckpointTest, FilesThatAreNoCheckpointsAreRefused) {
 
 TEST_F(CheckpointTest, DigestAndSizeInTheEventAreThoseOfTheFile) {
   const absl::StatusOr<v1::CheckpointSaved> saved =
-      SaveCheckpoint(folder_.path(), *model_, *optimizer_,
+      SaveCheckpoint(folder_.path(), *model_, optimizer_->State(),
                      {.spec = spec_, .step = 3, .dataset_digest = "d", .build = "b", .final = true});
   EXPECT_EQ(saved->bytes(), std::filesystem::file_size(folder_ / saved->path()));
   EXPECT_EQ(saved->sha256().size(), 64u);

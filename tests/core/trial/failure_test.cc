@@ -10,6 +10,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "core/gang/gang.h"
+
 namespace inlier {
 namespace {
 
@@ -23,6 +25,13 @@ TEST(FailureTest, StatusCodesDecideTheClass) {
   EXPECT_EQ(outcome.kind(), v1::Outcome::FAILED);
   EXPECT_EQ(outcome.failure(), v1::CRASHED);
   EXPECT_EQ(outcome.message(), "model.safetensors: cut short");
+}
+
+TEST(FailureTest, ALostRankIsACrashThatAnotherProcessExplains) {
+  const v1::Outcome outcome = CatchFailures([]() -> v1::Outcome { throw GangBroken("rank 0 of 2"); });
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
+  EXPECT_TRUE(outcome.lost_a_rank());
+  EXPECT_EQ(outcome.message(), "rank 0 of 2");
 }
 
 TEST(FailureTest, AllocationThatTheMachineCannotMeetIsOutOfMemory) {

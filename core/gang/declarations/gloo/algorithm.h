@@ -1,0 +1,5 @@
+// Nothing of it is used; context.h has the reason for this file.
+#ifndef INLIER_CORE_GANG_DECLARATIONS_GLOO_ALGORITHM_H_
+#define INLIER_CORE_GANG_DECLARATIONS_GLOO_ALGORITHM_H_
+
+#endif  // INLIER_CORE_GANG_DECLARATIONS_GLOO_ALGORITHM_H_
