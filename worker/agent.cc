@@ -130,18 +130,23 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   MaybeFinishDrain();
 }
 
-std::optional<std::uint32_t> Agent::FreeSlot(const v1::Assignment& assignment) const {
+std::vector<std::uint32_t> Agent::FreeSlots(const v1::Assignment& assignment) const {
   const auto busy = [this](std::uint32_t slot) {
     return std::any_of(running_.begin(), running_.end(),
-                       [slot](const auto& entry) { return entry.second->slot() == slot; });
+                       [slot](const auto& entry) { return entry.second->Uses(slot); });
   };
   if (assignment.has_slot() && assignment.slot() < options_.slots.size()) {
-    return busy(assignment.slot()) ? std::nullopt : std::optional<std::uint32_t>(assignment.slot());
+    std::vector<std::uint32_t> slots = {assignment.slot()};
+    slots.insert(slots.end(), assignment.further_slots().begin(), assignment.further_slots().end());
+    const bool taken = std::any_of(slots.begin(), slots.end(), [&](std::uint32_t slot) {
+      return slot >= options_.slots.size() || busy(slot);
+    });
+    return taken ? std::vector<std::uint32_t>() : slots;
   }
   for (std::uint32_t slot = 0; slot < options_.slots.size(); ++slot) {
-    if (!busy(slot)) return slot;
+    if (!busy(slot)) return {slot};
   }
-  return std::nullopt;
+  return {};
 }
 
 void Agent::Reconcile() {
@@ -149,19 +154,23 @@ void Agent::Reconcile() {
   for (const auto& [token, assignment] : desired_) {
     if (running_.count(token) > 0 || ended_.count(token) > 0) continue;
     // A slot whose last child is still ending is taken when it is gone.
-    if (const std::optional<std::uint32_t> slot = FreeSlot(assignment)) StartAttempt(assignment, *slot);
+    const std::vector<std::uint32_t> slots = FreeSlots(assignment);
+    if (!slots.empty()) StartAttempt(assignment, slots);
   }
 }
 
-void Agent::StartAttempt(const v1::Assignment& assignment, std::uint32_t slot) {
+void Agent::StartAttempt(const v1::Assignment& assignment, const std::vector<std::uint32_t>& slots) {
+  std::vector<RankProcesses::Place> further;
+  for (auto slot = slots.begin() + 1; slot != slots.end(); ++slot)
+    further.push_back({options_.slots[*slot], &slots_.waiting_children[*slot]});
   const auto request_sync = [this](CoordinatorClient::Urgency urgency) { client_.RequestSync(urgency); };
   auto supervisor = std::make_shared<Supervisor>(
       options_.attempts,
       WorkerParts{io_, disk_, outbox_, board_, metrics_, artifacts_, request_sync,
                   [this] { return client_.connected(); }, [this] { return Leased(); },
                   [this](std::uint32_t slot) { slots_.idle_cpus.TrainingRuns(slot); }},
-      options_.slots[slot], slots_.waiting_children[slot], assignment);
-  slots_.idle_cpus.AttemptStarts(slot);
+      options_.slots[slots[0]], slots_.waiting_children[slots[0]], std::move(further), assignment);
+  for (const std::uint32_t slot : slots) slots_.idle_cpus.AttemptStarts(slot);
   running_.emplace(assignment.token(), supervisor);
   const auto on_done = [](std::exception_ptr error) {
     if (error)
@@ -185,7 +194,7 @@ void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
   ended.succeeded = result.outcome.kind() == v1::Outcome::SUCCEEDED;
   board_.Remove(supervisor.token());
   running_.erase(supervisor.token());
-  slots_.idle_cpus.AttemptEnded(supervisor.slot());
+  for (const std::uint32_t slot : supervisor.slots()) slots_.idle_cpus.AttemptEnded(slot);
   client_.RequestSync(CoordinatorClient::Urgency::kResult);
   Reconcile();
   MaybeFinishDrain();
@@ -193,7 +202,7 @@ void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
 
 void Agent::BindTraining(std::uint32_t slot, const std::vector<int>& cpus) {
   for (const auto& [token, supervisor] : running_) {
-    if (supervisor->slot() == slot) supervisor->BindTo(cpus);
+    if (supervisor->Uses(slot)) supervisor->BindTo(cpus);
   }
 }
 
@@ -308,7 +317,9 @@ void Agent::ShowGpus(const std::vector<v1::GpuReading>& readings) {
 }
 
 void Agent::UpdateMetrics() {
-  metrics_.slots_busy.Set(static_cast<double>(running_.size()));
+  std::size_t busy = 0;
+  for (const auto& [token, supervisor] : running_) busy += supervisor->slots().size();
+  metrics_.slots_busy.Set(static_cast<double>(busy));
   metrics_.outbox_events.Set(static_cast<double>(outbox_.size()));
   metrics_.events_thinned.Increment(static_cast<double>(outbox_.thinned()) - metrics_.events_thinned.Value());
   std::int64_t resident = 0;

@@ -88,13 +88,15 @@ class Agent {
   void StopAll(StopKind kind, const std::string& reason, Duration grace);
   void OnRefused(const absl::Status& status);
   void Reconcile();
-  void StartAttempt(const v1::Assignment& assignment, std::uint32_t slot);
+  // `slots`: rank 0's first.
+  void StartAttempt(const v1::Assignment& assignment, const std::vector<std::uint32_t>& slots);
   boost::asio::awaitable<void> RunAttempt(std::shared_ptr<Supervisor> supervisor);
   void OnEnded(Supervisor& supervisor, const Supervisor::Result& result);
   void Forget(std::uint64_t acknowledged);
   void MaybeFinishDrain();
   void End(const absl::Status& status);
-  std::optional<std::uint32_t> FreeSlot(const v1::Assignment& assignment) const;
+  // The slots of all ranks, if all of them are free; empty: not yet.
+  std::vector<std::uint32_t> FreeSlots(const v1::Assignment& assignment) const;
   void BindTraining(std::uint32_t slot, const std::vector<int>& cpus);
 
   boost::asio::io_context& io_;

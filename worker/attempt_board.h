@@ -18,12 +18,14 @@ namespace inlier {
 
 class AttemptBoard {
  public:
-  void Add(std::uint64_t token, const std::string& stage_id, std::uint32_t slot) {
+  // `slots`: of every rank, rank 0's first.
+  void Add(std::uint64_t token, const std::string& stage_id, const std::vector<std::uint32_t>& slots) {
     const std::lock_guard lock(mutex_);
     v1::AttemptReport& report = reports_[token];
     report.set_token(token);
     report.set_stage_id(stage_id);
-    report.set_slot(slot);
+    report.set_slot(slots.at(0));
+    report.mutable_further_slots()->Assign(slots.begin() + 1, slots.end());
   }
   void SetProgress(std::uint64_t token, const v1::Progress& progress) {
     const std::lock_guard lock(mutex_);

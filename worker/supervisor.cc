@@ -17,7 +17,7 @@
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
-#include "worker/trial_environment.h"
+#include "worker/slots/trial_command.h"
 
 namespace inlier {
 namespace {
@@ -43,21 +43,34 @@ v1::Outcome FailedToPrepare(const absl::Status& status) {
 }
 
 Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot,
-                       WaitingChild& waiting_child, v1::Assignment assignment)
+                       WaitingChild& waiting_child, std::vector<RankProcesses::Place> further,
+                       v1::Assignment assignment)
     : settings_(settings),
       parts_(std::move(parts)),
       slot_(std::move(slot)),
       waiting_child_(waiting_child),
       assignment_(std::move(assignment)),
       reader_(settings.line_bytes_max),
+      ranks_(parts_.io, settings, std::move(further)),
       kill_timer_(parts_.io),
       wait_timer_(parts_.io),
       send_timer_(parts_.io) {
-  parts_.board.Add(token(), assignment_.stage_id(), slot_.index);
+  parts_.board.Add(token(), assignment_.stage_id(), slots());
 }
 
 // When a worker ends at once the board and the outbox may be gone already: only the child is ended here.
 Supervisor::~Supervisor() = default;
+
+std::vector<std::uint32_t> Supervisor::slots() const {
+  std::vector<std::uint32_t> slots = {slot_.index};
+  for (const RankProcesses::Place& place : ranks_.places()) slots.push_back(place.slot.index);
+  return slots;
+}
+
+bool Supervisor::Uses(std::uint32_t slot) const {
+  const std::vector<std::uint32_t> used = slots();
+  return std::find(used.begin(), used.end(), slot) != used.end();
+}
 
 asio::awaitable<Supervisor::Result> Supervisor::Run() {
   parts_.metrics.attempts_started.Increment();
@@ -70,17 +83,21 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
     outcome = ClassifyEnd(end);
   }
   if (!outcome) {
-    if (const absl::Status started = co_await StartChild(); !started.ok()) outcome = FailedToPrepare(started);
+    absl::Status started = co_await StartChild();
+    if (started.ok()) started = co_await StartRanks();
+    if (!started.ok()) outcome = FailedToPrepare(started);
   }
   if (!outcome) {
     Failpoint("child.started");
-    spdlog::info("attempt_started stage={} token={} attempt={} slot={} pid={} resume_step={}",
-                 assignment_.stage_id(), token(), assignment_.attempt(), slot_.index, child_.process->pid(),
-                 assignment_.resume_step());
+    spdlog::info("attempt_started stage={} token={} attempt={} slots={} pid={} resume_step={}",
+                 assignment_.stage_id(), token(), assignment_.attempt(), absl::StrJoin(slots(), ","),
+                 child_.process->pid(), assignment_.resume_step());
     const ProcessExit exit = co_await AwaitChild();
     outcome = co_await Finish(exit);
-    if (exit.resident_bytes_max > 0)
-      outcome->set_peak_memory_mib(static_cast<std::uint64_t>(exit.resident_bytes_max + (1 << 20) - 1) >> 20);
+    if (exit.resident_bytes_max > 0) {
+      const std::int64_t bytes = exit.resident_bytes_max + ranks_.ResidentBytesMax();
+      outcome->set_peak_memory_mib(static_cast<std::uint64_t>(bytes + (1 << 20) - 1) >> 20);
+    }
   }
   std::vector<v1::TrialEvent> last;
   if (reported_.final_checkpoint && outcome->kind() != v1::Outcome::FAILED) {
@@ -116,9 +133,14 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   spec_.set_data_dir(settings_.data_dir.string());
   spec_.set_cache_dir(settings_.cache_dir.string());
   spec_.mutable_data_roots()->Assign(settings_.data_roots.begin(), settings_.data_roots.end());
-  spec_.set_threads(slot_.threads);
-  spec_.mutable_cpus()->Assign(slot_.cpus.begin(), slot_.cpus.end());
-  spec_.set_device(slot_.on_gpu() ? "cuda" : "cpu");
+  SetSlot(slot_, spec_);
+  if (!ranks_.empty()) {
+    v1::GangPlace& gang = *spec_.mutable_gang();
+    gang.set_rank(0);
+    gang.set_processes(static_cast<std::uint32_t>(slots().size()));
+    gang.set_meeting((folder_ / "meeting").string());
+    gang.set_shard_optimizer(assignment_.shard_optimizer());
+  }
   const absl::Status made = PrepareAttemptFolder(folder_, spec_);
   if (!made.ok()) co_return FailedToPrepare(made);
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
@@ -153,19 +175,25 @@ asio::awaitable<absl::Status> Supervisor::StartChild() {
 }
 
 absl::Status Supervisor::StartProcess(std::vector<std::string> arguments) {
-  std::vector<std::string> changes = {absl::StrCat("OMP_NUM_THREADS=", slot_.threads),
-                                      absl::StrCat("MKL_NUM_THREADS=", slot_.threads),
-                                      absl::StrCat("CUDA_VISIBLE_DEVICES=", slot_.cuda_visible)};
-  // Threads that share cores must not spin while they wait.
-  if (slot_.cpus.empty()) changes.push_back("OMP_WAIT_POLICY=passive");
-  Command command{settings_.trial_program, std::move(arguments),
-                  TrialEnvironment(settings_.trial_environment, changes), folder_.string(),
-                  /*has_input=*/assignment_.kind() == v1::EVALUATE_STAGE};
+  Command command = TrialCommand(settings_, slot_, std::move(arguments), folder_);
+  command.has_input = assignment_.kind() == v1::EVALUATE_STAGE;
   ASSIGN_OR_RETURN(child_.process,
                    TrialProcess::Start(
                        parts_.io, command, [this](std::string_view bytes) { OnEvents(bytes); },
                        [this](std::string_view bytes) { OnOutput(bytes); }));
   return absl::OkStatus();
+}
+
+asio::awaitable<absl::Status> Supervisor::StartRanks() {
+  if (ranks_.empty()) co_return absl::OkStatus();
+  const std::function<void()> on_broken = [this] { ArmKill(RankProcesses::kBrokenGrace); };
+  const absl::Status started = co_await ranks_.Start(spec_, folder_, on_broken);
+  if (started.ok() && stopping()) ranks_.Signal(SIGTERM);
+  if (!started.ok()) {
+    child_.process.reset();
+    co_await ranks_.End();
+  }
+  co_return started;
 }
 
 bool Supervisor::ChildStays() const {
@@ -190,7 +218,8 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
   log_.Finish([](const std::string&) {});
   Route(std::move(events));
   parts_.metrics.garbage_lines.Increment(static_cast<double>(reader_.garbage_lines()));
-  CountCpu(exit.cpu_seconds);
+  co_await ranks_.End();
+  CountCpu(exit.cpu_seconds + ranks_.CpuSeconds());
   const AttemptEnd end{.exit = exit,
                        .reported = reported_.outcome,
                        .stopped = stop_.kind,
@@ -199,7 +228,7 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
                        .garbage_lines = reader_.garbage_lines(),
                        .first_garbage = reader_.first_garbage(),
                        .last_output = log_.last_lines()};
-  v1::Outcome outcome = ClassifyEnd(end);
+  v1::Outcome outcome = ranks_.OutcomeOf(ClassifyEnd(end), exit);
   co_await EndSending(/*wanted=*/outcome.kind() == v1::Outcome::FAILED);
   if (outcome.kind() == v1::Outcome::FAILED) co_return outcome;
   if (!reported_.final_checkpoint) {
@@ -239,6 +268,7 @@ void Supervisor::Stop(StopKind kind, const std::string& reason, Duration grace) 
     log_.WriteLine(absl::StrCat("stopping: ", reason));
     Wake();
     if (child_.process) child_.process->Signal(SIGTERM);
+    ranks_.Signal(SIGTERM);
   }
   ArmKill(grace);
 }
@@ -247,13 +277,14 @@ void Supervisor::ArmKill(Duration grace) {
   const Timestamp at = MonotonicNow() + grace;
   if (!child_.process || (stop_.kill_at && *stop_.kill_at <= at)) return;
   stop_.kill_at = at;
-  if (grace <= Duration::zero()) {
-    child_.process->Signal(SIGKILL);
-    return;
-  }
+  const auto kill = [this] {
+    if (child_.process) child_.process->Signal(SIGKILL);
+    ranks_.Signal(SIGKILL);
+  };
+  if (grace <= Duration::zero()) return kill();
   kill_timer_.expires_after(grace);
-  kill_timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
-    if (!error && !alive.expired()) child_.process->Signal(SIGKILL);
+  kill_timer_.async_wait([kill, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
+    if (!error && !alive.expired()) kill();
   });
 }
 
@@ -306,7 +337,9 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         break;
       }
       case v1::TrialEvent::kStarted:
-        if (assignment_.kind() == v1::TRAIN_STAGE && !slot_.on_gpu()) parts_.training_runs(slot_.index);
+        // The CPUs of a gang's slots are all in use, and its ranks wait for the slowest.
+        if (assignment_.kind() == v1::TRAIN_STAGE && !slot_.on_gpu() && ranks_.empty())
+          parts_.training_runs(slot_.index);
         reported.push_back(std::move(event));
         break;
       case v1::TrialEvent::kOutcome:

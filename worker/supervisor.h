@@ -1,4 +1,4 @@
-// One attempt from its assignment to its outcome: folder, child, events, checkpoint, end.
+// One attempt from its assignment to its outcome: folder, child (of a gang: children), events, checkpoint, end.
 //
 // One coroutine, Run(), does it in order. The outcome is the last event that enters the outbox: after the
 // child is gone and, for a finished training, after its model is where every worker can get it (in
@@ -27,9 +27,11 @@
 #include "worker/artifact_transfer.h"
 #include "worker/attempt_board.h"
 #include "worker/attempt_end.h"
+#include "worker/attempt_settings.h"
 #include "worker/coordinator_client.h"
 #include "worker/event_reader.h"
 #include "worker/outbox.h"
+#include "worker/slots/rank_processes.h"
 #include "worker/slots/slot_plan.h"
 #include "worker/slots/waiting_child.h"
 #include "worker/trial_log.h"
@@ -37,18 +39,6 @@
 #include "worker/worker_metrics.h"
 
 namespace inlier {
-
-// Where and how attempts run; the same for all of a worker. Paths are absolute.
-struct AttemptSettings {
-  std::filesystem::path state_dir, data_dir, cache_dir;
-  std::vector<std::string> data_roots;         // Where the files that a spec names may be.
-  std::vector<std::string> trial_environment;  // TrialEnvironment.
-  std::string trial_program;
-  std::size_t line_bytes_max = 65536;
-  Duration stop_grace = std::chrono::seconds(10);
-  // How long an artifact that another machine made may take to appear in the shared folder.
-  Duration artifact_wait = std::chrono::seconds(5);
-};
 
 // The parts of the worker that a supervisor uses; all of them outlive it.
 struct WorkerParts {
@@ -70,9 +60,9 @@ v1::Outcome FailedToPrepare(const absl::Status& status);
 
 class Supervisor {
  public:
-  // `waiting_child`: the slot's; outlives the supervisor.
+  // `waiting_child`: the slot's; outlives the supervisor. `further`: of the ranks from 1 on, where it is a gang.
   Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot, WaitingChild& waiting_child,
-             v1::Assignment assignment);
+             std::vector<RankProcesses::Place> further, v1::Assignment assignment);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -95,13 +85,19 @@ class Supervisor {
 
   std::uint64_t token() const { return assignment_.token(); }
   const v1::Assignment& assignment() const { return assignment_; }
-  std::uint32_t slot() const { return slot_.index; }
+  // Rank 0's first.
+  std::vector<std::uint32_t> slots() const;
+  bool Uses(std::uint32_t slot) const;
   bool stopping() const { return stop_.kind != StopKind::kNone; }
   void BindTo(const std::vector<int>& cpus);
   // Adds the CPU time since the last call to the worker's counter.
   void CountCpu(double seconds_so_far);
-  double CpuSeconds() const { return child_.process ? child_.process->CpuSeconds() : 0; }
-  std::int64_t ResidentBytes() const { return child_.process ? child_.process->ResidentBytes() : 0; }
+  double CpuSeconds() const {
+    return ranks_.CpuSeconds() + (child_.process ? child_.process->CpuSeconds() : 0);
+  }
+  std::int64_t ResidentBytes() const {
+    return ranks_.ResidentBytes() + (child_.process ? child_.process->ResidentBytes() : 0);
+  }
 
  private:
   struct Child {
@@ -135,6 +131,7 @@ class Supervisor {
   // A child that waits in the slot, or a new one.
   boost::asio::awaitable<absl::Status> StartChild();
   absl::Status StartProcess(std::vector<std::string> arguments);
+  boost::asio::awaitable<absl::Status> StartRanks();
   // Waits for the child's end, or its outcome where it stays for the next evaluation: then `exit` is that of a
   // process that has ended well.
   boost::asio::awaitable<ProcessExit> AwaitChild();
@@ -180,6 +177,7 @@ class Supervisor {
   Reported reported_;
   StopState stop_;
   Transfers transfers_;
+  RankProcesses ranks_;
   boost::asio::steady_timer kill_timer_;
   boost::asio::steady_timer wait_timer_;
   boost::asio::steady_timer send_timer_;

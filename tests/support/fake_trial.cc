@@ -6,7 +6,8 @@
 // (default 0), reports progress and a curve, saves a checkpoint every `training.checkpoint_every` steps,
 // resumes from `resume_from`, ends with a final checkpoint (of FAKE_MODEL_BYTES bytes when that is set);
 // EVALUATE needs its checkpoint file and reports final measurements. The numbers depend on the spec alone.
-// SIGTERM: checkpoint, PREEMPTED, exit 75.
+// SIGTERM: checkpoint, PREEMPTED, exit 75. Of a gang rank 0 does so; the others report their outcome alone, and write no
+// checkpoint. They do not wait for each other.
 //
 // Misbehaviour is chosen by FAKE_TRIAL in the environment, or by a file `fake_trial.behaviour` in the data
 // folder of the spec:
@@ -29,6 +30,7 @@
 //   escape        leaves a grandchild in a session of its own that keeps every descriptor open, and succeeds
 //   no_checkpoint succeeds without a final checkpoint
 //   wrong_digest  reports a digest that is not the checkpoint's
+//   rank_1_dies   of a gang: rank 1 dies by SIGSEGV, all others hang and ignore SIGTERM
 // A file `fake_trial.data` in the data folder is its data: the attempts and `fake_trial digest SPEC.json` report its
 // digest. Without the file attempts report none, and `digest` has only zeros; an empty one cannot be read. As long as
 // there is a file `fake_trial.reading`, `digest` has read so far as it says.
@@ -69,6 +71,7 @@ namespace {
 namespace fs = std::filesystem;
 
 volatile std::sig_atomic_t stop_requested = 0;
+bool reports_all = true;  // It is rank 0, or trains alone.
 
 // Of its data; empty: there are none.
 std::string DataDigest(const v1::AttemptSpec& spec) {
@@ -97,6 +100,7 @@ void WriteEvidence(const char* what, const v1::AttemptSpec& spec) {
 }
 
 void Emit(v1::TrialEvent event) {
+  if (!reports_all && !event.has_outcome()) return;
   event.set_time_unix_ms(WallNow().unix_ms);
   std::string line;
   google::protobuf::util::JsonPrintOptions options;
@@ -126,6 +130,7 @@ int EmitOutcome(v1::Outcome::Kind kind, v1::FailureClass failure = v1::CRASHED,
 }
 
 void EmitCheckpoint(const v1::AttemptSpec& spec, std::uint64_t step, bool final, bool wrong_digest) {
+  if (!reports_all) return;
   // The "trained" weights: a function of the spec and the steps done.
   std::string content =
       "fake checkpoint\n" + spec.spec().ShortDebugString() + "\nstep " + std::to_string(step) + "\n";
@@ -283,6 +288,15 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
     for (int i = 0; i < 128; ++i) WriteAll(3, piece);
     WriteAll(3, "\n");
   }
+  if (behaviour == "rank_1_dies") {
+    ::signal(SIGTERM, SIG_IGN);
+    if (spec.gang().rank() != 1) SleepUntilKilled();
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+    std::fprintf(stderr, "last words of rank 1\n");
+    ::signal(SIGSEGV, SIG_DFL);
+    ::raise(SIGSEGV);
+  }
   if (behaviour == "silent") return 0;
   if (behaviour == "crash" || behaviour == "bad_alloc") {
     const rlimit none{0, 0};
@@ -328,6 +342,7 @@ int RunAttempt(const v1::AttemptSpec& spec) {
   std::string behaviour;
   if (const char* given = std::getenv("FAKE_TRIAL")) behaviour = given;
   std::ifstream(fs::path(spec.data_dir()) / "fake_trial.behaviour") >> behaviour;
+  reports_all = spec.gang().rank() == 0;
   WriteEvidence("begin", spec);
   const int status = Behave(behaviour, spec);
   WriteEvidence("end", spec);

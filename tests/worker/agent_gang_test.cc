@@ -1,0 +1,115 @@
+// Attempts of several processes: the worker against a fake coordinator, with real children (fake_trial).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "google/protobuf/util/json_util.h"
+#include "tests/worker/worker_rig.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using State = FakeCoordinator::State;
+
+// A training on slots 0 to `ranks` - 1.
+v1::Assignment GangAssignment(std::uint64_t token, std::uint32_t ranks, std::uint32_t steps = 5) {
+  v1::Assignment assignment = TrainAssignment(token, steps);
+  for (std::uint32_t slot = 1; slot < ranks; ++slot) assignment.add_further_slots(slot);
+  return assignment;
+}
+
+class AgentGangTest : public testing::Test {
+ protected:
+  WorkerRig& StartWorker(std::uint32_t slots) {
+    RigSettings settings;
+    settings.slots = slots;
+    rig_ = std::make_unique<WorkerRig>(folder_.path(), coordinator_.address(), settings);
+    return *rig_;
+  }
+  fs::path Attempt(std::uint64_t token) const {
+    return folder_.path() / "attempts/train-stage" / std::to_string(token);
+  }
+  v1::AttemptSpec SpecAt(const fs::path& folder) const {
+    v1::AttemptSpec spec;
+    const absl::StatusOr<std::string> json = ReadFile(folder / "spec.json");
+    EXPECT_TRUE(json.ok()) << json.status();
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json.value_or(""), &spec).ok());
+    return spec;
+  }
+
+  TemporaryFolder folder_;
+  FakeCoordinator coordinator_{{}};
+  std::unique_ptr<WorkerRig> rig_;
+};
+
+TEST_F(AgentGangTest, EveryRankHasAPlaceAndRankZeroReports) {
+  StartWorker(3);
+  v1::Assignment assignment = GangAssignment(1, 3);
+  assignment.set_shard_optimizer(true);
+  coordinator_.Assign(assignment);
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  const State state = coordinator_.state();
+  EXPECT_EQ(state.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED) << state.outcomes.at(1).message();
+  const auto events = state.EventsOf(1);
+  ASSERT_EQ(events.size(), 9u) << "of one process: started, five points, a result, the checkpoint, the outcome";
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const v1::AttemptSpec spec = SpecAt(rank == 0 ? Attempt(1) : Attempt(1) / ("rank-" + std::to_string(rank)));
+    EXPECT_EQ(spec.gang().rank(), rank);
+    EXPECT_EQ(spec.gang().processes(), 3u);
+    EXPECT_TRUE(spec.gang().shard_optimizer());
+    EXPECT_EQ(spec.gang().meeting(), (Attempt(1) / "meeting").string());
+    EXPECT_EQ(spec.output_dir(), Attempt(1).string());
+  }
+}
+
+TEST_F(AgentGangTest, ARankThatDiesEndsTheAttemptWithItsReason) {
+  WorkerRig& rig = StartWorker(3);
+  rig.SetBehaviour("rank_1_dies");
+  coordinator_.Assign(GangAssignment(1, 3));
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
+  EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 3: the trial was killed by signal 11"));
+  EXPECT_THAT(outcome.message(), HasSubstr("last words of rank 1"));
+  EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 0")) << rig.MetricsText();
+  rig.SetBehaviour("");
+  coordinator_.Assign(GangAssignment(2, 3));
+  ASSERT_TRUE(coordinator_.WaitForOutcome(2));
+  EXPECT_EQ(coordinator_.state().outcomes.at(2).kind(), v1::Outcome::SUCCEEDED);
+}
+
+TEST_F(AgentGangTest, AllRanksStopOnRequest) {
+  WorkerRig& rig = StartWorker(2);
+  rig.SetBehaviour("hang");
+  coordinator_.Assign(GangAssignment(1, 2));
+  ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
+  EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 2")) << rig.MetricsText();
+  ASSERT_EQ(coordinator_.state().last().attempts_size(), 1);
+  EXPECT_THAT(coordinator_.state().last().attempts(0).further_slots(), testing::ElementsAre(1u));
+  coordinator_.Withdraw(1, "cancelled");
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  EXPECT_EQ(coordinator_.state().outcomes.at(1).failure(), v1::PREEMPTED);
+  EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 0"));
+}
+
+TEST_F(AgentGangTest, AGangWaitsUntilAllOfItsSlotsAreFree) {
+  WorkerRig& rig = StartWorker(2);
+  rig.SetBehaviour("gate");
+  coordinator_.Assign(TrainAssignment(1, 5, /*slot=*/1));
+  ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
+  coordinator_.Assign(GangAssignment(2, 2));
+  const std::size_t syncs = coordinator_.state().syncs.size();
+  ASSERT_TRUE(coordinator_.WaitFor([&](const State& state) { return state.syncs.size() > syncs + 3; }));
+  EXPECT_EQ(coordinator_.state().last().attempts_size(), 1) << "one slot is taken";
+  std::ofstream(folder_.path() / "data" / "fake_trial.go") << "go";
+  ASSERT_TRUE(coordinator_.WaitForOutcome(2));
+  EXPECT_EQ(coordinator_.state().outcomes.at(2).kind(), v1::Outcome::SUCCEEDED);
+}
+
+}  // namespace
+}  // namespace inlier

@@ -1,0 +1,28 @@
+// Where and how attempts run; the same for all of a worker. Paths are absolute.
+#ifndef INLIER_WORKER_ATTEMPT_SETTINGS_H_
+#define INLIER_WORKER_ATTEMPT_SETTINGS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace inlier {
+
+struct AttemptSettings {
+  std::filesystem::path state_dir, data_dir, cache_dir;
+  std::vector<std::string> data_roots;         // Where the files that a spec names may be.
+  std::vector<std::string> trial_environment;  // TrialEnvironment.
+  std::string trial_program;
+  std::size_t line_bytes_max = 65536;
+  Duration stop_grace = std::chrono::seconds(10);
+  // How long an artifact that another machine made may take to appear in the shared folder.
+  Duration artifact_wait = std::chrono::seconds(5);
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_ATTEMPT_SETTINGS_H_

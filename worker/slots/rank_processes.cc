@@ -1,0 +1,174 @@
+#include "worker/slots/rank_processes.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "worker/attempt_folder.h"
+#include "worker/event_reader.h"
+#include "worker/slots/trial_command.h"
+#include "worker/trial_log.h"
+
+namespace inlier {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+// The rank failed by itself: it did not stop on request, and it lost no other one before.
+bool IsCause(const v1::Outcome& outcome) {
+  return outcome.kind() == v1::Outcome::FAILED && outcome.failure() != v1::PREEMPTED &&
+         !outcome.lost_a_rank();
+}
+
+}  // namespace
+
+struct RankProcesses::Rank {
+  Rank(int number, std::size_t line_bytes_max) : number(number), reader(line_bytes_max) {}
+
+  void Read(std::string_view bytes) {
+    std::vector<v1::TrialEvent> events;
+    for (const std::string& message : reader.Feed(bytes, events)) log.WriteLine(message);
+    for (const v1::TrialEvent& event : events) {
+      if (event.has_outcome()) reported = event.outcome();
+    }
+  }
+
+  const int number;
+  EventReader reader;
+  TrialLog log;
+  std::unique_ptr<TrialProcess> process;
+  std::uint64_t oom_kills_before = OutOfMemoryKills();
+  bool killed = false;  // By the worker.
+  std::optional<v1::Outcome> reported;
+  std::optional<v1::Outcome> ended;
+  ProcessExit exit;
+  std::function<void()> on_end;
+};
+
+RankProcesses::RankProcesses(asio::io_context& io, const AttemptSettings& settings,
+                             std::vector<Place> places)
+    : io_(io),
+      settings_(settings),
+      places_(std::move(places)),
+      gone_(io, asio::steady_timer::time_point::max()) {}
+
+RankProcesses::~RankProcesses() { Signal(SIGKILL); }
+
+asio::awaitable<void> RankProcesses::Watch(std::shared_ptr<Rank> rank) {
+  rank->exit = co_await rank->process->WaitForExit();
+  rank->log.Finish([](const std::string&) {});
+  const AttemptEnd end{.exit = rank->exit,
+                       .reported = rank->reported,
+                       .out_of_memory_kill = OutOfMemoryKills() > rank->oom_kills_before,
+                       .garbage_lines = rank->reader.garbage_lines(),
+                       .first_garbage = rank->reader.first_garbage(),
+                       .last_output = rank->log.last_lines()};
+  rank->ended = ClassifyEnd(end);
+  if (rank->killed && !rank->reported) rank->ended->set_lost_a_rank(true);
+  rank->on_end();
+}
+
+asio::awaitable<absl::Status> RankProcesses::Start(const v1::AttemptSpec& first, fs::path folder,
+                                                   std::function<void()> on_broken) {
+  for (const Place& place : places_) co_await place.waiting_child->End();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto number = static_cast<int>(i) + 1;
+    const fs::path own = folder / absl::StrCat("rank-", number);
+    v1::AttemptSpec spec = first;
+    spec.mutable_gang()->set_rank(static_cast<std::uint32_t>(number));
+    SetSlot(places_[i].slot, spec);
+    if (const absl::Status made = PrepareAttemptFolder(own, spec); !made.ok()) co_return made;
+    auto rank = std::make_shared<Rank>(number, settings_.line_bytes_max);
+    if (const absl::Status opened = rank->log.Open(own / kAttemptLogName); !opened.ok())
+      spdlog::warn("rank_log_in_memory rank={} reason={}", number, LogText(opened.message()));
+    Rank* const at = rank.get();
+    const Command command =
+        TrialCommand(settings_, places_[i].slot, {(own / kAttemptSpecName).string()}, own);
+    absl::StatusOr<std::unique_ptr<TrialProcess>> process = TrialProcess::Start(
+        io_, command, [at](std::string_view bytes) { at->Read(bytes); },
+        [at](std::string_view bytes) { at->log.Write(bytes, [](const std::string&) {}); });
+    if (!process.ok()) co_return process.status();
+    rank->process = *std::move(process);
+    rank->on_end = [this, at, on_broken, alive = std::weak_ptr<int>(alive_)] {
+      if (alive.expired()) return;
+      gone_.cancel();
+      const v1::Outcome& outcome = *at->ended;
+      const bool broke = outcome.kind() == v1::Outcome::FAILED && outcome.failure() != v1::PREEMPTED;
+      if (!broke || first_has_ended_ || std::exchange(broken_, true)) return;
+      spdlog::warn("gang_broken rank={} reason={}", at->number, LogText(outcome.message()));
+      on_broken();
+    };
+    ranks_.push_back(rank);
+    asio::co_spawn(io_, Watch(rank), asio::detached);
+  }
+  co_return absl::OkStatus();
+}
+
+void RankProcesses::Signal(int signal) {
+  for (const std::shared_ptr<Rank>& rank : ranks_) {
+    if (rank->ended) continue;
+    if (signal == SIGKILL) rank->killed = true;
+    rank->process->Signal(signal);
+  }
+}
+
+bool RankProcesses::AnyLives() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return !rank->ended; });
+}
+
+asio::awaitable<void> RankProcesses::End() {
+  first_has_ended_ = true;
+  const auto deadline = std::chrono::steady_clock::now() + kBrokenGrace;
+  bool killed = false;
+  while (AnyLives()) {
+    gone_.expires_at(killed ? asio::steady_timer::time_point::max() : deadline);
+    boost::system::error_code error;
+    co_await gone_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    if (!error && !std::exchange(killed, true)) Signal(SIGKILL);
+  }
+}
+
+v1::Outcome RankProcesses::OutcomeOf(const v1::Outcome& first, const ProcessExit& first_exit) const {
+  const bool ended_for_another = broken_ && first_exit.signal == SIGKILL;
+  if (!first.lost_a_rank() && !ended_for_another) return first;
+  for (const std::shared_ptr<Rank>& rank : ranks_) {
+    if (!IsCause(*rank->ended)) continue;
+    v1::Outcome outcome = *rank->ended;
+    outcome.set_message(
+        absl::StrCat("rank ", rank->number, " of ", ranks_.size() + 1, ": ", outcome.message()));
+    return outcome;
+  }
+  return first;
+}
+
+double RankProcesses::CpuSeconds() const {
+  double seconds = 0;
+  for (const std::shared_ptr<Rank>& rank : ranks_)
+    seconds += rank->ended ? rank->exit.cpu_seconds : rank->process->CpuSeconds();
+  return seconds;
+}
+
+std::int64_t RankProcesses::ResidentBytes() const {
+  std::int64_t bytes = 0;
+  for (const std::shared_ptr<Rank>& rank : ranks_) bytes += rank->process->ResidentBytes();
+  return bytes;
+}
+
+std::int64_t RankProcesses::ResidentBytesMax() const {
+  std::int64_t bytes = 0;
+  for (const std::shared_ptr<Rank>& rank : ranks_) bytes += rank->exit.resident_bytes_max;
+  return bytes;
+}
+
+}  // namespace inlier

@@ -1,0 +1,30 @@
+#include "worker/slots/trial_command.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "worker/trial_environment.h"
+
+namespace inlier {
+
+Command TrialCommand(const AttemptSettings& settings, const SlotPlan& slot,
+                     std::vector<std::string> arguments, const std::filesystem::path& folder) {
+  std::vector<std::string> changes = {absl::StrCat("OMP_NUM_THREADS=", slot.threads),
+                                      absl::StrCat("MKL_NUM_THREADS=", slot.threads),
+                                      absl::StrCat("CUDA_VISIBLE_DEVICES=", slot.cuda_visible)};
+  // Threads that share cores must not spin while they wait.
+  if (slot.cpus.empty()) changes.push_back("OMP_WAIT_POLICY=passive");
+  return {settings.trial_program,
+          std::move(arguments),
+          TrialEnvironment(settings.trial_environment, changes),
+          folder.string(),
+          {}};
+}
+
+void SetSlot(const SlotPlan& slot, v1::AttemptSpec& spec) {
+  spec.set_threads(slot.threads);
+  spec.mutable_cpus()->Assign(slot.cpus.begin(), slot.cpus.end());
+  spec.set_device(slot.on_gpu() ? "cuda" : "cpu");
+}
+
+}  // namespace inlier
