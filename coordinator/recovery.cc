@@ -166,8 +166,10 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   attempt.worker = record.worker;
   attempt.request = record.request;
   attempt.gpu_thousandths = record.gpu_share_thousandths;
+  std::vector<std::uint32_t> slots = {record.slot};
+  slots.insert(slots.end(), record.further_slots.begin(), record.further_slots.end());
   if (WorkerEntry* worker = state.workers.Find(record.worker))
-    worker->resources.Take(record.token, record.slot, record.request);
+    worker->resources.Take(record.token, slots, record.request);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;
@@ -187,7 +189,7 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   assignment.set_token(record.token);
   assignment.set_stage_id(stage.id.ToString());
   assignment.set_kind(stage.kind);
-  assignment.set_slot(record.slot);
+  SetSlots(state, attempt.sweep, slots, assignment);
   assignment.set_attempt(record.number);
   SetCheckpoints(state, stage, assignment);
   const Duration grace = INLIER_BUG("no_grace_after_restart") ? Duration(0) : state.options.lease_ttl;

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
@@ -17,6 +18,14 @@ constexpr Backoff kProbeBackoff{.first = std::chrono::minutes(1), .longest = std
 
 bool MayBeTheDevice(v1::FailureClass failure) {
   return failure == v1::CRASHED || failure == v1::STALLED || failure == v1::TIMED_OUT;
+}
+
+// Of a gang one a process.
+std::vector<std::string> DevicesOf(const WorkerEntry& worker, const Attempt& attempt) {
+  std::vector<std::string> devices = {DeviceOf(worker, attempt.assignment.slot())};
+  for (const std::uint32_t slot : attempt.assignment.further_slots())
+    devices.push_back(DeviceOf(worker, slot));
+  return devices;
 }
 
 void Record(Context& context, const WorkerEntry& worker, const std::string& kind, std::string message) {
@@ -91,6 +100,16 @@ v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::Fail
   State& state = context.state;
   WorkerEntry* const worker = state.workers.Find(attempt.worker);
   if (worker == nullptr || !MayBeTheDevice(failure)) return failure;
+  if (attempt.request.processes > 1) {
+    // Which of a gang's devices it was is not known: none is blamed, and one in quarantine stays there.
+    for (const std::string& device : DevicesOf(*worker, attempt)) {
+      const auto health = worker->devices.find(device);
+      if (health == worker->devices.end() || health->second.probe != attempt.token) continue;
+      ++health->second.probes_failed;
+      WaitForProbe(state, *worker, device, health->second, context.now);
+    }
+    return failure;
+  }
   const std::string device = DeviceOf(*worker, attempt.assignment.slot());
   DeviceHealth& health = worker->devices[device];
   ++health.failures;
@@ -120,13 +139,15 @@ v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::Fail
 
 void DeviceEnded(Context& context, WorkerEntry& worker, const Attempt& attempt, v1::TrialState outcome) {
   if (worker.devices.empty()) return;
-  const auto at = worker.devices.find(DeviceOf(worker, attempt.assignment.slot()));
-  if (at == worker.devices.end()) return;
-  if (at->second.probe == attempt.token) {  // Ended without a verdict: cancelled, lost.
-    at->second.probe = 0;
-    at->second.may_probe = true;
+  for (const std::string& device : DevicesOf(worker, attempt)) {
+    const auto at = worker.devices.find(device);
+    if (at == worker.devices.end()) continue;
+    if (at->second.probe == attempt.token) {  // Ended without a verdict: cancelled, lost.
+      at->second.probe = 0;
+      at->second.may_probe = true;
+    }
+    if (IsResult(outcome)) EndQuarantine(context, worker, at, "an attempt on it had a result");
   }
-  if (IsResult(outcome)) EndQuarantine(context, worker, at, "an attempt on it had a result");
 }
 
 void StartProbes(Context& context) {

@@ -83,8 +83,10 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   if (worker == nullptr) return "";
   const std::uint32_t slot = attempt.assignment.slot();
   const bool of_gpu = attempt.gpu_out_of_memory;
-  const auto whole = [of_gpu](const WorkerResources& resources) {
-    if (!of_gpu) return resources.memory_mib();
+  // For each process of a gang a part of the machine; each has a GPU of its own.
+  const std::uint32_t processes = attempt.request.processes;
+  const auto whole = [of_gpu, processes](const WorkerResources& resources) {
+    if (!of_gpu) return resources.memory_mib() / processes;
     std::uint64_t most = 0;
     for (const WorkerResources::Gpu& gpu : resources.gpus()) most = std::max(most, gpu.memory_mib);
     return most;
@@ -107,7 +109,7 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   StageMemory& raised = state.raised_memory[stage.id];
   raised.id = stage.id;
   std::uint64_t& next = of_gpu ? raised.gpu_memory_mib : raised.memory_mib;
-  next = std::max(next, std::min(MoreMemory(had, peak), largest));
+  next = std::max(next, std::min(MoreMemory(had, peak), largest) * (of_gpu ? 1 : processes));
   context.out.changes.Add(raised);
   return "";
 }

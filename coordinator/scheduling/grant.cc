@@ -2,12 +2,15 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "base/time.h"
+#include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/limits.h"
@@ -17,11 +20,12 @@ namespace inlier {
 namespace {
 
 // The stage's next attempt for its worker; the stage keeps the specification, which is sent with it.
-void SetAssignment(State& state, Stage& stage, Token token, std::uint32_t slot, v1::Assignment& assignment) {
-  assignment.set_token(token);
+void SetAssignment(State& state, Stage& stage, const Attempt& attempt,
+                   const std::vector<std::uint32_t>& slots, v1::Assignment& assignment) {
+  assignment.set_token(attempt.token);
   assignment.set_stage_id(stage.id.ToString());
   assignment.set_kind(stage.kind);
-  assignment.set_slot(slot);
+  SetSlots(state, attempt.sweep, slots, assignment);
   assignment.set_attempt(stage.attempts);
   stage.edit().spec = PackedSpec(stage.detail().spec);
   if (stage.kind == v1::EVALUATE_STAGE) {
@@ -33,7 +37,14 @@ void SetAssignment(State& state, Stage& stage, Token token, std::uint32_t slot, 
 
 }  // namespace
 
-void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler::Pick pick) {
+void SetSlots(const State& state, SweepId sweep, const std::vector<std::uint32_t>& slots,
+              v1::Assignment& assignment) {
+  assignment.set_slot(slots.at(0));
+  assignment.mutable_further_slots()->Assign(slots.begin() + 1, slots.end());
+  if (slots.size() > 1) assignment.set_shard_optimizer(state.sweeps.at(sweep).spec.resources().shard_optimizer());
+}
+
+void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
   State& state = context.state;
   Stage& stage = state.stages.at(pick.stage);
   INLIER_CHECK(stage.live() == 0 && IsReady(state, stage));
@@ -53,19 +64,21 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   attempt.trial = stage.FirstDependentOf(pick.sweep).value();
   attempt.worker = worker.incarnation;
   attempt.request = RequestFor(state, state.sweeps.at(pick.sweep), stage);
-  const bool fits = worker.resources.Fits(slot, attempt.request) || INLIER_BUG("resources_ignored");
-  INLIER_CHECK(fits);
-  attempt.gpu_thousandths = worker.resources.Charge(slot, attempt.request).gpu_thousandths;
+  const std::vector<std::uint32_t> slots = SlotsFor(state, worker, attempt.request);
+  INLIER_CHECK(!slots.empty());
+  const std::uint32_t slot = slots.at(0);
+  for (const std::uint32_t each : slots)
+    attempt.gpu_thousandths += worker.resources.Charge(each, attempt.request).gpu_thousandths;
   attempt.request.data_source = attempt.request.data = DataId();
-  worker.resources.Take(token, slot, attempt.request);
-  NoteProbe(worker, slot, token);
+  worker.resources.Take(token, slots, attempt.request);
+  for (const std::uint32_t each : slots) NoteProbe(worker, each, token);
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;
   state.deadlines.by_progress.emplace(attempt.progressed, token);
 
   v1::Assignment& assignment = attempt.assignment;
-  SetAssignment(state, stage, token, slot, assignment);
+  SetAssignment(state, stage, attempt, slots, assignment);
   if (!std::exchange(worker.used, true)) CommitWorker(context, worker);
   state.leases.Grant(token, worker.incarnation, slot, context.now.at);
   state.scheduler.Started(pick.sweep);
@@ -77,6 +90,7 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
                                        .number = stage.attempts,
                                        .worker = worker.incarnation,
                                        .slot = slot,
+                                       .further_slots = {slots.begin() + 1, slots.end()},
                                        .resume_step = assignment.resume_step(),
                                        .started_at = context.now.wall,
                                        .sweep = pick.sweep,
@@ -90,17 +104,18 @@ void Grant(Context& context, WorkerEntry& worker, std::uint32_t slot, Scheduler:
   context.out.log.push_back(
       absl::StrCat("lease_granted trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
                    " kind=", KindName(stage.kind), " attempt=", stage.attempts, " token=", token,
-                   " worker=", worker.name, " slot=", slot, " resume_step=", assignment.resume_step()));
+                   " worker=", worker.name, slots.size() == 1 ? " slot=" : " slots=",
+                   absl::StrJoin(slots, ","), " resume_step=", assignment.resume_step()));
 }
 
 void FillSlots(Context& context, WorkerEntry& worker) {
   State& state = context.state;
   if (!worker.TakesWork()) return;
-  for (const v1::Slot& slot : worker.slots) {
-    if (state.scheduler.Idle()) return;
-    if (!IsFree(state, worker, slot.index())) continue;
-    if (const std::optional<Scheduler::Pick> pick = PickFor(state, worker, slot.index()))
-      Grant(context, worker, slot.index(), *pick);
+  while (!state.scheduler.Idle() && FreeSlot(state, worker)) {
+    GatherForGang(state);
+    const std::optional<Scheduler::Pick> pick = PickFor(state, worker);
+    if (!pick) return;
+    Grant(context, worker, *pick);
   }
 }
 

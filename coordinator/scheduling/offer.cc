@@ -9,6 +9,7 @@
 #include "base/deliberate_bug.h"
 #include "coordinator/scheduling/answer.h"
 #include "coordinator/scheduling/data_check.h"
+#include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/placement.h"
 
@@ -35,15 +36,14 @@ void Offer(Context& context, bool grant_leases) {
     }
   }
   while (may_grant && !state.idle.by_ticket.empty()) {
+    GatherForGang(state);
     const std::optional<Scheduler::Pick> pick = state.scheduler.Next(
         0, [&](const ResourceRequest& request) { return WaitingFor(state, request) != nullptr; });
     if (!pick) break;
     const ResourceRequest request =
         RequestFor(state, state.sweeps.at(pick->sweep), state.stages.at(pick->stage));
     WorkerEntry& worker = *WaitingFor(state, request);
-    const std::optional<std::uint32_t> slot = SlotFor(state, worker, request);
-    INLIER_CHECK(slot.has_value());
-    Grant(context, worker, *slot, *pick);
+    Grant(context, worker, *pick);
     changed.insert(worker.incarnation);
     // The longest waiting first, one slot at a time: work spreads over the machines.
     state.idle.by_ticket.erase(worker.idle_ticket);

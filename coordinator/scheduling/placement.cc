@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
+#include "coordinator/scheduling/gather.h"
 #include "spec/trial/data_source.h"
 
 namespace inlier {
@@ -18,6 +19,12 @@ namespace {
 constexpr std::size_t kPassedMax = 64;
 // Of the list of workers with other data.
 constexpr std::size_t kOthersBytes = 500;
+
+std::vector<std::uint32_t> SlotsOf(const v1::AttemptReport& report) {
+  std::vector<std::uint32_t> slots = {report.slot()};
+  slots.insert(slots.end(), report.further_slots().begin(), report.further_slots().end());
+  return slots;
+}
 
 void NoteFreed(State& state, WorkerEntry& worker) {
   if (worker.idle_ticket == 0 || state.idle.no_fit_up_to.empty()) return;
@@ -30,9 +37,10 @@ void NoteFreed(State& state, WorkerEntry& worker) {
 
 ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& stage) {
   ResourceRequest request = sweep.request;
+  if (stage.kind == v1::EVALUATE_STAGE) request.processes = 1;
   if (const auto raised = state.raised_memory.find(stage.id); raised != state.raised_memory.end()) {
-    request = Larger(
-        request, {.memory_mib = raised->second.memory_mib, .gpu_memory_mib = raised->second.gpu_memory_mib});
+    request = Larger(request, {.memory_mib = raised->second.memory_mib / request.processes,
+                               .gpu_memory_mib = raised->second.gpu_memory_mib});
   }
   if (!state.data.AnyDiffers()) return request;
   const DataId data = (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data_id();
@@ -48,19 +56,20 @@ Scheduler::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& st
           .request = RequestFor(state, sweep, stage)};
 }
 
-std::optional<std::uint32_t> SlotFor(const State& state, const WorkerEntry& worker,
-                                     const ResourceRequest& request) {
-  for (const v1::Slot& slot : worker.slots) {
-    if (IsFree(state, worker, slot.index()) &&
-        (worker.resources.Fits(slot.index(), request) || INLIER_BUG("resources_ignored")))
-      return slot.index();
+std::vector<std::uint32_t> SlotsFor(const State& state, const WorkerEntry& worker,
+                                    const ResourceRequest& request) {
+  if (IsKept(state, worker, request)) return {};
+  if (INLIER_BUG("resources_ignored") && request.processes == 1) {
+    const std::optional<std::uint32_t> slot = FreeSlot(state, worker);
+    return slot ? std::vector<std::uint32_t>{*slot} : std::vector<std::uint32_t>();
   }
-  return std::nullopt;
+  return worker.resources.SlotsFor(request,
+                                   [&](std::uint32_t slot) { return IsFree(state, worker, slot); });
 }
 
-std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
+std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker) {
   return state.scheduler.Next(worker.number, [&](const ResourceRequest& request) {
-    return worker.resources.Fits(slot, request) || INLIER_BUG("resources_ignored");
+    return !SlotsFor(state, worker, request).empty();
   });
 }
 
@@ -127,14 +136,15 @@ void SetWorkerData(State& state, WorkerEntry& worker, DataId version) {
 
 std::string WhyNowhere(const State& state, const ResourceRequest& request) {
   std::uint64_t memory = 0, gpu_memory = 0;
-  bool gpu = false;
+  std::size_t slots = 0, gpus = 0;  // Of the worker with the most.
   if (const std::string lacks = WhyNoData(state, request); !lacks.empty()) return lacks;
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected) continue;
     if (worker.resources.CouldEverFit(request)) return "";
     memory = std::max(memory, worker.resources.memory_mib());
+    slots = std::max(slots, worker.slots.size());
+    gpus = std::max(gpus, worker.resources.gpus().size());
     for (const WorkerResources::Gpu& one : worker.resources.gpus()) {
-      gpu = true;
       gpu_memory = std::max(gpu_memory, one.memory_mib);
     }
   }
@@ -142,9 +152,13 @@ std::string WhyNowhere(const State& state, const ResourceRequest& request) {
   std::string most = memory == 0 ? std::string("no worker reports its memory")
                                  : absl::StrCat("the largest machine has ", memory, " MiB");
   if (request.gpu_thousandths > 0 || request.gpu_memory_mib > 0) {
-    absl::StrAppend(&most, !gpu              ? std::string(", none has a GPU")
+    absl::StrAppend(&most, gpus == 0         ? std::string(", none has a GPU")
                            : gpu_memory == 0 ? std::string(", no worker reports its GPU's memory")
                                              : absl::StrCat(", the largest GPU ", gpu_memory, " MiB"));
+  }
+  if (request.processes > 1) {
+    absl::StrAppend(&most, ", and no worker has more than ", slots, slots == 1 ? " slot" : " slots");
+    if (gpus > 0) absl::StrAppend(&most, ", or more than ", gpus, gpus == 1 ? " GPU" : " GPUs");
   }
   return absl::StrCat("no registered worker could ever run this: it needs ", RequestText(request), "; ", most,
                       " (lower `resources` of the sweep with inlier edit, or start a larger worker)");
@@ -156,7 +170,7 @@ WorkerEntry* WaitingFor(State& state, const ResourceRequest& request) {
                                                     : state.idle.by_ticket.upper_bound(passed->second);
   for (; at != state.idle.by_ticket.end(); ++at) {
     WorkerEntry& worker = *state.workers.Find(at->second);
-    if (SlotFor(state, worker, request)) return &worker;
+    if (!SlotsFor(state, worker, request).empty()) return &worker;
     if (state.idle.no_fit_up_to.size() >= kPassedMax && !state.idle.no_fit_up_to.contains(request))
       state.idle.no_fit_up_to.clear();
     state.idle.no_fit_up_to[request] = at->first;
@@ -178,7 +192,7 @@ void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync) 
       reported.insert(report.token());
       // Of an earlier life of this process, or not the worker's: it takes its slot's part.
       if (!worker.resources.held().contains(report.token()))
-        worker.resources.Take(report.token(), report.slot(), {});
+        worker.resources.Take(report.token(), SlotsOf(report), {});
     }
   }
   worker.resources.SetReported(reported);

@@ -13,12 +13,13 @@ ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& 
 // The request, and the worker for which the stage waits.
 Scheduler::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage);
 
-// A free slot of the worker on which the request fits.
-std::optional<std::uint32_t> SlotFor(const State& state, const WorkerEntry& worker,
-                                     const ResourceRequest& request);
+// Free slots of the worker on which the request fits, one for each process; empty: there are none, or they are kept for
+// a gang (scheduling/gather.h).
+std::vector<std::uint32_t> SlotsFor(const State& state, const WorkerEntry& worker,
+                                    const ResourceRequest& request);
 
-// The best stage for the slot, if any may start and fits.
-std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker, std::uint32_t slot);
+// The best stage for the worker's free slots, if any may start and fits.
+std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker);
 
 // "cpu", "cuda:0"; "" for a slot that the worker has not.
 std::string DeviceOf(const WorkerEntry& worker, std::uint32_t slot);

@@ -48,8 +48,47 @@ std::vector<Candidate> Candidates(const State& state) {
 
 bool FitsNow(const State& state, const ResourceRequest& request) {
   return std::any_of(state.workers.all().begin(), state.workers.all().end(), [&](const auto& entry) {
-    return TakesWork(&entry.second) && SlotFor(state, entry.second, request);
+    return TakesWork(&entry.second) && !SlotsFor(state, entry.second, request).empty();
   });
+}
+
+using Leaving = std::map<std::string, std::set<Token>>;  // Attempts that yield, by worker.
+
+// Once the attempts of `gone` have ended.
+bool FitsWithout(const WorkerEntry& worker, const ResourceRequest& request, const std::set<Token>& gone) {
+  const WorkerResources rest = worker.resources.Without(gone);
+  const auto usable = [&](std::uint32_t slot) {
+    return !IsBlocked(worker, slot) && !rest.SlotTaken(slot);
+  };
+  return !rest.SlotsFor(request, usable).empty();
+}
+
+bool IsOnTheWay(const State& state, const ResourceRequest& request, const Leaving& leaving) {
+  return std::any_of(leaving.begin(), leaving.end(), [&](const auto& of_worker) {
+    const WorkerEntry* const worker = state.workers.Find(of_worker.first);
+    return worker != nullptr && FitsWithout(*worker, request, of_worker.second);
+  });
+}
+
+// Attempts of one worker, of a lower priority each, without which the request fits there: one, for a gang as many as it
+// takes. Empty: there are not enough.
+std::vector<Candidate*> VictimsFor(const State& state, const ResourceRequest& request, std::int64_t priority,
+                                   std::vector<Candidate>& candidates, const Leaving& leaving) {
+  std::map<std::string, std::vector<Candidate*>> by_worker;
+  for (Candidate& one : candidates) {
+    if (one.token == 0 || one.priority >= priority) continue;
+    const Attempt& attempt = state.attempts.at(one.token);
+    const WorkerEntry& worker = *state.workers.Find(attempt.worker);
+    if (IsBlocked(worker, attempt.assignment.slot())) continue;
+    std::vector<Candidate*>& victims = by_worker[attempt.worker];
+    if (request.processes == 1) victims.clear();
+    victims.push_back(&one);
+    const auto left = leaving.find(attempt.worker);
+    std::set<Token> gone = left == leaving.end() ? std::set<Token>() : left->second;
+    for (const Candidate* victim : victims) gone.insert(victim->token);
+    if (FitsWithout(worker, request, gone)) return victims;
+  }
+  return {};
 }
 
 }  // namespace
@@ -66,7 +105,7 @@ void PreemptForWaiting(Context& context) {
   state.deadlines.preemption_checked = context.now.at;
 
   std::uint64_t yielding = 0;
-  std::map<std::string, std::set<Token>> leaving;  // By worker.
+  Leaving leaving;
   for (const auto& [until, token] : state.deadlines.yields) {
     const std::string& name = state.attempts.at(token).worker;
     if (!TakesWork(state.workers.Find(name))) continue;
@@ -84,27 +123,22 @@ void PreemptForWaiting(Context& context) {
       room -= waiting;
       if (FitsNow(state, request)) continue;  // Its worker is on the way.
       for (std::uint64_t i = 0; i < waiting; ++i) {
-        if (yielding > 0) {
+        if (request.processes > 1 && IsOnTheWay(state, request, leaving)) break;
+        if (request.processes == 1 && yielding > 0) {
           --yielding;
           continue;
         }
-        const auto victim = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
-          if (one.token == 0) return false;
-          if (one.priority >= -minus_priority) return false;
-          const Attempt& attempt = state.attempts.at(one.token);
-          const WorkerEntry& worker = *state.workers.Find(attempt.worker);
-          if (IsBlocked(worker, attempt.assignment.slot())) return false;
-          std::set<Token> gone = leaving[attempt.worker];
-          gone.insert(one.token);
-          return worker.resources.FitsWithout(attempt.assignment.slot(), request, gone);
-        });
-        if (victim == candidates.end()) break;
-        Attempt& attempt = state.attempts.at(victim->token);
-        leaving[attempt.worker].insert(victim->token);
-        victim->token = 0;
-        Yield(context, attempt,
-              absl::StrCat("sweep ", sweep.ToString(), " of priority ", -minus_priority,
-                           " needs its slot (it preempts)"));
+        const std::vector<Candidate*> victims =
+            VictimsFor(state, request, -minus_priority, candidates, leaving);
+        if (victims.empty()) break;
+        for (Candidate* victim : victims) {
+          Attempt& attempt = state.attempts.at(victim->token);
+          leaving[attempt.worker].insert(victim->token);
+          victim->token = 0;
+          Yield(context, attempt,
+                absl::StrCat("sweep ", sweep.ToString(), " of priority ", -minus_priority,
+                             " needs its slot (it preempts)"));
+        }
       }
     }
   }

@@ -41,8 +41,9 @@ struct Attempt {
   std::string final_checkpoint;    // TRAIN: digest, once complete.
   std::uint64_t final_step = 0;
   ResourceRequest request;  // The request when it was leased.
-  std::uint32_t gpu_thousandths =
-      0;  // The share of a GPU that it has: its request, or its slot's part. 0: on a CPU.
+  // The share of a GPU that it has: its request, or its slot's part; of a gang the sum of its processes' shares. 0: on a
+  // CPU.
+  std::uint32_t gpu_thousandths = 0;
   std::optional<Timestamp> limit_due;  // When to look at its limits (state/limits.h).
   std::uint64_t peak_memory_mib = 0;   // From its outcome; 0: not known.
   std::uint64_t peak_gpu_memory_mib = 0;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/deliberate_bug.h"
 
 namespace inlier {
 namespace {
@@ -27,13 +29,19 @@ ResourceRequest RequestOf(const v1::ResourceSpec& spec) {
   }
   request.memory_mib = spec.memory_mib();
   request.gpu_memory_mib = spec.gpu_memory_mib();
+  if (spec.has_processes()) request.processes = std::max(1u, spec.processes());
+  if (spec.has_gpus()) {
+    request.processes = std::max(1u, spec.gpus());
+    request.gpu_thousandths = kWholeGpu;
+  }
   return request;
 }
 
 ResourceRequest Larger(const ResourceRequest& a, const ResourceRequest& b) {
   return {.gpu_thousandths = std::max(a.gpu_thousandths, b.gpu_thousandths),
           .memory_mib = std::max(a.memory_mib, b.memory_mib),
-          .gpu_memory_mib = std::max(a.gpu_memory_mib, b.gpu_memory_mib)};
+          .gpu_memory_mib = std::max(a.gpu_memory_mib, b.gpu_memory_mib),
+          .processes = std::max(a.processes, b.processes)};
 }
 
 std::string RequestText(const ResourceRequest& request) {
@@ -48,6 +56,10 @@ std::string RequestText(const ResourceRequest& request) {
   }
   if (request.memory_mib > 0) add(absl::StrCat(request.memory_mib, " MiB of memory"));
   if (request.gpu_memory_mib > 0) add(absl::StrCat(request.gpu_memory_mib, " MiB of GPU memory"));
+  if (request.processes > 1) {
+    return absl::StrCat(request.processes, " processes on one worker",
+                        text.empty() ? "" : absl::StrCat(", each with ", text));
+  }
   return text.empty() ? "nothing in particular" : text;
 }
 
@@ -112,32 +124,63 @@ bool WorkerResources::Fits(std::uint32_t slot, const ResourceRequest& request) c
          gpu.used.gpu_memory_mib + charge.gpu_memory_mib <= gpu.memory_mib;
 }
 
-bool WorkerResources::CouldEverFit(const ResourceRequest& request) const {
+std::vector<std::uint32_t> WorkerResources::SlotsFor(const ResourceRequest& request, Usable usable) const {
+  std::vector<std::uint32_t> slots;
+  std::set<int> gpus;
+  std::uint64_t memory_mib = 0;  // Of the slots so far.
   for (std::uint32_t slot = 0; slot < gpu_of_slot_.size(); ++slot) {
-    if (CouldFit(slot, request)) return true;
+    if (!usable(slot) || !Fits(slot, request)) continue;
+    const ResourceRequest charge = Charge(slot, request);
+    if (memory_used_mib_ + memory_mib + charge.memory_mib > memory_mib_) continue;
+    const int gpu = gpu_of_slot_[slot];
+    const bool taken_by_the_gang = gpu >= 0 && !gpus.insert(gpu).second;
+    if (taken_by_the_gang && !INLIER_BUG("gang_shares_a_gpu")) continue;
+    memory_mib += charge.memory_mib;
+    slots.push_back(slot);
+    if (slots.size() == request.processes || INLIER_BUG("half_a_gang_placed")) return slots;
   }
-  return false;
+  return {};
 }
 
-bool WorkerResources::FitsWithout(std::uint32_t slot, const ResourceRequest& request,
-                                  const std::set<Token>& gone) const {
+WorkerResources WorkerResources::Without(const std::set<Token>& gone) const {
   WorkerResources rest = *this;
   for (const Token token : gone) rest.Release(token);
-  return rest.Fits(slot, request);
+  return rest;
+}
+
+WorkerResources WorkerResources::Unused() const {
+  WorkerResources rest = *this;
+  rest.held_.clear();
+  rest.memory_used_mib_ = 0;
+  for (Gpu& gpu : rest.gpus_) gpu.used = {};
+  return rest;
+}
+
+bool WorkerResources::CouldEverFit(const ResourceRequest& request) const {
+  if (request.processes == 1) {
+    for (std::uint32_t slot = 0; slot < gpu_of_slot_.size(); ++slot) {
+      if (CouldFit(slot, request)) return true;
+    }
+    return false;
+  }
+  return !Unused().SlotsFor(request, [](std::uint32_t) { return true; }).empty();
 }
 
 void WorkerResources::Add(const Held& held, int sign) {
-  const ResourceRequest charge = Charge(held.slot, held.request);
   const auto add = [sign](auto& to, auto amount) { sign > 0 ? to += amount : to -= amount; };
-  add(memory_used_mib_, charge.memory_mib);
-  if (held.slot >= gpu_of_slot_.size() || gpu_of_slot_[held.slot] < 0) return;
-  Gpu& gpu = gpus_[static_cast<std::size_t>(gpu_of_slot_[held.slot])];
-  add(gpu.used.gpu_thousandths, charge.gpu_thousandths);
-  add(gpu.used.gpu_memory_mib, charge.gpu_memory_mib);
+  for (const std::uint32_t slot : held.slots) {
+    const ResourceRequest charge = Charge(slot, held.request);
+    add(memory_used_mib_, charge.memory_mib);
+    if (slot >= gpu_of_slot_.size() || gpu_of_slot_[slot] < 0) continue;
+    Gpu& gpu = gpus_[static_cast<std::size_t>(gpu_of_slot_[slot])];
+    add(gpu.used.gpu_thousandths, charge.gpu_thousandths);
+    add(gpu.used.gpu_memory_mib, charge.gpu_memory_mib);
+  }
 }
 
-void WorkerResources::Take(Token token, std::uint32_t slot, const ResourceRequest& request) {
-  const auto [at, is_new] = held_.emplace(token, Held{.slot = slot, .request = request});
+void WorkerResources::Take(Token token, std::vector<std::uint32_t> slots, const ResourceRequest& request) {
+  if (INLIER_BUG("further_slots_not_taken")) slots.resize(1);
+  const auto [at, is_new] = held_.emplace(token, Held{.slots = std::move(slots), .request = request});
   INLIER_CHECK(is_new);
   Add(at->second, 1);
 }
@@ -147,8 +190,10 @@ void WorkerResources::SetReported(const std::set<Token>& tokens) {
 }
 
 bool WorkerResources::SlotTaken(std::uint32_t slot) const {
-  return std::any_of(held_.begin(), held_.end(),
-                     [slot](const auto& held) { return held.second.slot == slot; });
+  return std::any_of(held_.begin(), held_.end(), [slot](const auto& held) {
+    const std::vector<std::uint32_t>& slots = held.second.slots;
+    return std::find(slots.begin(), slots.end(), slot) != slots.end();
+  });
 }
 
 void WorkerResources::Release(Token token) {

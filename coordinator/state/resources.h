@@ -6,6 +6,8 @@
 // always fit, one a slot. A worker has none of a resource that it does not report: a request for it does not
 // fit.
 //
+// An attempt of several processes, a gang, takes as many slots, each with its request, on GPUs each on its own.
+//
 // An attempt holds its resources until its process is gone, also after it has ended for the coordinator.
 //
 // Thread safety: none; plain values on the coordinator's thread. Memory in MiB.
@@ -18,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
 #include "inlier/v1/sweep_spec.pb.h"
@@ -30,7 +33,8 @@ inline constexpr std::uint32_t kWholeGpu = 1000;  // Thousandths.
 ResourceRequest RequestOf(const v1::ResourceSpec& spec);
 // The larger of both, member by member.
 ResourceRequest Larger(const ResourceRequest& a, const ResourceRequest& b);
-// "0.25 of a GPU, 2048 MiB of memory, 800 MiB of GPU memory"; "nothing in particular".
+// "0.25 of a GPU, 2048 MiB of memory, 800 MiB of GPU memory"; "nothing in particular"; "4 processes on one worker, each
+// with a whole GPU".
 std::string RequestText(const ResourceRequest& request);
 
 // MiB to ask for after an attempt ran out of memory: half as much again as it had or held, in steps of 64.
@@ -41,20 +45,28 @@ class WorkerResources {
   // The worker's resources. Held attempts stay held.
   void SetCapacity(const std::vector<v1::Slot>& slots, std::uint64_t memory_mib);
 
-  // The resources that an attempt with this request takes on the slot. REQUIRES: the slot exists.
+  // The resources that an attempt with this request takes on the slot (of a gang: one process). REQUIRES: the slot
+  // exists.
   ResourceRequest Charge(std::uint32_t slot, const ResourceRequest& request) const;
   // The worker is known to have other data.
   bool HasOtherData(const ResourceRequest& request) const;
-  // CouldFit: the data are not others, and the slot's empty GPU and machine have enough. Fits: they have enough now.
+  // Of one process. CouldFit: the data are not others, and the slot's empty GPU and machine have enough. Fits: they have
+  // enough now.
   bool CouldFit(std::uint32_t slot, const ResourceRequest& request) const;
   bool Fits(std::uint32_t slot, const ResourceRequest& request) const;
-  // CouldFit on any slot.
-  bool CouldEverFit(const ResourceRequest& request) const;
-  // Fits, were the attempts of `gone` not there.
-  bool FitsWithout(std::uint32_t slot, const ResourceRequest& request, const std::set<Token>& gone) const;
 
-  // An attempt on the slot takes its request. It need not fit: the attempt runs already.
-  void Take(Token token, std::uint32_t slot, const ResourceRequest& request);
+  using Usable = absl::FunctionRef<bool(std::uint32_t slot)>;
+  // A slot for each process, of those that are usable, so that all of them fit now; the first ones that do. Empty: there
+  // are not enough.
+  std::vector<std::uint32_t> SlotsFor(const ResourceRequest& request, Usable usable) const;
+  // The worker without these attempts, and with none.
+  WorkerResources Without(const std::set<Token>& gone) const;
+  WorkerResources Unused() const;
+  // With all slots, were none taken.
+  bool CouldEverFit(const ResourceRequest& request) const;
+
+  // An attempt on the slots takes its request on each. It need not fit: the attempt runs already.
+  void Take(Token token, std::vector<std::uint32_t> slots, const ResourceRequest& request);
   // Harmless for one that is not held.
   void Release(Token token);
 
@@ -70,7 +82,7 @@ class WorkerResources {
   void SetReported(const std::set<Token>& tokens);
 
   struct Held {
-    std::uint32_t slot = 0;
+    std::vector<std::uint32_t> slots;
     ResourceRequest request;
     bool reported = false;
     friend bool operator==(const Held&, const Held&) = default;

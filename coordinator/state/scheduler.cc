@@ -236,6 +236,12 @@ std::optional<Scheduler::Pick> Scheduler::Next(std::uint32_t worker, Fits fits) 
   return Pick{sweep, first->second.second};
 }
 
+bool Scheduler::HasGang() const {
+  return std::any_of(eligible_.begin(), eligible_.end(), [](const auto& lane) {
+    return lane.first.request.processes > 1 && !lane.second.empty();
+  });
+}
+
 std::vector<std::uint32_t> Scheduler::AwaitedWorkers() const {
   std::vector<std::uint32_t> workers;
   for (auto lane = eligible_.lower_bound(Shape{1, {}}); lane != eligible_.end(); ++lane) {

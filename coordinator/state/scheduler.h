@@ -108,6 +108,8 @@ class Scheduler {
   bool Idle() const {
     return eligible_.empty() || (eligible_.size() == 1 && eligible_.begin()->second.empty());
   }
+  // A gang may start, wherever it might fit.
+  bool HasGang() const;
   // Workers for which a stage waits that may start, by number.
   std::vector<std::uint32_t> AwaitedWorkers() const;
 

@@ -58,6 +58,7 @@ struct State {
   LeaseTable leases;
   Scheduler scheduler;
   IdleWorkers idle;
+  Gathering gathering;
   HolderWaits holder_waits;
   DataWaits data_waits;
   Deadlines deadlines;

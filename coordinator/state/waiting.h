@@ -70,6 +70,12 @@ struct IdleWorkers {
   }
 };
 
+// The worker whose slots are kept for a gang until it fits there (scheduling/gather.h).
+struct Gathering {
+  std::string worker;         // Its incarnation; empty: none.
+  ResourceRequest request{};  // The gang's.
+};
+
 // Failures of a sweep after one that was notified: they are notified together when the time is over.
 struct FailureGather {
   Duration window{};  // Its length. It doubles while trials keep failing.

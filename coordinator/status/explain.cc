@@ -6,10 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "coordinator/scheduling/data_check.h"
+#include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/sources.h"
 #include "coordinator/state/limits.h"
@@ -38,12 +40,17 @@ std::string LabelsText(const Trial& trial) {
   return text.empty() ? "" : absl::StrCat(" (", text, ")");
 }
 
+std::string SlotsText(const v1::Assignment& assignment) {
+  if (assignment.further_slots().empty()) return absl::StrCat("slot ", assignment.slot());
+  return absl::StrCat("slots ", assignment.slot(), ", ", absl::StrJoin(assignment.further_slots(), ", "));
+}
+
 v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Moment now) {
   v1::Explanation node;
   const WorkerEntry* worker = state.workers.Find(attempt.worker);
   std::string text =
       absl::StrCat("attempt ", attempt.assignment.attempt(), " runs on worker ",
-                   worker != nullptr ? worker->name : attempt.worker, ", slot ", attempt.assignment.slot());
+                   worker != nullptr ? worker->name : attempt.worker, ", ", SlotsText(attempt.assignment));
   if (attempt.unclaimed) {
     absl::StrAppend(&text, "; the coordinator has restarted and the worker has not come back yet");
   } else if (attempt.progress.steps_total() > 0) {
@@ -135,18 +142,34 @@ std::string DigestText(const State& state, DataId version) {
   return HexOf(*state.data.at(version).digest).substr(0, 12);
 }
 
+// A worker that is kept until a gang fits there.
+void ExplainKept(const State& state, const ResourceRequest& request, v1::Explanation& of) {
+  const WorkerEntry* const kept = state.workers.Find(state.gathering.worker);
+  if (kept == nullptr) return;
+  if (request == state.gathering.request) {
+    Because(of, absl::StrCat("it needs ", RequestText(request), ": worker ", kept->name,
+                             " starts nothing else until they are free there"));
+  } else {
+    Because(of, absl::StrCat("worker ", kept->name, " is kept for an attempt of ",
+                             state.gathering.request.processes, " processes, which goes before"));
+  }
+}
+
 void ExplainPlacement(const State& state, const Stage& stage, SweepId sweep, v1::Explanation& of) {
   const ResourceRequest request = RequestFor(state, state.sweeps.at(sweep), stage);
   if (const std::string never = WhyNowhere(state, request); !never.empty()) {
     of.add_because()->set_text(never);
     return;
   }
-  if (request == ResourceRequest() || state.workers.connected() == 0) return;
+  if (state.workers.connected() == 0) return;
+  ExplainKept(state, request, of);
+  if (request == ResourceRequest()) return;
   v1::Explanation node;
   int free_slots = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected || !worker.TakesWork() || !FreeSlot(state, worker)) continue;
-    if (SlotFor(state, worker, request)) return;
+    if (IsKept(state, worker, request)) continue;
+    if (!SlotsFor(state, worker, request).empty()) return;
     if (++free_slots <= kWorkersShown)
       node.add_because()->set_text(
           worker.resources.HasOtherData(request)

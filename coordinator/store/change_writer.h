@@ -125,7 +125,7 @@ class Store::Writer {
     attempts_.Insert(std::span(rows), [](const AttemptRow& row, Statement& values) {
       values.Bind(row.token, row.stage, row.number, row.worker, row.slot, row.resume_step, row.started_at,
                   row.sweep, row.request.gpu_thousandths, row.request.memory_mib, row.request.gpu_memory_mib,
-                  row.gpu_share_thousandths);
+                  row.gpu_share_thousandths, nlohmann::json(row.further_slots).dump());
     });
     for (const AttemptRow* row : rows) {
       if (row->number > 1) Overwrite(row->token, row->resume_step);
@@ -405,7 +405,7 @@ class Store::Writer {
       "trial (id, sweep, point, train_stage, evaluate_stage, state, message, labels, known, spec)"};
   RowInserter attempts_{database_,
                         "attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep, "
-                        "gpu_thousandths, memory_mib, gpu_memory_mib, gpu_share_thousandths)"};
+                        "gpu_thousandths, memory_mib, gpu_memory_mib, gpu_share_thousandths, further_slots)"};
   Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.
 };
 

@@ -191,10 +191,11 @@ View Attempts() {
        {"started_at", Utc("attempt.started_ms"), "UTC."},
        {"ended_at", Utc("attempt.ended_ms"), "UTC."},
        {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
-       {"gpu", "attempt.gpu_share_thousandths / 1000.0", "Share of a GPU that it had; 0 on a CPU."},
+       {"gpu", "attempt.gpu_share_thousandths / 1000.0", "Share of a GPU that it had, or number of GPUs; 0 on a CPU."},
        {"worker", "attempt.worker", "Incarnation of the worker."},
        {"worker_name", "(SELECT name FROM worker WHERE worker.incarnation = attempt.worker)", "Its label."},
-       {"slot", "attempt.slot", "Place on the worker."},
+       {"slot", "attempt.slot", "Place on the worker; of several processes, that of the first."},
+       {"processes", "1 + json_array_length(attempt.further_slots)", "That train together; else 1."},
        {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it resumed from; 0 from scratch."}},
       AttemptsOfTrials()};
   for (const char* name : {"host", "device", "threads", "build", "torch_version", "cuda_version",

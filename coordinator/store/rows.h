@@ -33,11 +33,12 @@ struct StageFailures {
   friend bool operator==(const StageFailures&, const StageFailures&) = default;
 };
 
-// Resources that an attempt asks for; a zero member: not given.
+// Resources that an attempt asks for, each process of it; a zero member: not given.
 struct ResourceRequest {
   std::uint32_t gpu_thousandths = 0;  // Of one GPU; at most 1000.
   std::uint64_t memory_mib = 0;       // Of the machine.
   std::uint64_t gpu_memory_mib = 0;   // Of its GPU.
+  std::uint32_t processes = 1;        // More: a gang, with a slot each on one worker.
   // A worker that is known to have another version of the source does not fit. For placing only: not stored.
   DataId data_source{};
   DataId data{};
@@ -130,11 +131,12 @@ struct AttemptRow {
   std::uint32_t number = 1;  // 1 for the stage's first attempt.
   std::string worker{};      // Incarnation.
   std::uint32_t slot = 0;
+  std::vector<std::uint32_t> further_slots{};  // Of a gang: of the ranks from 1 on.
   std::uint64_t resume_step = 0;  // TRAIN: step of the checkpoint it is to resume from; 0 from scratch.
   WallTime started_at{};
   SweepId sweep{};  // Charged for it.
   ResourceRequest request{};
-  std::uint32_t gpu_share_thousandths = 0;  // Of a GPU, as it has it; 0: on a CPU.
+  std::uint32_t gpu_share_thousandths = 0;  // Of GPUs, as it has them; 0: on a CPU.
   // Stored by later changes.
   std::string yields{};            // Why it was asked to write a checkpoint and stop; empty: it was not.
   bool timed_out = false;          // With `yields`: because of its time.

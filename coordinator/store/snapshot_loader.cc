@@ -175,17 +175,21 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   Statement rows(database,
                  "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, attempt.sweep, "
                  "gpu_thousandths, memory_mib, gpu_memory_mib, yields, artifact.sha256, artifact.step, "
-                 "gpu_share_thousandths, timed_out "
+                 "gpu_share_thousandths, timed_out, further_slots "
                  "FROM attempt LEFT JOIN artifact ON artifact.id = (SELECT max(id) FROM artifact AS saved "
                  "WHERE saved.token = attempt.token AND saved.final = 1) "
                  "WHERE ended_ms IS NULL ORDER BY +attempt.token");
   while (rows.Next()) {
     AttemptRow& attempt = snapshot.live_attempts.emplace_back();
     ResourceRequest& request = attempt.request;
+    std::string further_slots;
     rows.Read(attempt.token, attempt.stage, attempt.number, attempt.worker, attempt.slot, attempt.resume_step,
               attempt.started_at, attempt.sweep, request.gpu_thousandths, request.memory_mib,
               request.gpu_memory_mib, attempt.yields, attempt.final_checkpoint, attempt.final_step,
-              attempt.gpu_share_thousandths, attempt.timed_out);
+              attempt.gpu_share_thousandths, attempt.timed_out, further_slots);
+    if (INLIER_BUG("further_slots_forgotten_after_restart")) continue;
+    attempt.further_slots = nlohmann::json::parse(further_slots).get<std::vector<std::uint32_t>>();
+    request.processes = 1 + static_cast<std::uint32_t>(attempt.further_slots.size());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/scheduling/data_check.h"
+#include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/status/explain.h"
 #include "coordinator/store/hook_key.h"
@@ -24,10 +25,11 @@ Duration PeriodOf(const State& state) {
 }
 
 bool CanRun(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
-  return worker.connected && worker.TakesWork() &&
-         std::any_of(worker.slots.begin(), worker.slots.end(), [&](const v1::Slot& slot) {
-           return !IsBlocked(worker, slot.index()) && worker.resources.CouldFit(slot.index(), request);
-         });
+  if (!worker.connected || !worker.TakesWork()) return false;
+  if (request.processes > 1) return CouldGather(worker, request);
+  return std::any_of(worker.slots.begin(), worker.slots.end(), [&](const v1::Slot& slot) {
+    return !IsBlocked(worker, slot.index()) && worker.resources.CouldFit(slot.index(), request);
+  });
 }
 
 // Of one look at all sweeps: a request is compared with the workers once.

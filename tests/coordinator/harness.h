@@ -130,6 +130,7 @@ class HandWorker {
       report.set_token(token);
       report.set_stage_id(assignment.stage_id());
       report.set_slot(assignment.slot());
+      *report.mutable_further_slots() = assignment.further_slots();
       *report.mutable_progress() = progress_[token];
     }
     for (const v1::NumberedEvent& event : outbox_) *sync.add_events() = event;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/digest.h"
 #include "coordinator/scheduling/placement.h"
@@ -28,7 +29,7 @@ void CheckHeld(const WorkerResources& resources) {
   for (const auto& [token, taken] : held) again.Release(token);
   INLIER_CHECK(again.memory_used_mib() == 0);
   for (const WorkerResources::Gpu& gpu : again.gpus()) INLIER_CHECK(gpu.used == ResourceRequest());
-  for (const auto& [token, taken] : held) again.Take(token, taken.slot, taken.request);
+  for (const auto& [token, taken] : held) again.Take(token, taken.slots, taken.request);
   INLIER_CHECK(again.memory_used_mib() == resources.memory_used_mib() && again.gpus() == resources.gpus());
 }
 
@@ -49,10 +50,16 @@ void CheckResources(const State& state) {
       INLIER_CHECK(gpu.used.gpu_thousandths <= kWholeGpu);
       INLIER_CHECK(gpu.used.gpu_memory_mib <= gpu.memory_mib);
     }
+    std::set<std::uint32_t> taken;  // No slot has two live attempts.
     for (const Token token : tokens) {
       const Attempt& attempt = state.attempts.at(token);
-      INLIER_CHECK(resources.held().at(token).slot == attempt.assignment.slot() &&
+      std::vector<std::uint32_t> slots = {attempt.assignment.slot()};
+      slots.insert(slots.end(), attempt.assignment.further_slots().begin(),
+                   attempt.assignment.further_slots().end());
+      INLIER_CHECK(resources.held().at(token).slots == slots &&
                    resources.held().at(token).request == attempt.request);
+      INLIER_CHECK(slots.size() == attempt.request.processes);
+      for (const std::uint32_t slot : slots) INLIER_CHECK(taken.insert(slot).second);
     }
     if (!worker.connected) INLIER_CHECK(resources.held().size() == tokens.size());
   }
@@ -416,7 +423,11 @@ std::string DurableState(const State& state) {
                     " gpu=", attempt.gpu_thousandths, " timed_out=", attempt.timed_out,
                     " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields,
                     " request=", attempt.request.gpu_thousandths, "/", attempt.request.memory_mib, "/",
-                    attempt.request.gpu_memory_mib, "\n");
+                    attempt.request.gpu_memory_mib,
+                    attempt.assignment.further_slots().empty()
+                        ? ""
+                        : absl::StrCat(" further=", absl::StrJoin(attempt.assignment.further_slots(), ",")),
+                    "\n");
   }
   for (const auto& [incarnation, worker] : state.workers.all()) {
     absl::StrAppend(&text, "worker ", incarnation, " ", worker.name, " slots=", worker.slots.size(),

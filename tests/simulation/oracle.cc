@@ -41,7 +41,18 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
   ++stage.attempts;
   Must(attempt.number == stage.attempts,
        absl::StrCat(name, ": it is number ", attempt.number, " and not ", stage.attempts));
-  Must(workers_[attempt.worker].slots > attempt.slot, absl::StrCat(name, ": its worker has no such slot"));
+  const WorkerView& worker = workers_[attempt.worker];
+  std::set<std::string> devices;
+  for (const std::int64_t slot : attempt.Slots()) {
+    Must(worker.slots > slot, absl::StrCat(name, ": its worker has no such slot"));
+    if (static_cast<std::size_t>(slot) < worker.devices.size())
+      Must(devices.insert(worker.devices[static_cast<std::size_t>(slot)]).second,
+           absl::StrCat(name, ": two of its processes share a GPU"));
+  }
+  const auto processes = static_cast<std::int64_t>(attempt.Slots().size());
+  Must(stage.kind == "EVALUATE_STAGE" ? processes == 1 : sweeps_[attempt.charged].processes.contains(processes),
+       absl::StrCat(name, " has ", processes, " processes, which its sweep does not ask for"));
+  if (processes > 1) world_.Count("attempts of several processes");
   // An evaluation needs its training's checkpoint, a training that of the one it starts from.
   if (const std::int64_t source = stage.kind == "EVALUATE_STAGE" ? stage.train : stage.start; source != 0) {
     const StageRow& train = stages_[source];
@@ -150,19 +161,29 @@ void Oracle::CheckStoredEvent(Token token, const std::string& mark, const char* 
 void Oracle::CheckWhole() {
   std::map<std::int64_t, std::int64_t> of_stage;
   std::set<std::pair<std::string, std::int64_t>> slots;
-  std::map<std::string, std::pair<std::int64_t, std::int64_t>> taken;  // Thousandths of the GPU, MiB.
+  std::map<std::pair<std::string, std::string>, std::int64_t> gpus;  // Thousandths, by worker and device.
+  std::map<std::string, std::int64_t> memories;                     // MiB.
   for (const std::int64_t token : live_) {
     const AttemptRow& attempt = attempts_.at(token);
     Must(++of_stage[attempt.stage] == 1, absl::StrCat("stage ", attempt.stage, " has two live attempts"));
-    Must(slots.emplace(attempt.worker, attempt.slot).second,
-         absl::StrCat("slot ", attempt.slot, " of worker ", attempt.worker, " has two live attempts"));
-    const std::int64_t slots_here = std::max<std::int64_t>(1, workers_[attempt.worker].slots);
-    auto& [gpu, memory] = taken[attempt.worker];
-    gpu += attempt.gpu_thousandths > 0 ? attempt.gpu_thousandths : 1000 / slots_here;
-    memory += attempt.memory_mib > 0 ? attempt.memory_mib : kMachineMib / slots_here;
-    Must(gpu <= 1000 && memory <= kMachineMib,
-         absl::StrCat("worker ", attempt.worker, " is given ", gpu, " thousandths of its GPU and ", memory,
-                      " of ", kMachineMib, " MiB"));
+    const WorkerView& worker = workers_[attempt.worker];
+    const std::int64_t slots_here = std::max<std::int64_t>(1, worker.slots);
+    for (const std::int64_t slot : attempt.Slots()) {
+      Must(slots.emplace(attempt.worker, slot).second,
+           absl::StrCat("slot ", slot, " of worker ", attempt.worker, " has two live attempts"));
+      const std::string device = static_cast<std::size_t>(slot) < worker.devices.size()
+                                     ? worker.devices[static_cast<std::size_t>(slot)]
+                                     : "cuda:0";
+      const std::int64_t sharing = std::max<std::int64_t>(
+          1, std::count(worker.devices.begin(), worker.devices.end(), device));
+      std::int64_t& gpu = gpus[{attempt.worker, device}];
+      std::int64_t& memory = memories[attempt.worker];
+      gpu += attempt.gpu_thousandths > 0 ? attempt.gpu_thousandths : 1000 / sharing;
+      memory += attempt.memory_mib > 0 ? attempt.memory_mib : kMachineMib / slots_here;
+      Must(gpu <= 1000 && memory <= kMachineMib,
+           absl::StrCat("worker ", attempt.worker, " is given ", gpu, " thousandths of its GPU and ", memory,
+                        " of ", kMachineMib, " MiB"));
+    }
     Must(stages_[attempt.stage].state == "PENDING",
          absl::StrCat("attempt ", token, " is live, and its stage is ", stages_[attempt.stage].state));
     Must(!NeededBy(attempt.stage).empty(),
@@ -216,7 +237,12 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
   worker.heard = world_.now();
   worker.draining = sync.draining();
   worker.occupied.clear();
-  for (const v1::AttemptReport& report : sync.attempts()) worker.occupied[report.slot()] = report.token();
+  for (const v1::AttemptReport& report : sync.attempts()) {
+    worker.occupied[report.slot()] = report.token();
+    for (const std::uint32_t slot : report.further_slots()) worker.occupied[slot] = report.token();
+  }
+  worker.devices.clear();
+  for (const v1::Slot& slot : sync.slots()) worker.devices.push_back(slot.device());
 }
 
 void Oracle::SubmitDecided(const Effects& effects) {
@@ -236,6 +262,8 @@ void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool ta
       const std::string name = absl::StrCat("lease ", started->token);
       Must(takes_leases, absl::StrCat(name, ", though the store has no room for it"));
       CheckLease(name, started->worker, started->sweep.value(), started->slot, sync);
+      for (const std::uint32_t slot : started->further_slots)
+        CheckLease(name, started->worker, started->sweep.value(), slot, sync);
     } else if (const auto* yields = std::get_if<AttemptYields>(&change)) {
       yielding_.insert(yields->token);
     } else if (const auto* ended = std::get_if<AttemptEnded>(&change)) {
@@ -298,6 +326,8 @@ void Oracle::CheckDesired(const std::string& incarnation, const v1::CoordinatorS
     Must(at->second.worker == incarnation && StageId(at->second.stage).ToString() == desired.stage_id(),
          absl::StrCat(name, ", which is another's"));
     Must(slots.insert(desired.slot()).second, absl::StrCat(name, ": its slot is named twice"));
+    for (const std::uint32_t slot : desired.further_slots())
+      Must(slots.insert(slot).second, absl::StrCat(name, ": its slot is named twice"));
     if (desired.kind() == v1::EVALUATE_STAGE) {
       Must(stages_[stages_[at->second.stage].train].checkpoint == desired.checkpoint_sha256(),
            absl::StrCat(name, " with a checkpoint that is not its training's"));

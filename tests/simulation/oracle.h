@@ -162,7 +162,8 @@ class Oracle {
     bool draining = false;
     std::map<std::uint32_t, Token> occupied;  // By its latest sync.
     std::uint32_t slots = 0;
-    std::uint64_t acknowledged = 0;  // Of its row.
+    std::vector<std::string> devices;  // Of its slots.
+    std::uint64_t acknowledged = 0;    // Of its row.
     bool held = false;               // Of its row.
   };
   // Something that people turn on and off.
@@ -286,6 +287,7 @@ struct Oracle::SweepRow {
   // Name and labels of each axis; none where points are drawn.
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
   v1::PruningSpec pruning;
+  std::set<std::int64_t> processes;  // Of an attempt, in any revision.
   // The longest that ever was allowed: an edit may lower what has passed already. None: it was unlimited once.
   std::optional<double> attempt_hours, sweep_hours;
 
@@ -315,7 +317,14 @@ struct Oracle::TrialRow {
 };
 struct Oracle::AttemptRow {
   std::int64_t stage = 0, number = 0, slot = 0, charged = 0;
-  std::int64_t gpu_thousandths = 0, memory_mib = 0;  // Asked for; 0: its slot's part.
+  std::int64_t gpu_thousandths = 0, memory_mib = 0;  // Asked for by each process; 0: its slot's part.
+  std::vector<std::int64_t> further_slots;
+
+  std::vector<std::int64_t> Slots() const {
+    std::vector<std::int64_t> slots = further_slots;
+    slots.insert(slots.begin(), slot);
+    return slots;
+  }
   std::string worker, outcome, failure, message, yields;
   bool ended = false;
   std::uint64_t last_sequence = 0;  // Of its measurements.

@@ -39,7 +39,7 @@ struct Oracle::Statements {
         attempt(db,
                 "SELECT stage, number, worker, slot, ended_ms IS NOT NULL, coalesce(outcome, ''), "
                 "coalesce(failure, ''), message, coalesce(sweep, 0), gpu_thousandths, "
-                "memory_mib, coalesce(yields, '') FROM attempt WHERE token = ?"),
+                "memory_mib, coalesce(yields, ''), further_slots FROM attempt WHERE token = ?"),
         measurement(db, "SELECT token, value FROM measurement WHERE id = ?"),
         artifact(db, "SELECT token, sha256, path, final FROM artifact WHERE id = ?"),
         worker(db, "SELECT incarnation, slots, acknowledged_sequence, held FROM worker WHERE rowid = ?"),
@@ -64,6 +64,7 @@ struct Oracle::Statements {
 static void ReadSpec(const std::string& text, Oracle::SweepRow& sweep) {
   const nlohmann::json spec = nlohmann::json::parse(text);
   sweep.axes.clear();
+  sweep.processes.insert(spec.value("resources", nlohmann::json::object()).value("processes", 1));
   for (const nlohmann::json& axis : spec.value("axes", nlohmann::json::array())) {
     if (spec.contains("sampling")) break;
     std::vector<std::string> labels;
@@ -345,6 +346,7 @@ void Oracle::ReadAttempt(std::int64_t token) {
     attempt.charged = row.getColumn(8).getInt64();
     attempt.gpu_thousandths = row.getColumn(9).getInt64();
     attempt.memory_mib = row.getColumn(10).getInt64();
+    attempt.further_slots = nlohmann::json::parse(row.getColumn(12).getString());
   }
   const bool ended = row.getColumn(4).getInt() != 0;
   const std::string outcome = row.getColumn(5).getString();

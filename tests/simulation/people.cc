@@ -126,6 +126,14 @@ void People::Submit() {
     spec.mutable_resources()->set_memory_mib(500 + 500 * static_cast<std::uint32_t>(random.Below(4)));
     if (random.PerMille(500)) spec.mutable_resources()->set_gpu(0.3 + 0.35 * random.Below(3));
   }
+  if (world_.plan().gangs && random.PerMille(400)) {
+    v1::ResourceSpec& resources = *spec.mutable_resources();
+    resources.set_processes(2 + static_cast<std::uint32_t>(random.Below(2)));
+    spec.mutable_base()->mutable_training()->set_batch_size(48);
+    if (resources.has_memory_mib()) resources.set_memory_mib(500);  // On the largest machine they fit.
+    if (!CheckedGrid(spec).ok()) resources.clear_processes();       // It draws its batch sizes.
+    world_.Count("sweeps of several processes", resources.has_processes() ? 1 : 0);
+  }
   if (random.PerMille(300)) {
     v1::LimitsSpec& limits = *spec.mutable_limits();
     const auto hours = [&random](int from, int to) { return (from + random.Below(to - from)) / 3600.0; };

@@ -35,7 +35,9 @@ WorkerProcess::WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& c
       hold_(DrawHold(world.random())),
       lease_(hold_) {
   Random& random = world_.random();
-  slots_ = static_cast<std::uint32_t>(1 + random.Below(2));
+  slots_ = static_cast<std::uint32_t>(1 + random.Below(world_.plan().gangs ? 3 : 2));
+  spread_ = world_.plan().gangs && random.PerMille(500);
+  if (world_.plan().gangs && name == "w0") slots_ = 3, spread_ = true;  // There every gang fits.
   ordered_ = random.PerMille(600);
   keeps_artifacts_ = random.PerMille(500);
   // The margin of 1 s in 16 forgives a clock that is slow by a twentieth. Others lie.
@@ -178,7 +180,7 @@ v1::WorkerSync WorkerProcess::State() const {
   for (std::uint32_t i = 0; i < slots_; ++i) {
     v1::Slot& slot = *sync.add_slots();
     slot.set_index(i);
-    slot.set_device("cuda:0");
+    slot.set_device(spread_ ? absl::StrCat("cuda:", i) : "cuda:0");
     slot.set_device_memory_mib(4000);
     slot.set_threads(1);
   }
@@ -188,6 +190,7 @@ v1::WorkerSync WorkerProcess::State() const {
     report.set_token(token);
     report.set_stage_id(child.assignment.stage_id());
     report.set_slot(child.assignment.slot());
+    *report.mutable_further_slots() = child.assignment.further_slots();
     report.set_stopping(child.ends.has_value());
     report.mutable_progress()->set_phase("train");
     report.mutable_progress()->set_step(child.step);

@@ -103,6 +103,7 @@ class WorkerProcess {
   std::string name_;
   std::string incarnation_;
   std::uint32_t slots_;
+  bool spread_ = false;  // Each slot is on a GPU of its own.
   bool ordered_;  // A stream, or single calls.
   bool keeps_artifacts_;
   bool sound_clock_;  // Its clock is good enough for the lease's margin.

@@ -21,7 +21,7 @@
 
 namespace inlier {
 
-// Memory of every simulated machine. All its slots are on one GPU.
+// Memory of every simulated machine. All its slots are on one GPU, but for some in a world with gangs.
 inline constexpr std::int64_t kMachineMib = 2000;
 
 // Which troubles a seed has, per mille of the occasions. Each seed leaves some out, so that rare ones are not
@@ -39,6 +39,7 @@ struct FaultPlan {
   bool tiny_groups;  // Transactions of few rows.
   bool tiny_bulk;    // Little room for bulk.
   int data;          // Of files: replaced on one machine, or on all.
+  bool gangs = false;  // Sweeps of several processes, and machines with up to three slots, on GPUs each on its own or on one.
 };
 
 class World {

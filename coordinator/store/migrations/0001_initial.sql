@@ -71,7 +71,7 @@ CREATE TABLE stage (
   data INTEGER REFERENCES data(id) DEFERRABLE INITIALLY DEFERRED,              -- TRAIN_STAGE: its data; a row without a digest: not known yet.
   previous INTEGER REFERENCES stage(id) DEFERRABLE INITIALLY DEFERRED,         -- The stage that ran the same before, on other data or by --again; NULL: none did.
   steps INTEGER NOT NULL DEFAULT 0,                    -- Updates of the training, or of the training that it evaluates; 0: it counts epochs.
-  memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB that its next attempts need at least, since one ran out of memory; 0: as its sweep specifies.
+  memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB that its next attempts need at least, all processes together, since one ran out of memory; 0: as its sweep specifies.
   gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- The same of a GPU.
   spec TEXT NOT NULL,                                  -- Its part of the resolved TrialSpec, defaults written, JSON. EVALUATE_STAGE: the groups quantization and evaluation; TRAIN_STAGE: everything else. Fields that do not decide the result are as in the first trial that needed the stage.
   CHECK (kind = 'EVALUATE_STAGE' OR train_stage IS NULL),
@@ -108,7 +108,8 @@ CREATE TABLE attempt (
   number INTEGER NOT NULL CHECK (number > 0),          -- 1 for the first attempt of the stage.
   sweep INTEGER NOT NULL REFERENCES sweep(id) DEFERRABLE INITIALLY DEFERRED,     -- Sweep whose share and max_parallel it counts for.
   worker TEXT NOT NULL,                                -- The worker's incarnation.
-  slot INTEGER NOT NULL,                               -- Place on the worker.
+  slot INTEGER NOT NULL,                               -- Place on the worker; of several processes, that of the first.
+  further_slots TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(further_slots)),  -- A list: the places of its other processes.
   resume_step INTEGER NOT NULL DEFAULT 0,              -- Step of the checkpoint it was asked to resume from; 0 from scratch.
   started_ms INTEGER NOT NULL,                         -- When it was leased.
   ended_ms INTEGER,                                    -- When its end was committed; NULL while it is live.
@@ -120,8 +121,8 @@ CREATE TABLE attempt (
   yields TEXT,                                         -- Why it was asked to write a checkpoint and stop; NULL: it was not.
   timed_out INTEGER NOT NULL DEFAULT 0 CHECK (timed_out IN (0, 1)),  -- 1: asked because it had run for its attempt_hours.
   visible_until INTEGER,                               -- Measurements after this step were overwritten by a later attempt that resumed there; NULL: none were.
-  gpu_thousandths INTEGER NOT NULL DEFAULT 0 CHECK (gpu_thousandths >= 0 AND gpu_thousandths <= 1000),  -- Share of a GPU that it asked for; 0: none.
-  gpu_share_thousandths INTEGER NOT NULL DEFAULT 0 CHECK (gpu_share_thousandths >= 0 AND gpu_share_thousandths <= 1000),  -- Share of a GPU that it has: what it asked for, or its slot's part; 0: on a CPU.
+  gpu_thousandths INTEGER NOT NULL DEFAULT 0 CHECK (gpu_thousandths >= 0 AND gpu_thousandths <= 1000),  -- Share of a GPU that each process asked for; 0: none.
+  gpu_share_thousandths INTEGER NOT NULL DEFAULT 0 CHECK (gpu_share_thousandths >= 0 AND gpu_share_thousandths <= 1000 * (1 + json_array_length(further_slots))),  -- Share of a GPU that it has: what it asked for, or its slot's part; of several processes their sum; 0: on a CPU.
   memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (memory_mib >= 0),          -- MiB of the machine that it asked for; 0: not given.
   gpu_memory_mib INTEGER NOT NULL DEFAULT 0 CHECK (gpu_memory_mib >= 0),  -- MiB of a GPU that it asked for; 0: not given.
   peak_memory_mib INTEGER,                             -- Most MiB of the machine that it held, as measured; NULL: not known.

@@ -43,14 +43,14 @@ TEST(ResourcesTest, AttemptsThatAskForNothingAlwaysFitOneASlot) {
       WorkerResources machine = Machine(Slots(slots, device, 1000), 1000);
       for (std::uint32_t slot = 0; slot < slots; ++slot) {
         ASSERT_TRUE(machine.Fits(slot, kNothing)) << device << " " << slots << " " << slot;
-        machine.Take(slot + 1, slot, kNothing);
+        machine.Take(slot + 1, {slot}, kNothing);
       }
       EXPECT_LE(machine.memory_used_mib(), 1000u);
     }
   }
   // A worker that reports no memory makes no difference.
   WorkerResources silent = Machine(Slots(2, "cpu"), 0);
-  silent.Take(1, 0, kNothing);
+  silent.Take(1, {0}, kNothing);
   EXPECT_TRUE(silent.Fits(1, kNothing));
 }
 
@@ -58,13 +58,13 @@ TEST(ResourcesTest, SharesOfAGpuFitWhileTheyAddUpToOne) {
   WorkerResources machine = Machine(Slots(4, "cuda:0", 80'000), 0);
   const ResourceRequest third{.gpu_thousandths = 333};
   const ResourceRequest half{.gpu_thousandths = 500};
-  machine.Take(1, 0, half);
+  machine.Take(1, {0}, half);
   EXPECT_TRUE(machine.Fits(1, half));
   EXPECT_FALSE(machine.Fits(1, {.gpu_thousandths = 501}));
-  machine.Take(2, 1, third);
+  machine.Take(2, {1}, third);
   EXPECT_FALSE(machine.Fits(2, third));
   EXPECT_FALSE(machine.Fits(2, kNothing));  // A quarter is its part; a sixth is left.
-  EXPECT_TRUE(machine.FitsWithout(2, half, {2}));
+  EXPECT_TRUE(machine.Without({2}).Fits(2, half));
   machine.Release(2);
   EXPECT_TRUE(machine.Fits(2, half));
   machine.Release(2);  // Harmless.
@@ -74,7 +74,7 @@ TEST(ResourcesTest, SharesOfAGpuFitWhileTheyAddUpToOne) {
 TEST(ResourcesTest, ASlotIsTakenUntilItsProcessIsGone) {
   WorkerResources machine;
   machine.SetCapacity(Slots(2, "cuda:0", 1000), 0);
-  machine.Take(7, 1, {});
+  machine.Take(7, {1}, {});
   EXPECT_TRUE(machine.SlotTaken(1));
   EXPECT_FALSE(machine.SlotTaken(0));
   machine.SetReported({7});
@@ -89,7 +89,7 @@ TEST(ResourcesTest, MemoryOfTheMachineIsSharedByItsSlotsAndThatOfAGpuByItsOwn) {
   std::vector<v1::Slot> slots = Slots(3, "cuda:0", 1000);
   slots[2].set_device("cuda:1");
   WorkerResources machine = Machine(slots, 6000);
-  machine.Take(1, 0, {.memory_mib = 5000, .gpu_memory_mib = 700});
+  machine.Take(1, {0}, {.memory_mib = 5000, .gpu_memory_mib = 700});
   EXPECT_TRUE(machine.Fits(1, {.memory_mib = 1000, .gpu_memory_mib = 300}));
   EXPECT_FALSE(machine.Fits(1, {.memory_mib = 1001, .gpu_memory_mib = 300}));
   EXPECT_FALSE(machine.Fits(1, {.memory_mib = 1000, .gpu_memory_mib = 301}));
@@ -129,11 +129,46 @@ TEST(ResourcesTest, MoreMemoryIsHalfAsMuchAgainInStepsOf64) {
 
 TEST(ResourcesTest, CapacityThatIsReportedAgainKeepsTheUsage) {
   WorkerResources machine = Machine(Slots(2, "cpu"), 1000);
-  machine.Take(1, 0, {.memory_mib = 700});
+  machine.Take(1, {0}, {.memory_mib = 700});
   machine.SetCapacity(Slots(2, "cpu"), 2000);
   EXPECT_EQ(machine.memory_used_mib(), 700u);
   EXPECT_TRUE(machine.Fits(1, {.memory_mib = 1300}));
   EXPECT_FALSE(machine.Fits(1, {.memory_mib = 1301}));
+}
+
+TEST(ResourcesTest, AGangTakesASlotAProcessOnGpusOfTheirOwn) {
+  std::vector<v1::Slot> slots = Slots(6, "cuda:0", 1000);
+  for (std::uint32_t slot = 0; slot < 6; ++slot) slots[slot].set_device("cuda:" + std::to_string(slot / 2));
+  WorkerResources machine = Machine(slots, 6000);
+  const auto all = [](std::uint32_t) { return true; };
+  using List = std::vector<std::uint32_t>;
+  EXPECT_EQ(machine.SlotsFor({.processes = 3}, all), (List{0, 2, 4}));
+  EXPECT_EQ(machine.SlotsFor({.processes = 4}, all), List());
+  EXPECT_FALSE(machine.CouldEverFit({.processes = 4}));
+  // The memory of the machine is for all of them.
+  EXPECT_EQ(machine.SlotsFor({.memory_mib = 3000, .processes = 2}, all), (List{0, 2}));
+  EXPECT_FALSE(machine.CouldEverFit({.memory_mib = 3001, .processes = 2}));
+  machine.Take(1, {0, 2}, {.gpu_thousandths = 1000, .processes = 2});
+  EXPECT_TRUE(machine.SlotTaken(0) && machine.SlotTaken(2));
+  EXPECT_FALSE(machine.SlotTaken(1));
+  EXPECT_EQ(machine.memory_used_mib(), 2000u) << "a sixth for each";
+  EXPECT_EQ(machine.SlotsFor({.processes = 2}, all), List()) << "one GPU is left";
+  EXPECT_TRUE(machine.CouldEverFit({.processes = 3}));
+  EXPECT_EQ(machine.Without({1}).SlotsFor({.processes = 3}, all), (List{0, 2, 4}));
+  machine.Release(1);
+  EXPECT_EQ(machine.memory_used_mib(), 0u);
+}
+
+TEST(ResourcesTest, RequestsOfGangsAreReadAndShown) {
+  v1::ResourceSpec spec;
+  spec.set_processes(2);
+  EXPECT_EQ(RequestText(RequestOf(spec)), "2 processes on one worker");
+  spec.Clear();
+  spec.set_gpus(4);
+  spec.set_memory_mib(100);
+  EXPECT_EQ(RequestOf(spec).processes, 4u);
+  EXPECT_EQ(RequestOf(spec).gpu_thousandths, kWholeGpu);
+  EXPECT_EQ(RequestText(RequestOf(spec)), "4 processes on one worker, each with a whole GPU, 100 MiB of memory");
 }
 
 }  // namespace

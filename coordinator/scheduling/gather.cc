@@ -1,0 +1,106 @@
+#include "coordinator/scheduling/gather.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/deliberate_bug.h"
+#include "coordinator/scheduling/placement.h"
+
+namespace inlier {
+namespace {
+
+bool Takes(const WorkerEntry& worker) { return worker.connected && worker.TakesWork(); }
+
+bool FitsNow(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
+  const auto usable = [&](std::uint32_t slot) { return IsFree(state, worker, slot); };
+  return Takes(worker) && !worker.resources.SlotsFor(request, usable).empty();
+}
+
+// A request of one process has its turn where it fits now, or fits once a slot is free; not where only other attempts
+// fit into the free slots.
+bool HasTurn(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
+  if (!Takes(worker)) return false;
+  if (request.processes > 1) return CouldGather(worker, request);
+  if (FreeSlot(state, worker)) return FitsNow(state, worker, request);
+  return std::any_of(worker.slots.begin(), worker.slots.end(), [&](const v1::Slot& slot) {
+    return !IsBlocked(worker, slot.index()) && worker.resources.CouldFit(slot.index(), request);
+  });
+}
+
+// Those that are free, or soon will be: their attempts are asked to yield.
+std::size_t FreeSlots(const State& state, const WorkerEntry& worker) {
+  std::size_t free = 0;
+  for (const v1::Slot& slot : worker.slots) free += IsFree(state, worker, slot.index()) ? 1 : 0;
+  for (const Token token : state.leases.HeldBy(worker.incarnation)) {
+    const Attempt& attempt = state.attempts.at(token);
+    if (!attempt.yields.empty()) free += attempt.request.processes;
+  }
+  return free;
+}
+
+// The gang's request whose turn it is, if it fits nowhere now.
+std::optional<ResourceRequest> GangInTurn(const State& state) {
+  const auto& workers = state.workers.all();
+  const auto pick = state.scheduler.Next(0, [&](const ResourceRequest& request) {
+    return std::any_of(workers.begin(), workers.end(),
+                       [&](const auto& entry) { return HasTurn(state, entry.second, request); });
+  });
+  if (!pick) return std::nullopt;
+  const ResourceRequest& request = state.scheduler.ShapeAt(pick->sweep, pick->stage).request;
+  if (request.processes == 1) return std::nullopt;
+  // A worker that is kept already stays so until the gang has started.
+  const bool fits =
+      state.gathering.worker.empty() && std::any_of(workers.begin(), workers.end(), [&](const auto& entry) {
+        return FitsNow(state, entry.second, request);
+      });
+  return fits ? std::nullopt : std::optional(request);
+}
+
+// Of the workers that could, the one that has the most free slots now.
+std::string WorkerFor(const State& state, const ResourceRequest& request) {
+  std::string best;
+  std::size_t most = 0;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    if (!Takes(worker) || !CouldGather(worker, request)) continue;
+    const std::size_t free = FreeSlots(state, worker);
+    if (!best.empty() && free <= most) continue;
+    best = incarnation;
+    most = free;
+  }
+  return best;
+}
+
+}  // namespace
+
+bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request) {
+  return !worker.resources.Unused()
+              .SlotsFor(request, [&](std::uint32_t slot) { return !IsBlocked(worker, slot); })
+              .empty();
+}
+
+void GatherForGang(State& state) {
+  Gathering& now = state.gathering;
+  if (now.worker.empty() && !state.scheduler.HasGang()) return;
+  Gathering next;
+  if (INLIER_BUG("kept_for_a_gang_that_is_gone") && !now.worker.empty()) return;
+  if (state.scheduler.HasGang()) {
+    if (const std::optional<ResourceRequest> request = GangInTurn(state)) {
+      next.request = *request;
+      const WorkerEntry* const kept = state.workers.Find(now.worker);
+      const bool stays = kept != nullptr && now.request == *request && Takes(*kept) && CouldGather(*kept, *request);
+      next.worker = stays ? now.worker : WorkerFor(state, *request);
+    }
+  }
+  if (next.worker == now.worker && next.request == now.request) return;
+  now = std::move(next);
+  state.idle.no_fit_up_to.clear();  // What did not fit on the worker that was kept may fit now.
+}
+
+bool IsKept(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
+  return state.gathering.worker == worker.incarnation && request != state.gathering.request;
+}
+
+}  // namespace inlier

@@ -1,0 +1,28 @@
+// Slots for gangs: attempts of several processes, which start together on one worker.
+//
+// A gang holds no slot before it has all of them, so that two gangs never wait for each other. But slots get free one at
+// a time, and attempts of one process would take each of them. So the gang whose turn it is by the scheduler's order,
+// and which fits nowhere now, has one worker kept for it: no other request starts there until the gang does, or until
+// its turn is over (it was cancelled, paused, or something goes before it). One worker is kept at a time; when its gang
+// has started, the next gang's turn comes.
+//
+// What is kept is a function of the rest of the state and of the worker kept so far; it is not stored.
+#ifndef INLIER_COORDINATOR_SCHEDULING_GATHER_H_
+#define INLIER_COORDINATOR_SCHEDULING_GATHER_H_
+
+#include "coordinator/state/context.h"
+
+namespace inlier {
+
+// Decides which worker is kept now. Before anything is leased.
+void GatherForGang(State& state);
+
+// The worker is kept for another request.
+bool IsKept(const State& state, const WorkerEntry& worker, const ResourceRequest& request);
+
+// The worker's slots and their devices suffice for the gang once all attempts on it have ended.
+bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SCHEDULING_GATHER_H_

@@ -1,0 +1,232 @@
+// Gangs: attempts of several processes start together on one worker, are not starved, and never hold each other up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/status/explain.h"
+#include "tests/coordinator/harness.h"
+#include "tests/coordinator/invariants.h"
+#include "tests/coordinator/scheduling/stream.h"
+
+namespace inlier {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+v1::SweepSpec Named(const std::string& name, int seeds) {
+  v1::SweepSpec sweep = SmallSweep(name, seeds);
+  // No two sweeps share a training.
+  sweep.mutable_base()->mutable_training()->set_steps(100 + static_cast<std::uint32_t>(name.back()));
+  return sweep;
+}
+
+v1::SweepSpec Gang(const std::string& name, std::uint32_t processes, int seeds = 1) {
+  v1::SweepSpec sweep = Named(name, seeds);
+  sweep.mutable_resources()->set_processes(processes);
+  return sweep;
+}
+
+// The running attempts of several processes.
+std::vector<Token> Gangs(const HandWorker& worker) {
+  std::vector<Token> tokens;
+  for (const auto& [token, assignment] : worker.running()) {
+    if (assignment.further_slots_size() > 0) tokens.push_back(token);
+  }
+  return tokens;
+}
+
+Token Single(const HandWorker& worker) {
+  for (const auto& [token, assignment] : worker.running()) {
+    if (assignment.further_slots_size() == 0) return token;
+  }
+  return 0;
+}
+
+std::string Why(Harness& harness, const std::string& trial) {
+  v1::ExplainRequest request;
+  request.set_trial(trial);
+  const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
+  EXPECT_TRUE(explanation.ok()) << explanation.status();
+  return explanation.ok() ? explanation->DebugString() : "";
+}
+
+TEST(GatherTest, AGangHasASlotForEachProcessAndItsEvaluationOne) {
+  Harness harness;
+  v1::SweepSpec sweep = Gang("gang", 3);
+  sweep.mutable_resources()->set_shard_optimizer(true);
+  harness.Submit(sweep);
+  HandWorker worker("w", 4);
+  harness.Sync(worker);
+  ASSERT_EQ(Gangs(worker).size(), 1u);
+  const Token token = Gangs(worker)[0];
+  const v1::Assignment& assignment = worker.running().at(token);
+  EXPECT_EQ(assignment.slot(), 0u);
+  EXPECT_THAT(assignment.further_slots(), ElementsAre(1u, 2u));
+  EXPECT_TRUE(assignment.shard_optimizer());
+  EXPECT_EQ(harness.Query("SELECT slot, further_slots FROM attempt"), "0|[1,2]\n");
+  EXPECT_THAT(Why(harness, "t-1"), HasSubstr("slots 0, 1, 2"));
+  harness.Restart();
+  EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
+  EXPECT_THAT(DurableState(harness.orchestrator().state()), HasSubstr("further=1,2"));
+  worker.Finish(token);
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 1u);
+  EXPECT_TRUE(Gangs(worker).empty()) << "an evaluation has one process";
+}
+
+TEST(GatherTest, SlotsThatGetFreeAreKeptForTheGangWhoseTurnItIs) {
+  Harness harness;
+  harness.Submit(Named("singles", 12));
+  HandWorker worker("w", 3);
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 3u);
+  harness.Submit(Gang("gang", 3));
+  for (std::size_t left : {2u, 1u}) {
+    worker.Finish(Single(worker));
+    harness.Sync(worker);
+    EXPECT_EQ(worker.running().size(), left);
+    EXPECT_THAT(Why(harness, "t-13"), HasSubstr("worker worker-w starts nothing else until they are free there"));
+    EXPECT_THAT(Why(harness, "t-12"), HasSubstr("worker worker-w is kept for an attempt of 3 processes"));
+  }
+  // Another worker takes what the kept one does not.
+  HandWorker other("x", 1);
+  harness.Sync(other);
+  EXPECT_EQ(other.running().size(), 1u);
+  worker.Finish(Single(worker));
+  harness.Sync(worker);
+  ASSERT_EQ(Gangs(worker).size(), 1u);
+  worker.Finish(Gangs(worker)[0]);
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 3u);
+}
+
+// With evaluations and trainings of others always ready.
+TEST(GatherTest, AGangIsNotStarvedByAStreamOfOthers) {
+  Harness harness;
+  harness.Submit(Named("singles", 200));
+  HandWorker worker("w", 4);
+  harness.Sync(worker);
+  harness.Submit(Gang("gang", 4, 3));
+  int gangs = 0;
+  for (int round = 0; round < 100; ++round) {
+    const auto running = Gangs(worker);
+    gangs += static_cast<int>(running.size());
+    worker.Finish(running.empty() ? Single(worker) : running[0]);
+    harness.Sync(worker);
+    ASSERT_FALSE(worker.running().empty());
+  }
+  EXPECT_EQ(gangs, 3);
+}
+
+TEST(GatherTest, NothingIsKeptBeforeTheGangsTurnAndNothingAfterIt) {
+  Harness harness;
+  v1::SweepSpec singles = Named("singles", 12);
+  singles.set_priority(1);
+  harness.Submit(singles);
+  HandWorker worker("w", 2);
+  harness.Sync(worker);
+  const SweepId gang = harness.Submit(Gang("gang", 2));
+  worker.Finish(Single(worker));
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 2u) << "what has a higher priority goes before";
+  v1::SweepSpec urgent = Gang("urgent", 2);
+  urgent.set_priority(2);
+  const SweepId other = harness.Submit(urgent);
+  worker.Finish(Single(worker));
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 1u) << "kept";
+  harness.CancelSweep(other);
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 2u) << "given back";
+  harness.CancelSweep(gang);
+}
+
+TEST(GatherTest, GangsOfSeveralSweepsAllStart) {
+  Harness harness;
+  harness.Submit(Named("singles", 8));
+  HandWorker first("a", 2), second("b", 2);
+  harness.Sync(first);
+  harness.Sync(second);
+  for (const char* name : {"gang1", "gang2", "gang3"}) harness.Submit(Gang(name, 2, 2));
+  int gangs = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (HandWorker* worker : {&first, &second}) {
+      if (!Gangs(*worker).empty()) {
+        ++gangs;
+        worker->Finish(Gangs(*worker)[0]);
+      } else if (const Token token = Single(*worker); token != 0) {
+        worker->Finish(token);
+      }
+      harness.Sync(*worker);
+    }
+  }
+  EXPECT_EQ(gangs, 6);
+  for (std::uint64_t sweep = 1; sweep <= 4; ++sweep)
+    EXPECT_EQ(harness.Status(SweepId(sweep)).state(), v1::COMPLETE) << sweep;
+}
+
+TEST(GatherTest, AListeningWorkerIsPushedAGangOnceItsSlotsAreFree) {
+  Harness harness;
+  harness.Submit(Named("singles", 2));
+  HandWorker worker("w", 2);
+  SyncByStream(harness, worker);
+  ASSERT_EQ(worker.running().size(), 2u);
+  harness.CancelSweep(SweepId(1));
+  SyncByStream(harness, worker);
+  harness.Submit(Gang("gang", 2));
+  const auto pushes = Offer(harness);
+  ASSERT_EQ(pushes.size(), 1u);
+  ASSERT_EQ(pushes.at("w").desired_size(), 1);
+  EXPECT_THAT(pushes.at("w").desired(0).further_slots(), ElementsAre(1u));
+}
+
+TEST(GatherTest, AGangThatPreemptsGetsAsManySlotsAsItNeeds) {
+  Harness harness;
+  harness.Submit(Named("singles", 3));
+  HandWorker worker("w", 3);
+  harness.Sync(worker);
+  ASSERT_EQ(worker.running().size(), 3u);
+  v1::SweepSpec gang = Gang("gang", 2);
+  gang.set_priority(5);
+  gang.set_preempts(true);
+  harness.Submit(gang);
+  harness.Advance(std::chrono::seconds(1));
+  harness.Tick();
+  EXPECT_EQ(harness.Sync(worker).stop_size(), 2);
+  harness.Advance(std::chrono::seconds(1));
+  harness.Tick();
+  harness.Sync(worker);
+  EXPECT_EQ(Gangs(worker).size(), 1u);
+}
+
+TEST(GatherTest, AGangThatCanNeverFitHasAClearReason) {
+  Harness harness;
+  harness.Submit(Gang("gang", 4));
+  HandWorker worker("w", 3);
+  worker.fields().set_memory_mib(8000);
+  harness.Sync(worker);
+  EXPECT_TRUE(worker.running().empty());
+  EXPECT_THAT(Why(harness, "t-1"),
+              HasSubstr("no registered worker could ever run this: it needs 4 processes on one worker; the "
+                        "largest machine has 8000 MiB, and no worker has more than 3 slots (lower "
+                        "`resources` of the sweep with inlier edit, or start a larger worker)"));
+  ASSERT_EQ(harness.Status(SweepId(1)).warnings_size(), 1);
+  // It hinders nothing else.
+  harness.Submit(Named("singles", 3));
+  harness.Sync(worker);
+  EXPECT_EQ(worker.running().size(), 3u);
+  // Slots on one GPU are not for one gang.
+  HandWorker gpu("gpu", 4);
+  gpu.ShareGpu(1000);
+  harness.Sync(gpu);
+  EXPECT_TRUE(Gangs(gpu).empty());
+  EXPECT_THAT(Why(harness, "t-1"), HasSubstr("or more than 1 GPU"));
+  HandWorker large("large", 4);
+  harness.Sync(large);
+  EXPECT_EQ(Gangs(large).size(), 1u);
+  EXPECT_THAT(Why(harness, "t-1"), Not(HasSubstr("could ever")));
+}
+
+}  // namespace
+}  // namespace inlier
