@@ -231,10 +231,14 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   set("inlier_devices_quarantined", {}, quarantined);
   set("inlier_leases", {}, state.leases.size());
   std::uint64_t gpu_thousandths = 0;
-  for (const auto& [token, attempt] : state.attempts) gpu_thousandths += attempt.gpu_thousandths;
+  std::uint64_t busy = 0;
+  for (const auto& [token, attempt] : state.attempts) {
+    gpu_thousandths += attempt.gpu_thousandths;
+    busy += attempt.request.processes;
+  }
   set("inlier_gpus_leased", {}, static_cast<double>(gpu_thousandths) / 1000);
   set("inlier_slots", {}, state.workers.slots());
-  set("inlier_slots_busy", {}, state.leases.size());
+  set("inlier_slots_busy", {}, busy);
   set("inlier_commit_queue_rows", {}, store.queued_rows);
   set("inlier_commit_queue_bytes", {}, store.queued_bytes);
   set("inlier_wal_bytes", {}, store.wal_bytes);

@@ -95,7 +95,7 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
     const ProcessExit exit = co_await AwaitChild();
     outcome = co_await Finish(exit);
     if (exit.resident_bytes_max > 0) {
-      const std::int64_t bytes = exit.resident_bytes_max + ranks_.ResidentBytesMax();
+      const std::int64_t bytes = std::max(exit.resident_bytes_max, ranks_.ResidentBytesMax());
       outcome->set_peak_memory_mib(static_cast<std::uint64_t>(bytes + (1 << 20) - 1) >> 20);
     }
   }
@@ -191,6 +191,7 @@ asio::awaitable<absl::Status> Supervisor::StartRanks() {
   if (started.ok() && stopping()) ranks_.Signal(SIGTERM);
   if (!started.ok()) {
     child_.process.reset();
+    ranks_.Signal(SIGKILL);
     co_await ranks_.End();
   }
   co_return started;

@@ -168,7 +168,7 @@ v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, co
   Duration next = state.options.lease_ttl / 3;
   // Work is pushed to a worker with a stream; the others poll for it.
   if (!by_stream && worker.TakesWork() &&
-      state.leases.HeldBy(worker.incarnation).size() < worker.slots.size()) {
+      SlotsLeased(state, worker) < worker.slots.size()) {
     next = std::min(next, kIdleSync * (1 + state.workers.connected() / kWorkersAtIdleSync));
   }
   reply.set_lease_ttl_ms(ms(state.options.lease_ttl));

@@ -108,6 +108,13 @@ std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& wor
   return std::nullopt;
 }
 
+std::uint32_t SlotsLeased(const State& state, const WorkerEntry& worker) {
+  std::uint32_t slots = 0;
+  for (const Token token : state.leases.HeldBy(worker.incarnation))
+    slots += state.attempts.at(token).request.processes;
+  return slots;
+}
+
 std::string WhyNoData(const State& state, const ResourceRequest& request) {
   if (!request.data) return "";
   const DataRow& wanted = state.data.at(request.data);

@@ -35,6 +35,9 @@ bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot);
 
 std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& worker);
 
+// That the worker's leases are for; a gang's is for several.
+std::uint32_t SlotsLeased(const State& state, const WorkerEntry& worker);
+
 // Why no registered worker could ever run the request; empty: one could, or none is registered.
 std::string WhyNowhere(const State& state, const ResourceRequest& request);
 

@@ -160,7 +160,7 @@ v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
   status.set_name(worker.name);
   status.set_host(worker.host);
   status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
-  status.set_busy(static_cast<std::uint32_t>(state.leases.HeldBy(worker.incarnation).size()));
+  status.set_busy(SlotsLeased(state, worker));
   status.set_draining(worker.draining || worker.held);
   if (worker.held) status.set_held(true);
   status.set_connected(worker.connected);

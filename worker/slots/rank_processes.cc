@@ -167,7 +167,7 @@ std::int64_t RankProcesses::ResidentBytes() const {
 
 std::int64_t RankProcesses::ResidentBytesMax() const {
   std::int64_t bytes = 0;
-  for (const std::shared_ptr<Rank>& rank : ranks_) bytes += rank->exit.resident_bytes_max;
+  for (const std::shared_ptr<Rank>& rank : ranks_) bytes = std::max(bytes, rank->exit.resident_bytes_max);
   return bytes;
 }
 

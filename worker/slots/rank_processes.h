@@ -62,6 +62,7 @@ class RankProcesses {
   // Of all of them; what has ended counts with all that it used.
   double CpuSeconds() const;
   std::int64_t ResidentBytes() const;
+  // The most that one of them held.
   std::int64_t ResidentBytesMax() const;
 
  private:

@@ -23,6 +23,7 @@ v1::SweepSpec Named(const std::string& name, int seeds) {
 
 v1::SweepSpec Gang(const std::string& name, std::uint32_t processes, int seeds = 1) {
   v1::SweepSpec sweep = Named(name, seeds);
+  sweep.mutable_base()->mutable_training()->set_batch_size(48);
   sweep.mutable_resources()->set_processes(processes);
   return sweep;
 }
@@ -193,9 +194,10 @@ TEST(GatherTest, AGangThatPreemptsGetsAsManySlotsAsItNeeds) {
   harness.Submit(gang);
   harness.Advance(std::chrono::seconds(1));
   harness.Tick();
-  EXPECT_EQ(harness.Sync(worker).stop_size(), 2);
-  harness.Advance(std::chrono::seconds(1));
-  harness.Tick();
+  const auto reply = harness.TrySync(worker.Sync());
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->stop_size(), 2);
+  for (const v1::Stop& stop : reply->stop()) worker.Emit(stop.token(), FailureEvent(v1::PREEMPTED, "stopped"));
   harness.Sync(worker);
   EXPECT_EQ(Gangs(worker).size(), 1u);
 }
