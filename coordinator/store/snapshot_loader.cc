@@ -188,7 +188,9 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
               request.gpu_memory_mib, attempt.yields, attempt.final_checkpoint, attempt.final_step,
               attempt.gpu_share_thousandths, attempt.timed_out, further_slots);
     if (INLIER_BUG("further_slots_forgotten_after_restart")) continue;
-    attempt.further_slots = nlohmann::json::parse(further_slots).get<std::vector<std::uint32_t>>();
+    for (const nlohmann::json& slot : nlohmann::json::parse(further_slots, nullptr, false)) {
+      if (slot.is_number_unsigned()) attempt.further_slots.push_back(slot.get<std::uint32_t>());
+    }
     request.processes = 1 + static_cast<std::uint32_t>(attempt.further_slots.size());
   }
 }
