@@ -43,7 +43,7 @@ class AgentGangTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  FakeCoordinator coordinator_{{}};
+  FakeCoordinator coordinator_{FakeCoordinator::Settings()};
   std::unique_ptr<WorkerRig> rig_;
 };
 
