@@ -144,6 +144,20 @@ std::vector<MetricSpec> MakeTable() {
   return table;
 }
 
+// Of all attempts; a gang has several slots and GPUs.
+struct Leased {
+  std::uint64_t gpu_thousandths = 0;
+  std::uint64_t slots = 0;
+};
+Leased LeasedIn(const State& state) {
+  Leased leased;
+  for (const auto& [token, attempt] : state.attempts) {
+    leased.gpu_thousandths += attempt.gpu_thousandths;
+    leased.slots += attempt.request.processes;
+  }
+  return leased;
+}
+
 }  // namespace
 
 const std::vector<MetricSpec>& CoordinatorMetricTable() {
@@ -230,15 +244,10 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   }
   set("inlier_devices_quarantined", {}, quarantined);
   set("inlier_leases", {}, state.leases.size());
-  std::uint64_t gpu_thousandths = 0;
-  std::uint64_t busy = 0;
-  for (const auto& [token, attempt] : state.attempts) {
-    gpu_thousandths += attempt.gpu_thousandths;
-    busy += attempt.request.processes;
-  }
-  set("inlier_gpus_leased", {}, static_cast<double>(gpu_thousandths) / 1000);
+  const Leased leased = LeasedIn(state);
+  set("inlier_gpus_leased", {}, static_cast<double>(leased.gpu_thousandths) / 1000);
   set("inlier_slots", {}, state.workers.slots());
-  set("inlier_slots_busy", {}, busy);
+  set("inlier_slots_busy", {}, leased.slots);
   set("inlier_commit_queue_rows", {}, store.queued_rows);
   set("inlier_commit_queue_bytes", {}, store.queued_bytes);
   set("inlier_wal_bytes", {}, store.wal_bytes);

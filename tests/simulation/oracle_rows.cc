@@ -346,7 +346,8 @@ void Oracle::ReadAttempt(std::int64_t token) {
     attempt.charged = row.getColumn(8).getInt64();
     attempt.gpu_thousandths = row.getColumn(9).getInt64();
     attempt.memory_mib = row.getColumn(10).getInt64();
-    attempt.further_slots = nlohmann::json::parse(row.getColumn(12).getString());
+    attempt.further_slots =
+        nlohmann::json::parse(row.getColumn(12).getString()).get<std::vector<std::int64_t>>();
   }
   const bool ended = row.getColumn(4).getInt() != 0;
   const std::string outcome = row.getColumn(5).getString();
