@@ -70,6 +70,8 @@ asio::awaitable<void> RankProcesses::Watch(std::shared_ptr<Rank> rank) {
   rank->log.Finish([](const std::string&) {});
   const AttemptEnd end{.exit = rank->exit,
                        .reported = rank->reported,
+                       .stopped = StopKind::kNone,
+                       .stop_reason = {},
                        .out_of_memory_kill = OutOfMemoryKills() > rank->oom_kills_before,
                        .garbage_lines = rank->reader.garbage_lines(),
                        .first_garbage = rank->reader.first_garbage(),
