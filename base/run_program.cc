@@ -1,0 +1,139 @@
+#include "base/run_program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+constexpr int kLookEveryMs = 20;
+
+// A file without a name that holds the text, at its beginning.
+absl::Status WriteInput(const std::string& text, Descriptor& input) {
+  input = Descriptor(::memfd_create("input", MFD_CLOEXEC));
+  std::size_t written = 0;
+  while (input.fd() >= 0 && written < text.size()) {
+    const ssize_t n = ::write(input.fd(), text.data() + written, text.size() - written);
+    if (n <= 0) break;
+    written += static_cast<std::size_t>(n);
+  }
+  if (input.fd() < 0 || written < text.size() || ::lseek(input.fd(), 0, SEEK_SET) != 0)
+    return ErrnoStatus("cannot make the input of a program");
+  return absl::OkStatus();
+}
+
+struct Pipe {
+  Descriptor read, write;
+
+  absl::Status Open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus("cannot make a pipe for a program");
+    read = Descriptor(ends[0]);
+    write = Descriptor(ends[1]);
+    ::fcntl(read.fd(), F_SETFL, O_NONBLOCK);
+    return absl::OkStatus();
+  }
+};
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+absl::StatusOr<pid_t> Spawn(const ProgramCall& call, int input, int output, int errors) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+  ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+  ::posix_spawn_file_actions_addchdir_np(&actions, "/");
+  sigset_t every, none;
+  ::sigfillset(&every);
+  ::sigemptyset(&none);
+  ::posix_spawnattr_setsigdefault(&attributes, &every);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  std::vector<std::string> words = call.arguments;
+  words.insert(words.begin(), call.program);
+  std::vector<std::string> environment = call.environment;
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, call.program.c_str(), &actions, &attributes, Pointers(words).data(),
+                                  Pointers(environment).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error == 0) return pid;
+  errno = error;
+  return ErrnoStatus(absl::StrCat("cannot start ", call.program));
+}
+
+// Appends what can be read, and keeps its end.
+void Read(int descriptor, std::size_t bytes_max, std::string& text) {
+  std::array<char, 4096> bytes;
+  ssize_t n = 0;
+  // A bounded part at once: a program may write without an end.
+  for (int i = 0; i < 64 && (n = ::read(descriptor, bytes.data(), bytes.size())) > 0; ++i) {
+    text.append(bytes.data(), static_cast<std::size_t>(n));
+    if (text.size() > bytes_max) text.erase(0, text.size() - bytes_max);
+  }
+}
+
+}  // namespace
+
+std::string ProgramEnd::HowText() const {
+  return WIFEXITED(*status) ? absl::StrCat("it ended with status ", WEXITSTATUS(*status))
+                            : absl::StrCat("it was ended by signal ", WTERMSIG(*status));
+}
+
+absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function<bool()>& must_stop) {
+  Descriptor input;
+  Pipe output, errors;
+  RETURN_IF_ERROR(WriteInput(call.input, input));
+  RETURN_IF_ERROR(output.Open());
+  RETURN_IF_ERROR(errors.Open());
+  const Timestamp deadline = MonotonicNow() + call.limit;
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn(call, input.fd(), output.write.fd(),
+                                          (call.join_errors ? output : errors).write.fd()));
+  output.write.Close();
+  errors.write.Close();
+  ProgramEnd end;
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    Read(output.read.fd(), call.output_bytes_max, end.output);
+    Read(errors.read.fd(), call.output_bytes_max, end.errors);
+    if (ended == pid) {
+      end.status = status;
+      return end;
+    }
+    if (MonotonicNow() >= deadline || must_stop()) break;
+    pollfd look[2] = {{output.read.fd(), POLLIN, 0}, {errors.read.fd(), POLLIN, 0}};
+    // At its end an output is always readable: the pause is then a sleep.
+    if (::poll(look, 2, kLookEveryMs) > 0 && ((look[0].revents | look[1].revents) & POLLHUP) != 0)
+      ::usleep(kLookEveryMs * 1000);
+  }
+  ::kill(-pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return end;
+}
+
+}  // namespace inlier

@@ -1,0 +1,44 @@
+// Runs another program to its end, with a time limit.
+//
+// Thread safety: safe; the call blocks.
+#ifndef INLIER_BASE_RUN_PROGRAM_H_
+#define INLIER_BASE_RUN_PROGRAM_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/time.h"
+
+namespace inlier {
+
+struct ProgramCall {
+  std::string program{};                   // A path.
+  std::vector<std::string> arguments{};    // Without the program.
+  std::vector<std::string> environment{};  // The whole of it, NAME=value.
+  std::string input{};                     // Its standard input.
+  Duration limit = std::chrono::seconds(30);
+  std::size_t output_bytes_max = 2000;  // Of each output; of longer ones the end is kept.
+  bool join_errors = false;             // Its standard error is a part of its output.
+};
+
+struct ProgramEnd {
+  std::optional<int>
+      status;            // As of waitpid(2); nullopt: it was killed at the limit, or because it must stop.
+  std::string output{};  // Standard output.
+  std::string errors{};  // Standard error.
+
+  bool Succeeded() const { return status == 0; }
+  // "it ended with status 2", "it was ended by signal 9". REQUIRES: status.
+  std::string HowText() const;
+};
+
+// Runs the program without a shell, in a process group of its own and in the folder "/". The group is killed at the
+// limit, and within 20 ms once `must_stop` is true. Errors: the program cannot be started.
+absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function<bool()>& must_stop);
+
+}  // namespace inlier
+
+#endif  // INLIER_BASE_RUN_PROGRAM_H_
