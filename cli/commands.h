@@ -29,6 +29,7 @@ void AddResumeCommand(CLI::App& app, Session& session);
 void AddDrainCommand(CLI::App& app, Session& session);
 void AddEditCommand(CLI::App& app, Session& session);
 void AddWhyCommand(CLI::App& app, Session& session);
+void AddFleetCommand(CLI::App& app, Session& session);
 void AddWorkersCommand(CLI::App& app, Session& session);
 void AddWhereCommand(CLI::App& app, Session& session);
 void AddBackupCommand(CLI::App& app, Session& session);

@@ -25,6 +25,7 @@ constexpr std::string_view kReadingVerbs[] = {"status",  "table", "plot",   "que
 
 bool Reads(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();
+  if (!verbs.empty() && verbs[0]->get_name() == "fleet") return verbs[0]->got_subcommand("status");
   return !verbs.empty() && std::find(std::begin(kReadingVerbs), std::end(kReadingVerbs),
                                      verbs[0]->get_name()) != std::end(kReadingVerbs);
 }
@@ -51,6 +52,7 @@ void AddCommands(CLI::App& app, Session& session) {
   AddEditCommand(app, session);
   AddWhyCommand(app, session);
   AddWorkersCommand(app, session);
+  AddFleetCommand(app, session);
   AddWhereCommand(app, session);
   AddAuditCommand(app, session);
   AddGcCommand(app, session);

@@ -17,8 +17,11 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "base/uuid.h"
 #include "base/version.h"
 #include "coordinator/artifacts/artifact_store.h"
+#include "coordinator/engines/fleet_driver.h"
+#include "coordinator/fleet/config_check.h"
 #include "coordinator/metrics.h"
 #include "coordinator/notifications/deliveries.h"
 #include "coordinator/notifications/hook_check.h"
@@ -87,8 +90,9 @@ struct Coordinator::Parts {
         work(io.get_executor()),
         metrics(config.metrics_sweeps_max()) {}
 
-  absl::Status OpenStore();
+  absl::Status OpenStore(Mode mode);
   void OpenDeliveries();
+  void OpenFleet();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
   ServerTls Tls() const {
@@ -128,16 +132,18 @@ struct Coordinator::Parts {
   Services services;
   ListeningServer grpc;
   std::unique_ptr<Deliveries> deliveries;
+  std::unique_ptr<FleetDriver> fleet;
   std::thread thread;
   bool endpoint_written = false;
 };
 
-absl::Status Coordinator::Parts::OpenStore() {
+absl::Status Coordinator::Parts::OpenStore(Mode mode) {
   ASSIGN_OR_RETURN(disk.database, Database::Open(config.state_dir()));
   disk.store = std::make_unique<Store>(*disk.database);
   ASSIGN_OR_RETURN(Snapshot snapshot, disk.store->Load());
   OrchestratorOptions decisions = OrchestratorOptions::FromConfig(config, Version());
   decisions.hooks.coordinator = boost::asio::ip::host_name();
+  if (mode == Mode::kRun) decisions.new_fleet_id = RandomUuid().substr(0, 8);
   orchestrator = std::make_unique<Orchestrator>(std::move(decisions));
   RETURN_IF_ERROR(orchestrator->Recover(std::move(snapshot), CoordinatorLoop::Now(), recovered));
   CommitterOptions options = CommitterOptions::FromConfig(config);
@@ -169,6 +175,38 @@ void Coordinator::Parts::OpenDeliveries() {
     });
   };
   deliveries = std::make_unique<Deliveries>(config, disk.database->path(), std::move(ports));
+}
+
+// No one waits for what the fleet's engine does but the driver.
+void Coordinator::Parts::OpenFleet() {
+  FleetPorts ports;
+  ports.decide = [this](std::optional<EngineLook> look, std::function<void(absl::StatusOr<FleetStep>)> done) {
+    loop->Post([this, look = std::move(look), done = std::move(done)] {
+      Effects effects;
+      const bool has_space = loop->StoreHealth().status.ok();
+      FleetStep step = orchestrator->OnFleetLook(look, CoordinatorLoop::Now(), has_space, effects);
+      loop->Commit(std::move(effects));
+      loop->AfterCommit([step = std::move(step), done](absl::Status status) {
+        done(status.ok() ? absl::StatusOr<FleetStep>(step) : status);
+      });
+    });
+  };
+  ports.submitted = [this](Submitted submitted) {
+    loop->Post([this, submitted = std::move(submitted)] {
+      Effects effects;
+      orchestrator->OnFleetSubmitted(submitted, CoordinatorLoop::Now(), effects);
+      loop->Commit(std::move(effects));
+    });
+  };
+  ports.cancelled = [this](std::vector<std::string> jobs, absl::Status status) {
+    loop->Post([this, jobs = std::move(jobs), status = std::move(status)] {
+      Effects effects;
+      orchestrator->OnFleetCancelled(jobs, status, CoordinatorLoop::Now(), effects);
+      loop->Commit(std::move(effects));
+    });
+  };
+  fleet = std::make_unique<FleetDriver>(std::filesystem::absolute(config.state_dir()), std::move(ports));
+  loop->OnFleetChange([this] { fleet->Poke(); });
 }
 
 // Before anything is bound: checks that only callers with credentials can reach the ports.
@@ -282,6 +320,7 @@ void Coordinator::Parts::Stop() {
   // A start that failed after the ports were bound has no thread yet, but may have calls.
   if (!thread.joinable()) thread = std::thread([this] { io.run(); });
   deliveries->Stop();
+  if (fleet != nullptr) fleet->Stop();
   loop->Run([this] {
     loop->Stop();
     expire_timer.cancel();
@@ -319,9 +358,11 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(parts)));
   Parts& made = *coordinator->parts_;
   RETURN_IF_ERROR(CheckHooks(config));
+  if (config.has_fleet()) RETURN_IF_ERROR(CheckFleetConfig(config.fleet()));
   RETURN_IF_ERROR(made.OpenAccess());
-  RETURN_IF_ERROR(made.OpenStore());
+  RETURN_IF_ERROR(made.OpenStore(mode));
   RETURN_IF_ERROR(made.OpenPorts());
+  made.OpenFleet();
   made.loop->Post([&made, mode] {
     // Without a start the loop has no timer and offers no work.
     mode == Mode::kRun ? made.loop->Start(std::move(made.recovered))
@@ -334,6 +375,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
     made.web.io.run();
   });
   made.deliveries->Start();
+  if (mode == Mode::kRun) made.fleet->Start();
   return coordinator;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/version.h"
+#include "coordinator/fleet_metrics.h"
 #include "coordinator/live_metrics.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
@@ -27,10 +28,11 @@ constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED", "PREEMPTED"};
 constexpr const char* kWorkerStates[] = {"CONNECTED", "DRAINING", "LOST"};
 constexpr const char* kMethods[] = {
-    "Session",     "Sync",   "SubmitSweep", "ListSweeps",  "GetSweep",  "ListTrials",    "WatchSweep",
-    "Cancel",      "Retry",  "PauseSweep",  "ResumeSweep", "EditSweep", "DrainWorker",   "Explain",
-    "ListWorkers", "Query",  "BuildTable",  "GetLogs",     "GetMatrix", "StoreAnalysis", "DescribeStore",
-    "Stat",        "Upload", "Download",    "Collect"};
+    "Session",     "Sync",          "SubmitSweep",   "ListSweeps", "GetSweep",    "ListTrials",
+    "WatchSweep",  "Cancel",        "Retry",         "PauseSweep", "ResumeSweep", "EditSweep",
+    "DrainWorker", "Explain",       "ListWorkers",   "Query",      "BuildTable",  "GetLogs",
+    "GetMatrix",   "StoreAnalysis", "DescribeStore", "Stat",       "Upload",      "Download",
+    "Collect",     "ListFleet",     "SetFleet",      "ScaleFleet", "StopFleet"};
 
 template <typename Range, typename Name>
 Labels LabelsOf(const Range& range, Name name) {
@@ -140,6 +142,7 @@ std::vector<MetricSpec> MakeTable() {
       Histogram("inlier_rpc_seconds", "Time to answer a call, its commit included; of a Session, one sync.",
                 LatencyBuckets(), {"method"}, methods),
   };
+  for (MetricSpec& spec : FleetMetricTable()) table.push_back(std::move(spec));
   for (MetricSpec& spec : LiveMetricTable()) table.push_back(std::move(spec));
   return table;
 }
@@ -257,6 +260,8 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const auto& [family, series] : LiveSeries(state, sweeps, results.Of(sweeps)))
     registry_.ReplaceGauge(family, series);
 
+  UpdateFleet(state);
+
   const OrchestratorStats& stats = state.stats;
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const std::string label = KindLabel(kKinds[kind]);
@@ -286,6 +291,12 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
       {"inlier_measurements_committed_total", stats.measurements},
   };
   for (const auto& [name, total] : plain) Raise(name, {}, total);
+}
+
+void CoordinatorMetrics::UpdateFleet(const State& state) {
+  for (const auto& [family, sample] : FleetGauges(state.fleet))
+    registry_.GaugeOf(family, sample.labels).Set(sample.value);
+  for (const auto& [name, total] : FleetCounters(state.fleet)) Raise(name, {}, total);
 }
 
 }  // namespace inlier

@@ -49,6 +49,7 @@ class CoordinatorMetrics {
   MetricsRegistry& registry() { return registry_; }
 
  private:
+  void UpdateFleet(const State& state);
   // Raises the counter to `total`.
   void Raise(const std::string& name, const std::vector<std::string>& labels, double total);
   void Raise(const std::string& name, const std::vector<std::string>& labels, std::uint64_t total) {

@@ -11,6 +11,7 @@
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/events.h"
 #include "coordinator/attempts/sync.h"
+#include "coordinator/fleet/requests.h"
 #include "coordinator/recovery.h"
 #include "coordinator/scheduling/data_check.h"
 #include "coordinator/scheduling/grant.h"
@@ -140,6 +141,44 @@ absl::StatusOr<v1::StoreAnalysisResponse> Orchestrator::OnStoreAnalysis(
   return RunOnce<v1::StoreAnalysisResponse>(
       "StoreAnalysis", request, caller, now, effects,
       [&](Context& context) { return StoreAnalysis(context, request, caller.name); });
+}
+
+absl::StatusOr<v1::SetFleetResponse> Orchestrator::OnSetFleet(const v1::SetFleetRequest& request, Moment now,
+                                                              Effects& effects, const Caller& caller) {
+  return RunOnce<v1::SetFleetResponse>("SetFleet", request, caller, now, effects,
+                                       [&](Context& context) { return SetFleet(context, request); });
+}
+
+absl::StatusOr<v1::ScaleFleetResponse> Orchestrator::OnScaleFleet(const v1::ScaleFleetRequest& request,
+                                                                  Moment now, Effects& effects,
+                                                                  const Caller& caller) {
+  return RunOnce<v1::ScaleFleetResponse>("ScaleFleet", request, caller, now, effects,
+                                         [&](Context& context) { return ScaleFleet(context, request); });
+}
+
+absl::StatusOr<v1::StopFleetResponse> Orchestrator::OnStopFleet(const v1::StopFleetRequest& request,
+                                                                Moment now, Effects& effects,
+                                                                const Caller& caller) {
+  return RunOnce<v1::StopFleetResponse>("StopFleet", request, caller, now, effects,
+                                        [&](Context& context) { return StopFleet(context, request); });
+}
+
+FleetStep Orchestrator::OnFleetLook(const std::optional<EngineLook>& look, Moment now, bool may_submit,
+                                    Effects& effects) {
+  return Run(now, effects, [&](Context& context) { return TakeLook(context, look, may_submit); });
+}
+
+void Orchestrator::OnFleetSubmitted(const Submitted& submitted, Moment now, Effects& effects) {
+  Context context{state_, now, effects};
+  TakeSubmitted(context, submitted);
+  Finish(context);
+}
+
+void Orchestrator::OnFleetCancelled(const std::vector<std::string>& jobs, const absl::Status& status,
+                                    Moment now, Effects& effects) {
+  Context context{state_, now, effects};
+  TakeCancelled(context, jobs, status);
+  Finish(context);
 }
 
 absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& sync, Moment now,

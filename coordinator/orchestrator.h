@@ -26,9 +26,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/fleet/fleet.h"
 #include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 #include "coordinator/store/snapshot.h"
@@ -100,6 +102,19 @@ class Orchestrator {
   absl::StatusOr<v1::StoreAnalysisResponse> OnStoreAnalysis(const v1::StoreAnalysisRequest& request,
                                                             Moment now, Effects& effects,
                                                             const Caller& caller = {});
+
+  absl::StatusOr<v1::SetFleetResponse> OnSetFleet(const v1::SetFleetRequest& request, Moment now,
+                                                  Effects& effects, const Caller& caller = {});
+  absl::StatusOr<v1::ScaleFleetResponse> OnScaleFleet(const v1::ScaleFleetRequest& request, Moment now,
+                                                      Effects& effects, const Caller& caller = {});
+  absl::StatusOr<v1::StopFleetResponse> OnStopFleet(const v1::StopFleetRequest& request, Moment now,
+                                                    Effects& effects, const Caller& caller = {});
+
+  // What the fleet's engine lists, and how its programs ended (fleet/fleet.h).
+  FleetStep OnFleetLook(const std::optional<EngineLook>& look, Moment now, bool may_submit, Effects& effects);
+  void OnFleetSubmitted(const Submitted& submitted, Moment now, Effects& effects);
+  void OnFleetCancelled(const std::vector<std::string>& jobs, const absl::Status& status, Moment now,
+                        Effects& effects);
 
   void Tick(Moment now, Effects& effects);
 

@@ -25,6 +25,10 @@ void PostTo(asio::io_context& io, const std::shared_ptr<int>& alive, Work work) 
   });
 }
 
+std::uint32_t SecondsUntil(Timestamp end) {
+  return static_cast<std::uint32_t>(std::max(0.0, ToSeconds(end - MonotonicNow())));
+}
+
 ArtifactTransfer::Options ArtifactOptions(const Agent::Options& options) {
   ArtifactTransfer::Options artifacts = options.artifacts;
   artifacts.state_dir = options.attempts.state_dir;
@@ -59,6 +63,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
                [this](v1::WorkerSync& sync) {
                  sync = identity_;
                  if (artifacts_.mode() == ArtifactMode::kStreamed) sync.set_keeps_artifacts(true);
+                 if (options_.job.ends) sync.set_job_seconds_left(SecondsUntil(*options_.job.ends));
                  board_.Fill(sync);
                },
            .on_answer =
@@ -85,6 +90,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
     if (slot.device_memory_mib > 0) shown.set_device_memory_mib(slot.device_memory_mib);
   }
   if (options_.memory_mib > 0) identity_.set_memory_mib(options_.memory_mib);
+  if (!options_.job.id.empty()) identity_.set_job(options_.job.id);
   metrics_.slots.Set(static_cast<double>(options_.slots.size()));
 }
 

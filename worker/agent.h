@@ -26,6 +26,7 @@
 #include "worker/artifact_transfer.h"
 #include "worker/coordinator_client.h"
 #include "worker/data_checker.h"
+#include "worker/job.h"
 #include "worker/outbox.h"
 #include "worker/slots/idle_cpus.h"
 #include "worker/slots/slot_plan.h"
@@ -43,6 +44,7 @@ class Agent {
     std::string version;  // As reported to the coordinator.
     std::vector<SlotPlan> slots;
     std::uint64_t memory_mib = 0;  // For all slots together; 0: not known.
+    WorkerJob job;
     AttemptSettings attempts;
     CoordinatorClient::Options client;
     ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.

@@ -1,4 +1,5 @@
 // inlier-worker: runs trials on this machine for a coordinator.
+#include <boost/asio/steady_timer.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "worker/agent.h"
 #include "worker/gpus/gpu_inventory.h"
 #include "worker/gpus/gpu_monitor.h"
+#include "worker/job.h"
 #include "worker/slots/slot_plan.h"
 #include "worker/worker_setup.h"
 
@@ -85,11 +87,31 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
   return options;
 }
 
+// The job that this process runs in; it names a worker that has no name.
+WorkerJob TakeJob(v1::WorkerConfig& config) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  WorkerJob job = FindJob(config, variable, MonotonicNow());
+  // Several workers may share a node.
+  if (!config.has_name() && !job.id.empty()) config.set_name(absl::StrCat(HostName(), ".", job.id));
+  return job;
+}
+
+void DrainAt(Timestamp end, Agent& agent, boost::asio::steady_timer& timer) {
+  timer.expires_at(std::chrono::steady_clock::time_point(end.since_start));
+  timer.async_wait([&agent](const boost::system::error_code& error) {
+    if (!error) agent.Drain("its job ends");
+  });
+}
+
 absl::Status Run(const DaemonOptions& options) {
   const ServiceManager manager = ServiceManager::FromEnvironment();
   v1::WorkerConfig config;
   RETURN_IF_ERROR(LoadConfig(options.config_file, options.overrides, config));
   RETURN_IF_ERROR(SetLogFormat(config.log_format()));
+  const WorkerJob job = TakeJob(config);
   RETURN_IF_ERROR(ResolveWorkerConfig(config));
   spdlog::info("config {}", DescribeConfig(config));
   RETURN_IF_ERROR(PrepareStateFolder(config));
@@ -115,6 +137,7 @@ absl::Status Run(const DaemonOptions& options) {
   const GpuInventory inventory = FindVisibleGpus();
   ASSIGN_OR_RETURN(Agent::Options agent_options, AgentOptionsOf(config, trial, inventory));
   agent_options.incarnation = incarnation;
+  agent_options.job = job;
   Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
     ended = status;
     io.stop();
@@ -125,9 +148,12 @@ absl::Status Run(const DaemonOptions& options) {
   });
   http.Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
   RETURN_IF_ERROR(http.Start(config.http_listen(), "http_listen"));
-  StopSignals signals(io, [&agent, &manager](const std::string& name, int count) {
+  boost::asio::steady_timer job_end(io);
+  if (job.ends) DrainAt(*job.ends, agent, job_end);
+  StopSignals signals(io, [&agent, &job, &manager](const std::string& name, int count) {
     manager.Stopping();
-    if (count == 1) return agent.Drain(name);
+    // A job of an engine gets several SIGTERMs and then SIGKILL: until that it has time to write checkpoints.
+    if (count == 1 || (name == "SIGTERM" && !job.id.empty())) return agent.Drain(name);
     agent.Abort(absl::StrCat("a second ", name));
   });
   LogStarted({{"incarnation", incarnation},

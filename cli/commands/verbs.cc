@@ -47,6 +47,10 @@ constexpr Verb kVerbs[] = {
     {"resume", kControl, "inlier resume smoke"},
     {"edit", kControl, "inlier edit smoke --set priority=3\ninlier edit smoke new.yaml --dry-run"},
     {"drain", kControl, "inlier drain vm\ninlier drain vm --resume"},
+    {"fleet", kOperate,
+     "inlier fleet slurm --worker-config /shared/worker.yaml --partition gpu --gres gpu:1 --maximum 8 "
+     "--time-limit 240\n"
+     "inlier fleet status\ninlier fleet scale --maximum 16\ninlier fleet stop --now"},
     {"audit", kOperate, "inlier audit --sweep smoke"},
     {"gc", kOperate, "inlier gc --dry-run"},
     {"backup", kOperate, "inlier backup /backups/inlier.db"},

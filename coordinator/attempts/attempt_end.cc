@@ -14,6 +14,7 @@
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/data_check.h"
+#include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/limits.h"
@@ -82,7 +83,12 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   }
   context.out.changes.Add(AttemptEnded{
       .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
-  if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) state.raised_memory.erase(stage.id);
+  if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) {
+    state.raised_memory.erase(stage.id);
+    state.job_limits.stage_seconds.erase(stage.id);
+  } else if (failure == v1::LOST || (IsPreemption(failure) && attempt.yields.empty())) {
+    NoteNothingSaved(context, attempt);
+  }
   if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE &&
       !state.data.IsKnown(stage.data_id()))
     EndDataWaits(state, stage.data_id());  // It reads no data any more.

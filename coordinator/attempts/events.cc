@@ -16,6 +16,7 @@
 #include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/reported_text.h"
 #include "coordinator/attempts/stage_results.h"
+#include "coordinator/scheduling/job_ends.h"
 #include "coordinator/state/transitions.h"
 #include "spec/schema/limits.h"
 #include "spec/trial/measurements.h"
@@ -115,8 +116,9 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   };
   switch (outcome.kind()) {
     case v1::Outcome::FAILED:
-      if (!attempt.yields.empty() && outcome.failure() == v1::PREEMPTED) {
-        Yielded(context, attempt, attempt.yields);
+      // A worker whose job ends or is preempted is no fault of the trial: its engine decides how often that happens.
+      if (outcome.failure() == v1::PREEMPTED && (!attempt.yields.empty() || !worker.job.empty())) {
+        Yielded(context, attempt, attempt.yields.empty() ? message : attempt.yields);
         return;
       }
       failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
@@ -148,6 +150,7 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
       tally.seconds += seconds;
       tally.units += units;
     }
+    if (!train) NoteTimeNeeded(context, stage, context.now.at - attempt.started);
   }
   EndAttempt(context, attempt.token, v1::SUCCEEDED, std::nullopt, message, "ended");
   StageSucceeded(context, stage, attempt);
@@ -156,8 +159,7 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
 void TakeMeasurement(Context& context, Attempt& attempt, const v1::MeasurementPoint& point, WallTime at) {
   OrchestratorStats& stats = context.state.stats;
   const MeasurementInfo* const info = FindMeasurement(point.name());
-  if (info == nullptr || point.site().size() > Limits::kSiteBytesMax ||
-      !IsUtf8(point.site())) {
+  if (info == nullptr || point.site().size() > Limits::kSiteBytesMax || !IsUtf8(point.site())) {
     ++stats.events_invalid;
     context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token, " reason=\"measurement ",
                                            Shortened(point.name(), 64), " is not known\""));

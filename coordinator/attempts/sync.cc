@@ -11,6 +11,7 @@
 #include "coordinator/attempts/reported_text.h"
 #include "coordinator/scheduling/answer.h"
 #include "coordinator/scheduling/data_check.h"
+#include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/transitions.h"
 
@@ -23,6 +24,9 @@ constexpr int kWorkersAtIdleSync = 20;
 // How often "last seen" is written for a worker of which nothing else changes.
 constexpr std::int64_t kLastSeenWrittenMs = 60'000;
 constexpr std::size_t kGpuNameBytesMax = 128;
+constexpr std::size_t kJobBytesMax = 128;
+
+bool IsTraining(const v1::Progress& progress) { return progress.phase() == "train"; }
 
 // Who may sync as this worker, `known` or a new one, and whether the caller may have one more.
 absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1::WorkerSync& sync,
@@ -53,8 +57,8 @@ absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1:
 
 // As people may be shown them.
 std::vector<v1::GpuReading> Readings(const v1::WorkerSync& sync) {
-  std::vector<v1::GpuReading> gpus(
-      sync.gpus().begin(), sync.gpus().begin() + std::min(sync.gpus_size(), WorkerEntry::kGpusMax));
+  std::vector<v1::GpuReading> gpus(sync.gpus().begin(),
+                                   sync.gpus().begin() + std::min(sync.gpus_size(), WorkerEntry::kGpusMax));
   for (v1::GpuReading& gpu : gpus) {
     gpu.set_device(Shortened(gpu.device(), kGpuNameBytesMax));
     if (gpu.has_name()) gpu.set_name(Shortened(gpu.name(), kGpuNameBytesMax));
@@ -108,6 +112,11 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   worker.version = sync.version();
   worker.draining = sync.draining();
   worker.keeps_artifacts = sync.keeps_artifacts();
+  worker.job = Shortened(sync.job(), kJobBytesMax);
+  if (sync.has_job_seconds_left()) {
+    worker.resources.SetSecondsLeft(sync.job_seconds_left());
+    state.job_limits.longest = std::max(state.job_limits.longest, sync.job_seconds_left());
+  }
   if (INLIER_BUG("drain_ended_by_the_next_sync")) worker.held = false;
   worker.sync_id = sync.sync_id();
   if (sync.events_thinned() > worker.events_thinned) {
@@ -148,6 +157,8 @@ void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sy
     const v1::Progress& progress = report.progress();
     if (progress.phase() != attempt.progress.phase() || progress.step() != attempt.progress.step()) {
       NoteProgress(context, attempt);
+      if (!attempt.recovered && IsTraining(progress) && !IsTraining(attempt.progress))
+        NoteTimeNeeded(context, state.stages.at(attempt.stage), context.now.at - attempt.started);
       Touch(state, state.stages.at(attempt.stage));
       attempt.progress = AsUtf8(progress);
     }

@@ -70,8 +70,10 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
   for (const std::uint32_t each : slots)
     attempt.gpu_thousandths += worker.resources.Charge(each, attempt.request).gpu_thousandths;
   attempt.request.data_source = attempt.request.data = DataId();
+  attempt.request.seconds = 0;
   worker.resources.Take(token, slots, attempt.request);
   for (const std::uint32_t each : slots) NoteProbe(worker, each, token);
+  worker.idle_since.reset();
   attempt.started = context.now.at;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;

@@ -10,6 +10,7 @@
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "coordinator/scheduling/gather.h"
+#include "coordinator/scheduling/job_ends.h"
 #include "spec/trial/data_source.h"
 
 namespace inlier {
@@ -42,6 +43,7 @@ ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& 
     request = Larger(request, {.memory_mib = raised->second.memory_mib / request.processes,
                                .gpu_memory_mib = raised->second.gpu_memory_mib});
   }
+  request.seconds = SecondsNeeded(state, sweep.id, stage);
   if (!state.data.AnyDiffers()) return request;
   const DataId data = (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data_id();
   if (!state.data.IsKnown(data) || !state.data.source(data).differs) return request;

@@ -82,6 +82,7 @@ void CoordinatorLoop::Deliver(Effects effects, const std::string* worker, Releas
       });
     });
   }
+  if (effects.fleet && on_fleet_change_) on_fleet_change_();
   if (!effects.log.empty()) {
     const LogBatch batch;
     for (const std::string& line : effects.log) spdlog::info("{}", line);

@@ -75,6 +75,9 @@ class CoordinatorLoop {
   // never will be.
   void AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
 
+  // Runs `call` on the coordinator's thread after each change of the fleet by a person: it must only hand over.
+  void OnFleetChange(std::function<void()> call) { on_fleet_change_ = std::move(call); }
+
   // Commits the `effects` of recovery, and starts the timer.
   void Start(Effects effects);
   // Stops the timer. Calls still work.
@@ -98,6 +101,7 @@ class CoordinatorLoop {
   Committer& committer_;
   CoordinatorMetrics& metrics_;
   std::function<void(absl::Status)> fatal_;
+  std::function<void()> on_fleet_change_;
   boost::asio::steady_timer timer_;
   Listeners listeners_;
   std::optional<Timestamp> armed_;

@@ -10,6 +10,7 @@
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/request_log.h"
 #include "coordinator/status/explain.h"
+#include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/sweep_matrix.h"
 #include "coordinator/tables/table_builder.h"
@@ -188,6 +189,24 @@ class SweepService {
     return Change(context, "DrainWorker", request, response, &Orchestrator::OnDrain);
   }
 
+  void SetFleet(Context* context, const v1::SetFleetRequest* request, v1::SetFleetResponse* response) {
+    return Change(context, "SetFleet", request, response, &Orchestrator::OnSetFleet);
+  }
+
+  void ScaleFleet(Context* context, const v1::ScaleFleetRequest* request, v1::ScaleFleetResponse* response) {
+    return Change(context, "ScaleFleet", request, response, &Orchestrator::OnScaleFleet);
+  }
+
+  void StopFleet(Context* context, const v1::StopFleetRequest* request, v1::StopFleetResponse* response) {
+    return Change(context, "StopFleet", request, response, &Orchestrator::OnStopFleet);
+  }
+
+  void ListFleet(Context* context, const v1::ListFleetRequest* request, v1::FleetStatus* response) {
+    return Show(context, "ListFleet", request, response, [](const Orchestrator& orchestrator) {
+      return StatusOfFleet(orchestrator.state(), CoordinatorLoop::Now().at);
+    });
+  }
+
   void StoreAnalysis(Context* context, const v1::StoreAnalysisRequest* request,
                      v1::StoreAnalysisResponse* response) {
     return Change(context, "StoreAnalysis", request, response, &Orchestrator::OnStoreAnalysis);
@@ -260,6 +279,10 @@ void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
   add("DrainWorker", &SweepService::DrainWorker);
   add("StoreAnalysis", &SweepService::StoreAnalysis);
   add("ListWorkers", &SweepService::ListWorkers);
+  add("ListFleet", &SweepService::ListFleet);
+  add("SetFleet", &SweepService::SetFleet);
+  add("ScaleFleet", &SweepService::ScaleFleet);
+  add("StopFleet", &SweepService::StopFleet);
   add("Query", &SweepService::Query);
   add("BuildTable", &SweepService::BuildTable);
   add("GetLogs", &SweepService::GetLogs);

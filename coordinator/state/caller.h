@@ -30,6 +30,17 @@ inline absl::Status CheckOwner(const State&, const Caller&, const v1::DrainWorke
   return absl::OkStatus();
 }
 
+// The same of the fleet.
+inline absl::Status CheckOwner(const State&, const Caller&, const v1::SetFleetRequest&) {
+  return absl::OkStatus();
+}
+inline absl::Status CheckOwner(const State&, const Caller&, const v1::ScaleFleetRequest&) {
+  return absl::OkStatus();
+}
+inline absl::Status CheckOwner(const State&, const Caller&, const v1::StopFleetRequest&) {
+  return absl::OkStatus();
+}
+
 // An analysis is new, and of its caller.
 inline absl::Status CheckOwner(const State&, const Caller&, const v1::StoreAnalysisRequest&) {
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct OrchestratorOptions {
   std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
 
   HookOptions hooks{};
+  std::optional<v1::FleetConfig> fleet{};  // The configuration's.
+  std::string new_fleet_id{};  // Of a fleet that has none yet; random. Empty: a stored fleet is only shown.
 
   // nullptr: the caller has no limits.
   const v1::CallerLimits* LimitsOf(const std::string& caller) const;

@@ -41,7 +41,8 @@ ResourceRequest Larger(const ResourceRequest& a, const ResourceRequest& b) {
   return {.gpu_thousandths = std::max(a.gpu_thousandths, b.gpu_thousandths),
           .memory_mib = std::max(a.memory_mib, b.memory_mib),
           .gpu_memory_mib = std::max(a.gpu_memory_mib, b.gpu_memory_mib),
-          .processes = std::max(a.processes, b.processes)};
+          .processes = std::max(a.processes, b.processes),
+          .seconds = std::max(a.seconds, b.seconds)};
 }
 
 std::string RequestText(const ResourceRequest& request) {
@@ -56,6 +57,7 @@ std::string RequestText(const ResourceRequest& request) {
   }
   if (request.memory_mib > 0) add(absl::StrCat(request.memory_mib, " MiB of memory"));
   if (request.gpu_memory_mib > 0) add(absl::StrCat(request.gpu_memory_mib, " MiB of GPU memory"));
+  if (request.seconds > 0) add(absl::StrCat(request.seconds, " s before its worker's job ends"));
   if (request.processes > 1) {
     return absl::StrCat(request.processes, " processes on one worker",
                         text.empty() ? "" : absl::StrCat(", each with ", text));
@@ -114,6 +116,7 @@ bool WorkerResources::CouldFit(std::uint32_t slot, const ResourceRequest& reques
 }
 
 bool WorkerResources::Fits(std::uint32_t slot, const ResourceRequest& request) const {
+  if (seconds_left_ && *seconds_left_ < std::max(request.seconds, kLeastSecondsOfAJob)) return false;
   if (!CouldFit(slot, request)) return false;
   const ResourceRequest charge = Charge(slot, request);
   if (memory_used_mib_ + charge.memory_mib > memory_mib_) return false;
@@ -163,7 +166,9 @@ bool WorkerResources::CouldEverFit(const ResourceRequest& request) const {
     }
     return false;
   }
-  return !Unused().SlotsFor(request, [](std::uint32_t) { return true; }).empty();
+  WorkerResources whole = Unused();
+  whole.seconds_left_.reset();
+  return !whole.SlotsFor(request, [](std::uint32_t) { return true; }).empty();
 }
 
 void WorkerResources::Add(const Held& held, int sign) {
@@ -221,6 +226,7 @@ std::string WorkerResources::FreeText() const {
     }
   }
   if (gpus_.empty()) absl::StrAppend(&text, ", and no GPU");
+  if (seconds_left_) absl::StrAppend(&text, "; its job ends in ", *seconds_left_, " s");
   return text;
 }
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@
 namespace inlier {
 
 inline constexpr std::uint32_t kWholeGpu = 1000;  // Thousandths.
+// A worker whose job ends earlier takes nothing new.
+inline constexpr std::uint32_t kLeastSecondsOfAJob = 20;
 
 ResourceRequest RequestOf(const v1::ResourceSpec& spec);
 // The larger of both, member by member.
@@ -51,7 +54,7 @@ class WorkerResources {
   // The worker is known to have other data.
   bool HasOtherData(const ResourceRequest& request) const;
   // Of one process. CouldFit: the data are not others, and the slot's empty GPU and machine have enough. Fits: they have
-  // enough now.
+  // enough now, and the worker's job does not end too early.
   bool CouldFit(std::uint32_t slot, const ResourceRequest& request) const;
   bool Fits(std::uint32_t slot, const ResourceRequest& request) const;
 
@@ -77,6 +80,10 @@ class WorkerResources {
     const auto found = data_.find(source);
     return found == data_.end() ? DataId() : found->second;
   }
+
+  // Until the worker ends with its job, as of its latest sync; nullopt: it does not end so.
+  void SetSecondsLeft(std::optional<std::uint32_t> seconds) { seconds_left_ = seconds; }
+  std::optional<std::uint32_t> seconds_left() const { return seconds_left_; }
 
   // Marks those that the worker's latest sync lists: its process is there, though the attempt may have ended.
   void SetReported(const std::set<Token>& tokens);
@@ -114,6 +121,7 @@ class WorkerResources {
   std::vector<Gpu> gpus_;
   std::vector<int> gpu_of_slot_;  // Index in gpus_; -1: on the CPU.
   std::map<Token, Held> held_;
+  std::optional<std::uint32_t> seconds_left_;
   std::map<DataId, DataId> data_;  // Data source -> the version that the worker found last.
 };
 

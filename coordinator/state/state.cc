@@ -27,6 +27,7 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   for (const v1::CallerLimits& limits : config.callers()) options.callers[limits.name()] = limits;
   for (const auto& [event, hook] : HooksOf(config.hooks()))
     options.hooks.keys[event].push_back(HookKey(event, hook));
+  if (config.has_fleet()) options.fleet = config.fleet();
   options.hooks.no_worker = std::chrono::seconds(config.hooks().no_worker_seconds());
   return options;
 }

@@ -14,6 +14,7 @@
 #include "coordinator/state/attempt.h"
 #include "coordinator/state/counters.h"
 #include "coordinator/state/data_table.h"
+#include "coordinator/state/fleet.h"
 #include "coordinator/state/id_table.h"
 #include "coordinator/state/lease_table.h"
 #include "coordinator/state/options.h"
@@ -36,6 +37,14 @@ struct OwnerBudget {
   double limit_seconds = 0;
   bool spent = false;            // None of its attempts is started.
   std::optional<Timestamp> due;  // When it is used.
+};
+
+// Workers whose jobs end: what is known of the time that stages need there (scheduling/job_ends.h).
+struct JobLimits {
+  std::uint32_t longest = 0;  // Most seconds that such a worker had left; 0: none has connected.
+  // Of sweeps, as measured: trainings up to their first step, evaluations as a whole.
+  std::map<SweepId, std::uint32_t> train_seconds, evaluate_seconds;
+  std::map<StageId, std::uint32_t> stage_seconds;  // Of stages that saved nothing in a job that ended.
 };
 
 struct State {
@@ -66,6 +75,8 @@ struct State {
   StateCounts counts;
   RequestLog requests;  // All requests but submissions, which `sweeps` remembers.
   NotificationTable notifications;
+  Fleet fleet;
+  JobLimits job_limits;
   OrchestratorStats stats;
   Token next_token = 1;
   std::uint64_t next_analysis = 1;  // Number of the next analysis.

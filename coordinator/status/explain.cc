@@ -16,6 +16,7 @@
 #include "coordinator/scheduling/sources.h"
 #include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
+#include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "spec/sweep/point_labels.h"
 
@@ -115,11 +116,12 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
   std::uint64_t slots = 0, busy = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected) continue;
-    if (worker.held || worker.draining) {
-      Because(of,
-              absl::StrCat("worker ", worker.name,
-                           worker.held ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
-                                       : std::string(" is ending and takes nothing new")));
+    if (!worker.TakesWork()) {
+      Because(of, absl::StrCat("worker ", worker.name,
+                               worker.leaving ? std::string(" is given back to the engine of the fleet")
+                               : worker.held
+                                   ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
+                                   : std::string(" is ending and takes nothing new")));
       continue;
     }
     for (const auto& [device, health] : worker.devices) {
@@ -136,6 +138,11 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
     Because(of, slots == 1 ? std::string("the only slot is busy")
                            : absl::StrCat("all ", slots, " slots are busy"));
   }
+}
+
+// What keeps the fleet from bringing more workers.
+void ExplainFleet(const State& state, Timestamp now, v1::Explanation& of) {
+  for (const std::string& reason : FleetReasons(state, now)) Because(of, absl::StrCat("fleet: ", reason));
 }
 
 std::string DigestText(const State& state, DataId version) {
@@ -230,6 +237,7 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   }
   ExplainPlacement(state, stage, sweep, node);
   ExplainWorkers(state, node);
+  ExplainFleet(state, now.at, node);
   if (node.because_size() == 0) Because(node, "ready; waits for a free worker");
   return node;
 }
@@ -293,7 +301,10 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
   }
   if (sweep.waits_for_data) Because(trials, WhyWaitsForData(state, sweep));
   ExplainHold(state, sweep, now, trials);
-  if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) ExplainWorkers(state, trials);
+  if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) {
+    ExplainWorkers(state, trials);
+    ExplainFleet(state, now, trials);
+  }
   ExplainLimits(sweep, now, node);
   return node;
 }

@@ -1,5 +1,6 @@
 // Changes that the orchestrator asks the store to write: rows and changes of rows, collected in a ChangeBatch
-// and applied in the order they were added. A SweepRow, StageRow, TrialRow or AttemptRow is inserted.
+// and applied in the order they were added. A SweepRow, StageRow, TrialRow or AttemptRow is inserted; a FleetRow or
+// FleetSubmissionRow replaces the one of before.
 //
 // A batch is all or nothing. A change from a worker (AttemptInfo, MeasurementRow, LogRow, CheckpointRow,
 // AttemptPeak, AttemptEnded) carries its token and is applied only where that token's attempt is live;
@@ -116,7 +117,8 @@ struct AttemptInfo {
 // RUNNING until a StageChange.
 struct AttemptEnded {
   Token token = 0;
-  v1::TrialState outcome = v1::FAILED;        // SUCCEEDED, DIVERGED, FAILED or CANCELLED; FAILED for PREEMPTED is stored as PREEMPTED.
+  v1::TrialState outcome =
+      v1::FAILED;  // SUCCEEDED, DIVERGED, FAILED or CANCELLED; FAILED for PREEMPTED is stored as PREEMPTED.
   std::optional<v1::FailureClass> failure{};  // With FAILED.
   std::string message{};
   WallTime at{};
@@ -164,7 +166,8 @@ using Change =
                  AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
                  EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
                  TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData, TokenTaken,
-                 NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage, AnalysisRow>;
+                 NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage, AnalysisRow,
+                 FleetRow, FleetSubmissionRow>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

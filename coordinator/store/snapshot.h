@@ -2,6 +2,7 @@
 #ifndef INLIER_COORDINATOR_STORE_SNAPSHOT_H_
 #define INLIER_COORDINATOR_STORE_SNAPSHOT_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,6 +31,9 @@ struct Snapshot {
   std::vector<NotificationRow> gathering{};  // Notifications that were not complete yet.
   std::vector<SweepId> lasting{};            // Sweeps of which a notification reports a condition that lasts.
   std::vector<std::string> waiting_hooks{};  // Receivers of notifications that are not delivered.
+  std::optional<FleetRow> fleet{};
+  std::vector<FleetSubmissionRow> fleet_submissions{};  // Those that have not ended.
+  std::uint64_t next_fleet_submission = 1;
   std::uint64_t next_notification = 1;
   std::uint64_t next_analysis = 1;
   Token next_token = 1;

@@ -1,0 +1,282 @@
+#include "coordinator/fleet/fleet.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/backoff.h"
+#include "base/status.h"
+#include "coordinator/fleet/config_check.h"
+#include "coordinator/fleet/plan.h"
+#include "coordinator/fleet/reconcile.h"
+#include "coordinator/scheduling/backlog.h"
+#include "coordinator/scheduling/placement.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kNamePrefix[] = "inlier-";
+// After a single job was refused.
+constexpr Backoff kRefusalBackoff{.first = std::chrono::seconds(15), .longest = std::chrono::minutes(5)};
+// Ready stages of one sweep that are counted.
+constexpr std::uint64_t kCountedMax = 100'000;
+// A job that was asked to end and is still there is asked again after this long.
+constexpr Duration kCancelAgain = std::chrono::seconds(60);
+
+// How many attempts with this request a job of the fleet runs at once; 0: none ever.
+std::uint32_t PerJob(const Fleet& fleet, const ResourceRequest& request) {
+  if (request.seconds > JobSeconds(fleet.config)) return 0;
+  if (fleet.slots.empty()) return fleet.config.has_slots() ? fleet.config.slots() : 1;
+  WorkerResources worker;
+  worker.SetCapacity(fleet.slots, fleet.memory_mib);
+  std::uint32_t fit = 0;
+  for (std::uint32_t slot = 0; slot < fleet.slots.size(); ++slot) {
+    if (!worker.Fits(slot, request)) continue;
+    worker.Take(++fit, slot, request);
+  }
+  return fit;
+}
+
+// Jobs that the ready stages would fill; also notes what waits, and what no job could run.
+std::uint32_t JobsForBacklog(State& state) {
+  Fleet& fleet = state.fleet;
+  double jobs = 0;
+  std::uint64_t misfits = 0;
+  ResourceRequest misfit;
+  fleet.waiting = 0;
+  for (const auto& [request, count] : Backlog(state, kCountedMax)) {
+    const std::uint32_t per_job = PerJob(fleet, request);
+    if (per_job == 0) {
+      misfits += count;
+      misfit = request;
+      continue;
+    }
+    fleet.waiting += count;
+    jobs += static_cast<double>(count) / per_job;
+  }
+  fleet.misfit.clear();
+  if (misfits > 0)
+    fleet.misfit = absl::StrCat(misfits, misfits == 1 ? " stage waits" : " stages wait",
+                                " that no job of the fleet could run: needed is ", RequestText(misfit));
+  return static_cast<std::uint32_t>(std::min(std::ceil(jobs), 1e9));
+}
+
+FleetFacts::Job FactsOf(State& state, const EngineJob& job, WorkerEntry* worker, Timestamp now) {
+  FleetFacts::Job facts{.id = job.id, .queued = job.phase == EngineJob::Phase::kQueued};
+  facts.leaving = state.fleet.leaving.contains(job.id);
+  if (worker == nullptr) return facts;
+  facts.queued = false;
+  facts.busy = !state.leases.HeldBy(worker->incarnation).empty();
+  facts.leaving = facts.leaving || worker->draining;
+  if (facts.busy) return facts;
+  if (!worker->idle_since) worker->idle_since = now;
+  facts.idle_for = now - *worker->idle_since;
+  facts.useless = worker->resources.seconds_left().value_or(kLeastSecondsOfAJob) < kLeastSecondsOfAJob;
+  return facts;
+}
+
+FleetFacts Facts(Context& context, bool may_submit) {
+  State& state = context.state;
+  Fleet& fleet = state.fleet;
+  const Timestamp now = context.now.at;
+  FleetFacts facts;
+  facts.minimum = fleet.config.minimum();
+  facts.maximum = fleet.config.maximum();
+  const std::uint32_t array_max = fleet.config.slurm().array_max();
+  facts.batch_max = fleet.patience.batch_max == 0 ? array_max : std::min(array_max, fleet.patience.batch_max);
+  facts.idle_after = std::chrono::seconds(fleet.config.idle_seconds());
+  facts.stopped = fleet.row->stopped;
+  facts.for_backlog = JobsForBacklog(state);
+  facts.may_submit = may_submit && fleet.problem.empty() && fleet.looked.has_value() &&
+                     (!fleet.patience.not_before || *fleet.patience.not_before <= now);
+  const std::map<std::string, std::string> workers = WorkersByJob(state);
+  std::map<std::uint64_t, bool> listed;
+  for (const auto& [id, job] : fleet.jobs) {
+    listed[job.submission] = true;
+    const auto worker = workers.find(id);
+    facts.jobs.push_back(
+        FactsOf(state, job, worker == workers.end() ? nullptr : state.workers.Find(worker->second), now));
+  }
+  for (const auto& [number, submission] : fleet.submissions) {
+    if (submission.calling) facts.may_submit = false;
+    if (!listed[number]) facts.unclear += submission.row.jobs;
+  }
+  if (fleet.surplus_since) facts.surplus_for = now - *fleet.surplus_since;
+  return facts;
+}
+
+std::vector<std::string> GiveBack(Context& context, const std::vector<std::string>& jobs) {
+  Fleet& fleet = context.state.fleet;
+  std::vector<std::string> cancel;
+  for (auto& [id, since] : fleet.leaving) {
+    if (context.now.at - since < kCancelAgain) continue;
+    since = context.now.at;
+    cancel.push_back(id);
+  }
+  for (const std::string& id : jobs) {
+    if (!fleet.leaving.emplace(id, context.now.at).second) continue;
+    cancel.push_back(id);
+    context.out.log.push_back(absl::StrCat("fleet_job_given_back job=", id));
+  }
+  fleet.stats.jobs_cancelled += jobs.size();
+  return cancel;
+}
+
+}  // namespace
+
+std::string FleetJobName(const std::string& fleet_id, std::uint64_t submission) {
+  return absl::StrCat(kNamePrefix, fleet_id, "-", submission);
+}
+
+std::uint64_t SubmissionOf(const std::string& fleet_id, const std::string& job_name) {
+  const std::string prefix = absl::StrCat(kNamePrefix, fleet_id, "-");
+  std::uint64_t number = 0;
+  if (job_name.compare(0, prefix.size(), prefix) != 0 ||
+      !absl::SimpleAtoi(job_name.substr(prefix.size()), &number) ||
+      FleetJobName(fleet_id, number) != job_name)
+    return 0;
+  return number;
+}
+
+absl::Status ApplyFleetRow(Fleet& fleet) {
+  fleet.config.Clear();
+  if (!google::protobuf::util::JsonStringToMessage(fleet.row->config_json, &fleet.config).ok())
+    return absl::DataLossError(
+        "the database is damaged or was edited: the configuration of the fleet cannot be read; restore "
+        "inlier.db from "
+        "a backup");
+  if (fleet.row->minimum) fleet.config.set_minimum(*fleet.row->minimum);
+  if (fleet.row->maximum) fleet.config.set_maximum(*fleet.row->maximum);
+  return absl::OkStatus();
+}
+
+absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
+  State& state = context.state;
+  Fleet& fleet = state.fleet;
+  fleet.row = snapshot.fleet;
+  fleet.next_submission = snapshot.next_fleet_submission;
+  for (FleetSubmissionRow& row : snapshot.fleet_submissions) {
+    const std::uint64_t number = row.number;
+    const bool taken = row.state == FleetSubmissionRow::State::kTaken;
+    fleet.submissions[number] = {.row = std::move(row), .since = context.now.at, .seen = taken};
+  }
+  if (state.options.fleet) {
+    FleetRow row = fleet.row.value_or(FleetRow{.id = state.options.new_fleet_id});
+    row.from_configuration = true;
+    row.config_json.clear();
+    if (!google::protobuf::util::MessageToJsonString(*state.options.fleet, &row.config_json).ok())
+      return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");
+    fleet.row = std::move(row);
+    context.out.changes.Add(*fleet.row);
+  } else if (fleet.row && fleet.row->from_configuration && !state.options.new_fleet_id.empty()) {
+    // It was taken out of the configuration: its jobs end.
+    fleet.row->from_configuration = false;
+    fleet.row->stopped = true;
+    context.out.changes.Add(*fleet.row);
+  }
+  return fleet.row ? ApplyFleetRow(fleet) : absl::OkStatus();
+}
+
+void RefreshLeaving(State& state) {
+  const Fleet& fleet = state.fleet;
+  for (const auto& [incarnation, known] : state.workers.all()) {
+    if (known.job.empty()) continue;
+    const bool leaving = fleet.leaving.contains(known.job) ||
+                         (fleet.row && fleet.row->stopped && fleet.jobs.contains(known.job));
+    if (known.leaving == leaving) continue;
+    WorkerEntry& worker = *state.workers.Find(incarnation);
+    worker.leaving = leaving;
+    RefreshOffer(state, worker);
+  }
+}
+
+FleetStep TakeLook(Context& context, const std::optional<EngineLook>& look, bool may_submit) {
+  Fleet& fleet = context.state.fleet;
+  FleetStep step;
+  if (!fleet.row) return step;
+  step.present = true;
+  step.id = fleet.row->id;
+  step.config = fleet.config;
+  if (!look) return step;
+  Reconcile(context, *look);
+  RefreshLeaving(context.state);
+  const FleetFacts facts = Facts(context, may_submit);
+  const FleetPlan plan = PlanFleet(facts);
+  fleet.wanted = plan.wanted;
+  fleet.needed = facts.for_backlog;
+  for (const FleetFacts::Job& job : facts.jobs) fleet.needed += job.busy && !job.leaving;
+  if (!plan.surplus) fleet.surplus_since.reset();
+  if (plan.surplus && !fleet.surplus_since) fleet.surplus_since = context.now.at;
+  if (fleet.problem.empty()) step.cancel = GiveBack(context, plan.give_back);
+  RefreshLeaving(context.state);
+  if (plan.submit > 0) {
+    FleetSubmission& submission = fleet.submissions[fleet.next_submission];
+    submission.row = {.number = fleet.next_submission++, .jobs = plan.submit, .at = context.now.wall};
+    submission.since = context.now.at;
+    submission.calling = true;
+    context.out.changes.Add(submission.row);
+    context.out.log.push_back(
+        absl::StrCat("fleet_submits name=", FleetJobName(step.id, submission.row.number),
+                     " jobs=", plan.submit, " wanted=", plan.wanted));
+    step.submit = submission.row;
+  }
+  return step;
+}
+
+void TakeSubmitted(Context& context, const Submitted& submitted) {
+  Fleet& fleet = context.state.fleet;
+  const auto at = fleet.submissions.find(submitted.number);
+  if (at == fleet.submissions.end()) return;
+  FleetSubmission& submission = at->second;
+  submission.calling = false;
+  submission.since = context.now.at;
+  FleetPatience& patience = fleet.patience;
+  const std::uint32_t array_max = fleet.config.slurm().array_max();
+  std::string how;
+  switch (submitted.kind) {
+    case Submitted::Kind::kTaken:
+      how = absl::StrCat("job=", submitted.job);
+      patience.refusal.clear();
+      patience.refusals = 0;
+      patience.batch_max = patience.batch_max * 2 >= array_max ? 0 : patience.batch_max * 2;
+      MarkTaken(context, submission, submitted.job);
+      break;
+    case Submitted::Kind::kRefused:
+      how = absl::StrCat("refused=\"", submitted.message, "\"");
+      ++fleet.stats.submissions_refused;
+      patience.refusal = submitted.message;
+      patience.jobs_then = static_cast<std::uint32_t>(fleet.jobs.size());
+      if (submission.row.jobs > 1) {
+        patience.batch_max = submission.row.jobs / 2;  // At once: fewer may be allowed.
+      } else {
+        ++patience.refusals;
+        patience.not_before =
+            context.now.at + kRefusalBackoff.Wait(static_cast<int>(patience.refusals), /*random=*/0.5);
+      }
+      EndSubmission(context, submitted.number, FleetSubmissionRow::State::kRefused, submitted.message);
+      break;
+    case Submitted::Kind::kUnclear:
+      how = absl::StrCat("unclear=\"", submitted.message, "\"");
+      ++fleet.stats.submissions_unclear;
+      submission.row.message = submitted.message;
+      context.out.changes.Add(submission.row);
+      break;
+  }
+  context.out.log.push_back(
+      absl::StrCat("fleet_submitted name=", FleetJobName(fleet.row->id, submitted.number), " ", how));
+}
+
+void TakeCancelled(Context& context, const std::vector<std::string>& jobs, const absl::Status& status) {
+  if (status.ok()) return;
+  for (const std::string& id : jobs) context.state.fleet.leaving.erase(id);
+  context.out.log.push_back(absl::StrCat("fleet_jobs_not_given_back jobs=", jobs.size(), " reason=\"",
+                                         std::string(status.message()), "\""));
+  RefreshLeaving(context.state);
+}
+
+}  // namespace inlier

@@ -1,0 +1,189 @@
+#include "coordinator/fleet/reconcile.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/backoff.h"
+#include "base/time.h"
+
+namespace inlier {
+namespace {
+
+// Jobs that end before their worker connects: from the third in a row on the next one waits.
+constexpr std::uint32_t kEarlyEndsAtOnce = 3;
+constexpr Backoff kEarlyBackoff{.first = std::chrono::seconds(30), .longest = std::chrono::minutes(30)};
+
+// "17" of "17_3": the engine's id of an array.
+std::string ArrayOf(const std::string& job) { return job.substr(0, job.find('_')); }
+
+std::string EndText(const EngineJob& job) {
+  return job.reason.empty() ? job.state : absl::StrCat(job.state, ", ", job.reason);
+}
+
+void NoteFailedLook(Context& context, const absl::Status& status) {
+  Fleet& fleet = context.state.fleet;
+  ++fleet.stats.engine_failures;
+  if (fleet.problem.empty()) {
+    fleet.problem_since = context.now.at;
+    context.out.log.push_back(
+        absl::StrCat("fleet_engine_fails reason=\"", std::string(status.message()), "\""));
+  }
+  fleet.problem = std::string(status.message());
+}
+
+// The job has ended, and its worker never connected.
+void NoteEarlyEnd(Context& context, const std::string& job, const std::string& how) {
+  FleetPatience& patience = context.state.fleet.patience;
+  ++patience.early_ends;
+  patience.early_end = absl::StrCat("job ", job, ": ", how);
+  context.out.log.push_back(absl::StrCat("fleet_job_ended_early job=", job, " how=\"", how, "\""));
+  if (patience.early_ends < kEarlyEndsAtOnce) return;
+  patience.not_before =
+      context.now.at + kEarlyBackoff.Wait(static_cast<int>(patience.early_ends - kEarlyEndsAtOnce + 1), 0.5);
+}
+
+// A job that people or the engine took away says nothing about the next one.
+bool EndedByItself(const EngineJob& job) {
+  return job.state != "CANCELLED" && job.state != "PREEMPTED" && job.state != "REVOKED";
+}
+
+// Also of a worker that has come and gone between two looks.
+bool HadWorker(const State& state, const std::string& job) {
+  const auto& all = state.workers.all();
+  return state.fleet.met.contains(job) ||
+         std::any_of(all.begin(), all.end(), [&](const auto& entry) { return entry.second.job == job; });
+}
+
+// Jobs whose workers have connected; a worker of the fleet shows what the next ones will have.
+void NoteWorkers(State& state) {
+  Fleet& fleet = state.fleet;
+  for (const auto& [job, incarnation] : WorkersByJob(state)) {
+    if (!fleet.jobs.contains(job)) continue;
+    if (fleet.met.insert(job).second) fleet.patience.early_ends = 0;
+    const WorkerEntry& worker = *state.workers.Find(incarnation);
+    fleet.slots = worker.slots;
+    fleet.memory_mib = worker.resources.memory_mib();
+  }
+}
+
+// A listed job whose submission is not known to be open: of a database that was restored from a backup, or of a
+// submission that was given up too early.
+FleetSubmission& Adopt(Context& context, const EngineJob& job) {
+  Fleet& fleet = context.state.fleet;
+  FleetSubmission& submission = fleet.submissions[job.submission];
+  submission.row = {.number = job.submission, .at = context.now.wall};
+  submission.since = context.now.at;
+  fleet.next_submission = std::max(fleet.next_submission, job.submission + 1);
+  context.out.log.push_back(absl::StrCat("fleet_job_adopted job=", job.id, " submission=", job.submission));
+  return submission;
+}
+
+void TakeJob(Context& context, const EngineJob& job) {
+  Fleet& fleet = context.state.fleet;
+  const bool ended = job.phase == EngineJob::Phase::kEnded;
+  const auto known = fleet.submissions.find(job.submission);
+  if (known == fleet.submissions.end() && ended) return;
+  FleetSubmission& submission = known == fleet.submissions.end() ? Adopt(context, job) : known->second;
+  if (submission.row.job.empty() && !submission.calling) MarkTaken(context, submission, ArrayOf(job.id));
+  submission.seen = true;
+  if (!ended) fleet.jobs[job.id] = job;
+}
+
+// Submissions of which nothing is left, or that never showed.
+void EndSubmissions(Context& context, const EngineLook& look,
+                    const std::map<std::uint64_t, std::string>& ends) {
+  Fleet& fleet = context.state.fleet;
+  std::set<std::uint64_t> live;
+  for (const auto& [id, job] : fleet.jobs) live.insert(job.submission);
+  std::set<std::string> connected;
+  for (const auto& [job, incarnation] : WorkersByJob(context.state)) connected.insert(ArrayOf(job));
+  std::vector<std::pair<std::uint64_t, FleetSubmissionRow::State>> over;
+  const Duration unclear = std::chrono::seconds(fleet.config.unclear_seconds());
+  for (const auto& [number, submission] : fleet.submissions) {
+    if (submission.calling || submission.since >= look.began || live.contains(number)) continue;
+    if (!submission.row.job.empty() && connected.contains(submission.row.job)) continue;
+    if (!submission.seen && context.now.at - submission.since < unclear) continue;
+    over.emplace_back(number,
+                      submission.seen ? FleetSubmissionRow::State::kEnded : FleetSubmissionRow::State::kLost);
+  }
+  for (const auto& [number, state] : over) {
+    const auto how = ends.find(number);
+    if (state == FleetSubmissionRow::State::kLost) ++fleet.stats.submissions_lost;
+    EndSubmission(context, number, state,
+                  how != ends.end()                           ? how->second
+                  : state == FleetSubmissionRow::State::kLost ? "it never showed in the engine's queue"
+                                                              : "it is no longer in the engine's queue");
+  }
+}
+
+}  // namespace
+
+std::map<std::string, std::string> WorkersByJob(const State& state) {
+  std::map<std::string, std::string> workers;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    if (worker.connected && !worker.job.empty()) workers[worker.job] = incarnation;
+  }
+  return workers;
+}
+
+void MarkTaken(Context& context, FleetSubmission& submission, const std::string& job) {
+  context.state.fleet.stats.jobs_submitted += submission.row.jobs;
+  submission.row.state = FleetSubmissionRow::State::kTaken;
+  submission.row.job = job;
+  submission.row.message.clear();
+  context.out.changes.Add(submission.row);
+}
+
+void EndSubmission(Context& context, std::uint64_t number, FleetSubmissionRow::State state,
+                   const std::string& message) {
+  Fleet& fleet = context.state.fleet;
+  FleetSubmissionRow row = std::move(fleet.submissions.at(number).row);
+  fleet.submissions.erase(number);
+  row.state = state;
+  row.message = message;
+  row.ended_at = context.now.wall;
+  context.out.log.push_back(absl::StrCat("fleet_submission_ended number=", number, " jobs=", row.jobs,
+                                         " job=", row.job.empty() ? "none" : row.job, " message=\"", message,
+                                         "\""));
+  context.out.changes.Add(std::move(row));
+}
+
+void Reconcile(Context& context, const EngineLook& look) {
+  State& state = context.state;
+  Fleet& fleet = state.fleet;
+  if (!look.jobs.ok()) return NoteFailedLook(context, look.jobs.status());
+  if (!fleet.problem.empty()) context.out.log.push_back("fleet_engine_answers");
+  fleet.problem.clear();
+  const bool first = !fleet.looked;
+  fleet.looked = context.now.at;
+  NoteWorkers(state);
+  std::map<std::string, EngineJob> before = std::move(fleet.jobs);
+  fleet.jobs.clear();
+  std::set<std::string> listed;
+  std::map<std::uint64_t, std::string> ends;
+  for (const EngineJob& job : *look.jobs) {
+    listed.insert(job.id);
+    TakeJob(context, job);
+    if (job.phase != EngineJob::Phase::kEnded) continue;
+    ends[job.submission] = EndText(job);
+    // At the first look it is not known which workers had connected.
+    const bool fresh = fleet.judged.insert(job.id).second && !first;
+    if (fresh && EndedByItself(job) && !HadWorker(state, job.id) && !fleet.leaving.contains(job.id))
+      NoteEarlyEnd(context, job.id, EndText(job));
+  }
+  for (const auto& [id, job] : before) {
+    if (listed.contains(id) || HadWorker(state, id) || fleet.leaving.contains(id)) continue;
+    NoteEarlyEnd(context, id, "it is no longer in the engine's queue");
+  }
+  NoteWorkers(state);
+  const auto gone = [&](const std::string& id) { return !listed.contains(id); };
+  std::erase_if(fleet.met, gone);
+  std::erase_if(fleet.judged, gone);
+  std::erase_if(fleet.leaving, [&](const auto& entry) { return !fleet.jobs.contains(entry.first); });
+  EndSubmissions(context, look, ends);
+}
+
+}  // namespace inlier

@@ -1,0 +1,97 @@
+#include "coordinator/fleet/requests.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "coordinator/fleet/config_check.h"
+#include "coordinator/fleet/fleet.h"
+#include "coordinator/fleet/reconcile.h"
+#include "coordinator/scheduling/preemption.h"
+
+namespace inlier {
+namespace {
+
+absl::Status NoFleet() {
+  return absl::NotFoundError(
+      "the coordinator has no fleet; make one with inlier fleet slurm, or with `fleet` in its configuration");
+}
+
+absl::Status StoreFleet(Context& context) {
+  Fleet& fleet = context.state.fleet;
+  RETURN_IF_ERROR(ApplyFleetRow(fleet));
+  context.out.changes.Add(*fleet.row);
+  context.out.fleet = true;
+  RefreshLeaving(context.state);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::SetFleetResponse> SetFleet(Context& context, const v1::SetFleetRequest& request) {
+  Fleet& fleet = context.state.fleet;
+  if (fleet.row && fleet.row->from_configuration)
+    return absl::FailedPreconditionError(
+        "the fleet is in the coordinator's configuration; change `fleet` there and restart the coordinator, "
+        "or use inlier "
+        "fleet scale");
+  RETURN_IF_ERROR(CheckFleetConfig(request.config()));
+  FleetRow row{.id = fleet.row ? fleet.row->id : context.state.options.new_fleet_id};
+  if (!google::protobuf::util::MessageToJsonString(request.config(), &row.config_json).ok())
+    return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");
+  fleet.row = std::move(row);
+  fleet.patience = {};
+  RETURN_IF_ERROR(StoreFleet(context));
+  v1::SetFleetResponse response;
+  response.set_id(fleet.row->id);
+  return response;
+}
+
+absl::StatusOr<v1::ScaleFleetResponse> ScaleFleet(Context& context, const v1::ScaleFleetRequest& request) {
+  Fleet& fleet = context.state.fleet;
+  if (!fleet.row) return NoFleet();
+  if (request.reset() ? request.has_minimum() || request.has_maximum()
+                      : !request.has_minimum() && !request.has_maximum())
+    return absl::InvalidArgumentError("ScaleFleet needs a minimum, a maximum or both, or reset alone");
+  FleetRow row = *fleet.row;
+  if (request.reset()) row.minimum = row.maximum = std::nullopt;
+  if (request.has_minimum()) row.minimum = request.minimum();
+  if (request.has_maximum()) row.maximum = request.maximum();
+  Fleet changed;
+  changed.row = row;
+  RETURN_IF_ERROR(ApplyFleetRow(changed));
+  RETURN_IF_ERROR(CheckFleetConfig(changed.config));
+  fleet.row = std::move(row);
+  RETURN_IF_ERROR(StoreFleet(context));
+  v1::ScaleFleetResponse response;
+  response.set_minimum(fleet.config.minimum());
+  response.set_maximum(fleet.config.maximum());
+  return response;
+}
+
+absl::StatusOr<v1::StopFleetResponse> StopFleet(Context& context, const v1::StopFleetRequest& request) {
+  State& state = context.state;
+  Fleet& fleet = state.fleet;
+  if (!fleet.row) return NoFleet();
+  if (request.resume() && request.now())
+    return absl::InvalidArgumentError("StopFleet: resume and now exclude each other; give one of the two");
+  v1::StopFleetResponse response;
+  response.set_changed(fleet.row->stopped == request.resume());
+  fleet.row->stopped = !request.resume();
+  RETURN_IF_ERROR(StoreFleet(context));
+  const std::map<std::string, std::string> workers = WorkersByJob(state);
+  for (const auto& [id, job] : fleet.jobs) {
+    const bool queued = job.phase == EngineJob::Phase::kQueued;
+    queued ? response.set_queued(response.queued() + 1) : response.set_running(response.running() + 1);
+    const auto worker = workers.find(id);
+    if (!request.now() || worker == workers.end()) continue;
+    for (const Token token : state.leases.HeldBy(worker->second))
+      Yield(context, state.attempts.at(token), "the fleet is stopped");
+  }
+  return response;
+}
+
+}  // namespace inlier

@@ -1,0 +1,74 @@
+#include "coordinator/scheduling/job_ends.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "coordinator/scheduling/readiness.h"
+
+namespace inlier {
+namespace {
+
+// The first step above kLeastSecondsOfAJob.
+constexpr std::uint32_t kFirstStep = 32;
+constexpr double kMore = 1.5;
+
+// Parts of the longest job: what a new job surely has left; what is nearly all of it.
+constexpr double kNewJob = 0.9, kNearlyAll = 0.8;
+
+std::uint32_t StepOf(double seconds) {
+  if (seconds <= kLeastSecondsOfAJob) return 0;
+  std::uint32_t step = kFirstStep;
+  while (step < seconds && step < std::numeric_limits<std::uint32_t>::max() / 2) step *= 2;
+  return step;
+}
+
+std::uint32_t InANewJob(const JobLimits& limits, std::uint32_t seconds) {
+  return std::min(seconds, static_cast<std::uint32_t>(kNewJob * limits.longest));
+}
+
+template <typename Key>
+std::uint32_t SecondsOf(const std::map<Key, std::uint32_t>& values, Key key) {
+  const auto at = values.find(key);
+  return at == values.end() ? 0 : at->second;
+}
+
+}  // namespace
+
+std::uint32_t SecondsNeeded(const State& state, SweepId sweep, const Stage& stage) {
+  const JobLimits& limits = state.job_limits;
+  if (limits.longest == 0) return 0;
+  return std::max(
+      SecondsOf(stage.kind == v1::TRAIN_STAGE ? limits.train_seconds : limits.evaluate_seconds, sweep),
+      SecondsOf(limits.stage_seconds, stage.id));
+}
+
+void NoteTimeNeeded(Context& context, const Stage& stage, Duration took) {
+  State& state = context.state;
+  JobLimits& limits = state.job_limits;
+  if (limits.longest == 0) return;
+  auto& known = stage.kind == v1::TRAIN_STAGE ? limits.train_seconds : limits.evaluate_seconds;
+  const std::uint32_t seconds = InANewJob(limits, StepOf(ToSeconds(took) * kMore));
+  for (const Dependent& dependent : stage.Dependents()) {
+    // The longest: a later, shorter one had its data in a cache.
+    if (seconds <= SecondsOf(known, dependent.sweep)) continue;
+    known[dependent.sweep] = seconds;
+    ReshapeStages(context, state.sweeps.at(dependent.sweep));
+  }
+}
+
+void NoteNothingSaved(Context& context, const Attempt& attempt) {
+  State& state = context.state;
+  const WorkerEntry* worker = state.workers.Find(attempt.worker);
+  if (worker == nullptr || !worker->resources.seconds_left() || attempt.recovered ||
+      attempt.saved > attempt.started)
+    return;
+  JobLimits& limits = state.job_limits;
+  const double had = ToSeconds(context.now.at - attempt.started);
+  std::uint32_t seconds = StepOf(had * kMore);
+  if (had < kNearlyAll * limits.longest) seconds = InANewJob(limits, seconds);
+  if (seconds == 0) return;
+  std::uint32_t& least = limits.stage_seconds[attempt.stage];
+  least = std::max(least, seconds);
+}
+
+}  // namespace inlier

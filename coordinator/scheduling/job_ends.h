@@ -1,0 +1,30 @@
+// Time that stages need on a worker whose job ends: such a worker takes none that would end without a result and without
+// a checkpoint.
+//
+// A training writes a checkpoint when it is asked to end, so it needs the time up to its first step; an evaluation has
+// none and needs all its time. Both are measured on attempts of the same sweep, with half as much again for those that
+// take longer. A stage that saved nothing in a job that ended needs half as much again as it had; one that had nearly a
+// whole job needs a longer job. Otherwise a new job is always long enough. Until something is known only
+// kLeastSecondsOfAJob applies. Times are in a few steps, each twice the one before, because stages are queued by what
+// they need. Nothing of this is stored.
+//
+// Thread safety: none; functions of the State on the coordinator's thread.
+#ifndef INLIER_COORDINATOR_SCHEDULING_JOB_ENDS_H_
+#define INLIER_COORDINATOR_SCHEDULING_JOB_ENDS_H_
+
+#include "coordinator/state/context.h"
+
+namespace inlier {
+
+// 0: nothing is known.
+std::uint32_t SecondsNeeded(const State& state, SweepId sweep, const Stage& stage);
+
+// An attempt has taken so long up to its first training step, or to the end of its evaluation.
+void NoteTimeNeeded(Context& context, const Stage& stage, Duration took);
+
+// The attempt ends with its worker's job. REQUIRES: its stage is not in the queues now.
+void NoteNothingSaved(Context& context, const Attempt& attempt);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_SCHEDULING_JOB_ENDS_H_

@@ -1,0 +1,84 @@
+// The fleet in memory: its configuration, the submissions that have not ended, and its jobs as the engine listed them
+// last. Plain data; the rules are in coordinator/fleet.
+#ifndef INLIER_COORDINATOR_STATE_FLEET_H_
+#define INLIER_COORDINATOR_STATE_FLEET_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "coordinator/store/rows.h"
+#include "inlier/v1/fleet.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+
+namespace inlier {
+
+// A job as the engine lists it.
+struct EngineJob {
+  enum class Phase { kQueued, kRunning, kEnded };
+  std::string id{};
+  std::uint64_t submission = 0;  // By its name.
+  Phase phase = Phase::kQueued;
+  std::string state{};   // In the engine's word.
+  std::string reason{};  // The same: why it waits, or how it ended; empty: none.
+  std::string node{};    // Empty: none.
+};
+
+struct FleetSubmission {
+  FleetSubmissionRow row{};
+  Timestamp since{};     // It became what it is, or this process started.
+  bool calling = false;  // The engine's program is being run for it.
+  bool seen = false;     // The engine has listed it, or took it before this process started.
+};
+
+// When the engine is asked for jobs again, and for how many at once.
+struct FleetPatience {
+  std::uint32_t batch_max = 0;   // Jobs of one submission; 0: as configured.
+  std::uint32_t refusals = 0;    // In a row, of single jobs.
+  std::string refusal;           // Why; empty: the latest submission was taken.
+  std::uint32_t jobs_then = 0;   // That the engine had when it refused.
+  std::uint32_t early_ends = 0;  // Jobs in a row that ended before their worker connected.
+  std::string early_end;         // How the latest did.
+  std::optional<Timestamp> not_before;
+};
+
+// Since the process started; each becomes a counter of /metrics.
+struct FleetStats {
+  std::uint64_t jobs_submitted = 0;
+  std::uint64_t submissions_refused = 0;
+  std::uint64_t submissions_unclear = 0;
+  std::uint64_t submissions_lost = 0;
+  std::uint64_t jobs_cancelled = 0;
+  std::uint64_t engine_failures = 0;
+};
+
+struct Fleet {
+  std::optional<FleetRow> row;  // nullopt: there is none.
+  v1::FleetConfig config;       // With the minimum and maximum in force.
+  std::uint64_t next_submission = 1;
+  std::map<std::uint64_t, FleetSubmission> submissions;  // By number.
+  std::map<std::string, EngineJob> jobs;                 // By id; those that have not ended.
+  std::map<std::string, Timestamp> leaving;              // Jobs that are asked to end, since when.
+  std::set<std::string> met;                             // Jobs whose worker has connected, of those listed.
+  std::set<std::string> judged;     // Jobs whose ends have been looked at, of those listed.
+  std::optional<Timestamp> looked;  // The latest look that succeeded.
+  std::string problem;              // Why the latest look failed; empty: it did not.
+  Timestamp problem_since;
+  std::optional<Timestamp> surplus_since;  // There are more jobs than wanted.
+  FleetPatience patience;
+  std::vector<v1::Slot> slots;   // Of the worker of the fleet that connected last; empty: none has.
+  std::uint64_t memory_mib = 0;  // Of the same.
+  std::uint32_t wanted = 0;      // By the latest plan. The same for the next.
+  std::uint64_t waiting = 0;
+  std::uint32_t needed = 0;  // Jobs that the work would fill, whatever the maximum.
+  std::string misfit;        // What waits and no job of the fleet could run, for people; empty: nothing.
+  FleetStats stats;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STATE_FLEET_H_
