@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
+#include "tests/coordinator/fleet/fleet_config.h"
 #include "tests/coordinator/services/guarded_fixture.h"
 #include "tests/coordinator/store/store_fixture.h"
 
@@ -62,6 +63,17 @@ MessagePtr Drain(const Subject&) {
   request->set_worker("w");
   return request;
 }
+MessagePtr NewFleet(const Subject&) {
+  auto request = std::make_unique<v1::SetFleetRequest>();
+  *request->mutable_config() = SmallFleet();
+  request->mutable_config()->mutable_slurm()->set_programs("/nonexistent");
+  return request;
+}
+MessagePtr Scale(const Subject&) {
+  auto request = std::make_unique<v1::ScaleFleetRequest>();
+  request->set_maximum(2);
+  return request;
+}
 MessagePtr Analysis(const Subject&) {
   auto request = std::make_unique<v1::StoreAnalysisRequest>();
   request->set_model("org/name");
@@ -108,6 +120,9 @@ const Rule kRules[] = {
     {"EditSweep", "kdkddu", Kind::kChanges, Edit},
     {"StoreAnalysis", "kkkddu", Kind::kChanges, Analysis},
     {"DrainWorker", "ddkddu", Kind::kChanges, Drain},
+    {"SetFleet", "ddkddu", Kind::kChanges, NewFleet},
+    {"ScaleFleet", "ddkddu", Kind::kChanges, Scale},
+    {"StopFleet", "ddkddu", Kind::kChanges, Empty<v1::StopFleetRequest>},
     {"Collect", "ddkddu", Kind::kChanges, Empty<v1::CollectRequest>},
     {"ListSweeps", "kkkkdu", Kind::kShows, Empty<v1::ListSweepsRequest>},
     {"GetSweep", "kkkkdu", Kind::kShows, OfSweep<v1::GetSweepRequest>},
@@ -115,6 +130,7 @@ const Rule kRules[] = {
     {"WatchSweep", "kkkkdu", Kind::kShows, OfSweep<v1::WatchSweepRequest>},
     {"Explain", "kkkkdu", Kind::kShows, OfTrial<v1::ExplainRequest>},
     {"ListWorkers", "kkkkdu", Kind::kShows, Empty<v1::ListWorkersRequest>},
+    {"ListFleet", "kkkkdu", Kind::kShows, Empty<v1::ListFleetRequest>},
     {"Query", "kkkkdu", Kind::kShows, Sql},
     {"BuildTable", "aaaadu", Kind::kShows, OfSweep<v1::BuildTableRequest>},
     {"GetLogs", "kkkkdu", Kind::kShows, OfTrial<v1::GetLogsRequest>},

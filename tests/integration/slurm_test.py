@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""A fleet on a real Slurm of eight nodes: workers come and go with the work, through kills of every daemon; nothing is lost, nothing is submitted twice.
+
+Trials are fake_trial's: trainings of a stated length that write checkpoints and resume.
+"""
+import collections
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+
+import guide_page
+import harness
+from slurm import private_slurm
+
+FAKE_TRIAL = pathlib.Path(os.environ.get("INLIER_FAKE_TRIAL", harness.BIN / "fake_trial"))
+STEP_MS = 50
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Fleet:
+    """A coordinator with a fleet on a private Slurm, all in one folder that its workers share."""
+
+    def __init__(self, folder, slurm, fleet=None, **settings):
+        self.folder, self.slurm, self.address = folder, slurm, f"127.0.0.1:{free_port()}"
+        (folder / "data").mkdir()
+        self.worker_config = folder / "worker.yaml"
+        self.worker_config.write_text(json.dumps({
+            "coordinator": self.address, "state_dir": str(folder / "state"), "data_dir": str(folder / "data"), "trial_program": str(FAKE_TRIAL),
+            "trial_environment": ["FAKE_*"], "slots": 1, "threads_per_slot": 1}))
+        self.config = {"state_dir": str(folder / "state"), "listen": self.address, "http_listen": "127.0.0.1:0", "lease_ttl_ms": 5000, **settings}
+        if fleet is not None:
+            self.config["fleet"] = self.fleet_config(**fleet)
+        (folder / "coordinator.yaml").write_text(json.dumps(self.config))
+        self.process = None
+        self.start()
+
+    def fleet_config(self, slurm=None, **fields):
+        return {"maximum": 8, "slots": 1, "idle_seconds": 4, "look_seconds": 1, "call_seconds": 5, "unclear_seconds": 8, "worker_config": str(self.worker_config),
+                "slurm": {"partition": "work", "time_limit_minutes": 2, "notice_seconds": 60, "options": [f"--export=ALL,FAKE_STEP_MS={STEP_MS}"], **(slurm or {})},
+                **fields}
+
+    def start(self, failpoints=None):
+        environment = dict(self.slurm.environment)
+        if failpoints:
+            environment["INLIER_FAILPOINTS"] = failpoints
+        (self.folder / "state/endpoint.json").unlink(missing_ok=True)
+        with open(self.folder / "coordinator.log", "ab") as log:
+            self.process = subprocess.Popen([harness.BIN / "inlier-coordinator", "--config", self.folder / "coordinator.yaml"], stdout=log, stderr=log, env=environment)
+        harness.wait_for("the coordinator", lambda: (self.folder / "state/endpoint.json").exists() or self.process.poll() is not None)
+        if self.process.poll() is not None:
+            raise AssertionError(self.log())
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def inlier(self, *arguments, **options):
+        return harness.inlier(*arguments, "--server", self.address, **options)
+
+    def json(self, *arguments):
+        return json.loads(self.inlier(*arguments, "--json").stdout)
+
+    def status(self):
+        return self.json("fleet", "status")
+
+    def sql(self, statement):
+        return harness.sql(self.folder / "state", statement)
+
+    def submit(self, name, steps):
+        """A sweep with a trial of each of these numbers of steps."""
+        sweep = {"name": name,
+                 "base": {"model": {"bert": {"preset": "tiny"}}, "data": {"text": {"corpus": "kjv", "sequence_length": 64}}, "training": {"checkpoint_every": 20}},
+                 "axes": [{"zip": ["seed", "training.steps"], "values": [[seed, number] for seed, number in enumerate(steps, 1)]}]}
+        path = self.folder / f"{name}.yaml"
+        path.write_text(json.dumps(sweep))
+        return self.inlier("submit", path, "--quiet").stdout.strip()
+
+    def why(self, sweep):
+        return self.inlier("why", sweep).stdout
+
+    def wait_complete(self, sweep, seconds=240):
+        harness.wait_for(f"the end of {sweep}", lambda: self.sql(f"SELECT state FROM sweeps WHERE sweep_id = '{sweep}'") == [("COMPLETE",)], seconds)
+
+    def log(self):
+        return "\n".join(f"== {path}\n{path.read_text(errors='replace')[-3000:]}" for path in [self.folder / "coordinator.log", *sorted((self.folder / "state/fleet").glob("*.out"))[-3:]]
+                         if path.exists())
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, error, *_):
+        if error is not None:
+            print(self.log())
+        self.stop()
+
+
+class SeenJobs:
+    """Every name and id of a job that Slurm ever shows, seen twice a second."""
+
+    def __init__(self, slurm):
+        self.ids = collections.defaultdict(set)  # Name -> ids of jobs or arrays.
+        self._slurm, self._end = slurm, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self):
+        while not self._end.wait(0.5):
+            for job, name, _ in self._slurm.jobs():
+                self.ids[name].add(job.split("_")[0])
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._end.set()
+        self._thread.join()
+
+
+@unittest.skipIf(private_slurm.why_not(), f"no private Slurm can run here: {private_slurm.why_not()}")
+class SlurmTest(unittest.TestCase):
+    def setUp(self):
+        folder = harness.temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
+
+    def assert_whole(self, fleet, sweep, trials):
+        """Each trial has one result, by one attempt a stage."""
+        self.assertEqual([("SUCCEEDED", trials)], fleet.sql(f"SELECT state, count(*) FROM trials WHERE sweep_id = '{sweep}' GROUP BY state"))
+        self.assertEqual([(trials, trials)], fleet.sql("SELECT count(*), count(DISTINCT trial) FROM results"))
+        self.assertEqual([(1,)], fleet.sql(
+            "SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
+
+    def assert_none_doubled(self, fleet, seen):
+        """A submission became one job or one array, and what Slurm has seen is what is stored."""
+        rows = fleet.sql("SELECT number, jobs, state, job FROM fleet_submission ORDER BY number")
+        fleet_id, = fleet.sql("SELECT id FROM fleet")[0]
+        print(f"submissions: {rows}")
+        for name, ids in seen.ids.items():
+            self.assertEqual(1, len(ids), f"{name} is {ids}")
+        taken = {f"inlier-{fleet_id}-{number}": job for number, _, _, job in rows if job}
+        self.assertEqual(taken, {name: min(ids) for name, ids in seen.ids.items()})
+
+    def test_a_sweep_survives_kills_of_every_daemon_and_ends_with_no_job(self):
+        with private_slurm.PrivateSlurm(8) as slurm, SeenJobs(slurm) as seen, Fleet(self.folder, slurm, fleet={}) as fleet:
+            self.assertEqual([], slurm.live_jobs())
+            sweep = fleet.submit("many", [10] * 196 + [1800] * 4)  # Four trainings of 90 s in jobs that run 60 s.
+            harness.wait_for("eight workers", lambda: sum("worker" in job and job["worker"] != "" for job in fleet.status()["jobs"]) == 8, 60)
+
+            slurm.kill("slurmctld")
+            harness.wait_for("the reason", lambda: "Slurm does not answer" in fleet.why(sweep), 60)
+            slurm.start("slurmctld")
+            for name in slurm.slurmds()[:3]:
+                slurm.kill(name)
+                slurm.start(name)
+            fleet.kill()
+            fleet.start()
+            harness.wait_for("jobs again", lambda: any(job["state"] == "FLEET_JOB_RUNNING" for job in fleet.status()["jobs"]), 60)
+            running = [job for job, _, state in slurm.jobs() if state == "RUNNING"]
+            slurm.run("scancel", *running[::2])
+
+            fleet.wait_complete(sweep)
+            self.assert_whole(fleet, sweep, 200)
+            # The long trainings went on from their checkpoints, in several jobs.
+            resumed = fleet.sql("SELECT stage, count(*), max(resumed_step) FROM attempts GROUP BY stage HAVING max(resumed_step) > 0")
+            self.assertGreaterEqual(len(resumed), 4)
+            self.assertEqual([(0,)], fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'FAILED' AND failure NOT IN ('LOST')"))
+            harness.wait_for("no job", lambda: not slurm.live_jobs(), 60)
+            self.assertEqual([], fleet.status()["jobs"])
+            self.assert_none_doubled(fleet, seen)
+
+    def test_a_coordinator_that_dies_around_sbatch_submits_no_job_twice(self):
+        with private_slurm.PrivateSlurm(2) as slurm, SeenJobs(slurm) as seen, Fleet(self.folder, slurm, fleet={"maximum": 2}) as fleet:
+            fleet.kill()
+            fleet.start(failpoints="fleet.submit.after=kill@1")
+            sweep = fleet.submit("few", [10] * 4)
+            fleet.process.wait(30)
+            self.assertEqual([(1, 2, "ASKED", None)], fleet.sql("SELECT number, jobs, state, job FROM fleet_submission"))
+            fleet.start()
+            fleet.wait_complete(sweep)
+            harness.wait_for("no job", lambda: not slurm.live_jobs(), 60)
+            # The other side: stored, and never asked for.
+            fleet.kill()
+            fleet.start(failpoints="fleet.submit.before=kill@1")
+            sweep = fleet.submit("more", [11] * 4)
+            fleet.process.wait(30)
+            fleet.start()
+            harness.wait_for("the reason", lambda: "it is not known whether Slurm took" in fleet.why(sweep), 30)
+            fleet.wait_complete(sweep)
+            self.assertIn(("LOST",), fleet.sql("SELECT state FROM fleet_submission"))
+            self.assertEqual([(8, 8)], fleet.sql("SELECT count(*), count(DISTINCT trial) FROM results"))
+            harness.wait_for("no job", lambda: not slurm.live_jobs(), 60)
+            self.assert_none_doubled(fleet, seen)
+
+    def test_people_make_scale_and_stop_a_fleet_and_see_what_slurm_refuses(self):
+        with private_slurm.PrivateSlurm(2) as slurm, Fleet(self.folder, slurm) as fleet:
+            sweep = fleet.submit("few", [400] * 3)
+            flags = ["--worker-config", fleet.worker_config, "--maximum", 2, "--idle", 4, "--set", "look_seconds=1", "--set", "slots=1", "--set", "slurm.notice_seconds=60",
+                     "--set", f"slurm.options=--export=ALL,FAKE_STEP_MS={STEP_MS}"]
+            fleet.inlier("fleet", "slurm", "--partition", "tiny", "--time-limit", 2, *flags)
+            harness.wait_for("the refusal", lambda: "partition tiny refuses a job: Batch job submission failed: Requested time limit is invalid" in fleet.why(sweep), 60)
+            self.assertEqual([], slurm.live_jobs())
+            fleet.inlier("fleet", "slurm", "--partition", "work", "--time-limit", 2, *flags)
+            harness.wait_for("two jobs", lambda: len(slurm.live_jobs()) == 2, 60)
+            fleet.inlier("fleet", "stop", "--now")
+            harness.wait_for("no job", lambda: not slurm.live_jobs(), 60)
+            self.assertIn("the fleet is stopped", fleet.why(sweep))
+            self.assertEqual(2, fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'PREEMPTED'")[0][0])
+            fleet.inlier("fleet", "scale", "--maximum", 1)
+            fleet.inlier("fleet", "stop", "--resume")
+            harness.wait_for("one job", lambda: len(slurm.live_jobs()) == 1, 60)
+            fleet.wait_complete(sweep)
+            self.assert_whole(fleet, sweep, 3)
+            refused = fleet.inlier("fleet", "slurm", "--partition", "a b", "--time-limit", 2, *flags, check=False)
+            self.assertEqual(3, refused.returncode, refused.stderr)
+            self.assertIn("fleet.slurm.partition: 'a b'", refused.stderr)
+
+    def test_the_commands_of_the_guide(self):
+        page = guide_page.read_page((harness.ROOT / "docs/guides/slurm.md").read_text(encoding="utf-8"))
+        blocks = [block for block in page.blocks if block.not_run == "run by tests/integration/slurm_test.py"]
+        self.assertEqual(["yaml", "sh", "sh"], [block.language for block in blocks])
+        with private_slurm.PrivateSlurm(2) as slurm, Fleet(self.folder, slurm) as fleet:
+            def here(text):
+                for old, new in (("/shared/inlier", str(self.folder)), ("head:7420", fleet.address), ("sweeps/", f"{harness.ROOT}/sweeps/")):
+                    text = text.replace(old, new)
+                return text
+
+            own = f"data_dir: {self.folder}/data\ntrial_program: {FAKE_TRIAL}\nthreads_per_slot: 1\n"
+            fleet.worker_config.write_text(here(blocks[0].text) + own)
+            environment = {**slurm.environment, "PATH": f"{harness.BIN}:{slurm.environment['PATH']}", "INLIER_SERVER": fleet.address}
+            for block in blocks[1:]:
+                ran = subprocess.run(["bash", "-e"], input=here(block.text), capture_output=True, text=True, env=environment, timeout=200, check=False)
+                self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
+            self.assertEqual([(8, 8)], fleet.sql("SELECT count(*), count(DISTINCT trial) FROM results"))
+
+    def test_a_preempted_job_is_queued_again_and_its_training_goes_on(self):
+        with private_slurm.PrivateSlurm(1) as slurm, Fleet(self.folder, slurm, fleet={"maximum": 1}) as fleet:
+            sweep = fleet.submit("one", [700])
+            harness.wait_for("a checkpoint", lambda: fleet.sql("SELECT count(*) FROM artifact WHERE step >= 60")[0][0] > 0, 60)
+            slurm.run("sbatch", "--partition=urgent", "--output=/dev/null", "--wrap=sleep 5")
+            harness.wait_for("the preemption", lambda: fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'PREEMPTED'")[0][0] > 0, 60)
+            fleet.wait_complete(sweep)
+            self.assert_whole(fleet, sweep, 1)
+            self.assertGreater(fleet.sql("SELECT max(resumed_step) FROM attempts")[0][0], 0)
+            self.assertEqual([(1,)], fleet.sql("SELECT count(*) FROM fleet_submission WHERE number = 1"))
+
+
+if __name__ == "__main__":
+    if reason := private_slurm.why_not():
+        print(f"skipped: no private Slurm can run here: {reason}")
+    sys.exit(unittest.main())
