@@ -51,10 +51,11 @@ std::vector<std::string> EnvironmentOf(const v1::SlurmConfig& slurm) {
 // Why a program failed; OK where it did not.
 absl::Status FailureOf(const char* program, const v1::FleetConfig& config, const ProgramEnd& end) {
   if (end.Succeeded()) return absl::OkStatus();
-  if (!end.status)
-    return absl::DeadlineExceededError(absl::StrCat(program, " did not end within ", config.call_seconds(),
-                                                    " s (fleet.call_seconds) and was killed"));
   const std::string error = FirstError(end.errors);
+  if (!end.status)
+    return absl::DeadlineExceededError(absl::StrCat(
+        program, " did not end within ", config.call_seconds(), " s (fleet.call_seconds) and was killed",
+        error.empty() ? "" : absl::StrCat("; it had printed: ", error)));
   return absl::UnavailableError(absl::StrCat(program, ": ", error.empty() ? end.HowText() : error));
 }
 
