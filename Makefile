@@ -20,7 +20,7 @@ setup:          ## Install what building and the demo need (skips installed part
 	@tools/setup/setup packages torch corpora
 
 setup-test:     ## As setup, and what only the tests need
-	@tools/setup/setup packages torch corpora images test-packages python client-wheels minilm nvcc bare-system
+	@tools/setup/setup packages torch corpora images test-packages python client-wheels minilm nvcc s3-server bare-system
 
 corpora:        ## Fetch the text corpora and vocabularies only
 	@tools/setup/setup corpora

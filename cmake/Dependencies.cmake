@@ -20,6 +20,8 @@ if(coordinator IN_LIST INLIER_COMPONENTS OR worker IN_LIST INLIER_COMPONENTS OR 
   find_package(SQLite3 REQUIRED)
   find_package(CLI11 REQUIRED)
   find_package(ZLIB REQUIRED)
+  find_package(CURL 7.88 REQUIRED)
+  find_package(pugixml REQUIRED)
   pkg_check_modules(ncursesw REQUIRED ncursesw)  # The library alone: its definitions would keep the precompiled headers from being used.
   find_library(INLIER_JEMALLOC jemalloc)  # Optional: see inlier_fast_malloc.
 endif()

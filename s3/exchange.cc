@@ -1,0 +1,215 @@
+#include "s3/exchange.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/digest.h"
+
+namespace inlier {
+namespace {
+
+constexpr long kConnectSeconds = 10;
+constexpr long kSilentSeconds = 30;
+constexpr std::size_t kBodyBytesMax = 16 << 20;
+constexpr long kReadBytes = 512 << 10;  // Handed to on_body at once.
+
+// Once for the process, before its first handle.
+void InitCurl() {
+  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+  INLIER_CHECK(code == CURLE_OK);
+}
+
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, FreeList>;
+
+void Append(HeaderList& list, const std::string& header) {
+  curl_slist* longer = curl_slist_append(list.get(), header.c_str());
+  INLIER_CHECK(longer != nullptr);
+  static_cast<void>(list.release());
+  list.reset(longer);
+}
+
+template <typename Value>
+void Set(CURL* handle, CURLoption option, Value value) {
+  INLIER_CHECK(curl_easy_setopt(handle, option, value) == CURLE_OK);
+}
+
+}  // namespace
+
+// What the callbacks of one request use.
+struct S3Exchange::Running {
+  explicit Running(const S3Request& request) : request(request) {}
+
+  const S3Request& request;
+  CURL* handle = nullptr;
+  S3Answer answer;
+  std::size_t sent = 0;
+  absl::Status taken;
+
+  static std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* self) {
+    static_cast<Running*>(self)->TakeHeader(absl::string_view(data, size * count));
+    return size * count;
+  }
+  static std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* self) {
+    auto& running = *static_cast<Running*>(self);
+    curl_easy_getinfo(running.handle, CURLINFO_RESPONSE_CODE, &running.answer.status);
+    running.taken = running.TakeBody(std::string_view(data, size * count));
+    return running.taken.ok() ? size * count : 0;
+  }
+  static std::size_t OnRead(char* to, std::size_t size, std::size_t count, void* self) {
+    auto& running = *static_cast<Running*>(self);
+    const std::string_view rest = running.request.body.substr(running.sent);
+    const std::size_t bytes = std::min(rest.size(), size * count);
+    std::memcpy(to, rest.data(), bytes);
+    running.sent += bytes;
+    return bytes;
+  }
+  static int OnSeek(void* self, curl_off_t offset, int origin) {
+    auto& running = *static_cast<Running*>(self);
+    if (origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_FAIL;
+    running.sent = static_cast<std::size_t>(offset);
+    return CURL_SEEKFUNC_OK;
+  }
+  static int OnProgress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
+    const S3Request& request = static_cast<Running*>(self)->request;
+    if (request.on_sent && sent > 0) request.on_sent(static_cast<std::uint64_t>(sent));
+    return request.is_cancelled && request.is_cancelled() ? 1 : 0;
+  }
+
+  void TakeHeader(absl::string_view line) {
+    if (absl::StartsWith(line, "HTTP/")) {  // Of an interim answer, too: those after it count.
+      answer = S3Answer();
+      return;
+    }
+    const std::size_t colon = line.find(':');
+    if (colon == absl::string_view::npos) return;
+    const std::string name = absl::AsciiStrToLower(line.substr(0, colon));
+    const std::string value(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+    if (name == "etag") answer.etag = value;
+    if (name == "content-length") static_cast<void>(absl::SimpleAtoi(value, &answer.content_length));
+    if (name == "date") answer.date_seconds = std::max<std::int64_t>(0, curl_getdate(value.c_str(), nullptr));
+    if (name == "last-modified")
+      answer.last_modified_seconds = std::max<std::int64_t>(0, curl_getdate(value.c_str(), nullptr));
+    unsigned long long start = 0, end = 0, total = 0;
+    if (name == "content-range" && std::sscanf(value.c_str(), "bytes %llu-%llu/%llu", &start, &end, &total) == 3) {
+      answer.range_start = start;
+      answer.range_total = total;
+    }
+  }
+  absl::Status TakeBody(std::string_view data) {
+    if (request.on_body && answer.ok()) return request.on_body(answer, data);
+    if (answer.body.size() + data.size() > kBodyBytesMax)
+      return absl::UnavailableError("the answer is longer than any of S3");
+    answer.body.append(data);
+    return absl::OkStatus();
+  }
+};
+
+S3Exchange::S3Exchange(S3Location location, std::unique_ptr<S3CredentialSource> credentials,
+                       std::string tls_ca)
+    : location_(std::move(location)), credentials_(std::move(credentials)), tls_ca_(std::move(tls_ca)) {
+  InitCurl();
+}
+
+S3Exchange::~S3Exchange() {
+  for (void* handle : idle_) curl_easy_cleanup(handle);
+}
+
+void* S3Exchange::Take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      void* const handle = idle_.back();
+      idle_.pop_back();
+      return handle;
+    }
+  }
+  void* const handle = curl_easy_init();
+  INLIER_CHECK(handle != nullptr);
+  return handle;
+}
+
+void S3Exchange::GiveBack(void* handle) {
+  curl_easy_reset(handle);  // Keeps the connections.
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(handle);
+}
+
+absl::StatusOr<S3Answer> S3Exchange::Send(const S3Request& request) {
+  const S3Credentials keys = credentials_->Get();
+  HeaderList headers;
+  // With it libcurl signs this digest for the body, and S3 checks the body against it.
+  Append(headers, absl::StrCat("x-amz-content-sha256: ", Sha256Hex(request.body)));
+  if (!keys.session_token.empty())
+    Append(headers, absl::StrCat("x-amz-security-token: ", keys.session_token));
+  for (const std::string& header : request.headers) Append(headers, header);
+  if (request.method == "POST") Append(headers, "Content-Type: application/xml");
+
+  Running running(request);
+  CURL* const handle = running.handle = Take();
+  const std::unique_ptr<void, std::function<void(void*)>> back(handle, [this](void* used) { GiveBack(used); });
+  std::array<char, CURL_ERROR_SIZE> error{};
+  Set(handle, CURLOPT_ERRORBUFFER, error.data());
+  Set(handle, CURLOPT_URL, location_.Url(request.key, request.query).c_str());
+  Set(handle, CURLOPT_PATH_AS_IS, 1L);
+  Set(handle, CURLOPT_PROTOCOLS_STR, location_.encrypted() ? "https" : "http");
+  Set(handle, CURLOPT_NOSIGNAL, 1L);
+  Set(handle, CURLOPT_AWS_SIGV4, absl::StrCat("aws:amz:", location_.region(), ":s3").c_str());
+  Set(handle, CURLOPT_USERNAME, keys.access_key.c_str());
+  Set(handle, CURLOPT_PASSWORD, keys.secret_key.c_str());
+  Set(handle, CURLOPT_HTTPHEADER, headers.get());
+  Set(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  Set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  Set(handle, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
+  Set(handle, CURLOPT_BUFFERSIZE, kReadBytes);
+  Set(handle, CURLOPT_UPLOAD_BUFFERSIZE, kReadBytes);
+  Set(handle, CURLOPT_HEADERFUNCTION, &Running::OnHeader);
+  Set(handle, CURLOPT_HEADERDATA, static_cast<void*>(&running));
+  Set(handle, CURLOPT_WRITEFUNCTION, &Running::OnBody);
+  Set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&running));
+  Set(handle, CURLOPT_NOPROGRESS, 0L);
+  Set(handle, CURLOPT_XFERINFOFUNCTION, &Running::OnProgress);
+  Set(handle, CURLOPT_XFERINFODATA, static_cast<void*>(&running));
+  if (!tls_ca_.empty()) Set(handle, CURLOPT_CAINFO, tls_ca_.c_str());
+  if (request.method == "HEAD") Set(handle, CURLOPT_NOBODY, 1L);
+  if (request.method == "DELETE") Set(handle, CURLOPT_CUSTOMREQUEST, "DELETE");
+  if (request.method == "POST") {
+    Set(handle, CURLOPT_POST, 1L);
+    Set(handle, CURLOPT_POSTFIELDS, request.body.data() == nullptr ? "" : request.body.data());
+    Set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  }
+  if (request.method == "PUT") {
+    Set(handle, CURLOPT_UPLOAD, 1L);
+    Set(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    Set(handle, CURLOPT_READFUNCTION, &Running::OnRead);
+    Set(handle, CURLOPT_READDATA, static_cast<void*>(&running));
+    Set(handle, CURLOPT_SEEKFUNCTION, &Running::OnSeek);
+    Set(handle, CURLOPT_SEEKDATA, static_cast<void*>(&running));
+  }
+  const CURLcode code = curl_easy_perform(handle);
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &running.answer.status);
+  if (code == CURLE_OK) return std::move(running.answer);
+  if (!running.taken.ok()) return running.taken;
+  if (code == CURLE_ABORTED_BY_CALLBACK) return absl::CancelledError("it is not wanted any more");
+  const std::string what =
+      absl::StrCat(request.method, " ", location_.NameOf(request.key), " at ", location_.endpoint(), ": ",
+                   error[0] != '\0' ? error.data() : curl_easy_strerror(code));
+  if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, "; name the authority of its certificate with s3.tls_ca"));
+  return absl::UnavailableError(what);
+}
+
+}  // namespace inlier
